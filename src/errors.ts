@@ -69,6 +69,11 @@ export class Failure<K extends Kind = Kind> extends Error {
   }
 }
 
+/** Returns the failure of a call that cannot be carried out as it is. */
+export function usageFailure(problem: string, hint?: string): Failure<'usage'> {
+  return new Failure('usage', { problem, ...(hint !== undefined && { hint }) });
+}
+
 /** `instanceof` alone would leave the kind, and so the details, open. */
 export function isFailure(error: unknown): error is Failure {
   return error instanceof Failure;

@@ -4,7 +4,12 @@
  */
 import type { FullScreen, Input, Output, Prompt, ScreenEvents } from './terminal.ts';
 
-export * from './terminal.ts';
+export type * from './terminal.ts';
+
+/** The reader of an output went away: `petstore inventory list | head -1`. Success for a read. */
+export class OutputClosed extends Error {
+  override name = 'OutputClosed';
+}
 
 /** Time, injected. All values in milliseconds. */
 export interface Clock {
@@ -318,12 +323,8 @@ export class RedisFailure extends Error {
   }
 }
 
-/** Writes config files (conf): whole, atomically, mode 0600. */
-export interface ConfigWriter {
-  /** Loads what `write` needs, so that no lock is held meanwhile. */
-  prepare(): Promise<void>;
-  write(folder: string, name: string, content: Readonly<Record<string, unknown>>): Promise<void>;
-}
+/** Writes a config file whole, atomically, mode 0600. */
+export type ConfigWriter = (folder: string, content: Readonly<Record<string, unknown>>) => void;
 
 export interface CommandOptions {
   /** Its stdin; its stdout is then not read. */
@@ -370,7 +371,8 @@ export interface Context {
   /** Random enough for secrets. */
   randomBytes(count: number): Uint8Array;
   readonly files: Files;
-  readonly configWriter: ConfigWriter;
+  /** Loads what writes the config, so that no lock is held meanwhile. */
+  openConfigWriter(): Promise<ConfigWriter>;
   readonly prompt: Prompt;
   readonly machine: Machine;
   /**

@@ -13,11 +13,6 @@ export interface Output {
   write(text: string | Uint8Array): Promise<void>;
 }
 
-/** The reader of an output went away: `petstore inventory list | head -1`. Success for a read. */
-export class OutputClosed extends Error {
-  override name = 'OutputClosed';
-}
-
 export interface Input {
   readonly isTTY: boolean;
   /** Reads stdin in pieces; ends with the signal's reason once it aborts, or with a Node system error. */

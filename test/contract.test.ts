@@ -59,6 +59,7 @@ async function bench(plan: Plan = PLANS.free, apiKey?: string): Promise<Bench> {
     watch: {
       attempt: () => undefined,
       backoff: () => undefined,
+      unanswered: () => undefined,
       recovered: () => undefined,
       warning: () => undefined,
       debug: () => undefined,

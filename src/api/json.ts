@@ -24,13 +24,13 @@ export function jsonObject(members: Readonly<Record<string, JsonValue>>): JsonOb
   return new Map(Object.entries(members));
 }
 
-const MAX_DEPTH = 128;
-/** Returns an integer of any size; undefined for what is none. */
+/** Returns an integer of any size; undefined for any other value. */
 export function integer(value: JsonValue | undefined): bigint | undefined {
   if (typeof value === 'bigint') return value;
   return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : undefined;
 }
 
+const MAX_DEPTH = 128;
 /** A bigint of more takes time that grows faster than its length. */
 export const MOST_DIGITS = 400;
 

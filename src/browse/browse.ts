@@ -9,7 +9,7 @@ import { Failure, isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext, Why } from '../session/globals.ts';
-import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
+import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { readDraft, saveDraft } from '../state/draft.ts';
 import { CAUSES } from '../state/journal-rows.ts';
 import type { Journal } from '../state/journal.ts';

@@ -4,10 +4,11 @@ import { type Clock, type FullScreen, reasonOf } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { CommandContext, Notices } from '../session/globals.ts';
 import { hasUnicode } from '../view/bar.ts';
-import { waitLines } from '../view/progress.ts';
+import { unansweredWords, waitLines } from '../view/progress.ts';
 import { visible } from '../view/sanitise.ts';
 import { createStyle, isColoured } from '../view/style.ts';
 import { prepareWidths } from '../view/width.ts';
+import { capital } from '../view/words.ts';
 import type { Browser, End, Reload, Show } from './browser.ts';
 import { drawScreen } from './draw.ts';
 import { press } from './keys.ts';
@@ -115,6 +116,9 @@ function onScreen({ clock, globals, notices }: CommandContext, browser: Browser,
     recovered: () => undefined,
     backoff: (wait) => {
       if (wait !== undefined) say(waitLines({ why: 'backoff', ...wait, now: clock.now() })[0]);
+    },
+    unanswered: (next) => {
+      if (next !== undefined) say(`${capital(unansweredWords(next))}.`);
     },
     watchLimits: (newest) => {
       browser.limits = newest;

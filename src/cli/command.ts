@@ -19,12 +19,14 @@ export interface ArgumentSpec<T = unknown> extends ValueSpec<T> {
 
 /** What an option may have beside its flags, parser and description. */
 interface OptionDetails {
-  /** How the default reads in the help. */
+  /** The default in the help, where it is decided elsewhere. */
   readonly shownDefault?: string;
   /** All possible values, where only modules that the command loads know them. */
   readonly words?: () => Promise<readonly string[]>;
   /** Names of other options of the command. */
   readonly conflicts?: readonly string[];
+  /** The name of the option without which it has no meaning. */
+  readonly needs?: string;
   /** What `--no-x` does, which sets the value to false. */
   readonly no?: string;
 }
@@ -32,9 +34,10 @@ interface OptionDetails {
 export interface OptionSpec<T = unknown> extends ValueSpec<T>, OptionDetails {
   /** In commander's notation: `--min <quantity>`. */
   readonly flags: string;
-  readonly default?: T;
+  /** As a user would write it; true for a flag. */
+  readonly default?: string | true;
   /** Its heading in the help; `Options` without one. */
-  purpose?: string;
+  readonly purpose?: string;
 }
 
 type Named<Spec> = Readonly<Record<string, Spec>>;
@@ -66,7 +69,6 @@ export interface CommandDescription {
   readonly path: string;
   readonly summary: string;
   readonly description?: string;
-  readonly examples: readonly Example[];
   /** The service itself calls the operation experimental. */
   readonly experimental?: true;
   /** Topics of `petstore help` that tell more. */
@@ -77,20 +79,26 @@ export interface CommandDescription {
   readonly graceMs?: number;
 }
 
+interface Described extends CommandDescription {
+  /** What each does -> the command line. */
+  readonly examples: Readonly<Record<string, string>>;
+}
+
 /** A command with the type of its input erased. */
-export interface AnyCommand extends CommandDescription {
+export interface AnyCommand extends Described {
   readonly arguments: Named<ArgumentSpec>;
   readonly options: Named<OptionSpec>;
   /** `input`: what its own arguments and options give. @throws {Failure} */
   run(input: object, context: CommandContext): Promise<View>;
 }
 
-interface CommandSpec<Arguments, Options> extends CommandDescription {
+/** `Shared`: options that the command takes without declaring them. */
+export interface CommandSpec<Arguments, Options, Shared = object> extends Described {
   /** In the order of the command line. */
   readonly arguments?: Arguments & Named<ArgumentSpec>;
   /** By name: `allowNegative` for `--allow-negative`. */
   readonly options?: Options & Named<OptionSpec>;
-  run(input: InputOf<Arguments & Options>, context: CommandContext): Promise<View>;
+  run(input: InputOf<Arguments & Options & Shared>, context: CommandContext): Promise<View>;
 }
 
 /** Declares a command; the type of the input of `run` is inferred from its arguments and options. */
@@ -119,7 +127,7 @@ export function option<T>(
   flags: string,
   parser: Parser<T>,
   description: string,
-  details: OptionDetails & { readonly default: NoInfer<T> },
+  details: OptionDetails & { readonly default: string },
 ): OptionSpec<T>;
 export function option<T>(
   flags: `${string}]`,
@@ -144,10 +152,10 @@ export function flag(flags: string, description: string, details?: OptionDetails
   return { flags, description, ...(flags.startsWith('--no-') && { default: true }), ...details };
 }
 
-/** Puts options under a heading of the help. */
+/** Returns the options under a heading of the help. */
 export function under<Options extends Named<OptionSpec>>(heading: string, options: Options): Options {
-  for (const each of Object.values(options)) each.purpose = heading;
-  return options;
+  const entries = Object.entries(options).map(([name, spec]) => [name, { ...spec, purpose: heading }]);
+  return Object.fromEntries(entries) as Options;
 }
 
 /** Returns a command's arguments in the order of the command line. */

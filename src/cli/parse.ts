@@ -2,11 +2,12 @@
 import { Command, CommanderError, Option } from 'commander';
 import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from './command.ts';
 import { FOREVER_MS } from '../duration.ts';
+import { usageFailure } from '../errors.ts';
 import { GLOBAL_OPTIONS, type GlobalInput, HELP_OPTIONS, UNSAID } from './global-options.ts';
 import type { Tree } from './help/tree.ts';
 import { argumentsIn, type HelpRequest, helpWanted, type Line, scan, type ScanOption, shapeOf } from './scan.ts';
 import type { Globals } from '../session/globals.ts';
-import { type Stored, storedValues } from '../session/settings.ts';
+import { type Stored, type StoredValues, storedValues } from '../session/settings.ts';
 import { VERSION } from '../version.ts';
 
 /** By name. */
@@ -120,8 +121,11 @@ function valuesOn({ argv, line }: Request, spec: AnyCommand): { input: Values; g
     { from: 'user' },
   );
   const values: { input: Values; given: Values } = { input: {}, given: {} };
-  for (const { name, default: value } of optionsOf(spec)) if (value !== undefined) values.input[name] = value;
+  for (const { name, flags, parser, default: value } of optionsOf(spec)) {
+    if (value !== undefined) values.input[name] = parser?.parse(String(value), flags) ?? value;
+  }
   for (const each of options) {
+    requireOther(each, options, spec);
     values[each.isCommon ? 'given' : 'input'][each.name] = command.getOptionValue(keyOf(each));
   }
   for (const [i, { name, parser }] of specified.entries()) {
@@ -130,6 +134,17 @@ function valuesOn({ argv, line }: Request, spec: AnyCommand): { input: Values; g
     else if (typeof value === 'string') values.input[name] = parser.parse(value, name);
   }
   return values;
+}
+
+/** @throws {Failure} `usage`: an option without the one that it needs */
+function requireOther(
+  { names, needs }: LineOption,
+  options: ReadonlySet<LineOption>,
+  { options: own }: AnyCommand,
+): void {
+  if (needs === undefined || [...options].some(({ name, isCommon }) => name === needs && !isCommon)) return;
+  const other = shapeOf(own[needs]!.flags).names.at(-1)!;
+  throw usageFailure(`${names.at(-1)!} needs ${other}.`, `Add ${other}.`);
 }
 
 /** Commander only parses and validates; help text is rendered in help/. */
@@ -160,7 +175,7 @@ function isArray(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-function globalsOf(values: Values, stored: ReturnType<typeof storedValues>): Globals {
+function globalsOf(values: Values, stored: StoredValues): Globals {
   const { json, wait, color = stored.color, ...given } = values as Partial<GlobalInput>;
   return {
     ...UNSAID,

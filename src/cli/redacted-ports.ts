@@ -13,7 +13,21 @@ import {
   type Output,
   type Prompt,
 } from '../ports.ts';
-import type { Matcher, Secrets } from '../redact.ts';
+import { decoded, type Matcher, Secrets } from '../redact.ts';
+
+/** Returns what the environment holds that an error text might repeat: the key, and passwords for other purposes. */
+export function secretsIn(env: Context['env']): Secrets {
+  const secrets = new Secrets();
+  secrets.add(env.PETSTORE_API_KEY ?? '');
+  const proxies = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
+  for (const name of [...proxies, 'PETSTORE_LEDGER']) {
+    // Up to the last @: an unescaped password may hold any character.
+    const password = /^(?:[a-z][\w+.-]*:\/\/)?[^:@]*:(.*)@/i.exec(env[name] ?? '')?.[1] ?? '';
+    secrets.add(password);
+    secrets.add(decoded(password));
+  }
+  return secrets;
+}
 
 export function redactedPorts(context: Context, secrets: Secrets): Context {
   return {
@@ -29,30 +43,20 @@ export function redactedPorts(context: Context, secrets: Secrets): Context {
   };
 }
 
+/** Returns a port with some members in place of its own; the others, getters too, stay those of the port. */
+function withMembers<Port extends object>(port: Port, members: Partial<Port>): Port {
+  return Object.assign(Object.create(port) as Port, members);
+}
+
 function redactedOutput(output: Output, secrets: Secrets): Output {
-  return {
-    isTTY: output.isTTY,
-    get columns() {
-      return output.columns;
-    },
+  return withMembers(output, {
     write: (text) =>
       output.write(typeof text === 'string' ? secrets.redact(text) : bytes(secrets.redact(latin1(text)))),
-  };
+  });
 }
 
 function redactedScreen(screen: FullScreen, secrets: Secrets): FullScreen {
-  return {
-    get columns() {
-      return screen.columns;
-    },
-    get rows() {
-      return screen.rows;
-    },
-    write: (text) => screen.write(secrets.redact(text)),
-    close: () => {
-      screen.close();
-    },
-  };
+  return withMembers(screen, { write: (text) => screen.write(secrets.redact(text)) });
 }
 
 function redactedFiles(files: Files, secrets: Secrets): Files {
@@ -61,12 +65,11 @@ function redactedFiles(files: Files, secrets: Secrets): Files {
     replace: (path, text, how) => files.replace(path, secrets.redact(text), how),
     async append(path, onFailure) {
       const file = await files.append(path, onFailure);
-      return {
+      return withMembers(file, {
         write: (text) => {
           file.write(secrets.redact(text));
         },
-        close: () => file.close(),
-      };
+      });
     },
   };
 }
@@ -81,26 +84,19 @@ function redactedPrompt(prompt: Prompt, secrets: Secrets): Prompt {
 
 /** The key that a request carries is known from the request itself. */
 function redactedHttp(http: Http, secrets: Secrets): Http {
-  return {
+  return withMembers(http, {
     async connect(target) {
       const connection = await http.connect(target);
-      return {
-        get isOpen() {
-          return connection.isOpen;
-        },
-        release: () => {
-          connection.release();
-        },
+      return withMembers(connection, {
         async send(request, maySend) {
           secrets.addKey(/^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1] ?? '');
           const matcher = secrets.keyMatcher;
           const { status, headers, body } = await connection.send(request, maySend);
           return { status, headers: redactedHeaders(headers, matcher), body: redactedBody(body, matcher) };
         },
-      };
+      });
     },
-    close: () => http.close(),
-  };
+  });
 }
 
 function redactedHeaders(headers: HttpReply['headers'], matcher: Matcher): HttpReply['headers'] {

@@ -2,17 +2,25 @@
  * Everything written to stderr: warnings, request attempts, wait countdowns, rate limits and errors. With JSON output
  * each is one line of JSON, and information only appears with --verbose.
  */
-import type { AttemptFacts, Backoff } from '../client/service.ts';
+import type { AttemptFacts, Backoff, Unanswered } from '../client/service.ts';
 import type { RunLog } from './run-log.ts';
 import type { Globals, Notices } from '../session/globals.ts';
 import type { Clock, Output } from '../ports.ts';
-import type { Failure, ServiceError } from '../errors.ts';
+import type { ExitCode, Failure } from '../errors.ts';
 import type { RateLimit, Wait } from '../rate-limit/gate.ts';
-import { type Began, duration, limitWords, LiveLine, progressLines, type Share, waitLines } from '../view/progress.ts';
+import {
+  type Began,
+  duration,
+  limitWords,
+  LiveLine,
+  progressLines,
+  type Share,
+  unansweredWords,
+  waitLines,
+} from '../view/progress.ts';
 import { visible } from '../view/sanitise.ts';
+import { capital } from '../view/words.ts';
 import { forPeople, type Style } from '../view/style.ts';
-import { stringifyJson, type JsonValue } from '../api/json.ts';
-import { describeFailure } from '../report/failures.ts';
 
 /** How often the progress of a run is a line of a log. */
 const LOG_PACE_MS = 10_000;
@@ -134,6 +142,22 @@ export class Reporter implements Notices {
     this.waiting(wait && { why: 'backoff', ...wait });
   }
 
+  /** On the live line alone: a log has the attempt. */
+  unanswered(wait: Unanswered | undefined): void {
+    const { live, progressLine } = this;
+    if (live === undefined) return;
+    if (wait === undefined) {
+      this.progress(progressLine, this.share);
+      return;
+    }
+    const words = this.shown(unansweredWords(wait));
+    this.later(() =>
+      progressLine === undefined
+        ? live.draw(`${capital(words)}. Ctrl-C stops.`, `${capital(words)}.`)
+        : live.draw(`${this.shown(progressLine)}; ${words}`),
+    );
+  }
+
   recovered({ attempts, ms }: { readonly attempts: number; readonly ms: number }): void {
     if (!this.isRetrying) return;
     this.isRetrying = false;
@@ -157,13 +181,15 @@ export class Reporter implements Notices {
     else this.print([limitWords({ ...limits, now: this.parts.clock.now() })], style[isLow ? 'attention' : 'muted']);
   }
 
-  /** @param env the environment that commands of the hint name */
-  failure(failure: Failure, env?: string): void {
+  /** Prints what went wrong. Returns the exit code. @param env the environment that commands of the hint name */
+  async failure(failure: Failure, env?: string): Promise<ExitCode> {
+    const { exitCodeOf, formatErrorJson, formatErrorLines } = await import('./error-output.ts');
     const now = this.parts.clock.now();
     if (this.parts.settings.debug || failure.is('bug')) this.stack(failure);
     // The most important line comes last.
     if (this.isJson) this.write(formatErrorJson(failure, now, env));
     else this.print(formatErrorLines(failure, now, env));
+    return exitCodeOf(failure);
   }
 
   /** Resolves once all pending output is written. A closed stderr is ignored. */
@@ -214,50 +240,4 @@ export class Reporter implements Notices {
     this.pending = this.pending.then(work, work);
     this.pending.catch(() => undefined);
   }
-}
-
-/** Commands that a hint proposes without saying the environment; of their help there is one for all. */
-const COMMAND =
-  /\bpetstore (?=(?:api|catalog|inventory|limits|login|proxy|smoke|wait)\b)(?![^.,;:(]* --(?:env|help|all-environments)\b)/g;
-
-/** Adds the environment of this command: another shell may have another one. */
-function withEnvironment(hint: string, env: string | undefined): string {
-  return env === undefined ? hint : hint.replace(COMMAND, `petstore --env ${env} `);
-}
-
-/** Returns `error: …`, lines with more, and `hint: …`; less where the user stopped the command. */
-function formatErrorLines(failure: Failure, now: number, env?: string): string[] {
-  const { message, text: form, lines = [], hint } = describeFailure(failure, now);
-  if (form === 'none') return [];
-  const hints = hint === undefined ? [] : [`hint: ${withEnvironment(hint, env)}`];
-  return [form === 'plain' ? message : `error: ${message}`, ...lines.map((line) => `  ${line}`), ...hints].map(visible);
-}
-
-/** Returns `{"error":{kind,message,exitCode,status?,code?,retryable,retryAt?,outcome?,details?,hint?}}`, times in ISO 8601. */
-export function formatErrorJson(failure: Failure, now: number, env?: string): string {
-  const { exit, message, lines, hint, retryable, retryAt, outcome } = describeFailure(failure, now);
-  const serviceError = serviceErrorOf(failure);
-  const members: Readonly<Record<string, JsonValue | undefined>> = {
-    kind: failure.kind,
-    message,
-    exitCode: exit,
-    status: serviceError?.status,
-    code: serviceError?.code,
-    retryable,
-    retryAt: retryAt === undefined ? undefined : new Date(retryAt).toISOString(),
-    outcome,
-    details: lines && [...lines],
-    hint: hint && withEnvironment(hint, env),
-  };
-  const present = Object.entries(members).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value] as const],
-  );
-  return stringifyJson(new Map([['error', new Map(present)]]));
-}
-
-/** Returns the service's error body; for a write with an unknown outcome, the one that answered the write. */
-function serviceErrorOf(failure: Failure): ServiceError | undefined {
-  const { details } = failure;
-  if ('because' in details && details.because !== undefined) return serviceErrorOf(details.because);
-  return 'serviceError' in details ? details.serviceError : undefined;
 }

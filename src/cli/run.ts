@@ -2,24 +2,23 @@
 import { Reporter, type ReporterSettings } from './reporter.ts';
 import type { CommandContext, Globals, OpenWrite } from '../session/globals.ts';
 import { readConfigFile } from '../session/config-file.ts';
-import { lazySettings, once } from '../session/target.ts';
+import { UNSAID } from './global-options.ts';
+import { lazySettings, once } from '../session/resolve.ts';
 import { partsOf } from '../session/environments.ts';
 import { find, SETTINGS, type Stored } from '../session/settings.ts';
-import { type Context, DatabaseFailure, type Output, OutputClosed, reasonOf } from '../ports.ts';
-import { type Ending, endingOf } from './ending.ts';
+import { type Context, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { EXIT, Failure, isFailure } from '../errors.ts';
 import type { RunLog, RunStart } from './run-log.ts';
 import { type Commands, readRequest, type Request, resolveRequest, type RunInvocation } from './parse.ts';
 import { lastValue } from './scan.ts';
-import { decoded, Secrets } from '../redact.ts';
-import { redactedPorts } from './redacted-ports.ts';
-import { describeFailure } from '../report/failures.ts';
+import type { Secrets } from '../redact.ts';
+import { redactedPorts, secretsIn } from './redacted-ports.ts';
 import { hasUnicode } from '../view/bar.ts';
 import { wordIn } from './values.ts';
 import { render } from '../view/formats.ts';
 import { FORMAT_FACTS, FORMATS } from '../view/output-formats.ts';
 import { createStyle, isColoured, type Style } from '../view/style.ts';
-import type { ChartView, RowsView, View } from '../view/view.ts';
+import type { View } from '../view/view.ts';
 
 /**
  * Runs the command that argv names. Never rejects: every failure is reported and becomes an exit code.
@@ -31,9 +30,8 @@ export async function run(
   context: Context,
   onCommand?: (name: string) => void,
 ): Promise<number> {
-  const secrets = new Secrets();
-  addFromEnvironment(secrets, context.env);
-  const safe = { ...redactedPorts(context, secrets) };
+  const secrets = secretsIn(context.env);
+  let safe = redactedPorts(context, secrets);
   const configFile = once(() => readConfigFile(safe));
   const stored = async (): Promise<Stored> => {
     // A command that needs the config reports what is wrong with it.
@@ -44,7 +42,7 @@ export async function run(
   let invocation: RunInvocation | string;
   try {
     request = await readRequest(commands, argv);
-    safe.env = { ...safe.env, PETSTORE_PROFILE: profileOn(request, safe.env) };
+    safe = { ...safe, env: { ...safe.env, PETSTORE_PROFILE: profileOn(request, safe.env) } };
     onCommand?.(codeName(request, context.env));
     invocation = await resolveRequest(request, commands, Math.max(context.stdout.columns ?? 80, 20), stored);
     if (typeof invocation === 'string') {
@@ -81,82 +79,73 @@ function codeName({ line }: Request, env: Context['env']): string {
 }
 
 async function runCommand(
-  invocation: RunInvocation & Pick<RunStart, 'options'>,
+  { command, globals, input, options }: RunInvocation & Pick<RunStart, 'options'>,
   context: Context & Pick<CommandContext, 'configFile'>,
   secrets: Secrets,
 ): Promise<number> {
-  const { command, globals, input } = invocation;
   const ending = endingOf(context, globals.deadline, command.graceMs);
-  const stdoutStyle = await styleFor(context, context.stdout, globals.color);
-  const notices = await consoleFor(context, { ...globals, isJson: FORMAT_FACTS[globals.output].isJson }, secrets);
-  const openWrites = new Set<OpenWrite>();
-  const ports = { ...context, signal: ending.signal, globals, notices, secrets, openWrites };
+  const style = await styleFor(context, context.stdout, globals.color);
+  const notices = await reporterFor(context, globals, secrets);
+  const ports = { ...context, signal: ending.signal, globals, notices, secrets, openWrites: new Set<OpenWrite>() };
   const commandContext: CommandContext = { ...ports, ...lazySettings(ports) };
   let code: number = EXIT.ok;
-  let failed: Failure | undefined;
+  let kind: string | undefined;
   let log: RunLog | undefined;
   try {
     if (globals.log !== undefined) {
       const { openRunLog } = await import('./run-log.ts');
-      const start = { command: command.path, options: invocation.options };
-      log = await openRunLog({ ...context, notices }, globals.log, start);
+      log = await openRunLog({ ...context, notices }, globals.log, { command: command.path, options });
       notices.logTo(log);
     }
     const work = async (): Promise<void> => {
       const view = await command.run(input, commandContext);
       // Flush stderr and clear the live line first: stdout and stderr may share a terminal.
       await ending.taken(notices.flush());
-      const { columns: width, isTTY } = context.stdout;
-      const screen = { width, isTTY, style: stdoutStyle, isUnicode: hasUnicode(context), format: globals.output };
-      const shown = isSilent(view, globals) ? ({ view: 'text', text: '' } as const) : view;
-      const failure = view.view === 'record' || view.view === 'raw' ? view.failure : undefined;
-      const chunks = render(shown, { ...screen, redact: (text) => secrets.redact(text) });
-      const count = await print(chunks, context, ending, view.view === 'rows' && view.isWork !== true).catch(
-        (error: unknown) => {
-          // A reader that has gone does not make a failed command succeed.
-          if (error instanceof OutputClosed && failure !== undefined) throw failure;
-          if (!isFailure(error) || !isDone(view)) throw error;
-          if (error.is('output')) throw new Failure('output', { ...error.details, isDone: true }, error);
-          throw error.is('interrupted') ? new Failure('interrupted', { ...error.details, outcome: 'applied' }) : error;
-        },
-      );
-      if (failure !== undefined) throw failure;
-      if (view.view !== 'rows' && view.view !== 'chart') return;
-      if (FORMAT_FACTS[globals.output].isForPeople) notices.info(lineBelow(view, count, isTTY));
-      const failed = view.view === 'rows' ? view.check?.(count) : undefined;
-      if (failed !== undefined) throw failed;
+      await show(view, commandContext, ending, style);
     };
     await ending.inTime(Promise.race([work(), context.uncaught]));
     notices.limits();
   } catch (error) {
     if (!(error instanceof OutputClosed)) {
-      const failure = withWrite(withHelp(toFailure(error), command.path), openWrites);
+      const { failureOf } = await import('./error-output.ts');
+      const failure = failureOf(error, command.path, ports.openWrites);
       notices.limits();
-      notices.failure(failure, await hintedPlace(commandContext));
-      code = describeFailure(failure, context.clock.now()).exit;
-      failed = failure;
+      code = await notices.failure(failure, await hintedPlace(commandContext));
+      ({ kind } = failure);
     }
   }
-  await log?.end(code, failed?.kind);
+  await log?.end(code, kind);
   await ending.taken(notices.flush()).catch(() => undefined);
   ending.cancel();
   return code;
 }
 
-/** Returns what is printed on stderr below a table or in its place; empty for nothing. */
-function lineBelow(view: RowsView | ChartView, count: number, isTTY: boolean): string {
-  if (count === 0) return view.empty;
-  return isTTY && view.view === 'rows' ? (view.summary?.(count) ?? '') : '';
-}
-
-/** True for the confirmation of a command that has changed something, all of it. */
-function isDone(view: View): boolean {
-  return view.view === 'record' && view.isConfirmation === true && view.failure === undefined;
-}
-
-/** True for a confirmation that --quiet leaves out. One with a failure, or in a format for programs, is printed. */
-function isSilent(view: View, { quiet, output }: Globals): boolean {
-  return isDone(view) && quiet && FORMAT_FACTS[output].isForPeople;
+/** Prints a view, and what belongs below it on stderr. @throws {Failure} that of the view, of its check, or of the output */
+async function show(view: View, context: CommandContext, ending: Ending, style: Style): Promise<void> {
+  const { globals, notices, secrets, stdout } = context;
+  const { columns: width, isTTY } = stdout;
+  const { isForPeople } = FORMAT_FACTS[globals.output];
+  const isDone = view.view === 'record' && view.isConfirmation === true && view.failure === undefined;
+  // A confirmation with a failure, or in a format for programs, is printed all the same.
+  const shown = isDone && globals.quiet && isForPeople ? ({ view: 'text', text: '' } as const) : view;
+  const failure = view.view === 'record' || view.view === 'raw' ? view.failure : undefined;
+  const screen = { width, isTTY, style, isUnicode: hasUnicode(context), format: globals.output };
+  const chunks = render(shown, { ...screen, redact: (text) => secrets.redact(text) });
+  const count = await print(chunks, context, ending, view.view === 'rows' && view.isWork !== true).catch(
+    (error: unknown) => {
+      // A reader that has gone does not make a failed command succeed.
+      if (error instanceof OutputClosed && failure !== undefined) throw failure;
+      if (!isFailure(error) || !isDone) throw error;
+      if (error.is('output')) throw new Failure('output', { ...error.details, isDone: true }, error);
+      throw error.is('interrupted') ? new Failure('interrupted', { ...error.details, outcome: 'applied' }) : error;
+    },
+  );
+  if (failure !== undefined) throw failure;
+  if (view.view !== 'rows' && view.view !== 'chart') return;
+  const summary = isTTY && view.view === 'rows' ? view.summary?.(count) : undefined;
+  if (isForPeople) notices.info(count === 0 ? view.empty : (summary ?? ''));
+  const failed = view.view === 'rows' ? view.check?.(count) : undefined;
+  if (failed !== undefined) throw failed;
 }
 
 /** The longest that signals and timers wait while a long output is written without a pause, in ms. */
@@ -185,6 +174,7 @@ async function print(
   }
 }
 
+/** Reports what is wrong with a command line. `format`: of the output, as it was typed. */
 async function reportEarly(
   line: Request['line'] | undefined,
   error: unknown,
@@ -193,29 +183,27 @@ async function reportEarly(
   format: string,
 ): Promise<number> {
   if (error instanceof OutputClosed) return EXIT.ok;
-  const failure = toFailure(error);
+  const { toFailure } = await import('./error-output.ts');
   const isPlain = line?.tokens.some(({ role, text }) => role === 'option' && text === '--no-color') === true;
-  const flags = { quiet: false, verbose: false, debug: false, showLimits: false } as const;
   const output = wordIn(FORMATS, format) ?? 'table';
-  const settings = { ...flags, color: isPlain ? 'never' : 'auto', isJson: FORMAT_FACTS[output].isJson } as const;
-  const notices = await consoleFor(context, settings, secrets);
-  notices.failure(failure);
+  const notices = await reporterFor(context, { ...UNSAID, color: isPlain ? 'never' : 'auto', output }, secrets);
+  const code = await notices.failure(toFailure(error));
   await notices.flush();
-  return describeFailure(failure, context.clock.now()).exit;
+  return code;
 }
 
-type ConsoleSettings = ReporterSettings & Pick<Globals, 'color'>;
-
-async function consoleFor(context: Context, settings: ConsoleSettings, secrets: Secrets): Promise<Reporter> {
-  const { stdout, stderr, clock } = context;
-  const style = await styleFor(context, stderr, settings.color);
-  const animate = stderr.isTTY && context.env.TERM !== 'dumb';
+async function reporterFor(
+  context: Context,
+  globals: Omit<ReporterSettings, 'isJson'> & Pick<Globals, 'color' | 'output'>,
+  secrets: Secrets,
+): Promise<Reporter> {
+  const { stdout, stderr, clock, env } = context;
   return new Reporter({
     stderr,
     clock,
-    settings,
-    style,
-    animate,
+    settings: { ...globals, isJson: FORMAT_FACTS[globals.output].isJson },
+    style: await styleFor(context, stderr, globals.color),
+    animate: stderr.isTTY && env.TERM !== 'dumb',
     isWatched: stdout.isTTY,
     isUnicode: hasUnicode(context),
     redact: (text) => secrets.redact(text),
@@ -226,53 +214,55 @@ function styleFor(context: Context, output: Output, choice: Globals['color']): P
   return createStyle(isColoured({ choice, env: context.env, isTTY: output.isTTY }));
 }
 
-function toFailure(error: unknown): Failure {
-  if (isFailure(error)) return error;
-  // What failed first, where closing a session or a file has failed too (`using`).
-  if (error instanceof Error && 'suppressed' in error) return toFailure(error.suppressed);
-  if (error instanceof DatabaseFailure) {
-    return new Failure('state', { path: 'the state folder', problem: 'unusable', detail: error.message }, error);
+/** How long a command may take to end once it is to stop, in ms: 2 s for a write in flight, and time to record it. */
+const GRACE_MS = 3_000;
+/** How long a reader may leave output in a full pipe then, in ms. */
+const READER_MS = 500;
+
+/** When a command has to end: on a signal or at its deadline, and soon after, whatever holds it up. */
+type Ending = ReturnType<typeof endingOf>;
+
+function endingOf(
+  { clock, signal: stop }: Pick<Context, 'clock' | 'signal'>,
+  deadlineMs: number | undefined,
+  graceMs = GRACE_MS,
+) {
+  const cancels: (() => void)[] = [];
+  const after = (ms: number, ring: () => void): void => {
+    cancels.push(clock.alarm(ms, ring));
+  };
+  const deadline = new AbortController();
+  const signal = AbortSignal.any([stop, deadline.signal]);
+  if (deadlineMs !== undefined) {
+    after(deadlineMs, () => {
+      deadline.abort(new Failure('deadline', { deadlineMs }));
+    });
   }
-  const full = tooManyFiles(error);
-  if (full !== undefined) return full;
-  return new Failure('bug', { message: error instanceof Error ? error.message : String(error) }, error);
-}
-
-/** Returns what a command reports that has to end before a write is recorded: what became of the write comes first. */
-function withWrite(failure: Failure, open: ReadonlySet<OpenWrite>): Failure {
-  const [first] = [...open].sort((a, b) => b.outcome.localeCompare(a.outcome));
-  if (first === undefined) return failure;
-  const { outcome, ...write } = first;
-  if (failure.is('interrupted')) return new Failure('interrupted', { ...failure.details, outcome, write });
-  if (!failure.is('deadline')) return failure;
-  if (outcome === 'applied') return new Failure('unrecorded', { ...write, because: failure });
-  return new Failure('outcome-unknown', { ...write, because: failure, looked: false });
-}
-
-/** Returns the failure where the machine lets the program open no more files, whatever it was about to do. */
-function tooManyFiles(error: unknown): Failure | undefined {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const { code, path } = cause as Error & { code?: unknown; path?: unknown };
-    if (code === 'EMFILE' || code === 'ENFILE')
-      return new Failure('file', { operation: 'open', path: typeof path === 'string' ? path : 'a file', code }, error);
-  }
-  return undefined;
-}
-
-/** Usage errors without a hint of their own point to the command's help. */
-function withHelp(failure: Failure, path: string): Failure {
-  if (!failure.is('usage') || failure.details.hint !== undefined) return failure;
-  return new Failure('usage', { ...failure.details, hint: `See: petstore ${path} --help` }, failure);
-}
-
-/** Passwords that the environment holds for other purposes, and that an error text might repeat. */
-function addFromEnvironment(secrets: Secrets, env: Context['env']): void {
-  secrets.add(env.PETSTORE_API_KEY ?? '');
-  const proxies = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
-  for (const name of [...proxies, 'PETSTORE_LEDGER']) {
-    // Up to the last @: an unescaped password may hold any character.
-    const password = /^(?:[a-z][\w+.-]*:\/\/)?[^:@]*:(.*)@/i.exec(env[name] ?? '')?.[1] ?? '';
-    secrets.add(password);
-    secrets.add(decoded(password));
-  }
+  /** Rejects with the signal's reason where the work takes longer than this after the signal. */
+  const within = async (ms: number, work: Promise<void>): Promise<void> => {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const onStop = (): void => {
+      after(ms, () => {
+        reject(signal.reason);
+      });
+    };
+    if (signal.aborted) onStop();
+    else signal.addEventListener('abort', onStop, { once: true });
+    try {
+      await Promise.race([work, late]);
+    } finally {
+      signal.removeEventListener('abort', onStop);
+    }
+  };
+  return {
+    /** Aborts on the program's signal, or at the deadline. */
+    signal,
+    /** Waits for the command, once it is to stop not longer than its grace. @throws the signal's reason */
+    inTime: (command: Promise<void>) => within(graceMs, command),
+    /** Waits for output to be taken; not for long once the command is to stop. @throws the signal's reason */
+    taken: (output: Promise<void>) => within(READER_MS, output),
+    cancel: (): void => {
+      for (const cancel of cancels) cancel();
+    },
+  };
 }

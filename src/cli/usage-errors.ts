@@ -1,6 +1,6 @@
 /** The failures of a line that cannot be read, each with a suggestion, and without any text that may hold a secret. */
 import type { CommanderError } from 'commander';
-import { Failure } from '../errors.ts';
+import { type Failure, usageFailure } from '../errors.ts';
 import { TOPICS } from './help/topics.ts';
 import { optionsAt, pathsOf, type Tree, commandsOf } from './help/tree.ts';
 import type { Line, ScanOption } from './scan.ts';
@@ -12,15 +12,15 @@ export function scanFailure(line: Line<ScanOption>, tree: Tree): Failure {
   const name = text.split(/[=\n]/)[0]!;
   const problem = `Unknown ${kind} '${name}'.`;
   const see = seeHelp(line);
-  const failure = (hint = see): Failure => new Failure('usage', { problem, hint });
+  const failure = (hint = see): Failure => usageFailure(problem, hint);
   if (kind === 'option' && /key|token|password|secret/i.test(name)) return failure(KEY_HINT);
   if (pending !== undefined) {
-    return new Failure('usage', { problem: `Option '${pending.names.at(-1)}' needs a value.`, hint: see });
+    return usageFailure(`Option '${pending.names.at(-1)}' needs a value.`, see);
   }
   if (kind === 'command') return failure(commandHint(line, tree));
   const namesAt = (place: string): string[] => optionsAt(tree, place).flatMap((option) => option.names);
   if (namesAt(path).includes(name)) {
-    return new Failure('usage', { problem: `Option '${name}' takes no value.`, hint: see });
+    return usageFailure(`Option '${name}' takes no value.`, see);
   }
   if (namesAt(line.path).includes(name)) return failure(`Put ${name} after the command, ${line.path}.`);
   const found = nearest(name, namesAt(line.path));
@@ -39,7 +39,7 @@ export function valueFailure({ code, message }: CommanderError, line: Line<ScanO
     );
   const problem = `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`;
   const isKey = code === 'commander.excessArguments' && line.path === 'login';
-  return new Failure('usage', { problem, hint: isKey ? KEY_HINT : seeHelp(line) });
+  return usageFailure(problem, isKey ? KEY_HINT : seeHelp(line));
 }
 
 const KEY_HINT = 'Other users can see command lines: use petstore login --key-stdin, or PETSTORE_API_KEY.';
@@ -57,25 +57,30 @@ export function unknownTopic(topic: string, tree: Tree): Failure {
   const [group = '', ...rest] = topic.split(' ');
   const path = rest.length === 0 ? suggestCommand(tree, '', group) : suggestCommand(tree, group, rest.join(' '));
   const found = nearest(topic.replaceAll(' ', '-'), Object.keys(TOPICS)) ?? path;
-  return new Failure('usage', {
-    problem: `Unknown command or topic ${JSON.stringify(topic)}.`,
-    hint: found === undefined ? 'See: petstore --help' : `Did you mean petstore help ${found}?`,
-  });
+  return usageFailure(
+    `Unknown command or topic ${JSON.stringify(topic)}.`,
+    found === undefined ? 'See: petstore --help' : `Did you mean petstore help ${found}?`,
+  );
 }
 
 function commandHint(line: Line<ScanOption>, tree: Tree): string | undefined {
   const { path: group = '', text = '' } = line.unknown ?? {};
   if (group !== '' && text === 'help') return `Did you mean petstore help ${helpPath(line, group, tree)}?`;
-  const path = suggestCommand(tree, group, text);
+  const found = suggestCommand(tree, group, text);
+  const next = found !== undefined && found in tree.groups ? unknownWords(line)[1] : undefined;
+  const path = (next && suggestCommand(tree, found!, next)) ?? found;
   if (path === undefined) return undefined;
   if (group === 'sandbox' && path.startsWith('inventory ')) return `Did you mean petstore --env sandbox ${path}?`;
   return `Did you mean petstore ${correctedLine(line, path) ?? path}?`;
 }
 
+function unknownWords({ tokens }: Line<ScanOption>): string[] {
+  return tokens.flatMap(({ role, text }) => (role === 'unknown-command' ? [text] : []));
+}
+
 /** Returns the command that `inventory help set` names, or else the group. */
-function helpPath({ tokens }: Line<ScanOption>, group: string, tree: Tree): string {
-  const after = tokens.flatMap(({ role, text }) => (role === 'unknown-command' ? [text] : [])).slice(1);
-  const path = [group, ...after].join(' ');
+function helpPath(line: Line<ScanOption>, group: string, tree: Tree): string {
+  const path = [group, ...unknownWords(line).slice(1)].join(' ');
   return pathsOf(tree).includes(path) ? path : group;
 }
 

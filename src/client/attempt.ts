@@ -5,37 +5,34 @@
 import { type Connection, type HttpBody, HttpFailure, type HttpReply, type HttpRequest, isWhole } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { isRefusal } from '../rate-limit/ledger.ts';
-import { type AttemptFacts, type Call, type ClientWatch, GATEWAY_HEADER, type Service } from './service.ts';
+import { type AttemptFacts, type Call, type ClientWatch, MAX_WAIT_HEADER, type Service } from './service.ts';
+import { gatewayOf } from '../rate-limit/headers.ts';
 import { parseHttpDate } from '../http/http-date.ts';
 
 /** Grace period for an in-flight write after a stop signal, in ms. */
 const GRACE_MS = 2_000;
 /** How long the ledger may take to note an answer then, in ms. */
 const NOTED_MS = 500;
+/** How long a request may take before it is shown, and how often then, ms. */
+const LONG_MS = 2_000;
+const TICK_MS = 1_000;
 
 /**
- * Sends one request and returns the response.
+ * Sends one request and returns the response. Where permission to send has ended before the first byte, it is asked for
+ * again.
  * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait is longer than allowed; nothing was sent
  * @throws {HttpFailure} no connection, no response, or (from `body`) a broken one
  */
 export async function exchange(service: Service, call: Call): Promise<HttpReply> {
-  const url = new URL(`${service.baseUrl.href}${call.path}`);
-  for (;;) {
-    const reply = await attempt(service, call, url);
-    if (reply !== undefined) return reply;
-  }
-}
-
-/** Returns undefined where the leave to send ended before the first byte: it has to be asked for again. */
-async function attempt(service: Service, call: Call, url: URL): Promise<HttpReply | undefined> {
   const { clock, gate, http, maxBodyBytes, signal, timeoutMs, watch } = service;
+  const url = new URL(`${service.baseUrl.href}${call.path}`);
   let started = 0;
   const tell = (result: Pick<AttemptFacts, 'status' | 'failure'>): void => {
     watch.attempt({ method: call.method, url: url.href, ms: clock.monotonic() - started, ...result });
   };
   const connect = async (): Promise<Connection> => {
     started = clock.monotonic();
-    return http.connect({ url, timeoutMs, signal }).catch((error: unknown) => {
+    return shown(service, call, url, http.connect({ url, timeoutMs, signal })).catch((error: unknown) => {
       if (error instanceof HttpFailure) tell({ failure: error.facts });
       throw error;
     });
@@ -49,12 +46,14 @@ async function attempt(service: Service, call: Call, url: URL): Promise<HttpRepl
   started = clock.monotonic();
   try {
     const mayLeave = (): boolean => ticket.isFresh() && call.isCurrent?.() !== false;
-    const reply = await connection.send(requestOf(service, call, url, cut.signal), mayLeave);
-    const noted = ticket.answered(reply.status, reply.headers, clock.now());
+    const reply = await shown(service, call, url, connection.send(requestOf(service, call, url, cut.signal), mayLeave));
+    const noted = tellsOfService(reply)
+      ? ticket.answered(reply.status, reply.headers, clock.now())
+      : ticket.lost(false);
     // A refusal is recorded first of all. Once the program is to stop, all else must not keep a write's answer from it.
     await (isRefusal(reply) ? noted : untilStop(service, noted));
     tell({ status: reply.status });
-    if (reply.headers.has(GATEWAY_HEADER)) gateways.add(service.http);
+    if (gatewayOf(reply.headers) !== undefined) gateways.add(service.http);
     warnOfSunset(reply.headers, service, call);
     const { body } = reply;
     if (!isWhole(body) || body.reduce((size, { length }) => size + length, 0) > maxBodyBytes) {
@@ -66,9 +65,34 @@ async function attempt(service: Service, call: Call, url: URL): Promise<HttpRepl
     answered();
     if (!(error instanceof HttpFailure)) throw error;
     await ticket.lost(error.facts.mayHaveBeenSent);
-    if (error.facts.phase === 'withdrawn' && call.isCurrent?.() !== false) return undefined;
+    if (error.facts.phase === 'withdrawn' && call.isCurrent?.() !== false) return exchange(service, call);
     tell({ failure: error.facts });
     throw error;
+  }
+}
+
+/** False where a gateway has refused the request for a reason of its own, which no time changes: no block follows from it. */
+function tellsOfService({ headers, status }: HttpReply): boolean {
+  return gatewayOf(headers) !== 'refused' || status === 429 || headers.has('retry-after');
+}
+
+/** Shows what takes long, unless it is done for another client. */
+async function shown<T>({ clock, watch }: Service, { forwarded }: Call, { host }: URL, work: Promise<T>): Promise<T> {
+  if (forwarded !== undefined) return work;
+  const from = clock.monotonic();
+  const show = (): void => {
+    watch.unanswered({ peer: host, ms: clock.monotonic() - from });
+    const cancel = clock.alarm(TICK_MS, show);
+    end = () => {
+      cancel();
+      watch.unanswered(undefined);
+    };
+  };
+  let end = clock.alarm(LONG_MS, show);
+  try {
+    return await work;
+  } finally {
+    end();
   }
 }
 
@@ -115,6 +139,7 @@ function requestOf(service: Service, call: Call, url: URL, signal: AbortSignal):
   const own = {
     accept: 'application/json',
     'user-agent': service.userAgent,
+    [MAX_WAIT_HEADER]: `${Math.floor(service.maxWaitMs / 1_000)}`,
     ...(call.body !== undefined && { 'content-type': 'application/json' }),
     ...(call.ifMatch !== undefined && { 'if-match': `"${call.ifMatch}"` }),
   };

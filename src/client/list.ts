@@ -4,7 +4,7 @@ import { readInventoryList } from '../api/read-list.ts';
 import { listInventory as route } from '../api/routes.ts';
 import { HttpFailure, type HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { requestInfo } from './classify.ts';
+import { refuseWebPage } from './classify.ts';
 import { judgeBroken, perform } from './retry.ts';
 import type { Call, Service } from './service.ts';
 
@@ -22,14 +22,15 @@ const CALL: Call = { method: route.method, path: route.path };
  * @throws {Failure} see classify.ts; `contract` with the row where a row breaks the contract
  */
 export async function* listInventory(service: Service): AsyncGenerator<readonly InventoryItem[]> {
-  const { held, broken, rest } = await listed(service);
+  const outcome = await perform(service, { call: CALL, read: readBeginning });
+  if ('trouble' in outcome) throw outcome.trouble.failure;
+  const { held, broken, rest } = outcome.value;
   yield* held;
   if (broken !== undefined) throw broken;
-  if (rest === undefined) return;
   try {
     for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
   } catch (error) {
-    throw error instanceof HttpFailure ? judgeBroken(service, requestInfo(service, CALL), error).failure : error;
+    throw error instanceof HttpFailure ? judgeBroken(service, CALL, 1, error).failure : error;
   } finally {
     void rest.return(undefined).catch(() => undefined);
   }
@@ -39,13 +40,7 @@ interface Beginning {
   readonly held: InventoryItem[][];
   /** A row of this beginning breaks the contract: the rows before it are good. */
   readonly broken?: Failure;
-  readonly rest?: AsyncGenerator<InventoryItem[]>;
-}
-
-async function listed(service: Service): Promise<Beginning> {
-  const outcome = await perform(service, { call: CALL, read: readBeginning });
-  if ('value' in outcome) return outcome.value;
-  throw outcome.trouble.failure;
+  readonly rest: AsyncGenerator<InventoryItem[]>;
 }
 
 async function readBeginning(reply: HttpReply): Promise<Beginning> {
@@ -63,23 +58,13 @@ async function readBeginning(reply: HttpReply): Promise<Beginning> {
   try {
     while (count < HELD_ROWS && bytes < HELD_BYTES) {
       const next = await rows.next();
-      if (next.done === true) return { held };
+      if (next.done === true) break;
       held.push(next.value);
       count += next.value.length;
     }
   } catch (error) {
-    if (error instanceof Failure && error.is('contract')) return { held, broken: error };
+    if (error instanceof Failure && error.is('contract')) return { held, broken: error, rest: rows };
     throw error;
   }
   return { held, rest: rows };
-}
-
-/** A captive portal answers every address with a page of its own and status 200. */
-export function refuseWebPage(reply: Pick<HttpReply, 'headers'>): void {
-  const type = reply.headers.get('content-type')?.[0] ?? '';
-  if (!/^text\/html\b/i.test(type)) return;
-  throw new Failure('contract', {
-    what: 'The response',
-    problem: 'is a web page, not the API; check the base URL, and whether your network asks you to log in',
-  });
 }

@@ -1,8 +1,7 @@
-/** Answers of the service as they come, for checks: nothing is judged. */
+/** Answers of the service as they come, for checks. */
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 import type { Failure } from '../errors.ts';
-import { judgeFailure, requestInfo } from './classify.ts';
-import { judgeReply, perform } from './retry.ts';
+import { sendRaw } from './raw.ts';
 import type { Call, Service } from './service.ts';
 import type { HttpFailureFacts } from '../ports.ts';
 import { parseHttpDate } from '../http/http-date.ts';
@@ -22,6 +21,8 @@ export interface Answer {
   /** Undefined where the text is not JSON; `problem` has the reason. */
   readonly json?: JsonValue;
   readonly problem?: string;
+  /** What it means for any command; undefined: nothing is wrong. */
+  readonly failure?: Failure;
   readonly ms: number;
   readonly receivedAt: number;
   readonly evidence: Evidence;
@@ -31,6 +32,7 @@ export interface Answer {
 /** There was no answer. */
 export interface Unreachable {
   readonly unreachable: HttpFailureFacts;
+  readonly failure: Failure;
   readonly evidence: Evidence;
   readonly ms?: undefined;
   readonly status?: undefined;
@@ -54,42 +56,21 @@ const SHOWN = [
  * @throws {Failure} `rate-limited` and what else the gate or a signal ends it with
  */
 export async function probe(service: Service, call: Call, { waits = false } = {}): Promise<Reply> {
+  const { clock } = service;
   const request = `${call.method} ${call.path}`;
-  const started = service.clock.monotonic();
-  const outcome = await perform<Answer>(service, {
-    call,
-    repeats: false,
-    reads: (status) => !waits || status !== 429,
-    read: async ({ status, headers, body }) => {
-      const ms = service.clock.monotonic() - started;
-      const receivedAt = service.clock.now();
-      const text = Buffer.concat(await Array.fromAsync(body)).toString('utf8');
-      const shown = SHOWN.filter((name) => headers.has(name)).map((name) => [
-        name,
-        headers.get(name)?.join(', ') ?? '',
-      ]);
-      const evidence = { request, status, headers: Object.fromEntries(shown) as Record<string, string> };
-      return { status, headers, text, ...read(text), ms, receivedAt, evidence };
-    },
-  });
-  if ('value' in outcome) return outcome.value;
-  const { facts, failure } = outcome.trouble;
-  if (facts === undefined) throw failure;
-  return { unreachable: facts, evidence: { request } };
-}
-
-/** Returns what an answer means for any command; undefined: nothing is wrong. */
-export async function failureIn(
-  service: Service,
-  call: Call,
-  answer: Reply,
-  petId?: bigint,
-): Promise<Failure | undefined> {
-  const asked = requestInfo(service, call, 1, petId);
-  if (answer.unreachable !== undefined) return judgeFailure(answer.unreachable, asked).failure;
-  const { status, headers, text } = answer;
-  if (status < 300) return undefined;
-  return (await judgeReply(service, asked, { status, headers, body: [Buffer.from(text)] })).failure;
+  const started = clock.monotonic();
+  const { facts, failure, reply } = await sendRaw(service, call, waits);
+  if (reply === undefined) {
+    if (facts === undefined || failure === undefined) throw failure;
+    return { unreachable: facts, failure, evidence: { request } };
+  }
+  const { status, headers, body } = reply;
+  const text = Buffer.concat(await Array.fromAsync(body)).toString('utf8');
+  const shown = SHOWN.filter((name) => headers.has(name)).map((name) => [name, headers.get(name)?.join(', ') ?? '']);
+  const evidence = { request, status, headers: Object.fromEntries(shown) as Record<string, string> };
+  const ms = clock.monotonic() - started;
+  const found = { status, headers, text, ...read(text), ms, receivedAt: clock.now(), evidence };
+  return failure === undefined ? found : { ...found, failure };
 }
 
 function read(text: string): { json: JsonValue } | { problem: string } {

@@ -2,13 +2,20 @@
 import type { HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { isWrite } from './classify.ts';
-import { readServiceError } from './error-body.ts';
-import { perform } from './retry.ts';
+import { perform, type Trouble, withWholeBody } from './retry.ts';
 import type { Call, Service } from './service.ts';
 
 export interface RawAnswer extends HttpReply {
   /** What the status means for the caller. */
   readonly failure?: Failure;
+}
+
+/** Sends one request once. Returns its whole answer, what is wrong with it, or why there is none. */
+export async function sendRaw(service: Service, call: Call, waits: boolean): Promise<Partial<Trouble>> {
+  const reads = (status: number): boolean => status < 300;
+  const how = { repeats: false, waits, isRaw: true, reads, read: withWholeBody };
+  const outcome = await perform(service, { call, ...how });
+  return 'value' in outcome ? { reply: outcome.value } : outcome.trouble;
 }
 
 /**
@@ -17,24 +24,16 @@ export interface RawAnswer extends HttpReply {
  * @throws {Failure} `network`, `outcome-unknown`, `contract`, `rate-limited`, `banned`, `paused`
  */
 export async function callRaw(service: Service, call: Call): Promise<RawAnswer> {
-  const outcome = await perform(service, {
-    call,
-    repeats: false,
-    isRaw: true,
-    reads: (status) => status < 300,
-    read: async (reply) => ({ ...reply, body: [Buffer.concat(await Array.fromAsync(reply.body))] }),
-  });
-  if ('value' in outcome) return outcome.value;
-  const { repeat, reply } = outcome.trouble;
-  let { failure } = outcome.trouble;
-  if (repeat === 'look' || repeat === 'look-only') {
+  const { failure: because, repeat, reply, serviceError } = await sendRaw(service, call, true);
+  let failure = because;
+  if (because !== undefined && (repeat === 'look' || repeat === 'look-only')) {
     const { environment } = service;
-    failure = new Failure('outcome-unknown', { call: `${call.method} ${call.path}`, environment, because: failure });
-  } else if (reply?.status === 404) {
-    failure = new Failure('not-found', { path: call.path, serviceError: await readServiceError(reply) });
+    failure = new Failure('outcome-unknown', { call: `${call.method} ${call.path}`, environment, because });
+  } else if (reply?.status === 404 && serviceError !== undefined) {
+    failure = new Failure('not-found', { path: call.path, serviceError });
   }
   if (reply === undefined) throw failure;
-  return { ...reply, failure };
+  return { ...reply, ...(failure !== undefined && { failure }) };
 }
 
 /**

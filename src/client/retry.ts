@@ -4,11 +4,11 @@
  * A 429 is not counted: the gate waits before the next request, or ends it.
  */
 import { HttpFailure, type HttpFailureFacts, type HttpReply } from '../ports.ts';
-import { isFailure } from '../errors.ts';
-import { readLimitHeaders } from '../rate-limit/headers.ts';
-import { exchange } from './attempt.ts';
-import { type Classified, judgeFailure, judgeStatus, type RequestInfo, requestInfo } from './classify.ts';
-import { readServiceError } from './error-body.ts';
+import { isFailure, type ServiceError } from '../errors.ts';
+import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
+import { gatewayOf, readLimitHeaders } from '../rate-limit/headers.ts';
+import { exchange, operationOf } from './attempt.ts';
+import { type Asked, type Classified, isWrite, judgeFailure, judgeStatus } from './classify.ts';
 import type { Call, Service } from './service.ts';
 
 /** One attempt and at most two more. */
@@ -17,12 +17,16 @@ const ATTEMPTS = 3;
 const LONGEST_MS = 60_000;
 /** Shorter waits are not announced. */
 const NOTICED_MS = 200;
+/** Of the body of an error. */
+const MOST_BYTES = 64 * 1024;
+const SHOWN_CHARACTERS = 200;
 
 export interface Operation<T> {
   readonly call: Call;
-  readonly petId?: bigint;
   /** False: sent once, because it is not known whether it may run twice. */
   readonly repeats?: boolean;
+  /** False: a 429 is a failure like any other. */
+  readonly waits?: boolean;
   /** True for the statuses that are read; all others are failures. Default: 200. */
   readonly reads?: (status: number) => boolean;
   /** True: the body of a failure is needed as a whole, to be passed on. */
@@ -36,58 +40,68 @@ export interface Trouble extends Classified {
   readonly reply?: HttpReply;
   /** Why there was none. */
   readonly facts?: HttpFailureFacts;
+  readonly serviceError?: ServiceError;
 }
 
 export type Outcome<T> = { readonly value: T } | { readonly trouble: Trouble };
 
 /**
  * Returns what was read, or the trouble of the last attempt.
- * @param spent attempts that the caller has already made
+ * @param before attempts that the caller has already made, and the time for all of them
  * @throws {Failure} where the gate or a signal ends it, or a read finds a broken answer
  */
-export async function perform<T>(service: Service, operation: Operation<T>, spent = 0): Promise<Outcome<T>> {
-  const { call, petId, repeats = true } = operation;
-  let period: RetryPeriod | undefined;
-  for (let attempt = spent + 1; ;) {
-    const outcome = await tryOnce(service, operation, requestInfo(service, call, attempt, petId));
+export async function perform<T>(
+  service: Service,
+  operation: Operation<T>,
+  before: { readonly attempts?: number; readonly period?: RetryPeriod } = {},
+): Promise<Outcome<T>> {
+  const { repeats = true, waits = true } = operation;
+  const { period = new RetryPeriod(service, operation.call) } = before;
+  for (let attempt = 1 + (before.attempts ?? 0); ;) {
+    const outcome = await tryOnce(service, operation, attempt);
     if ('value' in outcome) {
-      period?.end(attempt);
+      period.end(attempt);
       return outcome;
     }
     const { trouble } = outcome;
-    if (trouble.repeat === 'rate') continue;
-    period ??= retryPeriod(service);
+    if (trouble.repeat === 'rate' && waits) continue;
     if (!repeats || !(await mayTryAgain(service, trouble, attempt, period))) return outcome;
     attempt++;
   }
 }
 
-async function tryOnce<T>(service: Service, operation: Operation<T>, asked: RequestInfo): Promise<Outcome<T>> {
+async function tryOnce<T>(service: Service, operation: Operation<T>, attempts: number): Promise<Outcome<T>> {
   const { call, isRaw = false, read, reads = (status) => status === 200 } = operation;
+  const asked = { service, call, attempts };
   let reply: HttpReply | undefined;
   try {
     reply = await exchange(service, call);
     if (reads(reply.status)) return { value: await read(reply) };
-    if (isRaw) reply = { ...reply, body: [Buffer.concat(await Array.fromAsync(reply.body))] };
-    return { trouble: { ...(await judgeReply(service, asked, reply)), reply } };
+    if (isRaw) reply = await withWholeBody(reply);
+    return { trouble: await judgeReply(service, asked, reply) };
   } catch (error) {
-    if (error instanceof HttpFailure) return { trouble: judgeBroken(service, asked, error) };
+    if (error instanceof HttpFailure) return { trouble: judgeBroken(service, call, attempts, error) };
     // An answer that cannot be accepted does not tell whether the write was applied.
-    if (isFailure(error) && asked.isWrite && reply !== undefined)
+    if (isFailure(error) && isWrite(call.method) && reply !== undefined)
       return { trouble: { repeat: 'look', failure: error } };
     throw error;
   }
 }
 
+/** Reads the body to its end. @throws {HttpFailure} */
+export async function withWholeBody(reply: HttpReply): Promise<HttpReply> {
+  return { ...reply, body: [Buffer.concat(await Array.fromAsync(reply.body))] };
+}
+
 /** Judges an exchange that broke. @throws what ends the program, where nothing can have been applied */
-export function judgeBroken({ signal }: Service, asked: RequestInfo, { facts }: HttpFailure): Trouble {
+export function judgeBroken(service: Service, call: Call, attempts: number, { facts }: HttpFailure): Trouble {
   // A write that was cut short by the program's own end may have been applied: its caller must say so.
-  if (facts.phase === 'aborted' && !(asked.isWrite && facts.mayHaveBeenSent)) throw signal.reason;
-  return { ...judgeFailure(facts, asked), facts };
+  if (facts.phase === 'aborted' && !(isWrite(call.method) && facts.mayHaveBeenSent)) throw service.signal.reason;
+  return { ...judgeFailure(facts, { service, call, attempts }), facts };
 }
 
 /** Judges a reply of any status but 200, by what its headers and its body say. */
-export async function judgeReply({ clock, watch }: Service, asked: RequestInfo, reply: HttpReply): Promise<Classified> {
+async function judgeReply({ clock, watch }: Service, asked: Asked, reply: HttpReply): Promise<Trouble> {
   const { bodyStatus = reply.status, ...serviceError } = await readServiceError(reply);
   const { status, raw } = serviceError;
   if (bodyStatus !== status)
@@ -95,36 +109,100 @@ export async function judgeReply({ clock, watch }: Service, asked: RequestInfo, 
   if (raw !== undefined) watch.debug(`The body of the ${status} is not an Error body: ${raw}`);
   const now = clock.now();
   const { retryAfterMs } = readLimitHeaders(reply.headers, now);
-  return judgeStatus(serviceError, asked, { location: reply.headers.get('location')?.[0], retryAfterMs, now });
+  const { headers } = reply;
+  const more = { location: headers.get('location')?.[0], retryAfterMs, now, gateway: gatewayOf(headers) };
+  return { ...judgeStatus(serviceError, asked, more), reply, serviceError };
 }
 
-/** How long the failures of one operation are met by another attempt. */
-export interface RetryPeriod {
-  /** In ms; 0 or less: it is over, or there is none. */
-  left(): number;
+/** Reads what the service, or a gateway before it, says in the body of an error, as far as it can be read. */
+async function readServiceError(reply: HttpReply): Promise<ServiceError & { bodyStatus?: number }> {
+  const { status, headers } = reply;
+  const text = await readText(reply.body);
+  if (text === undefined || text === '') return { status };
+  const { readErrorBody } = await import('../api/schemas.ts');
+  try {
+    const value = parseJson(text);
+    const error = readErrorBody(value);
+    // The HTTP status counts; the body's own is kept to be compared with it.
+    if (error !== undefined) return { ...error, status, bodyStatus: error.status };
+    const isProblem = /^application\/problem\+json\b/i.test(headers.get('content-type')?.[0] ?? '');
+    const message = isProblem ? problemMessage(value) : '';
+    if (message !== '') return { status, message: message.slice(0, SHOWN_CHARACTERS) };
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+  }
+  return { status, raw: text.slice(0, SHOWN_CHARACTERS) };
+}
+
+/** Returns a problem's title and detail, once where they are the same (RFC 9457, 3.1: other types are ignored). */
+function problemMessage(value: JsonValue): string {
+  const members = value instanceof Map ? [value.get('title'), value.get('detail')] : [];
+  const texts = members.map((each) => (typeof each === 'string' ? each.trim().replace(/\.$/, '') : ''));
+  return [...new Set(texts.filter(Boolean))].join(': ');
+}
+
+/** Returns the first MOST_BYTES as text; undefined where the body broke off. An error's status counts without it. */
+async function readText(body: HttpReply['body']): Promise<string | undefined> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      text += decoder.decode(chunk, { stream: true });
+      size += chunk.byteLength;
+      if (size > MOST_BYTES) break;
+    }
+    return text + decoder.decode();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The operations of a service that have failed for all of the time of --retry-for, and have not been answered since. */
+const lost = new WeakMap<Service['http'], Set<string>>();
+
+/** The time of --retry-for, from the first failure on. An operation that has had all of it gets none until it is answered. */
+export class RetryPeriod {
+  private readonly service: Service;
+  private readonly operation: string;
+  private readonly down: Set<string>;
+  private readonly ms: number;
+  private from: number | undefined;
+
+  constructor(service: Service, call: Call) {
+    const { http, retryForMs = 0 } = service;
+    this.service = service;
+    this.operation = operationOf(call);
+    this.down = lost.get(http) ?? new Set();
+    lost.set(http, this.down);
+    this.ms = this.down.has(this.operation) ? 0 : retryForMs;
+  }
+
+  /** Returns how long this failure is met by another attempt, in ms: 0 for a service that answers, with less than 500. */
+  left({ facts, failure }: Trouble): number {
+    if (this.ms === 0 || (facts === undefined && !failure.is('service-failed'))) return 0;
+    const now = this.service.clock.monotonic();
+    this.from ??= now;
+    const left = Math.max(0, this.from + this.ms - now);
+    if (left === 0) this.down.add(this.operation);
+    return left;
+  }
+
   /** The service has answered. */
-  end(attempts: number): void;
-}
-
-/** Starts the time of --retry-for. */
-export function retryPeriod({ clock, retryForMs = 0, watch }: Service): RetryPeriod {
-  const from = clock.monotonic();
-  const left = (): number => from + retryForMs - clock.monotonic();
-  return {
-    left,
-    end: (attempts) => {
-      if (retryForMs > 0) watch.recovered({ attempts, ms: clock.monotonic() - from });
-    },
-  };
+  end(attempts: number): void {
+    const { clock, watch } = this.service;
+    this.down.delete(this.operation);
+    if (this.from !== undefined) watch.recovered({ attempts, ms: clock.monotonic() - this.from });
+  }
 }
 
 /** Waits before a further attempt; returns false where no other may follow. */
 async function mayTryAgain(service: Service, trouble: Trouble, attempt: number, period: RetryPeriod): Promise<boolean> {
   if (trouble.repeat !== 'unsent' && trouble.repeat !== 'read') return false;
-  if (period.left() > 0) return waitBefore(service, attempt, trouble, period);
   // The longest that the backoff may be, so that chance does not decide.
-  if (attempt >= ATTEMPTS || longestBackoffMs(attempt) > service.maxWaitMs) return false;
-  return waitBefore(service, attempt, trouble);
+  const isLast = attempt >= ATTEMPTS || longestBackoffMs(attempt) > service.maxWaitMs;
+  if (isLast && period.left(trouble) === 0) return false;
+  return waitBefore(service, attempt, trouble, period);
 }
 
 /**
@@ -134,18 +212,18 @@ async function mayTryAgain(service: Service, trouble: Trouble, attempt: number, 
 export async function waitBefore(
   service: Service,
   attempt: number,
-  { retryAfterMs: askedMs = 0, reply, facts }: Classified & Pick<Trouble, 'reply' | 'facts'>,
-  period?: RetryPeriod,
+  trouble: Trouble,
+  period: RetryPeriod,
 ): Promise<boolean> {
   const { clock, maxWaitMs, random, signal, watch } = service;
-  const leftMs = Math.max(0, period?.left() ?? 0);
+  const { facts, reply, retryAfterMs: askedMs = 0 } = trouble;
+  const leftMs = period.left(trouble);
   if (askedMs > Math.max(maxWaitMs, leftMs)) return false;
   const backoffMs = Math.max(random() * longestBackoffMs(attempt), askedMs);
   const ms = leftMs > 0 ? Math.min(backoffMs, leftMs) : backoffMs;
   const end = clock.monotonic() + ms;
-  const until = clock.now() + ms;
   const facing = {
-    until,
+    until: clock.now() + ms,
     attempt: attempt + 1,
     ...(reply !== undefined && { status: reply.status }),
     ...(facts !== undefined && { failure: facts }),

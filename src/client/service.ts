@@ -28,8 +28,8 @@ export interface Service {
   readonly watch: ClientWatch;
 }
 
-/** The header of every answer of `petstore proxy`: it checks the `If-Match` of an update. */
-export const GATEWAY_HEADER = 'petstore-gateway';
+/** Tells a gateway how long the request may wait there to be sent, in whole seconds. A service ignores it. */
+export const MAX_WAIT_HEADER = 'petstore-max-wait';
 
 export const METHODS = ['GET', 'PATCH', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS'] as const;
 
@@ -38,6 +38,8 @@ export interface Call {
   /** Relative to the base URL, beginning with a slash. */
   readonly path: string;
   readonly body?: string;
+  /** Of an update: the pet, for messages. */
+  readonly petId?: bigint;
   /** The quantity that the pet must have: a gateway refuses the update where it has another one. */
   readonly ifMatch?: bigint;
   /** Asked just before the first byte: false where too much time has passed, and the request is not sent. */
@@ -66,11 +68,20 @@ export interface Backoff extends Pick<AttemptFacts, 'status' | 'failure'> {
   readonly giveUpAt?: number;
 }
 
+/** A request that has not been answered for some time. */
+export interface Unanswered {
+  /** Host and port that it went to. */
+  readonly peer: string;
+  readonly ms: number;
+}
+
 /** Observer for --verbose, the live countdown and warnings. */
 export interface ClientWatch {
   attempt(facts: AttemptFacts): void;
   /** Undefined: the wait is over. */
   backoff(wait: Backoff | undefined): void;
+  /** Once a second, of a request that takes long; undefined: it does no longer. */
+  unanswered(wait: Unanswered | undefined): void;
   /** The service answered after it had been tried again for a time. */
   recovered(facts: { readonly attempts: number; readonly ms: number }): void;
   warning(text: string): void;

@@ -14,10 +14,8 @@ import { parseInteger } from '../api/values.ts';
 import type { HttpReply } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { isGateway } from './attempt.ts';
-import type { Classified } from './classify.ts';
-import { listInventory, refuseWebPage } from './list.ts';
-import { matcher } from '../api/select.ts';
-import { type Operation, perform, type RetryPeriod, retryPeriod, type Trouble, waitBefore } from './retry.ts';
+import { type Classified, refuseWebPage } from './classify.ts';
+import { type Operation, type Outcome, perform, RetryPeriod, type Trouble, waitBefore } from './retry.ts';
 import type { Service } from './service.ts';
 
 /** Bytes; an item is far smaller. */
@@ -44,16 +42,9 @@ export function isOutdated(error: unknown): boolean {
 }
 
 /** The request as it is sent: also what --dry-run shows. */
-export function updateCall({ petId, quantity }: Pick<Update, 'petId' | 'quantity'>): {
-  method: 'PATCH';
-  path: string;
-  body: string;
-} {
-  return {
-    method: route.method,
-    path: route.path.replace('{petId}', petId.toString()),
-    body: stringifyJson(new Map([['quantity', quantity]])),
-  };
+export function updateCall({ petId, quantity }: Pick<Update, 'petId' | 'quantity'>) {
+  const path = route.path.replace('{petId}', petId.toString());
+  return { method: route.method, path, body: stringifyJson(new Map([['quantity', quantity]])), petId };
 }
 
 /**
@@ -61,37 +52,38 @@ export function updateCall({ petId, quantity }: Pick<Update, 'petId' | 'quantity
  * @throws {Failure} `outcome-unknown` where even looking did not tell; see classify.ts for the others
  */
 export async function updateInventory(service: Service, update: Update): Promise<InventoryItem> {
-  const { isCurrent = always, isLocked = always } = update;
-  const condition = update.before !== undefined && isGateway(service) && { ifMatch: update.before };
-  const operation: Operation<InventoryItem> = {
-    call: { ...updateCall(update), ...condition, isCurrent: () => isLocked() && isCurrent() },
-    petId: update.petId,
-    read: (reply) => readStored(reply, update, service),
-  };
-  const first = await sendOnce(service, operation, 0);
-  if (!('repeat' in first)) return finished(service, first, update);
-  const period = retryPeriod(service);
-  let last = first;
-  for (let looks = 1; ; looks++) {
-    const seen = await look(service, update, last, { looks, period });
-    const rest = { ...service, retryForMs: Math.max(0, period.left()) };
-    if (seen !== undefined) return finished(service, seen, update);
-    if (last.repeat === 'look-only') throw last.failure;
-    const isFresh = isRecent(service);
-    const again = { ...operation, call: { ...operation.call, isCurrent: () => isLocked() && isFresh() } };
-    const second = await sendOnce(rest, again, period.left() > 0 ? looks : 1).catch((error: unknown) => {
+  const { before, isCurrent = always, isLocked = always } = update;
+  const call = { ...updateCall(update), ...(before !== undefined && isGateway(service) && { ifMatch: before }) };
+  const period = new RetryPeriod(service, call);
+  const send = (attempts: number, isFresh: () => boolean): Promise<Outcome<InventoryItem>> =>
+    sendOnce(
+      service,
+      {
+        call: { ...call, isCurrent: () => isLocked() && isFresh() },
+        read: (reply) => readStored(reply, update, service),
+      },
+      { attempts, period },
+    );
+  let outcome = await send(0, isCurrent);
+  let attempts = 1;
+  for (let looks = 1; 'trouble' in outcome; looks++) {
+    const { trouble } = outcome;
+    const found = await look(service, update, trouble, { attempts, looks, period });
+    if (found !== undefined) return finished(service, found, update);
+    if (trouble.repeat === 'look-only') throw trouble.failure;
+    const again = await send(attempts, isRecent(service)).catch((error: unknown) => {
       if (isOutdated(error)) return undefined;
       // The first one may still be on its way, or at work behind a gateway that has given up.
-      throw isFailure(error) ? unknown(service, update, last, { looked: true }) : error;
+      throw isFailure(error) ? unknown(service, update, trouble, { looked: true }) : error;
     });
-    if (second !== undefined && !('repeat' in second)) {
-      period.end(looks + 1);
-      return finished(service, second, update);
+    if (again !== undefined) {
+      attempts++;
+      outcome = again;
     }
-    last = second ?? last;
-    if (period.left() > 0) continue;
-    if (second !== undefined || looks >= MOST_LOOKS) throw unknown(service, update, last, { looked: true });
+    if ('value' in outcome || period.left(outcome.trouble) > 0) continue;
+    if (again !== undefined || looks >= MOST_LOOKS) throw unknown(service, update, outcome.trouble, { looked: true });
   }
+  return finished(service, outcome.value, update);
 }
 
 const always = (): boolean => true;
@@ -106,13 +98,11 @@ function isRecent({ clock }: Service): () => boolean {
 async function sendOnce(
   service: Service,
   operation: Operation<InventoryItem>,
-  spent: number,
-): Promise<InventoryItem | Trouble> {
-  const outcome = await perform(service, operation, spent);
-  if ('value' in outcome) return outcome.value;
-  const { trouble } = outcome;
-  if (trouble.repeat === 'look' || trouble.repeat === 'look-only') return trouble;
-  throw trouble.failure;
+  before: Parameters<typeof perform>[2],
+): Promise<Outcome<InventoryItem>> {
+  const outcome = await perform(service, operation, before);
+  if ('value' in outcome || outcome.trouble.repeat === 'look' || outcome.trouble.repeat === 'look-only') return outcome;
+  throw outcome.trouble.failure;
 }
 
 /**
@@ -123,22 +113,19 @@ async function look(
   service: Service,
   update: Update,
   trouble: Trouble,
-  { looks, period }: { readonly looks: number; readonly period: RetryPeriod },
+  { attempts, looks, period }: { readonly attempts: number; readonly looks: number; readonly period: RetryPeriod },
 ): Promise<InventoryItem | undefined> {
   // What ends the wait does not make the write unsent.
-  const attempt = period.left() > 0 ? looks : 1;
-  const isDue = !service.signal.aborted && (await waitBefore(service, attempt, trouble, period).catch(() => false));
+  const isDue = !service.signal.aborted && (await waitBefore(service, attempts, trouble, period).catch(() => false));
   if (!isDue) throw unknown(service, update, trouble);
-  const { petId, quantity } = update;
-  if (looks === 1) {
-    service.watch.warning(`It is not known whether pet ${petId} was set to ${quantity}: reading the list to check.`);
-  }
-  const reader = { ...service, retryForMs: Math.max(0, period.left()) };
-  const found = await findPet(reader, petId).catch((error: unknown) => {
+  const open = `It is not known whether pet ${update.petId} was set to ${update.quantity}`;
+  if (looks === 1) service.watch.warning(`${open}: reading the list to check.`);
+  const reader = { ...service, retryForMs: period.left(trouble) };
+  const found = await findPet(reader, update.petId).catch((error: unknown) => {
     if (!isFailure(error)) throw error;
     throw unknown(service, update, trouble);
   });
-  if (found?.quantity === quantity) return found;
+  if (found?.quantity === update.quantity) return found;
   const { before = found?.quantity } = update;
   if (found === undefined || found.quantity !== before) {
     throw unknown(service, update, trouble, { looked: true, found: found?.quantity });
@@ -151,10 +138,10 @@ async function look(
  * @throws {Failure} `contract`: it has two, and no write can be decided; what listInventory throws
  */
 export async function findPet(service: Service, petId: bigint): Promise<InventoryItem | undefined> {
-  const matches = matcher({ pet: [petId] });
+  const { listInventory } = await import('./list.ts');
   const found: InventoryItem[] = [];
   for await (const items of listInventory(service)) {
-    found.push(...items.filter(matches));
+    found.push(...items.filter((item) => item.petId === petId));
     if (found.length > 1)
       throw new Failure('contract', { what: 'The list', problem: `has pet ${petId} more than once` });
   }

@@ -2,14 +2,13 @@ import { type JsonValue, parseJson, RawNumber, stringifyJson } from '../api/json
 import { isOneOf } from '../api/values.ts';
 import { argument, defineCommand, flag, type InputOf, option, optionalArgument } from '../cli/command.ts';
 import { type Parser, parserOf, repeated, textValue } from '../cli/values.ts';
-import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
+import { WHY_OPTIONS, withWhy } from '../cli/shared-options.ts';
 import { METHODS } from '../client/service.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
-import { environmentSource, requireBaseUrl } from '../session/resolve.ts';
-import { assertWriteAllowed } from '../session/write-policy.ts';
-import { Failure } from '../errors.ts';
+import { assertWriteAllowed, environmentSource, requireBaseUrl } from '../session/resolve.ts';
+import { usageFailure } from '../errors.ts';
 import { record, type RawView, type RecordView } from '../view/view.ts';
 
 const MOST_BYTES = 64 * 2 ** 20;
@@ -56,18 +55,18 @@ export const api = defineCommand({
     'Prints the answer as it came, and exits by its status. The path is below the base URL: /inventory. ' +
     'After a 429 it waits as every command does. Nothing else is retried, because it is unknown whether an ' +
     'undocumented operation may run twice. A write to production follows the same rule as inventory set.',
-  examples: [
-    { says: 'The list, as the service sends it', command: 'petstore api /inventory' },
-    { says: 'Status and headers too', command: 'petstore api GET /inventory -i' },
-    { says: 'A body from fields: numbers stay exact', command: 'petstore api PATCH /inventory/7 -f quantity=12' },
-    { says: 'A body from a file', command: 'petstore api PATCH /inventory/7 --input update.json' },
-  ],
+  examples: {
+    'The list, as the service sends it': 'petstore api /inventory',
+    'Status and headers too': 'petstore api GET /inventory -i',
+    'A body from fields: numbers stay exact': 'petstore api PATCH /inventory/7 -f quantity=12',
+    'A body from a file': 'petstore api PATCH /inventory/7 --input update.json',
+  },
   arguments: ARGUMENTS,
   options: OPTIONS,
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context): Promise<RawView | RecordView> {
     const { method = 'GET' } = input;
-    if (isOneOf(METHODS, input.path)) throw new Failure('usage', { problem: "Missing required argument 'path'." });
+    if (isOneOf(METHODS, input.path)) throw usageFailure("Missing required argument 'path'.");
     const baseUrl = requireBaseUrl(await context.settings(), context.globals);
     const path = pathBelow(baseUrl, input.path);
     const { isWrite } = await import('../client/classify.ts');
@@ -76,9 +75,7 @@ export const api = defineCommand({
     const call = { method, path, ...(body !== undefined && { body }) };
     const { isRecorded, recordedCall } = await import('../stock/write-one.ts');
     if ((input.cause ?? input.note ?? input.person) !== undefined && !isRecorded(call)) {
-      throw new Failure('usage', {
-        problem: 'This request sets no quantity, so --cause, --note and --person do not apply.',
-      });
+      throw usageFailure('This request sets no quantity, so --cause, --note and --person do not apply.');
     }
     if (input.dryRun === true) return dryRun({ method, url: `${baseUrl.href}${path}`, body }, context);
     const { callRaw } = await import('../client/raw.ts');
@@ -105,13 +102,13 @@ async function dryRun(
 ): Promise<RecordView> {
   const environment = (await context.settings()).environment.value;
   const request = `${method} ${url}${body === undefined ? '' : `\n${body}`}`;
-  return record(`Dry run in ${environment}: nothing is sent.\n${request}`, [
-    ['dryRun', true],
-    ['environment', environment],
-    ['method', method],
-    ['url', url],
-    ['body', body ?? null],
-  ]);
+  return record(`Dry run in ${environment}: nothing is sent.\n${request}`, {
+    dryRun: true,
+    environment,
+    method,
+    url,
+    body: body ?? null,
+  });
 }
 
 async function bodyOf(
@@ -120,10 +117,7 @@ async function bodyOf(
 ): Promise<string | undefined> {
   if (field === undefined && input === undefined) return undefined;
   if (method === 'GET' || method === 'HEAD') {
-    throw new Failure('usage', {
-      problem: `A ${method} has no body.`,
-      hint: 'Leave out -f and --input, or name a method that has one.',
-    });
+    throw usageFailure(`A ${method} has no body.`, 'Leave out -f and --input, or name a method that has one.');
   }
   if (field !== undefined) return stringifyJson(new Map(field));
   return readText(context, input ?? '', MOST_BYTES);
@@ -137,10 +131,10 @@ function pathBelow(baseUrl: URL, given: string): string {
   if (url?.origin === baseUrl.origin && url.href.startsWith(`${base}/`) && url.username === '') {
     return url.href.slice(base.length).replace(/#.*$/, '');
   }
-  throw new Failure('usage', {
-    problem: `${JSON.stringify(given)} is not below the base URL ${base}, and the key is sent nowhere else.`,
-    hint: 'Use the path alone: petstore api /inventory',
-  });
+  throw usageFailure(
+    `${JSON.stringify(given)} is not below the base URL ${base}, and the key is sent nowhere else.`,
+    'Use the path alone: petstore api /inventory',
+  );
 }
 
 function headOf({ status, headers }: { status: number; headers: ReadonlyMap<string, readonly string[]> }): string {

@@ -46,17 +46,12 @@ export const catalogImport = defineCommand({
     'changed. min is the quantity at which stock is low, target the one to fill up to, as petstore inventory list ' +
     '--low computes it. Barcodes are EAN-8, EAN-13 and UPC-A, and ' +
     `their check digits are checked. If any row is bad, nothing is imported. ${WHERE}`,
-  examples: [
-    { says: 'A file with these columns', command: 'petstore catalog import catalog.csv' },
-    {
-      says: 'Other headings',
-      command: 'petstore catalog import articles.csv --map "Article=petId" --map "EAN=barcode"',
-    },
-    {
-      says: 'From one environment to another',
-      command: 'petstore --env staging catalog list -o csv | petstore --env sandbox catalog import -',
-    },
-  ],
+  examples: {
+    'A file with these columns': 'petstore catalog import catalog.csv',
+    'Other headings': 'petstore catalog import articles.csv --map "Article=petId" --map "EAN=barcode"',
+    'From one environment to another':
+      'petstore --env staging catalog list -o csv | petstore --env sandbox catalog import -',
+  },
   arguments: { file: argument(textValue, 'CSV; - for stdin') },
   options: {
     map: option(
@@ -80,10 +75,10 @@ export const catalogImport = defineCommand({
     });
     const environment = await environmentOf(context);
     const pets = new Set(rows.map(({ petId }) => petId));
-    return confirmation(`${plural(pets.size, 'pet')} imported into the catalog of ${environment}.`, [
-      ['environment', environment],
-      ['imported', pets.size],
-    ]);
+    return confirmation(`${plural(pets.size, 'pet')} imported into the catalog of ${environment}.`, {
+      environment,
+      imported: pets.size,
+    });
   },
 });
 
@@ -94,10 +89,10 @@ export const catalogList = defineCommand({
   description:
     'With -o csv, the output is a file that petstore catalog import reads. source is local for what was entered or ' +
     `imported here, and service for what a gateway (petstore proxy) or the sandbox brings along. ${WHERE}`,
-  examples: [
-    { says: 'All of it', command: 'petstore catalog list' },
-    { says: 'As a file to edit and import again', command: 'petstore catalog list -o csv > catalog.csv' },
-  ],
+  examples: {
+    'All of it': 'petstore catalog list',
+    'As a file to edit and import again': 'petstore catalog list -o csv > catalog.csv',
+  },
   more: ['environments', 'output'],
   async run(_input, context) {
     const catalog = await openCatalog(context, await catalogOrigin(context));
@@ -143,11 +138,11 @@ export const catalogSet = defineCommand({
   description:
     'Adds the pet to the catalog, or replaces what is given: its name, all of its barcodes, its minimum (at this ' +
     `quantity or below, stock is low) or its target (what an order fills it up to). ${WHERE}`,
-  examples: [
-    { says: 'Name pet 7', command: 'petstore catalog set 7 --name "Goldfish, small"' },
-    { says: 'With two barcodes', command: 'petstore catalog set 7 --barcode 4006381333931 73513537' },
-    { says: 'Low at five, order up to twenty', command: 'petstore catalog set 7 --min 5 --target 20' },
-  ],
+  examples: {
+    'Name pet 7': 'petstore catalog set 7 --name "Goldfish, small"',
+    'With two barcodes': 'petstore catalog set 7 --barcode 4006381333931 73513537',
+    'Low at five, order up to twenty': 'petstore catalog set 7 --min 5 --target 20',
+  },
   arguments: { petId: argument(petIdValue, 'id of the pet, an int64') },
   options: {
     name: option('--name <name>', nameValue, 'its name'),
@@ -176,7 +171,7 @@ export const catalogRemove = defineCommand({
   common: 'environment',
   summary: 'Remove one pet from the catalog',
   description: `Removes all that the catalog has of a pet. Its stock is not changed. ${WHERE}`,
-  examples: [{ says: 'Pet 7', command: 'petstore catalog remove 7' }],
+  examples: { 'Pet 7': 'petstore catalog remove 7' },
   arguments: { petId: argument(petIdValue, 'id of the pet, an int64') },
   more: ['environments', 'exit-codes'],
   async run({ petId }, context) {
@@ -196,10 +191,7 @@ async function environmentOf(context: CommandContext): Promise<string> {
 
 async function confirmed(context: CommandContext, petId: bigint, what: string): Promise<RecordView> {
   const environment = await environmentOf(context);
-  return confirmation(`Pet ${petId} ${what} the catalog of ${environment}.`, [
-    ['environment', environment],
-    ['petId', petId],
-  ]);
+  return confirmation(`Pet ${petId} ${what} the catalog of ${environment}.`, { environment, petId });
 }
 
 /** Stores rows, all of them or none. @param refuse throws if there are problems */

@@ -3,7 +3,7 @@ import { defineCommand, flag, optionalArgument } from '../cli/command.ts';
 import { wordIn, wordValue } from '../cli/values.ts';
 import { homeProblem, sandboxFile, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { Failure, fileFailure, isFailure } from '../errors.ts';
+import { Failure, fileFailure, isFailure, usageFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import type { KnownPet } from '../state/pets.ts';
 import type { TextView, View } from '../view/view.ts';
@@ -21,10 +21,10 @@ export const completion = defineCommand({
     'machine, never over the network; nothing that was typed is evaluated. "pets" prints the ids that the scripts ' +
     'propose: those of the history and of the sandbox. Where the shell shows descriptions, TAB has the names of the ' +
     'catalog beside the ids.',
-  examples: [
-    { says: 'bash, for this session', command: 'source <(petstore completion bash)' },
-    { says: 'For good, where the shell looks for it', command: 'petstore completion zsh --install' },
-  ],
+  examples: {
+    'bash, for this session': 'source <(petstore completion bash)',
+    'For good, where the shell looks for it': 'petstore completion zsh --install',
+  },
   arguments: {
     shell: optionalArgument(wordValue(SHELL_ARGUMENTS), `${SHELL_ARGUMENTS.join(', ')} (default: the shell in SHELL)`),
   },
@@ -34,10 +34,10 @@ export const completion = defineCommand({
     const shell = named ?? loginShell(context);
     if (shell === 'pets') {
       if (install !== true) return text((await knownPets(context)).map(({ petId }) => petId).join('\n'));
-      throw new Failure('usage', {
-        problem: '--install needs a shell, and "pets" is not one.',
-        hint: 'Install it for one: petstore completion zsh --install',
-      });
+      throw usageFailure(
+        '--install needs a shell, and "pets" is not one.',
+        'Install it for one: petstore completion zsh --install',
+      );
     }
     const { SHIMS } = await import('../cli/completion/shims.ts');
     const script = SHIMS[shell];
@@ -49,10 +49,7 @@ export const completion = defineCommand({
 function loginShell({ env }: Context): Shell {
   const name = wordIn(SHELLS, env.SHELL?.replace(/^.*\//, '') ?? '');
   if (name !== undefined) return name;
-  throw new Failure('usage', {
-    problem: `Name the shell: ${SHELLS.join(', ')}.`,
-    hint: 'See: petstore completion --help',
-  });
+  throw usageFailure(`Name the shell: ${SHELLS.join(', ')}.`, 'See: petstore completion --help');
 }
 
 function text(content: string): View {
@@ -94,7 +91,7 @@ async function originAt(ports: Context, { env, profile, baseUrl, insecureHttp }:
 
 /** Where each shell looks by itself, or a file that its profile is to name. */
 async function installed(context: CommandContext, shell: Shell, script: string): Promise<TextView> {
-  const { path, left } = placeOf(context, shell);
+  const { path, left } = installedAt(context, shell);
   try {
     await context.files.makePrivateFolder(path.replace(/\/[^/]*$/, ''));
     await context.files.replace(path, script);
@@ -104,7 +101,7 @@ async function installed(context: CommandContext, shell: Shell, script: string):
   return { view: 'text', text: `Written to ${path}.\n${left}` };
 }
 
-function placeOf(context: CommandContext, shell: Shell): { path: string; left: string } {
+function installedAt(context: CommandContext, shell: Shell): { path: string; left: string } {
   const { env, machine } = context;
   const { home } = machine;
   if (home === undefined) {

@@ -1,8 +1,8 @@
 import { argument, defineCommand } from '../cli/command.ts';
 import { textValue, wordValue } from '../cli/values.ts';
-import { changeConfig, configPath, readConfigFile, requireReadable, withValues } from '../session/config-file.ts';
+import { changeConfig, configPath, readConfigFile, requireReadable } from '../session/config-file.ts';
 import { profilesFolder } from '../session/paths.ts';
-import { maskKey } from '../session/key.ts';
+import { maskKey } from '../session/resolve.ts';
 import { commandFor, CONFIG_SETTINGS, SETTINGS } from '../session/settings.ts';
 import { Failure } from '../errors.ts';
 import { list, record, type RecordView } from '../view/view.ts';
@@ -26,10 +26,8 @@ function shownValue(key: string, config: Readonly<Record<string, string>>): stri
 
 export const configList = defineCommand({
   path: 'config list',
-  common: 'output',
   summary: 'Show every setting in the config file',
-  examples: [{ says: 'All settings, keys masked', command: 'petstore config list' }],
-  more: ['environments'],
+  examples: { 'All settings, keys masked': 'petstore config list' },
   async run(_input, context) {
     const { config } = requireReadable(await context.configFile());
     return list(KEYS, { setting: (key) => key, value: (key) => shownValue(key, config) });
@@ -38,11 +36,9 @@ export const configList = defineCommand({
 
 export const configGet = defineCommand({
   path: 'config get',
-  common: 'output',
   summary: 'Show one setting',
-  examples: [{ says: 'The default environment', command: 'petstore config get environment' }],
+  examples: { 'The default environment': 'petstore config get environment' },
   arguments: { setting: key },
-  more: ['environments'],
   async run({ setting }, context) {
     const { config, path } = requireReadable(await context.configFile());
     const value = shownValue(setting, config);
@@ -53,54 +49,48 @@ export const configGet = defineCommand({
 
 export const configSet = defineCommand({
   path: 'config set',
-  common: 'output',
   summary: 'Change one setting',
-  examples: [
-    { says: 'Use staging from now on', command: 'petstore config set environment staging' },
-    { says: 'Wait as long as the rate limit needs', command: 'petstore config set max-wait forever' },
-    { says: 'Keep the history for 90 days', command: 'petstore config set keep-history 90d' },
-  ],
+  examples: {
+    'Use staging from now on': 'petstore config set environment staging',
+    'Wait as long as the rate limit needs': 'petstore config set max-wait forever',
+    'Keep the history for 90 days': 'petstore config set keep-history 90d',
+  },
   arguments: {
     setting: keyArgument(KEYS.filter((each) => !isSecret(each))),
     value: argument(textValue, 'the new value'),
   },
-  more: ['environments'],
   async run({ setting, value }, context) {
     const spec = CONFIG_SETTINGS.get(setting)!;
     // Before the lock: a value that is refused waits for no other petstore.
     const parsed = spec.parser.parse(value, setting);
     const kept = typeof parsed === 'string' ? parsed : value;
     const replaced = spec === SETTINGS.keyCommand ? { [setting.replace('key-command', 'api-key')]: undefined } : {};
-    const { path } = await changeConfig(context, (before) => withValues(before, { [setting]: kept, ...replaced }));
+    const { path } = await changeConfig(context, () => ({ [setting]: kept, ...replaced }));
     return { ...shown(setting, kept, `${setting} is now ${kept} (${path}).`), isConfirmation: true };
   },
 });
 
 export const configUnset = defineCommand({
   path: 'config unset',
-  common: 'output',
   summary: 'Remove one setting',
-  examples: [{ says: 'No default environment', command: 'petstore config unset environment' }],
+  examples: { 'No default environment': 'petstore config unset environment' },
   arguments: { setting: key },
-  more: ['environments'],
   async run({ setting }, context) {
-    const { path } = await changeConfig(context, (before) => withValues(before, { [setting]: undefined }));
+    const { path } = await changeConfig(context, () => ({ [setting]: undefined }));
     return { ...shown(setting, undefined, `${setting} is removed (${path}).`), isConfirmation: true };
   },
 });
 
 export const configProfiles = defineCommand({
   path: 'config profiles',
-  common: 'output',
   summary: 'Show the profiles: one for each of several shops',
   description:
     'A profile has its own settings, keys, catalog and history. petstore login --profile NAME creates one; --profile, ' +
     'PETSTORE_PROFILE or --env NAME/ENVIRONMENT uses it. The rate limit of a key holds in all of them.',
-  examples: [
-    { says: 'All profiles', command: 'petstore config profiles' },
-    { says: 'A new one', command: 'petstore login --profile berlin' },
-  ],
-  more: ['environments'],
+  examples: {
+    'All profiles': 'petstore config profiles',
+    'A new one': 'petstore login --profile berlin',
+  },
   async run(_input, context) {
     const names = await context.files.list(profilesFolder(context));
     const profiles = await Promise.all(
@@ -124,19 +114,14 @@ export const configProfiles = defineCommand({
 
 export const configPathCommand = defineCommand({
   path: 'config path',
-  common: 'output',
   summary: 'Show where the config file is',
-  examples: [{ says: 'Open it in an editor', command: '$EDITOR "$(petstore config path)"' }],
-  more: ['environments'],
+  examples: { 'Open it in an editor': '$EDITOR "$(petstore config path)"' },
   run(_input, context) {
     const path = configPath(context);
-    return Promise.resolve(record(path, [['path', path]]));
+    return Promise.resolve(record(path, { path }));
   },
 });
 
 function shown(setting: string, value: string | undefined, text: string): RecordView {
-  return record(text, [
-    ['setting', setting],
-    ['value', value ?? null],
-  ]);
+  return record(text, { setting, value: value ?? null });
 }

@@ -1,9 +1,8 @@
 import type { Diagnosis } from '../doctor/diagnosis.ts';
-import type { DomainOptions, Redirect } from '../doctor/domain.ts';
+import type { Redirect } from '../doctor/domain.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
 import { parserOf, repeated } from '../cli/values.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { Failure } from '../errors.ts';
 
 const HOST = /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 
@@ -44,26 +43,36 @@ const connectValue = parserOf('HOST:PORT', (text) => {
   return address !== undefined && isPort ? { address, port: Number(port) } : undefined;
 });
 
+const NEEDS_DOMAIN = { needs: 'domain' };
+
 const OPTIONS = {
   offline: flag('--offline', 'check this machine only', { conflicts: ['domain'] }),
   ...under('A custom domain', {
-    domain: option('--domain <host>', hostValue, 'check this custom domain'),
-    target: option('--target <host>', hostValue, "the platform's name that the domain must point to"),
-    ca: option('--ca <name>', hostValue, "the platform's authority, as CAA records name it: letsencrypt.org"),
+    domain: option('--domain <host>', hostValue, 'check this custom domain', { needs: 'target' }),
+    target: option('--target <host>', hostValue, "the platform's name that the domain must point to", NEEDS_DOMAIN),
+    ca: option(
+      '--ca <name>',
+      hostValue,
+      "the platform's authority, as CAA records name it: letsencrypt.org",
+      NEEDS_DOMAIN,
+    ),
     redirect: option(
       '--redirect <entry>',
       repeated(redirectValue),
       'an entry to check as well: from=HOST,to=HOST,status=301; may be repeated',
+      NEEDS_DOMAIN,
     ),
     dnsServer: option(
       '--dns-server <address>',
       dnsServerValue,
       "the server to ask, ADDRESS[:PORT]; the zone's own knows of a change first",
+      NEEDS_DOMAIN,
     ),
     connect: option(
       '--connect <host:port>',
       connectValue,
       "check the certificate at this address instead of the domain's own",
+      NEEDS_DOMAIN,
     ),
   }),
 };
@@ -79,14 +88,12 @@ export const doctor = defineCommand({
     'service. With --domain it checks the steps of a custom domain instead and sends the service nothing. Removing such a ' +
     'domain from its project stops its traffic at once: first add and check the one that replaces it. ' +
     'Each problem comes with a fix; a failed check exits 13, a ban 12.',
-  examples: [
-    { says: 'Everything', command: 'petstore doctor' },
-    { says: 'This machine only', command: 'petstore doctor --offline' },
-    {
-      says: 'A custom domain',
-      command: 'petstore doctor --domain shop.example.com --target stores.platform.example --ca letsencrypt.org',
-    },
-  ],
+  examples: {
+    Everything: 'petstore doctor',
+    'This machine only': 'petstore doctor --offline',
+    'A custom domain':
+      'petstore doctor --domain shop.example.com --target stores.platform.example --ca letsencrypt.org',
+  },
   options: OPTIONS,
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context) {
@@ -106,10 +113,10 @@ export const doctor = defineCommand({
 
 /** A domain, or this machine first, then the way to the service. */
 async function* steps(input: DoctorInput, context: CommandContext): AsyncGenerator<Diagnosis> {
-  const options = domainOptions(input);
-  if (options !== undefined) {
+  const { domain, target, redirect: redirects = [], ca, dnsServer, connect } = input;
+  if (domain !== undefined && target !== undefined) {
     const { walkDomain } = await import('../doctor/domain.ts');
-    yield* walkDomain(context, options);
+    yield* walkDomain(context, { domain, target, redirects, ca, dnsServer, connect });
     return;
   }
   const { skipped } = await import('../doctor/diagnosis.ts');
@@ -120,23 +127,4 @@ async function* steps(input: DoctorInput, context: CommandContext): AsyncGenerat
   if (isOffline) yield skipped('service', 'Not asked, because of --offline.');
   else if (url === undefined) yield skipped('service', 'No base URL is known.');
   else yield* lookAtService(context, url);
-}
-
-/** @throws {Failure} `usage` */
-function domainOptions(input: DoctorInput): DomainOptions | undefined {
-  const { domain, target, ca, dnsServer, connect, redirect } = input;
-  if (domain === undefined) {
-    const stray = Object.entries({ target, ca, 'dns-server': dnsServer, connect, redirect }).find(
-      ([, value]) => value !== undefined,
-    );
-    if (stray === undefined) return undefined;
-    throw new Failure('usage', { problem: `--${stray[0]} needs --domain, the domain to check.` });
-  }
-  if (target === undefined) {
-    throw new Failure('usage', {
-      problem: '--domain needs --target, the platform name that the domain must point to.',
-      hint: 'It is shown under Domains in the settings of the project.',
-    });
-  }
-  return { domain, target, redirects: redirect ?? [], ca, dnsServer, connect };
 }

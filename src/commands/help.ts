@@ -2,9 +2,10 @@ import { jsonObject, stringifyJson } from '../api/json.ts';
 import { defineCommand } from '../cli/command.ts';
 import { repeated, textValue } from '../cli/values.ts';
 import { EXIT_CODES } from '../report/exit-codes.ts';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import { topicText } from '../cli/help/render.ts';
 import { type Topic, TOPICS } from '../cli/help/topics.ts';
+import { VERSION } from '../version.ts';
 import { list, type RowsView, type View } from '../view/view.ts';
 
 const NAMES = Object.keys(TOPICS) as Topic[];
@@ -14,11 +15,11 @@ export const help = defineCommand({
   path: 'help',
   common: 'output',
   summary: 'Show help on a command or a topic',
-  examples: [
-    { says: 'What each exit code means', command: 'petstore help exit-codes' },
-    { says: 'The options of a command', command: 'petstore help inventory set' },
-    { says: 'The JSON Schema of the error object', command: 'petstore help schemas error' },
-  ],
+  examples: {
+    'What each exit code means': 'petstore help exit-codes',
+    'The options of a command': 'petstore help inventory set',
+    'The JSON Schema of the error object': 'petstore help schemas error',
+  },
   arguments: {
     topic: {
       parser: repeated({ ...textValue, words: NAMES }),
@@ -34,8 +35,16 @@ export const help = defineCommand({
     if (name !== undefined) {
       return Promise.resolve({ view: 'text', text: topicText(name, stdout.columns ?? 80).trimEnd() });
     }
-    throw new Failure('usage', { problem: `Unknown command or topic ${JSON.stringify(topic.join(' '))}.` });
+    throw usageFailure(`Unknown command or topic ${JSON.stringify(topic.join(' '))}.`);
   },
+});
+
+export const version = defineCommand({
+  path: 'version',
+  common: 'output',
+  summary: 'Print the version',
+  examples: { 'The same as petstore --version': 'petstore version' },
+  run: () => Promise.resolve({ view: 'text', text: VERSION }),
 });
 
 function exitCodes(): RowsView<(typeof EXIT_CODES)[number]> {

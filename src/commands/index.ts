@@ -1,5 +1,5 @@
 /** Every command, in the order of the help, each loaded by itself: a line loads the one that it names. */
-import type { AnyCommand } from '../cli/command.ts';
+import type { AnyCommand, CommandDescription } from '../cli/command.ts';
 
 interface Section {
   readonly title: string;
@@ -23,7 +23,7 @@ export const SECTIONS: readonly Section[] = [
       'inventory edit': async () => (await import('./inventory-edit.ts')).inventoryEdit,
       'inventory history': async () => (await import('./inventory-history.ts')).inventoryHistory,
       'inventory undo': async () => (await import('./inventory-undo.ts')).inventoryUndo,
-      'inventory redo': async () => (await import('./inventory-redo.ts')).inventoryRedo,
+      'inventory redo': async () => (await import('./inventory-undo.ts')).inventoryRedo,
       'inventory runs': async () => (await import('./inventory-runs.ts')).inventoryRuns,
     },
   },
@@ -67,7 +67,7 @@ export const SECTIONS: readonly Section[] = [
       'sandbox seed': async () => (await import('./sandbox.ts')).sandboxSeed,
       'sandbox reset': async () => (await import('./sandbox.ts')).sandboxReset,
       help: async () => (await import('./help.ts')).help,
-      version: async () => (await import('./version.ts')).version,
+      version: async () => (await import('./help.ts')).version,
     },
   },
 ];
@@ -75,11 +75,13 @@ export const SECTIONS: readonly Section[] = [
 /** Path -> the command. */
 export const LOADERS = Object.fromEntries(SECTIONS.flatMap(({ commands }) => Object.entries(commands)));
 
-/** The groups that hold them. */
-export const GROUPS: Readonly<Record<string, string>> = {
-  inventory: 'Stock levels of the pets',
-  catalog: 'Names, barcodes, minimum and target of the pets',
-  config: 'Settings in the config file',
-  'proxy token': 'Tokens of the clients of the proxy',
-  sandbox: 'The service itself, on this machine',
+type Group = Pick<CommandDescription, 'summary' | 'common' | 'more'>;
+
+/** The groups that hold them, each with what its commands have in common unless they say otherwise. */
+export const GROUPS: Readonly<Record<string, Group>> = {
+  inventory: { summary: 'Stock levels of the pets' },
+  catalog: { summary: 'Names, barcodes, minimum and target of the pets', common: 'environment' },
+  config: { summary: 'Settings in the config file', common: 'output', more: ['environments'] },
+  'proxy token': { summary: 'Tokens of the clients of the proxy' },
+  sandbox: { summary: 'The service itself, on this machine', common: 'output', more: ['environments', 'rate-limits'] },
 };

@@ -1,15 +1,14 @@
 import { parseInteger } from '../api/values.ts';
-import { argument, defineCommand, flag, option, optionalArgument } from '../cli/command.ts';
-import { missingArgument, petIdOf, petOptions } from '../cli/pet-options.ts';
+import { argument, flag, option, optionalArgument } from '../cli/command.ts';
+import { defineWrite, missingArgument, petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
 import { integerValue, parserOf, petIdValue } from '../cli/values.ts';
-import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
 
 /** A plus sign is natural here. */
 const deltaValue = parserOf('a whole number with or without a sign, such as +3 or -1', (text) =>
   parseInteger(text.replace(/^\+(?=\d)/, '')),
 );
 
-export const inventoryAdjust = defineCommand({
+export const inventoryAdjust = defineWrite({
   path: 'inventory adjust',
   summary: "Add to or take from one pet's stock",
   description:
@@ -17,30 +16,25 @@ export const inventoryAdjust = defineCommand({
     'Commands that change the same pet take turns: those on this machine and, with PETSTORE_LEDGER, on all machines ' +
     'that share it. The service can only set a quantity: a change that anything else makes between the read and the ' +
     'write is overwritten, except behind petstore proxy: there the pet is read again.',
-  examples: [
-    { says: 'Add three of pet 7', command: 'petstore inventory adjust 7 +3' },
-    { says: 'One was sold', command: 'petstore inventory adjust 7 -1' },
-    { says: 'By its barcode in the catalog', command: 'petstore inventory adjust --barcode 4006381333931 -1' },
-    { says: 'Only if there are ten', command: 'petstore inventory adjust 7 -1 --expect 10' },
-    { says: 'Show what would be sent', command: 'petstore inventory adjust 7 -1 --dry-run' },
-  ],
+  examples: {
+    'Add three of pet 7': 'petstore inventory adjust 7 +3',
+    'One was sold': 'petstore inventory adjust 7 -1',
+    'By its barcode in the catalog': 'petstore inventory adjust --barcode 4006381333931 -1',
+    'Only if there are ten': 'petstore inventory adjust 7 -1 --expect 10',
+    'Show what would be sent': 'petstore inventory adjust 7 -1 --dry-run',
+  },
   arguments: {
     petId: optionalArgument(petIdValue, 'id of the pet, an int64 (or --name, --barcode)'),
     delta: argument(deltaValue, 'how many to add; negative to take away'),
   },
   options: {
-    ...petOptions(),
-    dryRun: flag('--dry-run', 'read the quantity, show what would be sent, and send no write'),
+    ...PET_OPTIONS,
     expect: option('--expect <quantity>', integerValue, 'only if the current quantity is this (else exit 13)'),
     allowNegative: flag('--allow-negative', 'allow a result below zero; without it, exit 13'),
-    ...WHY_OPTIONS,
   },
-  experimental: true,
-  more: ['environments', 'rate-limits', 'exit-codes'],
-  async run({ name, barcode, ...input }, context) {
-    const missing = missingArgument('inventory adjust', 'delta');
-    const petId = await petIdOf(context, { petId: input.petId, name, barcode }, missing);
+  async run(input, context) {
+    const petId = await petIdOf(context, input, missingArgument('inventory adjust', 'delta'));
     const { changePet } = await import('../stock/change-pet.ts');
-    return changePet(withWhy(context, input), { ...input, petId });
+    return changePet(context, { ...input, petId });
   },
 });

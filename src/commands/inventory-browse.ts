@@ -1,9 +1,8 @@
-import { defineCommand, flag, option } from '../cli/command.ts';
-import { FILTER_OPTIONS } from '../cli/pet-options.ts';
+import { flag, option } from '../cli/command.ts';
+import { defineWrite, FILTER_OPTIONS } from '../cli/shared-options.ts';
 import { integerValue } from '../cli/values.ts';
-import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
 
-export const inventoryBrowse = defineCommand({
+export const inventoryBrowse = defineWrite({
   path: 'inventory browse',
   summary: 'Search and change stock in a table',
   description:
@@ -11,25 +10,20 @@ export const inventoryBrowse = defineCommand({
     'at the cursor. Ctrl-X shows all changes and asks before it applies them; ? shows the other keys. Changes that are ' +
     'not applied yet are saved at once: after a crash, or Ctrl-C, the next start offers them. Pets that someone else ' +
     'has changed since are left as they are, and marked.',
-  examples: [
-    { says: 'All of it', command: 'petstore inventory browse' },
-    { says: 'What is running out', command: 'petstore inventory browse --status available --max 3' },
-    { says: 'With a screen reader', command: 'petstore inventory browse --plain' },
-  ],
+  examples: {
+    'All of it': 'petstore inventory browse',
+    'What is running out': 'petstore inventory browse --status available --max 3',
+    'With a screen reader': 'petstore inventory browse --plain',
+  },
   options: {
     ...FILTER_OPTIONS,
     low: option('--low <quantity>', integerValue, 'low stock of a pet without a minimum, for Ctrl-L', {
-      default: 5n,
-      shownDefault: '5',
+      default: '5',
     }),
     plain: flag('--plain', 'lines of text in place of a full screen'),
-    dryRun: flag('--dry-run', 'Ctrl-X shows what would change, and sends no write'),
-    ...WHY_OPTIONS,
   },
-  experimental: true,
-  more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
     const { browse } = await import('../browse/browse.ts');
-    return browse(withWhy(context, input), input);
+    return browse(context, input);
   },
 });

@@ -1,25 +1,24 @@
-import { defineCommand, flag, option } from '../cli/command.ts';
+import { option } from '../cli/command.ts';
+import { defineWrite } from '../cli/shared-options.ts';
 import { durationValue, integerValue, textValue, wordValue } from '../cli/values.ts';
-import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
 
-export const inventoryCount = defineCommand({
+export const inventoryCount = defineWrite({
   path: 'inventory count',
   summary: 'Take stock with a barcode scanner',
   description:
     'Reads one scan per line: an id or a barcode of the catalog, alone, with a quantity after it (7 12), or with a ' +
     'multiplier before it (3x 7). Each scan is saved at once. Unknown codes ring the bell and are not counted; in a pipe, they stop the count before it is applied. "-" takes the last scan back; "list" shows the count so far; "done" (Ctrl-D, or the end of a ' +
     'pipe) ends the stocktake, shows the differences and asks before it sets them; "q" stops it, to continue later. ' +
-    'At its end the pets that were not scanned are listed, and left as they are unless you add --rest zero. The report has every pet with what was expected and what was counted. Other commands may change stock while you count: a pet that changed after its first scan is a conflict, and is left as it is.',
-  examples: [
-    { says: 'At the shelf', command: 'petstore inventory count' },
-    { says: 'Labels that read PET-7', command: 'petstore inventory count --prefix PET-' },
-    { says: 'After a crash, or Ctrl-C', command: 'petstore inventory count --resume' },
-    { says: 'A part each day: what was not counted for 90 days', command: 'petstore inventory count --due 90d' },
-    { says: 'Scans from a file', command: 'petstore inventory count --yes < scans.txt' },
-  ],
+    'After --dry-run, --resume continues. At its end the pets that were not scanned are listed, and left as they are unless you add --rest zero. The report has every pet with what was expected and what was counted. Other commands may change stock while you count: a pet that changed after its first scan is a conflict, and is left as it is.',
+  examples: {
+    'At the shelf': 'petstore inventory count',
+    'Labels that read PET-7': 'petstore inventory count --prefix PET-',
+    'After a crash, or Ctrl-C': 'petstore inventory count --resume',
+    'A part each day: what was not counted for 90 days': 'petstore inventory count --due 90d',
+    'Scans from a file': 'petstore inventory count --yes < scans.txt',
+  },
   options: {
     prefix: option('--prefix <text>', textValue, 'text before the id on each label'),
-    dryRun: flag('--dry-run', 'count, show what would change, and send no write; --resume continues'),
     resume: option('--resume [run]', integerValue, 'continue a stocktake: the newest, or the one with this number'),
     rest: option(
       '--rest <what>',
@@ -32,16 +31,13 @@ export const inventoryCount = defineCommand({
     due: option('--due <duration>', durationValue(1), 'list the pets not counted for that long, never counted first', {
       conflicts: ['prefix', 'dryRun', 'resume', 'rest'],
     }),
-    ...WHY_OPTIONS,
   },
-  experimental: true,
-  more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
     if (input.due !== undefined) {
       const { dueForCount } = await import('../stock/stocktake.ts');
       return dueForCount(context, input.due);
     }
     const { count } = await import('../stock/count.ts');
-    return count(withWhy(context, input), input);
+    return count(context, input);
   },
 });

@@ -1,28 +1,23 @@
-import { defineCommand, flag } from '../cli/command.ts';
-import { FILTER_OPTIONS } from '../cli/pet-options.ts';
-import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
+import { flag } from '../cli/command.ts';
+import { defineWrite, FILTER_OPTIONS } from '../cli/shared-options.ts';
 
-export const inventoryEdit = defineCommand({
+export const inventoryEdit = defineWrite({
   path: 'inventory edit',
   summary: 'Change stock in your editor',
   description:
     'Opens the stock, or only the pets matching the filters, as CSV in $VISUAL or $EDITOR. Shows what you changed and ' +
     'asks before it sets it. Without a terminal, name an editor and add --yes. Other commands may change stock while the editor is open. Pets changed ' +
     'by someone else since are reported as conflicts and skipped.',
-  examples: [
-    { says: 'All of it', command: 'petstore inventory edit' },
-    { says: 'What is running out', command: 'petstore inventory edit --status available --max 3' },
-  ],
+  examples: {
+    'All of it': 'petstore inventory edit',
+    'What is running out': 'petstore inventory edit --status available --max 3',
+  },
   options: {
     ...FILTER_OPTIONS,
-    dryRun: flag('--dry-run', 'show what you changed and send no write'),
     allowNegative: flag('--allow-negative', 'allow quantities below zero'),
-    ...WHY_OPTIONS,
   },
-  experimental: true,
-  more: ['environments', 'rate-limits', 'exit-codes'],
   async run(input, context) {
     const { edit } = await import('../stock/edit.ts');
-    return edit(withWhy(context, input), input);
+    return edit(context, input);
   },
 });

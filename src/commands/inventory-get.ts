@@ -3,28 +3,25 @@ import { matcher, UnexpectedFields } from '../api/select.ts';
 import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
 import { defineCommand, optionalArgument } from '../cli/command.ts';
-import { missingArgument, petIdOf, petOptions } from '../cli/pet-options.ts';
+import { missingArgument, petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
 import { petIdValue } from '../cli/values.ts';
 import { tableNames } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
 import { Failure } from '../errors.ts';
 import { visible } from '../view/sanitise.ts';
-import { record } from '../view/view.ts';
+import { labelled } from '../view/view.ts';
 
 export const inventoryGet = defineCommand({
   path: 'inventory get',
   summary: 'Show one pet',
   description: 'Reads the list and shows one pet of it; exits 5 if the service does not have the pet.',
-  examples: [
-    { says: 'Pet 7', command: 'petstore inventory get 7' },
-    { says: 'By its name in the catalog', command: 'petstore inventory get --name goldfish' },
-    {
-      says: 'Its quantity, for a script',
-      command: 'petstore inventory list --pet 7 --columns quantity -o csv --no-header',
-    },
-  ],
+  examples: {
+    'Pet 7': 'petstore inventory get 7',
+    'By its name in the catalog': 'petstore inventory get --name goldfish',
+    'Its quantity, for a script': 'petstore inventory list --pet 7 --columns quantity -o csv --no-header',
+  },
   arguments: { petId: optionalArgument(petIdValue, 'id of the pet, an int64 (or --name, --barcode)') },
-  options: petOptions(),
+  options: PET_OPTIONS,
   more: ['output', 'exit-codes'],
   async run(input, context) {
     const petId = await petIdOf(context, input, missingArgument('inventory get', 'petId'));
@@ -36,9 +33,13 @@ export const inventoryGet = defineCommand({
     oddities.see([item]);
     for (const warning of oddities.warnings()) context.notices.warning(warning);
     const name = (await tableNames(context, origin, [item]))?.get(petId);
-    const named = (name ?? '') === '' ? '' : `Name      ${name}\n`;
-    const text = `Pet       ${petId}\n${named}Quantity  ${item.quantity}\nStatus    ${visible(item.status)}`;
-    return record(text, [...itemToJson(item)], { csv: itemMembers(item) });
+    const lines: readonly (readonly [string, string])[] = [
+      ['Pet', String(petId)],
+      ...(name === undefined || name === '' ? [] : [['Name', name] as const]),
+      ['Quantity', String(item.quantity)],
+      ['Status', visible(item.status)],
+    ];
+    return labelled(lines, [...itemToJson(item)], itemMembers(item));
   },
 });
 

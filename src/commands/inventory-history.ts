@@ -1,12 +1,12 @@
 import { defineCommand, flag, option } from '../cli/command.ts';
 import { countValue, instantValue, integerValue, listOf, petIdValue, textValue, wordValue } from '../cli/values.ts';
-import { Failure } from '../errors.ts';
-import { openNamesByOrigin } from '../session/catalog.ts';
+import { usageFailure } from '../errors.ts';
+import { type Names, openNamesByOrigin } from '../session/catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { namedEnvironment } from '../session/resolve.ts';
 import type { HistoryFilter } from '../state/history.ts';
 import { CAUSES } from '../state/journal-rows.ts';
-import { SUMS } from '../stock/history-sums.ts';
+import { SUMS, sumsView } from '../stock/history-sums.ts';
 import type { Journal } from '../state/journal.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import type { View } from '../view/view.ts';
@@ -22,16 +22,16 @@ export const inventoryHistory = defineCommand({
     'changes are shown; --all-environments shows all of them. The table has the names of the catalog. --chart draws a ' +
     'bar for the quantity after each change, oldest first; a change that may not have been applied has none. --by sums ' +
     'up the changes that were applied: how many, plus, minus and net.',
-  examples: [
-    { says: 'The newest fifty', command: 'petstore inventory history' },
-    { says: 'All about one pet', command: 'petstore inventory history --pet 7 --limit 1000' },
-    { says: 'Since yesterday', command: 'petstore inventory history --since 1d' },
-    { says: 'The quantity of one pet as bars', command: 'petstore inventory history --pet 7 --chart' },
-    { says: 'One run', command: 'petstore inventory history --run 3' },
-    { says: 'What died this month', command: 'petstore inventory history --cause died --since 30d --by pet' },
-    { says: 'Each day, by sums', command: 'petstore inventory history --by day' },
-    { says: 'For a spreadsheet', command: 'petstore inventory history -o csv > history.csv' },
-  ],
+  examples: {
+    'The newest fifty': 'petstore inventory history',
+    'All about one pet': 'petstore inventory history --pet 7 --limit 1000',
+    'Since yesterday': 'petstore inventory history --since 1d',
+    'The quantity of one pet as bars': 'petstore inventory history --pet 7 --chart',
+    'One run': 'petstore inventory history --run 3',
+    'What died this month': 'petstore inventory history --cause died --since 30d --by pet',
+    'Each day, by sums': 'petstore inventory history --by day',
+    'For a spreadsheet': 'petstore inventory history -o csv > history.csv',
+  },
   options: {
     pet: option('--pet <id...>', listOf(petIdValue), 'only these pets'),
     run: option('--run <run>', integerValue, 'only this run, in whichever environment it was'),
@@ -48,7 +48,7 @@ export const inventoryHistory = defineCommand({
     }),
     by: option('--by <what>', wordValue(SUMS), `sum up by ${SUMS.join(', ')}`, { conflicts: ['chart'] }),
     allEnvironments: flag('--all-environments', 'changes of every environment'),
-    chart: flag('--chart', 'draw the quantity of one pet over its changes'),
+    chart: flag('--chart', 'draw the quantity of one pet over its changes', { needs: 'pet' }),
   },
   more: ['output', 'exit-codes'],
   async run({ pet, run, cause, person, since, until, limit, by, allEnvironments, chart }, context) {
@@ -57,9 +57,28 @@ export const inventoryHistory = defineCommand({
     const isMixed = allEnvironments === true || run !== undefined;
     const environment = isMixed ? undefined : namedEnvironment(await context.settings());
     const instants = { since: since?.(now), until: until?.(now) };
-    const filter = { limit: limit ?? 50, pet, run, cause, person, environment, ...instants };
-    if (by !== undefined) return sums({ ...filter, limit: EVERY, isNet: true }, { by, limit: limit ?? EVERY }, context);
-    return chart === true ? chartView(filter, context) : rowsView(filter, context);
+    const isSum = by !== undefined;
+    const rows = limit ?? (isSum ? EVERY : 50);
+    const filter = { run, cause, person, pet, environment, ...instants, limit: isSum ? EVERY : rows, isNet: isSum };
+    const { isForPeople } = FORMAT_FACTS[context.globals.output];
+    const { readJournal, withJournal } = await import('../stock/open-journal.ts');
+    const { historyView, quantityChart } = await import('../stock/history-view.ts');
+    const changes = readJournal(context, (journal) => journal.history(filter));
+    if (!isForPeople && !isSum) return historyView(changes, now);
+    return withJournal(context, async (journal): Promise<View> => {
+      const names: Names = isForPeople ? await openNamesByOrigin(context, journal.petsOf(filter)) : new Map();
+      const empty = emptyText(journal, filter);
+      if (isSum)
+        return sums(
+          journal.history(filter),
+          { by, names: isForPeople ? names : undefined, limit: rows, empty },
+          context,
+        );
+      if (chart !== true) return historyView(changes, now, { table: { journal, filter, names }, empty });
+      const { failed, ...view } = quantityChart(journal.history(filter), { names, now, empty });
+      if (failed > 0) context.notices.info(`Left out: ${plural(failed, 'change')} that failed.`);
+      return view;
+    });
   },
 });
 
@@ -67,61 +86,30 @@ export const inventoryHistory = defineCommand({
 function requireOnePet(pets: readonly bigint[] = [], { globals }: CommandContext): void {
   const count = new Set(pets).size;
   if (count !== 1) {
-    throw new Failure('usage', {
-      problem: count === 0 ? '--chart needs --pet.' : `--chart draws one pet, and --pet names ${count}.`,
-      hint: 'Name one pet: petstore inventory history --pet 7 --chart',
-    });
+    throw usageFailure(
+      `--chart draws one pet, and --pet names ${count}.`,
+      'Name one pet: petstore inventory history --pet 7 --chart',
+    );
   }
   if (!FORMAT_FACTS[globals.output].isForPeople) {
-    throw new Failure('usage', {
-      problem: `--chart does not go with ${globals.output}, which is for programs.`,
-      hint: 'Add -o table, or leave out --chart.',
-    });
+    throw usageFailure(
+      `--chart does not go with ${globals.output}, which is for programs.`,
+      'Add -o table, or leave out --chart.',
+    );
   }
 }
 
 const EVERY = Number.MAX_SAFE_INTEGER;
 
-async function sums(
-  filter: HistoryFilter,
-  { by, limit }: { readonly by: (typeof SUMS)[number]; readonly limit: number },
-  context: CommandContext,
-): Promise<View> {
-  const { withJournal } = await import('../stock/open-journal.ts');
-  const { sumsView } = await import('../stock/history-sums.ts');
-  const { isForPeople } = FORMAT_FACTS[context.globals.output];
-  const { unsized, uncertain, ...view } = await withJournal(context, async (journal) => {
-    const names = isForPeople ? await openNamesByOrigin(context, journal.petsOf(filter)) : undefined;
-    return { ...sumsView(journal.history(filter), { by, names, limit }), empty: emptyText(journal, filter) };
-  });
-  const { notices } = context;
+function sums(
+  changes: ReturnType<Journal['history']>,
+  { empty, ...options }: Parameters<typeof sumsView>[1] & { readonly empty: string },
+  { notices }: CommandContext,
+): View {
+  const { unsized, uncertain, ...view } = sumsView(changes, options);
   if (unsized > 0) notices.warning(`${plural(unsized, 'change')} without an old quantity: in no plus, minus or net.`);
   if (uncertain > 0) notices.warning(`Left out: ${plural(uncertain, 'change')} of unknown outcome.`);
-  return view;
-}
-
-async function rowsView(filter: HistoryFilter, context: CommandContext): Promise<View> {
-  const { readJournal, withJournal } = await import('../stock/open-journal.ts');
-  const { historyView } = await import('../stock/history-view.ts');
-  const now = context.clock.now();
-  const rows = readJournal(context, (journal) => journal.history(filter));
-  if (!FORMAT_FACTS[context.globals.output].isForPeople) return historyView(rows, now);
-  return withJournal(context, async (journal) => {
-    const names = await openNamesByOrigin(context, journal.petsOf(filter));
-    return historyView(rows, now, { table: { journal, filter, names }, empty: emptyText(journal, filter) });
-  });
-}
-
-async function chartView(filter: HistoryFilter, context: CommandContext): Promise<View> {
-  const { withJournal } = await import('../stock/open-journal.ts');
-  const { quantityChart } = await import('../stock/history-view.ts');
-  const now = context.clock.now();
-  const { failed, ...view } = await withJournal(context, async (journal) => {
-    const names = await openNamesByOrigin(context, journal.petsOf(filter));
-    return quantityChart(journal.history(filter), { names, now, empty: emptyText(journal, filter) });
-  });
-  if (failed > 0) context.notices.info(`Left out: ${plural(failed, 'change')} that failed.`);
-  return view;
+  return { ...view, empty };
 }
 
 function emptyText(journal: Pick<Journal, 'hasSent'>, { environment }: HistoryFilter): string {

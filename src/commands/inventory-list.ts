@@ -1,12 +1,12 @@
 import { type InventoryItem, itemToJsonText } from '../api/item.ts';
 import { ITEM_FIELDS } from '../api/values.ts';
 import { eachSeen, type Filter, isFilter, matcher, UnexpectedFields } from '../api/select.ts';
-import { csvTextOfFields, jsonTextOfFields, memberOf, SortedItems, type Sort, SORTS } from '../api/long-list.ts';
+import { csvTextOfFields, jsonTextOfFields, memberOf, SortedItems, SORTS } from '../api/long-list.ts';
 import { type Orders, ordersOf, sortedByName, withColumns, withFields } from '../catalog/added-fields.ts';
 import type { Catalog } from '../catalog/local-catalog.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
-import { FILTER_OPTIONS } from '../cli/pet-options.ts';
+import { FILTER_OPTIONS } from '../cli/shared-options.ts';
 import {
   countValue,
   durationValue,
@@ -23,7 +23,7 @@ import { openCatalog, requireCatalog } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { type Column, jsonCell, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
@@ -50,7 +50,7 @@ const OPTIONS = {
       wordValue([...SORTS, 'name', '-name']),
       `sort by ${ITEM_FIELDS.join(', ')}, name; -quantity: the largest first (default: the service's order)`,
     ),
-    desc: flag('--desc', 'with --sort: the largest first'),
+    desc: flag('--desc', 'with --sort: the largest first', { needs: 'sort' }),
     limit: option('-n, --limit <rows>', countValue(1), 'show at most this many pets'),
     columns: option(
       '--columns <fields>',
@@ -70,6 +70,7 @@ const OPTIONS = {
       '--on-change <command>',
       textValue,
       'with --watch: run this for changes, with an array of them as JSON on its stdin (no shell; 60s at most)',
+      { needs: 'watch' },
     ),
     failIfAny: flag('--fail-if-any', 'exit 13 if any pet is listed', { conflicts: ['failIfNone'] }),
     failIfNone: flag('--fail-if-none', 'exit 13 if no pet is listed'),
@@ -86,16 +87,16 @@ export const inventoryList = defineCommand({
     'Shows the stock of every pet, or only those matching the filters. ' +
     'Filters run on this machine: the service always returns the full list in one request. ' +
     'petstore inventory ls is short for it.',
-  examples: [
-    { says: 'All stock', command: 'petstore inventory list' },
-    { says: 'What is running out', command: 'petstore inventory list --status available --max 3 --sort quantity' },
-    { says: 'Cron alarm: exit 13 if anything is sold out', command: 'petstore inventory list --max 0 --fail-if-any' },
-    { says: 'Two pets', command: 'petstore inventory list 7 12' },
-    { says: 'By names in the catalog', command: 'petstore inventory list --name gold' },
-    { says: 'What to order', command: 'petstore inventory list --low --status available -o csv' },
-    { says: 'Changes as they happen', command: 'petstore inventory list --watch' },
-    { says: 'For a program', command: 'petstore inventory list -o ndjson' },
-  ],
+  examples: {
+    'All stock': 'petstore inventory list',
+    'What is running out': 'petstore inventory list --status available --max 3 --sort quantity',
+    'Cron alarm: exit 13 if anything is sold out': 'petstore inventory list --max 0 --fail-if-any',
+    'Two pets': 'petstore inventory list 7 12',
+    'By names in the catalog': 'petstore inventory list --name gold',
+    'What to order': 'petstore inventory list --low --status available -o csv',
+    'Changes as they happen': 'petstore inventory list --watch',
+    'For a program': 'petstore inventory list -o ndjson',
+  },
   arguments: {
     petId: {
       parser: listOf(petIdValue),
@@ -116,7 +117,10 @@ export const inventoryList = defineCommand({
       const intervalMs = input.watch === true ? undefined : input.watch;
       return watchView(context, filter, intervalMs, input.onChange);
     }
-    requireSense(input, context);
+    const { hasHeader, isForPeople } = FORMAT_FACTS[context.globals.output];
+    if (!input.header && !hasHeader) {
+      throw usageFailure(`--no-header does not go with ${context.globals.output}, which has none.`);
+    }
     const catalog = await catalogFor(input, context);
     const orders = ordersOf(input.low, catalog);
     const filter = filterOf(input, catalog, orders);
@@ -125,7 +129,7 @@ export const inventoryList = defineCommand({
     const columns = input.columns ?? [ITEM_FIELDS[0], ...name, ...ITEM_FIELDS.slice(1), ...order];
     const fields = input.columns?.filter((each) => ![...name, ...order].includes(each));
     const listed = inOrder(filtered(input, filter, fields, context), input, catalog);
-    const isWatched = context.stdout.isTTY && FORMAT_FACTS[context.globals.output].isForPeople;
+    const isWatched = context.stdout.isTTY && isForPeople;
     const isLow = ({ petId, quantity }: InventoryItem): boolean =>
       quantity > 0n && quantity <= (names?.levelOf(petId).min ?? 0n);
     const low = new Set<bigint>();
@@ -152,19 +156,6 @@ export const inventoryList = defineCommand({
     };
   },
 });
-
-/** @throws {Failure} `usage`: an option without the one that it is for */
-function requireSense({ header, desc, sort, onChange }: ListInput, { globals }: CommandContext): void {
-  if (!header && !FORMAT_FACTS[globals.output].hasHeader) {
-    throw new Failure('usage', { problem: `--no-header does not go with ${globals.output}, which has none.` });
-  }
-  if (onChange !== undefined) {
-    throw new Failure('usage', { problem: '--on-change needs --watch.', hint: 'Add --watch.' });
-  }
-  if (desc === true && sort === undefined) {
-    throw new Failure('usage', { problem: '--desc needs --sort.', hint: 'Add --sort quantity.' });
-  }
-}
 
 function showsNames({ columns }: Pick<ListInput, 'columns'>, { globals }: CommandContext): boolean {
   return columns === undefined ? FORMAT_FACTS[globals.output].isForPeople : columns.includes('name');
@@ -195,29 +186,21 @@ function column(name: string): Column<InventoryItem> {
   return { name, cell: (item) => jsonCell(of(item) ?? null) };
 }
 
-/** Returns the items as --sort, --desc and --limit want them. */
-function inOrder(
+/** Yields the items as --sort, --desc and --limit want them. */
+async function* inOrder(
   batches: AsyncGenerator<readonly InventoryItem[]>,
   { sort, desc, limit }: ListInput,
   catalog: Catalog | undefined,
 ): AsyncGenerator<readonly InventoryItem[]> {
-  if (sort === undefined) return limited(batches, limit);
-  const isDown = desc === true || sort.startsWith('-');
-  const field = sort.replace('-', '');
-  const name = ITEM_FIELDS.find((each) => each === field);
-  return name === undefined
-    ? limited(sortedByName(batches, catalog, isDown), limit)
-    : sorted(batches, isDown ? `-${name}` : name, limit);
-}
-
-async function* sorted(
-  batches: AsyncGenerator<readonly InventoryItem[]>,
-  sort: Sort,
-  limit: number | undefined,
-): AsyncGenerator<readonly InventoryItem[]> {
+  const isDown = desc === true || sort?.startsWith('-') === true;
+  const name = ITEM_FIELDS.find((each) => each === sort?.replace('-', ''));
+  if (name === undefined) {
+    yield* limited(sort === undefined ? batches : sortedByName(batches, catalog, isDown), limit);
+    return;
+  }
   const items = new SortedItems();
   for await (const batch of batches) items.add(batch);
-  yield* items.batches(sort, limit);
+  yield* items.batches(isDown ? `-${name}` : name, limit);
 }
 
 /** Stops reading once there are enough. */
@@ -250,12 +233,8 @@ async function* filtered(
   for (const warning of oddities.warnings()) context.notices.warning(warning);
 }
 
-function check(input: ListInput, count: number): Failure | undefined {
-  if (input.failIfAny === true && count > 0) {
-    return new Failure('check-failed', { check: '--fail-if-any', matched: count });
-  }
-  if (input.failIfNone === true && count === 0) {
-    return new Failure('check-failed', { check: '--fail-if-none', matched: count });
-  }
-  return undefined;
+function check({ failIfAny, failIfNone }: ListInput, matched: number): Failure | undefined {
+  const isUnwanted = matched > 0 ? failIfAny : failIfNone;
+  if (isUnwanted !== true) return undefined;
+  return new Failure('check-failed', { check: matched > 0 ? '--fail-if-any' : '--fail-if-none', matched });
 }

@@ -1,7 +1,7 @@
 import { defineCommand, flag, option, optionalArgument, under } from '../cli/command.ts';
 import { countValue, integerValue, wordValue } from '../cli/values.ts';
 import { namedEnvironment } from '../session/resolve.ts';
-import { Failure } from '../errors.ts';
+import { usageFailure } from '../errors.ts';
 
 export const inventoryRuns = defineCommand({
   path: 'inventory runs',
@@ -10,12 +10,12 @@ export const inventoryRuns = defineCommand({
     'Every import, count, edit and undo is a run with a number. "list" (the default) shows them newest first, ' +
     'without a request, as "inventory history" shows changes. "resume" continues an unfinished run: the newest, or the one you name; no ' +
     'acknowledged row is sent twice. "discard" ends an unfinished run without applying the rows that are left.',
-  examples: [
-    { says: 'All runs', command: 'petstore inventory runs' },
-    { says: 'Continue the newest that was stopped', command: 'petstore inventory runs resume' },
-    { says: 'Continue run 3, waiting as often as needed', command: 'petstore inventory runs resume 3 --wait' },
-    { says: 'Give up run 3', command: 'petstore inventory runs discard 3' },
-  ],
+  examples: {
+    'All runs': 'petstore inventory runs',
+    'Continue the newest that was stopped': 'petstore inventory runs resume',
+    'Continue run 3, waiting as often as needed': 'petstore inventory runs resume 3 --wait',
+    'Give up run 3': 'petstore inventory runs discard 3',
+  },
   arguments: {
     action: optionalArgument(wordValue(['list', 'resume', 'discard']), 'list, resume or discard (default: list)'),
     run: optionalArgument(integerValue, 'number of the run'),
@@ -23,7 +23,7 @@ export const inventoryRuns = defineCommand({
   options: {
     ...under('List', {
       unfinished: flag('--unfinished', 'only unfinished runs'),
-      limit: option('-n, --limit <count>', countValue(1), 'number of runs to show', { default: 50 }),
+      limit: option('-n, --limit <count>', countValue(1), 'number of runs to show', { default: '50' }),
       allEnvironments: flag('--all-environments', 'runs of every environment'),
     }),
     ...under('Resume', {
@@ -34,8 +34,7 @@ export const inventoryRuns = defineCommand({
   async run({ action = 'list', run, unfinished, limit, allEnvironments, events }, context) {
     const runs = await import('../stock/runs.ts');
     if (action === 'discard') {
-      if (run === undefined)
-        throw new Failure('usage', { problem: 'Name the run, as in petstore inventory runs discard 3' });
+      if (run === undefined) throw usageFailure('Name the run, as in petstore inventory runs discard 3');
       return runs.discardRun(context, run);
     }
     if (action === 'resume') return runs.resumeStopped(context, run, events);

@@ -1,10 +1,9 @@
-import { argument, defineCommand, flag, option, optionalArgument } from '../cli/command.ts';
-import { missingArgument, petIdOf, petOptions } from '../cli/pet-options.ts';
+import { argument, flag, option, optionalArgument } from '../cli/command.ts';
+import { defineWrite, missingArgument, petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
 import { integerValue, petIdValue } from '../cli/values.ts';
-import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
-import { allowQuantity } from '../session/write-policy.ts';
+import { Failure } from '../errors.ts';
 
-export const inventorySet = defineCommand({
+export const inventorySet = defineWrite({
   path: 'inventory set',
   summary: 'Set the stock of one pet',
   description:
@@ -13,23 +12,19 @@ export const inventorySet = defineCommand({
     '--read-first or --expect. ' +
     'The service calls this operation experimental: its request may still change. ' +
     'If an answer is lost, the list is read and the write repeated only if it was not applied.',
-  examples: [
-    { says: 'Set pet 7 to 12', command: 'petstore inventory set 7 12' },
-    { says: 'By its name in the catalog', command: 'petstore inventory set --name goldfish 12' },
-    { says: 'Only if it is still 10', command: 'petstore inventory set 7 12 --expect 10' },
-    { says: 'Show the request', command: 'petstore inventory set 7 12 --dry-run' },
-    {
-      says: 'From a script, so that it can be undone',
-      command: 'petstore --env production inventory set 7 12 --read-first --json',
-    },
-  ],
+  examples: {
+    'Set pet 7 to 12': 'petstore inventory set 7 12',
+    'By its name in the catalog': 'petstore inventory set --name goldfish 12',
+    'Only if it is still 10': 'petstore inventory set 7 12 --expect 10',
+    'Show the request': 'petstore inventory set 7 12 --dry-run',
+    'From a script, so that it can be undone': 'petstore --env production inventory set 7 12 --read-first --json',
+  },
   arguments: {
     petId: optionalArgument(petIdValue, 'id of the pet, an int64 (or --name, --barcode)'),
     quantity: argument(integerValue, 'the new quantity'),
   },
   options: {
-    ...petOptions(),
-    dryRun: flag('--dry-run', 'show what would be sent, and send no write'),
+    ...PET_OPTIONS,
     expect: option(
       '--expect <quantity>',
       integerValue,
@@ -39,15 +34,20 @@ export const inventorySet = defineCommand({
       no: 'send one request only; undo is not possible then',
     }),
     allowNegative: flag('--allow-negative', 'allow a quantity below zero'),
-    ...WHY_OPTIONS,
   },
-  experimental: true,
-  more: ['environments', 'rate-limits', 'exit-codes'],
-  async run({ name, barcode, ...input }, context) {
-    const missing = missingArgument('inventory set', 'quantity');
-    const petId = await petIdOf(context, { petId: input.petId, name, barcode }, missing);
-    allowQuantity(input.quantity, { petId, allowNegative: input.allowNegative === true });
+  async run(input, context) {
+    const petId = await petIdOf(context, input, missingArgument('inventory set', 'quantity'));
+    if (input.quantity < 0n && input.allowNegative !== true) {
+      throw new Failure('invalid-value', {
+        name: 'quantity',
+        value: String(input.quantity),
+        expected: 'zero or more',
+        hint:
+          `set stores the count itself; to take away from it: petstore inventory adjust ${petId} ${input.quantity}. ` +
+          'If a count below zero is really meant, add --allow-negative.',
+      });
+    }
     const { changePet } = await import('../stock/change-pet.ts');
-    return changePet(withWhy(context, input), { ...input, petId });
+    return changePet(context, { ...input, petId });
   },
 });

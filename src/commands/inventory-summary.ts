@@ -1,9 +1,8 @@
-import type { InventoryItem } from '../api/item.ts';
 import { matcher, UnexpectedFields } from '../api/select.ts';
 import { isOneOf, PET_STATUSES } from '../api/values.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand } from '../cli/command.ts';
-import { FILTER_OPTIONS } from '../cli/pet-options.ts';
+import { FILTER_OPTIONS } from '../cli/shared-options.ts';
 import { connect } from '../session/connect.ts';
 import { percent } from '../view/bar.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
@@ -18,27 +17,37 @@ export const inventorySummary = defineCommand({
     'a quantity of 0 or less. Filters run on this machine: the service always returns the full list in one request. ' +
     'The table also has the share of the pets, as a bar, and the total; csv, json and ndjson have the rows of the ' +
     'statuses alone.',
-  examples: [
-    { says: 'All stock', command: 'petstore inventory summary' },
-    { says: 'What is running out', command: 'petstore inventory summary --max 3' },
-    { says: 'For a spreadsheet', command: 'petstore inventory summary -o csv > summary.csv' },
-  ],
+  examples: {
+    'All stock': 'petstore inventory summary',
+    'What is running out': 'petstore inventory summary --max 3',
+    'For a spreadsheet': 'petstore inventory summary -o csv > summary.csv',
+  },
   options: FILTER_OPTIONS,
   more: ['output', 'exit-codes'],
   async run(filter, context): Promise<View> {
     const known = PET_STATUSES.filter((status) => filter.status?.includes(status) !== false);
-    const counts = new Map(known.map((status) => [status as string, noneOf(status)]));
+    const counts = new Map<string, StatusSummary>();
+    const countOf = (status: string): StatusSummary => {
+      const counted = counts.get(status) ?? { status, pets: 0, quantity: 0n, outOfStock: 0 };
+      counts.set(status, counted);
+      return counted;
+    };
     const oddities = new UnexpectedFields(filter.pet);
     const matches = matcher(filter);
     await using session = await connect(context);
     for await (const items of listInventory(session.service)) {
       oddities.see(items);
-      count(items.filter(matches), counts);
+      for (const { quantity, status } of items.filter(matches)) {
+        const counted = countOf(status);
+        counted.pets++;
+        counted.quantity += quantity;
+        if (quantity <= 0n) counted.outOfStock++;
+      }
     }
     for (const warning of oddities.warnings()) context.notices.warning(warning);
     // Those of the contract, then others in the order of the alphabet.
     const others = [...counts.keys()].filter((status) => !isOneOf(PET_STATUSES, status)).sort();
-    const rows = [...known, ...others].flatMap((status) => counts.get(status) ?? []);
+    const rows = [...known, ...others].map(countOf);
     return FORMAT_FACTS[context.globals.output].isForPeople ? tableView(rows) : list(rows, MEMBERS);
   },
 });
@@ -50,20 +59,6 @@ interface StatusSummary {
   quantity: bigint;
   /** Pets with a quantity of 0 or less. */
   outOfStock: number;
-}
-
-function noneOf(status: string): StatusSummary {
-  return { status, pets: 0, quantity: 0n, outOfStock: 0 };
-}
-
-function count(items: readonly InventoryItem[], counts: Map<string, StatusSummary>): void {
-  for (const { quantity, status } of items) {
-    const counted = counts.get(status) ?? noneOf(status);
-    counts.set(status, counted);
-    counted.pets++;
-    counted.quantity += quantity;
-    if (quantity <= 0n) counted.outOfStock++;
-  }
 }
 
 const MEMBERS = {

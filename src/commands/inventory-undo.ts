@@ -1,30 +1,41 @@
-import { defineCommand, flag, option, optionalArgument } from '../cli/command.ts';
+import { option, optionalArgument } from '../cli/command.ts';
+import { defineWrite } from '../cli/shared-options.ts';
 import { integerValue } from '../cli/values.ts';
-import { WHY_OPTIONS, withWhy } from '../cli/why-options.ts';
 
-export const inventoryUndo = defineCommand({
+export const inventoryUndo = defineWrite({
   path: 'inventory undo',
   summary: 'Undo changes made from this machine',
   description:
     'Takes back the last command of the environment: one change, or a whole import, count or edit. The next undo takes ' +
     'back the command before, and "inventory redo" brings back what was undone last. Shows what would change and ' +
     'asks; without a terminal, add --yes. Pets changed since are reported as conflicts and skipped.',
-  examples: [
-    { says: 'The last command', command: 'petstore inventory undo' },
-    { says: 'One change that the history shows', command: 'petstore inventory undo 12' },
-    { says: 'A whole import', command: 'petstore inventory undo --run 3' },
-    { says: 'What it would do', command: 'petstore inventory undo --dry-run' },
-  ],
-  arguments: { changeId: optionalArgument(integerValue, 'number of the change (default: the last command)') },
-  options: {
-    run: option('--run <run>', integerValue, 'all changes of a run'),
-    dryRun: flag('--dry-run', 'show what would change and send no write'),
-    ...WHY_OPTIONS,
+  examples: {
+    'The last command': 'petstore inventory undo',
+    'One change that the history shows': 'petstore inventory undo 12',
+    'A whole import': 'petstore inventory undo --run 3',
+    'What it would do': 'petstore inventory undo --dry-run',
   },
-  experimental: true,
-  more: ['output', 'exit-codes'],
+  arguments: { changeId: optionalArgument(integerValue, 'number of the change (default: the last command)') },
+  options: { run: option('--run <run>', integerValue, 'all changes of a run') },
   async run(input, context) {
     const { undo } = await import('../stock/undo.ts');
-    return undo(withWhy(context, input), input);
+    return undo(context, input);
+  },
+});
+
+export const inventoryRedo = defineWrite({
+  path: 'inventory redo',
+  summary: 'Bring back what was undone',
+  description:
+    'Brings back the command that "inventory undo" has taken back last, and with each further redo the one before. A ' +
+    'new change of stock in the environment ends that. Shows what would change and asks; without a terminal, add ' +
+    '--yes. Pets changed since the undo are reported as conflicts and skipped.',
+  examples: {
+    'What was undone last': 'petstore inventory redo',
+    'What it would do': 'petstore inventory redo --dry-run',
+  },
+  async run(input, context) {
+    const { undo } = await import('../stock/undo.ts');
+    return undo(context, input, 'redo');
   },
 });

@@ -4,7 +4,7 @@ import { defineCommand, flag } from '../cli/command.ts';
 import { connect } from '../session/connect.ts';
 import { openLedger } from '../session/open-ledger.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { canAsk } from '../session/write-policy.ts';
+import { canAsk } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { LedgerState } from '../rate-limit/governor.ts';
 import { ownerName, shift } from '../rate-limit/ledger.ts';
@@ -18,7 +18,7 @@ import {
 } from '../session/limit-words.ts';
 import { isLive, liveWindows, shownOperation } from '../rate-limit/windows.ts';
 import { duration } from '../view/progress.ts';
-import { record, type RecordView } from '../view/view.ts';
+import { labelled, type RecordView } from '../view/view.ts';
 
 const RISK =
   'Requests that come before the time the service named may get the key banned. ' +
@@ -31,11 +31,11 @@ export const limits = defineCommand({
     'Shows what this machine knows about the key: the remaining rate limit, a block after a 429, requests under ' +
     'way, and when the service last answered. With PETSTORE_LEDGER it asks the Redis server, for at most two seconds, and shows ' +
     `how many machines share the key, or since when the server has not answered. ${RISK}`,
-  examples: [
-    { says: 'What is known', command: 'petstore limits' },
-    { says: 'Ask the service once, then show', command: 'petstore limits --refresh' },
-    { says: 'For a script', command: 'petstore limits --json' },
-  ],
+  examples: {
+    'What is known': 'petstore limits',
+    'Ask the service once, then show': 'petstore limits --refresh',
+    'For a script': 'petstore limits --json',
+  },
   options: {
     refresh: flag('--refresh', 'ask the service first, with one request', { conflicts: ['clearBlock'] }),
     clearBlock: flag('--clear-block', 'clear a block; asks you to type "clear", unless --yes'),
@@ -122,8 +122,5 @@ function describe(
     ['knownAt', iso(view.seenAt)],
   ];
   const cells = members.filter(([name]) => !['windows', 'block', 'inFlight', 'ledger'].includes(name));
-  return record(lines.map(([name, words]) => `${name.padEnd(11)}  ${words}`).join('\n'), members, {
-    margin: 13,
-    csv: [...cells, ['blockedUntil', iso(block?.until)]],
-  });
+  return labelled(lines, members, [...cells, ['blockedUntil', iso(block?.until)]]);
 }

@@ -1,6 +1,6 @@
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option } from '../cli/command.ts';
-import { textValue } from '../cli/values.ts';
+import { splitWords, textValue } from '../cli/values.ts';
 import { open } from '../session/connect.ts';
 import { isOneOf } from '../api/values.ts';
 import {
@@ -11,15 +11,13 @@ import {
   type RemoteEnvironment,
   suggestBaseUrl,
 } from '../session/environments.ts';
-import type { Target } from '../session/resolve.ts';
-import { changeConfig, type Config, withValues } from '../session/config-file.ts';
-import type { CommandContext } from '../session/globals.ts';
-import { splitWords, takeKey } from '../session/key.ts';
-import { keyFromCommand } from '../session/target.ts';
+import { canAsk, takeKey } from '../session/resolve.ts';
+import { changeConfig, type Config } from '../session/config-file.ts';
+import type { CommandContext, Target } from '../session/globals.ts';
+import { keyFromCommand } from '../session/key-command.ts';
 import { find, keyOf, profileOf, SETTINGS, type Sourced, type Stored } from '../session/settings.ts';
-import { canAsk } from '../session/write-policy.ts';
 import { readText } from '../session/read-text.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { Failure, isFailure, usageFailure } from '../errors.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
 
 /** No key is near this long. */
@@ -34,7 +32,7 @@ const OPTIONS = {
 type LoginInput = InputOf<typeof OPTIONS>;
 
 /** Where the key is for. */
-interface Place extends Pick<Target, 'baseUrl'> {
+interface Destination extends Pick<Target, 'baseUrl'> {
   readonly environment: RemoteEnvironment;
 }
 
@@ -47,36 +45,28 @@ export const login = defineCommand({
     'The key cannot be passed as an option, because other users can see command lines. ' +
     'With --key-command the key is not stored: each command that needs it runs yours, without a shell, and reads the ' +
     'key from its stdout.',
-  examples: [
-    { says: 'At a terminal', command: 'petstore login' },
-    {
-      says: 'In a script',
-      command: 'petstore login --env staging --base-url https://staging.example.com/v1 --key-stdin < key.txt',
-    },
-    {
-      says: 'With a password manager',
-      command: "petstore login --env staging --key-command 'pass show petstore/staging'",
-    },
-  ],
+  examples: {
+    'At a terminal': 'petstore login',
+    'In a script': 'petstore login --env staging --base-url https://staging.example.com/v1 --key-stdin < key.txt',
+    'With a password manager': "petstore login --env staging --key-command 'pass show petstore/staging'",
+  },
   options: OPTIONS,
   more: ['environments'],
   async run(input, context) {
     const { config: before } = await context.configFile();
     const stored = { env: context.env, config: before };
     const environment = await chooseEnvironment(context, stored);
-    const place = { environment, baseUrl: await chooseBaseUrl(context, environment, stored) };
-    const key = await chooseKey(input, context, place);
-    const { config, path } = await changeConfig(context, (present) =>
-      withValues(present, {
-        environment: present.environment ?? environment,
-        [`${environment}.base-url`]: place.baseUrl.href,
-        [`${environment}.api-key`]: undefined,
-        [`${environment}.key-command`]: undefined,
-        [`${environment}.${key.name}`]: key.value,
-      }),
-    );
+    const to = { environment, baseUrl: await chooseBaseUrl(context, environment, stored) };
+    const key = await chooseKey(input, context, to);
+    const { config, path } = await changeConfig(context, (present) => ({
+      environment: present.environment ?? environment,
+      [`${environment}.base-url`]: to.baseUrl.href,
+      [`${environment}.api-key`]: undefined,
+      [`${environment}.key-command`]: undefined,
+      [`${environment}.${key.name}`]: key.value,
+    }));
     warnOfShadows(context, environment, config);
-    return loggedIn(input, place, path, useText(context, environment, before, config));
+    return loggedIn(input, to, path, useText(context, environment, before, config));
   },
 });
 
@@ -102,12 +92,12 @@ async function chooseEnvironment(context: CommandContext, stored: Stored): Promi
   if (isOneOf(REMOTE_ENVIRONMENTS, name)) return name;
   if (name === 'sandbox') {
     const isVariable = found.source.from === 'variable';
-    throw new Failure('usage', {
-      problem: `${isVariable ? 'PETSTORE_ENV is sandbox: the' : 'The'} sandbox is built in and needs no login.`,
-      hint: isVariable
+    throw usageFailure(
+      `${isVariable ? 'PETSTORE_ENV is sandbox: the' : 'The'} sandbox is built in and needs no login.`,
+      isVariable
         ? 'To log in to your store: petstore login --env production'
         : 'Use it at once: petstore --env sandbox inventory list',
-    });
+    );
   }
   const expected = REMOTE_ENVIRONMENTS.join(' or ');
   throw new Failure('invalid-value', { name: 'environment', value: name, expected });
@@ -129,14 +119,14 @@ function isSaidNow(found: Sourced<string> | undefined): boolean {
 async function chooseKey(
   { keyCommand, keyStdin, verify }: LoginInput,
   context: CommandContext,
-  place: Place,
+  to: Destination,
 ): Promise<{ name: 'api-key' | 'key-command'; value: string }> {
   const check = async (key: string): Promise<void> => {
-    if (verify) await tryKey(context, place, key);
+    if (verify) await tryKey(context, to, key);
   };
   if (keyCommand !== undefined) {
     splitWords(keyCommand, context.machine.platform);
-    if (verify) await check(await keyFromCommand(context, keyCommand));
+    if (verify) await check(takeKey(context, await keyFromCommand(context, keyCommand), 'the key command'));
     return { name: 'key-command', value: keyCommand };
   }
   if (keyStdin === true) {
@@ -146,7 +136,7 @@ async function chooseKey(
     await check(value);
     return { name: 'api-key', value };
   }
-  if (canAsk(context)) return { name: 'api-key', value: await askKey(context, place.environment, check) };
+  if (canAsk(context)) return { name: 'api-key', value: await askKey(context, to.environment, check) };
   throw new Failure('no-terminal', {
     what: 'the API key',
     instead: 'Pass it on stdin: petstore login --key-stdin < FILE',
@@ -154,10 +144,10 @@ async function chooseKey(
 }
 
 /** Sends one request. @throws {Failure} `unauthorized` and all else: nothing is stored then */
-async function tryKey(context: CommandContext, place: Place, apiKey: string): Promise<void> {
-  context.notices.info(`Checking the key with one request to ${place.baseUrl.host}.`);
-  const environment = placeIn(profileOf(context.env), place.environment);
-  await using session = await open(context, { ...place, environment, apiKey, keySource: 'this login' });
+async function tryKey(context: CommandContext, to: Destination, apiKey: string): Promise<void> {
+  context.notices.info(`Checking the key with one request to ${to.baseUrl.host}.`);
+  const environment = placeIn(profileOf(context.env), to.environment);
+  await using session = await open(context, { ...to, environment, apiKey, keySource: 'this login' });
   // The first rows tell as much as all of them.
   await listInventory(session.service).next();
 }
@@ -174,16 +164,16 @@ function warnOfShadows({ env, notices }: CommandContext, environment: string, co
   }
 }
 
-function loggedIn({ keyCommand, verify }: LoginInput, place: Place, path: string, use: string): RecordView {
-  const { environment, baseUrl } = place;
+function loggedIn({ keyCommand, verify }: LoginInput, to: Destination, path: string, use: string): RecordView {
+  const { environment, baseUrl } = to;
   const checked = verify ? 'The key works' : 'The key was not tried';
   const kept = keyCommand === undefined ? 'it is stored' : 'the command that prints it is stored';
-  return confirmation(`${checked}; ${kept} in ${path}.\nLogged in to ${environment} at ${baseUrl.href}.${use}`, [
-    ['environment', environment],
-    ['baseUrl', baseUrl.href],
-    ['verified', verify],
-    ['config', path],
-  ]);
+  return confirmation(`${checked}; ${kept} in ${path}.\nLogged in to ${environment} at ${baseUrl.href}.${use}`, {
+    environment,
+    baseUrl: baseUrl.href,
+    verified: verify,
+    config: path,
+  });
 }
 
 /** @param fallback the answer of Enter alone */
@@ -231,7 +221,8 @@ async function askKey(
     } catch (error) {
       if (!isFailure(error)) throw error;
       if (error.is('key-malformed')) notices.warning(`The key ${error.details.problem}. Type it again.`);
-      else if (error.is('unauthorized')) notices.warning(refusal(error));
+      // Another key would not help where that of a gateway is refused.
+      else if (error.is('unauthorized') && error.details.gateway !== 'passed') notices.warning(refusal(error));
       else throw error;
     }
   }
@@ -240,5 +231,6 @@ async function askKey(
 function refusal({ details }: Failure<'unauthorized'>): string {
   const { message } = details.serviceError;
   const reason = message === undefined ? '' : ` (${message.replace(/\.$/, '')})`;
-  return `The service refused the key${reason}. It was not saved; check it and type it again.`;
+  const what = details.gateway === undefined ? `The service refused the key${reason}` : 'The gateway does not know it';
+  return `${what}. It was not saved; check it and type it again.`;
 }

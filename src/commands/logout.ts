@@ -1,7 +1,7 @@
 import { defineCommand, flag } from '../cli/command.ts';
 import { partsOf, REMOTE_ENVIRONMENTS } from '../session/environments.ts';
-import { changeConfig, requireReadable, withValues } from '../session/config-file.ts';
-import { Failure } from '../errors.ts';
+import { changeConfig, requireReadable } from '../session/config-file.ts';
+import { usageFailure } from '../errors.ts';
 import { confirmation } from '../view/view.ts';
 
 export const logout = defineCommand({
@@ -9,19 +9,16 @@ export const logout = defineCommand({
   common: 'environment',
   summary: 'Remove the stored API key of an environment',
   description: 'Removes the key, or the key command, from the config file. The base URL stays. Nothing is sent.',
-  examples: [
-    { says: 'The active environment', command: 'petstore logout' },
-    { says: 'Every key', command: 'petstore logout --all' },
-  ],
+  examples: {
+    'The active environment': 'petstore logout',
+    'Every key': 'petstore logout --all',
+  },
   options: { all: flag('--all', 'the keys of all environments') },
   more: ['environments'],
   async run({ all }, context) {
     const { value } = (await context.settings()).environment;
     if (all !== true && value === 'sandbox') {
-      throw new Failure('usage', {
-        problem: 'The key of the sandbox is built in.',
-        hint: 'Name one: --env staging',
-      });
+      throw usageFailure('The key of the sandbox is built in.', 'Name one: --env staging');
     }
     const file = requireReadable(await context.configFile());
     const names = REMOTE_ENVIRONMENTS.filter((name) => all === true || name === partsOf(value).environment);
@@ -29,12 +26,12 @@ export const logout = defineCommand({
     const dropped = names.filter((name) => keysOf(name).some((key) => key in file.config));
     if (dropped.length > 0) {
       const changes = Object.fromEntries(names.flatMap(keysOf).map((key) => [key, undefined]));
-      await changeConfig(context, (config) => withValues(config, changes));
+      await changeConfig(context, () => changes);
     }
     const text =
       dropped.length === 0
         ? `No key for ${names.join(' or ')} in ${file.path}.`
         : `The key for ${dropped.join(' and ')} is removed from ${file.path}.`;
-    return confirmation(text, [['loggedOut', [...dropped]]], { csv: [['loggedOut', dropped.join(' ')]] });
+    return confirmation(text, { loggedOut: [...dropped] }, { csv: { loggedOut: dropped.join(' ') } });
   },
 });

@@ -1,7 +1,8 @@
 import { argument, defineCommand, flag, option, under } from '../cli/command.ts';
-import { countValue, parserOf, repeated, textValue } from '../cli/values.ts';
+import { listenOptions } from '../cli/shared-options.ts';
+import { parserOf, textValue } from '../cli/values.ts';
 import { isProduction } from '../session/environments.ts';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import { isClientName, shareOf } from '../proxy/clients.ts';
 import { record } from '../view/view.ts';
 
@@ -14,19 +15,10 @@ const headerValue = parserOf('the name of a header', (text) =>
 );
 
 const OPTIONS = {
+  ...listenOptions('4011', 'TLS and --tokens'),
   ...under('Where', {
-    port: option('--port <port>', countValue(0, 65_535), '0 takes a free one', { default: 4011 }),
-    host: option(
-      '--host <address>',
-      textValue,
-      'address to listen on; beyond this machine only with TLS and --tokens',
-      {
-        default: '127.0.0.1',
-      },
-    ),
     tlsCert: option('--tls-cert <file>', textValue, 'certificate with its chain, PEM; read again when it changes'),
     tlsKey: option('--tls-key <file>', textValue, 'private key of the certificate, PEM'),
-    allowHost: option('--allow-host <name...>', repeated(textValue), 'host names by which clients reach the proxy'),
   }),
   readOnly: flag('--read-only', 'refuse all but GET, HEAD and OPTIONS'),
   ...under('Who may use it', {
@@ -41,7 +33,6 @@ const OPTIONS = {
     headerValue,
     'requests with this header go first, and may use what --reserve leaves',
   ),
-  log: option('--log <file>', textValue, 'add one JSON object for each request to a file, in place of lines on stderr'),
 };
 
 export const proxy = defineCommand({
@@ -54,14 +45,12 @@ export const proxy = defineCommand({
     'wait longer than --max-wait is answered with 429 and Retry-After at once. Runs until Ctrl-C or SIGTERM, then ' +
     'finishes the requests that were sent. /__petstore/status and /__petstore/metrics tell how it is doing, ' +
     '/__petstore/health whether it is there.',
-  examples: [
-    { says: 'In front of staging', command: 'petstore proxy --env staging' },
-    { says: 'Production, for reading only', command: 'petstore proxy --env production --read-only' },
-    {
-      says: 'For a service: the token in a file, the log too',
-      command: 'petstore proxy --env staging --token-file token --log proxy.ndjson',
-    },
-  ],
+  examples: {
+    'In front of staging': 'petstore proxy --env staging',
+    'Production, for reading only': 'petstore proxy --env production --read-only',
+    'For a service: the token in a file, the log too':
+      'petstore proxy --env staging --token-file token --log proxy.ndjson',
+  },
   options: OPTIONS,
   more: ['rate-limits', 'scripting'],
   graceMs: GRACE_MS,
@@ -69,10 +58,7 @@ export const proxy = defineCommand({
     const { environment } = await context.settings();
     const isSaid = environment.source.from === 'flag' || environment.source.from === 'variable';
     if (isProduction(environment.value) && !isSaid) {
-      throw new Failure('usage', {
-        problem: 'A proxy for production must be asked for.',
-        hint: 'Run petstore proxy --env production',
-      });
+      throw usageFailure('A proxy for production must be asked for.', 'Run petstore proxy --env production');
     }
     const { openCredentials, passedSocket, requireGuard } = await import('../proxy/credentials.ts');
     requireGuard(input, input.host);
@@ -133,13 +119,11 @@ export const proxyTokenAdd = defineCommand({
   description:
     'Prints the token, which cannot be shown again, and adds its name and SHA-256 to the file. A running proxy with ' +
     '--tokens FILE accepts it within seconds. To take it back, remove its line from the file.',
-  examples: [
-    { says: 'For a till', command: 'petstore proxy token add till-1 --tokens tokens' },
-    {
-      says: 'For a report that only reads, with a tenth of the rate limit at most',
-      command: 'petstore proxy token add report --read --share 10% --tokens tokens',
-    },
-  ],
+  examples: {
+    'For a till': 'petstore proxy token add till-1 --tokens tokens',
+    'For a report that only reads, with a tenth of the rate limit at most':
+      'petstore proxy token add report --read --share 10% --tokens tokens',
+  },
   arguments: { name: argument(clientValue, 'who uses it: the person in the history of changes') },
   options: {
     tokens: option('--tokens <file>', textValue, 'the file; created if it is missing'),
@@ -147,16 +131,11 @@ export const proxyTokenAdd = defineCommand({
     share: option('--share <percent>', parserOf('a share such as 10%', shareOf), 'its part of the rate limit at most'),
   },
   async run({ name, tokens, read, share }, context) {
-    if (tokens === undefined)
-      throw new Failure('usage', { problem: 'The file of the tokens is missing: --tokens FILE' });
+    if (tokens === undefined) throw usageFailure('The file of the tokens is missing: --tokens FILE');
     const { addClient, digestOf } = await import('../proxy/clients.ts');
     const token = Buffer.from(context.randomBytes(32)).toString('base64url');
     await addClient(context, tokens, { name, digest: digestOf(token), isReadOnly: read === true, share });
     context.notices.info(`Added ${name} to ${tokens}. The token is shown only here.`);
-    return record(token, [
-      ['name', name],
-      ['token', token],
-      ['tokens', tokens],
-    ]);
+    return record(token, { name, token, tokens });
   },
 });

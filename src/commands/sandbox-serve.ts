@@ -1,9 +1,10 @@
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
+import { listenOptions } from '../cli/shared-options.ts';
 import { countValue, durationValue, parserOf, repeated, sandboxKeyValue, textValue, wordValue } from '../cli/values.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
 import { parseSignedDuration } from '../duration.ts';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import type { FaultRule } from '../sandbox/faults.ts';
 import { DEFAULT_RULES, type Plan, PLAN_NAMES, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
 import type { LoggedRequest } from '../sandbox/request-log.ts';
@@ -28,28 +29,12 @@ const skewValue = parserOf('a duration such as 30s, 1h or -1h', parseSignedDurat
 const { banAfter, banForMs, banStatus, quantity } = DEFAULT_RULES;
 
 const OPTIONS = {
-  ...under('Where', {
-    port: option('--port <port>', countValue(0, 65_535), '0 takes a free one', { default: 4010 }),
-    host: option('--host <address>', textValue, 'address to listen on; beyond this machine only with --key', {
-      default: '127.0.0.1',
-    }),
-    allowHost: option('--allow-host <name...>', repeated(textValue), 'extra host names to accept'),
-  }),
+  ...listenOptions('4010', '--key'),
   ...under('Keys and limits', {
     plan: option('--plan <plan>', wordValue(PLAN_NAMES), `limits: ${PLAN_NAMES.join(', ')}`, { default: 'free' }),
     perMinute: option('--per-minute <requests>', countValue(), 'limit of a minute, for any plan'),
     perDay: option('--per-day <requests>', countValue(), 'limit of a day, for any plan'),
     minute: option('--minute <duration>', durationValue(1), 'length of the rate-limit minute (default: 60s)'),
-  }),
-  ...under('Stock', {
-    data: option('--data <file>', textValue, 'file of the stock (default: that of --env sandbox)'),
-    seed: option(
-      '--seed <file|pets>',
-      textValue,
-      'start with the pets of a file, or with this number of generated pets',
-    ),
-  }),
-  ...under('Keys and limits', {
     key: option(
       '--key <key...>',
       repeated(sandboxKeyValue),
@@ -59,26 +44,29 @@ const OPTIONS = {
       '--ban-after <requests>',
       countValue(),
       'early requests after a 429 that get a key banned; 0: never',
-      { default: banAfter },
+      { default: String(banAfter) },
     ),
     banFor: option('--ban-for <duration>', durationValue(1), 'how long a ban lasts', {
-      default: banForMs,
-      shownDefault: '15m',
+      default: `${banForMs / 60_000}m`,
     }),
     banStatus: option('--ban-status <status>', countValue(400, 499), 'what a banned key is answered', {
-      default: banStatus,
+      default: String(banStatus),
     }),
   }),
   ...under('Stock', {
+    data: option('--data <file>', textValue, 'file of the stock (default: that of --env sandbox)'),
+    seed: option(
+      '--seed <file|pets>',
+      textValue,
+      'start with the pets of a file, or with this number of generated pets',
+    ),
     quantity: option('--quantity <least..most>', rangeValue, 'quantities that are accepted', {
-      default: quantity,
-      shownDefault: `${quantity.least}..${quantity.most}`,
+      default: `${quantity.least}..${quantity.most}`,
     }),
   }),
   ...under('Faults', {
     clockSkew: option('--clock-skew <duration>', skewValue, "how far the sandbox's clock is off, for instance -1h", {
-      default: 0,
-      shownDefault: '0s',
+      default: '0s',
     }),
     retryAfterFormat: option('--retry-after-format <form>', wordValue(['seconds', 'date']), 'seconds, date', {
       default: 'seconds',
@@ -88,20 +76,12 @@ const OPTIONS = {
       '501 for what the specification only names: /pets/{petId}, /store/orders',
     ),
     fault: option('--fault <rule>', repeated(textValue), 'inject a fault (see below); may be repeated'),
-    faultSeed: option('--fault-seed <number>', countValue(), 'the same seed, the same faults', { default: 1 }),
-  }),
-  ...under('Where', {
-    log: option(
-      '--log <file>',
-      textValue,
-      'add one JSON object for each request to a file, in place of lines on stderr',
-    ),
+    faultSeed: option('--fault-seed <number>', countValue(), 'the same seed, the same faults', { default: '1' }),
   }),
 };
 
 export const sandboxServe = defineCommand({
   path: 'sandbox serve',
-  common: 'output',
   summary: 'Serve the sandbox over HTTP, for curl, tests and other clients',
   description:
     'Runs until Ctrl-C or SIGTERM, then finishes the requests in flight and exits 0. / has a web page, /__sandbox has ' +
@@ -110,23 +90,14 @@ export const sandboxServe = defineCommand({
     'truncate[=BYTES], type=CONTENT-TYPE, bad-int64, no-header=NAME|limits, date=DURATION, and applies to the requests selected by ' +
     'method=PATCH, path=/inventory/*, p=SHARE, nth=N, every=N, times=N. With "after", status, reset and delay happen ' +
     'after the work is done.',
-  examples: [
-    { says: 'On port 4010, with the limits of the Free plan', command: 'petstore sandbox serve' },
-    {
-      says: 'As a test fixture: start it, read the JSON, use it, then kill $!',
-      command: 'petstore sandbox serve --port 0 --data fixture.db --json > server.json &',
-    },
-    {
-      says: 'A stock of its own, a window of 5 seconds',
-      command: 'petstore sandbox serve --data /tmp/shop.db --minute 5s',
-    },
-    {
-      says: 'One update in ten is applied, its answer lost',
-      command: 'petstore sandbox serve --fault reset,after,method=PATCH,p=0.1',
-    },
-  ],
+  examples: {
+    'On port 4010, with the limits of the Free plan': 'petstore sandbox serve',
+    'As a test fixture: start it, read the JSON, use it, then kill $!':
+      'petstore sandbox serve --port 0 --data fixture.db --json > server.json &',
+    'A stock of its own, a window of 5 seconds': 'petstore sandbox serve --data /tmp/shop.db --minute 5s',
+    'One update in ten is applied, its answer lost': 'petstore sandbox serve --fault reset,after,method=PATCH,p=0.1',
+  },
   options: OPTIONS,
-  more: ['environments', 'rate-limits'],
   async run(input, context) {
     const serving = await import('../serve/serve.ts');
     const apiKeys = await usableKeys(input);
@@ -174,17 +145,17 @@ type ServeInput = InputOf<typeof OPTIONS>;
 async function usableKeys({ host, key = [SANDBOX_KEY] }: ServeInput): Promise<readonly string[]> {
   const { isLoopbackAddress } = await import('../http/server.ts');
   if (isLoopbackAddress(host) || !key.includes(SANDBOX_KEY)) return key;
-  throw new Failure('usage', {
-    problem: `On ${host} others can reach the sandbox, and its usual key is public.`,
-    hint: 'Set other keys with --key: made-up ones, never a real one.',
-  });
+  throw usageFailure(
+    `On ${host} others can reach the sandbox, and its usual key is public.`,
+    'Set other keys with --key: made-up ones, never a real one.',
+  );
 }
 
 /** @throws {Failure} `usage` */
 function rulesOf(input: ServeInput): Rules {
   const { plan: name, perMinute, perDay, minute } = input;
   if (name === 'custom' && (perMinute === undefined || perDay === undefined)) {
-    throw new Failure('usage', { problem: 'The custom plan needs both its limits: --per-minute and --per-day.' });
+    throw usageFailure('The custom plan needs both its limits: --per-minute and --per-day.');
   }
   const known: Plan = PLANS[name === 'custom' ? 'free' : name];
   return {
@@ -210,10 +181,7 @@ async function readFaults({ fault = [] }: ServeInput): Promise<readonly FaultRul
       return parseFault(text);
     } catch (problem) {
       if (!(problem instanceof FaultSyntaxError)) throw problem;
-      throw new Failure('usage', {
-        problem: `The fault ${JSON.stringify(text)} ${problem.message}.`,
-        hint: 'See: petstore sandbox serve --help',
-      });
+      throw usageFailure(`The fault ${JSON.stringify(text)} ${problem.message}.`, 'See: petstore sandbox serve --help');
     }
   });
 }

@@ -3,22 +3,20 @@ import { countValue, sandboxKeyValue, textValue } from '../cli/values.ts';
 import { storeSandboxCatalog } from '../session/catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.ts';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import type { Pets, Usage } from '../sandbox/sandbox-store.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { clockTime } from '../view/progress.ts';
-import { confirmation, list, record, type RecordView, type RowsView } from '../view/view.ts';
+import { confirmation, labelled, list, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 
 const data = option('--data <file>', textValue, "the sandbox's file (default: that of --env sandbox)");
 
 export const sandboxReset = defineCommand({
   path: 'sandbox reset',
-  common: 'output',
   summary: 'Reset the sandbox to its initial 25 pets, with no usage, bans, added keys or history',
-  examples: [{ says: 'Before a training', command: 'petstore sandbox reset' }],
+  examples: { 'Before a training': 'petstore sandbox reset' },
   options: { data },
-  more: ['environments', 'rate-limits'],
   async run({ data }, context) {
     const file = dataFile(context, data);
     const { seedCatalog, seedItems } = await import('../sandbox/seed.ts');
@@ -39,26 +37,22 @@ export const sandboxReset = defineCommand({
 
 export const sandboxSeed = defineCommand({
   path: 'sandbox seed',
-  common: 'output',
   summary: "Replace the sandbox's pets",
   description:
     'Generated pets are the same each time. A file has the format of petstore inventory list --json or -o ndjson.',
-  examples: [
-    { says: 'Ten thousand generated pets', command: 'petstore sandbox seed --pets 10000' },
-    {
-      says: 'The stock of staging',
-      command: 'petstore --env staging inventory list --json > stock.json && petstore sandbox seed --file stock.json',
-    },
-  ],
+  examples: {
+    'Ten thousand generated pets': 'petstore sandbox seed --pets 10000',
+    'The stock of staging':
+      'petstore --env staging inventory list --json > stock.json && petstore sandbox seed --file stock.json',
+  },
   options: {
     pets: option('--pets <count>', countValue(), 'this number of generated pets', { conflicts: ['file'] }),
     file: option('--file <file>', textValue, 'the pets of a file'),
     data,
   },
-  more: ['environments', 'rate-limits'],
   async run({ pets, file: from, data }, context) {
     if (pets === undefined && from === undefined) {
-      throw new Failure('usage', { problem: 'Which pets? Use --pets COUNT or --file FILE.' });
+      throw usageFailure('Which pets? Use --pets COUNT or --file FILE.');
     }
     const others: Pets = pets === undefined ? await readPets(context, from ?? '') : { generated: pets };
     const file = dataFile(context, data);
@@ -75,19 +69,14 @@ export const sandboxSeed = defineCommand({
 });
 
 function stocked(text: string, file: string, pets: number): RecordView {
-  return confirmation(text, [
-    ['pets', pets],
-    ['file', file],
-  ]);
+  return confirmation(text, { pets, file });
 }
 
 export const sandboxStatus = defineCommand({
   path: 'sandbox status',
-  common: 'output',
   summary: 'Show the size of the sandbox, without a request',
-  examples: [{ says: 'Where it is and what is in it', command: 'petstore sandbox status' }],
+  examples: { 'Where it is and what is in it': 'petstore sandbox status' },
   options: { data },
-  more: ['environments', 'rate-limits'],
   async run({ data }, context) {
     // Only to look: a damaged file stays where it is.
     const { file } = dataFile(context, data);
@@ -96,16 +85,13 @@ export const sandboxStatus = defineCommand({
       facts === undefined
         ? { pets: 0, keys: 0 }
         : await withStore(context, { file }, (store) => ({ pets: store.count(), keys: store.keys().length }));
-    const rows: [string, string | number | null, string][] = [
-      ['file', file, facts === undefined ? `${file} (not there yet: the first command makes it)` : file],
-      ['pets', pets, String(pets)],
-      ['addedKeys', keys, String(keys)],
-      ['bytes', facts?.size ?? null, facts === undefined ? '-' : String(facts.size)],
-    ];
-    return record(
-      rows.map(([name, , shown]) => `${name.padEnd(9)}  ${shown}`).join('\n'),
-      rows.map(([name, value]) => [name, value]),
-    );
+    const lines = [
+      ['file', facts === undefined ? `${file} (not there yet: the first command makes it)` : file],
+      ['pets', String(pets)],
+      ['addedKeys', String(keys)],
+      ['bytes', facts === undefined ? '-' : String(facts.size)],
+    ] as const;
+    return labelled(lines, { file, pets, addedKeys: keys, bytes: facts?.size ?? null });
   },
 });
 
@@ -113,20 +99,18 @@ type KeyRow = Usage & { readonly key: string };
 
 export const sandboxKeys = defineCommand({
   path: 'sandbox keys',
-  common: 'output',
   summary: "List the sandbox's keys and what they have used; add, remove, unban one",
   description: 'The keys are made up, for the sandbox alone: never give it a real one.',
-  examples: [
-    { says: 'All keys', command: 'petstore sandbox keys' },
-    { says: 'A second till', command: 'petstore sandbox keys --add till-2' },
-  ],
+  examples: {
+    'All keys': 'petstore sandbox keys',
+    'A second till': 'petstore sandbox keys --add till-2',
+  },
   options: {
     add: option('--add <key>', sandboxKeyValue, 'a further key'),
     remove: option('--remove <key>', sandboxKeyValue, 'a key that was added'),
     unban: option('--unban <key>', sandboxKeyValue, 'clear the usage and the ban of a key'),
     data,
   },
-  more: ['environments', 'rate-limits'],
   async run({ add, remove, unban, data }, context) {
     const { windowsOf } = await import('../sandbox/limiter.ts');
     const { PLANS, SANDBOX_KEY } = await import('../sandbox/plans.ts');

@@ -1,9 +1,8 @@
-import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
+import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordValue } from '../cli/values.ts';
 import { isProduction } from '../session/environments.ts';
-import type { CommandContext } from '../session/globals.ts';
-import { assertWriteAllowed } from '../session/write-policy.ts';
-import { Failure } from '../errors.ts';
+import { assertWriteAllowed } from '../session/resolve.ts';
+import { usageFailure } from '../errors.ts';
 import type { ReportFormat } from '../smoke/reporters.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { list } from '../view/view.ts';
@@ -44,22 +43,19 @@ const OPTIONS = {
   ...under('Which checks', {
     only: option('--only <ids>', listOf(textValue), 'only these checks', { words: checkNames }),
     skip: option('--skip <ids>', listOf(textValue), 'all but these checks', { words: checkNames }),
-    write: flag('--write', 'check the update too, with --pet'),
-    pet: option('--pet <id>', petIdValue, 'the pet to set and then restore'),
+    write: flag('--write', 'check the update too, with --pet', { needs: 'pet' }),
+    pet: option('--pet <id>', petIdValue, 'the pet to set and then restore', { needs: 'write' }),
     provoke429: flag('--provoke-429', 'finally, exceed the rate limit on purpose; staging and sandbox only'),
     list: flag('--list', 'list the checks and run none'),
   }),
   ...under('Bounds', {
     maxLatency: option('--max-latency <duration>', durationValue(1), 'longest time for the list'),
     maxSkew: option('--max-skew <duration>', durationValue(1), "largest accepted error of the service's clock", {
-      default: 60_000,
-      shownDefault: '60s',
+      default: '60s',
     }),
     waitReady: option('--wait-ready <duration>', durationValue(1), 'wait until the service answers without a 5xx'),
   }),
 };
-
-type SmokeInput = InputOf<typeof OPTIONS>;
 
 export const smoke = defineCommand({
   path: 'smoke',
@@ -70,12 +66,12 @@ export const smoke = defineCommand({
     'needs, and sends none if fewer remain. Exits 13 if the service answers but breaks its contract (docs/service.md); ' +
     'a refused key (4), the rate limit (6), the network (7), a service that is down (8) and a ban (12) exit as in ' +
     'every command, and the reports are written all the same. With GITHUB_STEP_SUMMARY set, a table is added to that file.',
-  examples: [
-    { says: 'Staging, in CI', command: 'petstore --env staging smoke --wait-ready 60s --out report.xml' },
-    { says: 'Including updates', command: 'petstore --env staging smoke --write --pet 7' },
-    { says: 'List the checks', command: 'petstore smoke --list' },
-    { says: 'As GitHub annotations', command: 'petstore --env staging smoke --format github' },
-  ],
+  examples: {
+    'Staging, in CI': 'petstore --env staging smoke --wait-ready 60s --out report.xml',
+    'Including updates': 'petstore --env staging smoke --write --pet 7',
+    'List the checks': 'petstore smoke --list',
+    'As GitHub annotations': 'petstore --env staging smoke --format github',
+  },
   // A write in flight, and one more that puts the pet back.
   graceMs: 6_000,
   options: OPTIONS,
@@ -86,31 +82,14 @@ export const smoke = defineCommand({
       return list(ALL, { id: ({ id }) => id, title: ({ title }) => title });
     }
     const { smoke: run } = await import('../smoke/smoke-run.ts');
-    const write = await writablePet(input, context);
-    await allowProvoking(input, context);
+    if (input.pet !== undefined) await assertWriteAllowed(context, `smoke --write --pet ${input.pet}`);
+    if (input.provoke429 === true && isProduction((await context.settings()).environment.value)) {
+      throw usageFailure(
+        '--provoke-429 is not for production: the key would be blocked for all its users.',
+        'Use --env staging or --env sandbox.',
+      );
+    }
     const { isJson } = FORMAT_FACTS[context.globals.output];
-    return run(context, { ...input, format: input.format ?? (isJson ? 'json' : 'text'), write });
+    return run(context, { ...input, format: input.format ?? (isJson ? 'json' : 'text'), write: input.pet });
   },
 });
-
-/** @throws {Failure} `usage`, `production-not-confirmed` */
-async function writablePet({ write, pet }: SmokeInput, context: CommandContext): Promise<bigint | undefined> {
-  if (write !== true && pet === undefined) return undefined;
-  if (write !== true || pet === undefined) {
-    throw new Failure('usage', {
-      problem: '--write and --pet go together: allow writes, and name the pet to write to.',
-    });
-  }
-  await assertWriteAllowed(context, `smoke --write --pet ${pet}`);
-  return pet;
-}
-
-/** @throws {Failure} `usage` */
-async function allowProvoking({ provoke429 }: SmokeInput, context: CommandContext): Promise<void> {
-  if (provoke429 !== true) return;
-  if (!isProduction((await context.settings()).environment.value)) return;
-  throw new Failure('usage', {
-    problem: '--provoke-429 is not for production: the key would be blocked for all its users.',
-    hint: 'Use --env staging or --env sandbox.',
-  });
-}

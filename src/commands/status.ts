@@ -2,12 +2,11 @@ import { jsonObject, type JsonValue } from '../api/json.ts';
 import { defineCommand } from '../cli/command.ts';
 import { parseBaseUrl } from '../session/environments.ts';
 import type { ConfigFile } from '../session/config-file.ts';
-import { maskKey } from '../session/key.ts';
 import { blockWords, rateLimitWords, sharingOf, sharingWords } from '../session/limit-words.ts';
 import { type LedgerTarget, openLedger } from '../session/open-ledger.ts';
 import { homeProblem } from '../session/paths.ts';
-import type { CommandContext } from '../session/globals.ts';
-import { requireBaseUrl, requireKey, type ResolvedSettings } from '../session/resolve.ts';
+import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
+import { maskKey, requireBaseUrl, requireKey } from '../session/resolve.ts';
 import { type Source, type Sourced, unknownVariables, VARIABLES } from '../session/settings.ts';
 import { SANDBOX_KEY } from '../sandbox/plans.ts';
 import { isFailure } from '../errors.ts';
@@ -15,7 +14,7 @@ import { describeFailure } from '../report/failures.ts';
 import { shift } from '../rate-limit/ledger.ts';
 import { nextSteps, resumeCommand } from '../session/run-commands.ts';
 import type { RunSummary } from '../state/journal.ts';
-import { record, type RecordView } from '../view/view.ts';
+import { labelled, type RecordView } from '../view/view.ts';
 
 export const status = defineCommand({
   path: 'status',
@@ -25,10 +24,10 @@ export const status = defineCommand({
     'Sends nothing to the service, and runs no key command. With PETSTORE_LEDGER it asks the Redis server once, for at ' +
     'most two seconds, whether it answers. Names the source of each value: option, variable, config, key-command or ' +
     'built in; and unfinished runs with the command that continues each.',
-  examples: [
-    { says: 'The active settings and their sources', command: 'petstore status' },
-    { says: 'For a program', command: 'petstore status --json' },
-  ],
+  examples: {
+    'The active settings and their sources': 'petstore status',
+    'For a program': 'petstore status --json',
+  },
   more: ['environments'],
   async run(_input, context) {
     const lines = linesOf(await context.settings(), context);
@@ -110,21 +109,21 @@ async function describe(
   context: CommandContext,
 ): Promise<RecordView> {
   const file = await context.configFile();
-  const width = Math.max(...lines.map(([name]) => name.length));
-  const text = lines.map(([member, found]) => {
-    const name = LABELS[member] ?? member;
-    if (found === undefined) return `${name.padEnd(width)}  none`;
-    const hidden = found.shadows === undefined ? '' : `; it overrides ${found.shadows.name}`;
-    return `${name.padEnd(width)}  ${found.value}  (${words(found.source)}${hidden})`;
-  });
-  const more = [
+  const text = [
+    ...lines.map(([member, found]): Note => {
+      const hidden = found?.shadows === undefined ? '' : `; it overrides ${found.shadows.name}`;
+      return [
+        LABELS[member] ?? member,
+        found === undefined ? 'none' : `${found.value}  (${words(found.source)}${hidden})`,
+      ];
+    }),
     ['config', configNote(file, context)] as const,
     ...notes,
     ...runs.map((run): Note => [
       'unfinished',
       `run ${run.id} (${run.kind}) in ${run.environment}  (${nextSteps(run).join('; ')})`,
     ]),
-  ].map(([name, words]) => `${name.padEnd(width)}  ${words}`);
+  ];
   const members = lines.map(([name, found]): [string, JsonValue] => [
     name,
     jsonObject({
@@ -138,10 +137,11 @@ async function describe(
     const { id, kind, environment, left } = run;
     return jsonObject({ run: id, kind, environment, left, resume: resumeCommand(run) });
   });
-  return record([...text, ...more].join('\n'), [...members, ['config', config], ['unfinished', unfinished]], {
-    margin: width + 2,
-    csv: [...lines.map(([name, found]) => [name, found?.value ?? null] as const), ['config', file.path]],
-  });
+  return labelled(
+    text,
+    [...members, ['config', config], ['unfinished', unfinished]],
+    [...lines.map(([name, found]) => [name, found?.value ?? null] as const), ['config', file.path]],
+  );
 }
 
 function words({ from, name }: Source): string {

@@ -26,14 +26,16 @@ export async function buildTree(): Promise<Tree> {
         commands: await Promise.all(Object.values(commands).map(async (load) => treeCommand(await load()))),
       })),
     ),
-    groups: GROUPS,
+    groups: Object.fromEntries(Object.entries(GROUPS).map(([name, { summary }]) => [name, summary])),
     globals: await Promise.all([...GLOBAL_OPTIONS, ...HELP_OPTIONS].map(treeOption)),
   };
 }
 
 async function treeCommand({ run: _run, graceMs: _graceMs, ...spec }: AnyCommand): Promise<TreeCommand> {
   return {
+    ...GROUPS[spec.path.split(' ')[0]!],
     ...spec,
+    examples: Object.entries(spec.examples).map(([says, command]) => ({ says, command })),
     arguments: argumentsOf(spec).map(({ name, description, optional = false, variadic = false, parser }) => ({
       name,
       description,
@@ -48,8 +50,7 @@ async function treeCommand({ run: _run, graceMs: _graceMs, ...spec }: AnyCommand
 
 async function treeOption({ flags, description, purpose, parser, words, ...spec }: OptionSpec): Promise<TreeOption> {
   const { names, value, valueName = '' } = shapeOf(flags);
-  const shown =
-    spec.shownDefault ?? (['string', 'number'].includes(typeof spec.default) ? String(spec.default) : undefined);
+  const shown = spec.shownDefault ?? (spec.default === true ? undefined : spec.default);
   return {
     flags,
     names,

@@ -1,9 +1,9 @@
 import { itemMembers, itemToJson } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import { defineCommand, flag, option, under } from '../cli/command.ts';
-import { petIdOf, petOptions } from '../cli/pet-options.ts';
+import { petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
 import { durationValue, integerValue, petIdValue, textValue, wordValue } from '../cli/values.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { isFailure, usageFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { record } from '../view/view.ts';
 
@@ -18,20 +18,17 @@ export const wait = defineCommand({
     'It reads a last time when the time is over, and exits 13 if the conditions still do not hold. A pet that the ' +
     'list does not have ends it at once with exit 5, unless --allow-missing is given; other failures exit as in ' +
     'every command.',
-  examples: [
-    { says: 'Until a delivery has been booked', command: 'petstore wait --pet 7 --quantity 12 --for 10m' },
-    { says: 'Until it is sold out', command: 'petstore wait --pet 7 --max 0 --for 1h' },
-    { says: 'Until it has to be ordered', command: 'petstore wait --pet 7 --low --for 8h' },
-    {
-      says: 'With a command at the end',
-      command: "petstore wait --pet 7 --max 0 --for 8h --exec 'mail -s sold-out me'",
-    },
-    { says: 'Until a new pet is listed', command: 'petstore wait --pet 7 --min 0 --allow-missing --for 1h' },
-  ],
+  examples: {
+    'Until a delivery has been booked': 'petstore wait --pet 7 --quantity 12 --for 10m',
+    'Until it is sold out': 'petstore wait --pet 7 --max 0 --for 1h',
+    'Until it has to be ordered': 'petstore wait --pet 7 --low --for 8h',
+    'With a command at the end': "petstore wait --pet 7 --max 0 --for 8h --exec 'mail -s sold-out me'",
+    'Until a new pet is listed': 'petstore wait --pet 7 --min 0 --allow-missing --for 1h',
+  },
   options: {
     ...under('What to wait for', {
       pet: option('--pet <id>', petIdValue, 'the pet'),
-      ...petOptions(),
+      ...PET_OPTIONS,
       quantity: option('--quantity <quantity>', integerValue, 'exactly this quantity'),
       min: option('--min <quantity>', integerValue, 'at least this quantity'),
       max: option('--max <quantity>', integerValue, 'at most this quantity'),
@@ -53,8 +50,7 @@ export const wait = defineCommand({
         'how long at most (default: --timeout where it is given, else 5m)',
       ),
       interval: option('--interval <duration>', durationValue(100), 'shortest time between two reads of the list', {
-        default: 5_000,
-        shownDefault: '5s',
+        default: '5s',
       }),
     }),
   },
@@ -65,10 +61,10 @@ export const wait = defineCommand({
     const pet = await petIdOf(context, { petId, name, barcode }, missing);
     const max = low === true ? await minimumOf(context, pet) : input.max;
     if ([quantity, min, max, status].every((each) => each === undefined)) {
-      throw new Failure('usage', { problem: 'Wait for what? Use --quantity, --min, --max, --low or --status.' });
+      throw usageFailure('Wait for what? Use --quantity, --min, --max, --low or --status.');
     }
     if (isAbove(min, max) || isAbove(min, quantity) || isAbove(quantity, max)) {
-      throw new Failure('usage', { problem: 'No quantity can be all of what --quantity, --min and --max say.' });
+      throw usageFailure('No quantity can be all of what --quantity, --min and --max say.');
     }
     const { Alerts, waitFor } = await import('../watch/watch.ts');
     const alert = input.exec === undefined ? undefined : new Alerts(context, '--exec', input.exec);
@@ -80,16 +76,17 @@ export const wait = defineCommand({
       for: input.for ?? (timeoutIsExplicit ? timeout : DEFAULT_MS),
     });
     const text = `Pet ${found.petId}: ${found.quantity} (${found.status}).`;
-    const failure = await alert?.run([itemToJson(found)]).then(() => undefined, asFailure);
+    // The pet is shown all the same.
+    const failure = await alert?.run([itemToJson(found)]).then(
+      () => undefined,
+      (error: unknown) => {
+        if (isFailure(error)) return error;
+        throw error;
+      },
+    );
     return record(text, [...itemToJson(found)], { csv: itemMembers(found), ...(failure && { failure }) });
   },
 });
-
-/** Returns a failure, so that the pet is shown all the same. */
-function asFailure(error: unknown): Failure {
-  if (isFailure(error)) return error;
-  throw error;
-}
 
 /** @throws {Failure} `usage`: the catalog has none for the pet */
 async function minimumOf(context: CommandContext, petId: bigint): Promise<bigint> {
@@ -97,10 +94,7 @@ async function minimumOf(context: CommandContext, petId: bigint): Promise<bigint
   using catalog = await requireCatalog(context, '--low');
   const { min } = catalog.levelOf(petId);
   if (min !== undefined) return min;
-  throw new Failure('usage', {
-    problem: `Pet ${petId} has no minimum in the catalog.`,
-    hint: `Set one: petstore catalog set ${petId} --min 5`,
-  });
+  throw usageFailure(`Pet ${petId} has no minimum in the catalog.`, `Set one: petstore catalog set ${petId} --min 5`);
 }
 
 function isAbove(least: bigint | undefined, most: bigint | undefined): boolean {

@@ -8,7 +8,7 @@ import { Failure, isFailure } from '../errors.ts';
 import { duration } from '../view/progress.ts';
 import { capital, plural } from '../view/words.ts';
 import { bad, certificate, clockDifference, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
-import { type Answer, failureIn, probe } from '../client/probe.ts';
+import { type Answer, probe } from '../client/probe.ts';
 
 /** A clock that is off by more than this makes logs and certificates doubtful. */
 const SKEW_MS = 60_000;
@@ -153,9 +153,8 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
     const { service } = session;
     const where = service.environment === 'sandbox' ? 'the sandbox' : service.baseUrl.host;
     context.notices.info(`One request is sent to ${where}, to see whether the key is accepted.`);
-    const call = { method: 'GET', path: '/inventory' } as const;
-    const answer = await probe(service, call);
-    const failure = await failureIn(service, call, answer);
+    const answer = await probe(service, { method: 'GET', path: '/inventory' });
+    const { failure } = answer;
     if (failure !== undefined) yield failed('service', failure, now);
     if (answer.unreachable !== undefined) return;
     if (failure === undefined && Array.isArray(answer.json)) {

@@ -1,6 +1,7 @@
 /** The Clock port over the system's clocks and timers. */
 import { setImmediate as nextRound, setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../ports.ts';
+import { BUN, bunDlopen, systemMonotonicMs } from './bun.ts';
 
 /** setTimeout counts in 32 bits and fires at once beyond that. */
 const LONGEST_TIMER = 2 ** 31 - 1;
@@ -9,73 +10,13 @@ function nodeMonotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000n) / 1_000;
 }
 
-/** As much of dlopen in bun:ffi (bun.com/docs/runtime/ffi) as is used here. */
-export type Dlopen = (
-  library: string,
-  functions: Readonly<Record<string, { readonly args: readonly string[]; readonly returns: 'i32' }>>,
-) => { readonly symbols: Readonly<Record<string, (...args: readonly (number | BigInt64Array)[]) => number>> };
-
-/** @throws where it is missing: without the clock nothing may be sent. */
-function bunDlopen(): Dlopen {
-  const ffi: object | undefined = process.getBuiltinModule('bun:ffi');
-  if (!hasDlopen(ffi)) throw new Error('bun:ffi is missing');
-  return ffi.dlopen;
-}
-
-function hasDlopen(ffi: object | undefined): ffi is { readonly dlopen: Dlopen } {
-  return ffi !== undefined && 'dlopen' in ffi;
-}
-
-/** Returns what reads the clock of a system that process.platform names. @throws where that clock is not known. */
-export function systemMonotonicMs(platform: string, dlopen: Dlopen): () => number {
-  if (platform === 'win32') return performanceCounterMs(dlopen);
-  const clock = POSIX_CLOCKS[platform];
-  if (clock === undefined) throw new Error(`no monotonic clock is known for ${platform}`);
-  return clockGettimeMs(clock, dlopen);
-}
-
-interface PosixClock {
-  readonly library: string;
-  /** The clockid_t. */
-  readonly id: number;
-}
-
-const POSIX_CLOCKS: Readonly<Record<string, PosixClock>> = {
-  // CLOCK_MONOTONIC. The loader of musl takes libc.so.6 for itself.
-  linux: { library: 'libc.so.6', id: 1 },
-  // CLOCK_MONOTONIC_RAW, which is mach_continuous_time; CLOCK_MONOTONIC there moves when the time is adjusted.
-  darwin: { library: 'libSystem.B.dylib', id: 4 },
-};
-
-function clockGettimeMs({ library, id }: PosixClock, dlopen: Dlopen): () => number {
-  const { symbols } = dlopen(library, { clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } });
-  // struct timespec: seconds and nanoseconds, 64 bits each.
-  const result = new BigInt64Array(2);
-  return () => {
-    if (symbols.clock_gettime!(id, result) !== 0) throw new Error('the monotonic clock cannot be read');
-    return Number(result[0]) * 1_000 + Number(result[1]! / 1_000n) / 1_000;
-  };
-}
-
-function performanceCounterMs(dlopen: Dlopen): () => number {
-  const query = { args: ['ptr'], returns: 'i32' } as const;
-  const { symbols } = dlopen('kernel32.dll', { QueryPerformanceCounter: query, QueryPerformanceFrequency: query });
-  const result = new BigInt64Array(1);
-  const read = (name: 'QueryPerformanceCounter' | 'QueryPerformanceFrequency'): bigint => {
-    if (symbols[name]!(result) === 0) throw new Error(`the monotonic clock cannot be read: ${name} failed`);
-    return result[0]!;
-  };
-  const ticksPerSecond = read('QueryPerformanceFrequency');
-  return () => Number((read('QueryPerformanceCounter') * 1_000_000n) / ticksPerSecond) / 1_000;
-}
-
 /**
  * Milliseconds since the machine was started, of the one clock that its processes share. Node's process.hrtime is that
  * on every system. Bun's counts from the start of its own process, so that no two would agree on when a block in the
  * ledger is over: there, the system is asked for the clock that Node reads, because both may run on one machine.
  */
 export const monotonicMs: () => number =
-  process.versions.bun === undefined ? nodeMonotonicMs : systemMonotonicMs(process.platform, bunDlopen());
+  BUN === undefined ? nodeMonotonicMs : systemMonotonicMs(process.platform, bunDlopen());
 
 export const nodeClock: Clock = {
   now: () => Date.now(),

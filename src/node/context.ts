@@ -1,19 +1,18 @@
 /** The program's one real context: the ports over this process. */
 import { readFileSync, readlinkSync } from 'node:fs';
-import { type Context, errorCode, type SignalName, type ConfigWriter } from '../ports.ts';
+import { type Context, errorCode, type SignalName } from '../ports.ts';
 import { EXIT, Failure, fileFailure } from '../errors.ts';
+import { RUNTIME } from './bun.ts';
 import { nodeClock } from './clock.ts';
 import { nodeFiles } from './files.ts';
 import { exit, isStdoutClosed } from './process.ts';
-import { nodePrompt } from './prompt.ts';
 import { nodeInput, nodeOutput } from './streams.ts';
 
 const SIGNALS: readonly SignalName[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-/** Of the machine, each looked up at its first use. */
+/** Looked up at their first use, and often. */
 let boot: string | undefined;
 let space: string | undefined;
-let user: string | undefined;
 
 export function nodeContext(): Context {
   const signal = firstSignal();
@@ -27,11 +26,15 @@ export function nodeContext(): Context {
     // Loaded by the few commands that need it.
     randomBytes: (count) => process.getBuiltinModule('node:crypto').randomBytes(count),
     files: nodeFiles,
-    configWriter: nodeConfigWriter,
-    prompt: nodePrompt,
+    openConfigWriter,
+    prompt: {
+      hidden: async (...asked) => (await import('./prompt.ts')).nodePrompt.hidden(...asked),
+      text: async (...asked) => (await import('./prompt.ts')).nodePrompt.text(...asked),
+      confirm: async (...asked) => (await import('./prompt.ts')).nodePrompt.confirm(...asked),
+    },
     machine: {
       platform: process.platform,
-      runtime: runtime(),
+      runtime: RUNTIME,
       pid: process.pid,
       home: homeFolder(),
       isAlive,
@@ -40,7 +43,7 @@ export function nodeContext(): Context {
         return currentFolder();
       },
       get user() {
-        return (user ??= userName());
+        return userName();
       },
       get bootId() {
         return (boot ??= bootId());
@@ -60,12 +63,6 @@ export function nodeContext(): Context {
     openDatabase: async (path, how) => (await import('./sqlite.ts')).openDatabase(path, how),
     openRedis: async (url) => (await import('./redis.ts')).openRedis(url),
   };
-}
-
-/** Bun has a version of Node's as well: the one that it is like. */
-function runtime(): Context['machine']['runtime'] {
-  const { node, bun } = process.versions;
-  return bun === undefined ? { name: 'Node', version: node } : { name: 'Bun', version: bun };
 }
 
 /** Returns HOME if it is absolute: a relative one would be another folder in each folder. On Windows, the profile. */
@@ -156,21 +153,16 @@ function uncaughtError(): Promise<never> {
 }
 
 /** Over conf, which writes a temporary file and renames it over the old one. */
-export const nodeConfigWriter: ConfigWriter = {
-  async prepare() {
-    await import('conf');
-  },
-  async write(folder, name, content) {
-    const { default: Conf } = await import('conf');
+export const openConfigWriter: Context['openConfigWriter'] = async () => {
+  const { default: Conf } = await import('conf');
+  return (folder, content) => {
     const store = new Conf<Record<string, unknown>>({
       cwd: folder,
-      configName: name,
-      fileExtension: 'json',
       projectName: 'petstore',
       projectSuffix: '',
       configFileMode: 0o600,
       clearInvalidConfig: false,
     });
     store.store = { ...content };
-  },
+  };
 };

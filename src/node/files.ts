@@ -1,26 +1,12 @@
 /** The Files port over node:fs. */
-import fs, {
-  closeSync,
-  constants,
-  fstatSync,
-  ftruncateSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  statfsSync,
-  statSync,
-  utimesSync,
-} from 'node:fs';
+import fs from 'node:fs';
 import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { errorCode, type FileKind, type Files } from '../ports.ts';
 
 // Without O_NONBLOCK, opening a FIFO would hang. Windows has neither this nor O_NOFOLLOW: undefined counts as 0 in the
 // sum of bits.
-const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = fs.constants;
 
 /** File systems of Linux that several machines may mount at once: the `f_type` of statfs(2). */
 const NETWORK_FILE_SYSTEMS: ReadonlySet<number> = new Set([
@@ -43,11 +29,11 @@ function kindOf(found: fs.Stats): FileKind {
 /** Does the work on the opened file. */
 function withFile<T>(path: string, flags: number, work: (file: number) => T): Promise<T> {
   return atOnce(() => {
-    const file = openSync(path, flags | O_NONBLOCK);
+    const file = fs.openSync(path, flags | O_NONBLOCK);
     try {
       return work(file);
     } finally {
-      closeSync(file);
+      fs.closeSync(file);
     }
   });
 }
@@ -79,15 +65,16 @@ const isOldSqlite = major === 3 && minor < 51;
  * 2.2). An old SQLite does not notice that: the file is left open.
  */
 export function closeDatabaseFile(file: number): void {
-  if (!isOldSqlite) closeSync(file);
+  if (!isOldSqlite) fs.closeSync(file);
 }
 
-function headOf(path: string, bytes: number): Uint8Array | undefined {
-  const file = openSync(path, O_RDONLY | O_NONBLOCK);
+/** Returns the first bytes of a plain file. @throws where it is missing */
+export function headOf(path: string, bytes: number): Uint8Array | undefined {
+  const file = fs.openSync(path, O_RDONLY | O_NONBLOCK);
   try {
-    if (!fstatSync(file).isFile()) return undefined;
+    if (!fs.fstatSync(file).isFile()) return undefined;
     const head = new Uint8Array(bytes);
-    return head.subarray(0, readSync(file, head, 0, bytes, 0));
+    return head.subarray(0, fs.readSync(file, head, 0, bytes, 0));
   } finally {
     closeDatabaseFile(file);
   }
@@ -102,7 +89,7 @@ function makeFolder(path: string): void {
   const parent = dirname(path);
   if (parent !== path) makeFolder(parent);
   try {
-    mkdirSync(path, { mode: 0o700 });
+    fs.mkdirSync(path, { mode: 0o700 });
   } catch (error) {
     // Another process may have made it meanwhile.
     if (!isFolder(path)) throw error;
@@ -110,7 +97,7 @@ function makeFolder(path: string): void {
 }
 
 function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** Returns this process's stdout or stderr where the path names it: opened anew, a socket fails and a file is overwritten. */
@@ -123,17 +110,17 @@ function ownOutput(path: string): Writable | undefined {
 export const nodeFiles: Files = {
   facts: (path) =>
     atOnce(() => {
-      const found = lstatSync(path, { throwIfNoEntry: false });
+      const found = fs.lstatSync(path, { throwIfNoEntry: false });
       if (found === undefined) return undefined;
       const { mode, size, uid: owner, atimeMs: accessedAt, mtimeMs: modifiedAt } = found;
       return { kind: kindOf(found), mode: mode & 0o7777, size, owner, accessedAt, modifiedAt };
     }),
 
-  read: (path) => withFile(path, O_RDONLY | O_NOFOLLOW, (file) => readFileSync(file, 'utf8')),
+  read: (path) => withFile(path, O_RDONLY | O_NOFOLLOW, (file) => fs.readFileSync(file, 'utf8')),
 
   head: (path, bytes) => orIfMissing(undefined, () => atOnce(() => headOf(path, bytes))),
 
-  empty: (path) => withFile(path, O_WRONLY | O_NOFOLLOW, ftruncateSync),
+  empty: (path) => withFile(path, O_WRONLY | O_NOFOLLOW, fs.ftruncateSync),
 
   makePrivateFolder: (path) =>
     atOnce(() => {
@@ -145,7 +132,7 @@ export const nodeFiles: Files = {
 
   async append(path, onFailure) {
     const own = ownOutput(path);
-    const flags = O_WRONLY | O_NONBLOCK | constants.O_APPEND | constants.O_CREAT;
+    const flags = O_WRONLY | O_NONBLOCK | O_APPEND | O_CREAT;
     const stream: Writable = own ?? (await fs.promises.open(path, flags, 0o600)).createWriteStream();
     stream.once('error', (error: NodeJS.ErrnoException) => {
       onFailure(error.code ?? error.message);
@@ -164,13 +151,13 @@ export const nodeFiles: Files = {
     };
   },
 
-  list: (folder) => orIfMissing([], () => atOnce(() => readdirSync(folder))),
+  list: (folder) => orIfMissing([], () => atOnce(() => fs.readdirSync(folder))),
 
   async isOnNetwork(path) {
     // Elsewhere the number means something else.
     if (process.platform !== 'linux') return false;
     try {
-      return NETWORK_FILE_SYSTEMS.has(statfsSync(path).type >>> 0);
+      return NETWORK_FILE_SYSTEMS.has(fs.statfsSync(path).type >>> 0);
     } catch {
       const parent = dirname(path);
       return parent !== path && nodeFiles.isOnNetwork(parent);
@@ -207,7 +194,7 @@ export const nodeFiles: Files = {
 
   setTimes: (path, { accessedAt, modifiedAt }) =>
     atOnce(() => {
-      utimesSync(path, accessedAt / 1_000, modifiedAt / 1_000);
+      fs.utimesSync(path, accessedAt / 1_000, modifiedAt / 1_000);
     }),
 
   remove: (path) => fs.promises.rm(path, { force: true }),

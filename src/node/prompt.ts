@@ -1,25 +1,22 @@
 /** Questions on the terminal. They are asked on stderr: stdout is for data. */
 import type { PassThrough } from 'node:stream';
+import confirm from '@inquirer/confirm';
+import input from '@inquirer/input';
+import password from '@inquirer/password';
 import { Failure } from '../errors.ts';
 import { type Prompt, reasonOf } from '../ports.ts';
 
 export const nodePrompt: Prompt = {
-  async hidden(question, signal) {
-    const { default: password } = await import('@inquirer/password');
-    return ask(signal, (terminal) => password({ message: question }, terminal));
-  },
+  hidden: (question, signal) => ask(signal, (terminal) => password({ message: question }, terminal)),
 
   async text(question, fallback, signal, problemOf) {
-    const { default: input } = await import('@inquirer/input');
     const validate = (answer: string): string | true => problemOf?.(answer.trim()) ?? true;
     const config = { message: question, validate, ...(fallback !== undefined && { default: fallback }) };
     return (await ask(signal, (terminal) => input(config, terminal))).trim();
   },
 
-  async confirm(question, signal, fallback = false) {
-    const { default: confirm } = await import('@inquirer/confirm');
-    return ask(signal, (terminal) => confirm({ message: question, default: fallback }, terminal));
-  },
+  confirm: (question, signal, fallback = false) =>
+    ask(signal, (terminal) => confirm({ message: question, default: fallback }, terminal)),
 };
 
 interface Terminal {

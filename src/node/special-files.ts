@@ -7,6 +7,7 @@ import { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { ReadStream, isatty } from 'node:tty';
 import { promisify } from 'node:util';
+import { BUN } from './bun.ts';
 
 const open = promisify(fs.open);
 const stat = promisify(fs.fstat);
@@ -27,7 +28,7 @@ export async function* readPieces(source: string | Readable, signal: AbortSignal
 
 async function openToRead(path: string): Promise<Readable> {
   // Bun polls no pipe that it is given, and waits for no thread as it ends.
-  if (process.versions.bun !== undefined) return fs.createReadStream(path);
+  if (BUN !== undefined) return fs.createReadStream(path);
   const file = await open(path, O_RDONLY | O_NONBLOCK);
   if (isatty(file)) return new ReadStream(file);
   const found = await stat(file);

@@ -1,9 +1,9 @@
 /** The Database port over node:sqlite: private files, exact integers. */
-import { existsSync, openSync, readSync, statSync } from 'node:fs';
+import { existsSync, openSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Context, type Database, DatabaseFailure, type DatabaseProblem } from '../ports.ts';
-import { closeDatabaseFile } from './files.ts';
+import { closeDatabaseFile, headOf } from './files.ts';
 import { muteWarnings } from './process.ts';
 
 /** SQLite waits without letting the event loop run: keep that short, so that Ctrl-C is heard; callers retry. */
@@ -78,20 +78,12 @@ function placeOf(path: string): string | undefined {
 
 /** Byte 19 of the header tells the journal mode (sqlite.org/fileformat.html). */
 function isWalWithoutLog(path: string): boolean {
-  if (existsSync(`${path}-wal`)) return false;
-  const header = new Uint8Array(20);
   try {
-    const file = openSync(path, 'r');
-    try {
-      readSync(file, header);
-    } finally {
-      closeDatabaseFile(file);
-    }
+    return !existsSync(`${path}-wal`) && headOf(path, 20)?.[19] === 2;
   } catch {
     // Then it cannot be opened at all, and SQLite says why.
     return false;
   }
-  return header[19] === 2;
 }
 
 /** Loads node:sqlite without its own ExperimentalWarning; any other warning passes. */

@@ -45,7 +45,7 @@ export function refusalOf(
     return [405, 'read_only', 'This proxy was started with --read-only. Allowed: GET, HEAD, OPTIONS.'];
   }
   if (client?.isReadOnly === true && isWrite(method)) {
-    return [403, 'read_token', 'This token is for reading only. Allowed: GET, HEAD, OPTIONS.'];
+    return [403, 'read_token', 'This token is for reading only.'];
   }
   return undefined;
 }

@@ -3,6 +3,7 @@ import { jsonObject, stringifyJson } from '../api/json.ts';
 import { Failure, isFailure, type Kind } from '../errors.ts';
 import type { Refusal } from '../http/server.ts';
 import { HttpFailure } from '../ports.ts';
+import { GATEWAY_HEADER, REFUSED_BY_GATEWAY } from '../rate-limit/headers.ts';
 import { describeFailure } from '../report/failures.ts';
 
 export interface Answer {
@@ -19,14 +20,15 @@ export function ownAnswer(type: string, body: string, headers: Answer['headers']
   return { status: 200, headers: { 'content-type': type, 'content-length': length, ...headers }, body };
 }
 
-/** `members`: of the body, besides those of every Error body. */
+/** A request that the service has not had. `members`: of the body, besides those of every Error body. */
 export function answerOf(
   [status, code, message]: Refusal,
   headers: Answer['headers'] = {},
   members: Readonly<Record<string, bigint>> = {},
 ): Answer {
   const body = `${stringifyJson(jsonObject({ code, message, status, ...members }))}\n`;
-  return { ...ownAnswer('application/json', body, { ...HEADERS[status], ...headers }), code, status };
+  const all = { [GATEWAY_HEADER]: REFUSED_BY_GATEWAY, ...HEADERS[status], ...headers };
+  return { ...ownAnswer('application/json', body, all), code, status };
 }
 
 /** When to try again, where nothing tells it better, s. */
@@ -41,13 +43,26 @@ const HEADERS: Readonly<Record<number, Answer['headers']>> = {
 /** Of what kind of failure; 500 for all others. */
 const STATUSES: readonly (readonly [status: number, ...kinds: Kind[]])[] = [
   [400, 'usage'],
+  // The service's own answer to the list that is read before a conditional update, as if it were passed on.
+  [401, 'unauthorized'],
+  [403, 'banned', 'forbidden'],
   [404, 'pet-not-found'],
   [412, 'precondition-failed'],
-  [429, 'rate-limited', 'banned', 'paused'],
+  [429, 'rate-limited'],
   [502, 'network', 'contract', 'outcome-unknown'],
-  // Of the list that is read before a conditional update.
-  [502, 'forbidden', 'not-the-service', 'redirected', 'service-failed', 'unauthorized', 'unexpected-status'],
-  [503, 'run-locked', 'interrupted', 'ledger-refused', 'state', 'file'],
+  // Of that list, too.
+  [502, 'not-the-service', 'redirected', 'service-failed', 'unexpected-status'],
+  [503, 'paused', 'run-locked', 'interrupted', 'ledger-refused', 'state', 'file'],
+];
+/** The service has not had the request, or has refused it. */
+const UNSENT: readonly Kind[] = [
+  'rate-limited',
+  'banned',
+  'paused',
+  'precondition-failed',
+  'pet-not-found',
+  'usage',
+  'run-locked',
 ];
 const TIMEOUTS: readonly string[] = ['connect-timeout', 'response-timeout', 'body-timeout'];
 
@@ -61,7 +76,10 @@ export function answerOfFailure(error: unknown, now: number): Answer {
   // The client can try again with it, without another request.
   const members = failure.is('precondition-failed') ? { quantity: failure.details.found } : {};
   const words = wordsOf(failure, message);
-  return answerOf([status, failure.kind.replaceAll('-', '_'), words], retryAfterOf(failure), members);
+  const isUnsent =
+    UNSENT.includes(failure.kind) || (failure.is('interrupted') && failure.details.outcome === 'not-sent');
+  const headers = { ...retryAfterOf(failure), ...(!isUnsent && { [GATEWAY_HEADER]: '1' }) };
+  return answerOf([status, failure.kind.replaceAll('-', '_'), words], headers, members);
 }
 
 function toFailure(error: unknown): Failure {

@@ -1,8 +1,9 @@
 /** Selects the headers and paths that the proxy passes on, and sends the service's response to its client. */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { SILENCE_MS } from '../http/server.ts';
-import { GATEWAY_HEADER } from '../client/service.ts';
+import { MAX_WAIT_HEADER } from '../client/service.ts';
 import { type HttpReply, isWhole } from '../ports.ts';
+import { GATEWAY_HEADER } from '../rate-limit/headers.ts';
 
 /** Of one connection only (RFC 9110, 7.6.1), or obsolete ones that are. */
 const HOP_BY_HOP = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
@@ -15,6 +16,7 @@ const NOT_SENT = new Set([
   'expect',
   'host',
   'if-range',
+  MAX_WAIT_HEADER,
   'proxy-authenticate',
   'proxy-authorization',
   'range',

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isOneOf } from '../api/values.ts';
 import { isWrite } from '../client/classify.ts';
-import { METHODS } from '../client/service.ts';
+import { MAX_WAIT_HEADER, METHODS } from '../client/service.ts';
 import { Failure } from '../errors.ts';
 import type { Clock } from '../ports.ts';
 import { LONGEST_HEAD } from '../http/server.ts';
@@ -24,7 +24,7 @@ export function newPassing(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   known: Client | undefined,
-  arrival: Pick<Claim, 'isUrgent' | 'since'>,
+  arrival: Pick<Claim, 'isUrgent' | 'maxWaitMs' | 'since'>,
 ) {
   const { headers, method = '', url = '' } = incoming;
   const gone = new AbortController();
@@ -54,6 +54,11 @@ export function newPassing(
   };
 }
 
+/** Returns how long a request may wait to be sent, ms: as its client says in whole seconds, and at most `mostMs`. */
+export function maxWaitOf({ [MAX_WAIT_HEADER]: seconds }: IncomingMessage['headers'], mostMs: number): number {
+  return typeof seconds === 'string' && /^\d{1,12}$/.test(seconds) ? Math.min(Number(seconds) * 1_000, mostMs) : mostMs;
+}
+
 /** Counts a request as one of its client. */
 export function acceptPassing(passing: Passing): void {
   const { 'content-length': length, 'transfer-encoding': coding } = passing.incoming.headers;
@@ -69,14 +74,10 @@ export function givenId({ [ID_HEADER]: id }: IncomingMessage['headers']): string
 /**
  * Resolves when the earlier writes of the same client have been answered.
  * @param all in the order in which their heads came
- * @throws {Failure} `run-locked`: they were not within `maxWaitMs` of its arrival
+ * @throws {Failure} `run-locked`: they were not for as long as it may wait
  */
-export async function afterWrites(
-  passing: Passing,
-  all: ReadonlySet<Passing>,
-  clock: Clock,
-  maxWaitMs: number,
-): Promise<void> {
+export async function afterWrites(passing: Passing, all: ReadonlySet<Passing>, clock: Clock): Promise<void> {
+  const { maxWaitMs } = passing;
   const list = [...all];
   const earlier = list.slice(0, list.indexOf(passing));
   const writes = earlier.filter(({ client, isWrite }) => client === passing.client && isWrite);

@@ -4,8 +4,8 @@ import { isOneOf } from '../api/values.ts';
 import { type Means, recordedCall, sharedMeans } from '../stock/write-one.ts';
 import { operationOf } from '../client/attempt.ts';
 import { forward, type RawAnswer } from '../client/raw.ts';
-import { type Call, GATEWAY_HEADER, METHODS } from '../client/service.ts';
-import { Failure } from '../errors.ts';
+import { type Call, METHODS } from '../client/service.ts';
+import { Failure, isFailure } from '../errors.ts';
 import {
   type Identity,
   LONGEST_HEAD,
@@ -15,6 +15,7 @@ import {
   serve,
   type Serving,
 } from '../http/server.ts';
+import { GATEWAY_HEADER } from '../rate-limit/headers.ts';
 import type { Session } from '../session/connect.ts';
 import { CATALOG_PATH, gatewayCatalog } from '../session/gateway-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -29,6 +30,7 @@ import {
   givenId,
   ID_HEADER,
   LARGEST_BODY,
+  maxWaitOf,
   newPassing,
   proxiedRequest,
   type Passing,
@@ -42,6 +44,8 @@ const TOO_MANY: Refusal = [429, 'too_many_waiting', 'Too many requests of this c
 const TOO_LARGE: Refusal = [413, 'too_large', `A body holds at most ${LARGEST_BODY} bytes.`];
 /** For load balancers: needs no token, and is not logged. */
 const HEALTH = '/__petstore/health';
+/** A thousand terminals with some connections each. */
+const MOST_CONNECTIONS = 4_000;
 
 export interface ProxyOptions {
   readonly host: string;
@@ -65,10 +69,11 @@ export async function startProxy(context: CommandContext, session: Session, opti
     port,
     passed,
     identity: credentials.identity,
+    mostConnections: MOST_CONNECTIONS,
     clock: context.clock,
     patience,
     handle: (incoming, outgoing) => proxy.accept(incoming, outgoing),
-    refuse: (refusal) => answerOf(refusal, { [GATEWAY_HEADER]: '1' }),
+    refuse: answerOf,
     unsupported: {
       connect: [501, 'no_tunnels', 'The proxy opens no tunnels: use its address as the base URL.'],
       upgrade: [501, 'no_upgrades', 'The proxy speaks HTTP/1.1 only.'],
@@ -113,20 +118,23 @@ class ProxyServer {
     this.idStart = Buffer.from(context.randomBytes(6)).toString('hex');
     const { clock, globals } = context;
     const { gate } = session.service;
-    this.turns = new Turns({ gate, clock, maxWaitMs: globals.maxWait, reserve: globals.reserve });
+    this.turns = new Turns({ gate, clock, reserve: globals.reserve });
   }
 
   accept(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { headers, method, url } = incoming;
+    outgoing.setHeader(GATEWAY_HEADER, '1');
     if (url === HEALTH && method === 'GET') {
       outgoing.writeHead(this.isStopping ? 503 : 204).end();
       return Promise.resolve();
     }
     const { credentials, priorityHeader } = this.options;
     const known = clientOf(headers.authorization, credentials.clients);
-    const isUrgent = priorityHeader !== undefined && headers[priorityHeader] !== undefined;
-    const passing = newPassing(incoming, outgoing, known, { isUrgent, since: this.context.clock.monotonic() });
-    outgoing.setHeader(GATEWAY_HEADER, '1');
+    const passing = newPassing(incoming, outgoing, known, {
+      isUrgent: priorityHeader !== undefined && headers[priorityHeader] !== undefined,
+      since: this.context.clock.monotonic(),
+      maxWaitMs: maxWaitOf(headers, this.context.globals.maxWait),
+    });
     outgoing.setHeader(ID_HEADER, givenId(headers) ?? `${this.idStart}-${++this.count}`);
     this.passing.add(passing);
     outgoing.once('close', () => {
@@ -221,10 +229,18 @@ class ProxyServer {
   private async pass(call: Call, passing: Passing): Promise<RawAnswer> {
     const { context, session, turns } = this;
     if (passing.isWrite) await turns.checkWait(passing, operationOf(call));
-    else await afterWrites(passing, this.passing, context.clock, context.globals.maxWait);
+    else await afterWrites(passing, this.passing, context.clock);
     const service = { ...session.service, gate: turns.gateFor(passing) };
     const by = { command: 'proxy', person: passing.client, means: this.means };
-    return recordedCall(context, { ...session, service }, { ...by, call }, (checked) => forward(service, checked));
+    try {
+      return await recordedCall(context, { ...session, service }, { ...by, call }, (each) => forward(service, each));
+    } catch (error) {
+      // The list before a conditional update was refused: with a block, the client gets its end.
+      if (isFailure(error) && (error.is('forbidden') || error.is('service-failed'))) {
+        await turns.checkWait(passing, operationOf(call));
+      }
+      throw error;
+    }
   }
 
   private send(passing: Passing, { status, headers, body, code }: Answer): void {

@@ -11,6 +11,8 @@ const MOST_PARTS = 10_000;
 /** A request that is to be sent. */
 export interface Claim {
   readonly client: string;
+  /** Longest wait, from its arrival, ms. */
+  readonly maxWaitMs: number;
   /** The client's part of the rate limit; undefined: all of it. */
   readonly share: number | undefined;
   readonly isUrgent: boolean;
@@ -34,7 +36,7 @@ interface Part {
 }
 
 export class Shares {
-  private readonly options: { readonly clock: Clock; readonly maxWaitMs: number };
+  private readonly options: { readonly clock: Clock };
   /** By operation: the newest limit; Infinity where answers name none. */
   private readonly limits = new Map<string, number>();
   /** By operation and client. */
@@ -61,7 +63,8 @@ export class Shares {
   /** Returns how long a request has to wait for its client's part, ms. @throws {Failure} `rate-limited`: for too long */
   check(claim: Claim, operation: string, leftMs: number): number {
     if (claim.share === undefined) return 0;
-    const { clock, maxWaitMs } = this.options;
+    const { clock } = this.options;
+    const { maxWaitMs } = claim;
     const { count, until, isKnown } = this.partOf(claim, operation);
     // Before the first answer, one request asks for the limit.
     if (count < Math.max(1, Math.floor((this.limits.get(operation) ?? 0) * claim.share))) return 0;

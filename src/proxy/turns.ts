@@ -17,8 +17,6 @@ const MOST_QUEUES = 64;
 export interface TurnOptions {
   readonly gate: Gate;
   readonly clock: Clock;
-  /** Longest wait of a request, from its arrival, ms. */
-  readonly maxWaitMs: number;
   /** Requests that only urgent ones may use. */
   readonly reserve: number;
 }
@@ -58,20 +56,19 @@ export class Turns {
     operation: string,
     place = this.queueOf(operation).nextTurn(claim).place,
   ): Promise<void> {
-    const { clock, gate, maxWaitMs } = this.options;
+    const { clock, gate } = this.options;
     this.shares.check(claim, operation, this.leftOf(claim));
     const held = await gate.forecast({ operation, reserve: this.reserveOf(claim), count: place + 1 });
     if (held === undefined || !isTooLong(held, clock.monotonic(), this.leftOf(claim))) return;
-    throw heldFailure(held, clock, { maxWaitMs, refusals: 0 });
+    throw heldFailure(held, clock, { maxWaitMs: claim.maxWaitMs, refusals: 0 });
   }
 
   private reserveOf({ isUrgent }: Claim): number {
     return isUrgent ? 0 : this.options.reserve;
   }
 
-  private leftOf({ since }: Claim): number {
-    const { clock, maxWaitMs } = this.options;
-    return Math.max(0, maxWaitMs - (clock.monotonic() - since));
+  private leftOf({ maxWaitMs, since }: Claim): number {
+    return Math.max(0, maxWaitMs - (this.options.clock.monotonic() - since));
   }
 
   private async enter<C extends Gated>(

@@ -29,11 +29,26 @@ export interface LimitHeaders {
   readonly resetMs?: number;
   /** True where requests are left: a refusal has another reason than this window, so its Reset does not name the wait. */
   readonly hasRemaining?: boolean;
+  /** True where a gateway has refused the request: the time that it names is not a guess. */
+  readonly isOfGateway?: boolean;
   /** True where a Retry-After cannot be read, or nothing else than a Reset names a wait and cannot be read. */
   readonly unreadable?: boolean;
 }
 
 type Headers = ReadonlyMap<string, readonly string[]>;
+
+/** The header of every answer of `petstore proxy`. */
+export const GATEWAY_HEADER = 'petstore-gateway';
+/** Its value where the proxy itself refuses, and the service has not had the request; else 1. */
+export const REFUSED_BY_GATEWAY = 'refused';
+
+/** Returns whether a gateway has passed the answer on, or refused the request; undefined: it is no gateway's. */
+export function gatewayOf(headers: Headers): Gateway | undefined {
+  const value = headers.get(GATEWAY_HEADER)?.[0];
+  return value === undefined ? undefined : value === REFUSED_BY_GATEWAY ? 'refused' : 'passed';
+}
+
+export type Gateway = 'passed' | 'refused';
 
 /** The server's clock (this machine's where the response has no Date) and this machine's on receipt, epoch ms. */
 interface Clocks {
@@ -116,6 +131,7 @@ export function readLimitHeaders(headers: Headers, receivedAt: number): LimitHea
     ...(resetMs !== undefined && { resetMs }),
     ...(left !== undefined && left > 0 && { hasRemaining: true }),
     ...(isUnreadable && { unreadable: true }),
+    ...(gatewayOf(headers) === 'refused' && { isOfGateway: true }),
   };
 }
 
@@ -235,12 +251,12 @@ function least(texts: readonly string[]): number | undefined {
 /**
  * Returns why nothing may be sent after an answer, and for how long: never shorter than what the service named, up to a
  * day; undefined: it refuses nothing. A Reset counts where nothing is left, or where nothing else names a wait.
- * @param consecutive429s each after the first doubles the wait
+ * @param consecutive429s each after the first doubles the wait, unless a gateway names it
  * @param random in [0, 1): jitter
  */
 export function refusalOf(
   status: number,
-  { hasRemaining, resetMs, retryAfterMs, unreadable }: LimitHeaders,
+  { hasRemaining, isOfGateway, resetMs, retryAfterMs, unreadable }: LimitHeaders,
   consecutive429s: number,
   random: number,
 ): { readonly why: BlockReason; readonly ms: number } | undefined {
@@ -249,7 +265,8 @@ export function refusalOf(
   if (status === 429) {
     const known = named ?? resetMs;
     const least = known === undefined || unreadable === true ? UNNAMED_WAIT_MS : SHORTEST_WAIT_MS;
-    const wait = Math.max(known ?? 0, least) * 2 ** Math.min(consecutive429s - 1, 30);
+    const doublings = isOfGateway === true ? 0 : Math.min(consecutive429s - 1, 30);
+    const wait = Math.max(known ?? 0, least) * 2 ** doublings;
     return refused('rate-limited', wait + Math.min(wait * 0.1, LONGEST_JITTER_MS) * random);
   }
   if (status === 403) {

@@ -169,7 +169,8 @@ for _, o in pairs(s.ops) do
   end
 end
 if isBlocked() or s.block and s.probe and s.probe.machine == r.machine then
-  reply.block = { since = s.block.since - t, ['until'] = s.block.till - t, why = s.block.why }
+  -- One that is over may never have been: it has no times then.
+  reply.block = { since = math.max(-KEPT, s.block.since - t), ['until'] = math.max(-KEPT, s.block.till - t), why = s.block.why }
 end
 reply.setBy, reply.strikes, reply.cleared = s.setBy, s.strikes, s.cleared and t - s.cleared
 return cjson.encode(reply)

@@ -1,6 +1,7 @@
 /** The part of the table of failures about the service, the network and the limits. */
 import { EXIT, type ServiceError } from '../errors.ts';
 import { type HttpFailureFacts, INVALID_PROXY } from '../ports.ts';
+import type { Gateway } from '../rate-limit/headers.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { capital, plural } from '../view/words.ts';
 import {
@@ -41,6 +42,14 @@ interface Quota {
   begun: boolean;
 }
 
+/** `gateway`: who has answered, where it is a gateway. */
+interface Unauthorized {
+  serviceError: ServiceError;
+  environment: string;
+  keySource: string;
+  gateway?: Gateway | undefined;
+}
+
 type NetworkDetails = HttpFailureFacts & { timeoutMs: number; attempts: number; begun?: boolean; resume?: string };
 
 export const SERVICE_FAILURES = {
@@ -50,13 +59,16 @@ export const SERVICE_FAILURES = {
     message: `No inventory at ${url} (404).`,
     hint: 'Check the base URL: it must be the address of the service and end in /v1.',
   }),
-  unauthorized: (details: { serviceError: ServiceError; environment: string; keySource: string }) => ({
+  unauthorized: (details: Unauthorized) => ({
     ...stops(EXIT.key),
-    message: `${capital(details.environment)} refused the API key from ${details.keySource} (401${quote(details.serviceError)}).`,
-    hint:
-      details.keySource === 'PETSTORE_API_KEY'
-        ? 'Correct or unset PETSTORE_API_KEY.'
-        : `Log in again: petstore login --env ${details.environment}`,
+    message: describeUnauthorized(details),
+    hint: unauthorizedHint(details),
+  }),
+  /** A gateway does not pass this request on. */
+  'gateway-refused': ({ serviceError: { message, status } }: { serviceError: ServiceError }) => ({
+    ...stops(EXIT.forbidden),
+    message: message ?? `The gateway refuses this (${status}).`,
+    hint: 'Ask the people who run the gateway.',
   }),
   forbidden: ({ serviceError, environment }: { serviceError: ServiceError; environment: string }) => ({
     ...stops(EXIT.forbidden),
@@ -173,6 +185,18 @@ export const SERVICE_FAILURES = {
 function quote({ code, message }: ServiceError): string {
   const words = [code, message].filter((each) => each !== undefined && each !== '').join(': ');
   return words === '' ? '' : `, ${words.replace(/\.$/, '')}`;
+}
+
+function describeUnauthorized({ serviceError, environment, keySource, gateway }: Unauthorized): string {
+  if (gateway === 'refused') return `The gateway does not know the token from ${keySource} (401).`;
+  if (gateway === 'passed') return `The service refused the key of the gateway (401${quote(serviceError)}).`;
+  return `${capital(environment)} refused the API key from ${keySource} (401${quote(serviceError)}).`;
+}
+
+function unauthorizedHint({ environment, keySource, gateway }: Unauthorized): string {
+  if (gateway === 'passed') return 'Your own token is right. Tell the people who run the gateway.';
+  if (keySource === 'PETSTORE_API_KEY') return 'Correct or unset PETSTORE_API_KEY.';
+  return `Log in again: petstore login --env ${environment}`;
 }
 
 function describeRateLimit(details: RateLimited, now: number): string {

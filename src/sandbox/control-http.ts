@@ -4,7 +4,7 @@ import type { FilePorts } from '../state/file.ts';
 import { administer } from './control.ts';
 import { refuse, troubleOf } from './handler.ts';
 import { readBody } from '../http/server.ts';
-import { error, type Result } from './operations.ts';
+import { error, type SandboxResponse } from './operations.ts';
 import type { LoggedRequest } from './request-log.ts';
 import { send, type Served } from './serve-request.ts';
 
@@ -49,7 +49,7 @@ function isForeign({ headers, method }: IncomingMessage): boolean {
   return method === 'POST' && !/^application\/json\b/.test(headers['content-type'] ?? '');
 }
 
-async function page(method: string, path: string): Promise<Result | undefined> {
+async function page(method: string, path: string): Promise<SandboxResponse | undefined> {
   if (path !== '/' || (method !== 'GET' && method !== 'HEAD')) return undefined;
   const { default: built } = await import('./page.json', { with: { type: 'json' } });
   return {

@@ -17,7 +17,7 @@ import { JsonError, jsonObject, type JsonValue, parseJson, stringifyJson } from 
 import { parseInt64 } from '../api/values.ts';
 import { parseDuration } from '../duration.ts';
 import type { Served } from './serve-request.ts';
-import { error, type Result } from './operations.ts';
+import { error, type SandboxResponse } from './operations.ts';
 import { FaultSyntaxError, parseFault } from './faults.ts';
 import { type Window, windowsOf } from './limiter.ts';
 import { SANDBOX_KEY } from './plans.ts';
@@ -31,15 +31,13 @@ export interface AdminRequest {
   readonly body: string;
 }
 
-/** Within a transaction. */
-type Action = (served: Served, request: AdminRequest) => JsonValue;
-
 const A_CENTURY_MS = 100 * 365 * 86_400_000;
 
 /** Something the request asks for that cannot be. */
 class InvalidControl extends Error {}
 
-const ACTIONS: Readonly<Record<string, Action>> = {
+/** Each within a transaction. */
+const ACTIONS: Readonly<Record<string, (served: Served, request: AdminRequest) => JsonValue>> = {
   'GET /state': describeState,
   'GET /pets': listPets,
   'GET /requests': ({ log }, { query }) =>
@@ -64,12 +62,12 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 };
 
 /** @throws {Failure} `state` */
-export async function administer(served: Served, request: AdminRequest): Promise<Result> {
+export async function administer(served: Served, request: AdminRequest): Promise<SandboxResponse> {
   const action = ACTIONS[`${request.method} ${request.path}`];
   if (action !== undefined) {
     return served.handler.store.exclusively(() => {
       try {
-        return { status: 200, body: stringifyJson(action(served, request)) };
+        return { status: 200, headers: {}, body: stringifyJson(action(served, request)) };
       } catch (problem) {
         // Caught here: the transaction may be shared with requests. Nothing has been changed yet.
         if (problem instanceof InvalidControl) return error(400, 'invalid_request', problem.message);

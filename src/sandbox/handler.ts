@@ -25,7 +25,6 @@ import {
   findOperation,
   type Handler,
   type Operation,
-  type Result,
   type SandboxRequest,
   type SandboxResponse,
 } from './operations.ts';
@@ -33,9 +32,8 @@ import type { Rules } from './plans.ts';
 import type { Store } from './sandbox-store.ts';
 
 const NO_KEY = '';
-const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-/** @throws {Failure} `state`: the store cannot be used */
+/** Handles a request, however busy or broken the store is. Never rejects. */
 export async function handle(
   handler: Handler,
   request: SandboxRequest,
@@ -43,38 +41,34 @@ export async function handle(
 ): Promise<SandboxResponse> {
   const { store, rules } = handler;
   const given = bearer(request.headers.authorization);
-  const isKnown = given !== undefined && (handler.apiKeys.includes(given) || store.hasKey(given));
-  const apiKey = isKnown ? given : NO_KEY;
-  // Before the transaction: the checks may load a module.
-  const operation = await findOperation(handler, request);
-  const now = handler.now();
-  const work = (): SandboxResponse => {
-    const verdict = count(store, rules, apiKey, now);
-    const result =
-      refusalOf(verdict, rules) ??
-      (isKnown || operation.isPublic === true
-        ? operate(operation, store, fault)
-        : error(401, 'unauthorized', 'The API key is missing or invalid.', { 'WWW-Authenticate': 'Bearer' }));
-    const response = withLimits(result, verdict, now, rules);
-    if (fault?.status !== 429) return response;
-    const until = now + (fault['retry-after'] ?? 1) * 1_000;
-    blockUntil(store, apiKey, until);
-    return { ...response, headers: { ...response.headers, 'Retry-After': retryAfter(until, now, rules.retryAfter) } };
-  };
-  return store.exclusively(work, { durable: operation.writes });
-}
-
-/** The same, however busy or broken the store is. Never rejects. */
-export async function respond(
-  handler: Handler,
-  request: SandboxRequest,
-  fault?: Fault<'status'>,
-): Promise<SandboxResponse> {
-  return handle(handler, request, fault).catch((problem: unknown) => withType(troubleOf(problem)));
+  try {
+    const isKnown = given !== undefined && (handler.apiKeys.includes(given) || store.hasKey(given));
+    const apiKey = isKnown ? given : NO_KEY;
+    // Before the transaction: the checks may load a module.
+    const operation = await findOperation(handler, request);
+    const now = handler.now();
+    const work = (): SandboxResponse => {
+      const verdict = count(store, rules, apiKey, now);
+      const result =
+        refusalOf(verdict, rules) ??
+        (isKnown || operation.isPublic === true
+          ? operate(operation, store, fault)
+          : error(401, 'unauthorized', 'The API key is missing or invalid.', { 'WWW-Authenticate': 'Bearer' }));
+      const limits = limitHeaders(verdict, now, rules.retryAfter);
+      if (fault?.status !== 429) return withHeaders(result, limits);
+      const until = now + (fault['retry-after'] ?? 1) * 1_000;
+      blockUntil(store, apiKey, until);
+      const again = { ...result.headers, 'Retry-After': retryAfter(until, now, rules.retryAfter) };
+      return withHeaders({ ...result, headers: again }, limits);
+    };
+    return await store.exclusively(work, { durable: operation.writes });
+  } catch (problem) {
+    return withHeaders(troubleOf(problem));
+  }
 }
 
 /** What went wrong in the sandbox itself. */
-export function troubleOf(problem: unknown): Result {
+export function troubleOf(problem: unknown): SandboxResponse {
   if (!isFailure(problem) || !problem.is('state')) return error(500, 'internal', 'The sandbox failed.');
   const { problem: reason } = problem.details;
   if (reason !== 'damaged') return error(503, 'busy', `The sandbox cannot use its store: ${reason}.`);
@@ -82,15 +76,15 @@ export function troubleOf(problem: unknown): Result {
 }
 
 /** For what is not handled: an Error body with the headers of every response, as far as the store can still tell. */
-export async function refuse(handler: Handler, result: Result): Promise<SandboxResponse> {
-  const { store, rules } = handler;
-  const now = handler.now();
-  const work = (): SandboxResponse => withLimits(result, count(store, rules, NO_KEY, now), now, rules);
-  return store.exclusively(work).catch(() => withType(result));
+export async function refuse({ now, rules, store }: Handler, result: SandboxResponse): Promise<SandboxResponse> {
+  const at = now();
+  const work = (): SandboxResponse =>
+    withHeaders(result, limitHeaders(count(store, rules, NO_KEY, at), at, rules.retryAfter));
+  return store.exclusively(work).catch(() => withHeaders(result));
 }
 
-function withType(result: Result): SandboxResponse {
-  return { ...result, headers: { ...JSON_TYPE, ...result.headers } };
+function withHeaders(result: SandboxResponse, limits = {}): SandboxResponse {
+  return { ...result, headers: { 'Content-Type': 'application/json', ...limits, ...result.headers } };
 }
 
 /** All headers of a response as it is sent. @param now epoch ms on the sandbox's clock */
@@ -108,12 +102,7 @@ function httpDate(ms: number): string {
   return shown.text;
 }
 
-function withLimits(result: Result, verdict: LimiterDecision, now: number, rules: Rules): SandboxResponse {
-  const headers = { ...JSON_TYPE, ...limitHeaders(verdict, now, rules.retryAfter), ...result.headers };
-  return { ...result, headers };
-}
-
-function refusalOf({ outcome, limit }: LimiterDecision, { banStatus }: Rules): Result | undefined {
+function refusalOf({ outcome, limit }: LimiterDecision, { banStatus }: Rules): SandboxResponse | undefined {
   if (outcome === 'banned') {
     return error(banStatus, 'banned', 'The API key is banned for a while: it came back too often after a 429.');
   }
@@ -121,11 +110,11 @@ function refusalOf({ outcome, limit }: LimiterDecision, { banStatus }: Rules): R
   return error(429, 'rate_limited', `The limit of ${limit} is used up: wait as long as Retry-After says.`);
 }
 
-function operate(operation: Operation, store: Store, fault: Fault<'status'> | undefined): Result {
+function operate(operation: Operation, store: Store, fault: Fault<'status'> | undefined): SandboxResponse {
   if (fault === undefined) return operation.run(store);
   if (fault.after === true) operation.run(store);
   const { status, 'retry-after': retryAfterS } = fault;
-  const headers = retryAfterS === undefined ? undefined : { 'Retry-After': String(retryAfterS) };
+  const headers = retryAfterS === undefined ? {} : { 'Retry-After': String(retryAfterS) };
   return { ...error(status, 'fault', 'Fault injected by the sandbox.', headers), isFault: true };
 }
 

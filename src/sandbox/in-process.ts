@@ -1,10 +1,10 @@
 /** The sandbox within this process: its handler as an Http port, without a server or a socket. */
 import { type Clock, type Http, HttpFailure, type HttpReply, type HttpRequest } from '../ports.ts';
 import type { FilePorts } from '../state/file.ts';
-import { headersOf, respond } from './handler.ts';
+import { handle, headersOf } from './handler.ts';
 import { type Handler, LARGEST_BODY, type SandboxResponse } from './operations.ts';
 import { DEFAULT_RULES, SANDBOX_KEY, SANDBOX_URL } from './plans.ts';
-import { openSandboxFile, type SandboxFile, Store } from './sandbox-store.ts';
+import { openStore, type SandboxFile } from './sandbox-store.ts';
 
 /**
  * Opens the store. It is left open when the command ends, as the state database is: to close it, SQLite writes to the
@@ -12,7 +12,7 @@ import { openSandboxFile, type SandboxFile, Store } from './sandbox-store.ts';
  * @throws {Failure} `state`, `file`
  */
 export async function openInProcess(ports: FilePorts, file: SandboxFile): Promise<Http> {
-  const store = new Store(await openSandboxFile(ports, file));
+  const store = await openStore(ports, file);
   const now = (): number => ports.clock.now();
   return inProcess(ports.clock, { store, rules: DEFAULT_RULES, apiKeys: [SANDBOX_KEY], baseUrl: SANDBOX_URL, now });
 }
@@ -45,7 +45,7 @@ async function send(clock: Clock, handler: Handler, request: HttpRequest, maySen
   await clock.turn();
   if (request.signal?.aborted === true) throw aborted(url, false);
   if (!maySend()) throw HttpFailure.withdrawn(url.host);
-  const work = respond(handler, {
+  const work = handle(handler, {
     method,
     target: request.target ?? `${url.pathname}${url.search}`,
     headers: request.headers,
@@ -60,19 +60,18 @@ async function send(clock: Clock, handler: Handler, request: HttpRequest, maySen
   };
 }
 
-function inTime<T>(clock: Clock, { url, signal, timeoutMs }: HttpRequest, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cancel = clock.alarm(timeoutMs, () => {
-      reject(broken(url, 'response-timeout', 'TIMEOUT', 'the sandbox did not answer in time'));
-    });
-    const onAbort = (): void => {
-      reject(aborted(url, true));
-    };
-    signal?.addEventListener('abort', onAbort, { once: true });
-    void work.then(resolve, reject).finally(() => {
-      cancel();
-      signal?.removeEventListener('abort', onAbort);
-    });
+async function inTime<T>(clock: Clock, { url, signal, timeoutMs }: HttpRequest, work: Promise<T>): Promise<T> {
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  const cancel = clock.alarm(timeoutMs, () => {
+    reject(broken(url, 'response-timeout', 'the sandbox did not answer in time'));
+  });
+  const onAbort = (): void => {
+    reject(aborted(url, true));
+  };
+  signal?.addEventListener('abort', onAbort, { once: true });
+  return Promise.race([work, ended]).finally(() => {
+    cancel();
+    signal?.removeEventListener('abort', onAbort);
   });
 }
 
@@ -88,20 +87,20 @@ async function* pieces(
       yield Buffer.from(piece);
     }
   } catch (error) {
-    throw error instanceof HttpFailure ? error : broken(url, 'body-cut', 'SQLITE', String(error));
+    throw error instanceof HttpFailure ? error : broken(url, 'body-cut', String(error));
   }
-}
-
-function aborted(url: URL, mayHaveBeenSent: boolean): HttpFailure {
-  const detail = 'the request was aborted';
-  return new HttpFailure({ phase: 'aborted', mayHaveBeenSent, peer: url.host, code: 'ABORT_ERR', detail });
 }
 
 function broken(
   { host: peer }: URL,
-  phase: 'response-timeout' | 'body-cut',
-  code: string,
+  phase: 'aborted' | 'response-timeout' | 'body-cut',
   detail: string,
+  mayHaveBeenSent = true,
 ): HttpFailure {
-  return new HttpFailure({ phase, mayHaveBeenSent: true, peer, code, detail });
+  return new HttpFailure({ phase, mayHaveBeenSent, peer, code: CODES[phase], detail });
 }
+
+const CODES = { aborted: 'ABORT_ERR', 'response-timeout': 'TIMEOUT', 'body-cut': 'SQLITE' } as const;
+
+const aborted = (url: URL, mayHaveBeenSent: boolean): HttpFailure =>
+  broken(url, 'aborted', 'the request was aborted', mayHaveBeenSent);

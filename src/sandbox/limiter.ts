@@ -30,34 +30,35 @@ type LimiterSettings = Pick<Rules, 'plan' | 'banAfter' | 'banForMs'>;
 
 /** Counts one request and judges it. A refused one draws nothing. To be called within a transaction. */
 export function count(store: Store, rules: LimiterSettings, apiKey: string, now: number): LimiterDecision {
-  const before = store.allowance(apiKey);
-  const { minute, day } = windowsOf(before, rules.plan, now);
-  const facts = least(minute, day);
-  if (now < before.bannedUntil) return { outcome: 'banned', ...facts, retryAt: before.bannedUntil };
-
-  const early = now < before.blockedUntil ? before.early + 1 : 0;
+  const usage = store.allowance(apiKey);
+  const { minute, day } = windowsOf(usage, rules.plan, now);
+  const refuse = (outcome: 'spent' | 'banned', retryAt: number, change: Partial<Usage>): LimiterDecision => {
+    store.setAllowance(apiKey, { ...usage, ...change });
+    return { outcome, ...least(minute, day), retryAt };
+  };
+  if (now < usage.bannedUntil) return refuse('banned', usage.bannedUntil, {});
+  const isEarly = now < usage.blockedUntil;
+  const early = isEarly ? usage.early + 1 : 0;
   if (rules.banAfter > 0 && early >= rules.banAfter) {
     const bannedUntil = now + rules.banForMs;
-    store.setAllowance(apiKey, { ...before, early: 0, blockedUntil: 0, bannedUntil });
-    return { outcome: 'banned', ...facts, retryAt: bannedUntil };
+    return refuse('banned', bannedUntil, { early: 0, blockedUntil: 0, bannedUntil });
   }
   const spent = [minute, day].filter(({ used, limit }) => used >= limit);
   if (spent.length > 0) {
     const blockedUntil = Math.max(...spent.map(({ resetAt }) => resetAt));
-    store.setAllowance(apiKey, { ...before, early, blockedUntil, bannedUntil: 0 });
-    return { outcome: 'spent', ...facts, retryAt: blockedUntil };
+    return refuse('spent', blockedUntil, { early, blockedUntil, bannedUntil: 0 });
   }
-  const drawn = { minute: { ...minute, used: minute.used + 1 }, day: { ...day, used: day.used + 1 } };
+  const drawn = [minute, day].map((each) => ({ ...each, used: each.used + 1 })) as [Window, Window];
   store.setAllowance(apiKey, {
-    minuteFrom: drawn.minute.from,
-    minuteUsed: drawn.minute.used,
-    dayFrom: drawn.day.from,
-    dayUsed: drawn.day.used,
-    blockedUntil: now < before.blockedUntil ? before.blockedUntil : 0,
+    minuteFrom: minute.from,
+    minuteUsed: minute.used + 1,
+    dayFrom: day.from,
+    dayUsed: day.used + 1,
+    blockedUntil: isEarly ? usage.blockedUntil : 0,
     early,
     bannedUntil: 0,
   });
-  return { outcome: 'allowed', ...least(drawn.minute, drawn.day) };
+  return { outcome: 'allowed', ...least(...drawn) };
 }
 
 /** A 429 that a fault made counts like one of ours: an earlier request counts as early. */
@@ -79,12 +80,12 @@ export function windowsOf(allowance: Usage, plan: Plan, now: number): { minute: 
   };
 }
 
-/** Where both have nothing left, the one that ends later is what matters. */
 function least(minute: Window, day: Window): Pick<LimiterDecision, 'limit' | 'remaining' | 'resetAt'> {
   const left = ({ limit, used }: Window): number => Math.max(0, limit - used);
-  const tied = left(day) === left(minute) && day.resetAt > minute.resetAt && left(day) === 0;
-  const { limit, resetAt, ...rest } = left(day) < left(minute) || tied ? day : minute;
-  return { limit, remaining: left({ limit, resetAt, ...rest }), resetAt };
+  // Where both have nothing left, the one that ends later is what matters.
+  const isDay = left(day) < left(minute) || (left(day) === 0 && day.resetAt > minute.resetAt);
+  const window = isDay ? day : minute;
+  return { limit: window.limit, remaining: left(window), resetAt: window.resetAt };
 }
 
 /** The three headers of every response; Retry-After besides where the request is refused. */

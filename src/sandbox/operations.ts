@@ -1,7 +1,7 @@
 /** Which operation a request asks for (service spec, part 4), with its values checked. */
 import { itemToJsonText } from '../api/item.ts';
 import { JsonError, jsonObject, type JsonValue, parseJson, stringifyJson } from '../api/json.ts';
-import { listInventory, ROUTES, updateInventory } from '../api/routes.ts';
+import { listInventory, updateInventory } from '../api/routes.ts';
 import { parseInt64 } from '../api/values.ts';
 import type { Rules } from './plans.ts';
 import type { Store } from './sandbox-store.ts';
@@ -16,6 +16,7 @@ export interface SandboxRequest {
   readonly body: string | undefined;
 }
 
+/** Of the handler, with all headers but those of the message itself; of an operation, with its own. */
 export interface SandboxResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -38,18 +39,13 @@ export interface Handler {
   now(): number;
 }
 
-/** Without the headers that every response has. */
-export type Result = Pick<SandboxResponse, 'status' | 'body' | 'reason' | 'isFault'> & {
-  readonly headers?: Readonly<Record<string, string>>;
-};
-
 /** What the request asks for, its values checked, ready to be done within a transaction. */
 export interface Operation {
   /** Whether what it does must survive a power cut. */
   readonly writes: boolean;
   /** Whether it needs no key. */
   readonly isPublic?: boolean;
-  run(store: Store): Result;
+  run(store: Store): SandboxResponse;
 }
 
 export const BASE_PATH = '/v1';
@@ -57,23 +53,17 @@ export const LARGEST_BODY = 64 * 1024;
 /** Longer lists are read and sent in pieces. */
 const WHOLE_LIST = 2_000;
 
-/** Path parameters by name. */
-type PathParameters = Readonly<Record<string, string>>;
-
 interface Served {
   readonly method: string;
   readonly path: RegExp;
   readonly undocumented?: boolean;
-  ask(handler: Handler, request: SandboxRequest, parameters: PathParameters): Operation | Promise<Operation>;
+  /** @param petId as it is in the path */
+  ask(handler: Handler, request: SandboxRequest, petId: string): Operation | Promise<Operation>;
 }
 
-const OPERATIONS: Readonly<Record<(typeof ROUTES)[number]['operationId'], Served['ask']>> = {
-  [listInventory.operationId]: () => LIST,
-  [updateInventory.operationId]: (handler, request, { petId = '' }) => update(handler.rules, request, petId),
-};
-
 const SERVED: readonly Served[] = [
-  ...ROUTES.map(({ method, path, operationId }) => ({ method, path: below(path), ask: OPERATIONS[operationId]! })),
+  { method: listInventory.method, path: below(listInventory.path), ask: () => LIST },
+  { method: updateInventory.method, path: below(updateInventory.path), ask: update },
   { method: 'GET', path: below('/openapi.json'), ask: describe },
   // The spec names these two and shows nothing of them.
   { method: 'GET', path: below('/pets/{petId}'), undocumented: true, ask: sunset },
@@ -98,7 +88,7 @@ export async function findOperation(handler: Handler, request: SandboxRequest): 
   if (matches.length === 0) return answer(error(404, 'not_found', 'Unknown path.'));
   const method = request.method === 'HEAD' ? 'GET' : request.method;
   const found = matches.find((served) => served.method === method);
-  if (found !== undefined) return found.ask(handler, request, found.path.exec(path)?.groups ?? {});
+  if (found !== undefined) return found.ask(handler, request, found.path.exec(path)?.groups?.petId ?? '');
   const allowed = matches.flatMap((served) => (served.method === 'GET' ? ['GET', 'HEAD'] : [served.method]));
   const allow = { Allow: [...allowed, 'OPTIONS'].join(', ') };
   if (method === 'OPTIONS') return answer({ status: 204, body: '', headers: allow });
@@ -111,7 +101,7 @@ export function pathOf(target: string): string {
   return target.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
 }
 
-function answer(result: Result): Operation {
+function answer(result: SandboxResponse): Operation {
   return { writes: false, run: () => result };
 }
 
@@ -121,11 +111,14 @@ function invalid(message: string): Operation {
 
 const LIST: Operation = {
   writes: false,
-  run: (store) => ({ status: 200, body: store.count() > WHOLE_LIST ? inPieces(store) : store.listJson() }),
+  run(store) {
+    const body = listOf(store);
+    return { status: 200, headers: {}, body: store.count() > WHOLE_LIST ? body : [...body].join('') };
+  },
 };
 
-/** Each piece is the stock as it is when the piece is read. */
-function* inPieces(store: Store): Generator<string> {
+/** Yields the list in pieces, each with the stock as it is when the piece is read. */
+function* listOf(store: Store): Generator<string> {
   let pets = store.page(undefined, WHOLE_LIST);
   yield '[';
   for (let separator = ''; pets.length > 0; separator = ',') {
@@ -135,7 +128,7 @@ function* inPieces(store: Store): Generator<string> {
   yield ']';
 }
 
-async function update(rules: Rules, { headers, body }: SandboxRequest, petIdText: string): Promise<Operation> {
+async function update({ rules }: Handler, { headers, body }: SandboxRequest, petIdText: string): Promise<Operation> {
   const petId = parseInt64(petIdText);
   if (petId === undefined) return invalid('petId must be a decimal int64.');
   if (body === undefined) return answer(error(413, 'too_large', `A body holds at most ${LARGEST_BODY} bytes.`));
@@ -148,14 +141,14 @@ async function update(rules: Rules, { headers, body }: SandboxRequest, petIdText
     run(store) {
       const stored = store.setQuantity(petId, read.quantity);
       if (stored === undefined) return error(404, 'not_found', `Pet ${petId} does not exist.`);
-      return { status: 200, body: itemToJsonText(stored) };
+      return { status: 200, headers: {}, body: itemToJsonText(stored) };
     },
   };
 }
 
 /** What is wrong with how the body comes, if anything (RFC 9110, 8.3, 8.4 and 15.5.16). */
-function checkContent(headers: SandboxRequest['headers']): Result | undefined {
-  const unsupported = (message: string): Result => error(415, 'unsupported_media_type', message);
+function checkContent(headers: SandboxRequest['headers']): SandboxResponse | undefined {
+  const unsupported = (message: string): SandboxResponse => error(415, 'unsupported_media_type', message);
   const coding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   if (!['', 'identity'].includes(coding)) return unsupported('A body comes without a content coding.');
   const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
@@ -165,8 +158,6 @@ function checkContent(headers: SandboxRequest['headers']): Result | undefined {
   const charset = parameters.map((each) => /^\s*charset\s*=\s*"?([^"]*)"?\s*$/.exec(each)?.[1]).find(Boolean);
   return ['utf-8', 'utf8', 'us-ascii', undefined].includes(charset) ? undefined : unsupported('JSON comes as UTF-8.');
 }
-
-let schemas: Promise<typeof import('../api/schemas.ts')> | undefined;
 
 /** The InventoryUpdate (part 2), or what is wrong with it. */
 async function readUpdate(body: string, range: Rules['quantity']): Promise<{ quantity: bigint } | string> {
@@ -178,8 +169,7 @@ async function readUpdate(body: string, range: Rules['quantity']): Promise<{ qua
     throw problem;
   }
   if (!(value instanceof Map) || !value.has('quantity')) return 'The body must be an object with a quantity.';
-  schemas ??= import('../api/schemas.ts');
-  const { InventoryUpdateSchema } = await schemas;
+  const { InventoryUpdateSchema } = await import('../api/schemas.ts');
   const result = InventoryUpdateSchema.safeParse({ quantity: value.get('quantity') });
   if (!result.success) return 'quantity must be an integer.';
   const { quantity } = result.data;
@@ -192,10 +182,10 @@ async function readUpdate(body: string, range: Rules['quantity']): Promise<{ qua
 async function describe({ baseUrl }: Handler): Promise<Operation> {
   const { default: document } = await import('../api/openapi.json', { with: { type: 'json' } });
   const servers = [{ url: baseUrl, description: 'This sandbox' }];
-  return { ...answer({ status: 200, body: JSON.stringify({ ...document, servers }) }), isPublic: true };
+  return { ...answer({ status: 200, headers: {}, body: JSON.stringify({ ...document, servers }) }), isPublic: true };
 }
 
-function notShown(operation: string): Result {
+function notShown(operation: string): SandboxResponse {
   return error(501, 'not_shown', `The service has ${operation}, but its specification does not show what it answers.`);
 }
 
@@ -210,11 +200,11 @@ function sunset(handler: Handler): Operation {
 }
 
 /** An Error body (service spec, part 2). */
-export function error(status: number, code: string, message: string, headers?: Result['headers']): Result {
-  return {
-    status,
-    body: stringifyJson(jsonObject({ code, message, status })),
-    reason: message,
-    ...(headers !== undefined && { headers }),
-  };
+export function error(
+  status: number,
+  code: string,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): SandboxResponse {
+  return { status, headers, body: stringifyJson(jsonObject({ code, message, status })), reason: message };
 }

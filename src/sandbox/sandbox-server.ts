@@ -8,7 +8,7 @@ import { answer, RequestLog, send, type Served } from './serve-request.ts';
 import { error } from './operations.ts';
 import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
 import type { LoggedRequest } from './request-log.ts';
-import { openSandboxFile, type Pets, type SandboxFile, Store } from './sandbox-store.ts';
+import { openStore, type Pets, type SandboxFile } from './sandbox-store.ts';
 import { inBatches } from '../state/batch.ts';
 
 export interface Sandbox extends Pick<Serving, 'baseUrl'> {
@@ -43,7 +43,7 @@ export interface SandboxOptions extends SandboxFile {
 export async function startSandbox(ports: FilePorts, options: SandboxOptions): Promise<Sandbox> {
   const { apiKeys = [SANDBOX_KEY], host = '127.0.0.1', patience, port = 0, pets } = options;
   // What several requests ask at the same time shares a transaction, and its write to the disk.
-  const store = new Store(inBatches(await openSandboxFile(ports, options), () => ports.clock.turn()));
+  const store = await openStore(ports, options, (state) => inBatches(state, () => ports.clock.turn()));
   let serving: Serving | undefined;
   let served: Served;
   try {

@@ -2,7 +2,7 @@
  * The sandbox's pets, keys and allowances, in SQLite. An int64 column holds every petId exactly.
  * Several processes may work on one file.
  */
-import { type InventoryItem, itemToJsonText } from '../api/item.ts';
+import type { InventoryItem } from '../api/item.ts';
 import type { SqlRow } from '../ports.ts';
 import { integer, text } from '../state/journal-rows.ts';
 import { openDatabaseFile, type State } from '../state/database.ts';
@@ -39,11 +39,9 @@ export type Usage = Readonly<Record<(typeof ALLOWANCE)[number], number>>;
 /** Pets that are given, or this number of generated ones. */
 export type Pets = Iterable<InventoryItem> | { readonly generated: number };
 
-type Tables = State['database'];
-
 export class Store implements Disposable {
   private readonly state: State;
-  private readonly database: Tables;
+  private readonly database: State['database'];
 
   constructor(state: State) {
     this.state = state;
@@ -59,12 +57,6 @@ export class Store implements Disposable {
     const from = after === undefined ? '' : 'WHERE petId > ?';
     const sql = `SELECT petId, quantity, status FROM pet ${from} ORDER BY petId LIMIT ?`;
     return this.database.all(sql, ...(after === undefined ? [] : [after]), BigInt(limit)).map(toItem);
-  }
-
-  /** All pets as one JSON array. */
-  listJson(): string {
-    // A negative LIMIT means no limit.
-    return `[${this.page(undefined, -1).map(itemToJsonText).join(',')}]`;
   }
 
   /** The entry as stored now, or undefined for an unknown pet. */
@@ -138,7 +130,7 @@ const SANDBOX: DatabaseKind = {
   },
 };
 
-function insert(database: Pick<Tables, 'run'>, pets: Iterable<InventoryItem>): void {
+function insert(database: Pick<State['database'], 'run'>, pets: Iterable<InventoryItem>): void {
   for (const { petId, quantity, status } of pets) {
     database.run('INSERT INTO pet (petId, quantity, status) VALUES (?, ?, ?)', petId, quantity, status);
   }
@@ -159,7 +151,15 @@ export interface SandboxFile {
   readonly notices?: Warned['notices'];
 }
 
-/** Opens the store's file; a damaged one of our own is put aside. @throws {Failure} `state`, `file` */
-export function openSandboxFile(ports: FilePorts, { file, notices }: SandboxFile): Promise<State> {
-  return openDatabaseFile(ports, SANDBOX, file, notices);
+/**
+ * Opens the store's file; a damaged one of our own is put aside.
+ * @param wrap changes how its transactions are run
+ * @throws {Failure} `state`, `file`
+ */
+export async function openStore(
+  ports: FilePorts,
+  { file, notices }: SandboxFile,
+  wrap: (state: State) => State = (state) => state,
+): Promise<Store> {
+  return new Store(wrap(await openDatabaseFile(ports, SANDBOX, file, notices)));
 }

@@ -7,7 +7,7 @@ import { readBody } from '../http/server.ts';
 import type { Clock } from '../ports.ts';
 import type { FilePorts } from '../state/file.ts';
 import { faultIn, type FaultRule, type Faults } from './faults.ts';
-import { headersOf, respond } from './handler.ts';
+import { handle, headersOf } from './handler.ts';
 import { BASE_PATH, type Handler, LARGEST_BODY, pathOf, type SandboxResponse } from './operations.ts';
 import type { LoggedRequest } from './request-log.ts';
 
@@ -77,12 +77,12 @@ async function handled(
   if (delay !== undefined && delay.after !== true) await ports.clock.sleep(delay.delay);
   const reset = faultIn(effects, 'reset');
   if (reset !== undefined && reset.after !== true) return CONNECTION_CLOSED;
-  const response = await respond(handler, request, faultIn(effects, 'status'));
+  const response = await handle(handler, request, faultIn(effects, 'status'));
   if (delay?.after === true) await ports.clock.sleep(delay.delay);
   return response;
 }
 
-function numbers(headers: SandboxResponse['headers']): { limit?: number; remaining?: number; retryAfter?: number } {
+function numbers(headers: SandboxResponse['headers'] = {}): Pick<LoggedRequest, 'limit' | 'remaining' | 'retryAfter'> {
   const names = { limit: 'X-RateLimit-Limit', remaining: 'X-RateLimit-Remaining', retryAfter: 'Retry-After' };
   const found = Object.entries(names).map(([name, header]) => [name, Number(headers[header] ?? Number.NaN)] as const);
   return Object.fromEntries(found.filter(([, value]) => !Number.isNaN(value)));
@@ -108,17 +108,17 @@ export async function send(
     outgoing.destroy();
     return;
   }
-  const truncate = faultIn(effects, 'truncate');
-  const drip = faultIn(effects, 'drip');
-  const body = spoilt(truncate === undefined ? response.body : wholeOf(response.body), effects);
+  const truncate = faultIn(effects, 'truncate')?.truncate;
+  const drip = faultIn(effects, 'drip')?.drip;
+  const body = effects.length === 0 ? response.body : spoilt(response.body, effects);
   const headers = headersOf({ ...response, body }, now + (faultIn(effects, 'date')?.date ?? 0));
   outgoing.sendDate = false;
   outgoing.writeHead(response.status, effects.length === 0 ? headers : withFaults(headers, effects));
   try {
-    if (truncate !== undefined) await cutOff(outgoing, wholeOf(body), truncate.truncate);
-    else if (drip !== undefined) await pipeline(Readable.from(drops(clock, body, drip.drip)), outgoing);
-    else if (typeof body === 'string') outgoing.end(body);
-    else await pipeline(Readable.from(body), outgoing);
+    if (typeof body !== 'string') await pipeline(Readable.from(body), outgoing);
+    else if (truncate !== undefined) await cutOff(outgoing, body, truncate);
+    else if (drip !== undefined) await pipeline(Readable.from(drops(clock, body, drip)), outgoing);
+    else outgoing.end(body);
   } catch {
     outgoing.destroy();
   }
@@ -131,13 +131,10 @@ function withFaults(headers: Readonly<Record<string, string>>, effects: readonly
   return Object.fromEntries(Object.entries(all).filter(([name]) => !missing.includes(name.toLowerCase())));
 }
 
-function spoilt(body: SandboxResponse['body'], effects: readonly FaultRule[]): SandboxResponse['body'] {
-  if (faultIn(effects, 'bad-int64') === undefined) return body;
-  return wholeOf(body).replace(/"petId":-?[0-9]+/g, '"petId":9223372036854775808');
-}
-
-function wholeOf(body: SandboxResponse['body']): string {
-  return typeof body === 'string' ? body : [...body].join('');
+function spoilt(body: SandboxResponse['body'], effects: readonly FaultRule[]): string {
+  const whole = typeof body === 'string' ? body : [...body].join('');
+  if (faultIn(effects, 'bad-int64') === undefined) return whole;
+  return whole.replace(/"petId":-?[0-9]+/g, '"petId":9223372036854775808');
 }
 
 /** The head promises the whole body; the connection ends before it. */
@@ -145,16 +142,12 @@ async function cutOff(outgoing: ServerResponse, body: string, bytes: number | tr
   const whole = Buffer.from(body);
   outgoing.flushHeaders();
   const part = whole.subarray(0, Math.min(bytes === true ? Math.floor(whole.length / 2) : bytes, whole.length - 1));
-  await new Promise<void>((resolve) => {
-    outgoing.write(part, () => {
-      resolve();
-    });
-  });
+  await new Promise((resolve) => outgoing.write(part, resolve));
   outgoing.socket?.end();
 }
 
-async function* drops(clock: Clock, body: SandboxResponse['body'], ms: number): AsyncGenerator<Buffer> {
-  const whole = Buffer.from(wholeOf(body));
+async function* drops(clock: Clock, body: string, ms: number): AsyncGenerator<Buffer> {
+  const whole = Buffer.from(body);
   for (let at = 0; at < whole.length; at += DROP) {
     await clock.sleep(ms);
     yield whole.subarray(at, at + DROP);

@@ -24,8 +24,8 @@ export async function withStore<T>(
   file: SandboxFile,
   work: (store: Store) => T | Promise<T>,
 ): Promise<T> {
-  const { openSandboxFile, Store } = await import('../sandbox/sandbox-store.ts');
-  using store = new Store(await openSandboxFile(context, file));
+  const { openStore } = await import('../sandbox/sandbox-store.ts');
+  using store = await openStore(context, file);
   return await work(store);
 }
 

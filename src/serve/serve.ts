@@ -94,7 +94,7 @@ export function introduce(rows: readonly (readonly [title: string, name: string,
   const lines = rows.map(([title, , value]) => `${title.padEnd(widest)}  ${value}`);
   return record(
     [...lines, 'Press Ctrl-C to stop.'].join('\n'),
-    rows.map(([, name, value]) => [name, value]),
+    Object.fromEntries(rows.map(([, name, value]) => [name, value])),
   );
 }
 

@@ -9,8 +9,7 @@ import { capital, firstFew } from '../view/words.ts';
 import { originOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
 import { stateFolder, statePath } from './paths.ts';
-import { requireBaseUrl } from './resolve.ts';
-import { canAsk } from './write-policy.ts';
+import { canAsk, requireBaseUrl } from './resolve.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 
 /** Returns what tells the service apart from others. @throws {Failure} `no-base-url`, `base-url` */
@@ -27,8 +26,8 @@ export async function openCatalog(context: CommandContext, origin: string): Prom
   let database: Database | undefined;
   try {
     await provideCatalog(context, origin);
-    database = await context.openDatabase(statePath(context, 'state.db'), { readOnly: true });
-    if (database.get('SELECT 1 FROM catalogPet WHERE origin = ? LIMIT 1', origin) !== undefined) {
+    database = await openToRead(context);
+    if (database?.get('SELECT 1 FROM catalogPet WHERE origin = ? LIMIT 1', origin) !== undefined) {
       const { Catalog } = await import('../catalog/local-catalog.ts');
       return new Catalog(database, origin);
     }
@@ -38,6 +37,14 @@ export async function openCatalog(context: CommandContext, origin: string): Prom
   }
   database?.close();
   return undefined;
+}
+
+/** @throws {DatabaseFailure} also where there is none */
+async function openToRead(context: CommandContext): Promise<Database | undefined> {
+  const path = statePath(context, 'state.db');
+  // SQLite would wait for the writer of a FIFO.
+  const isSpecial = (await context.files.facts(path))?.kind === 'other';
+  return isSpecial ? undefined : context.openDatabase(path, { readOnly: true });
 }
 
 const SANDBOX = 'sandbox';
@@ -57,8 +64,8 @@ export function storeSandboxCatalog(context: CommandContext, entries: readonly P
 /** Returns what is noted of the catalog that a service brings along; undefined before the first time. */
 export async function providedNote(context: CommandContext, origin: string): Promise<string | undefined> {
   try {
-    using database = await context.openDatabase(statePath(context, 'state.db'), { readOnly: true });
-    const row = database.get("SELECT value FROM meta WHERE name = 'provided ' || ?", origin);
+    using database = await openToRead(context);
+    const row = database?.get("SELECT value FROM meta WHERE name = 'provided ' || ?", origin);
     return row === undefined ? undefined : text(row, 'value');
   } catch (error) {
     if (!(error instanceof DatabaseFailure)) throw error;

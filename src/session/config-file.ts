@@ -2,7 +2,7 @@
  * The config file: read by ourselves, so that a broken one is reported with its place and never overwritten;
  * written by conf, whole and atomically, under the state database's lock, so that no concurrent change is lost.
  */
-import { type Context, errorCode, type FileFacts } from '../ports.ts';
+import { type ConfigWriter, type Context, errorCode, type FileFacts } from '../ports.ts';
 import { Failure, fileFailure } from '../errors.ts';
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 import { openState } from '../state/database.ts';
@@ -92,25 +92,31 @@ export function requireReadable(file: ConfigFile): ConfigFile {
 }
 
 /**
- * Reads, changes and writes the config while no other petstore can.
+ * Reads, changes and writes the config while no other petstore can. @param changes undefined removes a value
  * @throws {Failure} as readConfigFile, and `state`, `file`
  */
-export async function changeConfig(context: Context & Warned, change: (config: Config) => Config): Promise<ConfigFile> {
-  await context.configWriter.prepare();
+export async function changeConfig(
+  context: Context & Warned,
+  changes: (config: Config) => Readonly<Record<string, string | undefined>>,
+): Promise<ConfigFile> {
+  const write = await context.openConfigWriter();
   using state = await openState(context, stateFolder(context));
   return await state.exclusively(async () => {
     const file = requireReadable(await readConfigFile(context));
-    const config = change(file.config);
-    await writeConfig(context, file.path, config);
+    const changed = Object.entries({ ...file.config, ...changes(file.config) });
+    const config = Object.fromEntries(
+      changed.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const])),
+    );
+    await writeConfig(context, write, file.path, config);
     return { ...file, config, exists: true };
   });
 }
 
-async function writeConfig(context: Context, path: string, config: Config): Promise<void> {
+async function writeConfig(context: Context, write: ConfigWriter, path: string, config: Config): Promise<void> {
   const folder = configFolder(context);
   try {
     await context.files.makePrivateFolder(folder);
-    await context.configWriter.write(folder, 'config', { version: CONFIG_VERSION, ...config });
+    write(folder, { version: CONFIG_VERSION, ...config });
     // A killed writer leaves its unfinished file behind, with a key in it. The lock keeps other writers out.
     const left = (await context.files.list(folder)).filter((name) => name.startsWith('config.json.tmp'));
     for (const name of left) await context.files.remove(`${folder}/${name}`);
@@ -143,10 +149,4 @@ function parseConfig(path: string, written: string): Config {
     if (key === SETTINGS.env.key && !isOneOf(ENVIRONMENTS, each)) throw invalid('names an unknown environment');
   }
   return Object.fromEntries(value) as Config;
-}
-
-/** Returns the config with other values; undefined removes one. */
-export function withValues(config: Config, changes: Readonly<Record<string, string | undefined>>): Config {
-  const changed = Object.entries({ ...config, ...changes });
-  return Object.fromEntries(changed.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
 }

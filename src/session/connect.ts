@@ -10,10 +10,9 @@ import { liveWindows } from '../rate-limit/windows.ts';
 import { VERSION } from '../version.ts';
 import { originOf, type Place } from './environments.ts';
 import { openLedger, type OpenLedger } from './open-ledger.ts';
-import { type Sharing, sharingOf } from './limit-words.ts';
+import type { Sharing } from './limit-words.ts';
 import { sandboxFile } from './paths.ts';
-import type { CommandContext } from './globals.ts';
-import type { Target } from './resolve.ts';
+import type { CommandContext, Target } from './globals.ts';
 
 /** Closed by `await using`. */
 export interface Session extends AsyncDisposable {
@@ -115,6 +114,7 @@ export async function open(context: CommandContext, target: Target, options: Con
 
 async function known({ clock, globals }: CommandContext, { ledger, redis }: OpenLedger): Promise<Known> {
   const view = await ledger.view();
+  const { sharingOf } = await import('./limit-words.ts');
   const [window] = liveWindows(view, clock.monotonic());
   const { block } = view;
   return {

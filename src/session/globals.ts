@@ -1,19 +1,18 @@
-/** The options that every command takes, as the command line gives them. */
+/** What a command is given: the options that every command takes, the settings, and a way to speak on stderr. */
 import type { PetWrite } from '../errors.ts';
 import type { Context } from '../ports.ts';
-import type { Format } from '../view/output-formats.ts';
 import type { Share } from '../view/progress.ts';
 import type { ConfigFile } from './config-file.ts';
-import type { ResolvedSettings, Target } from './resolve.ts';
+import type { Place } from './environments.ts';
+import type { Sourced, StoredValues } from './settings.ts';
 import type { ClientWatch } from '../client/service.ts';
 import type { RateLimit, Wait } from '../rate-limit/gate.ts';
 import type { Change } from '../state/journal-rows.ts';
 
-export interface Globals {
+/** The options that every command takes: durations in ms, sizes in bytes. */
+export interface Globals extends StoredValues {
   readonly env?: string;
   readonly baseUrl?: string;
-  readonly output: Format;
-  readonly color: 'auto' | 'always' | 'never';
   /** False with --no-input: never ask. */
   readonly input: boolean;
   readonly yes: boolean;
@@ -24,22 +23,12 @@ export interface Globals {
   /** File that what happens is added to. */
   readonly log?: string;
   readonly insecureHttp: boolean;
-  /** In ms. */
   readonly timeout: number;
   /** Whether the call says it: to `wait` it is the whole wait then. */
   readonly timeoutIsExplicit: boolean;
-  /** In ms. */
-  readonly maxWait: number;
-  /** How long an operation that fails is tried again, in ms; 0: three tries. */
-  readonly retryFor: number;
-  /** Requests of each window to leave for others. */
-  readonly reserve: number;
-  /** In ms; absent: none. */
+  /** Absent: none. */
   readonly deadline?: number;
-  /** In bytes. */
   readonly maxBody: number;
-  /** How long changes, runs and reports are kept, in ms. Infinity: forever. */
-  readonly keepHistory: number;
 }
 
 /** A write that is sent, and not recorded yet. */
@@ -50,6 +39,24 @@ export interface OpenWrite extends PetWrite {
 /** What the history notes beside each change of a command. */
 export interface Why extends Pick<Change, 'cause' | 'note'> {
   readonly person?: string | undefined;
+}
+
+export interface ResolvedSettings {
+  readonly environment: Sourced<Place>;
+  /** As it was given, not yet checked. Absent in the sandbox. */
+  readonly baseUrl?: Sourced<string> | undefined;
+  readonly apiKey?: Sourced<string> | undefined;
+  /** The command that prints the key; excludes `apiKey`. */
+  readonly keyCommand?: Sourced<string>;
+}
+
+/** Where requests go, and with which key. */
+export interface Target {
+  readonly environment: Place;
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+  /** Where the key came from, for messages: "PETSTORE_API_KEY", "the config". */
+  readonly keySource: string;
 }
 
 /** What a command's `run` is given: the ports, the common options, and a way to speak on stderr. */

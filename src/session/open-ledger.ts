@@ -15,9 +15,8 @@ import { openState } from '../state/database.ts';
 import { isOutOfReach } from '../state/file.ts';
 import { clockTime } from '../view/progress.ts';
 import { addressOf } from './environments.ts';
-import type { CommandContext } from './globals.ts';
+import type { CommandContext, Target } from './globals.ts';
 import { stateFolder } from './paths.ts';
-import type { Target } from './resolve.ts';
 
 export interface OpenLedger extends AsyncDisposable {
   readonly ledger: Ledger;

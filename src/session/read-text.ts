@@ -1,5 +1,5 @@
 /** Reads what a user names as input: a file, a pipe, or stdin. */
-import { Failure, fileFailure } from '../errors.ts';
+import { Failure, fileFailure, usageFailure } from '../errors.ts';
 import type { CommandContext } from './globals.ts';
 
 const MOST_BYTES = 256 * 2 ** 20;
@@ -24,7 +24,7 @@ export async function readBytes(
   try {
     for await (const chunk of path === '-' ? stdin.stream(signal) : await files.stream(path, signal)) {
       size += chunk.byteLength;
-      if (size > maxBytes) throw new Failure('usage', { problem: `${name} holds more than ${maxBytes} bytes.` });
+      if (size > maxBytes) throw usageFailure(`${name} holds more than ${maxBytes} bytes.`);
       chunks.push(chunk);
     }
   } catch (cause) {

@@ -1,28 +1,10 @@
-/** Resolves environment, base URL and key, each with its source. */
-import { Failure } from '../errors.ts';
-import { SANDBOX_URL } from '../sandbox/plans.ts';
+/** Environment, base URL and key of a command, each with its source; read when they are first asked for, and once. */
+import { Failure, usageFailure } from '../errors.ts';
+import { SANDBOX_KEY, SANDBOX_URL } from '../sandbox/plans.ts';
 import type { ConfigFile } from './config-file.ts';
-import { type EnvironmentName, parseBaseUrl, partsOf, type Place, placeIn } from './environments.ts';
-import { checkKey } from './key.ts';
-import { find, profileOf, resolve, type Source, type Sourced, SETTINGS, type Stored } from './settings.ts';
-
-export interface ResolvedSettings {
-  readonly environment: Sourced<Place>;
-  /** As it was given, not yet checked. Absent in the sandbox. */
-  readonly baseUrl?: Sourced<string> | undefined;
-  readonly apiKey?: Sourced<string> | undefined;
-  /** The command that prints the key; excludes `apiKey`. */
-  readonly keyCommand?: Sourced<string>;
-}
-
-/** Where requests go, and with which key. */
-export interface Target {
-  readonly environment: Place;
-  readonly baseUrl: URL;
-  readonly apiKey: string;
-  /** Where the key came from, for messages: "PETSTORE_API_KEY", "the config". */
-  readonly keySource: string;
-}
+import { type EnvironmentName, isProduction, parseBaseUrl, partsOf, placeIn } from './environments.ts';
+import type { CommandContext, ResolvedSettings, Target } from './globals.ts';
+import { find, profileOf, resolve, type Source, SETTINGS, type Stored } from './settings.ts';
 
 const KEY_COMMAND: Source = { from: 'key-command', name: 'the key command' };
 
@@ -33,10 +15,10 @@ export function resolveSettings(call: { env?: string; baseUrl?: string }, stored
   const environment = { ...resolved, value: placeIn(profileOf(stored.env), name) };
   if (name === 'sandbox') {
     if (call.baseUrl === undefined) return { environment };
-    throw new Failure('usage', {
-      problem: '--base-url does not go with the sandbox, which is built in.',
-      hint: 'Name the environment that the address belongs to: --env staging or --env production.',
-    });
+    throw usageFailure(
+      '--base-url does not go with the sandbox, which is built in.',
+      'Name the environment that the address belongs to: --env staging or --env production.',
+    );
   }
   const given = { ...stored, environment: name };
   const baseUrl = find(SETTINGS.baseUrl, { ...given, option: call.baseUrl });
@@ -59,6 +41,11 @@ export function namedEnvironment({ environment: { value, source } }: ResolvedSet
   return source.from === 'default' ? undefined : value;
 }
 
+/** Returns the command that takes back the last one: with --env, where the next shell may have another environment. */
+export function undoCommand({ environment: { value, source } }: ResolvedSettings): string {
+  return `petstore ${source.from === 'flag' || value.includes('/') ? `--env ${value} ` : ''}inventory undo`;
+}
+
 /** @throws {Failure} `no-base-url`, `base-url` */
 export function requireBaseUrl(settings: ResolvedSettings, globals: { readonly insecureHttp: boolean }): URL {
   if (settings.environment.value === 'sandbox') return new URL(SANDBOX_URL);
@@ -77,4 +64,101 @@ export function requireKey(settings: ResolvedSettings, file: ConfigFile): string
   }
   checkKey(apiKey.value, apiKey.source.name);
   return apiKey.value;
+}
+
+type Lazy = 'settings' | 'target';
+
+export function lazySettings(context: Omit<CommandContext, Lazy>): Pick<CommandContext, Lazy> {
+  const settings = once(async () => {
+    const { config } = await context.configFile();
+    const resolved = resolveSettings(context.globals, { env: context.env, config });
+    if (resolved.apiKey !== undefined) context.secrets.add(resolved.apiKey.value);
+    return resolved;
+  });
+  return { settings, target: once(() => findTarget({ ...context, settings })) };
+}
+
+/** Returns a function that works when it is first called. */
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+}
+
+async function findTarget(context: Omit<CommandContext, 'target'>): Promise<Target> {
+  const { globals, notices } = context;
+  const [settings, file] = [await context.settings(), await context.configFile()];
+  const { apiKey, keyCommand } = settings;
+  const environment = settings.environment.value;
+  if (environment === 'sandbox') {
+    const baseUrl = requireBaseUrl(settings, globals);
+    return { environment, baseUrl, apiKey: SANDBOX_KEY, keySource: 'the sandbox' };
+  }
+  if (apiKey?.source.from === 'config') {
+    const { path, exposed, isForeign } = file;
+    if (exposed) notices.warning(`Others on this machine may read the key in ${path}: run chmod 600 ${path}`);
+    if (isForeign) notices.warning(`The config ${path} belongs to another user, who may send the key anywhere.`);
+  }
+  const storedKey = keyCommand === undefined ? requireKey(settings, file) : '';
+  const baseUrl = requireBaseUrl(settings, globals);
+  if (globals.insecureHttp && baseUrl.protocol === 'http:') {
+    notices.warning(`The key travels unencrypted to ${baseUrl.host} (--insecure-http).`);
+  }
+  if (keyCommand === undefined) return { environment, baseUrl, apiKey: storedKey, keySource: apiKey!.source.name };
+  const { assertTrusted, keyFromCommand } = await import('./key-command.ts');
+  assertTrusted(file, keyCommand.value);
+  const printed = takeKey(context, await keyFromCommand(context, keyCommand.value), keyCommand.source.name);
+  return { environment, baseUrl, apiKey: printed, keySource: keyCommand.source.name };
+}
+
+/**
+ * Without a terminal, production must be named by flag or variable, or confirmed by --yes: a default is not enough.
+ * @throws {Failure} `production-not-confirmed`
+ */
+export async function assertWriteAllowed(context: CommandContext, command: string): Promise<void> {
+  const { value, source } = (await context.settings()).environment;
+  const saidNow = source.from === 'flag' || source.from === 'variable';
+  if (!isProduction(value) || saidNow || context.globals.yes) return;
+  if (context.stdin.isTTY && context.globals.input) return;
+  throw new Failure('production-not-confirmed', { environment: value, command });
+}
+
+/** True when a prompt can be answered: questions go to stderr, answers come from stdin. */
+export function canAsk({ globals, stdin, stderr }: Pick<CommandContext, 'globals' | 'stdin' | 'stderr'>): boolean {
+  return globals.input && stdin.isTTY && stderr.isTTY;
+}
+
+/** Returns a key as it may be shown: enough to tell two apart, too little to use one. */
+export function maskKey(key: string): string {
+  return key.length >= 16 ? `****${key.slice(-4)}` : '****';
+}
+
+/**
+ * A key travels in a header: visible ASCII only (RFC 6750 allows less, the service shows no form).
+ * @throws {Failure} `key-malformed`, which never holds the key
+ */
+export function checkKey(key: string, source: string): void {
+  if (/^[\x21-\x7e]+$/.test(key)) return;
+  const problem = keyProblem(key);
+  throw new Failure('key-malformed', { source, problem, ...(problem === UTF_16 && { hint: 'Save it as UTF-8.' }) });
+}
+
+/** Takes a key that was typed, piped in or fetched: from then on it is redacted. @throws {Failure} `key-malformed` */
+export function takeKey(
+  context: { readonly secrets: { add(secret: string): void } },
+  key: string,
+  source: string,
+): string {
+  checkKey(key, source);
+  context.secrets.add(key);
+  return key;
+}
+
+const UTF_16 = 'looks like UTF-16';
+
+function keyProblem(key: string): string {
+  // Every other byte is 0, or the text begins with the mark of UTF-16, which is not valid UTF-8.
+  if (/^\ufffd\ufffd|\0[^]\0|^[^]\0$/.test(key)) return UTF_16;
+  if (key === '') return 'is empty';
+  if (/[\r\n]/.test(key)) return 'holds a line break';
+  return /\s/.test(key) ? 'holds white space' : 'holds a character that is not plain ASCII';
 }

@@ -1,6 +1,5 @@
-/** Commands that messages propose: to resume, discard or undo a run. */
+/** Commands that messages propose: to resume or discard a run. */
 import type { Run, RunSummary } from '../state/journal.ts';
-import type { ResolvedSettings } from './resolve.ts';
 
 /** Returns the command that resumes a run (or puts back the pet of a smoke test), whatever the environment of the next shell. */
 export function resumeCommand(run: Pick<Run, 'environment' | 'id'> & Partial<RunSummary>): string {
@@ -26,11 +25,6 @@ export function nextSteps(run: RunSummary): readonly string[] {
 /** Returns the command that gives up what is left of a run. */
 export function discardCommand({ environment, id }: Pick<Run, 'environment' | 'id'>): string {
   return `petstore --env ${environment} inventory runs discard ${id}`;
-}
-
-/** Returns the command that takes back the last one: with --env, where the next shell may have another environment. */
-export function undoCommand({ environment: { value, source } }: ResolvedSettings): string {
-  return `petstore ${source.from === 'flag' || value.includes('/') ? `--env ${value} ` : ''}inventory undo`;
 }
 
 /** Quotes a word for a POSIX shell, where it needs quotes. */

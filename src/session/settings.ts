@@ -6,15 +6,15 @@ import {
   lineValue,
   type Parser,
   parserOf,
+  splitWords,
   textValue,
   waitValue,
   wordValue,
 } from '../cli/values.ts';
-import { Failure } from '../errors.ts';
+import { usageFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import { FORMATS } from '../view/output-formats.ts';
 import { ENVIRONMENTS, parseBaseUrl, partsOf, type Place, REMOTE_ENVIRONMENTS } from './environments.ts';
-import { splitWords } from './key.ts';
 
 export interface Setting<T = unknown> {
   /** Its option, in commander's notation. */
@@ -35,10 +35,10 @@ export interface Setting<T = unknown> {
 
 const apiKeyValue: Parser<string> = {
   parse(_text, key) {
-    throw new Failure('usage', {
-      problem: 'Other users can see command lines, so an API key cannot be set here; nothing was changed.',
-      hint: `Use the hidden prompt, or --key-stdin: ${commandFor(key)}`,
-    });
+    throw usageFailure(
+      'Other users can see command lines, so an API key cannot be set here; nothing was changed.',
+      `Use the hidden prompt, or --key-stdin: ${commandFor(key)}`,
+    );
   },
 };
 
@@ -247,6 +247,8 @@ export function resolve<T>(setting: Setting<T> & { readonly default: string }, g
   const blamed = from === 'config' ? `${setting.key} of the config` : name;
   return { ...found, value: setting.parser.parse(found.value, blamed) };
 }
+
+export type StoredValues = ReturnType<typeof storedValues>;
 
 /**
  * Returns what the options of every command are without the command line.

@@ -1,5 +1,5 @@
 /** The requests of a smoke test, and what would end any other command. */
-import { failureIn, probe, type Reply } from '../client/probe.ts';
+import { probe, type Reply } from '../client/probe.ts';
 import type { Call, Service } from '../client/service.ts';
 import { Failure, type Kind } from '../errors.ts';
 import { open, type Session } from '../session/connect.ts';
@@ -10,7 +10,9 @@ interface ClientChange extends Partial<Pick<CommandContext['globals'], 'maxWait'
   readonly signal?: AbortSignal;
 }
 
-const USUAL_CAUSES: readonly Kind[] = ['unauthorized', 'service-failed', 'redirected'];
+const USUAL_CAUSES: readonly Kind[] = ['unauthorized', 'service-failed', 'redirected', 'paused'];
+/** By the service, or by a gateway before it. */
+const FORBIDDEN: readonly Kind[] = ['forbidden', 'banned', 'gateway-refused'];
 
 /** Closed by `await using`. */
 export class SmokeClients implements AsyncDisposable {
@@ -65,7 +67,7 @@ export class SmokeClients implements AsyncDisposable {
    */
   async ask(service: Service, call: Call, isUsual: boolean): Promise<Reply> {
     const answer = await probe(service, call, { waits: true });
-    await this.noteCause(service, call, answer, isUsual);
+    this.noteCause(service, answer, isUsual);
     this.isBegun = true;
     return answer;
   }
@@ -74,11 +76,9 @@ export class SmokeClients implements AsyncDisposable {
    * Notes an answer that would end any command. Where the service is asked for something that it has to refuse (not
    * `isUsual`), a 401 or 500 only fails the check.
    */
-  async noteCause(service: Service, call: Call, answer: Reply, isUsual: boolean): Promise<void> {
-    const failure = await failureIn(service, call, answer);
+  noteCause(service: Service, { failure, status }: Reply, isUsual: boolean): void {
     if (failure === undefined) return;
-    const { status } = answer;
-    const isBan = failure.is('forbidden') && service.apiKey === this.keyed.apiKey;
+    const isBan = FORBIDDEN.includes(failure.kind) && service.apiKey === this.keyed.apiKey;
     const counts = isUsual ? USUAL_CAUSES.includes(failure.kind) : [502, 503, 504].includes(status ?? 0);
     if (failure.is('network')) this.causes.push(new Failure('network', { ...failure.details, begun: this.isBegun }));
     else if (status === undefined || counts || isBan) this.causes.push(failure);

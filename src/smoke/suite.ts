@@ -1,7 +1,7 @@
 /** The contract of the service, as checks: those that read, those that write, those that spend. */
 import type { LockedPet } from '../stock/write-one.ts';
 import { isLoopback } from '../session/environments.ts';
-import { refuseWebPage } from '../client/list.ts';
+import { refuseWebPage } from '../client/classify.ts';
 import { type Answer, probe, type Reply } from '../client/probe.ts';
 import type { Call } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
@@ -195,6 +195,6 @@ async function spend(clients: SmokeClients): Promise<{ end: Reply | undefined; s
   // The gate has held the others back at the edge: the one request beyond it goes alone.
   await untilRefused();
   const { end } = spent;
-  if (end !== undefined && end.status !== 429) await clients.noteCause(spender, LIST, end, true);
+  if (end !== undefined && end.status !== 429) clients.noteCause(spender, end, true);
   return spent;
 }

@@ -1,9 +1,9 @@
 /** The pet that a smoke test writes to: a run of the journal, which ends when the pet is as it was before. */
 import { integer } from '../api/json.ts';
 import { callOne, type LockedPet, updateOne, whereOf } from '../stock/write-one.ts';
-import { failureIn, type Reply } from '../client/probe.ts';
+import type { Reply } from '../client/probe.ts';
 import type { Service } from '../client/service.ts';
-import { findPet } from '../client/update.ts';
+import { findPet, updateCall } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Change, Run } from '../state/journal.ts';
 import type { SmokeClients } from './smoke-clients.ts';
@@ -64,11 +64,11 @@ export class TestedPet {
   /** Sets it once, as a check, and records it. */
   async set(after: bigint, service = this.clients.keyed): Promise<Reply> {
     const { clients, petId } = this;
-    const call = { method: 'PATCH', path: `/inventory/${petId}`, body: `{"quantity":${after}}` } as const;
+    const call = updateCall({ petId, quantity: after });
     this.written.add(after);
     const { answer } = await callOne(this.locked, this.change(after), async () => {
       const answer = await clients.ask(service, call, true);
-      return { answer, failure: await failureIn(service, call, answer, petId) };
+      return { answer, failure: answer.failure };
     });
     return this.seen(answer, after);
   }

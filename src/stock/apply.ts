@@ -5,7 +5,7 @@ import { operationOf } from '../client/attempt.ts';
 import { updateCall } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { canAsk } from '../session/write-policy.ts';
+import { canAsk } from '../session/resolve.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Change, NewChange, NewRun, Run } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';

@@ -1,6 +1,6 @@
 /** Asks which columns of a file hold what it lacks, and remembers the answers for files with the same header. */
 import type { CommandContext } from '../session/globals.ts';
-import { canAsk } from '../session/write-policy.ts';
+import { canAsk } from '../session/resolve.ts';
 import { visible } from '../view/sanitise.ts';
 import { type ColumnName, findColumns, findName, type Mapping, parseMapping, shown, STOCK_FILE } from './columns.ts';
 import { withJournal, withWritableJournal } from './open-journal.ts';
@@ -25,13 +25,16 @@ export async function nameColumns(
     if (!asks || (await prompt.confirm(`Read the file as before (${visible(as)})?`, signal, true))) return remembered;
   }
   if (!asks) return mappings;
-  const said = [...mappings, ...(await askColumns(context, headings, mappings, add))];
+  const asked = await askColumns(context, headings, mappings, add);
+  if (asked.length === 0) return mappings;
+  const said = [...mappings, ...asked];
   if (await prompt.confirm('Remember this for files with the same header?', signal, true)) {
     await storeAnswers(context, header, said);
   }
   return said;
 }
 
+/** Returns nothing where there are fewer columns than what the file lacks. */
 async function askColumns(
   context: CommandContext,
   headings: readonly string[],
@@ -40,21 +43,23 @@ async function askColumns(
 ): Promise<readonly Mapping[]> {
   const { found } = findColumns(headings, mappings);
   const taken = [...found.values()];
+  const free = numbered(headings).filter(([number]) => !taken.includes(number - 1));
+  const lacksPet = !STOCK_FILE.pets.some((column) => found.has(column));
+  const lacksNumber = !found.has('quantity') && !found.has('delta');
+  if (new Set(free.map(([, name]) => name)).size < Number(lacksPet) + Number(lacksNumber)) return [];
   const said: Mapping[] = [];
   const ask = async (what: string, columns: readonly ColumnName[], meaning: string): Promise<void> => {
-    const free = numbered(headings).filter(
-      ([number, name]) => !taken.includes(number - 1) && said.every(({ heading }) => heading !== name),
-    );
-    const heading = await choose(context, `Which column has ${what}?`, free);
+    const left = free.filter(([, name]) => said.every(({ heading }) => heading !== name));
+    const heading = await choose(context, `Which column has ${what}?`, left);
     const [only, ...others] = columns;
     const question = `What is in ${shown(heading)}? (${meaning})`;
     const column = others.length === 0 ? only! : await choose(context, question, numbered(columns));
     said.push({ heading, column });
   };
-  if (!STOCK_FILE.pets.some((column) => found.has(column))) {
+  if (lacksPet) {
     await ask('the pet', STOCK_FILE.pets, 'the name or barcode of the catalog, or the id');
   }
-  if (!found.has('quantity') && !found.has('delta')) {
+  if (lacksNumber) {
     await ask('the number', add ? ['quantity'] : ['quantity', 'delta'], 'quantity is set, delta is added');
   }
   return said;

@@ -5,14 +5,10 @@ import type { Service } from '../client/service.ts';
 import { findPet, isOutdated, updateCall } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { requireBaseUrl } from '../session/resolve.ts';
-import { undoCommand } from '../session/run-commands.ts';
-import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
+import { assertWriteAllowed, canAsk, requireBaseUrl, undoCommand } from '../session/resolve.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { confirmation, record, type RecordView } from '../view/view.ts';
-import { signed } from '../view/words.ts';
-import { changeWords } from './plan.ts';
-import { midway } from './runner.ts';
+import { changeWords, signed } from '../view/words.ts';
 import { type LockedPet, meansFor, updateOne, withPet, withWriter } from './write-one.ts';
 
 export type PetChange = {
@@ -83,8 +79,9 @@ async function readAndWrite(pet: LockedPet, change: PetChange): Promise<RecordVi
     return changed(`Nothing to do: ${why}.`, found, before);
   }
   const command = isSet ? 'inventory set' : 'inventory adjust';
-  const item = await updateOne(pet, { command, petId, before, after }).catch((error: unknown) => {
-    throw isFailure(error) && before !== undefined ? midway(error) : error;
+  const item = await updateOne(pet, { command, petId, before, after }).catch(async (error: unknown) => {
+    if (!isFailure(error) || before === undefined) throw error;
+    throw (await import('./runner.ts')).midway(error);
   });
   if (before === undefined) {
     return changed(`Pet ${petId} in ${environment}: quantity set to ${after} (status ${item.status}).`, item, before);

@@ -5,7 +5,7 @@ import { openCatalog } from '../session/catalog.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
-import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
+import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, isFailure, stoppedByUser } from '../errors.ts';
 import type { Journal, Run, Scan } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';

@@ -7,7 +7,7 @@ import { joinPath, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { connect } from '../session/connect.ts';
 import { readText } from '../session/read-text.ts';
-import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
+import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { csvCell } from '../view/formats.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';

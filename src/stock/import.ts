@@ -2,7 +2,7 @@
 import { catalogOrigin, noCatalog, openCatalog, petOfRow } from '../session/catalog.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { assertWriteAllowed, canAsk } from '../session/write-policy.ts';
+import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { Change, Journal, Run } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';

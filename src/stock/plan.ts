@@ -70,11 +70,6 @@ function conflictWithFile({ quantity, current }: Wanted, present: bigint): strin
   return `the file expects ${current}, but there are ${present}`;
 }
 
-/** `Pet 7: 10 → 12 (+2)`. */
-export function changeWords({ petId, before, after }: Step): string {
-  return `Pet ${petId}: ${before} → ${after} (${signed(after - before)})`;
-}
-
 /** The most lines of a plan that are printed. */
 export const PLAN_LINES = 40;
 

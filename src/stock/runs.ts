@@ -5,7 +5,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { fileName } from '../session/paths.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { readBytes } from '../session/read-text.ts';
-import { assertWriteAllowed } from '../session/write-policy.ts';
+import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { RunFilter } from '../state/history.ts';
 import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';

@@ -4,17 +4,17 @@
  */
 import type { CommandContext } from '../session/globals.ts';
 import { discardCommand, resumeCommand } from '../session/run-commands.ts';
-import { assertWriteAllowed } from '../session/write-policy.ts';
+import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { Change, Journal, Run } from '../state/journal.ts';
 import type { RecordView, View } from '../view/view.ts';
-import { capital, plural } from '../view/words.ts';
+import { capital, changeWords, plural } from '../view/words.ts';
 import { changedBy } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan, isLeft, type RunSpec } from './apply.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { assertSameEnvironment, assertSameOrigin } from './runs.ts';
 import { commandWords } from './history-view.ts';
-import { changeWords, makePlan, type Plan, type Stock } from './plan.ts';
+import { makePlan, type Plan, type Stock } from './plan.ts';
 import { recordOutcome } from './write-one.ts';
 
 export interface UndoOptions {

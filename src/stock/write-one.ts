@@ -10,7 +10,6 @@ import { decoded } from '../redact.ts';
 import { checkCondition, updateInventory } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { RowOutcome } from '../report/failure-meaning.ts';
-import { rowOutcome } from '../report/failures.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext, OpenWrite } from '../session/globals.ts';
 import { find, SETTINGS } from '../session/settings.ts';
@@ -130,7 +129,8 @@ async function writeOne<T>(
     if (!isFailure(failure)) throw failure;
     sent = { failure };
   }
-  const outcome: RowOutcome = sent.failure === undefined ? APPLIED : rowOutcome(sent.failure);
+  const outcome: RowOutcome =
+    sent.failure === undefined ? APPLIED : (await import('../report/failures.ts')).rowOutcome(sent.failure);
   if (outcome.state === 'applied') open.outcome = 'applied';
   else if (outcome.state !== 'unknown') openWrites.delete(open);
   const because = await recordOutcome(pet, id, outcome).catch((error: unknown) => {

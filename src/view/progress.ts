@@ -144,6 +144,11 @@ export function waitLines(wait: {
   ];
 }
 
+/** Returns who is waited for, and for how many whole seconds already. */
+export function unansweredWords({ peer, ms }: { peer: string; ms: number }): string {
+  return `waiting for ${peer} (${duration(Math.floor(ms / SECOND) * SECOND)})`;
+}
+
 /** How much is done, and of how much. */
 export type Share = readonly [done: number, of: number];
 

@@ -57,7 +57,7 @@ export interface RecordView {
   readonly margin?: number;
   readonly json: JsonObject;
   /** CSV's columns, in order; the members of `json` where it is left out. */
-  readonly csv?: Members;
+  readonly csv?: readonly Member[];
   /** What went wrong all the same: reported once the record is printed. */
   readonly failure?: Failure;
   /** True where it only confirms what the command did: with --quiet the text is not printed. */
@@ -66,15 +66,34 @@ export interface RecordView {
   ended?(): Promise<void>;
 }
 
-type Members = readonly (readonly [name: string, value: JsonValue])[];
+type Member = readonly [name: string, value: JsonValue];
+/** In order; as pairs where the service has named them, since a name may be anything then. */
+type Members = readonly Member[] | Readonly<Record<string, JsonValue>>;
+
+function pairsOf(members: Members): readonly Member[] {
+  return Array.isArray(members) ? (members as readonly Member[]) : Object.entries(members);
+}
+
+type More = Partial<Pick<RecordView, 'margin' | 'failure' | 'isConfirmation'>>;
 
 /** Returns a record with these members in JSON and CSV. */
 export function record(
   text: string,
   members: Members,
-  more: Partial<Pick<RecordView, 'margin' | 'csv' | 'failure' | 'isConfirmation'>> = {},
+  { csv, ...more }: More & { readonly csv?: Members } = {},
 ): RecordView {
-  return { view: 'record', text, json: new Map(members), ...more };
+  return { view: 'record', text, json: new Map(pairsOf(members)), ...(csv && { csv: pairsOf(csv) }), ...more };
+}
+
+/** Returns a record whose text has a line for each thing: its label, then what there is to say of it. */
+export function labelled(
+  lines: readonly (readonly [label: string, words: string])[],
+  members: Members,
+  csv?: Members,
+): RecordView {
+  const width = Math.max(...lines.map(([label]) => label.length));
+  const text = lines.map(([label, words]) => `${label.padEnd(width)}  ${words}`).join('\n');
+  return record(text, members, { margin: width + 2, ...(csv && { csv }) });
 }
 
 /** Returns a record that only confirms what the command did. */

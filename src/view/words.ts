@@ -14,6 +14,11 @@ export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** `Pet 7: 10 → 12 (+2)`. */
+export function changeWords({ petId, before, after }: { petId: bigint; before: bigint; after: bigint }): string {
+  return `Pet ${petId}: ${before} → ${after} (${signed(after - before)})`;
+}
+
 /** `7, 12 and more`: at most ten of them. */
 export function firstFew(texts: readonly unknown[]): string {
   return `${texts.slice(0, 10).join(', ')}${texts.length > 10 ? ' and more' : ''}`;

@@ -14,9 +14,11 @@ describe('the options of every command', () => {
     expect(misnamed).toEqual([]);
   });
 
-  it('conflict with options that exist', () => {
+  it('conflict with, and need, options that exist', () => {
     const unknown = [GLOBAL_OPTIONS, ...COMMANDS.map(optionsOf)].flatMap((options) =>
-      options.flatMap(({ conflicts = [] }) => conflicts).filter((other) => !options.some(({ name }) => name === other)),
+      options
+        .flatMap(({ conflicts = [], needs = [] }) => [conflicts, needs].flat())
+        .filter((other) => !options.some(({ name }) => name === other)),
     );
     expect(unknown).toEqual([]);
   });
@@ -24,13 +26,13 @@ describe('the options of every command', () => {
 
 describe('the input of run', () => {
   it('has the types that arguments and options say', () => {
-    const spec = { path: 'try', summary: '', examples: [] };
+    const spec = { path: 'try', summary: '', examples: {} };
     const command = defineCommand({
       ...spec,
       arguments: { petId: argument(petIdValue, ''), file: optionalArgument(textValue, '') },
       options: {
         min: option('--min <quantity>', integerValue, ''),
-        limit: option('--limit <count>', integerValue, '', { default: 50n }),
+        limit: option('--limit <count>', integerValue, '', { default: '50' }),
         pet: option('--pet <id...>', listOf(petIdValue), ''),
         watch: option('--watch [interval]', durationValue(0), ''),
         dryRun: flag('--dry-run', ''),

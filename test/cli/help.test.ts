@@ -109,11 +109,11 @@ describe('COMMAND -h', () => {
       Options:
         --name <text>        the pet by its name in the catalog, or a part of it
         --barcode <code>     the pet by its barcode in the catalog
-        --dry-run            show what would be sent, and send no write
         --expect <quantity>  only if the current quantity is this (else exit 13)
         --read-first         read the old quantity first, so undo works
         --no-read-first      send one request only
         --allow-negative     allow a quantity below zero
+        --dry-run            show what would change, and send no write
 
       Examples:
         petstore inventory set 7 12                # Set pet 7 to 12

@@ -2,17 +2,21 @@ import { expect, it } from 'vitest';
 import { Reporter } from '../../src/cli/reporter.ts';
 import { PLAIN } from '../../src/view/style.ts';
 
-/** What the progress of a run of three rows, six seconds each, writes. */
-async function written(isTTY: boolean, isJson = false): Promise<string> {
+/** What a reporter writes while its clock stands at `clock.now`. */
+async function writtenBy(
+  work: (reporter: Reporter, clock: { now: number }) => void,
+  isTTY: boolean,
+  isJson = false,
+): Promise<string> {
   let text = '';
-  let now = 0;
+  const clock = { now: 0 };
   const write = (piece: string | Uint8Array): Promise<void> => {
     text += String(piece);
     return Promise.resolve();
   };
   const reporter = new Reporter({
     stderr: { isTTY, columns: 80, write },
-    clock: { now: () => now, monotonic: () => now },
+    clock: { now: () => clock.now, monotonic: () => clock.now },
     settings: { quiet: false, verbose: false, debug: false, showLimits: false, isJson },
     style: PLAIN,
     animate: isTTY,
@@ -20,10 +24,18 @@ async function written(isTTY: boolean, isJson = false): Promise<string> {
     isUnicode: true,
     redact: String,
   });
-  for (let done = 0; done < 4; done++, now += 6_000) reporter.progress(`${done} of 3 set`, [done, 3]);
-  reporter.progress(undefined);
+  work(reporter, clock);
   await reporter.flush();
   return text;
+}
+
+/** What the progress of a run of three rows, six seconds each, writes. */
+function written(isTTY: boolean, isJson = false): Promise<string> {
+  const run = (reporter: Reporter, clock: { now: number }): void => {
+    for (let done = 0; done < 4; done++, clock.now += 6_000) reporter.progress(`${done} of 3 set`, [done, 3]);
+    reporter.progress(undefined);
+  };
+  return writtenBy(run, isTTY, isJson);
 }
 
 const ERASED = '\r\u001b[2K';
@@ -45,4 +57,24 @@ it('progress in a log is a line every ten seconds', async () => {
 
 it('progress beside JSON is nothing', async () => {
   expect(await written(false, true)).toBe('');
+});
+
+it('a request that takes long is one line on a terminal, and nothing elsewhere', async () => {
+  const wait = { peer: 'shop.example:4011', ms: 2_000 };
+  const request = (reporter: Reporter): void => {
+    reporter.unanswered(wait);
+    reporter.unanswered(undefined);
+    reporter.progress('1 of 3 set', [1, 3]);
+    reporter.unanswered({ ...wait, ms: 65_000 });
+    reporter.unanswered(undefined);
+  };
+  expect((await writtenBy(request, true)).split(ERASED)).toEqual([
+    '',
+    'Waiting for shop.example:4011 (2 s). Ctrl-C stops.',
+    '',
+    '[█████▎          ] 1 of 3 set',
+    '1 of 3 set; waiting for shop.example:4011 (1 min 5 s)',
+    '[█████▎          ] 1 of 3 set',
+  ]);
+  expect(await writtenBy(request, false)).toBe('');
 });

@@ -35,6 +35,7 @@ describe('an attempt', () => {
         accept: 'application/json',
         'accept-encoding': 'gzip, br',
         authorization: 'Bearer key',
+        'petstore-max-wait': '0',
         'user-agent': 'petstore/test',
       },
     });
@@ -88,6 +89,51 @@ describe('an attempt', () => {
     const { service, events, attempts } = scriptedService([], {}, failure('dns', false));
     await expect(exchange(service, LIST)).rejects.toBeInstanceOf(HttpFailure);
     expect([events.includes('send'), attempts]).toMatchObject([false, [{ failure: { phase: 'dns' } }]]);
+  });
+});
+
+describe('a refusal', () => {
+  it.each([
+    [403, 'refused', false, 'lost not sent'],
+    [401, 'refused', false, 'lost not sent'],
+    [413, 'refused', false, 'lost not sent'],
+    [403, 'refused', true, 'answered 403 y now'],
+    [503, 'refused', true, 'answered 503 y now'],
+    // Whoever sends it, nothing follows it for a time.
+    [429, 'refused', false, 'answered 429 y now'],
+    [403, '1', false, 'answered 403 y now'],
+    [403, 'refused, 1', false, 'answered 403 y now'],
+    [403, undefined, false, 'answered 403 y now'],
+  ])('%i of the gateway %s, with a time: %s: %s', async (status, gateway, namesTime, event) => {
+    const refusal = reply(status);
+    if (gateway !== undefined) refusal.headers.set('petstore-gateway', [gateway]);
+    if (namesTime) refusal.headers.set('retry-after', ['60']);
+    const { service, events } = scriptedService([() => Promise.resolve(refusal)]);
+    await exchange(service, LIST);
+    expect(events.at(-1)).toBe(event);
+  });
+});
+
+describe('a request that takes long', () => {
+  const late = (clock: VirtualClock) => () => clock.sleep(4_500).then(() => reply());
+
+  it('is shown once a second, and no longer than it takes', async () => {
+    const clock = new VirtualClock();
+    const { service, events } = scriptedService([late(clock)], { clock });
+    const ended = exchange(service, LIST);
+    await clock.advance(5_000);
+    await ended;
+    const shown = [2_000, 3_000, 4_000].map((ms) => `pets.example for ${ms} ms`);
+    expect(events.slice(2, -1)).toEqual(['send', ...shown, 'no longer']);
+  });
+
+  it('of another client is not', async () => {
+    const clock = new VirtualClock();
+    const { service, events } = scriptedService([late(clock)], { clock });
+    const ended = exchange(service, { ...LIST, forwarded: { headers: {} } });
+    await clock.advance(5_000);
+    await ended;
+    expect(events.slice(2, -1)).toEqual(['send']);
   });
 });
 

@@ -1,20 +1,23 @@
 /** What each outcome of an attempt means: the failure that it is, and which repeat it allows. */
 import { describe, expect, it } from 'vitest';
-import { type RequestInfo, judgeFailure, judgeStatus, type RetryRule } from '../../src/client/classify.ts';
+import { type Asked, judgeFailure, judgeStatus, type RetryRule } from '../../src/client/classify.ts';
 import type { HttpFailureFacts, HttpFailurePhase } from '../../src/ports.ts';
 import type { Failure, ServiceError } from '../../src/errors.ts';
 
 type Kind = Failure['kind'];
 
-const READ: RequestInfo = {
-  isWrite: false,
-  url: 'https://pets.example/v1/inventory',
-  environment: 'staging',
-  keySource: 'PETSTORE_API_KEY',
-  timeoutMs: 30_000,
+const READ: Asked = {
+  service: {
+    baseUrl: new URL('https://pets.example/v1'),
+    environment: 'staging',
+    keySource: 'PETSTORE_API_KEY',
+    maxWaitMs: 75_000,
+    timeoutMs: 30_000,
+  },
+  call: { method: 'GET', path: '/inventory' },
   attempts: 2,
 };
-const WRITE: RequestInfo = { ...READ, isWrite: true, petId: 7n, url: `${READ.url}/7` };
+const WRITE: Asked = { ...READ, call: { method: 'PATCH', path: '/inventory/7', petId: 7n } };
 
 describe('an exchange that broke', () => {
   interface Row {
@@ -84,7 +87,7 @@ describe('an exchange that broke', () => {
 
 describe('a status', () => {
   const NOW = 1_000_000;
-  const judge = (status: number, asked: RequestInfo, more: { location?: string; retryAfterMs?: number } = {}) =>
+  const judge = (status: number, asked: Asked, more: { location?: string; retryAfterMs?: number } = {}) =>
     judgeStatus({ status }, asked, { location: more.location, retryAfterMs: more.retryAfterMs, now: NOW });
 
   type Verdict = readonly [kind: Kind, repeat: RetryRule];
@@ -150,12 +153,32 @@ describe('a status', () => {
     expect(judged.map(({ failure, repeat }) => [failure.kind, repeat])).toEqual([read, write]);
   });
 
+  it.each<[status: number, retryAfterMs: number | undefined, verdict: Verdict, exit?: string]>([
+    [400, undefined, ['gateway-refused', 'never']],
+    [401, undefined, ['unauthorized', 'never']],
+    [403, undefined, ['gateway-refused', 'never']],
+    [403, 60_000, ['banned', 'never']],
+    [405, undefined, ['gateway-refused', 'never']],
+    [413, undefined, ['gateway-refused', 'never']],
+    [429, 60_000, ['unexpected-status', 'rate']],
+    [431, undefined, ['gateway-refused', 'never']],
+    [501, undefined, ['gateway-refused', 'never']],
+    // Nothing was sent: a write, too, may be sent again.
+    [503, 5_000, ['paused', 'unsent']],
+  ])('%i of a gateway that refuses, with a wait of %s ms: %j', (status, retryAfterMs, verdict) => {
+    const more = { location: undefined, retryAfterMs, now: NOW, gateway: 'refused' } as const;
+    for (const asked of [READ, WRITE]) {
+      const { failure, repeat } = judgeStatus({ status }, asked, more);
+      expect([failure.kind, repeat]).toEqual(verdict);
+    }
+  });
+
   const serviceError: ServiceError = { status: 400, code: 'no', message: 'No.' };
-  const facts = (status: number, asked: RequestInfo) =>
+  const facts = (status: number, asked: Asked) =>
     judgeStatus({ ...serviceError, status }, asked, { location: undefined, retryAfterMs: undefined, now: NOW }).failure
       .details;
 
-  it.each<[status: number, asked: RequestInfo, facts: object]>([
+  it.each<[status: number, asked: Asked, facts: object]>([
     [400, WRITE, { serviceError }],
     [
       401,

@@ -48,7 +48,7 @@ async function run(steps: readonly Step[], options: Options = {}) {
     return clock.during(() => answer(step));
   });
   const { service } = scriptedService(sends, { clock, maxWaitMs, retryForMs, random: () => chance });
-  const outcome = await perform(service, { call, read }, spent).then(wordsOf, (error: unknown) => {
+  const outcome = await perform(service, { call, read }, { attempts: spent }).then(wordsOf, (error: unknown) => {
     if (isFailure(error)) return error.kind;
     throw error;
   });

@@ -15,7 +15,7 @@ async function* pieces(...texts: readonly string[]): AsyncGenerator<Uint8Array> 
   for (const text of texts) yield await Promise.resolve(Buffer.from(text));
 }
 
-export const reply = (status = 200, ...texts: readonly string[]): HttpReply => ({
+export const reply = (status = 200, ...texts: readonly string[]): HttpReply & { headers: Map<string, string[]> } => ({
   status,
   headers: new Map([['x', ['y']]]),
   body: pieces(...texts),
@@ -99,6 +99,7 @@ export function scriptedService(
       attempt: (facts) => attempts.push(facts),
       recovered: () => undefined,
       backoff: () => undefined,
+      unanswered: (wait) => events.push(wait === undefined ? 'no longer' : `${wait.peer} for ${wait.ms} ms`),
       warning: () => undefined,
       debug: () => undefined,
     },

@@ -370,7 +370,7 @@ describe('--chart', () => {
   });
 
   it.each([
-    [[], '--chart needs --pet.', 'Name one pet: petstore inventory history --pet 7 --chart'],
+    [[], '--chart needs --pet.', 'Add --pet.'],
     [
       ['--pet', '7', '8,7', '9'],
       '--chart draws one pet, and --pet names 3.',

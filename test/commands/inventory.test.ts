@@ -1,5 +1,5 @@
 /** Whole invocations in this process: on a terminal and in a pipe, against the sandbox's handler, without sockets. */
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Plan, PLANS } from '../../src/sandbox/plans.ts';
@@ -265,6 +265,49 @@ describe('--retry-for', () => {
     expect((await run(applied, 'inventory', 'set', '7', '12')).code).toBe(0);
     const changed = withReplies([list, down, json([item(7, 11)])], { env });
     expect((await run(changed, 'inventory', 'set', '7', '12', '--expect', '10')).code).toBe(9);
+  });
+
+  it('a write that is repeated to the end says how often it was sent, and once that the list is read', async () => {
+    const context: TestContext = createTestContext({
+      env: { ...ENV, PETSTORE_RETRY_FOR: '10m' },
+      http: ({ method }) => httpReply(method === 'GET' ? list : down, context.clock.now()),
+    });
+    const ran = await run(context, 'inventory', 'set', '7', '12');
+    expect([ran.code, ran.stderr.match(/reading the list to check/g)]).toEqual([9, [expect.anything()]]);
+    const updates = context.sent.filter(({ method }) => method === 'PATCH').length;
+    expect(updates).toBeGreaterThan(5);
+    expect(ran.stderr).toContain(`after ${updates} attempts`);
+  });
+
+  it('is not for a service that answers a write with anything but a failure: two tries, as without it', async () => {
+    const env = { ...ENV, PETSTORE_RETRY_FOR: '1h' };
+    for (const answer of [json(item(7, 13)), { status: 204 }, { body: 'done' }]) {
+      const context = withReplies([answer, list, answer], { env });
+      const { code, stderr } = await run(context, 'inventory', 'set', '7', '12');
+      expect([code, context.sent.map(({ method }) => method)]).toEqual([9, ['PATCH', 'GET', 'PATCH']]);
+      expect(stderr).not.toContain('retrying until');
+    }
+  });
+
+  it('a run waits for it once, not for each row, as long as nothing is answered', async () => {
+    let updates = 0;
+    const context: TestContext = createTestContext({
+      env: { ...ENV, PETSTORE_RETRY_FOR: '10m' },
+      http: ({ method, url }) => {
+        const isTaken = method === 'PATCH' && url.pathname.endsWith('/1');
+        if (method === 'PATCH') updates++;
+        const stock = json([1, 2, 3, 4, 5].map((petId) => item(petId, 10)));
+        return httpReply(method === 'GET' ? stock : isTaken ? json(item(1, 12)) : down, context.clock.now());
+      },
+    });
+    const file = join(context.home.path, 'stock.csv');
+    writeFileSync(file, `petId,quantity\n${[1, 2, 3, 4, 5].map((petId) => `${petId},12\n`).join('')}`);
+    const ran = await run(context, 'inventory', 'import', file, '--yes');
+    expect(ran.code).toBe(9);
+    const waited = context.clock.now() - START;
+    expect(waited).toBeGreaterThanOrEqual(600_000);
+    expect(waited).toBeLessThan(700_000);
+    expect(updates).toBeGreaterThan(5);
   });
 
   it('ends with its time, or the deadline, with the code of the failure', async () => {

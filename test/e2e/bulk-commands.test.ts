@@ -413,7 +413,7 @@ describe('inventory import', () => {
       '--exit-code without --dry-run',
       'petId,quantity\n7,13\n',
       ['--exit-code'],
-      /^error: --exit-code needs --dry-run; nothing was sent\.$/m,
+      /^error: --exit-code needs --dry-run\.$/m,
     ],
     [
       'a --map without a column',

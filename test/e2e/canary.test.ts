@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { checkKey } from '../../src/session/key.ts';
+import { checkKey } from '../../src/session/resolve.ts';
 import { FORMATS } from '../../src/view/output-formats.ts';
 import { runPetstore } from '../support/binary.ts';
 import {

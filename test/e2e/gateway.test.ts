@@ -12,7 +12,7 @@ import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.t
 import { onCleanup } from '../support/cleanup.ts';
 import { gate, gated } from '../support/faults.ts';
 import { createHome, type Home } from '../support/home.ts';
-import { item, json, type Reply } from '../support/replies.ts';
+import { error, item, json, type Reply } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import {
   ask,
@@ -23,7 +23,7 @@ import {
   type ServedProxy,
   serveProxy,
 } from '../support/served.ts';
-import { KEY, staging } from '../support/staging.ts';
+import { type JsonRun, KEY, runJson, staging } from '../support/staging.ts';
 import { caFile, type Identity, issueIdentity, tlsIdentities } from '../support/tls.ts';
 
 const isNode = process.env.PETSTORE_BIN === undefined;
@@ -329,6 +329,93 @@ describe('tokens', () => {
     await proxy.waitFor(/again\.[^]*again\./, 'stderr');
     expect((await till.ask('/v1/inventory')).status).toBe(401);
     expect((await askTls(proxy.port, '/v1/inventory', next)).status).toBe(200);
+  });
+});
+
+/** A terminal of its own, which uses the token as its key. */
+function tillOf({ baseUrl }: ServedProxy, token: string): (...args: string[]) => Promise<JsonRun> {
+  const options = { home: createHome(), env: { PETSTORE_API_KEY: token, NODE_EXTRA_CA_CERTS: caFile() } };
+  return (...args) => runJson(baseUrl, args, options);
+}
+
+describe('petstore as its client', () => {
+  const LIST = ['inventory', 'list'];
+  const SET = ['inventory', 'set', '7', '12'];
+
+  it.each([
+    [403, 12, 'banned', false],
+    [503, 8, 'paused', true],
+  ])('a block after a %i is exit %i for every command of every terminal', async (status, exit, kind, retryable) => {
+    const refusal = error(status, 'No.', 'no', { headers: { 'Retry-After': '600' } });
+    const { server, proxy, clients } = await gatewayFor(['till-1', 'till-2', 'curl'], [refusal]);
+    const [first, second, curl] = clients as [Client, Client, Client];
+    const till = tillOf(proxy, first.token);
+    expect([(await till(...LIST)).code, (await till(...SET)).code]).toEqual([exit, exit]);
+    for (const args of [SET, LIST, SET]) {
+      const other = args === SET ? tillOf(proxy, second.token) : till;
+      const { code, error: failure } = await other(...args);
+      expect([code, failure]).toMatchObject([exit, { kind, retryable }]);
+      expect(failure?.message).not.toContain('429');
+      expect(Date.parse(String(failure?.retryAt)) - Date.now()).toBeGreaterThan(500_000);
+    }
+    expect((await tillOf(proxy, curl.token)('smoke', '--only', 'list-status')).code).toBe(exit);
+    const answer = await curl.ask('/v1/inventory');
+    expect([...codeOf(answer), answer.headers['petstore-gateway']]).toEqual([status, kind, 'refused']);
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(500);
+    expect(server.log()).toEqual(['GET /v1/inventory']);
+  });
+
+  it('a ban that begins with the list before a conditional update is one, too', async () => {
+    const ban = error(403, 'No.', 'banned', { headers: { 'Retry-After': '600' } });
+    const { server, proxy, clients } = await gatewayFor(['till-1'], [json([item(7, 12)]), ban]);
+    const run = await tillOf(proxy, clients[0]!.token)('inventory', 'adjust', '7', '+1');
+    expect([run.code, run.error?.kind]).toEqual([12, 'banned']);
+    expect(server.log()).toEqual(['GET /v1/inventory', 'GET /v1/inventory']);
+  });
+
+  it('what the gateway itself refuses is one sentence, and no block', async () => {
+    const replies = [json([item(7, 12)]), json([item(7, 12)])];
+    const { server, proxy, clients } = await gatewayFor(['report --read'], replies);
+    const report = tillOf(proxy, clients[0]!.token);
+    for (const args of [SET, ['inventory', 'adjust', '7', '+1']]) {
+      const { code, error: failure } = await report(...args);
+      expect([code, failure]).toMatchObject([12, { message: 'This token is for reading only.', code: 'read_token' }]);
+      expect(JSON.stringify(failure)).not.toMatch(/ban|retryAt/);
+    }
+    expect((await report(...LIST)).code).toBe(0);
+    const limits = JSON.parse((await report('limits')).stdout) as { block: unknown };
+    expect(limits.block).toBeNull();
+    expect(server.log()).toEqual(['GET /v1/inventory', 'GET /v1/inventory']);
+    const stranger = await tillOf(proxy, 'unknown-token')(...LIST);
+    const message = 'The gateway does not know the token from PETSTORE_API_KEY (401).';
+    expect([stranger.code, stranger.error]).toMatchObject([4, { kind: 'unauthorized', message }]);
+  });
+
+  it.each([
+    ['GET', LIST],
+    ['PATCH', SET],
+  ])('a %s whose key the service refuses names the key of the gateway', async (_method, args) => {
+    const { proxy, clients } = await gatewayFor(['till-1'], [error(401, 'Invalid API key.', 'unauthorized')]);
+    const { code, error: failure } = await tillOf(proxy, clients[0]!.token)(...args);
+    const message = 'The service refused the key of the gateway (401, unauthorized: Invalid API key).';
+    const hint = 'Your own token is right. Tell the people who run the gateway.';
+    expect([code, failure]).toMatchObject([4, { kind: 'unauthorized', message, hint }]);
+  });
+
+  it('waits at the gateway for as long as both allow', async () => {
+    const spent = json([item(7, 12)], { limits: { limit: 60, remaining: 0, resetsIn: 600 } });
+    const { server, proxy, clients } = await gatewayFor(['till-1', 'till-2', 'curl'], [spent], ['--max-wait', '1h']);
+    const [first, second, curl] = clients as [Client, Client, Client];
+    expect((await tillOf(proxy, first.token)(...LIST)).code).toBe(0);
+    const till = tillOf(proxy, second.token);
+    for (const args of [[...LIST, '--no-wait'], [...SET, '--max-wait', '10s'], LIST]) {
+      const { code, error: failure } = await till(...args);
+      expect([code, failure]).toMatchObject([6, { kind: 'rate-limited', retryable: true }]);
+      expect(Date.parse(String(failure?.retryAt)) - Date.now()).toBeGreaterThan(500_000);
+    }
+    expect((await curl.ask('/v1/inventory', { headers: { 'petstore-max-wait': '599' } })).status).toBe(429);
+    expect(server.requests).toHaveLength(1);
+    expect(server.requests[0]!.headers).not.toHaveProperty('petstore-max-wait');
   });
 });
 

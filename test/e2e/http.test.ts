@@ -61,6 +61,7 @@ describe('a request', () => {
         authorization: `Bearer ${KEY}`,
         'content-length': '15',
         'content-type': 'application/json',
+        'petstore-max-wait': '75',
         'user-agent': expect.stringMatching(/^petstore\/\d+\.\d+\.\d+ \((node|bun) [\d.]+; \w+\)$/) as string,
       },
     });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
+import { never } from '../support/faults.ts';
 import { createHome } from '../support/home.ts';
 import { startPty } from '../support/pty.ts';
 import { error, item, json, tooMany } from '../support/replies.ts';
@@ -60,6 +61,14 @@ describe('login', () => {
     expect((await terminal.exited).code).toBe(130);
     expect((await runPetstore(['config', 'list', '-o', 'csv'], { home })).stdout).not.toContain('staging.api-key,*');
   });
+});
+
+it('a request that takes long is shown, and Ctrl-C ends it', async () => {
+  const server = await scriptedServer([never()]);
+  const terminal = startPty(LIST, { env: staging(server.baseUrl) });
+  await terminal.waitFor(/Waiting for 127\.0\.0\.1:\d+ \(2 s\)\. Ctrl-C stops\./);
+  terminal.write('\x03');
+  expect((await terminal.exited).code).toBe(130);
 });
 
 describe('a rate limit', () => {

@@ -1,6 +1,7 @@
 /** The clock that the standalone executable asks the system for; systems other than this one are played. */
 import { describe, expect, it } from 'vitest';
-import { type Dlopen, monotonicMs, systemMonotonicMs } from '../../src/node/clock.ts';
+import { type Dlopen, systemMonotonicMs } from '../../src/node/bun.ts';
+import { monotonicMs } from '../../src/node/clock.ts';
 
 interface Call {
   readonly library: string;

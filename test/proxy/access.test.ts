@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { type Access, refusalOf, Visitors } from '../../src/proxy/access.ts';
 import { digestOf } from '../../src/proxy/clients.ts';
+import { maxWaitOf } from '../../src/proxy/requests.ts';
 
 const TOKENS = ['the-token-of-the-proxy', 'the-key-of-the-store'].map((token) => ({ digest: digestOf(token) }));
 const OPEN: Access = { clients: undefined, isReadOnly: false };
@@ -22,6 +23,17 @@ function refused(given: Given, access: Access = OPEN): readonly unknown[] {
   };
   return refusalOf(message as unknown as IncomingMessage, access)?.slice(0, 2) ?? [];
 }
+
+it.each<[string | undefined, number]>([
+  [undefined, 75_000],
+  ['0', 0],
+  ['10', 10_000],
+  ['76', 75_000],
+  ['315360000', 75_000],
+  ...['', '-1', '1.5', '10s', '10, 20', '9'.repeat(13)].map((text): [string, number] => [text, 75_000]),
+])('a client that may wait for %j s waits for at most %i ms', (seconds, ms) => {
+  expect(maxWaitOf({ 'petstore-max-wait': seconds }, 75_000)).toBe(ms);
+});
 
 describe('those without a token', () => {
   it('wait longer for each wrong token of their address, ten seconds at most, until a minute has passed', () => {

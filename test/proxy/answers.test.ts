@@ -22,7 +22,12 @@ describe('what the proxy answers', () => {
     expect(answer).toEqual({
       code: 'not_found',
       status: 404,
-      headers: { 'content-type': 'application/json', 'content-length': '67', allow: 'GET' },
+      headers: {
+        'content-type': 'application/json',
+        'content-length': '67',
+        'petstore-gateway': 'refused',
+        allow: 'GET',
+      },
       body: '{"code":"not_found","message":"Here is nothing: ü.","status":404}\n',
     });
     expect(Buffer.byteLength(answer.body)).toBe(Number(answer.headers['content-length']));
@@ -33,8 +38,8 @@ describe('what the proxy answers', () => {
     [new Failure('rate-limited', { why: 'window-spent', ...wait(60_000) }), 429, 'rate_limited', '60'],
     // A client that keeps to it never comes too early, and never at once.
     [new Failure('rate-limited', { why: 'asking', ...wait(0) }), 429, 'rate_limited', '1'],
-    [new Failure('banned', wait(3_600_000.4)), 429, 'banned', '3601'],
-    [new Failure('paused', wait(1)), 429, 'paused', '1'],
+    [new Failure('banned', wait(3_600_000.4)), 403, 'banned', '3601'],
+    [new Failure('paused', wait(1)), 503, 'paused', '1'],
     [network('connect'), 502, 'network', undefined],
     [network('reset'), 502, 'network', undefined],
     [network('connect-timeout'), 504, 'network', undefined],

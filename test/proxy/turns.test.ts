@@ -24,6 +24,7 @@ interface Ask {
   readonly isUrgent?: boolean;
   readonly operation?: string;
   readonly share?: number;
+  readonly maxWaitMs?: number;
 }
 
 interface Answer {
@@ -36,13 +37,14 @@ interface Answer {
   readonly retryAfter?: number;
 }
 
-function bench(options: Partial<Pick<TurnOptions, 'maxWaitMs' | 'reserve'>> = {}) {
+function bench(options: Partial<Pick<TurnOptions, 'reserve'> & Pick<Claim, 'maxWaitMs'>> = {}) {
   const clock = new VirtualClock();
-  const shared = { maxWaitMs: 60_000, reserve: 0, ...options };
+  const { maxWaitMs = 60_000, reserve = 0 } = options;
   const gate = new LedgerGate({
     owner: 'process 1',
     address: '@5d0c2f',
-    ...shared,
+    maxWaitMs,
+    reserve,
     ledger: createLedger(memoryStep(clock)),
     clock,
     random: () => 0,
@@ -51,15 +53,16 @@ function bench(options: Partial<Pick<TurnOptions, 'maxWaitMs' | 'reserve'>> = {}
     signal: new AbortController().signal,
     onWait: () => undefined,
   });
-  const turns = new Turns({ ...shared, gate, clock });
+  const turns = new Turns({ reserve, gate, clock });
   const sent: string[] = [];
   const unanswered: Request[] = [];
 
-  const ask = async (name: string, { client = name[0]!, isUrgent = false, operation = READ, share }: Ask = {}) => {
+  const ask = async (name: string, { client = name[0]!, isUrgent = false, operation = READ, ...own }: Ask = {}) => {
     const { promise: ended, resolve } = Promise.withResolvers<Failure | undefined>();
     const gone = new AbortController();
     const signal = gone.signal;
-    const claim = { client, share, isUrgent, since: clock.monotonic(), signal, waitedMs: 0, isSent: false };
+    const since = clock.monotonic();
+    const claim = { client, share: undefined, isUrgent, maxWaitMs, since, signal, waitedMs: 0, isSent: false, ...own };
     const request: Request = { name, claim, gone, ended };
     const connection = { isOpen: true, release: () => undefined };
     turns
@@ -197,6 +200,15 @@ describe('--max-wait', () => {
     expect(await refused.ended).toMatchObject(tooLong);
     expect([b.turns.waiting, refused.claim.waitedMs]).toEqual([0, 0]);
     await expect(b.turns.checkWait(refused.claim, READ)).rejects.toMatchObject(tooLong);
+  });
+
+  it('of a request itself is as long as it says', async () => {
+    const b = bench();
+    await b.learn({ remaining: 0, reset: 9, length: 9 });
+    const refused = await b.ask('a1', { maxWaitMs: 8_000 });
+    expect(await refused.ended).toMatchObject({ kind: 'rate-limited', details: { maxWaitMs: 8_000 } });
+    await b.ask('a2', { maxWaitMs: 10_000 });
+    expect(b.turns.waiting).toBe(1);
   });
 
   it('those that wait already count: who would come in the window after the next is refused at once', async () => {

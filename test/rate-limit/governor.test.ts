@@ -233,6 +233,15 @@ describe('a 429', () => {
     expect(key.state.block!.until - key.now).toBe(11_000);
   });
 
+  it('of a gateway never doubles the wait that it names', () => {
+    const key = Key.open(50);
+    for (let strike = 0; strike < 4; strike++) {
+      key.answer(key.send(), 429, { retryAfterMs: 10_000, isOfGateway: true });
+      expect(key.state.block!.until - key.now).toBe(11_000);
+      key.now = key.state.block!.until;
+    }
+  });
+
   it('to several at once is one strike; a late answer to what was sent before ends no block', () => {
     const key = Key.open(50);
     const ids = [key.send(), key.send(), key.send()];

@@ -1,7 +1,7 @@
 /** What every kind of failure means: for the exit code, for a repeat, for a single write and for a row of a bulk run. */
 import { expect, it } from 'vitest';
 import { Failure, type FailureDetails, type Kind } from '../../src/errors.ts';
-import { formatErrorJson } from '../../src/cli/reporter.ts';
+import { formatErrorJson } from '../../src/cli/error-output.ts';
 import { describeFailure, rowOutcome } from '../../src/report/failures.ts';
 
 const serviceError = { status: 500, code: 'X', message: 'x' };
@@ -77,6 +77,7 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   ],
   rejected: [[{ serviceError }, [10, false, 'not-applied', 'failed', 'always']]],
   forbidden: [[{ serviceError, environment: 'staging' }, stops(12)]],
+  'gateway-refused': [[{ serviceError }, stops(12)]],
   'quota-insufficient': [
     [{ need: 2, left: 1, limit: 60, resetAt: 1, begun: false }, stops(6, true)],
     [{ need: 61, left: 1, limit: 60, resetAt: 1, begun: false }, stops(6)],

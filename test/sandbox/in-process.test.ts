@@ -4,7 +4,7 @@ import { type Database, DatabaseFailure, HttpFailure, type HttpRequest } from '.
 import { openDatabase } from '../../src/node/sqlite.ts';
 import { inProcess, openInProcess } from '../../src/sandbox/in-process.ts';
 import { DEFAULT_RULES, SANDBOX_KEY, SANDBOX_URL } from '../../src/sandbox/plans.ts';
-import { openSandboxFile, Store } from '../../src/sandbox/sandbox-store.ts';
+import { openStore, type Store } from '../../src/sandbox/sandbox-store.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { newStore } from '../support/sandbox.ts';
 import { createTestContext, type TestContext } from '../support/test-context.ts';
@@ -26,7 +26,7 @@ function portOver(store: Store, { clock }: TestContext) {
 /** A store that another process holds. */
 async function heldStore(context: TestContext): Promise<Store> {
   const file = `${context.home.state}/held.db`;
-  const store = new Store(await openSandboxFile(context, { file }));
+  const store = await openStore(context, { file });
   const holder = await openDatabase(file);
   holder.exec('BEGIN IMMEDIATE');
   onCleanup(() => {

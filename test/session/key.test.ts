@@ -1,6 +1,7 @@
 /** What a key may be, and how a key command is split into words. */
 import { describe, expect, it } from 'vitest';
-import { checkKey, splitWords } from '../../src/session/key.ts';
+import { splitWords } from '../../src/cli/values.ts';
+import { checkKey } from '../../src/session/resolve.ts';
 
 describe('a key', () => {
   it.each([

@@ -51,7 +51,14 @@ const petstore: Policy = async (process, ledger, job) => {
     maxWaitMs: MAX_WAIT_MS,
     maxBodyBytes: 1 << 20,
     signal,
-    watch: { attempt: nothing, backoff: nothing, recovered: nothing, warning: nothing, debug: nothing },
+    watch: {
+      attempt: nothing,
+      backoff: nothing,
+      unanswered: nothing,
+      recovered: nothing,
+      warning: nothing,
+      debug: nothing,
+    },
   };
   try {
     if ('list' in job) for await (const _items of listInventory(service));

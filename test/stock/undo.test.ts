@@ -63,6 +63,12 @@ describe('set', () => {
     });
   });
 
+  it('in a profile, undo names it', async () => {
+    const { context } = service({ terminal: true, env: { PETSTORE_PROFILE: 'berlin' } });
+    const { stdout } = await runIn(context, 'inventory', 'set', '7', '12');
+    expect(stdout).toContain('Undo: petstore --env berlin/staging inventory undo\n');
+  });
+
   it.each([
     ['in a pipe: one request, and no old quantity', false, [], ['PATCH']],
     ['in a pipe with --read-first', false, ['--read-first'], ['GET', 'PATCH']],
@@ -460,7 +466,7 @@ function service(
   let updates = 0;
   const context: TestContext = createTestContext({
     ...options,
-    env: { ...STAGING_ENV, NO_COLOR: '1' },
+    env: { ...STAGING_ENV, NO_COLOR: '1', ...options.env },
     http({ method, url, body }) {
       // One request at a time.
       const limits = { limit: 60, remaining: 59, resetsIn: 60 };

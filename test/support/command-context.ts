@@ -41,6 +41,7 @@ export function commandContext(
       attempt: nothing,
       recovered: () => undefined,
       backoff: nothing,
+      unanswered: nothing,
       debug: nothing,
       warning,
     },

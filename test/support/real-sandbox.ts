@@ -7,7 +7,7 @@ import { openDatabase } from '../../src/node/sqlite.ts';
 import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
 import type { Plan } from '../../src/sandbox/plans.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox-server.ts';
-import { openSandboxFile, Store } from '../../src/sandbox/sandbox-store.ts';
+import { openStore } from '../../src/sandbox/sandbox-store.ts';
 import { type Finished, startPetstore } from './binary.ts';
 import { onCleanup } from './cleanup.ts';
 import { createHome, type Home } from './home.ts';
@@ -47,7 +47,7 @@ export async function realSandbox(
     log,
     env: { ...staging(sandbox.baseUrl), PETSTORE_API_KEY: sandbox.apiKey },
     async stock() {
-      const store = new Store(await openSandboxFile(ports, { file }));
+      const store = await openStore(ports, { file });
       const stock = Object.fromEntries(
         store.page(undefined, 100).map(({ petId, quantity }) => [`${petId}`, Number(quantity)]),
       );

@@ -5,7 +5,7 @@ import { nodeFiles } from '../../src/node/files.ts';
 import { openDatabase } from '../../src/node/sqlite.ts';
 import { inProcess } from '../../src/sandbox/in-process.ts';
 import { DEFAULT_RULES, type Plan } from '../../src/sandbox/plans.ts';
-import { openSandboxFile, Store } from '../../src/sandbox/sandbox-store.ts';
+import { openStore, type Store } from '../../src/sandbox/sandbox-store.ts';
 import { onCleanup } from './cleanup.ts';
 import { STAGING_KEY } from './in-process.ts';
 import type { TestContext } from './test-context.ts';
@@ -13,7 +13,7 @@ import { sendOver } from './test-ports.ts';
 
 export async function newStore(file = ':memory:'): Promise<Store> {
   const ports = { clock: nodeClock, files: nodeFiles, openDatabase, random: Math.random };
-  const store = new Store(await openSandboxFile(ports, { file }));
+  const store = await openStore(ports, { file });
   onCleanup(() => store.close());
   return store;
 }

@@ -14,7 +14,7 @@ import {
 } from '../../src/ports.ts';
 import { Failure } from '../../src/errors.ts';
 import { nodeFiles } from '../../src/node/files.ts';
-import { nodeConfigWriter } from '../../src/node/context.ts';
+import { openConfigWriter } from '../../src/node/context.ts';
 import { onCleanup } from './cleanup.ts';
 import { createHome, type Home } from './home.ts';
 import { MemoryInput, MemoryOutput, type OutputOptions } from './memory-streams.ts';
@@ -90,7 +90,7 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
     random: mulberry32(options.seed ?? 1),
     randomBytes: (count) => new Uint8Array(count).fill(7),
     files: holdDuring(clock, nodeFiles),
-    configWriter: holdDuring(clock, nodeConfigWriter),
+    openConfigWriter: () => clock.during(openConfigWriter),
     prompt,
     machine: {
       platform: 'linux',

@@ -29,6 +29,7 @@ export interface TreeOption {
 }
 
 export interface TreeCommand extends CommandDescription {
+  readonly examples: readonly Example[];
   readonly arguments: readonly (ValueSpec & { readonly description: string })[];
   readonly options: readonly TreeOption[];
 }

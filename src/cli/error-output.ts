@@ -1,0 +1,102 @@
+/** A command that has failed: which failure it reports, and how that reads. Loaded only then. */
+import { stringifyJson, type JsonValue } from '../api/json.ts';
+import { type ExitCode, Failure, isFailure, type ServiceError } from '../errors.ts';
+import { DatabaseFailure } from '../ports.ts';
+import { describeFailure } from '../report/failures.ts';
+import type { OpenWrite } from '../session/globals.ts';
+import { visible } from '../view/sanitise.ts';
+
+/** Returns what a command reports. `open`: its writes that are not recorded. */
+export function failureOf(error: unknown, path: string, open: ReadonlySet<OpenWrite>): Failure {
+  return withWrite(withHelp(toFailure(error), path), open);
+}
+
+/** Returns the failure that an error is; what is no failure of a known kind is a bug. */
+export function toFailure(error: unknown): Failure {
+  if (isFailure(error)) return error;
+  // What failed first, where closing a session or a file has failed too (`using`).
+  if (error instanceof Error && 'suppressed' in error) return toFailure(error.suppressed);
+  if (error instanceof DatabaseFailure) {
+    return new Failure('state', { path: 'the state folder', problem: 'unusable', detail: error.message }, error);
+  }
+  const full = tooManyFiles(error);
+  if (full !== undefined) return full;
+  return new Failure('bug', { message: error instanceof Error ? error.message : String(error) }, error);
+}
+
+/** Returns what a command reports that has to end before a write is recorded: what became of the write comes first. */
+function withWrite(failure: Failure, open: ReadonlySet<OpenWrite>): Failure {
+  const [first] = [...open].sort((a, b) => b.outcome.localeCompare(a.outcome));
+  if (first === undefined) return failure;
+  const { outcome, ...write } = first;
+  if (failure.is('interrupted')) return new Failure('interrupted', { ...failure.details, outcome, write });
+  if (!failure.is('deadline')) return failure;
+  if (outcome === 'applied') return new Failure('unrecorded', { ...write, because: failure });
+  return new Failure('outcome-unknown', { ...write, because: failure, looked: false });
+}
+
+/** Returns the failure where the machine lets the program open no more files, whatever it was about to do. */
+function tooManyFiles(error: unknown): Failure | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code, path } = cause as Error & { code?: unknown; path?: unknown };
+    if (code === 'EMFILE' || code === 'ENFILE')
+      return new Failure('file', { operation: 'open', path: typeof path === 'string' ? path : 'a file', code }, error);
+  }
+  return undefined;
+}
+
+/** Usage errors without a hint of their own point to the command's help. */
+function withHelp(failure: Failure, path: string): Failure {
+  if (!failure.is('usage') || failure.details.hint !== undefined) return failure;
+  return new Failure('usage', { ...failure.details, hint: `See: petstore ${path} --help` }, failure);
+}
+
+export function exitCodeOf(failure: Failure): ExitCode {
+  return describeFailure(failure, 0).exit;
+}
+
+/** Commands that a hint proposes without saying the environment; of their help there is one for all. */
+const COMMAND =
+  /\bpetstore (?=(?:api|catalog|inventory|limits|login|proxy|smoke|wait)\b)(?![^.,;:(]* --(?:env|help|all-environments)\b)/g;
+
+/** Adds the environment of this command: another shell may have another one. */
+function withEnvironment(hint: string, env: string | undefined): string {
+  return env === undefined ? hint : hint.replace(COMMAND, `petstore --env ${env} `);
+}
+
+/** Returns `error: …`, lines with more, and `hint: …`; less where the user stopped the command. */
+export function formatErrorLines(failure: Failure, now: number, env?: string): string[] {
+  const { message, text: form, lines = [], hint } = describeFailure(failure, now);
+  if (form === 'none') return [];
+  const hints = hint === undefined ? [] : [`hint: ${withEnvironment(hint, env)}`];
+  return [form === 'plain' ? message : `error: ${message}`, ...lines.map((line) => `  ${line}`), ...hints].map(visible);
+}
+
+/** Returns `{"error":{kind,message,exitCode,status?,code?,retryable,retryAt?,outcome?,details?,hint?}}`, times in ISO 8601. */
+export function formatErrorJson(failure: Failure, now: number, env?: string): string {
+  const { exit, message, lines, hint, retryable, retryAt, outcome } = describeFailure(failure, now);
+  const serviceError = serviceErrorOf(failure);
+  const members: Readonly<Record<string, JsonValue | undefined>> = {
+    kind: failure.kind,
+    message,
+    exitCode: exit,
+    status: serviceError?.status,
+    code: serviceError?.code,
+    retryable,
+    retryAt: retryAt === undefined ? undefined : new Date(retryAt).toISOString(),
+    outcome,
+    details: lines && [...lines],
+    hint: hint && withEnvironment(hint, env),
+  };
+  const present = Object.entries(members).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
+  return stringifyJson(new Map([['error', new Map(present)]]));
+}
+
+/** Returns the service's error body; for a write with an unknown outcome, the one that answered the write. */
+function serviceErrorOf(failure: Failure): ServiceError | undefined {
+  const { details } = failure;
+  if ('because' in details && details.because !== undefined) return serviceErrorOf(details.because);
+  return 'serviceError' in details ? details.serviceError : undefined;
+}

@@ -1,0 +1,118 @@
+/** Options that several commands take: which pets, what every change of stock has, and where a server listens. */
+import type { CommandContext, Why } from '../session/globals.ts';
+import { find, SETTINGS } from '../session/settings.ts';
+import { CAUSES } from '../state/journal-rows.ts';
+import { Failure, usageFailure } from '../errors.ts';
+import { type AnyCommand, type CommandSpec, flag, option, under } from './command.ts';
+import {
+  countValue,
+  integerValue,
+  listOf,
+  nameValue,
+  noteValue,
+  petIdValue,
+  repeated,
+  textValue,
+  wordValue,
+} from './values.ts';
+import { PET_STATUSES } from '../api/values.ts';
+
+/** One pet, in place of its id. */
+export const PET_OPTIONS = {
+  name: option('--name <text>', nameValue, 'the pet by its name in the catalog, or a part of it'),
+  barcode: option('--barcode <code>', nameValue, 'the pet by its barcode in the catalog'),
+};
+
+export interface PetChoice {
+  readonly petId?: bigint | undefined;
+  readonly name?: string | undefined;
+  readonly barcode?: string | undefined;
+}
+
+/**
+ * Returns the id of the one pet that a command line names. Without --name and --barcode, no catalog is opened.
+ * @param missing the failure where it names no pet
+ * @throws {Failure} `usage`: it names several, or the catalog does not have the pet
+ */
+export async function petIdOf(
+  context: CommandContext,
+  { petId, name, barcode }: PetChoice,
+  missing: { readonly problem: string; readonly hint?: string },
+): Promise<bigint> {
+  const given = [petId, name, barcode].filter((each) => each !== undefined).length;
+  if (given === 0) throw new Failure('usage', missing);
+  if (given > 1) {
+    throw usageFailure('The pet is named more than once; use its id, --name or --barcode.');
+  }
+  if (petId !== undefined) return petId;
+  const { petInCatalog } = await import('../session/catalog.ts');
+  return petInCatalog(context, name === undefined ? { barcode } : { name });
+}
+
+/** Returns the failure of a command without its last argument. */
+export function missingArgument(command: string, name: string): { readonly problem: string; readonly hint: string } {
+  return { problem: `Missing required argument '${name}'.`, hint: `See: petstore ${command} --help` };
+}
+
+/** The filters of api/select.ts, the same in each command that takes them. */
+export const FILTER_OPTIONS = under('Filters', {
+  status: option(
+    '--status <status...>',
+    listOf(wordValue(PET_STATUSES)),
+    `only pets of this status: ${PET_STATUSES.join(', ')}`,
+  ),
+  pet: option('--pet <id...>', listOf(petIdValue), 'only these pets'),
+  min: option('--min <quantity>', integerValue, 'only a quantity of at least this'),
+  max: option('--max <quantity>', integerValue, 'only a quantity of at most this'),
+});
+
+const { flags, parser, about } = SETTINGS.person;
+
+/** Why, and who. */
+export const WHY_OPTIONS = under('For the history', {
+  cause: option('--cause <cause>', wordValue(CAUSES), `why: ${CAUSES.join(', ')}`),
+  note: option('--note <text>', noteValue, 'a remark of at most 200 characters'),
+  person: option(flags, parser, about),
+});
+
+/**
+ * Returns the context of a command that changes stock: its history notes what those options say.
+ * @throws {Failure} `invalid-value`: the variable has no name of a person
+ */
+export function withWhy(context: CommandContext, { cause, note, person: option }: Why): CommandContext {
+  const found = find(SETTINGS.person, { option, env: context.env, config: {} });
+  if (found !== undefined) parser.parse(found.value, found.source.name);
+  return { ...context, why: { cause, note, person: found?.value } };
+}
+
+const WRITE_OPTIONS = { dryRun: flag('--dry-run', 'show what would change, and send no write'), ...WHY_OPTIONS };
+
+/** Declares a command that changes stock: with --dry-run, and with a history that notes why, and who. */
+export function defineWrite<Arguments extends object = object, Options extends object = object>(
+  spec: CommandSpec<Arguments, Options, typeof WRITE_OPTIONS>,
+): AnyCommand {
+  return {
+    arguments: {},
+    more: ['environments', 'rate-limits', 'exit-codes'],
+    ...spec,
+    experimental: true,
+    options: { ...spec.options, ...WRITE_OPTIONS },
+    run: (input, context) => spec.run(input as Parameters<typeof spec.run>[0], withWhy(context, input)),
+  };
+}
+
+/** The options of a server. @param beyond what it needs to listen for other machines */
+export function listenOptions(port: string, beyond: string) {
+  return under('Where', {
+    port: option('--port <port>', countValue(0, 65_535), '0 takes a free one', { default: port }),
+    host: option('--host <address>', textValue, `address to listen on; beyond this machine only with ${beyond}`, {
+      default: '127.0.0.1',
+    }),
+    allowHost: option('--allow-host <name...>', repeated(textValue), 'more host names by which clients may reach it'),
+    log: option(
+      '--log <file>',
+      textValue,
+      'add one JSON object for each request to a file, in place of lines on stderr',
+    ),
+  });
+}

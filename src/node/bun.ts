@@ -1,0 +1,70 @@
+/** What Bun, which runs the standalone executable, does in another way than Node. */
+
+/** Bun's version; undefined on Node. */
+export const BUN: string | undefined = process.versions.bun;
+
+/** Bun has a version of Node's as well: the one that it is like. */
+export const RUNTIME =
+  BUN === undefined
+    ? ({ name: 'Node', version: process.versions.node } as const)
+    : ({ name: 'Bun', version: BUN } as const);
+
+/** As much of dlopen in bun:ffi (bun.com/docs/runtime/ffi) as is used here. */
+export type Dlopen = (
+  library: string,
+  functions: Readonly<Record<string, { readonly args: readonly string[]; readonly returns: 'i32' }>>,
+) => { readonly symbols: Readonly<Record<string, (...args: readonly (number | BigInt64Array)[]) => number>> };
+
+/** @throws where it is missing: without the clock nothing may be sent. */
+export function bunDlopen(): Dlopen {
+  const ffi: object | undefined = process.getBuiltinModule('bun:ffi');
+  if (!hasDlopen(ffi)) throw new Error('bun:ffi is missing');
+  return ffi.dlopen;
+}
+
+function hasDlopen(ffi: object | undefined): ffi is { readonly dlopen: Dlopen } {
+  return ffi !== undefined && 'dlopen' in ffi;
+}
+
+/** Returns what reads the clock of a system that process.platform names. @throws where that clock is not known. */
+export function systemMonotonicMs(platform: string, dlopen: Dlopen): () => number {
+  if (platform === 'win32') return performanceCounterMs(dlopen);
+  const clock = POSIX_CLOCKS[platform];
+  if (clock === undefined) throw new Error(`no monotonic clock is known for ${platform}`);
+  return clockGettimeMs(clock, dlopen);
+}
+
+interface PosixClock {
+  readonly library: string;
+  /** The clockid_t. */
+  readonly id: number;
+}
+
+const POSIX_CLOCKS: Readonly<Record<string, PosixClock>> = {
+  // CLOCK_MONOTONIC. The loader of musl takes libc.so.6 for itself.
+  linux: { library: 'libc.so.6', id: 1 },
+  // CLOCK_MONOTONIC_RAW, which is mach_continuous_time; CLOCK_MONOTONIC there moves when the time is adjusted.
+  darwin: { library: 'libSystem.B.dylib', id: 4 },
+};
+
+function clockGettimeMs({ library, id }: PosixClock, dlopen: Dlopen): () => number {
+  const { symbols } = dlopen(library, { clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } });
+  // struct timespec: seconds and nanoseconds, 64 bits each.
+  const result = new BigInt64Array(2);
+  return () => {
+    if (symbols.clock_gettime!(id, result) !== 0) throw new Error('the monotonic clock cannot be read');
+    return Number(result[0]) * 1_000 + Number(result[1]! / 1_000n) / 1_000;
+  };
+}
+
+function performanceCounterMs(dlopen: Dlopen): () => number {
+  const query = { args: ['ptr'], returns: 'i32' } as const;
+  const { symbols } = dlopen('kernel32.dll', { QueryPerformanceCounter: query, QueryPerformanceFrequency: query });
+  const result = new BigInt64Array(1);
+  const read = (name: 'QueryPerformanceCounter' | 'QueryPerformanceFrequency'): bigint => {
+    if (symbols[name]!(result) === 0) throw new Error(`the monotonic clock cannot be read: ${name} failed`);
+    return result[0]!;
+  };
+  const ticksPerSecond = read('QueryPerformanceFrequency');
+  return () => Number((read('QueryPerformanceCounter') * 1_000_000n) / ticksPerSecond) / 1_000;
+}

@@ -1,0 +1,47 @@
+/** The command that prints the API key. */
+import { splitWords } from '../cli/values.ts';
+import { Failure } from '../errors.ts';
+import type { ConfigFile } from './config-file.ts';
+import type { CommandContext } from './globals.ts';
+
+const TIMEOUT_MS = 30_000;
+
+/**
+ * Runs the command without a shell, and returns the key that it prints, less one line end. Shows what it writes to
+ * stderr: at once on a terminal, where it may ask the user to do something; elsewhere at the end, without the key.
+ * @throws {Failure} `key-command`; the reason of the command's signal
+ */
+export async function keyFromCommand(context: Omit<CommandContext, 'target'>, command: string): Promise<string> {
+  const { notices, secrets, signal, stderr } = context;
+  const words = splitWords(command, context.machine.platform);
+  const held: string[] = [];
+  const show = (line: string): void => {
+    notices.warning(`${words[0]}: ${line}`);
+  };
+  try {
+    const onLine = stderr.isTTY ? show : (line: string): void => void held.push(line);
+    const fail = (problem: string, isLocal: boolean): Failure =>
+      new Failure('key-command', { command, problem, isLocal });
+    const printed = await context.runCommand(words, { timeoutMs: TIMEOUT_MS, signal, onLine, fail });
+    const key = printed.replace(/\r?\n$/, '');
+    if (key === '') throw new Failure('key-command', { command, problem: 'printed no key' });
+    // Also one that cannot be sent: it may be more than the key, but not less.
+    secrets.add(key);
+    return key;
+  } finally {
+    held.forEach(show);
+  }
+}
+
+/** Requires a config file that only the user, or root, can have written. @throws {Failure} `key-command` */
+export function assertTrusted({ path, isForeign, isWritableByOthers }: ConfigFile, command: string): void {
+  if (!isForeign && !isWritableByOthers) return;
+  throw new Failure('key-command', {
+    command,
+    problem: isForeign
+      ? `was not run, because ${path} belongs to another user`
+      : `was not run, because other users may change ${path}`,
+    isLocal: true,
+    hint: isForeign ? `Take it over: chown "$USER" ${path}` : `Make it yours alone: chmod 600 ${path}`,
+  });
+}

@@ -1,0 +1,41 @@
+/** Columns that a file lacks, as `inventory import` asks for them at a terminal. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { runIn } from '../support/in-process.ts';
+import { createTestContext } from '../support/test-context.ts';
+
+async function imported(text: string, answers: readonly (string | boolean)[], ...args: string[]) {
+  const context = createTestContext({ terminal: true, answers, env: { NO_COLOR: '1' } });
+  const file = join(context.home.path, 'slip.csv');
+  writeFileSync(file, text);
+  const { code, stderr } = await runIn(context, '--env', 'sandbox', 'inventory', 'import', file, ...args);
+  return { code, stderr, asked: context.questions.map(({ question }) => question) };
+}
+
+it('are asked for, each heading once', async () => {
+  const { code, asked } = await imported('Name of it;Arrived\nGuppy;2\n', [
+    '1',
+    'name',
+    'arrived',
+    'delta',
+    false,
+    true,
+  ]);
+  expect(code).toBe(0);
+  expect(asked).toEqual([
+    'Which column has the pet?',
+    'What is in "Name of it"? (the name or barcode of the catalog, or the id)',
+    'Which column has the number?',
+    'What is in "Arrived"? (quantity is set, delta is added)',
+    'Remember this for files with the same header?',
+    'Add 1 row to the stock in sandbox?',
+  ]);
+});
+
+it.each(['Article\n7\n', 'Article;Article\n7;2\n'])('are not asked for where there are too few: %j', async (text) => {
+  const { code, stderr, asked } = await imported(text, []);
+  expect({ code, asked }).toEqual({ code: 2, asked: [] });
+  // On a terminal, lines are broken between words.
+  expect(stderr.replace(/\s+/g, ' ')).toContain('no column is named petId or quantity (or delta)');
+});
