@@ -158,7 +158,7 @@ class Visit {
       browser.message = answers === '' ? 'The history will have no cause.' : `For the history: ${answers}.`;
     } catch (error) {
       if (!isFailure(error) || error.is('interrupted')) throw error;
-      browser.message = error.is('cancelled') ? '' : messageOf(context, error);
+      browser.message = error.is('cancelled') ? 'The cause was not changed.' : messageOf(context, error);
     }
   }
 

@@ -75,7 +75,7 @@ describe('on the screen', () => {
     terminal.write('\x17');
     await terminal.waitFor('Esc leaves');
     terminal.write('\x1b');
-    await terminal.waitFor('2 changes to apply');
+    await terminal.waitFor('The cause was not changed.');
     terminal.write('\x17');
     await terminal.waitFor('Cause (received,');
     answer(terminal, 'returned');
