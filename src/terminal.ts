@@ -23,11 +23,17 @@ export interface Input {
 
 /**
  * Questions on the terminal (stderr), never on stdout.
- * @throws {Failure} `cancelled` at Ctrl-D, `interrupted` at Ctrl-C or when the terminal is closed; the signal's reason
+ * @throws {Failure} `cancelled` at Ctrl-D and Esc, `interrupted` at Ctrl-C or when the terminal is closed; the signal's reason
  */
 export interface Prompt {
   hidden(question: string, signal: AbortSignal): Promise<string>;
-  text(question: string, fallback: string | undefined, signal: AbortSignal): Promise<string>;
+  /** `problemOf`: why an answer cannot be taken, which is shown; the question stays. */
+  text(
+    question: string,
+    fallback: string | undefined,
+    signal: AbortSignal,
+    problemOf?: (answer: string) => string | undefined,
+  ): Promise<string>;
   /** `fallback`: the answer of Enter alone, no by default. */
   confirm(question: string, signal: AbortSignal, fallback?: boolean): Promise<boolean>;
 }

@@ -149,7 +149,7 @@ class Visit {
     if (!canAsk(context)) throw new Failure('no-terminal', { what: 'the cause', instead: 'Use --cause and --note.' });
     const given = { ...context.why, ...this.why };
     try {
-      const word = await context.prompt.text(`Cause (${CAUSES.join(', ')})`, given.cause, context.signal);
+      const word = await context.prompt.text(`Cause (${CAUSES.join(', ')}; Esc leaves)`, given.cause, context.signal);
       const cause = word === '' ? undefined : wordValue(CAUSES).parse(word, 'The cause');
       const text = await context.prompt.text('Note', given.note, context.signal);
       const note = text === '' ? undefined : noteValue.parse(text, 'The note');
@@ -158,7 +158,7 @@ class Visit {
       browser.message = answers === '' ? 'The history will have no cause.' : `For the history: ${answers}.`;
     } catch (error) {
       if (!isFailure(error) || error.is('interrupted')) throw error;
-      browser.message = error.is('cancelled') ? '' : messageOf(context, error);
+      browser.message = error.is('cancelled') ? 'The cause was not changed.' : messageOf(context, error);
     }
   }
 

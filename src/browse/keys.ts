@@ -88,6 +88,8 @@ function pressInTable(browser: Browser, { name, ctrl, shift, text }: Key): Reque
   else if (name === 'backspace') browser.searchFor(browser.text.replace(/.$/u, ''));
   else if (name === 'delete') browser.change(browser.targets, ({ quantity }) => quantity);
   else if (name === 'insert') browser.mark();
+  // The habit of less and k9s: what is typed searches anyway.
+  else if (text === '/' && browser.text === '') browser.message = 'Type to search.';
   else if (text !== '') browser.searchFor((browser.text + text).trimStart());
   else browser.move(name);
   return undefined;

@@ -47,7 +47,7 @@ const HEADING: Cells = { id: 'Pet', name: 'Name', quantity: 'Quantity', change: 
 export function tableOf(browser: Browser, around: Surroundings): { heading: string; lines: string[] } {
   const { columns, shown, style } = around;
   const { items, cursor } = browser.visible;
-  const width = widthsOf(browser, columns);
+  const width = fittingWidths(browser, columns, items);
   const shownColumns = (Object.keys(HEADING) as Column[]).filter((column) => width[column] > 0);
   const line = (marks: string, cells: Cells, roles: Partial<Record<Column, Role | undefined>> = {}): string =>
     marks +
@@ -92,11 +92,21 @@ interface Widths extends Readonly<Record<Column, number>> {
 }
 
 /**
- * The same for every page, so that nothing moves sideways. Numbers are never cut; the difference goes first, then the
+ * Returns the same widths for every page, so that nothing moves sideways. On a narrow terminal, names and status matter
+ * more: ids then have the room that those on the screen need.
+ */
+function fittingWidths(browser: Browser, columns: number, items: readonly InventoryItem[]): Widths {
+  const same = widthsOf(browser, columns, browser.widths.id);
+  if (same.status > 0 && (same.name > 0 || browser.catalog === undefined)) return same;
+  return widthsOf(browser, columns, Math.max(0, ...items.map(({ petId }) => String(petId).length)));
+}
+
+/**
+ * Returns the widths, given that of the longest id. Numbers are never cut; the difference goes first, then the
  * status, then the word for low stock, then the name.
  */
-function widthsOf({ catalog, hasLevels, pending, widths }: Browser, columns: number): Widths {
-  const id = Math.max(HEADING.id.length, widths.id);
+function widthsOf({ catalog, hasLevels, pending, widths }: Browser, columns: number, longestId: number): Widths {
+  const id = Math.max(HEADING.id.length, longestId);
   const quantity = Math.max(HEADING.quantity.length, widths.quantity + (hasLevels ? LOW_SIGN.length : 0));
   const free = columns - NO_MARKS.length - id - BETWEEN.length - quantity;
   const widest = (hasDelta: boolean): number => {

@@ -59,7 +59,7 @@ export function exitCodeOf(failure: Failure): ExitCode {
 const COMMAND =
   /\bpetstore (?=(?:api|catalog|inventory|limits|login|proxy|smoke|wait)\b)(?![^.,;:(]* --(?:env|help|all-environments)\b)/g;
 
-/** Adds the environment of this command, where --env said it: another shell may have another one. */
+/** Adds the environment of this command: another shell may have another one. */
 function withEnvironment(hint: string, env: string | undefined): string {
   return env === undefined ? hint : hint.replace(COMMAND, `petstore --env ${env} `);
 }

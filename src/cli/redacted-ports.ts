@@ -77,7 +77,7 @@ function redactedFiles(files: Files, secrets: Secrets): Files {
 function redactedPrompt(prompt: Prompt, secrets: Secrets): Prompt {
   return {
     hidden: (question, signal) => prompt.hidden(secrets.redact(question), signal),
-    text: (question, fallback, signal) => prompt.text(secrets.redact(question), fallback, signal),
+    text: (question, ...rest) => prompt.text(secrets.redact(question), ...rest),
     confirm: (question, signal, fallback) => prompt.confirm(secrets.redact(question), signal, fallback),
   };
 }

@@ -27,7 +27,7 @@ const LOG_PACE_MS = 10_000;
 /** Less of the limit than this needs attention. */
 const LOW_SHARE = 0.2;
 
-export interface ReporterSettings extends Pick<Globals, 'env' | 'quiet' | 'verbose' | 'debug' | 'showLimits'> {
+export interface ReporterSettings extends Pick<Globals, 'quiet' | 'verbose' | 'debug' | 'showLimits'> {
   /** Of stderr. */
   readonly isJson: boolean;
 }
@@ -181,12 +181,11 @@ export class Reporter implements Notices {
     else this.print([limitWords({ ...limits, now: this.parts.clock.now() })], style[isLow ? 'attention' : 'muted']);
   }
 
-  /** Prints what went wrong. Returns the exit code. */
-  async failure(failure: Failure): Promise<ExitCode> {
+  /** Prints what went wrong. Returns the exit code. @param env the environment that commands of the hint name */
+  async failure(failure: Failure, env?: string): Promise<ExitCode> {
     const { exitCodeOf, formatErrorJson, formatErrorLines } = await import('./error-output.ts');
     const now = this.parts.clock.now();
-    const { debug, env } = this.parts.settings;
-    if (debug || failure.is('bug')) this.stack(failure);
+    if (this.parts.settings.debug || failure.is('bug')) this.stack(failure);
     // The most important line comes last.
     if (this.isJson) this.write(formatErrorJson(failure, now, env));
     else this.print(formatErrorLines(failure, now, env));

@@ -63,6 +63,16 @@ function profileOn({ line }: Request, env: Context['env']): string | undefined {
   return said ?? lastValue(line, '--profile') ?? set ?? env.PETSTORE_PROFILE;
 }
 
+/** Returns the environment that hints name: the one of --env, or of a profile, which another shell may not have. */
+async function hintedPlace({ env, globals, settings }: CommandContext): Promise<string | undefined> {
+  if (env.PETSTORE_PROFILE === undefined) return globals.env;
+  const place = await settings().then(
+    ({ environment }) => environment.value,
+    () => undefined,
+  );
+  return place ?? globals.env;
+}
+
 function codeName({ line }: Request, env: Context['env']): string {
   const place = (lastValue(line, '--env') ?? env.PETSTORE_ENV) === 'sandbox' ? ['sandbox'] : [];
   return [...place, ...(line.path === '' ? ['none'] : line.path.split(' '))].join('.');
@@ -100,7 +110,7 @@ async function runCommand(
       const { failureOf } = await import('./error-output.ts');
       const failure = failureOf(error, command.path, ports.openWrites);
       notices.limits();
-      code = await notices.failure(failure);
+      code = await notices.failure(failure, await hintedPlace(commandContext));
       ({ kind } = failure);
     }
   }

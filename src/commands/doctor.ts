@@ -87,7 +87,7 @@ export const doctor = defineCommand({
     'Checks config, variables, state, DNS, connection, certificate, proxy, clock and key, with one request to the ' +
     'service. With --domain it checks the steps of a custom domain instead and sends the service nothing. Removing such a ' +
     'domain from its project stops its traffic at once: first add and check the one that replaces it. ' +
-    'Each problem comes with a fix; a failed check exits 13.',
+    'Each problem comes with a fix; a failed check exits 13, a ban 12.',
   examples: {
     Everything: 'petstore doctor',
     'This machine only': 'petstore doctor --offline',

@@ -1,7 +1,7 @@
 /** What `doctor` finds: the result in a sentence, and how to fix it. */
 import { type Answer, dateOf } from '../client/probe.ts';
 import { DAY_MS } from '../duration.ts';
-import { isFailure, Failure } from '../errors.ts';
+import { isFailure, Failure, type Kind } from '../errors.ts';
 import type { Encrypted } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import { duration } from '../view/progress.ts';
@@ -19,6 +19,8 @@ export interface Diagnosis {
   readonly says: string;
   /** Always with `warn` and `fail`. */
   readonly fix?: string;
+  /** What another command would end with. */
+  readonly failure?: Failure;
 }
 
 export const ok = (id: string, says: string): Diagnosis => ({ id, health: 'ok', says });
@@ -42,7 +44,7 @@ export function clockDifference(
 export function failed(id: string, error: unknown, now: number, health: 'warn' | 'fail' = 'fail'): Diagnosis {
   if (!isFailure(error)) throw error;
   const { message, hint } = describeFailure(error, now);
-  return { id, health, says: message, fix: hint ?? 'See: petstore help exit-codes' };
+  return { id, health, says: message, fix: hint ?? 'See: petstore help exit-codes', failure: error };
 }
 
 /** Automatic renewal happens 30 days before the end; with two weeks left something is wrong. */
@@ -78,11 +80,15 @@ function chain({ chain: names }: Encrypted): string {
   return names.join(' < ');
 }
 
-/** As sentences for people, as rows for programs; the command fails where a check did. */
+const FORBIDDEN: readonly Kind[] = ['forbidden', 'banned'];
+
+/** As sentences for people, as rows for programs; the command fails where a check did, a 403 as in every command. */
 export function diagnosisView(found: readonly Diagnosis[], output: Format): RecordView | RowsView<Diagnosis> {
   const sick = found.filter(({ health }) => health === 'fail').map(({ id }) => id);
   const judged = found.filter(({ health }) => health !== 'note' && health !== 'skip').length;
-  const failure = sick.length > 0 ? new Failure('doctor-failed', { failed: sick, of: judged }) : undefined;
+  const forbidden = found.find(({ failure }) => failure !== undefined && FORBIDDEN.includes(failure.kind))?.failure;
+  const failure =
+    forbidden ?? (sick.length > 0 ? new Failure('doctor-failed', { failed: sick, of: judged }) : undefined);
   if (FORMAT_FACTS[output].isForPeople) {
     const margin = MARK + Math.max(0, ...found.map(({ id }) => id.length)) + 2;
     return record(asText(found, margin), [], { margin, ...(failure && { failure }) });

@@ -9,8 +9,9 @@ import { type Prompt, reasonOf } from '../ports.ts';
 export const nodePrompt: Prompt = {
   hidden: (question, signal) => ask(signal, (terminal) => password({ message: question }, terminal)),
 
-  async text(question, fallback, signal) {
-    const config = { message: question, ...(fallback !== undefined && { default: fallback }) };
+  async text(question, fallback, signal, problemOf) {
+    const validate = (answer: string): string | true => problemOf?.(answer.trim()) ?? true;
+    const config = { message: question, validate, ...(fallback !== undefined && { default: fallback }) };
     return (await ask(signal, (terminal) => input(config, terminal))).trim();
   },
 
@@ -70,6 +71,7 @@ function openKeys(onEnd: (reason: Failure) => void): { input: PassThrough; close
       if (!stdin.isRaw) cancel();
     };
     if (key.ctrl === true && key.name === 'd') setImmediate(endIfClosed);
+    if (key.name === 'escape') cancel();
   };
   input.on('keypress', onKey);
   // After Ctrl-Z and fg: readline has paused its input and does not resume it.

@@ -53,7 +53,7 @@ export function reserveFile({ clock, files }: Pick<Context, 'clock' | 'files'>, 
     async prepare(): Promise<void> {
       if ((await files.facts(path)) !== undefined) return;
       await files.makePrivateFolder(folder);
-      await files.replace(path, '');
+      await files.replace(path, '', { mode: 0o600 });
     },
     /** Notes a block; of two, the one that ends later counts. Returns whether the file has it. */
     async note(block: Block): Promise<boolean> {

@@ -15,11 +15,10 @@ export const LOCAL_FAILURES = {
     message: `${details.name} must be ${details.expected}, not ${JSON.stringify(details.value)}.`,
     hint: details.hint,
   }),
-  'production-not-confirmed': ({ command }: { command: string }) => ({
+  'production-not-confirmed': ({ environment, command }: { environment: string; command: string }) => ({
     ...stops(EXIT.usage),
-    message:
-      'Writing to production without a terminal needs --env production, PETSTORE_ENV=production or --yes; nothing was sent.',
-    hint: `Run petstore --env production ${command}`,
+    message: `Writing to production without a terminal needs --env ${environment}, PETSTORE_ENV=${environment} or --yes; nothing was sent.`,
+    hint: `Run petstore --env ${environment} ${command}`,
   }),
   /** The user answered no, or ended the question. */
   cancelled: (_: Record<string, never>) => ({

@@ -43,7 +43,8 @@ export async function openCatalog(context: CommandContext, origin: string): Prom
 async function openToRead(context: CommandContext): Promise<Database | undefined> {
   const path = statePath(context, 'state.db');
   // SQLite would wait for the writer of a FIFO.
-  const isSpecial = (await context.files.facts(path))?.kind === 'other';
+  const found = await context.files.facts(path).catch(() => undefined);
+  const isSpecial = found?.kind === 'other';
   return isSpecial ? undefined : context.openDatabase(path, { readOnly: true });
 }
 

@@ -41,9 +41,9 @@ export function namedEnvironment({ environment: { value, source } }: ResolvedSet
   return source.from === 'default' ? undefined : value;
 }
 
-/** Returns the command that takes back the last one: in another environment than that of the next shell, with --env. */
+/** Returns the command that takes back the last one: with --env, where the next shell may have another environment. */
 export function undoCommand({ environment: { value, source } }: ResolvedSettings): string {
-  return `petstore ${source.from === 'flag' ? `--env ${value} ` : ''}inventory undo`;
+  return `petstore ${source.from === 'flag' || value.includes('/') ? `--env ${value} ` : ''}inventory undo`;
 }
 
 /** @throws {Failure} `no-base-url`, `base-url` */
@@ -119,7 +119,7 @@ export async function assertWriteAllowed(context: CommandContext, command: strin
   const saidNow = source.from === 'flag' || source.from === 'variable';
   if (!isProduction(value) || saidNow || context.globals.yes) return;
   if (context.stdin.isTTY && context.globals.input) return;
-  throw new Failure('production-not-confirmed', { command });
+  throw new Failure('production-not-confirmed', { environment: value, command });
 }
 
 /** True when a prompt can be answered: questions go to stderr, answers come from stdin. */

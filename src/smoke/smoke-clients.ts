@@ -52,7 +52,9 @@ export class SmokeClients implements AsyncDisposable {
 
   /** Checks the rate limit: rather no run than half of one. @throws {Failure} `quota-insufficient` */
   async afford(): Promise<void> {
-    const { allowance: known } = await this.session.known();
+    const { allowance: known, block } = await this.session.known();
+    // The window may end before the block does: the gate refuses the first request, or waits, as in every command.
+    if (block !== undefined) return;
     const need = this.isBegun ? this.need - 1 : this.need;
     if (known === undefined || known.remaining >= need) return;
     const { limit, remaining: left, resetAt } = known;

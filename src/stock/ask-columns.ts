@@ -42,17 +42,18 @@ async function askColumns(
   add: boolean,
 ): Promise<readonly Mapping[]> {
   const { found } = findColumns(headings, mappings);
-  const free = [...headings.entries()].filter(([at]) => ![...found.values()].includes(at)).map(([, name]) => name);
+  const taken = [...found.values()];
+  const free = numbered(headings).filter(([number]) => !taken.includes(number - 1));
   const lacksPet = !STOCK_FILE.pets.some((column) => found.has(column));
   const lacksNumber = !found.has('quantity') && !found.has('delta');
-  if (new Set(free).size < Number(lacksPet) + Number(lacksNumber)) return [];
+  if (new Set(free.map(([, name]) => name)).size < Number(lacksPet) + Number(lacksNumber)) return [];
   const said: Mapping[] = [];
   const ask = async (what: string, columns: readonly ColumnName[], meaning: string): Promise<void> => {
-    const left = free.filter((name) => said.every(({ heading }) => heading !== name));
+    const left = free.filter(([, name]) => said.every(({ heading }) => heading !== name));
     const heading = await choose(context, `Which column has ${what}?`, left);
     const [only, ...others] = columns;
-    const column =
-      others.length === 0 ? only! : await choose(context, `What is in ${shown(heading)}? (${meaning})`, columns);
+    const question = `What is in ${shown(heading)}? (${meaning})`;
+    const column = others.length === 0 ? only! : await choose(context, question, numbered(columns));
     said.push({ heading, column });
   };
   if (lacksPet) {
@@ -64,19 +65,31 @@ async function askColumns(
   return said;
 }
 
-/** Asks until the answer is one of the names, or its number in the list. */
+type Choice<Name> = readonly [number: number, name: Name];
+
+/** Numbers columns from 1: of a file, as they are in it. */
+function numbered<Name>(names: readonly Name[]): readonly Choice<Name>[] {
+  return names.map((name, at) => [at + 1, name]);
+}
+
+/** What the question says of the columns. */
+const MEANINGS: Readonly<Record<string, ColumnName>> = { add: 'delta', set: 'quantity' };
+
+/** Asks until the answer is one of the names, or its number. */
 async function choose<Name extends string>(
   { notices, prompt, signal }: CommandContext,
   question: string,
-  names: readonly Name[],
+  choices: readonly Choice<Name>[],
 ): Promise<Name> {
-  for (const [i, name] of names.entries()) notices.info(`  ${i + 1}  ${name}`);
-  for (;;) {
-    const answer = await prompt.text(visible(question), undefined, signal);
-    const chosen = findName(names, answer) ?? names[Number(answer) - 1];
-    if (chosen !== undefined) return chosen;
-    notices.info(`Type a number from 1 to ${names.length}, or a name of the list.`);
-  }
+  for (const [number, name] of choices) notices.info(`  ${number}  ${name}`);
+  const names = choices.map(([, name]) => name);
+  const find = (answer: string): Name | undefined =>
+    findName(names, answer) ??
+    findName(names, MEANINGS[answer.toLowerCase()] ?? '') ??
+    choices.find(([number]) => `${number}` === answer)?.[1];
+  const problemOf = (answer: string): string | undefined =>
+    find(answer) === undefined ? 'Type a number or a name of the list.' : undefined;
+  return find(await prompt.text(visible(question), undefined, signal, problemOf))!;
 }
 
 async function readAnswers(context: CommandContext, header: string): Promise<readonly Mapping[]> {

@@ -56,25 +56,21 @@ export async function undo(
     return target;
   };
   if (options.dryRun === true) {
-    return withJournal(context, (journal) => dryRunPlan(context, specFor(find(journal), journal, direction)));
+    return withJournal(context, (journal) => {
+      const target = find(journal);
+      context.notices.info(`Would ${direction} ${titleOf(target)} in ${environment}.`);
+      announce(context, journal, target, 'would');
+      return dryRunPlan(context, specFor(target, journal, direction));
+    });
   }
   return withLockedJournal(context, direction, async (journal, turn): Promise<RecordView> => {
     const target = find(journal);
-    const { changes, run, words } = target;
     assertCanConfirm(context);
-    await assertWriteAllowed(context, words);
-    const uncertain = changes.filter(isLeft);
-    if (uncertain.length > 0) {
-      const of = run === undefined ? '' : ` of ${plural(uncertain.length, 'row')}`;
-      context.notices.info(`The outcome${of} of ${titleOf(target)} is unknown; what is in stock now is shown.`);
-    }
-    const isUnfinished = run !== undefined && run.endedAt === undefined;
-    const rest = isUnfinished ? journal.changesOf(run.id).filter(({ state }) => state === 'planned').length : 0;
-    const left = plural(rest, 'row');
-    if (rest > 0) context.notices.info(`${capital(nameOf(target))} is unfinished; the ${left} left will be discarded.`);
+    await assertWriteAllowed(context, target.words);
+    const { uncertain, unfinished } = announce(context, journal, target, 'will');
     // Also without rows that were never sent: resumed, the run would send a row again whose outcome it does not know.
     const onBegin = async (): Promise<void> => {
-      if (isUnfinished) await journal.discard(run.id, context.clock.now());
+      if (unfinished !== undefined) await journal.discard(unfinished.id, context.clock.now());
     };
     const done = await applyPlan({ context, journal, turn }, { ...specFor(target, journal, direction), onBegin });
     // It was not begun where there was nothing to change.
@@ -85,6 +81,22 @@ export async function undo(
     }
     return done;
   });
+}
+
+/** Says what is not certain about the command, or not finished. */
+function announce({ notices }: CommandContext, journal: Journal, target: Target, verb: 'will' | 'would') {
+  const { changes, run } = target;
+  const uncertain = changes.filter(isLeft);
+  if (uncertain.length > 0) {
+    const of = run === undefined ? '' : ` of ${plural(uncertain.length, 'row')}`;
+    notices.info(`The outcome${of} of ${titleOf(target)} is unknown; what is in stock now is shown.`);
+  }
+  const unfinished = run?.endedAt === undefined ? run : undefined;
+  const planned = unfinished && journal.changesOf(unfinished.id).filter(({ state }) => state === 'planned');
+  const rest = planned?.length ?? 0;
+  const left = plural(rest, 'row');
+  if (rest > 0) notices.info(`${capital(nameOf(target))} is unfinished; the ${left} left ${verb} be discarded.`);
+  return { uncertain, unfinished };
 }
 
 function targetOf(journal: Journal, options: UndoOptions, environment: string, direction: Direction): Target {

@@ -89,9 +89,9 @@ const BROKEN: Readonly<Record<string, string>> = {
   'body-cut': 'Answer cut off',
 };
 
-/** Returns what failed: `Service failed (503)`, `Connection refused`. */
+/** Returns what failed: `Service failed (503)`, `Unexpected answer (204)`, `Connection refused`. */
 function failureWords({ status, failure }: { status?: number; failure?: HttpFailureFacts }): string {
-  if (status !== undefined) return `Service failed (${status})`;
+  if (status !== undefined) return `${status < 300 ? 'Unexpected answer' : 'Service failed'} (${status})`;
   if (failure?.code === 'ECONNREFUSED') return 'Connection refused';
   return BROKEN[failure?.phase ?? ''] ?? WHY.backoff;
 }

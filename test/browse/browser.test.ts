@@ -87,6 +87,14 @@ describe('search', () => {
     expect([browser.text, idsOf(browser)]).toEqual(['', ALL]);
   });
 
+  it('ignores / before the first word, the habit of less and k9s', () => {
+    const { browser, press } = open();
+    press('/gold');
+    expect([browser.text, idsOf(browser)]).toEqual(['gold', [7n, 12n]]);
+    press('/');
+    expect(browser.text).toBe('gold/');
+  });
+
   it('without a catalog only ids are found', () => {
     const { browser, press } = open({ stock: { ...listing(), catalog: undefined } });
     press('gold');

@@ -106,6 +106,17 @@ it('40 columns: the changes to apply, and whole keys', async () => {
   ]);
 });
 
+it('40 columns: ids leave room for names and status', async () => {
+  const prepare = (browser: Browser): void => {
+    browser.widths = { ...browser.widths, quantity: 3 };
+  };
+  const [heading, first] = plainly(await draw(40, 12, { prepare })).slice(2);
+  expect([heading, first]).toEqual([
+    '   Pet  Name    Quantity       Status',
+    '>    1                 1       available',
+  ]);
+});
+
 it('looks: bars and the cursor in reverse video, changes as plus or minus, low stock; the same signs without colour', async () => {
   const prepare = (browser: Browser): void => {
     changeSeven(browser);

@@ -155,6 +155,14 @@ describe('the common options of a command are those that apply', () => {
     expect(/--base-url|--max-body|--timeout/.test(text.split('\nOutput:')[1]!)).toBe(expected.includes('Requests'));
   });
 
+  it('none that the command has a meaning of its own for', () => {
+    for (const command of commandsOf(TREE)) {
+      const names = [...command.options, ...commonOptions(TREE, command)].flatMap((option) => option.names);
+      expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+    }
+    expect(helpText(TREE, { path: 'proxy' }, 80).match(/^ +--log /gm)).toHaveLength(1);
+  });
+
   it('all of them somewhere', () => {
     const all = commandsOf(TREE).flatMap((command) => commonOptions(TREE, command));
     expect(new Set(all)).toEqual(new Set(TREE.globals));

@@ -73,6 +73,10 @@ describe('on the screen', () => {
     await terminal.waitFor('Nothing was applied.');
     expect(await quantityOf(home, 7)).toBe('10');
     terminal.write('\x17');
+    await terminal.waitFor('Esc leaves');
+    terminal.write('\x1b');
+    await terminal.waitFor('The cause was not changed.');
+    terminal.write('\x17');
     await terminal.waitFor('Cause (received,');
     answer(terminal, 'returned');
     await terminal.waitFor('Note');
@@ -299,8 +303,8 @@ describe('on the screen', () => {
     expect(screen.slice(0, 4)).toEqual([
       ' sandbox: 1 of 25 pets, quantity 4',
       'Search: 99_',
-      '                   Pet  Name    Quantity',
-      '>     9007199254740993  Koi            4',
+      '                Pet  Name       Quantity',
+      '>  9007199254740993  Koi               4',
     ]);
     expect(screen).toHaveLength(10);
     terminal.write(CTRL.c);

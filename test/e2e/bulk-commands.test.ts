@@ -352,11 +352,11 @@ describe('inventory import', () => {
       const path = file(home, TEXT);
       const asked = await run(['inventory', 'import', path], {
         ...TERMINAL,
-        answers: ['7', 'article', 'petId', '2', 'delta', true, true],
+        answers: ['7', 'article', 'petId', '2', '3', 'add', true, true],
       });
       expect([asked.code, await quantity(2)]).toEqual([0, 6]);
       expect(asked.stderr).toContain('  1  Supplier\n  2  Article\n  3  Pieces\n');
-      expect(asked.stderr).toContain('Type a number from 1 to 3, or a name of the list.\n');
+      expect(asked.stderr).toContain('  1  Supplier\n  3  Pieces\n');
       const next = file(home, TEXT.replace('3\n', '4\n'), 'next.csv');
       const again = await run(['inventory', 'import', next, '--yes']);
       expect([again.code, await quantity(2)]).toEqual([0, 10]);
@@ -365,7 +365,7 @@ describe('inventory import', () => {
       );
       const changed = await run(['inventory', 'import', next, '--dry-run', '--json'], {
         ...TERMINAL,
-        answers: [false, '2', 'petId', '2', 'quantity', true],
+        answers: [false, '2', 'petId', '3', 'quantity', true],
       });
       expect([changed.code, JSON.parse(changed.stdout)]).toMatchObject([0, [{ petId: 2, after: 4 }]]);
     });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
-import { item, json, tooMany } from '../support/replies.ts';
+import { error, item, json, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { staging, takeApart } from '../support/staging.ts';
 
@@ -194,6 +194,20 @@ describe('profiles', () => {
 
     expect(await petstore('--env', 'berlin/staging', 'inventory', 'list')).toMatchObject({ code: 6 });
     expect(await petstore('--profile', 'bonn', 'inventory', 'list', '--no-wait')).toMatchObject({ code: 6 });
+  });
+
+  it('hints name the profile: with --env, in each message', async () => {
+    const home = createHome();
+    const { baseUrl } = await scriptedServer([json([item(7, 10)]), error(403)]);
+    const petstore = (...args: string[]) => runPetstore(args, { home, stdin: 'a-key-of-the-shop\n' });
+    const login = ['login', '--env', 'production', '--base-url', baseUrl, '--key-stdin'];
+    expect(await petstore('--profile', 'berlin', ...login)).toMatchObject({ code: 0 });
+    const says = async (...args: string[]) => (await petstore('--profile', 'berlin', ...args)).stderr;
+    expect(await says('inventory', 'set', '7', '1')).toContain('petstore --env berlin/production inventory set 7 1\n');
+    await says('inventory', 'list');
+    expect(await says('inventory', 'list')).toContain('run petstore --env berlin/production limits --clear-block\n');
+    expect(await says('inventory', 'undo', '99')).toContain('petstore --env berlin/production inventory history');
+    expect(await petstore('--env', 'berlin/production', 'limits', '--clear-block', '--yes')).toMatchObject({ code: 0 });
   });
 
   it.each([

@@ -419,6 +419,30 @@ describe('doctor, on the way to the service', () => {
   });
 });
 
+describe('doctor while a 403 blocks the key', () => {
+  it('prints its report, and exits 12 as every command', async () => {
+    const context = createTestContext({
+      env: STAGING_ENV,
+      network: way(),
+      http: () => httpReply({ status: 403 }, context.clock.now()),
+    });
+    for (const kind of ['forbidden', 'banned']) {
+      const { code, stdout, stderr } = await runIn(context, '--json', 'doctor');
+      const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error: { kind: string } };
+      expect({
+        code,
+        kind: error.kind,
+        service: read(stdout).found.find(({ check }) => check === 'service')?.health,
+      }).toEqual({
+        code: 12,
+        kind,
+        service: 'fail',
+      });
+    }
+    expect(context.sent).toHaveLength(1);
+  });
+});
+
 describe('doctor against real servers', () => {
   const sound = (names: readonly string[] = ['localhost']) => issueIdentity({ names });
 

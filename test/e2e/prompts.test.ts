@@ -102,6 +102,7 @@ async function ask({ args, env, setup, before = [], asks }: Question, home: Home
 
 const ENDS = [
   ['Ctrl-D', (terminal: Pty) => terminal.write('\x04'), 2, /\nCancelled\. Nothing was changed\.\n$/],
+  ['Esc', (terminal: Pty) => terminal.write('\x1b'), 2, /\nCancelled\. Nothing was changed\.\n$/],
   ['Ctrl-C', (terminal: Pty) => terminal.write('\x03'), 130, /\nCancelled\.\n$/],
   ['the end of the terminal', (terminal: Pty) => terminal.hangUp(), 129, /./],
 ] as const;
@@ -118,6 +119,21 @@ describe.each(QUESTIONS)('$name', (question) => {
     const list = [...SANDBOX, 'inventory', 'list', '--pet', '7', '-o', 'csv', '--no-header'];
     expect((await runIn(createTestContext({ home }), ...list)).stdout).toBe('7,11,available\n');
   });
+});
+
+it('an answer that is refused is not shown as taken', async () => {
+  const home = createHome();
+  writeFileSync(join(home.path, 'rows.csv'), 'Article;Pieces\n7;3\n');
+  const terminal = startPty([...SANDBOX, 'inventory', 'import', 'rows.csv'], { home, cwd: home.path });
+  await terminal.waitFor('Which column has the pet?');
+  terminal.write('9\r');
+  await terminal.waitFor('Type a number or a name of the list.');
+  expect(terminal.plain()).not.toContain('✔');
+  terminal.write('\x7f1\r');
+  await terminal.waitFor('What is in "Article"?');
+  expect(terminal.plain()).toContain('✔ Which column has the pet? 1');
+  terminal.write('\x04');
+  expect((await terminal.exited).code).toBe(2);
 });
 
 describe('the scans of a stocktake', () => {

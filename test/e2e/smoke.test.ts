@@ -196,6 +196,22 @@ describe('what would end any command ends the checks with the same error', () =>
     expect(JSON.parse(again.stdout)).toMatchObject({ passed: 0, failed: 1, skipped: 16 });
   });
 
+  it('names the end of a block that lasts longer than the window that is spent', async () => {
+    const headers = { ...asleep.headers, 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0' };
+    const { context } = against((reply, kind) =>
+      kind === 'list' ? { ...asleep, headers: { ...reply.headers, ...headers } } : reply,
+    );
+    const blocked = async () => {
+      const { code, stderr } = await runIn(context, '--json', '--no-wait', 'smoke');
+      const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error: { retryAt: string } };
+      return [code, { ...error, retryAt: Math.round(Date.parse(error.retryAt) / 1_000) }, context.sent.length];
+    };
+    const retryAt = Math.round(context.clock.now() / 1_000) + 3_601;
+    const refused = [6, { kind: 'rate-limited', retryAt }, 1];
+    expect(await blocked()).toMatchObject(refused);
+    expect(await blocked()).toMatchObject(refused);
+  });
+
   it('several causes: the first in the order of bulk runs', async () => {
     const { code } = await against((reply, kind, request) => {
       if (kind === 'unknown') return refusal(403, 'x');

@@ -46,9 +46,10 @@ async function leftMs(file: ReserveFile, clock: VirtualClock): Promise<number | 
 
 describe('the file', () => {
   it('is made beforehand, once, and holds no block', async () => {
-    const { file, names } = await place();
+    const { file, files, names } = await place();
     await file.prepare();
     expect([await names(), await file.read()]).toEqual([['name'], undefined]);
+    expect((await files.facts(file.path))?.mode).toBe(0o600);
   });
 
   it.each(BLOCK_REASONS)('keeps a block (%s) for other processes, until it is cleared', async (why) => {

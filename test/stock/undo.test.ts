@@ -63,6 +63,12 @@ describe('set', () => {
     });
   });
 
+  it('in a profile, undo names it', async () => {
+    const { context } = service({ terminal: true, env: { PETSTORE_PROFILE: 'berlin' } });
+    const { stdout } = await runIn(context, 'inventory', 'set', '7', '12');
+    expect(stdout).toContain('Undo: petstore --env berlin/staging inventory undo\n');
+  });
+
   it.each([
     ['in a pipe: one request, and no old quantity', false, [], ['PATCH']],
     ['in a pipe with --read-first', false, ['--read-first'], ['GET', 'PATCH']],
@@ -105,6 +111,14 @@ describe('--dry-run sends no write', () => {
     const { stdout } = await runIn(context, '--env', 'sandbox', 'inventory', ...args, '--dry-run');
     expect([stdout.slice(0, shown.length), shown === '' ? stdout : '']).toEqual([shown, '']);
     expect([await quantity(7), await quantity(8)]).toEqual([10, 5]);
+  });
+
+  it('undo and redo name the command', async () => {
+    const { run, file } = shop();
+    await run('import', file('7,12'), '--yes');
+    expect((await run('undo', '--dry-run')).stderr).toBe('Would undo run 1 (import stock.csv) in sandbox.\n');
+    await run('undo', '--yes');
+    expect((await run('redo', '--dry-run')).stderr).toBe('Would redo run 1 (import stock.csv) in sandbox.\n');
   });
 
   it('edit', async () => {
@@ -286,6 +300,10 @@ describe('undo and redo', () => {
         [9, 10],
       ]),
     );
+    const shown = await runIn(context, 'inventory', 'undo', '--dry-run');
+    expect(shown.stderr).toMatch(
+      /^Would undo run 1 \(.*\) in staging\.\nRun 1 is unfinished; the 2 rows left would be /m,
+    );
     const undone = await runIn(context, 'inventory', 'undo', '--yes');
     expect(undone).toMatchObject({ code: 0, stdout: 'Pet 7: 12 → 10. Undone.\n' });
     expect(undone.stderr).toContain('Run 1 is unfinished; the 2 rows left will be discarded.\n');
@@ -448,7 +466,7 @@ function service(
   let updates = 0;
   const context: TestContext = createTestContext({
     ...options,
-    env: { ...STAGING_ENV, NO_COLOR: '1' },
+    env: { ...STAGING_ENV, NO_COLOR: '1', ...options.env },
     http({ method, url, body }) {
       // One request at a time.
       const limits = { limit: 60, remaining: 59, resetsIn: 60 };

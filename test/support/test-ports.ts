@@ -157,7 +157,12 @@ export function scriptedPrompt(answers: readonly Answer[]): { prompt: Prompt; qu
   });
   const prompt: Prompt = {
     hidden: async (question, signal) => String(ask('hidden', question, signal)),
-    text: async (question, fallback, signal) => String(ask('text', question, signal)) || (fallback ?? ''),
+    text: async (question, fallback, signal, problemOf) => {
+      for (;;) {
+        const answer = String(ask('text', question, signal)) || (fallback ?? '');
+        if (problemOf?.(answer) === undefined) return answer;
+      }
+    },
     confirm: async (question, signal) => ask('confirm', question, signal) === true,
   };
   return { prompt, questions };

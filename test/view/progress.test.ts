@@ -53,6 +53,14 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
     );
   });
 
+  it.each([
+    [503, 'Service failed (503)'],
+    [204, 'Unexpected answer (204)'],
+  ])('%i', (status, words) => {
+    const wait = { why: 'backoff', until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3, status } as const;
+    expect(waitLines(wait)[0]).toBe(`${words}; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.`);
+  });
+
   it('shows no countdown for the answer to another request, which may come at any time', () => {
     expect(waitLines({ why: 'asking', until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 })[0]).toBe(
       'Waiting for another request; until 12:00:23 at most, try 2/3. Ctrl-C stops.',

@@ -80,9 +80,15 @@ const HEADINGS: Readonly<Record<Common, readonly string[]>> = {
   questions: ['Where', 'Output', 'Questions', 'Requests', 'Help'],
 };
 
-/** Returns the common options that apply to a command. */
-export function commonOptions({ globals }: Tree, { common = 'questions' }: TreeCommand): readonly TreeOption[] {
-  return globals.filter(({ purpose }) => HEADINGS[common].includes(purpose));
+/** Returns the common options that apply to a command, but for those that it has a meaning of its own for. */
+export function commonOptions(
+  { globals }: Tree,
+  { common = 'questions', options }: TreeCommand,
+): readonly TreeOption[] {
+  const own = options.flatMap(({ names }) => names);
+  return globals.filter(
+    ({ names, purpose }) => HEADINGS[common].includes(purpose) && !names.some((name) => own.includes(name)),
+  );
 }
 
 /** Returns what the scanner needs to know of all commands. */
