@@ -47,8 +47,9 @@ export async function earlierOf(
   if (same !== undefined) return same;
   const isOfPath = (run: Run): boolean => run.adds === true && run.source === source && source !== '-';
   const changed = await findStopped(context, journal, (run) => {
-    const done = journal.changesOf(run.id).filter(({ state }) => MAY_BE_ADDED.includes(state));
-    return run.adds === true && done.length > 0 && (isOfPath(run) || done.some(isOfFile));
+    const changes = journal.changesOf(run.id);
+    const hasAdded = run.adds === true && changes.some(({ state }) => MAY_BE_ADDED.includes(state));
+    return hasAdded && (isOfPath(run) || changes.every(isOfFile));
   });
   if (changed !== undefined) {
     throw new Failure('cannot-resume', {

@@ -511,6 +511,13 @@ describe('inventory import', () => {
       expect((await run([...delivery, '--yes', '--again'])).code).toBe(0);
     });
 
+    it('and adds: another delivery with a row like one of its own is none of it', async () => {
+      const { run, before, stock } = await stopped('delta');
+      const stdin = { text: 'petId,delta\n1,100\n3,1\n' };
+      expect((await run(['import', '-', '--yes'], { stdin })).code).toBe(0);
+      expect((await stock())[0]).toBe(before[0]! + 200);
+    });
+
     it('and sets, and has been changed since: it is set, and the unfinished run is closed', async () => {
       const { run, delivery, stock } = await stopped('quantity');
       writeFileSync(delivery[1]!, 'petId,quantity\n1,100\n2,100\n3,100\n4,90\n');
