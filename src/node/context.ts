@@ -1,5 +1,5 @@
 /** The program's one real context: the ports over this process. */
-import { readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { type Context, errorCode, type SignalName } from '../ports.ts';
 import { EXIT, Failure, fileFailure } from '../errors.ts';
 import { RUNTIME } from './bun.ts';
@@ -163,6 +163,14 @@ export const openConfigWriter: Context['openConfigWriter'] = async () => {
       configFileMode: 0o600,
       clearInvalidConfig: false,
     });
-    store.store = { ...content };
+    try {
+      store.store = { ...content };
+    } catch (error) {
+      // conf removes its temporary file in the background, which the end of the program may forestall.
+      for (const name of readdirSync(folder)) {
+        if (name.startsWith('config.json.tmp-')) rmSync(`${folder}/${name}`, { force: true });
+      }
+      throw error;
+    }
   };
 };
