@@ -58,7 +58,7 @@ const TWICE_WITHIN_MS = 1_000;
 /** A permit counts this long after the newest reply: another machine may have been refused since. */
 const FRESH_MS = 500;
 const SOONEST_TRY_MS = 1_000;
-const LATEST_TRY_MS = 30_000;
+const LATEST_TRY_MS = 20_000;
 /** Of a window whose length is unknown. */
 const LENGTH_MS = 60_000;
 

@@ -588,7 +588,7 @@ describe('a server that is lost', () => {
       waits.push(second.waits!.ms);
       shop.now += second.waits!.ms;
     }
-    expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
+    expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 20_000, 20_000]);
     expect(second.said).toEqual(['lost: ECONNREFUSED']);
     shop.isBack();
     expect(await second.asks()).toBe('sent');
