@@ -12,7 +12,7 @@ import { BETWEEN, type Cell, choices, fits, inBorders, inColumns, type Table, ty
 import { visible } from './sanitise.ts';
 import { PLAIN, roleOf, type Style } from './style.ts';
 import type { Column, RowsView } from './view.ts';
-import { displayWidth, isAscii, padTo, prepareWidths, truncate, wrapLine } from './width.ts';
+import { displayWidth, isLatin, padTo, prepareWidths, truncate, wrapLine } from './width.ts';
 import { capital, signed } from './words.ts';
 
 const MOST_DRAWN = 1_000;
@@ -130,7 +130,7 @@ async function draw({ columns, rows, header }: Table, style: Style): Promise<str
   const { default: CliTable } = await import('cli-table3');
   const placeholders = new Placeholders();
   const cut = ({ text, role }: Pick<Cell, 'text' | 'role'>, width: number): string =>
-    text === '' || (role === undefined && isAscii(text))
+    text === '' || (role === undefined && isLatin(text))
       ? text
       : placeholders.put(truncate(text, width), role && style[role]);
   const table = new CliTable({

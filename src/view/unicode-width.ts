@@ -1,4 +1,4 @@
-/** Widths of texts beyond ASCII. Apart from width.ts because its tables take as long to load as all the rest. */
+/** Widths of texts beyond Latin ones. Apart from width.ts because its tables take as long to load as all the rest. */
 import stringWidth from 'string-width';
 
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });

@@ -1,17 +1,19 @@
 /** How many columns a text takes on a terminal, and how it is fitted into them. */
-const ASCII = /^[\x20-\x7e]*$/;
+/** Latin letters and signs, each a column wide; not the soft hyphen, which has none. */
+const LATIN = /^[\x20-\x7e\xa1-\xac\xae-\u024f]*$/;
 
-export function isAscii(text: string): boolean {
-  return ASCII.test(text);
+/** True where each character is a column wide, so that no tables are needed. */
+export function isLatin(text: string): boolean {
+  return LATIN.test(text);
 }
 
 let wide: { wideWidth(text: string): number; graphemes(text: string): string[] } | undefined;
 
-/** To be called with all texts before they are measured: loads what texts beyond ASCII need, if there are any. */
+/** To be called with all texts before they are measured: loads what other texts than Latin ones need, if there are any. */
 export async function prepareWidths(texts: Iterable<string>): Promise<void> {
   if (wide !== undefined) return;
   for (const text of texts) {
-    if (isAscii(text)) continue;
+    if (isLatin(text)) continue;
     const { wideWidth, graphemes } = await import('./unicode-width.ts');
     wide = { wideWidth, graphemes };
     return;
@@ -19,14 +21,14 @@ export async function prepareWidths(texts: Iterable<string>): Promise<void> {
 }
 
 export function displayWidth(text: string): number {
-  return wide === undefined || isAscii(text) ? text.length : wide.wideWidth(text);
+  return wide === undefined || isLatin(text) ? text.length : wide.wideWidth(text);
 }
 
 /** The text cut to at most so many columns, with `…` where something is missing. */
 export function truncate(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   if (columns < 1) return '';
-  if (isAscii(text)) return `${text.slice(0, columns - 1)}…`;
+  if (isLatin(text)) return `${text.slice(0, columns - 1)}…`;
   let kept = '';
   let width = 0;
   for (const character of wide?.graphemes(text) ?? text) {

@@ -1,7 +1,8 @@
 /** Tables on narrow terminals: which columns yield, and what is narrowed. */
+import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import type { RowsView } from '../../src/view/view.ts';
-import { displayWidth } from '../../src/view/width.ts';
+import { displayWidth, isLatin } from '../../src/view/width.ts';
 import { text } from './rendered.ts';
 
 interface Row {
@@ -104,4 +105,10 @@ describe('a bar in a table', () => {
     const number = `wide: ${10n ** 30n}`;
     expect(shown.split('\n')).toEqual(['id: 1', '█'.repeat(10), number, '', 'id: 0', number, '']);
   });
+});
+
+it('Latin letters need no tables: each is a column wide', () => {
+  const latin = Array.from({ length: 0x400 }, (_, code) => String.fromCodePoint(code)).filter(isLatin);
+  expect(latin).toContain('ö');
+  expect(latin.filter((letter) => stringWidth(letter) !== 1)).toEqual([]);
 });
