@@ -37,7 +37,7 @@ export function parseInt64(text: string): bigint | undefined {
   return value !== undefined && value >= INT64_MIN && value <= INT64_MAX ? value : undefined;
 }
 
-/** True for one line of text, of at most so many characters, that shows as it is stored. */
+/** True for one line of text, no longer than the limit, that shows as it is stored. */
 export function isLine(text: string, most: number): boolean {
   return (
     /^[^\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+$/u.test(text) && text.trim() !== '' && Array.from(text).length <= most

@@ -121,7 +121,7 @@ export class Selection {
     if (row >= 0 && row < this.page && place < this.found.length) this.cursor = place;
   }
 
-  /** Scrolls by so many rows; the cursor stays on its pet as long as that is on the screen. */
+  /** Scrolls by that number of rows; the cursor stays on its pet while the pet is on the screen. */
   scroll(by: number): void {
     this.top = Math.max(0, Math.min(this.top + by, this.found.length - this.page));
     const last = Math.min(this.top + this.page, this.found.length) - 1;

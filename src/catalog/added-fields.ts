@@ -23,7 +23,7 @@ function orderOf(quantity: bigint, { min, target }: StockLevel = {}, low?: bigin
   return missing > 0n ? missing : 0n;
 }
 
-/** @param low the minimum of a pet without one; true: there is none */
+/** @param low the minimum of a pet without one of its own; true: such pets are left out */
 export function ordersOf(low: bigint | true | undefined, catalog: Catalog | undefined): Orders {
   if (low === undefined) return undefined;
   return ({ petId, quantity }) => orderOf(quantity, catalog?.levelOf(petId), low === true ? undefined : low);

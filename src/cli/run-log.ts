@@ -1,4 +1,4 @@
-/** `--log FILE`: one invocation as JSON lines, for machines that nobody watches. */
+/** `--log FILE`: writes one invocation as JSON lines, for unattended machines. */
 import { jsonObject, type JsonObject, stringifyJson } from '../api/json.ts';
 import type { AttemptFacts } from '../client/service.ts';
 import { fileFailure } from '../errors.ts';

@@ -89,7 +89,7 @@ export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Head
   if (status === 401) return never(new Failure('unauthorized', { serviceError, environment, keySource, gateway }));
   if (status === 412 && petId !== undefined && expected !== undefined && serviceError.quantity !== undefined)
     return never(new Failure('precondition-failed', { petId, expected, found: serviceError.quantity }));
-  // A 404 is about the address or the pet, whoever answers it.
+  // A 404 is about the address or the pet, also from a gateway.
   if (gateway === 'refused' && status !== 404 && status !== 408) return judgeRefusal(serviceError, service, more);
   if (status === 403) return never(new Failure('forbidden', { serviceError, environment }));
   if (status === 400 && isUpdate) return never(new Failure('rejected', { serviceError }));

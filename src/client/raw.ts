@@ -10,7 +10,7 @@ export interface RawAnswer extends HttpReply {
   readonly failure?: Failure;
 }
 
-/** Sends one request once. Returns its whole answer, what is wrong with it, or why there is none. */
+/** Sends one request once. Returns its whole answer, what is wrong with it, or why no answer came. */
 export async function sendRaw(service: Service, call: Call, waits: boolean): Promise<Partial<Trouble>> {
   const reads = (status: number): boolean => status < 300;
   const how = { repeats: false, waits, isRaw: true, reads, read: withWholeBody };

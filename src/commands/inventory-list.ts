@@ -161,7 +161,7 @@ function showsNames({ columns }: Pick<ListInput, 'columns'>, { globals }: Comman
   return columns === undefined ? FORMAT_FACTS[globals.output].isForPeople : columns.includes('name');
 }
 
-/** Opens the catalog where an option needs it. @throws {Failure} `usage`: there is none */
+/** Opens the catalog where an option needs it. @throws {Failure} `usage`: no catalog exists */
 async function catalogFor(input: ListInput, context: CommandContext): Promise<Catalog | undefined> {
   const { low, name, sort = '', watch } = input;
   const needed = [name !== undefined && '--name', low === true && '--low', sort.endsWith('name') && '--sort name'];

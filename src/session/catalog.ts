@@ -39,7 +39,7 @@ export async function openCatalog(context: CommandContext, origin: string): Prom
   return undefined;
 }
 
-/** @throws {DatabaseFailure} also where there is none */
+/** Opens the state database; undefined where its path is a special file. @throws {DatabaseFailure} also if it is missing */
 async function openToRead(context: CommandContext): Promise<Database | undefined> {
   const path = statePath(context, 'state.db');
   // SQLite would wait for the writer of a FIFO.
@@ -164,7 +164,7 @@ function withBarcode(catalog: Catalog, barcode: string): bigint {
   throw new Failure('usage', { problem, hint: SEE });
 }
 
-/** Returns the pet that a row of a file names, or why there is none. */
+/** Returns the pet that a row of a file names, or why it names no single pet. */
 export function petOfRow(catalog: Catalog, column: 'name' | 'barcode', code: string): bigint | string {
   if (column === 'barcode') return catalog.ownerOf(code)?.petId ?? `no pet in the catalog has the barcode ${code}`;
   const found = catalog.called(code);

@@ -111,7 +111,7 @@ export class History {
     return this.read(sql, environment ?? null, isUnfinished ? 0n : 1n, BigInt(limit));
   }
 
-  /** Returns the newest run that may have added some of these rows to the stock of a service, and what all such runs have added and nobody has undone. */
+  /** Returns the newest run that may have added some of these rows to the stock of a service, and all changes of such runs that are not undone. */
   added(rows: string, origin: string): { readonly run: Run; readonly changes: readonly Change[] } | undefined {
     const changes = this.read<Change>(
       `SELECT * FROM change WHERE run IN (SELECT id FROM run WHERE rows = ? AND origin = ?)

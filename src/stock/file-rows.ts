@@ -21,7 +21,7 @@ export interface Rows extends FileProblems {
   readonly adds: boolean;
 }
 
-/** Returns the pet that a name or a barcode stands for, or why there is none. */
+/** Returns the pet with a name or a barcode, or why it names no single pet. */
 export type PetOf = (column: Exclude<PetColumn, 'petId'>, text: string) => bigint | string;
 
 export interface RowOptions {

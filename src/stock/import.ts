@@ -128,7 +128,7 @@ async function nothingIn(context: CommandContext, name: string): Promise<RecordV
 /**
  * Returns the rows to apply, and the question before. Rows that were added before are added again only if the user says so.
  * @param isDeclined the user has just declined to resume the run that has added some of them
- * @throws {Failure} `usage`: they were, and nobody can be asked
+ * @throws {Failure} `usage`: they were, and there is no terminal to ask at
  */
 async function whatToAdd(
   context: CommandContext,
