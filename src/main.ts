@@ -51,7 +51,7 @@ async function start(): Promise<void> {
 }
 
 async function loadTree(): Promise<Tree> {
-  return (await import('./commands/tree.ts')).buildTree();
+  return (await import('./commands/command-tree.ts')).buildTree();
 }
 
 async function petsHere(place: Place): Promise<readonly KnownPet[]> {

@@ -52,7 +52,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['build/lower.ts', 'build/build.ts', 'build/check.ts', 'build/deb.ts', 'build/generate.ts'],
   ['build'],
   ['main.ts', 'sandbox/page'],
-  ['commands/tree.ts'],
+  ['commands/command-tree.ts'],
   ['commands/index.ts'],
   ['commands'],
   ['cli/run.ts'],
@@ -70,7 +70,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['state'],
   ['node', 'http'],
   // What users write, in options and in settings.
-  ['cli/values.ts'],
+  ['cli/value-parsers.ts'],
   ['api'],
   ['redact.ts', 'version.ts', 'duration.ts', 'redis-address.ts'],
   // Beside src/: texts that the build takes in.

@@ -1,7 +1,7 @@
 /** `inventory browse`: the stock as a table to search and change. What is changed is applied as an import is. */
 import { hash } from 'node:crypto';
 import type { Filter } from '../api/select.ts';
-import { noteValue, wordValue } from '../cli/values.ts';
+import { noteValue, wordValue } from '../cli/value-parsers.ts';
 import { applyPlan, dryRunPlan } from '../stock/apply.ts';
 import { lockHere, takeTurn, withWritableJournal } from '../stock/open-journal.ts';
 import { makePlan, type Plan, type Stock } from '../stock/plan.ts';

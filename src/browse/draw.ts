@@ -6,7 +6,7 @@ import { plural } from '../view/words.ts';
 import type { Browser } from './browser.ts';
 import { keyHelp, keyLines } from './keys.ts';
 import { paneWidth, withPane } from './pane.ts';
-import { barOf, type Surroundings, tableOf } from './table.ts';
+import { barOf, type Surroundings, tableOf } from './rows.ts';
 
 /** Title, search, heading. */
 const LINES_ABOVE = 3;

@@ -4,7 +4,7 @@ import type { Key } from '../ports.ts';
 import { BETWEEN } from '../view/fit.ts';
 import type { Browser, End } from './browser.ts';
 import { next } from './selection.ts';
-import { reverse } from './table.ts';
+import { reverse } from './rows.ts';
 
 /** What the user asks for that needs more than the rows. `stop`: to stop reading the stock. */
 export type Request = End | 'refresh' | 'stop';

@@ -2,7 +2,7 @@
 import type { InventoryItem } from '../api/item.ts';
 import { type Filter, matcher, UnexpectedFields } from '../api/select.ts';
 import { listInventory } from '../client/list.ts';
-import { openCatalog } from '../session/catalog.ts';
+import { openCatalog } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { visible } from '../view/sanitise.ts';

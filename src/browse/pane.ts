@@ -6,7 +6,7 @@ import { shortTime } from '../view/progress.ts';
 import { displayWidth, padTo, truncate } from '../view/width.ts';
 import { signed } from '../view/words.ts';
 import type { Browser } from './browser.ts';
-import type { Surroundings } from './table.ts';
+import type { Surroundings } from './rows.ts';
 
 /** From this width on the pane is beside the table; below, it covers it. */
 const LEAST_BESIDE = 80;

@@ -8,7 +8,7 @@ import { hash } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { build, type BuildOptions, type BuildResult, type Plugin } from 'esbuild';
-import { buildTree } from '../commands/tree.ts';
+import { buildTree } from '../commands/command-tree.ts';
 import { betweenFiles, entries, FILES, gettingBuiltins, madeByBuild, replace, toVendors, VENDORS } from './bundling.ts';
 import { licences, VENDOR_FOLDER } from './licences.ts';
 import { manPage } from './man.ts';

@@ -89,7 +89,7 @@ export const gettingBuiltins: Plugin = {
  */
 export const FILES: Readonly<Record<string, readonly string[]>> = {
   main: ['src/main.ts'],
-  help: ['src/cli/help/render.ts', 'src/cli/completion/complete.ts', 'src/commands/tree.ts'],
+  help: ['src/cli/help/render.ts', 'src/cli/completion/complete.ts', 'src/commands/command-tree.ts'],
   petstore: ['src/cli/run.ts', 'src/commands/index.ts', 'src/commands/completion.ts', 'src/node/context.ts'],
 };
 
@@ -109,7 +109,7 @@ export function madeByBuild(tree: Tree, page: object): Plugin {
   return {
     name: 'made-by-build',
     setup(setup) {
-      setup.onLoad({ filter: /[\\/]src[\\/]commands[\\/]tree\.ts$/ }, () => ({
+      setup.onLoad({ filter: /[\\/]src[\\/]commands[\\/]command-tree\.ts$/ }, () => ({
         contents: `export const buildTree = () => Promise.resolve(${JSON.stringify(tree)});`,
       }));
       setup.onResolve({ filter: /\/page\.json$/ }, ({ path }) => ({ path, namespace: 'page' }));

@@ -2,7 +2,7 @@
 import { EXIT_CODES } from '../report/exit-codes.ts';
 import { commonText, ownText, summaryOf } from '../cli/help/render.ts';
 import type { Tree } from '../cli/help/tree.ts';
-import { buildTree } from '../commands/tree.ts';
+import { buildTree } from '../commands/command-tree.ts';
 
 /** Returns docs/commands.md with its reference made anew. */
 export async function generateCommands(text: string): Promise<string> {

@@ -5,7 +5,7 @@ import { format, resolveConfig } from 'prettier';
 import { openapiDocument } from './openapi.ts';
 import { generateCommands, generateExitCodes } from './docs.ts';
 import { ROOT } from './package.ts';
-import { schemas } from './schemas.ts';
+import { schemas } from './output-schemas.ts';
 
 /** Path below the root -> its text, from the one that it has. */
 const FILES: Readonly<Record<string, (text: string, path: string) => string | Promise<string>>> = {

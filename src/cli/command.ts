@@ -2,7 +2,7 @@
 import type { CommandContext } from '../session/globals.ts';
 import type { View } from '../view/view.ts';
 import type { Topic } from './help/topics.ts';
-import type { Parser } from './values.ts';
+import type { Parser } from './value-parsers.ts';
 
 /** `T`: the type of the value in the command's input; with undefined where the input may lack it. */
 interface ValueSpec<T> {

@@ -1,6 +1,6 @@
 /** The options that every command takes, by what they are for. */
 import { flag, type InputOf, option, optionsOf, type OptionSpec, under } from './command.ts';
-import { durationValue, sizeValue, textValue } from './values.ts';
+import { durationValue, sizeValue, textValue } from './value-parsers.ts';
 import { SETTINGS, type Setting } from '../session/settings.ts';
 
 /** Without a default of commander's: a variable or the config may have another. */

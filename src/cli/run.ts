@@ -14,7 +14,7 @@ import { lastValue } from './scan.ts';
 import type { Secrets } from '../redact.ts';
 import { redactedPorts, secretsIn } from './redacted-ports.ts';
 import { hasUnicode } from '../view/bar.ts';
-import { wordIn } from './values.ts';
+import { wordIn } from './value-parsers.ts';
 import { render } from '../view/formats.ts';
 import { FORMAT_FACTS, FORMATS } from '../view/output-formats.ts';
 import { createStyle, isColoured, type Style } from '../view/style.ts';

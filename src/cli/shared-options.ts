@@ -14,7 +14,7 @@ import {
   repeated,
   textValue,
   wordValue,
-} from './values.ts';
+} from './value-parsers.ts';
 import { PET_STATUSES } from '../api/values.ts';
 
 /** One pet, in place of its id. */
@@ -45,7 +45,7 @@ export async function petIdOf(
     throw usageFailure('The pet is named more than once; use its id, --name or --barcode.');
   }
   if (petId !== undefined) return petId;
-  const { petInCatalog } = await import('../session/catalog.ts');
+  const { petInCatalog } = await import('../session/open-catalog.ts');
   return petInCatalog(context, name === undefined ? { barcode } : { name });
 }
 

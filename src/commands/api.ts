@@ -1,7 +1,7 @@
 import { type JsonValue, parseJson, RawNumber, stringifyJson } from '../api/json.ts';
 import { isOneOf } from '../api/values.ts';
 import { argument, defineCommand, flag, type InputOf, option, optionalArgument } from '../cli/command.ts';
-import { type Parser, parserOf, repeated, textValue } from '../cli/values.ts';
+import { type Parser, parserOf, repeated, textValue } from '../cli/value-parsers.ts';
 import { WHY_OPTIONS, withWhy } from '../cli/shared-options.ts';
 import { METHODS } from '../client/service.ts';
 import { connect } from '../session/connect.ts';

@@ -1,7 +1,7 @@
 import type { Diagnosis } from '../doctor/diagnosis.ts';
 import type { Redirect } from '../doctor/domain.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
-import { parserOf, repeated } from '../cli/values.ts';
+import { parserOf, repeated } from '../cli/value-parsers.ts';
 import type { CommandContext } from '../session/globals.ts';
 
 const HOST = /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;

@@ -1,6 +1,6 @@
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import { defineCommand } from '../cli/command.ts';
-import { repeated, textValue } from '../cli/values.ts';
+import { repeated, textValue } from '../cli/value-parsers.ts';
 import { EXIT_CODES } from '../report/exit-codes.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import { topicText } from '../cli/help/render.ts';

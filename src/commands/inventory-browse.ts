@@ -1,6 +1,6 @@
 import { flag, option } from '../cli/command.ts';
 import { defineWrite, FILTER_OPTIONS } from '../cli/shared-options.ts';
-import { integerValue } from '../cli/values.ts';
+import { integerValue } from '../cli/value-parsers.ts';
 
 export const inventoryBrowse = defineWrite({
   path: 'inventory browse',

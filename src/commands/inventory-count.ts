@@ -1,6 +1,6 @@
 import { option } from '../cli/command.ts';
 import { defineWrite } from '../cli/shared-options.ts';
-import { durationValue, integerValue, textValue, wordValue } from '../cli/values.ts';
+import { durationValue, integerValue, textValue, wordValue } from '../cli/value-parsers.ts';
 
 export const inventoryCount = defineWrite({
   path: 'inventory count',

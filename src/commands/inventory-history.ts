@@ -1,7 +1,15 @@
 import { defineCommand, flag, option } from '../cli/command.ts';
-import { countValue, instantValue, integerValue, listOf, petIdValue, textValue, wordValue } from '../cli/values.ts';
+import {
+  countValue,
+  instantValue,
+  integerValue,
+  listOf,
+  petIdValue,
+  textValue,
+  wordValue,
+} from '../cli/value-parsers.ts';
 import { usageFailure } from '../errors.ts';
-import { type Names, openNamesByOrigin } from '../session/catalog.ts';
+import { type Names, openNamesByOrigin } from '../session/open-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { namedEnvironment } from '../session/resolve.ts';
 import type { HistoryFilter } from '../state/history.ts';

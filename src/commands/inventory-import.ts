@@ -1,7 +1,7 @@
 import { argument, flag, option } from '../cli/command.ts';
 import { defineWrite } from '../cli/shared-options.ts';
 import { parseMapping } from '../stock/columns.ts';
-import { parserOf, repeated, textValue } from '../cli/values.ts';
+import { parserOf, repeated, textValue } from '../cli/value-parsers.ts';
 
 const mappingValue = parserOf(
   'HEADING=COLUMN, where COLUMN is petId, barcode, name, quantity, delta or current',

@@ -18,8 +18,8 @@ import {
   textValue,
   wordIn,
   wordValue,
-} from '../cli/values.ts';
-import { openCatalog, requireCatalog } from '../session/catalog.ts';
+} from '../cli/value-parsers.ts';
+import { openCatalog, requireCatalog } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';

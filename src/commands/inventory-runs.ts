@@ -1,5 +1,5 @@
 import { defineCommand, flag, option, optionalArgument, under } from '../cli/command.ts';
-import { countValue, integerValue, wordValue } from '../cli/values.ts';
+import { countValue, integerValue, wordValue } from '../cli/value-parsers.ts';
 import { namedEnvironment } from '../session/resolve.ts';
 import { usageFailure } from '../errors.ts';
 

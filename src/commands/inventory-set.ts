@@ -1,6 +1,6 @@
 import { argument, flag, option, optionalArgument } from '../cli/command.ts';
 import { defineWrite, missingArgument, petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
-import { integerValue, petIdValue } from '../cli/values.ts';
+import { integerValue, petIdValue } from '../cli/value-parsers.ts';
 import { Failure } from '../errors.ts';
 
 export const inventorySet = defineWrite({

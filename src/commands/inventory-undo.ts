@@ -1,6 +1,6 @@
 import { option, optionalArgument } from '../cli/command.ts';
 import { defineWrite } from '../cli/shared-options.ts';
-import { integerValue } from '../cli/values.ts';
+import { integerValue } from '../cli/value-parsers.ts';
 
 export const inventoryUndo = defineWrite({
   path: 'inventory undo',

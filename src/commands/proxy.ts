@@ -1,6 +1,6 @@
 import { argument, defineCommand, flag, option, under } from '../cli/command.ts';
 import { listenOptions } from '../cli/shared-options.ts';
-import { parserOf, textValue } from '../cli/values.ts';
+import { parserOf, textValue } from '../cli/value-parsers.ts';
 import { isProduction } from '../session/environments.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import { isClientName, shareOf } from '../proxy/clients.ts';
@@ -64,7 +64,7 @@ export const proxy = defineCommand({
     requireGuard(input, input.host);
     const passed = passedSocket(context, input);
     const { introduce, openLog, stopped } = await import('../serve/serve.ts');
-    const { startProxy } = await import('../proxy/server.ts');
+    const { startProxy } = await import('../proxy/proxy-server.ts');
     const { logLine, logObject } = await import('../proxy/requests.ts');
     const { connect } = await import('../session/connect.ts');
     const { stateFolder } = await import('../session/paths.ts');

@@ -1,6 +1,14 @@
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
 import { listenOptions } from '../cli/shared-options.ts';
-import { countValue, durationValue, parserOf, repeated, sandboxKeyValue, textValue, wordValue } from '../cli/values.ts';
+import {
+  countValue,
+  durationValue,
+  parserOf,
+  repeated,
+  sandboxKeyValue,
+  textValue,
+  wordValue,
+} from '../cli/value-parsers.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
 import { parseSignedDuration } from '../duration.ts';

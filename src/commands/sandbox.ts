@@ -1,6 +1,6 @@
 import { defineCommand, option } from '../cli/command.ts';
-import { countValue, sandboxKeyValue, textValue } from '../cli/values.ts';
-import { storeSandboxCatalog } from '../session/catalog.ts';
+import { countValue, sandboxKeyValue, textValue } from '../cli/value-parsers.ts';
+import { storeSandboxCatalog } from '../session/open-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.ts';
 import { Failure, usageFailure } from '../errors.ts';

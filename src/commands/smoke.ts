@@ -1,5 +1,5 @@
 import { defineCommand, flag, option, under } from '../cli/command.ts';
-import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordValue } from '../cli/values.ts';
+import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordValue } from '../cli/value-parsers.ts';
 import { isProduction } from '../session/environments.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { usageFailure } from '../errors.ts';

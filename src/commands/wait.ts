@@ -2,7 +2,7 @@ import { itemMembers, itemToJson } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
-import { durationValue, integerValue, petIdValue, textValue, wordValue } from '../cli/values.ts';
+import { durationValue, integerValue, petIdValue, textValue, wordValue } from '../cli/value-parsers.ts';
 import { isFailure, usageFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { record } from '../view/view.ts';
@@ -90,7 +90,7 @@ export const wait = defineCommand({
 
 /** @throws {Failure} `usage`: the catalog has none for the pet */
 async function minimumOf(context: CommandContext, petId: bigint): Promise<bigint> {
-  const { requireCatalog } = await import('../session/catalog.ts');
+  const { requireCatalog } = await import('../session/open-catalog.ts');
   using catalog = await requireCatalog(context, '--low');
   const { min } = catalog.levelOf(petId);
   if (min !== undefined) return min;

@@ -17,7 +17,7 @@ import type { ProvidedEntry } from '../catalog/store.ts';
 import type { Service } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
 import { DatabaseFailure, HttpFailure, type HttpReply } from '../ports.ts';
-import { openCatalog, providedNote, storeProvided } from './catalog.ts';
+import { openCatalog, providedNote, storeProvided } from './open-catalog.ts';
 import type { CommandContext } from './globals.ts';
 
 /** Beside the base URL. */

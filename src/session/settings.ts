@@ -10,7 +10,7 @@ import {
   textValue,
   waitValue,
   wordValue,
-} from '../cli/values.ts';
+} from '../cli/value-parsers.ts';
 import { usageFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import { FORMATS } from '../view/output-formats.ts';

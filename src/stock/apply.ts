@@ -1,6 +1,6 @@
 /** Applies a plan: shows it, asks, journals it, runs it, compares the stock with it, and reports. */
 import { FOREVER_MS } from '../duration.ts';
-import { openNames, tableNames } from '../session/catalog.ts';
+import { openNames, tableNames } from '../session/open-catalog.ts';
 import { operationOf } from '../client/attempt.ts';
 import { updateCall } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';

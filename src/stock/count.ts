@@ -1,7 +1,7 @@
 /** `inventory count`: a stocktake. Each scan is on the disk at once; at the end the stock is set to what was counted. */
 import { parseInteger } from '../api/values.ts';
 import { type Catalog, petLabel, petOfCode } from '../catalog/local-catalog.ts';
-import { openCatalog } from '../session/catalog.ts';
+import { openCatalog } from '../session/open-catalog.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';

@@ -2,7 +2,7 @@
 import { stringify } from 'csv-stringify/sync';
 import type { InventoryItem } from '../api/item.ts';
 import { type Filter, matcher } from '../api/select.ts';
-import { openNames } from '../session/catalog.ts';
+import { openNames } from '../session/open-catalog.ts';
 import { joinPath, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { connect } from '../session/connect.ts';

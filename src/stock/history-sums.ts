@@ -1,5 +1,5 @@
 /** The history summed up: how much stock came and went, by cause, pet, person or day. */
-import type { Names } from '../session/catalog.ts';
+import type { Names } from '../session/open-catalog.ts';
 import type { Change } from '../state/journal.ts';
 import { list, type RowsView } from '../view/view.ts';
 

@@ -1,6 +1,6 @@
 /** The history as rows: for people a table, with names where a catalog has them. */
 import { stringifyJson } from '../api/json.ts';
-import type { Names } from '../session/catalog.ts';
+import type { Names } from '../session/open-catalog.ts';
 import type { HistoryFilter } from '../state/history.ts';
 import type { Change, Journal } from '../state/journal.ts';
 import { clockTime } from '../view/progress.ts';

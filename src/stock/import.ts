@@ -1,5 +1,5 @@
 /** `inventory import`: sets the stock from the rows of a file, or adds them to it. */
-import { catalogOrigin, noCatalog, openCatalog, petOfRow } from '../session/catalog.ts';
+import { catalogOrigin, noCatalog, openCatalog, petOfRow } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';

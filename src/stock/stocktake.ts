@@ -1,6 +1,6 @@
 /** What a stocktake says of the pets in stock: those that were not scanned, and those not counted for long. */
 import type { InventoryItem } from '../api/item.ts';
-import { openNames } from '../session/catalog.ts';
+import { openNames } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import type { Run } from '../state/journal.ts';

@@ -9,7 +9,7 @@ import { confirmation, type RecordView } from '../view/view.ts';
 import { midway, type RunContext } from './runner.ts';
 import { stringify } from 'csv-stringify/sync';
 import type { InventoryItem } from '../api/item.ts';
-import { openNames } from '../session/catalog.ts';
+import { openNames } from '../session/open-catalog.ts';
 import { joinPath, reportFolder } from '../session/paths.ts';
 import { csvCell } from '../view/formats.ts';
 

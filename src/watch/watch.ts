@@ -5,7 +5,7 @@ import { listInventory } from '../api/routes.ts';
 import { type Filter, matcher } from '../api/select.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { splitWords } from '../cli/values.ts';
+import { splitWords } from '../cli/value-parsers.ts';
 import { Failure, isFailure, stoppedByUser } from '../errors.ts';
 import { operationOf } from '../client/attempt.ts';
 import type { Service } from '../client/service.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
-import { schemas } from '../../src/build/schemas.ts';
+import { schemas } from '../../src/build/output-schemas.ts';
 import { runIn } from '../support/in-process.ts';
 import { assertSchema } from '../support/schemas.ts';
 import { createTestContext } from '../support/test-context.ts';

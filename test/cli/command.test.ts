@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { argument, defineCommand, flag, option, optionalArgument, optionsOf } from '../../src/cli/command.ts';
 import { GLOBAL_OPTIONS } from '../../src/cli/global-options.ts';
-import { durationValue, integerValue, listOf, petIdValue, textValue } from '../../src/cli/values.ts';
+import { durationValue, integerValue, listOf, petIdValue, textValue } from '../../src/cli/value-parsers.ts';
 import { LOADERS } from '../../src/commands/index.ts';
 
 const COMMANDS = await Promise.all(Object.values(LOADERS).map((load) => load()));

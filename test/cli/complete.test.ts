@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { complete } from '../../src/cli/completion/complete.ts';
 import { optionsAt, pathsOf } from '../../src/cli/help/tree.ts';
-import { buildTree } from '../../src/commands/tree.ts';
+import { buildTree } from '../../src/commands/command-tree.ts';
 import { CASES, INJECTIONS } from '../e2e/completion-cases.ts';
 
 const TREE = await buildTree();

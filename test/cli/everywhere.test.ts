@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { manPage } from '../../src/build/man.ts';
-import { buildTree } from '../../src/commands/tree.ts';
+import { buildTree } from '../../src/commands/command-tree.ts';
 import { helpText } from '../../src/cli/help/render.ts';
 import { commandsOf, type TreeCommand } from '../../src/cli/help/tree.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { optionsOf } from '../../src/cli/command.ts';
 import { LOADERS } from '../../src/commands/index.ts';
-import { buildTree } from '../../src/commands/tree.ts';
+import { buildTree } from '../../src/commands/command-tree.ts';
 import { helpText, topicText } from '../../src/cli/help/render.ts';
 import { type Topic, TOPICS } from '../../src/cli/help/topics.ts';
 import { commandsOf, commonOptions, grammarOf, pathsOf } from '../../src/cli/help/tree.ts';

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { readRequest, resolveRequest } from '../../src/cli/parse.ts';
 import { LOADERS } from '../../src/commands/index.ts';
-import { buildTree } from '../../src/commands/tree.ts';
+import { buildTree } from '../../src/commands/command-tree.ts';
 import { FOREVER_MS } from '../../src/duration.ts';
 
 const COMMANDS = { loaders: LOADERS, tree: buildTree };

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/errors.ts';
 import { LOADERS } from '../../src/commands/index.ts';
-import { buildTree } from '../../src/commands/tree.ts';
+import { buildTree } from '../../src/commands/command-tree.ts';
 import { commandsOf, grammarOf, type TreeOption } from '../../src/cli/help/tree.ts';
 import { readRequest, resolveRequest } from '../../src/cli/parse.ts';
 import { argumentsIn, type Line, scan, shapeOf } from '../../src/cli/scan.ts';

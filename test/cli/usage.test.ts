@@ -1,6 +1,6 @@
 /** Lines that people type and commander alone would read otherwise. */
 import { describe, expect, it } from 'vitest';
-import { buildTree } from '../../src/commands/tree.ts';
+import { buildTree } from '../../src/commands/command-tree.ts';
 import { helpText } from '../../src/cli/help/render.ts';
 import { commandsOf } from '../../src/cli/help/tree.ts';
 import { suggestCommand } from '../../src/cli/usage-errors.ts';

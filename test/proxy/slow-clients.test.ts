@@ -4,7 +4,7 @@ import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { nodeClock } from '../../src/node/clock.ts';
 import type { ProxiedRequest } from '../../src/proxy/requests.ts';
-import { startProxy } from '../../src/proxy/server.ts';
+import { startProxy } from '../../src/proxy/proxy-server.ts';
 import { open } from '../../src/session/connect.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { commandContext } from '../support/command-context.ts';

@@ -7,7 +7,7 @@ import { type Commands, readRequest, resolveRequest } from '../../src/cli/parse.
 import { childrenOf, commandsOf, grammarOf } from '../../src/cli/help/tree.ts';
 import { scan } from '../../src/cli/scan.ts';
 import { LOADERS } from '../../src/commands/index.ts';
-import { buildTree } from '../../src/commands/tree.ts';
+import { buildTree } from '../../src/commands/command-tree.ts';
 import { describeFailure } from '../../src/report/failures.ts';
 import { isFailure } from '../../src/errors.ts';
 import { runIn } from '../support/in-process.ts';

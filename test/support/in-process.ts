@@ -1,7 +1,7 @@
 /** Whole invocations in this process, against a service of the test's own. */
 import { run } from '../../src/cli/run.ts';
 import { LOADERS } from '../../src/commands/index.ts';
-import { buildTree } from '../../src/commands/tree.ts';
+import { buildTree } from '../../src/commands/command-tree.ts';
 import { onCleanup } from './cleanup.ts';
 import { holdToSchemas } from './schemas.ts';
 import { httpReply } from './test-ports.ts';

@@ -1,5 +1,5 @@
 /**
- * The commands as plain data: help, reference, completion and man page are made from it. commands/tree.ts makes it of
+ * The commands as plain data: help, reference, completion and man page are made from it. commands/command-tree.ts makes it of
  * the command specs; the build puts the data in its place, so that help loads no command.
  */
 import type { Common, CommandDescription, Example } from '../command.ts';

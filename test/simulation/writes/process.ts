@@ -4,7 +4,7 @@
  */
 import { run } from '../../../src/cli/run.ts';
 import { LOADERS } from '../../../src/commands/index.ts';
-import { buildTree } from '../../../src/commands/tree.ts';
+import { buildTree } from '../../../src/commands/command-tree.ts';
 import { Failure } from '../../../src/errors.ts';
 import { type Clock, type Context, type Files, type Http, HttpFailure, type SignalName } from '../../../src/ports.ts';
 import { MemoryInput, MemoryOutput } from '../../support/memory-streams.ts';

@@ -2,7 +2,7 @@ import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from '../cli
 import { GLOBAL_OPTIONS, HELP_OPTIONS } from '../cli/global-options.ts';
 import type { Tree, TreeCommand, TreeOption, ValueSpec } from '../cli/help/tree.ts';
 import { shapeOf } from '../cli/scan.ts';
-import type { Parser } from '../cli/values.ts';
+import type { Parser } from '../cli/value-parsers.ts';
 import { GROUPS, LOADERS, SECTIONS } from './index.ts';
 
 /** What `help` takes as well as a topic, and cannot know itself. */
