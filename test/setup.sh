@@ -8,7 +8,7 @@ set -u
 # Each program, and its package in Debian.
 programs='redis-server:redis-server nginx:nginx-light haproxy:haproxy named:bind9 chromium:chromium zsh:zsh fish:fish
   mandoc:mandoc pass:pass gpg:gnupg secret-tool:libsecret-tools gnome-keyring-daemon:gnome-keyring
-  dbus-run-session:dbus-x11 curl:curl python3:python3 flock:util-linux'
+  dbus-run-session:dbus-x11 curl:curl python3:python3 flock:util-linux systemd-notify:systemd'
 
 missing='' packages='bash-completion'
 for each in $programs; do

@@ -63,7 +63,7 @@ export const proxy = defineCommand({
     const { openCredentials, passedSocket, requireGuard } = await import('../proxy/credentials.ts');
     requireGuard(input, input.host);
     const passed = passedSocket(context, input);
-    const { introduce, openLog, stopped } = await import('../serve/serve.ts');
+    const { introduce, notifyReady, openLog, stopped } = await import('../serve/serve.ts');
     const { startProxy } = await import('../proxy/proxy-server.ts');
     const { logLine, logObject } = await import('../proxy/requests.ts');
     const { connect } = await import('../session/connect.ts');
@@ -88,6 +88,7 @@ export const proxy = defineCommand({
       onRequest: log.onRequest,
     });
     credentials.onIdentity = running.renew;
+    await notifyReady(context);
     return {
       ...introduce([
         ['Base URL', 'baseUrl', running.baseUrl],

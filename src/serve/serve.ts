@@ -98,6 +98,26 @@ export function introduce(rows: readonly (readonly [title: string, name: string,
   );
 }
 
+/** How long systemd's own program may take, ms. */
+const NOTIFY_MS = 5_000;
+
+/** Tells systemd that the server is ready (sd_notify(3)): by a program of its own, because Node cannot send to its socket. */
+export async function notifyReady({ env, notices, runCommand, signal }: CommandContext): Promise<void> {
+  if ((env.NOTIFY_SOCKET ?? '') === '') return;
+  const fail = (problem: string): Error => new Error(problem);
+  const onLine = (line: string): void => {
+    notices.warning(`systemd-notify: ${line}`);
+  };
+  await runCommand(['systemd-notify', '--ready'], { timeoutMs: NOTIFY_MS, signal, onLine, fail }).catch(
+    (error: unknown) => {
+      if (signal.aborted) throw error;
+      notices.warning(
+        `systemd does not know that the server is ready: systemd-notify ${String(error).replace('Error: ', '')}.`,
+      );
+    },
+  );
+}
+
 /** Resolves on a signal, or at the deadline. */
 export async function stopped({ signal }: CommandContext): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');

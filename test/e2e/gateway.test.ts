@@ -1,7 +1,7 @@
 /** `petstore proxy` for other machines: TLS, clients with names, and what they can take of it. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { appendFileSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
@@ -578,6 +578,24 @@ describe('running it', () => {
     expect((await running.exited).code).toBe(0);
   });
 
+  it.runIf(existsSync('/usr/bin/systemd-notify'))('systemd hears when it is ready', async () => {
+    const { baseUrl } = await service();
+    const path = join(createHome().path, 'notify');
+    const listener = startPetstore(['-c', NOTIFIED, path], { command: ['python3'] });
+    await listener.waitFor(/listening/, 'stdout');
+    const proxy = await serveProxy({ ...staging(baseUrl), NOTIFY_SOCKET: path }, ['--no-token']);
+    await listener.waitFor(/READY=1/, 'stdout');
+    expect((await ask(proxy.port, '/v1/inventory')).status).toBe(200);
+  });
+
+  it('serves where systemd cannot be told that it is ready', async () => {
+    const { baseUrl } = await service();
+    const env = { ...staging(baseUrl), NOTIFY_SOCKET: '/nowhere', PATH: createHome().path };
+    const proxy = await serveProxy(env, ['--no-token']);
+    expect(proxy.stderr).toContain('systemd-notify was not found');
+    expect((await ask(proxy.port, '/v1/inventory')).status).toBe(200);
+  });
+
   it.runIf(isNode)('a descriptor that is no socket, and several, are refused', async () => {
     for (const [count, says] of [
       ['1', 'The socket that was passed cannot be used'],
@@ -606,6 +624,14 @@ const server = require('node:net').createServer().listen(0, '127.0.0.1', () => {
   }
   process.exit();
 });`;
+
+/** Takes the place of systemd: prints what it is told. */
+const NOTIFIED = `
+import socket, sys
+own = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+own.bind(sys.argv[1])
+print('listening', flush=True)
+while True: print(own.recv(4096).decode(), flush=True)`;
 
 /** A service that answers each request. */
 async function service(): Promise<{ readonly baseUrl: string }> {
