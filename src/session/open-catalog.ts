@@ -195,12 +195,12 @@ async function choose({ prompt, signal }: CommandContext, quoted: string, found:
   const question = [`${quoted} matches ${found.length} pets:`, ...lines, ...more, 'Which one? (Enter leaves)'].join(
     '\n',
   );
-  for (;;) {
-    const answer = await prompt.text(question, undefined, signal);
-    if (answer === '') throw new Failure('cancelled', {});
-    const pet = /^\d+$/.test(answer) ? found.slice(0, SHOWN)[Number(answer) - 1] : undefined;
-    if (pet !== undefined) return pet.petId;
-  }
+  const find = (answer: string) => (/^\d+$/.test(answer) ? found.slice(0, SHOWN)[Number(answer) - 1] : undefined);
+  const problemOf = (answer: string): string | undefined =>
+    answer === '' || find(answer) !== undefined ? undefined : 'Type a number of the list.';
+  const pet = find(await prompt.text(question, undefined, signal, problemOf));
+  if (pet === undefined) throw new Failure('cancelled', {});
+  return pet.petId;
 }
 
 type Found = ReturnType<Catalog['named']>;
