@@ -88,7 +88,7 @@ export const sandboxStatus = defineCommand({
     const lines = [
       ['file', facts === undefined ? `${file} (not there yet: the first command makes it)` : file],
       ['pets', String(pets)],
-      ['addedKeys', String(keys)],
+      ['added keys', String(keys)],
       ['bytes', facts === undefined ? '-' : String(facts.size)],
     ] as const;
     return labelled(lines, { file, pets, addedKeys: keys, bytes: facts?.size ?? null });

@@ -7,7 +7,7 @@ import { Failure } from '../errors.ts';
 import { type Prompt, reasonOf } from '../ports.ts';
 
 export const nodePrompt: Prompt = {
-  hidden: (question, signal) => ask(signal, (terminal) => password({ message: question }, terminal)),
+  hidden: (question, signal) => ask(signal, (terminal) => password({ message: question, toggleMask: false }, terminal)),
 
   async text(question, fallback, signal, problemOf) {
     const validate = (answer: string): string | true => problemOf?.(answer.trim()) ?? true;

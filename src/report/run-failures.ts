@@ -65,7 +65,9 @@ export const RUN_FAILURES = {
   'checks-failed': ({ failed, of }: { failed: readonly string[]; of: number }) => ({
     ...stops(EXIT.checkFailed),
     message: `${failed.length} of ${plural(of, 'check')} failed: ${failed.join(', ')}.`,
-    hint: 'Report it to the owners of the service; petstore smoke --list explains each check.',
+    hint: failed.includes('clock')
+      ? 'Check the clock of this machine first; if it is right, tell the owners of the service.'
+      : 'Report it to the owners of the service; petstore smoke --list explains each check.',
   }),
   'doctor-failed': ({ failed, of }: { failed: readonly string[]; of: number }) => ({
     ...stops(EXIT.checkFailed),

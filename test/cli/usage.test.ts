@@ -107,7 +107,6 @@ describe('what is suggested', () => {
   ])('petstore %s: %s', async (line, suggestion) => {
     const { code, stdout, stderr } = await run(line);
     const hint = line.includes('json') ? (JSON.parse(stderr) as { error: { hint: string } }).error.hint : stderr.split('hint: ')[1]?.trimEnd(); // prettier-ignore
-    // With a colon it is the whole line, to be run as it is.
     expect([code, stdout, hint]).toEqual([2, '', `Did you mean ${suggestion}?`]);
   });
 

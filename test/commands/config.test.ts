@@ -123,6 +123,15 @@ it('fault 81: a config of a newer version is not written to', async () => {
 });
 
 describe('config', () => {
+  it('set suggests the value that is meant', async () => {
+    expect(await petstore(createHome(), ['config', 'set', 'environment', 'prod'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        'error: environment must be one of production, staging, sandbox, not "prod".\nhint: Did you mean production?\n',
+    });
+  });
+
   it('sets, gets, lists and unsets', async () => {
     const home = createHome();
     const run = async (...args: string[]) => {
@@ -248,6 +257,20 @@ describe('defaults of common options', () => {
 });
 
 describe('status', () => {
+  it('breaks its lines between words at a terminal', async () => {
+    const home = createHome();
+    const options = { env: { PETSTORE_ENV: 'sandbox' }, stdin: { text: '7\nq\n' } };
+    await petstore(home, ['inventory', 'count', '--yes'], options);
+    const screen = { isTTY: true, columns: 40 };
+    const { stdout } = await petstore(home, ['status', '--color', 'never'], { ...options, stdout: screen });
+    expect(stdout).toMatch(
+      /^unfinished {3}run 1 \(count\) in sandbox\n {13}\(continue: petstore --env\n {13}sandbox /m,
+    );
+    // A path is one word.
+    const lines = stdout.split('\n').filter((line) => line.length > 40 && !line.includes(home.path));
+    expect(lines).toEqual([]);
+  });
+
   it('names the source of each value, and what it hides', async () => {
     const home = homeWith({
       environment: 'production',

@@ -188,6 +188,20 @@ describe('names on a screen of 80 columns', () => {
 });
 
 describe('why and who', () => {
+  it('who made the changes is in the table where they are several people', async () => {
+    const headingOf = async (...people: string[]): Promise<string> => {
+      const { stdout } = await history(await shop(people.map((person) => ({ person }))));
+      return stdout.split('\n')[0]!.split(/ +/).join(' ');
+    };
+    expect(await headingOf('ann', 'bob')).toBe('Change Run When Who Pet Before After Outcome Command');
+    expect(await headingOf('ann', 'ann')).toBe('Change Run When Pet Before After Outcome Command');
+    const { stdout } = await history(await shop([{ person: 'ann' }, { person: 'bob' }]));
+    expect(stdout.split('\n').slice(1, 3)).toEqual([
+      expect.stringContaining('  bob  '),
+      expect.stringContaining('  ann  '),
+    ]);
+  });
+
   const DAY = 86_400_000;
   const rows: readonly Row[] = [
     { before: 10n, after: 4n, cause: 'died', note: 'cold tank', person: 'ann', ago: DAY },

@@ -328,6 +328,13 @@ describe('--retry-for', () => {
 });
 
 describe('a 429', () => {
+  it('without a terminal its line does not speak of Ctrl-C', async () => {
+    const context = withReplies([tooMany(30), json([item(7, 10)])]);
+    expect((await run(context, 'inventory', 'list', '-o', 'csv')).stderr).toMatch(
+      /^Rate limited \(429\); continuing at 14:04:21 \(1 min \d s\), try 2\/2\.\n$/,
+    );
+  });
+
   it('fault 28: is waited out, probed once, and then given up', async () => {
     const patient = withReplies([tooMany(30, { limits: { remaining: 5 } }), json([item(7, 10)])]);
     const first = await run(patient, 'inventory', 'list', '-o', 'ndjson', '-v');

@@ -164,6 +164,17 @@ describe('inventory history and undo', () => {
 });
 
 describe('inventory import', () => {
+  it('--map takes a heading for the barcode or the name', async () => {
+    const { home, run, quantity } = shop();
+    await run(['catalog', 'set', '7', '--name', 'Goldfish', '--barcode', '4006381333931']);
+    const slip = file(home, 'Bezeichnung;EAN;Menge\nGoldfish;4006381333931;2\n');
+    for (const pet of ['Bezeichnung=name', 'EAN=barcode']) {
+      const maps = ['--map', pet, '--map', 'Menge=delta'];
+      expect((await run(['inventory', 'import', slip, '--yes', '--again', ...maps])).code).toBe(0);
+    }
+    expect(await quantity(7)).toBe(14);
+  });
+
   const file = (home: { path: string }, text: string, name = 'stock.csv'): string => {
     const path = join(home.path, name);
     writeFileSync(path, text);
@@ -428,6 +439,13 @@ describe('inventory import', () => {
   });
 
   describe('of a file whose import is unfinished', () => {
+    it('and sets: the same command once more closes it', async () => {
+      const { run, delivery } = await stopped('quantity');
+      expect((await run([...delivery, '--yes'])).code).toBe(0);
+      expect((await run(['runs', '--unfinished', '--json'])).stdout).toBe('[]\n');
+      expect((await run([...delivery, '--yes'])).stderr).not.toContain('unfinished');
+    });
+
     /** An import of pets 1 to 4 that has stopped after two of them. */
     async function stopped(column: 'quantity' | 'delta') {
       const { home, run } = shop();
@@ -745,6 +763,22 @@ describe('inventory count', () => {
 });
 
 describe('inventory edit', () => {
+  it('shows the names of the catalog', async () => {
+    const { run } = shop();
+    await run(['catalog', 'set', '8', '--name', 'Guppy']);
+    let shown = '';
+    await run(
+      ['inventory', 'edit', '--pet', '7,8'],
+      editing((text) => (shown = text)),
+    );
+    expect(shown.split('\n').slice(2)).toEqual([
+      'petId,quantity,status,pet name',
+      '7,10,available,',
+      '8,6,available,Guppy',
+      '',
+    ]);
+  });
+
   const editing = (change: (text: string) => string) => ({
     ...TERMINAL,
     editor: (path: string) => {

@@ -204,6 +204,16 @@ describe('what stops it beforehand, with nothing sent', () => {
 });
 
 describe('a run that was stopped', () => {
+  it('its error has the same next step as its warning: to resume, after that time', async () => {
+    const at = await shop(['--fault', 'status=429,retry-after=3600,method=PATCH,nth=3']);
+    const { code, stderr } = await at.run([...IMPORT, csv(at, some(6))]);
+    const { error } = takeApart({ code, stdout: '', stderr });
+    expect([code, error?.hint]).toEqual([
+      6,
+      expect.stringMatching(/^After .*\d\d:\d\d:\d\d: petstore --env staging inventory import \S+ --resume$/),
+    ]);
+  });
+
   /** Two of six rows are done; then the service asks for an hour's rest. */
   async function stopped(): Promise<{ at: Shop; file: string }> {
     const at = await shop(['--fault', 'status=429,retry-after=3600,method=PATCH,nth=3']);

@@ -57,6 +57,21 @@ const CONFIG = JSON.stringify({
 });
 
 describe('doctor --offline', () => {
+  it('in colour: ok and WARN, and a run that is unfinished, also in status and in the list of runs', async () => {
+    const home = createHome();
+    const run = (...args: string[]) => {
+      const context = createTestContext({ home, env: { PETSTORE_ENV: 'sandbox' }, stdin: { text: '7\nq\n' } });
+      return runIn(context, '--color', 'always', ...args);
+    };
+    await run('inventory', 'count', '--yes');
+    const { stdout } = await run('doctor', '--offline');
+    expect(stdout).toContain('\u001b[30m\u001b[102mok\u001b[49m\u001b[39m    version');
+    expect(stdout).toContain('\u001b[30m\u001b[103mWARN\u001b[49m\u001b[39m  state');
+    for (const command of [['status'], ['inventory', 'runs']]) {
+      expect((await run(...command)).stdout).toContain('\u001b[30m\u001b[103munfinished\u001b[49m\u001b[39m');
+    }
+  });
+
   const offline = (options?: TestContextOptions) => examine(['--offline'], options);
 
   it('finds nothing wrong with a machine that has been set up, and sends nothing', async () => {
@@ -275,6 +290,16 @@ function online(network: Network, reply: PlainReply = {}, options: TestContextOp
 }
 
 describe('doctor, on the way to the service', () => {
+  it('does not decide whose clock is wrong: first this machine, then the owners', async () => {
+    const { first } = await online(way(), { headers: { date: 'Mon, 02 Mar 2026 15:03:20 GMT' } });
+    expect([first?.says, first?.fix]).toEqual([
+      expect.stringMatching(/^The service's clock .* ahead of this machine's\.$/),
+      expect.stringMatching(
+        /^Check this machine first .*; if its clock is right, tell the owners of the service\. Waits do not depend on either/,
+      ),
+    ]);
+  });
+
   it('takes each step, and sends one request, which it says first', async () => {
     const { code, found, requests, stderr } = await online(way());
     expect({ code, requests }).toEqual({ code: 0, requests: 1 });

@@ -137,6 +137,20 @@ it('an answer that is refused is not shown as taken', async () => {
 });
 
 describe('the scans of a stocktake', () => {
+  it('those of a stocktake that was not finished are offered first: Enter continues them', async () => {
+    const home = createHome();
+    await runPetstore([...COUNT, '--yes'], { home, stdin: '7 20\nq\n' });
+    const terminal = startPty(COUNT, { home });
+    await terminal.waitFor(/Stocktake 1 of .+ was not finished \(1 scan\)\. Continue it\? \(Y\/n\)/);
+    terminal.write('\r');
+    await terminal.waitFor('Stocktake 1 continues: 1 scan so far.');
+    terminal.write('7 10\rdone\r');
+    await terminal.waitFor('Change 1 pet in sandbox?');
+    terminal.write('y\r');
+    expect((await terminal.exited).code).toBe(0);
+    expect(terminal.plain()).toMatch(/pet 7 +10 → 30 +\+20/);
+  });
+
   const COUNT = [...SANDBOX, 'inventory', 'count'];
   const SAVED = 'Your count is saved. Continue: petstore --env sandbox inventory count --resume 1';
 

@@ -16,8 +16,8 @@ describe('the sandbox’s own commands', () => {
     expect(await runIn(context, 'sandbox', 'status')).toEqual({
       code: 0,
       stdout:
-        `file       ${file} (not there yet: the first command makes it)\n` +
-        'pets       0\naddedKeys  0\nbytes      -\n',
+        `file        ${file} (not there yet: the first command makes it)\n` +
+        'pets        0\nadded keys  0\nbytes       -\n',
       stderr: '',
     });
     expect(await context.files.facts(file)).toBeUndefined();

@@ -143,6 +143,14 @@ describe('each fault fails exactly its check', () => {
   });
 });
 
+it('a clock that differs may be that of this machine', async () => {
+  const spoil: Spoil = (reply) => ({ ...reply, headers: { ...reply.headers, date: 'Mon, 02 Mar 2026 15:03:20 GMT' } });
+  const { stderr } = await against(spoil, ['--only', 'clock']).run();
+  expect(stderr).toContain(
+    'hint: Check the clock of this machine first; if it is right, tell the owners of the service.',
+  );
+});
+
 describe('what would end any command ends the checks with the same error', () => {
   const lost =
     (phase: HttpFailureFacts['phase'], code: string): Spoil =>

@@ -343,6 +343,27 @@ describe('undo and redo', () => {
 });
 
 describe('runs', () => {
+  it('a stocktake that is still counting shows its scans', async () => {
+    const { home, run } = shop();
+    const context = createTestContext({ home, stdin: { text: '7\n8 2\nq\n' } });
+    await runIn(context, '--env', 'sandbox', 'inventory', 'count', '--yes');
+    expect((await run('runs')).stdout).toMatch(/^ +1 {2}count {2}sandbox .* unfinished +0 +0 {2}2 scans$/m);
+  });
+
+  it('one that is finished is not asked about', async () => {
+    const { run, file } = shop();
+    await run('import', file('7,12'), '--yes');
+    for (const yes of [[], ['--yes']]) {
+      expect(await run('runs', 'discard', '1', ...yes)).toEqual({
+        code: 2,
+        stdout: '',
+        stderr:
+          'error: Run 1 is finished; nothing was sent.\n' +
+          'hint: See all runs: petstore --env sandbox inventory runs\n',
+      });
+    }
+  });
+
   it('are listed, resumed and discarded; doctor and status name the commands', async () => {
     const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 2);
     await runIn(context, 'inventory', 'import', '-', '--yes');

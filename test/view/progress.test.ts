@@ -41,6 +41,18 @@ it('the limit says what is left and until when', () => {
 
 describe('a wait says why, until when, which attempt, and that it may be stopped', () => {
   it.each([
+    ['connect', 'ECONNREFUSED', 'Connection refused'],
+    ['connect', 'EHOSTUNREACH', 'Cannot connect'],
+    ['dns', 'ENOTFOUND', 'Name not found'],
+    ['response-timeout', 'ETIMEDOUT', 'No answer in time'],
+  ] as const)('%s, %s', (phase, code, words) => {
+    const failure = { phase, code, peer: 'pets.example:443', detail: '', mayHaveBeenSent: false };
+    const wait = { why: 'backoff', until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3, failure } as const;
+    expect(waitLines(wait)[0]).toBe(`${words}; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.`);
+    expect(waitLines({ ...wait, canStop: false })[0]).toBe(`${words}; retrying at 12:00:23 (23 s), try 2/3.`);
+  });
+
+  it.each([
     ['rate-limited', 'Rate limited (429); continuing'],
     ['banned', 'Key banned? (403); continuing'],
     ['window-spent', 'Rate limit reached; continuing'],
