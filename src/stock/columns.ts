@@ -1,6 +1,6 @@
 /** Finds the columns of a file by their headings: `Pet ID`, `pet_id` and `PETID` are all petId. */
 import { firstFew } from '../view/words.ts';
-import { parseInteger, MAX_DIGITS, parseInt64 } from '../api/values.ts';
+import { parseInteger } from '../api/values.ts';
 
 export type ColumnName =
   'petId' | 'quantity' | 'delta' | 'current' | 'name' | 'barcode' | 'min' | 'target' | 'cause' | 'note';
@@ -149,37 +149,4 @@ export function mappingProblem(headings: readonly string[], mappings: readonly M
 /** Quotes a text of the file, cut to a readable length. */
 export function shown(text: string): string {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
-}
-
-/**
- * Returns why the text is refused, if it is not exactly such a number. What a spreadsheet has reformatted is refused
- * with the step that repairs it. @param text without the spaces around it
- */
-export function parseNumber(column: ColumnName, text: string): bigint | string {
-  if (text === '') return `${column} is missing`;
-  const value = column === 'petId' ? parseInt64(text) : parseInteger(withoutZeros(text));
-  return value ?? `${column} is ${shown(text)}${problemOf(column, text)}`;
-}
-
-/** Returns `12` for `12,00` and `12.0`, but not for `1,000` or `1.000`, which may be a thousand. */
-function withoutZeros(text: string): string {
-  return /^-?[0-9]{1,3}[.,]000$/.test(text) ? text : text.replace(/^(-?[0-9]+)[.,]0+$/, '$1');
-}
-
-function problemOf(column: ColumnName, text: string): string {
-  const isId = column === 'petId';
-  if (text.length > MAX_DIGITS && /^[+-]?[0-9]+$/.test(text)) {
-    return `, which has ${text.length} characters, and a number has at most ${MAX_DIGITS}`;
-  }
-  if (/^[+-]?[0-9]+([.,][0-9]+)?E[+-]?[0-9]+$/i.test(text)) {
-    return isId
-      ? ': a spreadsheet has shortened the id, and its last digits are lost; copy it from the source again, as text'
-      : ': format the column as a number without decimals and without an exponent';
-  }
-  if (/^[+-]?[0-9]{1,3}([.,'\u2019\s][0-9]{3})+$/.test(text)) return ': remove the thousands separator';
-  if (/^[+-]?[0-9]+[.,][0-9]+$/.test(text)) return ': format the column as a number without decimals';
-  if (/^[+-]?0[0-9]+$/.test(text)) return ': remove the leading zeros';
-  if (isId && parseInteger(text) !== undefined) return ', but ids go up to 9223372036854775807';
-  if (isId) return ', but must be a whole number, such as 7';
-  return `, but must be a whole number${column === 'current' ? ', or empty' : ''}`;
 }

@@ -2,8 +2,8 @@
 import { hash } from 'node:crypto';
 import type { CatalogRow } from '../catalog/store.ts';
 import { CAUSES } from '../state/journal-rows.ts';
-import { isLine, isOneOf } from '../api/values.ts';
-import { CATALOG_FILE, type Mapping, parseNumber, type PetColumn, STOCK_FILE } from './columns.ts';
+import { isLine, isOneOf, MAX_DIGITS, parseInt64, parseInteger } from '../api/values.ts';
+import { CATALOG_FILE, type ColumnName, type Mapping, type PetColumn, shown, STOCK_FILE } from './columns.ts';
 import type { Wanted } from './plan.ts';
 import { type FileProblems, type FileRecord, readRecords } from './records.ts';
 
@@ -135,4 +135,37 @@ export function parseCatalog(text: string, mappings: readonly Mapping[] = []): C
     return undefined;
   });
   return { ...found, rows };
+}
+
+/**
+ * Returns why the text is refused, if it is not exactly such a number. What a spreadsheet has reformatted is refused
+ * with the step that repairs it. @param text without the spaces around it
+ */
+function parseNumber(column: ColumnName, text: string): bigint | string {
+  if (text === '') return `${column} is missing`;
+  const value = column === 'petId' ? parseInt64(text) : parseInteger(withoutZeros(text));
+  return value ?? `${column} is ${shown(text)}${problemOf(column, text)}`;
+}
+
+/** Returns `12` for `12,00` and `12.0`, but not for `1,000` or `1.000`, which may be a thousand. */
+function withoutZeros(text: string): string {
+  return /^-?[0-9]{1,3}[.,]000$/.test(text) ? text : text.replace(/^(-?[0-9]+)[.,]0+$/, '$1');
+}
+
+function problemOf(column: ColumnName, text: string): string {
+  const isId = column === 'petId';
+  if (text.length > MAX_DIGITS && /^[+-]?[0-9]+$/.test(text)) {
+    return `, which has ${text.length} characters, and a number has at most ${MAX_DIGITS}`;
+  }
+  if (/^[+-]?[0-9]+([.,][0-9]+)?E[+-]?[0-9]+$/i.test(text)) {
+    return isId
+      ? ': a spreadsheet has shortened the id, and its last digits are lost; copy it from the source again, as text'
+      : ': format the column as a number without decimals and without an exponent';
+  }
+  if (/^[+-]?[0-9]{1,3}([.,'\u2019\s][0-9]{3})+$/.test(text)) return ': remove the thousands separator';
+  if (/^[+-]?[0-9]+[.,][0-9]+$/.test(text)) return ': format the column as a number without decimals';
+  if (/^[+-]?0[0-9]+$/.test(text)) return ': remove the leading zeros';
+  if (isId && parseInteger(text) !== undefined) return ', but ids go up to 9223372036854775807';
+  if (isId) return ', but must be a whole number, such as 7';
+  return `, but must be a whole number${column === 'current' ? ', or empty' : ''}`;
 }
