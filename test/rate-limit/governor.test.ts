@@ -351,6 +351,46 @@ describe('fault 133: limits of each operation', () => {
     expect(spent.ask(0, 0, SET)).toMatchObject({ do: 'refuse', why: 'window-spent' });
   });
 
+  describe('beside its first request, which is slow, another one', () => {
+    const whenAsked = (key: Key, ms: number): string => {
+      key.now += ms;
+      const decision = key.ask(0, 0, SET);
+      return decision.do === 'send' ? 'send' : decision.why;
+    };
+
+    it('goes each second, where a window is known that has room', () => {
+      const key = Key.open(10);
+      key.send(SET);
+      expect([999, 1, 999, 1].map((ms) => whenAsked(key, ms))).toEqual(['asking', 'send', 'asking', 'send']);
+    });
+
+    it.each<readonly [string, () => Key]>([
+      ['no window is known', () => new Key()],
+      [
+        'a block has just ended',
+        () => {
+          const key = Key.open(10, 600_000);
+          key.answer(key.send(), 429, { ...window(9, 600_000), retryAfterMs: 2_000 });
+          key.now += 3_000;
+          return key;
+        },
+      ],
+      [
+        'answers have named its window before, which is over',
+        () => {
+          const key = Key.open(10, 600_000);
+          key.exchange(SET, 5, 3_000, 6);
+          key.now += 3_000;
+          return key;
+        },
+      ],
+    ])('never goes where %s', (_name, begin) => {
+      const key = begin();
+      key.send(SET);
+      expect(whenAsked(key, 5_000)).toBe('asking');
+    });
+  });
+
   it('operations that name the same limit and end share one window, in every window that follows', () => {
     const key = new Key();
     key.exchange(LIST, 59);

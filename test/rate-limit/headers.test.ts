@@ -254,7 +254,10 @@ describe('RateLimit and RateLimit-Policy', () => {
     ],
     ['nothing where the tighter one has no policy', '"a";r=1;t=3, "minute";r=50;t=30', '"minute";q=60;w=60', undefined],
     ['a name that looks like parameters', '"a;r=0;t=99";r=50;t=30', '"a;r=0;t=99";q=60;w=60', minute],
+    ['one request', '"default";r=50;t=30', '"default";q=60;w=60;qu="request"', minute],
     ['bytes are not requests', '"peruser";r=300;t=5', '"peruser";q=65535;qu="content-bytes";w=10', undefined],
+    ['nor are requests of another kind', '"a";r=50;t=30', '"a";q=60;w=60;qu="concurrent-requests"', undefined],
+    ['nor what is counted per request', '"a";r=50;t=30', '"a";q=60;w=60;qu="requests-bytes"', undefined],
     [
       'requests beside bytes that are tighter',
       '"bytes";r=20;t=5, "minute";r=50;t=30',
