@@ -49,6 +49,20 @@ describe('an attempt', () => {
     expect('authorization' in requests[0]!.headers).toBe(false);
   });
 
+  it('for another client carries what that one has sent, and the key of this one', async () => {
+    const { service, requests } = scriptedService([() => Promise.resolve(reply()), () => Promise.resolve(reply())]);
+    const forwarded = { headers: { 'user-agent': 'till-1' }, body: Buffer.from('{"quantity":12}') };
+    await exchange(service, { method: 'PATCH', path: '/inventory/7?a=%2f', forwarded });
+    expect(requests[0]).toMatchObject({ target: '/v1/inventory/7?a=%2f', bytes: forwarded.body });
+    expect(requests[0]?.headers).toEqual({
+      'accept-encoding': 'gzip, br',
+      authorization: 'Bearer key',
+      'user-agent': 'till-1',
+    });
+    await exchange(service, SET);
+    expect([requests[1]?.target, requests[1]?.bytes]).toEqual([undefined, undefined]);
+  });
+
   it.each([
     ['GET', '/inventory', 'GET /inventory'],
     ['PATCH', '/inventory/7', 'PATCH /inventory/{id}'],

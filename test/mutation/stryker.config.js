@@ -8,7 +8,7 @@ import { env } from 'node:process';
 /** @type {Record<string, string>} */
 const TESTS = {
   'rate-limit': 'test/rate-limit --exclude "test/rate-limit/{simulation,simulation-faults,every-state,chain}.test.ts"',
-  client: 'test/client',
+  client: 'test/client test/commands/inventory.test.ts test/commands/api.test.ts test/commands/list.test.ts',
   stock: 'test/stock test/commands/inventory.test.ts',
 };
 const RANGE = 12;
