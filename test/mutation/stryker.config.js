@@ -9,7 +9,8 @@ import { env } from 'node:process';
 const TESTS = {
   'rate-limit': 'test/rate-limit --exclude "test/rate-limit/{simulation,simulation-faults,every-state,chain}.test.ts"',
   client: 'test/client test/commands/inventory.test.ts test/commands/api.test.ts test/commands/list.test.ts',
-  stock: 'test/stock test/commands/inventory.test.ts',
+  stock:
+    'test/stock test/commands/inventory.test.ts test/e2e/bulk-commands.test.ts --exclude test/stock/writes.test.ts',
 };
 const RANGE = 12;
 
