@@ -131,15 +131,15 @@ async function show(view: View, context: CommandContext, ending: Ending, style: 
   const failure = view.view === 'record' || view.view === 'raw' ? view.failure : undefined;
   const screen = { width, isTTY, style, isUnicode: hasUnicode(context), format: globals.output };
   const chunks = render(shown, { ...screen, redact: (text) => secrets.redact(text) });
-  const count = await print(chunks, context, ending, view.view === 'rows' && view.isWork !== true).catch(
-    (error: unknown) => {
-      // A reader that has gone does not make a failed command succeed.
-      if (error instanceof OutputClosed && failure !== undefined) throw failure;
-      if (!isFailure(error) || !isDone) throw error;
-      if (error.is('output')) throw new Failure('output', { ...error.details, isDone: true }, error);
-      throw error.is('interrupted') ? new Failure('interrupted', { ...error.details, outcome: 'applied' }) : error;
-    },
-  );
+  const isWork = view.view === 'rows' && view.isWork === true;
+  const count = await print(chunks, context, ending, view.view === 'rows' && !isWork).catch((error: unknown) => {
+    // A reader that has gone does not make a failed command succeed.
+    const failed = isWork ? view.check?.(0) : failure;
+    if ((error instanceof OutputClosed || isWork) && failed !== undefined) throw failed;
+    if (!isFailure(error) || !(isDone || isWork)) throw error;
+    if (error.is('output')) throw new Failure('output', { ...error.details, isDone: true }, error);
+    throw error.is('interrupted') ? new Failure('interrupted', { ...error.details, outcome: 'applied' }) : error;
+  });
   if (failure !== undefined) throw failure;
   if (view.view !== 'rows' && view.view !== 'chart') return;
   const summary = isTTY && view.view === 'rows' ? view.summary?.(count) : undefined;

@@ -46,6 +46,9 @@ export const petIdValue = parserOf('a pet ID, a whole number such as 7', parseIn
 /** Parses a canonical decimal integer of either sign into a bigint. */
 export const integerValue = parserOf('a whole number such as 12, without separators', parseInteger);
 
+/** Parses the number of a change or a run. */
+export const numberValue = parserOf('a number such as 3', parseInt64);
+
 /** Accepts one of `words`, in upper or lower case. */
 export function wordValue<const T extends string>(words: readonly T[]): Parser<T> {
   return parserOf(`one of ${words.join(', ')}`, (text) => wordIn(words, text), { words });

@@ -1,6 +1,6 @@
 import { option } from '../cli/command.ts';
 import { defineWrite } from '../cli/shared-options.ts';
-import { durationValue, integerValue, textValue, wordValue } from '../cli/value-parsers.ts';
+import { durationValue, numberValue, textValue, wordValue } from '../cli/value-parsers.ts';
 
 export const inventoryCount = defineWrite({
   path: 'inventory count',
@@ -19,7 +19,7 @@ export const inventoryCount = defineWrite({
   },
   options: {
     prefix: option('--prefix <text>', textValue, 'text before the id on each label'),
-    resume: option('--resume [run]', integerValue, 'continue a stocktake: the newest, or the one with this number'),
+    resume: option('--resume [run]', numberValue, 'continue a stocktake: the newest, or the one with this number'),
     rest: option(
       '--rest <what>',
       wordValue(['leave', 'zero']),

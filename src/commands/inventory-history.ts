@@ -2,7 +2,7 @@ import { defineCommand, flag, option } from '../cli/command.ts';
 import {
   countValue,
   instantValue,
-  integerValue,
+  numberValue,
   listOf,
   petIdValue,
   textValue,
@@ -42,7 +42,7 @@ export const inventoryHistory = defineCommand({
   },
   options: {
     pet: option('--pet <id...>', listOf(petIdValue), 'only these pets'),
-    run: option('--run <run>', integerValue, 'only this run, in whichever environment it was'),
+    run: option('--run <run>', numberValue, 'only this run, in whichever environment it was'),
     cause: option('--cause <cause>', wordValue(CAUSES), `only this cause: ${CAUSES.join(', ')}`),
     person: option('--person <name>', textValue, 'only changes of this person'),
     since: option(

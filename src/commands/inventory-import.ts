@@ -1,11 +1,10 @@
 import { argument, flag, option } from '../cli/command.ts';
 import { defineWrite } from '../cli/shared-options.ts';
-import { parseMapping } from '../stock/columns.ts';
+import { parseMapping, STOCK_FILE } from '../stock/columns.ts';
 import { parserOf, repeated, textValue } from '../cli/value-parsers.ts';
 
-const mappingValue = parserOf(
-  'HEADING=COLUMN, where COLUMN is petId, barcode, name, quantity, delta or current',
-  (text) => parseMapping(text),
+const mappingValue = parserOf(`HEADING=COLUMN, where COLUMN is one of ${STOCK_FILE.columns.join(', ')}`, (text) =>
+  parseMapping(text),
 );
 
 export const inventoryImport = defineWrite({
@@ -36,7 +35,7 @@ export const inventoryImport = defineWrite({
     map: option(
       '--map <heading=column>',
       repeated(mappingValue),
-      'use a column with another heading as petId, barcode, name, quantity, delta or current; repeatable',
+      `use a column with another heading as one of ${STOCK_FILE.columns.join(', ')}; repeatable`,
     ),
     again: flag('--again', 'add rows that an earlier import has added already'),
     resume: flag('--resume', 'continue the import of this file, if one is unfinished or could not add all rows'),

@@ -1,5 +1,5 @@
 import { defineCommand, flag, option, optionalArgument, under } from '../cli/command.ts';
-import { countValue, integerValue, wordValue } from '../cli/value-parsers.ts';
+import { countValue, numberValue, wordValue } from '../cli/value-parsers.ts';
 import { namedEnvironment } from '../session/resolve.ts';
 import { usageFailure } from '../errors.ts';
 
@@ -18,7 +18,7 @@ export const inventoryRuns = defineCommand({
   },
   arguments: {
     action: optionalArgument(wordValue(['list', 'resume', 'discard']), 'list, resume or discard (default: list)'),
-    run: optionalArgument(integerValue, 'number of the run'),
+    run: optionalArgument(numberValue, 'number of the run'),
   },
   options: {
     ...under('List', {
@@ -33,6 +33,14 @@ export const inventoryRuns = defineCommand({
   more: ['output', 'exit-codes'],
   async run({ action = 'list', run, unfinished, limit, allEnvironments, events }, context) {
     const runs = await import('../stock/runs.ts');
+    const isList = action === 'list';
+    const foreign = [
+      isList && run !== undefined && 'number',
+      action !== 'resume' && events === true && '--events',
+      !isList && unfinished === true && '--unfinished',
+      !isList && allEnvironments === true && '--all-environments',
+    ].find((each) => each !== false);
+    if (foreign !== undefined) throw usageFailure(`inventory runs ${action} takes no ${foreign}.`);
     if (action === 'discard') {
       if (run === undefined) throw usageFailure('Name the run, as in petstore inventory runs discard 3');
       return runs.discardRun(context, run);

@@ -1,6 +1,6 @@
 import { option, optionalArgument } from '../cli/command.ts';
 import { defineWrite } from '../cli/shared-options.ts';
-import { integerValue } from '../cli/value-parsers.ts';
+import { numberValue } from '../cli/value-parsers.ts';
 
 export const inventoryUndo = defineWrite({
   path: 'inventory undo',
@@ -15,8 +15,8 @@ export const inventoryUndo = defineWrite({
     'A whole import': 'petstore inventory undo --run 3',
     'What it would do': 'petstore inventory undo --dry-run',
   },
-  arguments: { changeId: optionalArgument(integerValue, 'number of the change (default: the last command)') },
-  options: { run: option('--run <run>', integerValue, 'all changes of a run') },
+  arguments: { changeId: optionalArgument(numberValue, 'number of the change (default: the last command)') },
+  options: { run: option('--run <run>', numberValue, 'all changes of a run') },
   async run(input, context) {
     const { undo } = await import('../stock/undo.ts');
     return undo(context, input);

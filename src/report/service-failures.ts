@@ -146,10 +146,10 @@ export const SERVICE_FAILURES = {
     };
   },
   /** The deadline of the whole command passed while nothing of a write was in flight. */
-  deadline: ({ deadlineMs }: { deadlineMs: number }) => ({
+  deadline: ({ deadlineMs, resume }: { deadlineMs: number; resume?: string }) => ({
     ...stops(EXIT.network),
-    message: `The command did not finish within its deadline of ${duration(deadlineMs)}.`,
-    hint: 'Allow more time with --deadline.',
+    message: `The command did not finish within its deadline of ${deadlineMs % 1_000 === 0 ? duration(deadlineMs) : `${deadlineMs} ms`}.`,
+    hint: resume === undefined ? 'Allow more time with --deadline.' : `Continue: ${resume}`,
     retryable: true,
   }),
 

@@ -138,9 +138,14 @@ async function confirmPlan(
 }
 
 async function startRun(runContext: RunContext, spec: RunSpec, plan: Plan, seen: Seen): Promise<RecordView> {
+  const { journal } = runContext;
   const counted = spec.kind === 'count' ? plan.unchanged : [];
   const run = await beginRun(runContext, spec, [...plan.steps, ...plan.obstacles, ...counted]);
   await spec.onBegin?.();
+  for (const change of journal.changesOf(run.id)) {
+    const { state, reason } = change;
+    if (!isLeft(change)) runContext.onOutcome?.({ change, state, reason });
+  }
   return resumeRun(runContext, run, seen, plan.unchanged.length - counted.length);
 }
 

@@ -18,11 +18,15 @@ export async function nameColumns(
   const { globals, notices, prompt, signal } = context;
   const header = JSON.stringify(headings);
   const asks = canAsk(context) && !globals.yes;
-  const remembered = mappings.length > 0 ? [] : await readAnswers(context, header);
+  const remembered = (await readAnswers(context, header)).filter((each) =>
+    mappings.every(({ heading, column }) => heading !== each.heading && column !== each.column),
+  );
   if (remembered.length > 0) {
     const as = remembered.map(({ heading, column }) => `${shown(heading)} is ${column}`).join(', ');
     if (!asks) notices.info(`As remembered for files with this header: ${as}.`);
-    if (!asks || (await prompt.confirm(`Read the file as before (${visible(as)})?`, signal, true))) return remembered;
+    if (!asks || (await prompt.confirm(`Read the file as before (${visible(as)})?`, signal, true))) {
+      return [...mappings, ...remembered];
+    }
   }
   if (!asks) return mappings;
   const asked = await askColumns(context, headings, mappings, add);

@@ -116,9 +116,10 @@ function changedRows(edited: string, original: string, path: string, { allowNega
   const parse = (text: string) => parseRows(text.replace(/^#.*(?:\r?\n|$)/gm, '\n'), { allowNegative: true });
   const shown = new Map(parse(original).rows.map(({ petId, quantity }) => [petId, quantity]));
   const read = parse(edited);
-  if (read.adds) {
-    const problems = [{ line: 1, reason: 'the column must be quantity: delta cannot be edited' }];
-    throw new Failure('invalid-rows', { source: path, problems });
+  const hint = 'Your file is kept; to start again from the current stock, run the command again.';
+  if (read.adds || read.headings !== undefined) {
+    const problems = [{ line: 1, reason: 'the heading must have the columns petId and quantity' }];
+    throw new Failure('invalid-rows', { source: path, problems, hint });
   }
   const changed = read.rows.flatMap((row) => {
     const current = shown.get(row.petId);
@@ -131,6 +132,5 @@ function changedRows(edited: string, original: string, path: string, { allowNega
     ...below.map(({ line, quantity }) => ({ line, reason: belowZero(quantity) })),
   ].toSorted((a, b) => a.line - b.line);
   if (problems.length === 0 || (read.rows.length === 0 && problems[0]?.reason === NO_ROWS)) return changed;
-  const hint = 'Your file is kept; to start again from the current stock, run the command again.';
   throw new Failure('invalid-rows', { source: path, problems, hint });
 }

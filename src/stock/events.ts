@@ -1,6 +1,6 @@
 /** `--events`: prints one object for each row of a run as it is applied, and one at the end. */
 import { type JsonValue, stringifyJson } from '../api/json.ts';
-import type { Failure } from '../errors.ts';
+import { type Failure, isFailure } from '../errors.ts';
 import type { RecordView, RowsView, View } from '../view/view.ts';
 import type { Outcome } from './runner.ts';
 
@@ -27,17 +27,23 @@ function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>): RowsVi
       isOver = true;
       wake();
     });
-    // Its failure is thrown below, after the rows that came before it.
-    running.catch(() => undefined);
-    for (;;) {
-      if (waiting.length > 0) yield waiting.splice(0);
-      // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the callback sets it
-      else if (isOver) break;
-      else await new Promise<void>((resolve) => (wake = resolve));
+    const ended = running.then(
+      (summary) => (failure = summary.failure),
+      (error: unknown) => (failure = isFailure(error) ? error : undefined),
+    );
+    try {
+      for (;;) {
+        if (waiting.length > 0) yield waiting.splice(0);
+        // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the callback sets it
+        else if (isOver) break;
+        else await new Promise<void>((resolve) => (wake = resolve));
+      }
+      const { json } = await running;
+      yield [new Map<string, JsonValue>([['event', 'end'], ...json])];
+    } finally {
+      // The run does not end with its reader.
+      await ended;
     }
-    const summary = await running;
-    failure = summary.failure;
-    yield [new Map<string, JsonValue>([['event', 'end'], ...summary.json])];
   }
   return {
     view: 'rows',

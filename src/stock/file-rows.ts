@@ -21,8 +21,8 @@ export interface Rows extends FileProblems {
   readonly adds: boolean;
 }
 
-/** Returns the pet with a name or a barcode, or why it names no single pet. */
-export type PetOf = (column: Exclude<PetColumn, 'petId'>, text: string) => bigint | string;
+/** Returns the pet with a name or a barcode, or why it names no single pet. `isNeeded`: nothing else names it. */
+export type PetOf = (column: Exclude<PetColumn, 'petId'>, text: string, isNeeded: boolean) => bigint | string;
 
 export interface RowOptions {
   readonly allowNegative: boolean;
@@ -36,7 +36,7 @@ export interface RowOptions {
 /** Parses any text; what is wrong with it is in `problems`. */
 export function parseRows(
   text: string,
-  { allowNegative, add = false, mappings = [], petOf = () => 'petId is missing' }: RowOptions,
+  { allowNegative, add = false, mappings = [], petOf = () => 'there is no catalog' }: RowOptions,
 ): Rows {
   const byPet = new Map<bigint, Row>();
   let first: { readonly line: number; readonly adds: boolean } | undefined;
@@ -81,8 +81,7 @@ function toRow(
   adds: boolean,
   petOf: PetOf,
 ): Row | string {
-  const by = STOCK_FILE.pets.find((each) => has(each) && text(each) !== '') ?? 'petId';
-  const petId = by === 'petId' ? parseNumber(by, text(by)) : petOf(by, text(by));
+  const petId = petIn(has, text, petOf);
   if (typeof petId === 'string') return petId;
   // Of a change a plus is a natural part.
   const quantity = parseNumber(column, adds ? text(column).replace(/^\+(?=[1-9])/, '') : text(column));
@@ -91,6 +90,20 @@ function toRow(
   if (typeof current === 'string') return current;
   const why = whyOf(text('cause').toLowerCase(), text('note').replace(/\s+/g, ' '));
   return typeof why === 'string' ? why : { line, petId, quantity, current, ...why };
+}
+
+/** Returns the pet of the first column that names one, or why there is none: others must not name another pet. */
+function petIn(has: FileRecord['has'], text: FileRecord['text'], petOf: PetOf): bigint | string {
+  const columns = STOCK_FILE.pets.filter(has);
+  const [by, ...others] = columns.filter((each) => text(each) !== '');
+  if (by === undefined) return `${columns[0] ?? 'petId'} is missing`;
+  const petId = by === 'petId' ? parseNumber(by, text(by)) : petOf(by, text(by), true);
+  if (typeof petId === 'string') return petId;
+  for (const each of others) {
+    const other: bigint | string = each === 'petId' ? petId : petOf(each, text(each), false);
+    if (typeof other === 'bigint' && other !== petId) return `${by} is of pet ${petId}, but ${each} of pet ${other}`;
+  }
+  return petId;
 }
 
 const LONGEST_NOTE = 200;

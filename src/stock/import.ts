@@ -4,7 +4,7 @@ import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
-import type { Change, Journal, Run } from '../state/journal.ts';
+import type { Journal, Run } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { firstFew, plural } from '../view/words.ts';
 import { applyPlan, assertCanConfirm, isLeft, namedPlanView, type PlanContext, type RunSpec } from './apply.ts';
@@ -12,7 +12,7 @@ import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';
 import { countStates, summaryMembers } from './summary.ts';
 import { withEvents } from './events.ts';
-import { readStock } from './runner.ts';
+import { conflictOf, isThere, readStock } from './runner.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { makeAddingPlan, makePlan } from './plan.ts';
@@ -43,40 +43,41 @@ type Source = Required<Pick<RunSpec, 'command' | 'source' | 'hash' | 'adds'>> &
 /** @throws {Failure} `invalid-rows`, `file`, and what connect throws */
 export async function dryRun(context: CommandContext, options: ImportOptions): Promise<View> {
   const text = await readSource(context, options.file, STOCK_FILE);
-  const plan = await planToShow(context, options, text);
-  if (typeof plan === 'string') return nothingIn(context, plan);
-  await using session = await connect(context);
-  const shown = plan(await readStock(session.service));
-  const differences = { changes: shown.steps.length, obstacles: shown.obstacles.length };
-  const isSame = differences.changes + differences.obstacles === 0;
-  const check = (): Failure | undefined =>
-    options.exitCode === true && !isSame ? new Failure('would-change', differences) : undefined;
-  return { ...(await namedPlanView(context, session, shown)), check };
-}
-
-/** Returns the plan of an import: what is left of a run that --resume continues, or else that of the file; of one without rows its name. */
-function planToShow(
-  context: CommandContext,
-  options: ImportOptions,
-  text: SourceFile,
-): Promise<RunSpec['plan'] | string> {
   return withJournal(context, async (journal) => {
-    const begun = options.resume === true ? await findBegun(context, journal, text, options) : undefined;
-    if (begun !== undefined) {
-      const steps = journal.changesOf(begun.id).filter(isLeft).filter(hasBefore);
-      return () => ({ steps, unchanged: [], obstacles: [] });
-    }
-    const file = await readImport(context, options, text);
-    if (file.wanted.length === 0) return file.name;
-    const earlier = await earlierOf(context, journal, file, options.again === true);
-    if (earlier === undefined) return file.planFor(file.wanted);
-    context.notices.warning(`${earlier.says}.`);
-    return file.planFor(options.resume === true ? earlier.rest : file.wanted);
+    const plan = await planToShow(context, journal, options, text);
+    if (typeof plan === 'string') return await nothingIn(context, plan);
+    await using session = await connect(context);
+    const shown = plan(await readStock(session.service));
+    const differences = { changes: shown.steps.length, obstacles: shown.obstacles.length };
+    const isSame = differences.changes + differences.obstacles === 0;
+    const check = (): Failure | undefined =>
+      options.exitCode === true && !isSame ? new Failure('would-change', differences) : undefined;
+    return { ...(await namedPlanView(context, session, shown)), check };
   });
 }
 
-function hasBefore(change: Change): change is Change & { readonly before: bigint } {
-  return change.before !== undefined;
+/** Returns the plan of an import: what is left of a run that --resume continues, or else that of the file; of one without rows its name. */
+async function planToShow(
+  context: CommandContext,
+  journal: Journal,
+  options: ImportOptions,
+  text: SourceFile,
+): Promise<RunSpec['plan'] | string> {
+  const begun = options.resume === true ? await findBegun(context, journal, text, options) : undefined;
+  if (begun !== undefined) {
+    const left = journal.changesOf(begun.id).filter(isLeft);
+    const rows = left.map((change) => ({ ...change, quantity: change.after, change }));
+    return (stock) =>
+      makePlan(rows, stock, ({ change }, present) =>
+        isThere(change, begun, present) ? undefined : conflictOf(journal, change, present, begun.startedAt),
+      );
+  }
+  const file = await readImport(context, options, text);
+  if (file.wanted.length === 0) return file.name;
+  const earlier = await earlierOf(context, journal, file, options.again === true);
+  if (earlier === undefined) return file.planFor(file.wanted);
+  context.notices.warning(`${earlier.says}.`);
+  return file.planFor(options.resume === true ? earlier.rest : file.wanted);
 }
 
 export function runImport(context: CommandContext, options: ImportOptions): Promise<View> | View {
@@ -94,7 +95,7 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
     return withLockedJournal(context, 'import', async (journal, turn) => {
       const runContext = { context, journal, turn, onOutcome };
       const begun = options.resume === true ? await findBegun(context, journal, text, options) : undefined;
-      if (begun !== undefined) return resumeNamed(runContext, begun);
+      if (begun !== undefined) return resumeNamed(runContext, sameIn(begun, text));
       const { wanted, planFor, ...file } = ready ?? (await turn.pause(prepare));
       if (wanted.length === 0) return nothingIn(context, file.name);
       const isSame = (run: Run): boolean =>
@@ -105,9 +106,9 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
       if (
         stopped !== undefined &&
         (file.adds || stopped.hash === file.hash) &&
-        (await wantsToResume(runContext, stopped))
+        (await wantsToResume(runContext, sameIn(stopped, text)))
       ) {
-        return resumeNamed(runContext, stopped);
+        return resumeNamed(runContext, sameIn(stopped, text));
       }
       const source = { ...file, wanted, planFor };
       const { rows, question } = await whatToAdd(context, journal, source, options, stopped !== undefined);
@@ -117,6 +118,11 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
       return done;
     });
   });
+}
+
+/** Returns the run as one of this file: what it was begun with may be elsewhere, or gone. */
+function sameIn(run: Run, { path, hash }: SourceFile): Run {
+  return { ...run, source: path, hash };
 }
 
 async function nothingIn(context: CommandContext, name: string): Promise<RecordView> {
@@ -195,9 +201,10 @@ async function readImport(
 ): Promise<Source> {
   const environment = (await context.settings()).environment.value;
   using catalog = await openCatalog(context, await catalogOrigin(context));
-  const petOf: PetOf = (column, code) => {
-    if (catalog === undefined) throw noCatalog(`The column ${column}`, environment);
-    return petOfRow(catalog, column, code);
+  const petOf: PetOf = (column, code, isNeeded) => {
+    if (catalog !== undefined) return petOfRow(catalog, column, code);
+    if (isNeeded) throw noCatalog(`The column ${column}`, environment);
+    return 'there is no catalog';
   };
   let read = parseRows(text, { add, mappings: map, allowNegative, petOf });
   if (read.headings !== undefined) {

@@ -21,7 +21,7 @@ export type Step = NewChange & { readonly before: bigint };
 /** A quantity that a pet is to have. */
 export interface Wanted {
   /** Of the file. */
-  readonly line?: number;
+  readonly line?: number | undefined;
   readonly petId: bigint;
   readonly quantity: bigint;
   /** The quantity that is expected to be there. */

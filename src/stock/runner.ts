@@ -162,14 +162,10 @@ export class Runner {
 
   private outcomeWithoutSending(change: Change, present: bigint | undefined): Omit<Outcome, 'change'> | undefined {
     const { run, seen, writer } = this.options;
-    const { before, after, state } = change;
-    const wasSent = state === 'sent' || state === 'unknown';
     if (present === undefined) return { state: 'failed', reason: NO_SUCH_PET };
-    // Of a row whose outcome was not known, that is the answer.
-    if (present === after && (wasSent || run.adds !== true)) return { state: wasSent ? 'applied' : 'unchanged' };
-    if (before === undefined || present === before) return undefined;
-    const by = changedBy(writer.journal, change, present, Math.min(run.startedAt, seen.since));
-    return { state: 'conflict', reason: `there are ${present} now, no longer ${before}: ${by}` };
+    if (isThere(change, run, present)) return { state: wasSent(change) ? 'applied' : 'unchanged' };
+    const reason = conflictOf(writer.journal, change, present, Math.min(run.startedAt, seen.since));
+    return reason === undefined ? undefined : { state: 'conflict', reason };
   }
 
   /** @throws {Failure} the failure, if it stops the run */
@@ -202,6 +198,22 @@ export class Runner {
   }
 }
 
+function wasSent({ state }: Change): boolean {
+  return state === 'sent' || state === 'unknown';
+}
+
+/** True for a row of a run that has nothing left to do. Of one whose outcome was not known, the stock is the answer. */
+export function isThere(change: Change, { adds }: Pick<Run, 'adds'>, present: bigint): boolean {
+  return present === change.after && (wasSent(change) || adds !== true);
+}
+
+/** Returns why a row must not be applied to the present quantity, if it must not. `since`: epoch ms. */
+export function conflictOf(journal: Journal, change: Change, present: bigint, since: number): string | undefined {
+  const { before } = change;
+  if (before === undefined || present === before) return undefined;
+  return `there are ${present} now, no longer ${before}: ${changedBy(journal, change, present, since)}`;
+}
+
 /** Returns who changed a pet, as half a sentence. `since`: epoch ms. */
 export function changedBy(journal: Journal, change: Change, present: bigint, since: number): string {
   const other = journal.newestOther(change, since);
@@ -214,6 +226,7 @@ export function midway(failure: Failure, resume?: string): Failure {
   const next = resume === undefined ? {} : { resume };
   if (failure.is('rate-limited'))
     return new Failure('rate-limited', { ...failure.details, ...next, begun: true }, failure);
+  if (failure.is('deadline')) return new Failure('deadline', { ...failure.details, ...next }, failure);
   if (failure.is('network')) return new Failure('network', { ...failure.details, ...next, begun: true }, failure);
   if (failure.is('run-locked')) return new Failure('run-locked', { ...failure.details, begun: true }, failure);
   return failure;

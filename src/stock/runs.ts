@@ -36,6 +36,9 @@ export async function resumeNamed(runContext: Omit<RunContext, 'session'>, run: 
   assertSameEnvironment(environment.value, run, `Run ${run.id}`, again);
   await checkSource(context, run);
   await assertWriteAllowed(context, again);
+  if ((context.why?.cause ?? context.why?.note) !== undefined) {
+    context.notices.warning(`Run ${run.id} keeps the cause and the note that it began with.`);
+  }
   await using session = await connect(context, { isBulk: true });
   assertSameOrigin(session, run, `Run ${run.id}`, again);
   return await resumeRun({ ...runContext, session }, run, await look(session.service, journal));

@@ -102,11 +102,13 @@ function failureOf(
   const outcome = unknown > 0 ? 'unknown' : planned === 0 && applied > 0 ? 'applied' : undefined;
   // The row that the run stopped at is one of them.
   const because = unknown > 0 && stopped?.is('outcome-unknown') === true ? stopped.details.because : undefined;
+  // What came too late to stop anything is no failure.
+  const isOver = stopped?.is('deadline') === true && planned + sent + unanswered === 0;
   const causes: Failure[] = [];
   if (stopped?.is('interrupted') === true) {
     const isTold = outcome === undefined || stopped.details.outcome === outcome;
     causes.push(isTold ? stopped : new Failure('interrupted', { signal: stopped.details.signal, outcome }, stopped));
-  } else if (stopped !== undefined && because === undefined) causes.push(midway(stopped, resume));
+  } else if (stopped !== undefined && because === undefined && !isOver) causes.push(midway(stopped, resume));
   if (unknown > 0) causes.push(new Failure('run-unknown', { unknown, resume, because }));
   if (failed + conflicts > 0) causes.push(new Failure('run-incomplete', { failed, conflicts, report }));
   return firstCause(causes);

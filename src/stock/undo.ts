@@ -72,16 +72,30 @@ export async function undo(
     const onBegin = async (): Promise<void> => {
       if (unfinished !== undefined) await journal.discard(unfinished.id, context.clock.now());
     };
-    const done = await applyPlan({ context, journal, turn }, { ...specFor(target, journal, direction), onBegin });
+    const spec = specFor(target, journal, direction);
+    let found = new Set<bigint>();
+    const plan: RunSpec['plan'] = (stock) => {
+      const planned = spec.plan(stock);
+      found = new Set(planned.steps.map(({ petId }) => petId));
+      return planned;
+    };
+    const done = await applyPlan({ context, journal, turn }, { ...spec, plan, onBegin });
     // It was not begun where there was nothing to change.
     await onBegin();
-    // A run that is resumed must not apply it again, and the next undo goes one further back.
-    for (const { id } of done.failure === undefined ? uncertain : []) {
-      await recordOutcome({ journal }, id, { state: 'discarded', reason: 'it was undone' });
+    // The stock has told the outcome. A run that is resumed must not apply it again.
+    for (const { id, petId } of done.failure === undefined ? uncertain : []) {
+      const wasApplied = found.has(petId);
+      await recordOutcome(
+        { journal },
+        id,
+        wasApplied ? { state: 'applied' } : { state: 'discarded', reason: UNAPPLIED },
+      );
     }
     return done;
   });
 }
+
+const UNAPPLIED = 'it was not applied';
 
 /** Says what is not certain about the command, or not finished. */
 function announce({ notices }: CommandContext, journal: Journal, target: Target, verb: 'will' | 'would') {

@@ -164,6 +164,26 @@ describe('inventory history and undo', () => {
 });
 
 describe('inventory import', () => {
+  it.each([
+    ['petId,barcode,delta\n8,4006381333931,3\n', 'petId is of pet 8, but barcode of pet 7'],
+    ['petId,name,delta\n8,Goldfish,3\n', 'petId is of pet 8, but name of pet 7'],
+    ['name,delta\n,1\n', 'name is missing'],
+    ['barcode,delta\n,1\n', 'barcode is missing'],
+    ['delta,petId\n1,\n', 'petId is missing'],
+  ])('refuses a row of no certain pet: %j', async (text, reason) => {
+    const { home, run } = shop();
+    await run(['catalog', 'set', '7', '--name', 'Goldfish', '--barcode', '4006381333931']);
+    const { code, stderr } = await run(['inventory', 'import', file(home, text), '--yes']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`line 2: ${reason}\n`)]);
+  });
+
+  it('a name that the catalog does not have is no contradiction', async () => {
+    const { home, run, quantity } = shop();
+    const text = 'petId,name,barcode,delta\n7,Supplier fish,123,2\n';
+    expect((await run(['inventory', 'import', file(home, text), '--yes'])).code).toBe(0);
+    expect(await quantity(7)).toBe(12);
+  });
+
   it('--map takes a heading for the barcode or the name', async () => {
     const { home, run, quantity } = shop();
     await run(['catalog', 'set', '7', '--name', 'Goldfish', '--barcode', '4006381333931']);
@@ -461,8 +481,44 @@ describe('inventory import', () => {
       const delivery = ['import', file(home, `petId,${column}\n1,100\n2,100\n3,100\n4,100\n`)];
       expect((await inStaging([...delivery, '--yes'])).code).toBe(4);
       await control(port, 'DELETE', '/faults');
-      return { run: inStaging, stock, before, delivery };
+      return { home, run: inStaging, stock, before, delivery };
     }
+
+    it('and adds: --resume --dry-run compares what is left with the stock of now', async () => {
+      const { run, delivery, before } = await stopped('delta');
+      await run(['set', '4', '77']);
+      const { code, stdout } = await run([...delivery, '--resume', '--dry-run', '--exit-code', '--json']);
+      expect([code, JSON.parse(stdout)]).toEqual([
+        13,
+        [
+          { line: 4, petId: 3, before: before[2], after: before[2]! + 100, problem: null },
+          {
+            line: 5,
+            petId: 4,
+            before: 77,
+            after: before[3]! + 100,
+            problem: `there are 77 now, no longer ${before[3]}: changed since by this machine: change 5`,
+          },
+        ],
+      ]);
+    });
+
+    it('and adds: its rows are resumed under another name, also where the first one has other rows now', async () => {
+      const { home, run, delivery, before, stock } = await stopped('delta');
+      const copy = file(home, readFileSync(delivery[1]!, 'utf8'), 'copy.csv');
+      writeFileSync(delivery[1]!, 'petId,delta\n');
+      expect((await run(['import', copy, '--yes'])).stderr).toMatch(
+        /^hint: Resume it with: .* import \S+copy\.csv --resume$/m,
+      );
+      expect((await run(['import', copy, '--resume', '--yes'])).code).toBe(0);
+      expect(await stock()).toEqual(before.map((each) => each + 100));
+    });
+
+    it('and adds: what it began with stays its cause', async () => {
+      const { run, delivery } = await stopped('delta');
+      const { stderr } = await run([...delivery, '--resume', '--yes', '--cause', 'died']);
+      expect(stderr).toContain('warning: Run 1 keeps the cause and the note that it began with.\n');
+    });
 
     it('and sets: a warning, and it is set', async () => {
       const { run, delivery, stock } = await stopped('quantity');

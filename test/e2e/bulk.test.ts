@@ -424,10 +424,65 @@ it('events: an object for each row, and one at the end', async () => {
       .split('\n')
       .map((line) => JSON.parse(line) as unknown),
   ).toEqual([
+    expect.objectContaining({
+      event: 'row',
+      line: 4,
+      petId: 999,
+      state: 'failed',
+      reason: expect.any(String) as string,
+    }),
     { event: 'row', line: 2, petId: 7, before: 10, after: 1, state: 'applied', reason: null },
     expect.objectContaining({ event: 'end', applied: 1, unchanged: 1, failed: 1 }),
   ]);
   expect((await ask(at.port, '/')).status).toBe(200);
+});
+
+it.each([
+  ['goes away', '"$@" | head -n 1', []],
+  [
+    'cannot be written',
+    '"$@" >/dev/full',
+    ['hint: The command has done its work: do not run it again for its output.'],
+  ],
+])('events: a run is done to its end where its reader %s', async (_name, script, said) => {
+  const at = await shop(['--per-minute', '1000']);
+  const line = [...petstoreCommand(), ...IMPORT, csv(at, some(6)), '--events'];
+  const run = await runPetstore(['-c', script, 'sh', ...line], { command: ['sh'], home: at.home, env: at.env });
+  for (const hint of said) expect(run.stderr).toContain(hint);
+  expect((await at.run(RUNS)).json).toMatchObject([{ state: 'finished', done: 6, left: 0 }]);
+});
+
+it('a change that was applied without an answer is undone and redone as any other', async () => {
+  const at = await shop(['--fault', 'delay=60s,after,method=PATCH,nth=2', '--per-minute', '1000']);
+  await at.run(['inventory', 'adjust', '8', '1']);
+  const running = startPetstore(['inventory', 'adjust', '7', '5', '--cause', 'received'], at);
+  for (;;) {
+    const [rule] = (await control(at.port, 'GET', '/faults')) as { seen: number }[];
+    if (rule?.seen === 2) break;
+  }
+  running.kill('SIGTERM');
+  expect((await running.exited).code).toBe(143);
+  await control(at.port, 'DELETE', '/faults');
+  const quantities = async () => {
+    const { json } = await at.run(['inventory', 'list', '7', '8']);
+    return (json as { quantity: number }[]).map(({ quantity }) => quantity);
+  };
+  const seen: unknown[] = [await quantities()];
+  for (const command of ['undo', 'redo', 'undo', 'redo']) {
+    expect((await at.run(['inventory', command, '--yes'])).code).toBe(0);
+    seen.push(await quantities());
+  }
+  expect(seen).toEqual([
+    [15, 7],
+    [10, 7],
+    [15, 7],
+    [10, 7],
+    [15, 7],
+  ]);
+  expect((await at.run(['inventory', 'history', '--by', 'cause'])).json).toMatchObject([
+    { cause: 'received', changes: 1, plus: 5 },
+    { cause: null, changes: 1, plus: 1 },
+  ]);
 });
 
 function mayMount(): boolean {

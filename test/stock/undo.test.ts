@@ -343,11 +343,54 @@ describe('undo and redo', () => {
 });
 
 describe('runs', () => {
+  it('a deadline that passes while the last row is under way is no failure', async () => {
+    const { context, stock } = service({
+      stdin: { text: 'petId,quantity\n7,12\n8,13\n' },
+      onUpdate: async (count) => {
+        if (count === 2) await context.clock.advance(4_000);
+      },
+    });
+    expect(await runIn(context, 'inventory', 'import', '-', '--yes', '--deadline', '3500ms')).toMatchObject({
+      code: 0,
+      stdout: 'Run 1 (import) in staging: 2 applied.\n',
+    });
+    expect(stock.get(8)).toBe(13);
+  });
+
+  it('one that its deadline has stopped is to be resumed', async () => {
+    const { context } = service({
+      stdin: { text: 'petId,quantity\n7,12\n8,13\n' },
+      onUpdate: async (count) => {
+        if (count === 1) await context.clock.advance(4_000);
+      },
+    });
+    const { code, stderr } = await runIn(context, 'inventory', 'import', '-', '--yes', '--deadline', '3500ms');
+    expect([code, stderr]).toEqual([
+      7,
+      expect.stringMatching(
+        /^error: The command did not finish within its deadline of 3500 ms\.\nhint: Continue: petstore --env staging inventory runs resume 1\n/m,
+      ),
+    ]);
+  });
+
   it('a stocktake that is still counting shows its scans', async () => {
     const { home, run } = shop();
     const context = createTestContext({ home, stdin: { text: '7\n8 2\nq\n' } });
     await runIn(context, '--env', 'sandbox', 'inventory', 'count', '--yes');
     expect((await run('runs')).stdout).toMatch(/^ +1 {2}count {2}sandbox .* unfinished +0 +0 {2}2 scans$/m);
+  });
+
+  it.each([
+    [['runs', 'list', '9'], 'inventory runs list takes no number.'],
+    [['runs', 'discard', '1', '--events'], 'inventory runs discard takes no --events.'],
+    [['runs', 'resume', '--unfinished'], 'inventory runs resume takes no --unfinished.'],
+    [['undo', '9223372036854775808'], 'changeId must be a number such as 3, not "9223372036854775808".'],
+  ])('%j is refused', async (line, problem) => {
+    const { run } = shop();
+    expect(await run(...line)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`error: ${problem}\n`) as string,
+    });
   });
 
   it('one that is finished is not asked about', async () => {
@@ -474,7 +517,7 @@ describe('the progress of a run is shown with its wait', () => {
 
 /** A shop of three pets with ten each, in staging. The update with the number `failing` gets the refusal; those after it too where that lasts. */
 function service(
-  options: TestContextOptions,
+  { onUpdate, ...options }: TestContextOptions & { readonly onUpdate?: (count: number) => Promise<void> },
   failing = 0,
   refusal: PlainReply = error(401),
   isLasting = (refusal.status ?? 0) >= 500,
@@ -488,7 +531,7 @@ function service(
   const context: TestContext = createTestContext({
     ...options,
     env: { ...STAGING_ENV, NO_COLOR: '1', ...options.env },
-    http({ method, url, body }) {
+    async http({ method, url, body }) {
       // One request at a time.
       const limits = { limit: 60, remaining: 59, resetsIn: 60 };
       const list = json(
@@ -497,6 +540,7 @@ function service(
       );
       if (method === 'GET') return httpReply(list, context.clock.now());
       updates++;
+      await onUpdate?.(updates);
       if (updates === failing || (isLasting && updates > failing && failing > 0))
         return httpReply(refusal, context.clock.now());
       const petId = Number(url.pathname.split('/').at(-1));
