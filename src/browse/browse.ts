@@ -35,7 +35,7 @@ const LISTED = 10;
 /** @throws {Failure} `usage`: without a terminal; and what connect throws */
 export async function browse(context: CommandContext, options: BrowseOptions): Promise<View> {
   if (options.plain !== true) needScreen(context);
-  if (options.dryRun !== true) await assertWriteAllowed(context, COMMAND);
+  if (options.dryRun !== true) await assertWriteAllowed(context);
   const target = await context.target();
   const origin = originOf(target);
   return withWritableJournal(context, async (journal) => {

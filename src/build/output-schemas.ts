@@ -121,7 +121,7 @@ const OUTPUTS: Readonly<Record<string, object>> = {
     'inventory list --watch',
     z.looseObject({
       ...{ at: time, event: z.enum(['listed', 'changed', 'appeared', 'gone']) },
-      ...{ ...changedPet.shape, statusBefore: optional(text) },
+      ...{ ...changedPet.shape, statusBefore: optional(text), order: optional(maybe(number)) },
     }),
   ),
   pet: one('inventory get, wait', pet),

@@ -1,13 +1,15 @@
 /** One invocation: argv -> command -> view -> text -> exit code. */
+import { type Ending, endingOf } from './ending.ts';
 import { Reporter, type ReporterSettings } from './reporter.ts';
 import type { CommandContext, Globals, OpenWrite } from '../session/globals.ts';
 import { readConfigFile } from '../session/config-file.ts';
 import { UNSAID } from './global-options.ts';
 import { lazySettings, once } from '../session/resolve.ts';
 import { partsOf } from '../session/environments.ts';
+import { shellWord } from '../session/run-commands.ts';
 import { find, SETTINGS, type Stored } from '../session/settings.ts';
 import { type Context, type Output, OutputClosed, reasonOf } from '../ports.ts';
-import { EXIT, Failure, isFailure } from '../errors.ts';
+import { EXIT, Failure, isFailure, usageFailure } from '../errors.ts';
 import type { RunLog, RunStart } from './run-log.ts';
 import { type Commands, readRequest, type Request, resolveRequest, type RunInvocation } from './parse.ts';
 import { lastValue } from './scan.ts';
@@ -53,14 +55,26 @@ export async function run(
     const format = request?.line.format ?? find(SETTINGS.output, await stored())?.value ?? '';
     return reportEarly(request?.line, error, safe, secrets, format);
   }
-  const options = request.line.tokens.flatMap(({ role, text }) => (role === 'option' ? [text] : []));
-  return runCommand({ ...invocation, options }, { ...safe, configFile }, secrets);
+  const line = argv.map(shellWord).join(' ');
+  return runCommand({ ...invocation, options: optionsOn(request.line) }, { ...safe, configFile, line }, secrets);
 }
 
-/** Returns the profile that the line names, or else the variables. */
+function optionsOn({ tokens }: Request['line']): string[] {
+  return tokens.flatMap(({ role, text }) => (role === 'option' ? [text] : []));
+}
+
+/** Returns the profile that the line names, or else the variables. @throws {Failure} `usage`: two different ones */
 function profileOn({ line }: Request, env: Context['env']): string | undefined {
-  const [said, set] = [lastValue(line, '--env'), env.PETSTORE_ENV].map((place = '') => partsOf(place).profile);
-  return said ?? lastValue(line, '--profile') ?? set ?? env.PETSTORE_PROFILE;
+  const named = (place: string | undefined, profile: string | undefined): string | undefined => {
+    const own = partsOf(place ?? '').profile;
+    if (own === undefined || profile === undefined || own === profile) return own ?? profile;
+    throw usageFailure(`The profile is named twice: ${own} and ${profile}.`, 'Name one of them.');
+  };
+  const said = lastValue(line, '--env');
+  return (
+    named(said, lastValue(line, '--profile')) ??
+    named(said === undefined ? env.PETSTORE_ENV : undefined, env.PETSTORE_PROFILE)
+  );
 }
 
 /** Returns the environment that hints name: the one of --env, or of a profile, which another shell may not have. */
@@ -80,7 +94,7 @@ function codeName({ line }: Request, env: Context['env']): string {
 
 async function runCommand(
   { command, globals, input, options }: RunInvocation & Pick<RunStart, 'options'>,
-  context: Context & Pick<CommandContext, 'configFile'>,
+  context: Context & Pick<CommandContext, 'configFile' | 'line'>,
   secrets: Secrets,
 ): Promise<number> {
   const ending = endingOf(context, globals.deadline, command.graceMs);
@@ -187,7 +201,17 @@ async function reportEarly(
   const isPlain = line?.tokens.some(({ role, text }) => role === 'option' && text === '--no-color') === true;
   const output = wordIn(FORMATS, format) ?? 'table';
   const notices = await reporterFor(context, { ...UNSAID, color: isPlain ? 'never' : 'auto', output }, secrets);
-  const code = await notices.failure(toFailure(error));
+  const failure = toFailure(error);
+  const code = await notices.failure(failure);
+  const path = line?.tokens.findLast(
+    (token) => token.role === 'value' && token.option.isCommon && token.option.name === 'log',
+  )?.text;
+  if (line !== undefined && path !== undefined) {
+    const { openRunLog } = await import('./run-log.ts');
+    const start = { command: line.path, options: optionsOn(line) };
+    const log = await openRunLog({ ...context, notices }, path, start).catch(() => undefined);
+    await log?.end(code, failure.kind);
+  }
   await notices.flush();
   return code;
 }
@@ -212,57 +236,4 @@ async function reporterFor(
 
 function styleFor(context: Context, output: Output, choice: Globals['color']): Promise<Style> {
   return createStyle(isColoured({ choice, env: context.env, isTTY: output.isTTY }));
-}
-
-/** How long a command may take to end once it is to stop, in ms: 2 s for a write in flight, and time to record it. */
-const GRACE_MS = 3_000;
-/** How long a reader may leave output in a full pipe then, in ms. */
-const READER_MS = 500;
-
-/** When a command has to end: on a signal or at its deadline, and soon after, whatever holds it up. */
-type Ending = ReturnType<typeof endingOf>;
-
-function endingOf(
-  { clock, signal: stop }: Pick<Context, 'clock' | 'signal'>,
-  deadlineMs: number | undefined,
-  graceMs = GRACE_MS,
-) {
-  const cancels: (() => void)[] = [];
-  const after = (ms: number, ring: () => void): void => {
-    cancels.push(clock.alarm(ms, ring));
-  };
-  const deadline = new AbortController();
-  const signal = AbortSignal.any([stop, deadline.signal]);
-  if (deadlineMs !== undefined) {
-    after(deadlineMs, () => {
-      deadline.abort(new Failure('deadline', { deadlineMs }));
-    });
-  }
-  /** Rejects with the signal's reason where the work takes longer than this after the signal. */
-  const within = async (ms: number, work: Promise<void>): Promise<void> => {
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    const onStop = (): void => {
-      after(ms, () => {
-        reject(signal.reason);
-      });
-    };
-    if (signal.aborted) onStop();
-    else signal.addEventListener('abort', onStop, { once: true });
-    try {
-      await Promise.race([work, late]);
-    } finally {
-      signal.removeEventListener('abort', onStop);
-    }
-  };
-  return {
-    /** Aborts on the program's signal, or at the deadline. */
-    signal,
-    /** Waits for the command, once it is to stop not longer than its grace. @throws the signal's reason */
-    inTime: (command: Promise<void>) => within(graceMs, command),
-    /** Waits for output to be taken; not for long once the command is to stop. @throws the signal's reason */
-    taken: (output: Promise<void>) => within(READER_MS, output),
-    cancel: (): void => {
-      for (const cancel of cancels) cancel();
-    },
-  };
 }

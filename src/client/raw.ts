@@ -2,7 +2,7 @@
 import type { HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { isWrite } from './classify.ts';
-import { perform, type Trouble, withWholeBody } from './retry.ts';
+import { perform, stopReason, type Trouble, withWholeBody } from './retry.ts';
 import type { Call, Service } from './service.ts';
 
 export interface RawAnswer extends HttpReply {
@@ -10,10 +10,11 @@ export interface RawAnswer extends HttpReply {
   readonly failure?: Failure;
 }
 
-/** Sends one request once. Returns its whole answer, what is wrong with it, or why no answer came. */
+/** Sends one request once; a read again for the time of --retry-for. Returns its whole answer, what is wrong with it, or why no answer came. */
 export async function sendRaw(service: Service, call: Call, waits: boolean): Promise<Partial<Trouble>> {
   const reads = (status: number): boolean => status < 300;
-  const how = { repeats: false, waits, isRaw: true, reads, read: withWholeBody };
+  const repeats = !isWrite(call.method) && (service.retryForMs ?? 0) > 0;
+  const how = { repeats, waits, isRaw: true, reads, read: withWholeBody };
   const outcome = await perform(service, { call, ...how });
   return 'value' in outcome ? { reply: outcome.value } : outcome.trouble;
 }
@@ -28,7 +29,11 @@ export async function callRaw(service: Service, call: Call): Promise<RawAnswer> 
   let failure = because;
   if (because !== undefined && (repeat === 'look' || repeat === 'look-only')) {
     const { environment } = service;
-    failure = new Failure('outcome-unknown', { call: `${call.method} ${call.path}`, environment, because });
+    const stop = stopReason(service);
+    failure =
+      stop?.is('interrupted') === true
+        ? new Failure('interrupted', { ...stop.details, outcome: 'unknown' })
+        : new Failure('outcome-unknown', { call: `${call.method} ${call.path}`, environment, because });
   } else if (reply?.status === 404 && serviceError !== undefined) {
     failure = new Failure('not-found', { path: call.path, serviceError });
   }

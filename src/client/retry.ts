@@ -4,7 +4,7 @@
  * A 429 is not counted: the gate waits before the next request, or ends it.
  */
 import { HttpFailure, type HttpFailureFacts, type HttpReply } from '../ports.ts';
-import { isFailure, type ServiceError } from '../errors.ts';
+import { type Failure, isFailure, type ServiceError } from '../errors.ts';
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 import { gatewayOf, readLimitHeaders } from '../rate-limit/headers.ts';
 import { exchange, operationOf } from './attempt.ts';
@@ -246,4 +246,10 @@ export async function waitBefore(
  */
 function longestBackoffMs(attempt: number): number {
   return Math.min(500 * 2 ** (attempt - 1), LONGEST_MS);
+}
+
+/** Why the command has to end, if it has to: a signal, or its deadline. */
+export function stopReason({ signal }: Service): Failure | undefined {
+  const reason: unknown = signal.reason;
+  return signal.aborted && isFailure(reason) ? reason : undefined;
 }

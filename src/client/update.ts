@@ -15,7 +15,7 @@ import type { HttpReply } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { isGateway } from './attempt.ts';
 import { type Classified, refuseWebPage } from './classify.ts';
-import { type Operation, type Outcome, perform, RetryPeriod, type Trouble, waitBefore } from './retry.ts';
+import { type Operation, type Outcome, perform, RetryPeriod, stopReason, type Trouble, waitBefore } from './retry.ts';
 import type { Service } from './service.ts';
 
 /** Bytes; an item is far smaller. */
@@ -190,12 +190,6 @@ function finished(service: Service, item: InventoryItem, { petId, quantity }: Up
     outcome: 'applied',
     write: { petId, quantity, environment: service.environment },
   });
-}
-
-/** Why the command has to end, if it has to: a signal, or its deadline. */
-function stopReason({ signal }: Service): Failure | undefined {
-  const reason: unknown = signal.reason;
-  return signal.aborted && isFailure(reason) ? reason : undefined;
 }
 
 /** @throws {Failure} `contract`, `stored-differently` */

@@ -70,7 +70,7 @@ export const api = defineCommand({
     const baseUrl = requireBaseUrl(await context.settings(), context.globals);
     const path = pathBelow(baseUrl, input.path);
     const { isWrite } = await import('../client/classify.ts');
-    if (isWrite(method) && input.dryRun !== true) await assertWriteAllowed(context, `api ${method} ${input.path}`);
+    if (isWrite(method) && input.dryRun !== true) await assertWriteAllowed(context);
     const body = await bodyOf(input, context);
     const call = { method, path, ...(body !== undefined && { body }) };
     const { isRecorded, recordedCall } = await import('../stock/write-one.ts');

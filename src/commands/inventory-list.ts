@@ -110,12 +110,13 @@ export const inventoryList = defineCommand({
   async run({ petId, ...options }, context): Promise<View> {
     const input = petId.length === 0 ? options : { ...options, pet: [...petId, ...(options.pet ?? [])] };
     if (input.watch !== undefined) {
+      if (context.globals.output === 'csv') throw usageFailure('--watch does not go with csv.', 'Use -o ndjson.');
       const { watchView } = await import('../watch/watch.ts');
       // It stays open: the levels of pets are read later.
       const catalog = await catalogFor(input, context);
-      const filter = filterOf(input, catalog, ordersOf(input.low, catalog));
+      const orders = ordersOf(input.low, catalog);
       const intervalMs = input.watch === true ? undefined : input.watch;
-      return watchView(context, filter, intervalMs, input.onChange);
+      return watchView(context, filterOf(input, catalog, orders), intervalMs, input.onChange, orders);
     }
     const { hasHeader, isForPeople } = FORMAT_FACTS[context.globals.output];
     if (!input.header && !hasHeader) {

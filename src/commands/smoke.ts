@@ -82,14 +82,16 @@ export const smoke = defineCommand({
       return list(ALL, { id: ({ id }) => id, title: ({ title }) => title });
     }
     const { smoke: run } = await import('../smoke/smoke-run.ts');
-    if (input.pet !== undefined) await assertWriteAllowed(context, `smoke --write --pet ${input.pet}`);
+    if (input.pet !== undefined) await assertWriteAllowed(context);
     if (input.provoke429 === true && isProduction((await context.settings()).environment.value)) {
       throw usageFailure(
         '--provoke-429 is not for production: the key would be blocked for all its users.',
         'Use --env staging or --env sandbox.',
       );
     }
-    const { isJson } = FORMAT_FACTS[context.globals.output];
+    const { output } = context.globals;
+    if (output === 'csv') throw usageFailure('A smoke test has no csv.', `Its reports: --format ${FORMATS.join(', ')}`);
+    const { isJson } = FORMAT_FACTS[output];
     return run(context, { ...input, format: input.format ?? (isJson ? 'json' : 'text'), write: input.pet });
   },
 });

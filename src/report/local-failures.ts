@@ -15,10 +15,10 @@ export const LOCAL_FAILURES = {
     message: `${details.name} must be ${details.expected}, not ${JSON.stringify(details.value)}.`,
     hint: details.hint,
   }),
-  'production-not-confirmed': ({ environment, command }: { environment: string; command: string }) => ({
+  'production-not-confirmed': ({ environment, line }: { environment: string; line: string }) => ({
     ...stops(EXIT.usage),
     message: `Writing to production without a terminal needs --env ${environment}, PETSTORE_ENV=${environment} or --yes; nothing was sent.`,
-    hint: `Run petstore --env ${environment} ${command}`,
+    hint: `Run petstore --env ${environment} ${line}`,
   }),
   /** The user answered no, or ended the question. */
   cancelled: (_: Record<string, never>) => ({

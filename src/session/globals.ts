@@ -63,6 +63,8 @@ export interface Target {
 export interface CommandContext extends Context {
   /** Why the command changes stock, and who does it, as its options say. */
   readonly why?: Why;
+  /** What was typed behind `petstore`, quoted for a shell. */
+  readonly line: string;
   readonly globals: Globals;
   readonly notices: Notices;
   /** Whatever is added here never appears in any output, file or journal. */

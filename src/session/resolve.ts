@@ -114,12 +114,12 @@ async function findTarget(context: Omit<CommandContext, 'target'>): Promise<Targ
  * Without a terminal, production must be named by flag or variable, or confirmed by --yes: a default is not enough.
  * @throws {Failure} `production-not-confirmed`
  */
-export async function assertWriteAllowed(context: CommandContext, command: string): Promise<void> {
+export async function assertWriteAllowed(context: CommandContext): Promise<void> {
   const { value, source } = (await context.settings()).environment;
   const saidNow = source.from === 'flag' || source.from === 'variable';
   if (!isProduction(value) || saidNow || context.globals.yes) return;
   if (context.stdin.isTTY && context.globals.input) return;
-  throw new Failure('production-not-confirmed', { environment: value, command });
+  throw new Failure('production-not-confirmed', { environment: value, line: context.line });
 }
 
 /** True when a prompt can be answered: questions go to stderr, answers come from stdin. */

@@ -28,6 +28,6 @@ export function discardCommand({ environment, id }: Pick<Run, 'environment' | 'i
 }
 
 /** Quotes a word for a POSIX shell, where it needs quotes. */
-function shellWord(word: string): string {
+export function shellWord(word: string): string {
   return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

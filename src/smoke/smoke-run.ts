@@ -80,7 +80,7 @@ async function check(
     if (write === undefined) await run();
     else await withWriter(context, clients.session, (writer) => withPet(writer, write, run));
   } catch (error) {
-    if (!isFailure(error) || signal.aborted) throw error;
+    if (!isFailure(error) || (signal.aborted && !error.is('deadline'))) throw error;
     clients.causes.push(error);
     const problem = describeFailure(error, clock.now()).message;
     found.set(RAN.id, checked(RAN, { verdict: 'fail', problem, isError: true }));

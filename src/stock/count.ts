@@ -52,7 +52,7 @@ const HELP = [
 /** @throws {Failure} `cannot-resume`, `interrupted`, and what connect throws */
 export async function count(context: CommandContext, options: CountOptions): Promise<View> {
   if (options.dryRun !== true) {
-    await assertWriteAllowed(context, COMMAND);
+    await assertWriteAllowed(context);
     assertCanConfirm(context);
   }
   return withWritableJournal(context, async (journal): Promise<View> => {

@@ -33,7 +33,7 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   needEditor(context);
   const isDryRun = options.dryRun === true;
   if (!isDryRun) {
-    await assertWriteAllowed(context, 'inventory edit');
+    await assertWriteAllowed(context);
     assertCanConfirm(context);
   }
   const { origin, stock } = await presentStock(context);

@@ -86,7 +86,7 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
     const prepare = async (): Promise<Source> => {
       const file = await readImport(context, options, text);
       if (file.wanted.length === 0) return file;
-      await assertWriteAllowed(context, file.command);
+      await assertWriteAllowed(context);
       assertCanConfirm(context);
       return file;
     };

@@ -12,8 +12,6 @@ import type { Hold, LockSession } from './shared-pet-lock.ts';
 
 /** The pets of a service share locks: enough that two seldom share one, and few enough files. */
 const LOCKS = 64n;
-/** A holder needs at least the time of a request, whatever --max-wait is. */
-const LEAST_PATIENCE_MS = 5_000;
 /** A shorter wait is not announced. */
 const NOTICED_MS = 1_000;
 /**
@@ -37,7 +35,7 @@ const OWN_HOLD: Hold = { isHeld: () => true, lastHeldAt: Number.NEGATIVE_INFINIT
 export function petLocksOf(context: CommandContext, session: LockSession, isOptional = true): WithLock {
   const { clock } = context;
   const { redis } = session;
-  const patienceMs = Math.max(LEAST_PATIENCE_MS, session.service.maxWaitMs);
+  const patienceMs = session.service.maxWaitMs;
   const kept: KeptOpen = new Map();
   // Of each service its own: a terminal and the gateway that it asks may run on one machine.
   const service = hash('sha256', serviceOf(session.origin)).slice(0, 8);
@@ -93,8 +91,8 @@ async function takeLock(
   kept: KeptOpen,
 ): Promise<Disposable> {
   const path = `${stateFolder(context)}/locks/${name}.db`;
-  let lock = await acquireLock(context, path, NOTICED_MS, kept);
-  if (lock === undefined) {
+  let lock = await acquireLock(context, path, Math.min(NOTICED_MS, patienceMs), kept);
+  if (lock === undefined && patienceMs > NOTICED_MS) {
     context.notices.info(`Waiting for another petstore process that is changing pet ${petId}.`);
     lock = await acquireLock(context, path, patienceMs - NOTICED_MS, kept);
   }

@@ -35,7 +35,7 @@ export async function resumeNamed(runContext: Omit<RunContext, 'session'>, run: 
   const again = `inventory runs resume ${run.id}`;
   assertSameEnvironment(environment.value, run, `Run ${run.id}`, again);
   await checkSource(context, run);
-  await assertWriteAllowed(context, again);
+  await assertWriteAllowed(context);
   if ((context.why?.cause ?? context.why?.note) !== undefined) {
     context.notices.warning(`Run ${run.id} keeps the cause and the note that it began with.`);
   }

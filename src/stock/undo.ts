@@ -66,7 +66,7 @@ export async function undo(
   return withLockedJournal(context, direction, async (journal, turn): Promise<RecordView> => {
     const target = find(journal);
     assertCanConfirm(context);
-    await assertWriteAllowed(context, target.words);
+    await assertWriteAllowed(context);
     const { uncertain, unfinished } = announce(context, journal, target, 'will');
     // Also without rows that were never sent: resumed, the run would send a row again whose outcome it does not know.
     const onBegin = async (): Promise<void> => {

@@ -3,6 +3,7 @@ import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { jsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import { listInventory } from '../api/routes.ts';
 import { type Filter, matcher } from '../api/select.ts';
+import type { Orders } from '../catalog/added-fields.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { splitWords } from '../cli/value-parsers.ts';
@@ -32,29 +33,38 @@ const SHARE = 0.5;
  * Returns what changes in the stock, as it changes.
  * @param intervalMs the least time between two requests
  * @param onChange a command that is run with what has changed
+ * @param orders with --low: how many to order
  */
 export function watchView(
   context: CommandContext,
   filter: Filter,
   intervalMs = 10_000,
   onChange?: string,
+  orders?: Orders,
 ): StreamView<Change> {
   const alerts = onChange === undefined ? undefined : new Alerts(context, '--on-change', onChange);
+  const json = ({ at, event, item, before }: Change): JsonValue =>
+    new Map<string, JsonValue>([
+      ['at', new Date(at).toISOString()],
+      ['event', event],
+      ...itemToJson(item),
+      ...jsonObject(orders === undefined ? {} : { order: orders(item) ?? null }),
+      ...jsonObject(before === undefined ? {} : { before: before.quantity, statusBefore: before.status }),
+    ]);
+  const onFound = (found: readonly Change[]): void => alerts?.add(found.map(json));
+  async function* events(): AsyncGenerator<Change> {
+    try {
+      yield* watch(context, matcher(filter), intervalMs, onFound);
+    } finally {
+      await alerts?.ended();
+    }
+  }
   return {
     view: 'stream',
-    events: watch(context, matcher(filter), intervalMs, alerts),
+    events: events(),
     text: (change) => ({ text: line(change), isNews: change.event !== 'listed' }),
-    json: changeJson,
+    json,
   };
-}
-
-function changeJson({ at, event, item, before }: Change): JsonValue {
-  return new Map<string, JsonValue>([
-    ['at', new Date(at).toISOString()],
-    ['event', event],
-    ...itemToJson(item),
-    ...jsonObject(before === undefined ? {} : { before: before.quantity, statusBefore: before.status }),
-  ]);
 }
 
 /** How long the command of an alert may take, in ms. */
@@ -116,7 +126,7 @@ async function* watch(
   context: CommandContext,
   matches: (item: InventoryItem) => boolean,
   intervalMs: number,
-  alerts: Alerts | undefined,
+  onFound: (found: readonly Change[]) => void,
 ): AsyncGenerator<Change> {
   const { clock, notices } = context;
   let before: Stock | undefined;
@@ -131,7 +141,7 @@ async function* watch(
         notices.info(`Watching ${plural(shown.length, 'pet')}.${howToStop(notices)}`);
       } else {
         const found = [...changes(before, stock, matches, at)];
-        if (found.length > 0) alerts?.add(found.map(changeJson));
+        if (found.length > 0) onFound(found);
         yield* found;
       }
       before = stock;
@@ -139,8 +149,6 @@ async function* watch(
     }
   } catch (error) {
     throw stoppedByUser(error, 'watch');
-  } finally {
-    await alerts?.ended();
   }
 }
 

@@ -19,7 +19,7 @@ const stops = (exit: number, retryable = false): Row => [exit, retryable, undefi
 const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   usage: [[{ problem: 'p' }, stops(2)]],
   'invalid-value': [[{ name: 'n', value: 'v', expected: 'e' }, stops(2)]],
-  'production-not-confirmed': [[{ environment: 'production', command: 'c' }, stops(2)]],
+  'production-not-confirmed': [[{ environment: 'production', line: 'c' }, stops(2)]],
   cancelled: [[{}, stops(2)]],
   'no-terminal': [[{ what: 'w', instead: 'i' }, stops(2)]],
   'config-invalid': [[{ path: 'p', problem: 'p' }, stops(3)]],

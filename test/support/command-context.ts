@@ -13,6 +13,7 @@ export function commandContext(
 ): CommandContext {
   return {
     ...ports,
+    line: '',
     openWrites: new Set(),
     globals: {
       output: 'json',

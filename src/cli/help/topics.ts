@@ -92,7 +92,7 @@ Rely on stdout and the exit code only; both are stable. Without a terminal petst
   --timeout 30s       the longest time per request
   --yes               answers prompts; it does not allow longer waits
 
-A write whose answer was lost is looked up before it is sent again. If that does not tell whether it was applied, the exit code is ${EXIT.outcomeUnknown}: check before you run it again. An interrupted run continues with inventory runs resume. After failed rows or conflicts (exit code ${EXIT.incomplete}) import a file that sets again: only what still differs is sent; of a file that adds, import only the rows that failed.
+A write whose answer was lost is looked up before it is sent again. If that does not tell whether it was applied, the exit code is ${EXIT.outcomeUnknown}: check before you run it again. An interrupted import continues with inventory import FILE --resume, any other run with inventory runs resume. After failed rows or conflicts (exit code ${EXIT.incomplete}) --resume applies only what is left.
 
 In CI, petstore smoke checks the contract of the service, petstore doctor the connection to it. Recipes for cron, GitHub Actions and GitLab CI are in docs/ (cron.md, ci.md).
 `,
