@@ -203,7 +203,8 @@ describe('profiles', () => {
     const login = ['login', '--env', 'production', '--base-url', baseUrl, '--key-stdin'];
     expect(await petstore('--profile', 'berlin', ...login)).toMatchObject({ code: 0 });
     const says = async (...args: string[]) => (await petstore('--profile', 'berlin', ...args)).stderr;
-    expect(await says('inventory', 'set', '7', '1')).toContain('petstore --env berlin/production inventory set 7 1\n');
+    const again = 'petstore --env berlin/production --profile berlin inventory set 7 1\n';
+    expect(await says('inventory', 'set', '7', '1')).toContain(again);
     await says('inventory', 'list');
     expect(await says('inventory', 'list')).toContain('run petstore --env berlin/production limits --clear-block\n');
     expect(await says('inventory', 'undo', '99')).toContain('petstore --env berlin/production inventory history');
