@@ -292,7 +292,7 @@ describe('changes', () => {
   });
 
   it('after the stock was read again, what is typed is about the quantity on the screen', () => {
-    const { browser, press, stored } = open({ draft: [{ petId: 7n, current: 8n, quantity: 9n }] });
+    const { press, stored } = open({ draft: [{ petId: 7n, current: 8n, quantity: 9n }] });
     press('<right>');
     expect(stored.get(7n)).toEqual({ petId: 7n, current: 10n, quantity: 11n });
     press('^Z');
