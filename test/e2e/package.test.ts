@@ -110,7 +110,8 @@ describe('on a Node that is too old', () => {
     async () => {
       const command = ['/bin/bash', '-c', '"$@" >&-; exit $?', 'bash', ...oldNode(ROOT)] as const;
       expect((await runPetstore(LIST, { command: [...command] })).code).toBe(3);
-      const running = startPetstore([...LIST, '--watch'], { command: oldNode(ROOT) });
+      const watch = ['--env', 'sandbox', 'inventory', 'list', '--pet', '7', '--watch'];
+      const running = startPetstore(watch, { command: oldNode(ROOT) });
       await running.waitFor(/Watching 1 pet/, 'stderr');
       running.kill('SIGKILL');
       // Resolves once nobody has its stdout any more.
