@@ -1,6 +1,6 @@
 /** What is published: its contents, and that it installs and runs from the tarball alone. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -89,6 +89,13 @@ it('installs without a network and without scripts, and runs', async () => {
     rows: 25,
     stderr: '',
   });
+});
+
+it.runIf(process.platform === 'linux')('a global install links the man page', () => {
+  const prefix = join(folder, 'global');
+  const options = ['--global', '--prefix', prefix, '--offline', '--no-audit', '--no-fund'];
+  npm('install', ...options, join(folder, packed.filename));
+  expect(realpathSync(join(prefix, 'share/man/man1/petstore.1'))).toMatch(/\/petstore-cli\/dist\/petstore\.1$/);
 });
 
 describe('on a Node that is too old', () => {
