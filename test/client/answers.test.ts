@@ -287,6 +287,7 @@ describe('a problem document (RFC 9457)', () => {
 describe('a service that says it goes away', () => {
   it.each([
     [{ Deprecation: '@1735689600' }, 'The service says that GET /inventory is deprecated since 2025-01-01.'],
+    [{ Deprecation: '@4102444800' }, 'The service says that GET /inventory is deprecated from 2100-01-01.'],
     [
       { Deprecation: '@1735689600', Sunset: 'Sun, 30 Jun 2030 23:59:59 GMT' },
       'The service says that GET /inventory is deprecated since 2025-01-01 and goes away on 2030-06-30.',
@@ -297,8 +298,31 @@ describe('a service that says it goes away', () => {
     expect({ code, notes }).toEqual({ code: 0, notes: [`warning: ${sentence}`] });
   });
 
+  it('fault 26: of each operation once', async () => {
+    const headers = { Deprecation: '@1735689600' };
+    const replies = [json(STOCK, { headers }), error(503), json(STOCK, { headers }), json(item(7, 12), { headers })];
+    const { code, log, notes } = await run(replies, 'inventory', 'adjust', '7', '2', '--retry-for', '1m');
+    const deprecated = notes.filter((note) => note.includes('is deprecated'));
+    expect([code, log, deprecated]).toEqual([
+      0,
+      ['GET', 'PATCH', 'GET', 'PATCH'],
+      [
+        'warning: The service says that GET /inventory is deprecated since 2025-01-01.',
+        'warning: The service says that PATCH /inventory/{id} is deprecated since 2025-01-01.',
+      ],
+    ]);
+  });
+
   it('fault 26: in an unknown form is ignored', async () => {
     const reply = json(STOCK, { headers: { Deprecation: 'true', Sunset: 'soon' } });
     expect(await run([reply], ...LIST)).toMatchObject({ code: 0, notes: [] });
   });
+});
+
+it('fault 21: an answer to a write that is far too large is none: the list tells what is stored', async () => {
+  const body = `${JSON.stringify(item(7, 12))}${' '.repeat(1 << 20)}`;
+  const huge = { body, headers: { 'Content-Type': 'application/json' } };
+  const { code, log, notes } = await run([huge, json([item(1, 5), item(7, 12)])], ...SET);
+  expect([code, log]).toEqual([0, ['PATCH', 'GET']]);
+  expect(notes).toEqual([expect.stringContaining('It is not known whether pet 7')]);
 });

@@ -1,5 +1,5 @@
 /**
- * Changes one place of the code at a time, and runs the tests of its folder that start no processes and no servers.
+ * Changes one place of the code at a time, and runs the tests of its folder. Those of the built program find nothing: it is built before.
  * MUTATE: the folder of src/, default rate-limit. SAMPLE=5: the first twelve of each sixty lines, not all of them.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { env } from 'node:process';
 /** @type {Record<string, string>} */
 const TESTS = {
   'rate-limit': 'test/rate-limit --exclude "test/rate-limit/{simulation,simulation-faults,every-state,chain}.test.ts"',
-  client: 'test/client test/commands/inventory.test.ts test/commands/api.test.ts test/commands/list.test.ts',
+  client: 'test/client test/commands/{inventory,api,list}.test.ts test/stock/writes.test.ts test/e2e/smoke.test.ts',
   stock:
     'test/stock test/commands/inventory.test.ts test/e2e/bulk-commands.test.ts --exclude test/stock/writes.test.ts',
 };
@@ -34,7 +34,7 @@ export default {
   testRunner: 'command',
   commandRunner: { command: `vitest run --bail 1 --reporter dot ${TESTS[part]}` },
   mutate: files.flatMap((name) => sampleOf(`${folder}/${name}`)),
-  ignorePatterns: ['dist', 'coverage'],
+  ignorePatterns: ['coverage'],
   tempDirName: '.stryker-tmp',
   reporters: ['clear-text'],
   clearTextReporter: { logTests: false, allowColor: false },
