@@ -62,9 +62,11 @@ const LATEST_TRY_MS = 20_000;
 /** Of a window whose length is unknown. */
 const LENGTH_MS = 60_000;
 
-export function withLease(state: LedgerState, newMachine: () => string): Leased {
-  const { lease = { machine: newMachine(), machines: 1, permits: {}, holds: {} } } = state;
-  return { ...state, lease };
+/** Returns the state with what the server has lent. What another one has lent, and that it is lost, is forgotten. */
+export function withLease(state: LedgerState, server: string, newMachine: () => string): Leased {
+  const { lease } = state;
+  if (lease?.server === server) return { ...state, lease };
+  return { ...state, lease: { machine: lease?.machine ?? newMachine(), server, machines: 1, permits: {}, holds: {} } };
 }
 
 /**
@@ -218,6 +220,12 @@ function leaseAfter(before: Lease, instant: Instant, reply: Reply, { settles, wa
   const until = now + hold.left + hold.spread * random;
   const again = hold.again === undefined ? {} : { again: Math.min(until, now + hold.again * (0.5 + random)) };
   return { ...next, holds: { ...lease.holds, [operation]: { until, why: hold.why, ...again } } };
+}
+
+/** Returns the state after the server has refused the settings: it is not lost, and may be asked at once. */
+export function afterRefusal({ lease, ...state }: Leased): Leased {
+  const { askedUntil: _asked, lost: _found, ...known } = lease;
+  return { ...state, lease: known };
 }
 
 /** Returns the state after the server did not answer. Each wait for the next try is twice as long as the one before. */

@@ -4,7 +4,7 @@
  * The server hears of answers with the next question; of a refusal, and of how a probe has ended, at once.
  */
 import { type Context, type Redis, RedisFailure } from '../ports.ts';
-import { Failure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
 import {
   type Answer,
   type Decision,
@@ -17,6 +17,7 @@ import {
 } from './governor.ts';
 import {
   afterLoss,
+  afterRefusal,
   afterReply,
   ASKING_MS,
   decideLeased,
@@ -33,6 +34,8 @@ import { isRefusal, type Ledger, type Step, type StepOptions } from './ledger.ts
 
 export interface SharedOptions extends Pick<Context, 'clock' | 'random' | 'randomBytes' | 'signal'> {
   readonly redis: Redis;
+  /** Its address, without a password. */
+  readonly server: string;
   /** What the key is called on the server: it must not tell it. */
   readonly name: string;
   /** Where the server is lost: `hold` waits for it, `share` sends a part of the limit. */
@@ -65,7 +68,7 @@ export class RedisLedger implements Ledger {
   /** @param step runs a step of this machine's own ledger */
   constructor(step: Step, options: SharedOptions) {
     const newMachine = (): string => Buffer.from(options.randomBytes(8)).toString('hex');
-    this.step = (work, how) => step((before, now) => work(withLease(before, newMachine), now), how);
+    this.step = (work, how) => step((before, now) => work(withLease(before, options.server, newMachine), now), how);
     this.options = options;
   }
 
@@ -140,7 +143,11 @@ export class RedisLedger implements Ledger {
       },
       { despiteSignal: true },
     );
-    if (state !== undefined) await this.visit(state, { settles: true });
+    if (state === undefined) return;
+    await this.visit(state, { settles: true }).catch((error: unknown) => {
+      // The next command will say so: this one is over.
+      if (!isFailure(error) || !error.is('ledger-refused')) throw error;
+    });
   }
 
   private decide(before: Leased, now: number, intent: Intent) {
@@ -191,10 +198,12 @@ export class RedisLedger implements Ledger {
       this.notice(undefined);
     } catch (error) {
       if (!(error instanceof RedisFailure)) throw error;
-      const { lease } = await this.step((state, now) => keep(afterLoss(state, now, error.message)), {
-        despiteSignal: true,
-      });
-      if (error.kind === 'settings') throw new Failure('ledger-refused', { says: error.message }, error);
+      const isRefused = error.kind === 'settings';
+      const { lease } = await this.step(
+        (state, now) => keep(isRefused ? afterRefusal(state) : afterLoss(state, now, error.message)),
+        { despiteSignal: true },
+      );
+      if (isRefused) throw new Failure('ledger-refused', { says: error.message }, error);
       if (!signal.aborted) this.notice(lease.lost?.says);
     }
   }

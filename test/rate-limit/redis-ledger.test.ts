@@ -1,7 +1,7 @@
 /** Machines that share their windows: the very script, run in this process, and as many ledgers as there are machines. */
 import { describe, expect, it, vi } from 'vitest';
 import { type Clock, type Redis, RedisFailure } from '../../src/ports.ts';
-import { Failure, isFailure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors.ts';
 import { LedgerGate } from '../../src/rate-limit/gate.ts';
 import type { Answer } from '../../src/rate-limit/governor.ts';
 import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
@@ -105,7 +105,7 @@ let machinesMade = 0;
 class Machine {
   readonly said: string[] = [];
   readonly clock: Clock;
-  readonly ledger: Ledger;
+  ledger!: Ledger;
   otherProcess!: Ledger;
   /** Requests under way, oldest first. */
   readonly sent: { readonly id: string; readonly operation: string }[] = [];
@@ -116,6 +116,8 @@ class Machine {
   /** How long the last refusal to send holds, and when to ask again, ms. */
   waits: { readonly ms: number; readonly againMs?: number } | undefined;
   readonly #shop: Shop;
+  readonly #options: Omit<SharedOptions, 'redis' | 'server'>;
+  readonly #step: Step;
   readonly #boot = ++machinesMade * 1_000_003;
   #asked = 0;
 
@@ -131,7 +133,7 @@ class Machine {
       ...{ clock, random, signal: new AbortController().signal },
       randomBytes: (count: number) => Uint8Array.from({ length: count }, () => anyByte() * 256),
     };
-    const options: Omit<SharedOptions, 'redis'> = {
+    this.#options = {
       ...ports,
       ...{ name: 'petstore:{pair}', whenLost },
       onChange: (says) => this.said.push(says === undefined ? 'back' : `lost: ${says}`),
@@ -143,7 +145,12 @@ class Machine {
         : step(work, how);
     const file = reserveFile({ clock: ports.clock, files: machineFiles() }, 'blocks', 'pair');
     const reserve = withReserve(mayFail, { clock: ports.clock, file, onUnwritten: () => undefined });
-    const reserved: Step = (work, how) => (this.isUnwritable ? reserve : step)(work, how);
+    this.#step = (work, how) => (this.isUnwritable ? reserve : step)(work, how);
+    this.uses('redis://one');
+  }
+
+  /** Its processes begin anew, with the server of that address. */
+  uses(server: string, shop = this.#shop): void {
     const redis: Redis = {
       run: async (_script, key, args) => {
         await shop.way;
@@ -153,8 +160,9 @@ class Machine {
       },
       close: () => undefined,
     };
-    this.otherProcess = new RedisLedger(reserved, { ...options, redis });
-    this.ledger = new RedisLedger(reserved, { ...options, redis });
+    const options = { ...this.#options, redis, server };
+    this.otherProcess = new RedisLedger(this.#step, options);
+    this.ledger = new RedisLedger(this.#step, options);
   }
 
   get monotonic(): number {
@@ -567,14 +575,43 @@ describe('a server', () => {
     expect(await shop.machine().asks()).toBe('ledger-lost');
   });
 
-  it('that refuses the settings fails the command, and the ledger is not shared', async () => {
+  it('that refuses the settings fails the command, and is shared as soon as they are right', async () => {
     const shop = new Shop();
+    const machine = shop.machine();
+    for (let i = 0; i < 3; i++) {
+      shop.failure = new RedisFailure(new Error('WRONGPASS'), 'settings');
+      await expect(machine.asks()).rejects.toMatchObject({ kind: 'ledger-refused' });
+      // The command has failed for that reason already.
+      await machine.ledger.close();
+      shop.isBack();
+      await expect(machine.otherProcess.view()).resolves.not.toHaveProperty('lease.lost');
+    }
+    expect(await machine.asks()).toBe('sent');
+    expect(machine.said).toEqual([]);
+  });
+
+  it('that refuses the settings after it was lost is lost no more', async () => {
+    const shop = new Shop();
+    const machine = shop.machine();
+    shop.lose();
+    expect(await machine.asks()).toBe('ledger-lost');
+    shop.now += 1_000;
     shop.failure = new RedisFailure(new Error('WRONGPASS'), 'settings');
-    const failure = await shop
-      .machine()
-      .asks()
-      .catch((error: unknown) => error);
-    expect(isFailure(failure) && failure.is('ledger-refused')).toBe(true);
+    await expect(machine.asks()).rejects.toMatchObject({ kind: 'ledger-refused' });
+    shop.isBack();
+    expect(await machine.asks()).toBe('sent');
+  });
+
+  it('other than the one that was lost is asked at once, and what the lost one lent does not count there', async () => {
+    const { shop, second } = await opened();
+    expect(await shop.lends(second, 5)).toBe(5);
+    await second.losesRequest(false);
+    expect(await second.asks()).toBe('ledger-lost');
+    const other = new Shop();
+    other.now = shop.now;
+    second.uses('redis://other', other);
+    expect([await second.asks(), other.steps]).toEqual(['sent', 1]);
+    expect((await second.ledger.view()).lease).not.toHaveProperty('lost');
   });
 });
 
