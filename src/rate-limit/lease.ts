@@ -28,6 +28,8 @@ export interface Question {
   readonly want?: Pick<Intent, 'operation' | 'reserve' | 'timeoutMs'> & { readonly waiting: number };
   /** The server replaces what it counts as lent. Only the one process that may ask for permits knows all of it. */
   readonly settles?: boolean;
+  /** Operations for which this process has been told to wait, and does not any more. */
+  readonly leaves?: readonly string[];
   /** The user clears the block. */
   readonly clears?: boolean;
 }
@@ -143,7 +145,7 @@ export function reportOf(
   state: Leased,
   { monotonic: now, wall }: Instant,
   newId: string,
-  { want, settles, clears = false }: Question,
+  { want, settles, leaves = [], clears = false }: Question,
 ) {
   const { block, inFlight, lease, strikes, windows } = state;
   const { machine, met, permits } = lease;
@@ -152,6 +154,7 @@ export function reportOf(
   const { lent = 0, at = 0 } = permits[want?.operation ?? ''] ?? {};
   return {
     ...{ machine, newId, strikes, windows: shift(windows, -now), clear: clears, probing: isProbing(state, now) },
+    ...(leaves.length > 0 && { leaves }),
     ...(block !== undefined && { block: shift(block, -now) }),
     ...(met !== undefined && {
       id: met.id,

@@ -104,6 +104,8 @@ let machinesMade = 0;
 
 class Machine {
   readonly said: string[] = [];
+  /** Of its processes. */
+  readonly ends = new AbortController();
   readonly clock: Clock;
   ledger!: Ledger;
   otherProcess!: Ledger;
@@ -127,10 +129,11 @@ class Machine {
     const clock = {
       now: () => START + shop.now + this.wallSkew,
       monotonic: () => shop.now + this.#boot,
-    } as Clock;
+      alarm: () => () => undefined,
+    } as Partial<Clock> as Clock;
     this.clock = clock;
     const ports = {
-      ...{ clock, random, signal: new AbortController().signal },
+      ...{ clock, random, signal: this.ends.signal },
       randomBytes: (count: number) => Uint8Array.from({ length: count }, () => anyByte() * 256),
     };
     this.#options = {
@@ -152,9 +155,14 @@ class Machine {
   /** Its processes begin anew, with the server of that address. */
   uses(server: string, shop = this.#shop): void {
     const redis: Redis = {
-      run: async (_script, key, args) => {
-        await shop.way;
-        const reply = shop.run(this, key, args);
+      run: async (_script, key, args, { signal } = {}) => {
+        const arrived = shop.way.then(() => shop.run(this, key, args));
+        const ended = new Promise<never>((_resolve, reject) => {
+          signal?.addEventListener('abort', () => {
+            reject(signal.reason as Error);
+          });
+        });
+        const reply = await Promise.race([arrived, ended]);
         await shop.isStopped;
         return reply;
       },
@@ -393,6 +401,48 @@ describe('permits', () => {
     expect(await first.asks()).toBe('sent');
     await first.isAnswered(1);
     expect([await first.asks(), await second.asks()]).toEqual(['window-spent', 'sent']);
+  });
+
+  it('go first to nobody who has given up', async () => {
+    const { shop, first, second } = await opened({ left: 1 });
+    expect(await first.asks()).toBe('sent');
+    await first.isAnswered(0);
+    expect(await second.asks()).toBe('window-spent');
+    await second.ledger.close();
+    shop.now += 60_000;
+    expect(await first.asks()).toBe('sent');
+    await first.isAnswered(1);
+    expect(await first.asks()).toBe('sent');
+  });
+
+  it('go first to nobody who does not come within five seconds', async () => {
+    const { shop, first, second } = await opened({ left: 1 });
+    expect(await first.asks()).toBe('sent');
+    await first.isAnswered(0);
+    expect(await second.asks()).toBe('window-spent');
+    shop.now += 60_000;
+    expect(await first.asks()).toBe('sent');
+    await first.isAnswered(1);
+    expect(await first.asks()).toBe('window-spent');
+    expect(first.waits!.againMs).toBeLessThan(5_100);
+    shop.now += first.waits!.againMs!;
+    expect(await first.asks()).toBe('sent');
+  });
+
+  it('lent to a process that has given up while it asked are given back', async () => {
+    const shop = new Shop();
+    const [first, second] = shop.machines(2) as [Machine, Machine];
+    let arrive = (): void => undefined;
+    shop.way = new Promise((resolve) => (arrive = resolve));
+    const asked = first.asks().catch(String);
+    await new Promise(setImmediate);
+    first.ends.abort(new Error('given up'));
+    expect(await asked).toBe('Error: given up');
+    const closed = first.ledger.close();
+    arrive();
+    await closed;
+    shop.way = Promise.resolve();
+    expect(await second.asks()).toBe('sent');
   });
 });
 
