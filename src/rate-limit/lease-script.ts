@@ -1,3 +1,6 @@
+/** How long the server may take for one step, its connection included, ms. */
+export const ASKING_MS = 2_000;
+
 /**
  * What runs on the Redis server, as one atomic step: a machine tells what it has learnt, and is lent permits for
  * requests. Lua 5.1, in which Redis scripts are written (redis.io/docs/latest/develop/programmability/lua-api).
@@ -7,7 +10,7 @@
  * and after 70 s at the latest: then a turn of the operation begins, and what dead machines were lent is free again.
  */
 export const LEASE_SCRIPT = `
-local SAME_END, LATE, TURN, KEPT, STEP, PACE = 2500, 5000, 70000, 86400000, 5000, 1000
+local SAME_END, LATE, TURN, KEPT, STEP, PACE, PATIENCE = 2500, 5000, 70000, 86400000, 5000, 1000, ${ASKING_MS}
 local TIMES = { 'resetAt', 'seenAt', 'answeredAt' }
 -- Where nothing is known, and where a user has cleared all, one probe goes first, as after a block.
 local OVER = { since = 0, till = 0, why = 'rate-limited' }
@@ -29,6 +32,8 @@ local t = time[1] * 1000 + math.floor(time[2] / 1000) - s.setBy
 if r.id == s.id and r.setBy == s.setBy then
   local byMonotonic, byWall = t - r.monotonic, t - r.wall
   local by = math.abs(byMonotonic) < math.abs(byWall) and byMonotonic or byWall
+  -- A question that was under way for so long has nobody any more who waits for the reply. Else it is asked again.
+  if math.min(byMonotonic, byWall) > PATIENCE then r.want, r.lent, r.leaves, r.probing = nil, nil, nil, true end
   if byMonotonic * byWall > 0 and math.abs(by) > STEP then s.setBy, t = s.setBy + math.floor(by), t - math.floor(by) end
 end
 

@@ -16,6 +16,7 @@ import {
   type LedgerState,
   mustProbe,
 } from './governor.ts';
+import { ASKING_MS } from './lease-script.ts';
 import { shift } from './ledger.ts';
 import { mergeWindow, type Window, windowsFor } from './windows.ts';
 
@@ -52,8 +53,6 @@ export interface Reply {
   readonly granted?: { readonly many: number; readonly lasts: number };
 }
 
-/** How long the server may take for one step, its connection included, ms. */
-export const ASKING_MS = 2_000;
 /** How soon to look again while another process of this machine asks the server, ms. */
 const POLL_MS = 20;
 const TWICE_WITHIN_MS = 1_000;

@@ -19,7 +19,6 @@ import {
   afterLoss,
   afterRefusal,
   afterReply,
-  ASKING_MS,
   decideLeased,
   isProbing,
   type Leased,
@@ -29,7 +28,7 @@ import {
   takeTurn,
   withLease,
 } from './lease.ts';
-import { LEASE_SCRIPT } from './lease-script.ts';
+import { ASKING_MS, LEASE_SCRIPT } from './lease-script.ts';
 import { isRefusal, type Ledger, type Step, type StepOptions } from './ledger.ts';
 
 export interface SharedOptions extends Pick<Context, 'clock' | 'random' | 'randomBytes' | 'signal'> {

@@ -85,6 +85,16 @@ describe.skipIf(!hasRedis)('machines that share a ledger on a Redis server', () 
     expect(await run(createHome(), [...LIST, '--no-wait'])).toMatchObject({ code: 0 });
   });
 
+  it('one that gave up on a server that hangs costs others nothing once it goes on', async () => {
+    const { redis, run } = await shop([json([], { limits: { limit: 60, remaining: 1, resetsIn: 60 } }), STOCK]);
+    const home = createHome();
+    expect((await run(home)).code).toBe(0);
+    await redis.kill('SIGSTOP');
+    expect((await run(home, [...LIST, '--no-wait'])).code).toBe(6);
+    await redis.kill('SIGCONT');
+    expect(await run(createHome(), [...LIST, '--no-wait'])).toMatchObject({ code: 0, stderr: '' });
+  });
+
   it('and nothing to its own machine', async () => {
     const { url, service, run } = await shop([never(), STOCK]);
     const home = createHome();

@@ -429,6 +429,25 @@ describe('permits', () => {
     expect(await first.asks()).toBe('sent');
   });
 
+  it.each([
+    ['1,999 ms later are lent', 1_999, 21],
+    ['2,001 ms later, when nobody waits for the reply, are not', 2_001, 39],
+  ])('that the server is asked for %s', async (_name, lateMs, left) => {
+    const { shop, first, second } = await opened({ left: 41 });
+    await second.ledger.view();
+    let arrive = (): void => undefined;
+    shop.way = new Promise((resolve) => (arrive = resolve));
+    shop.losesReplies = true;
+    const asked = second.asksFor(40);
+    await new Promise(setImmediate);
+    shop.now += lateMs;
+    arrive();
+    expect(await asked).toBe(0);
+    shop.losesReplies = false;
+    await first.ledger.close();
+    expect(await first.asksFor(41)).toBe(left);
+  });
+
   it('lent to a process that has given up while it asked are given back', async () => {
     const shop = new Shop();
     const [first, second] = shop.machines(2) as [Machine, Machine];
