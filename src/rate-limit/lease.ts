@@ -7,6 +7,7 @@ import {
   type Block,
   decide,
   type Decision,
+  forecast,
   held,
   type Hold,
   type Instant,
@@ -14,11 +15,12 @@ import {
   learn,
   type Lease,
   type LedgerState,
+  type Loss,
   mustProbe,
 } from './governor.ts';
 import { ASKING_MS } from './lease-script.ts';
 import { shift } from './ledger.ts';
-import { mergeWindow, type Window, windowsFor } from './windows.ts';
+import { type Demand, mergeWindow, type Window, windowsFor } from './windows.ts';
 
 /** A key's state on a machine that shares its windows with others. */
 export type Leased = LedgerState & { readonly lease: Lease };
@@ -89,8 +91,7 @@ export function decideLeased(
   if (taken !== undefined) return { state: { ...state, lease: taken }, decision };
   const { lost, holds } = lease;
   if (lost !== undefined && now < lost.next) {
-    const { next, says } = lost;
-    return { state: before, decision: held({ until: next, why: 'ledger-lost', again: next, says }, now, intent) };
+    return { state: before, decision: held(untilBack(before, lost, now, { operation }, shares), now, intent) };
   }
   const hold = holds[operation];
   const isHeld = hold !== undefined && now < (hold.again ?? hold.until);
@@ -118,18 +119,47 @@ function takePermit(lease: Lease, now: number, operation: string): Lease | undef
   return { ...lease, permits: { ...lease.permits, [operation]: { ...lease.permits[operation]!, many: many - 1 } } };
 }
 
-/**
- * Takes a part of the window while the server is lost: after the longest window that is known, one request in the time
- * that each machine has for one; one a minute where no window is known. Undefined: none is due.
- */
-function takeShare({ windows, lease }: Leased, now: number, operation: string): Lease | undefined {
-  const { lost, machines } = lease;
-  if (lost === undefined) return undefined;
-  const lengths = windows.map(({ lengthMs = LENGTH_MS }) => lengthMs);
-  if (now < (lost.shareAt ?? lost.since + Math.max(LENGTH_MS, ...lengths))) return undefined;
+/** Takes a part of the window while the server is lost. Undefined: none is due. */
+function takeShare(before: Leased, now: number, operation: string): Lease | undefined {
+  const { lost } = before.lease;
+  if (lost === undefined || now < nextShareAt(before, lost)) return undefined;
+  return { ...before.lease, lost: { ...lost, shareAt: now + spacingOf(before, now, operation) } };
+}
+
+/** While the server is lost, the first part of the window is due after the longest window that is known. */
+function nextShareAt({ windows }: LedgerState, { shareAt, since }: Loss): number {
+  return shareAt ?? since + Math.max(LENGTH_MS, ...windows.map(({ lengthMs = LENGTH_MS }) => lengthMs));
+}
+
+/** Then one request in the time that each machine has for one; one a minute where no window is known. */
+function spacingOf({ windows, lease }: Leased, now: number, operation: string): number {
   const known = windowsFor(windows, operation, now);
-  const spacings = known.map(({ limit, lengthMs = LENGTH_MS }) => (lengthMs * machines) / Math.max(1, limit));
-  return { ...lease, lost: { ...lost, shareAt: now + (known.length === 0 ? LENGTH_MS : Math.max(...spacings)) } };
+  const spacings = known.map(({ limit, lengthMs = LENGTH_MS }) => (lengthMs * lease.machines) / Math.max(1, limit));
+  return known.length === 0 ? LENGTH_MS : Math.max(...spacings);
+}
+
+/** Returns when so many requests may go while the server is lost. It may be back at the next try. */
+function untilBack(
+  state: Leased,
+  lost: Loss,
+  now: number,
+  { operation, count = 1 }: Pick<Demand, 'operation' | 'count'>,
+  shares: boolean,
+): Hold {
+  const { next, says } = lost;
+  const first = Math.max(now, nextShareAt(state, lost));
+  const until = shares ? first + (count - 1) * spacingOf(state, now, operation) : next;
+  return { until, why: 'ledger-lost', again: Math.min(next, shares ? first : next), says };
+}
+
+/** Returns until when a demand has to wait, as the governor does; where the server is lost, also for its part. */
+export function forecastLeased(state: Leased, now: number, demand: Demand, shares: boolean): Hold | undefined {
+  const hold = forecast(state, now, demand);
+  const { lost } = state.lease;
+  const count = (demand.count ?? 1) - permitsLeft(state.lease, now, demand.operation);
+  if (!shares || lost === undefined || count <= 0) return hold;
+  const part = untilBack(state, lost, now, { ...demand, count }, shares);
+  return part.until > Math.max(now, hold?.until ?? now) ? part : hold;
 }
 
 /** True while a request that finds out whether sending is allowed is under way, or may still be sent. */

@@ -8,6 +8,7 @@ import { Failure, isFailure } from '../errors.ts';
 import {
   type Answer,
   type Decision,
+  type Hold,
   type Intent,
   isNameless,
   type LedgerState,
@@ -20,6 +21,7 @@ import {
   afterRefusal,
   afterReply,
   decideLeased,
+  forecastLeased,
   isProbing,
   type Leased,
   parseReply,
@@ -30,6 +32,7 @@ import {
 } from './lease.ts';
 import { ASKING_MS, LEASE_SCRIPT } from './lease-script.ts';
 import { isRefusal, type Ledger, type Step, type StepOptions } from './ledger.ts';
+import type { Demand } from './windows.ts';
 
 export interface SharedOptions extends Pick<Context, 'clock' | 'random' | 'randomBytes' | 'signal'> {
   readonly redis: Redis;
@@ -130,6 +133,15 @@ export class RedisLedger implements Ledger {
     return this.step(shown, { isRead: true });
   }
 
+  async forecast(demand: Demand): Promise<Hold | undefined> {
+    await this.view();
+    const work = (before: Leased, now: number) => {
+      const known = { ...shown(before).result, lease: before.lease };
+      return { state: before, result: forecastLeased(known, now, demand, this.shares) };
+    };
+    return this.step(work, { isRead: true });
+  }
+
   async clearBlock(): Promise<LedgerState> {
     const clear = (before: Leased) => keep({ ...unblock(before), lease: before.lease });
     await this.visit(await this.step(clear, { durable: true, clears: true }), { clears: true });
@@ -168,7 +180,11 @@ export class RedisLedger implements Ledger {
   }
 
   private decide(before: Leased, now: number, intent: Intent) {
-    return decideLeased(before, now, intent, this.options.whenLost === 'share');
+    return decideLeased(before, now, intent, this.shares);
+  }
+
+  private get shares(): boolean {
+    return this.options.whenLost === 'share';
   }
 
   /** Tells the server at once what other machines wait for: a refusal, and how a probe has ended. */

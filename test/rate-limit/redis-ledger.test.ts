@@ -778,6 +778,33 @@ describe('a server that is lost', () => {
     expect(sentAt).toEqual([0, 3_000, 6_000, 9_000]);
   });
 
+  it('with `share`: the wait that is told is the one for its part, or for Redis where that is sooner', async () => {
+    const shop = new Shop();
+    const [first, second] = [shop.machine('share'), shop.machine('share')];
+    const window = { resetInMs: 90_000, lengthMs: 90_000 };
+    await first.asks();
+    await first.isAnswered(50, window);
+    await second.ledger.view();
+    shop.lose();
+    const waits = async (): Promise<unknown> => [await second.asks(), second.waits];
+    expect(await waits()).toEqual(['ledger-lost', { ms: 90_000, againMs: 1_000 }]);
+    shop.now += 90_000;
+    expect(await second.asks()).toBe('sent');
+    await second.isAnswered(59, window);
+    shop.now += 60_000;
+    expect(await second.asks()).toBe('sent');
+    await second.isAnswered(58, { resetInMs: 30_000, lengthMs: 90_000 });
+    // Redis is tried again later than the next request is due: in three seconds, by two machines and 60 in 90 s.
+    expect(await waits()).toEqual(['ledger-lost', { ms: 3_000, againMs: 3_000 }]);
+    const demand = { operation: LIST, reserve: 0, count: 4 };
+    expect(await second.ledger.forecast(demand)).toMatchObject({
+      why: 'ledger-lost',
+      until: second.monotonic + 12_000,
+    });
+    shop.now += 3_000;
+    expect(await second.asks()).toBe('sent');
+  });
+
   it('with `share`: where no window is known, one request a minute', async () => {
     const shop = new Shop();
     shop.lose();
