@@ -7,6 +7,7 @@ import { lockHere, takeTurn, withWritableJournal } from '../stock/open-journal.t
 import { makePlan, type Plan, type Stock } from '../stock/plan.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
+import { nextSteps } from '../session/run-commands.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext, Why } from '../session/globals.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
@@ -46,6 +47,7 @@ export async function browse(context: CommandContext, options: BrowseOptions): P
     if (options.dryRun === true || !canAsk(context)) return await visit.run();
     // Only a person continues with what was left: a script, and a dry run, begin with nothing and leave nothing.
     using _lock = await lockHere(context, `browse-${hash('sha256', origin).slice(0, 16)}`, 'the table');
+    visit.tellUnfinished();
     await visit.offerDraft();
     return await visit.run();
   });
@@ -77,6 +79,16 @@ class Visit {
     this.options = options;
     this.origin = origin;
     this.browser = new Browser(options.low);
+  }
+
+  /** Tells of changes whose applying was cut off, as by a power cut. */
+  tellUnfinished(): void {
+    const { browser, context, journal, origin } = this;
+    const run = journal.unfinished().find((each) => each.kind === 'browse' && each.origin === origin);
+    if (run === undefined) return;
+    browser.message = `Run ${run.id} was not finished; petstore inventory runs shows it.`;
+    const steps = nextSteps(run).map((step) => `  ${step}`);
+    for (const text of [`Run ${run.id} (browse) was not finished:`, ...steps]) context.notices.info(text);
   }
 
   /** Continues with the changes that an earlier visit has left, unless the user discards them. From now on they are kept. */
@@ -135,6 +147,10 @@ class Visit {
       }
     } catch (error) {
       this.tellKept();
+      // A later line of a script was wrong: what was applied before it stays applied.
+      if (done !== undefined && isFailure(error) && error.is('invalid-rows')) {
+        return { ...done, failure: new Failure('rows-after-apply', error.details, error) };
+      }
       throw error;
     } finally {
       browser.catalog?.[Symbol.dispose]();

@@ -58,9 +58,10 @@ export class Browser extends Selection {
     return this.selected === undefined ? [] : [this.selected];
   }
 
-  /** The quantity that the pet will have. */
+  /** The quantity that the pet will have. A change of what was in stock before someone else changed it is not applied. */
   quantityOf({ petId, quantity }: InventoryItem): bigint {
-    return this.pending.get(petId)?.quantity ?? quantity;
+    const change = this.pending.get(petId);
+    return change?.current === quantity ? change.quantity : quantity;
   }
 
   /**
@@ -116,9 +117,9 @@ export class Browser extends Selection {
     }
     this.onChange();
     const word = side === 'before' ? 'Undone' : 'Redone';
-    const { petId, before, after, [side]: change } = step[0]!;
+    const { petId, [side]: change } = step[0]!;
     if (step.length > 1) return `${word}: ${step.length} pets.`;
-    return `${word}: pet ${petId} is ${change?.quantity ?? (before ?? after)?.current} again.`;
+    return `${word}: pet ${petId} is ${change?.quantity ?? this.among(new Set([petId]))[0]?.quantity} again.`;
   }
 
   /** Keeps only these changes, and no way back to the others. */

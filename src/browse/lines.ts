@@ -25,6 +25,24 @@ const HELP = [
   '  q              leaves; changes are kept (discard leaves without them)',
 ];
 
+/** Commands that nothing follows. */
+const ALONE = new Set([
+  '?',
+  'apply',
+  'changes',
+  'discard',
+  'help',
+  'list',
+  'low',
+  'next',
+  'q',
+  'quit',
+  'redo',
+  'refresh',
+  'undo',
+  'why',
+]);
+
 export function byLines({ signal, stdin }: CommandContext): Show {
   const open = (): AsyncIterator<string> => stdin.lines(signal)[Symbol.asyncIterator]();
   // Questions are answered on the same terminal; of a pipe, no line may be lost.
@@ -73,6 +91,10 @@ class Lines {
     const [first = '', ...words] = line.split(/\s+/);
     const word = first.toLowerCase();
     if (word === '') return undefined;
+    if (words.length > 0 && ALONE.has(word)) {
+      this.refuse(`${word} stands alone on its line`);
+      return undefined;
+    }
     if (word === 'q' || word === 'quit') return 'leave';
     if (word === 'discard' || word === 'why') return word;
     if (word === 'apply') {

@@ -59,7 +59,7 @@ function paneLines(browser: Browser, around: Surroundings): string[] {
     const room = columns - displayWidth(start);
     const end =
       state === 'applied'
-        ? style.bar(bar(after, most, room, around.isUnicode))
+        ? bar(after, most, room, around.isUnicode)
         : style.attention(truncate(state === 'sent' ? 'unknown' : state, room));
     const why = [person, cause, note].filter((each) => each !== undefined && each !== '').join(', ');
     return [

@@ -68,7 +68,7 @@ export function tableOf(browser: Browser, around: Surroundings): { heading: stri
       id: String(item.petId),
       name: shown(browser.catalog?.nameOf(item.petId) ?? ''),
       quantity: isLow ? `${LOW_SIGN}${item.quantity}` : `${item.quantity}`,
-      change: change === undefined ? '' : changeText(change, width.hasDelta),
+      change: change === undefined ? '' : changeText(change, width.hasDelta && change.current === item.quantity),
       low: isLow ? LOW : '',
       status: shown(item.status),
     };
@@ -78,7 +78,7 @@ export function tableOf(browser: Browser, around: Surroundings): { heading: stri
     return line(marks, cells, {
       quantity: roleOf('quantity', item.quantity) ?? (isLow ? 'attention' : undefined),
       low: 'attention',
-      change: change !== undefined && change.quantity < change.current ? 'minus' : 'plus',
+      change: change !== undefined && change.quantity < item.quantity ? 'minus' : 'plus',
       status: roleOf('status', item.status),
     });
   });

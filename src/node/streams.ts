@@ -81,6 +81,9 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
         signalSelf('SIGINT');
       });
       if (!terminal) endAtLongLine(input);
+      // After Ctrl-Z and fg: readline has paused its input and does not resume it.
+      const onContinue = (): void => void setImmediate(() => input.resume());
+      if (terminal) process.on('SIGCONT', onContinue);
       // At once, and so is raw mode: what is typed from now on is shown once, and not lost.
       const lines = reader[Symbol.asyncIterator]();
       return (async function* () {
@@ -90,6 +93,7 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
           if (isFailure(error)) throw error;
           if (!terminal && !signal.aborted) throw fileFailure('read', 'stdin', error);
         } finally {
+          process.off('SIGCONT', onContinue);
           reader.close();
         }
         if (signal.aborted) throw reasonOf(signal);

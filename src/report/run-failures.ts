@@ -11,6 +11,13 @@ export const RUN_FAILURES = {
     lines: problemLines(details.problems),
     hint: details.hint ?? 'Fix the file and run the command again.',
   }),
+  /** A later line of a script is wrong. */
+  'rows-after-apply': ({ source, problems }: { source: string; problems: RowProblems }) => ({
+    ...stops(EXIT.incomplete),
+    message: `${plural(problems.length, 'row')} of ${source} cannot be used; what was applied before stays applied.`,
+    lines: problemLines(problems),
+    hint: 'Remove the lines up to the last apply, correct the rest, and run the command again.',
+  }),
   'run-too-long': ({ requests, ms, maxWaitMs }: { requests: number; ms: number; maxWaitMs: number }, now) => ({
     ...stops(EXIT.rateLimited),
     message: `This takes about ${duration(ms)} (${plural(requests, 'request')}), longer than --max-wait (${duration(maxWaitMs)}); nothing was sent.`,

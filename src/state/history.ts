@@ -106,7 +106,7 @@ export class History {
         ${rowsIn('failed', 'conflict')} AS failed, ${rowsIn('discarded')} AS discarded, (SELECT count(*) FROM scan WHERE run = run.id) AS scans
       FROM run LEFT JOIN change ON change.run = run.id
       WHERE run.environment = coalesce(?, run.environment) AND (? OR endedAt IS NULL)
-      GROUP BY run.id HAVING kind <> 'count' OR endedAt IS NOT NULL OR scans > 0 OR count(change.id) > 0
+      GROUP BY run.id HAVING kind <> 'count' OR scans > 0 OR count(change.id) > 0
       ORDER BY run.id DESC LIMIT ?`;
     return this.read(sql, environment ?? null, isUnfinished ? 0n : 1n, BigInt(limit));
   }

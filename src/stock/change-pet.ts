@@ -8,7 +8,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed, canAsk, requireBaseUrl, undoCommand } from '../session/resolve.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { confirmation, record, type RecordView } from '../view/view.ts';
-import { changeWords, signed } from '../view/words.ts';
+import { changeWords } from '../view/words.ts';
 import { type LockedPet, meansFor, updateOne, withPet, withWriter } from './write-one.ts';
 
 export type PetChange = {

@@ -70,8 +70,10 @@ export async function count(context: CommandContext, options: CountOptions): Pro
     if (end === 'quit') return await putAside(context, journal, run);
     const rows = tally.rows();
     if (rows.length === 0) {
-      await journal.end(run.id, context.clock.now());
-      throw new Failure('cannot-resume', { problem: 'Nothing was scanned', hint: 'Scan at least one pet.' });
+      throw new Failure('usage', {
+        problem: 'Nothing was scanned; nothing was changed.',
+        hint: 'Scan at least one pet.',
+      });
     }
     context.notices.info(`${plural(tally.scans.length, 'scan')} of ${plural(rows.length, 'pet')}.`);
     const rest = unscanned(rows, stock);
@@ -110,18 +112,27 @@ function savedText(run: Run): string {
 async function putAside(context: CommandContext, journal: Journal, run: Run): Promise<RecordView> {
   const members = [['run', run.id] as const];
   if (journal.scans(run.id).length === 0) return confirmation('Nothing was counted.', members);
-  const isKept = !canAsk(context) || (await context.prompt.confirm('Keep this count for later?', context.signal, true));
-  if (isKept) return confirmation(savedText(run), members);
+  if (await keepsCount(context, run)) return confirmation(savedText(run), members);
   await journal.end(run.id, context.clock.now());
   return confirmation(`Stocktake ${run.id} is discarded. Nothing was changed.`, members);
 }
 
+/** Asks whether the count is kept. It is, unless the user says no. @throws {Failure} `cancelled`, `interrupted` */
+async function keepsCount(context: CommandContext, run: Run): Promise<boolean> {
+  try {
+    return !canAsk(context) || (await context.prompt.confirm('Keep this count for later?', context.signal, true));
+  } catch (error) {
+    context.notices.info(savedText(run));
+    throw error;
+  }
+}
+
 async function prepare(context: CommandContext, journal: Journal, { resume }: CountOptions): Promise<Stocktake> {
   await using session = await connect(context, { isBulk: true });
+  const wanted = resume === undefined ? undefined : findStopped(journal, resume, session);
   const stock = await readStock(session.service);
   const catalog = await openCatalog(context, session.origin);
-  const stopped =
-    resume === undefined ? await offerStopped(context, journal, session) : findStopped(journal, resume, session);
+  const stopped = wanted ?? (await offerStopped(context, journal, session));
   if (stopped !== undefined) return { stock, catalog, run: stopped };
   const where = whereOf(context, session, COMMAND);
   const { environment, origin } = where;

@@ -103,7 +103,7 @@ function announce({ notices }: CommandContext, journal: Journal, target: Target,
   const uncertain = changes.filter(isLeft);
   if (uncertain.length > 0) {
     const of = run === undefined ? '' : ` of ${plural(uncertain.length, 'row')}`;
-    notices.info(`The outcome${of} of ${titleOf(target)} is unknown; what is in stock now is shown.`);
+    notices.info(`The outcome${of} of ${titleOf(target)} is unknown; it is compared with what is in stock now.`);
   }
   const unfinished = run?.endedAt === undefined ? run : undefined;
   const planned = unfinished && journal.changesOf(unfinished.id).filter(({ state }) => state === 'planned');

@@ -26,7 +26,7 @@ export function* renderChart({ now, sections }: ChartView, screen: Screen): Gene
 function drawing(
   lines: ChartSection['lines'],
   now: number,
-  { isTTY, isUnicode, style, width: columns }: Screen,
+  { isTTY, isUnicode, width: columns }: Screen,
 ): (line: ChartLine) => string {
   const width = (isTTY ? columns : undefined) || USUAL_WIDTH;
   let digits = 0;
@@ -45,6 +45,6 @@ function drawing(
   return ({ at, note, value }) => {
     const number = value.toString().padStart(digits);
     const start = `${time(at, now).padEnd(timeWidth)}${BETWEEN}${number}${BETWEEN}`;
-    return (start + (note ?? style.bar(bar(value, most, room, isUnicode)))).trimEnd();
+    return (start + (note ?? bar(value, most, room, isUnicode))).trimEnd();
   };
 }

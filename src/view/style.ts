@@ -3,9 +3,9 @@ import { prepareWidths, wrapLine } from './width.ts';
 
 type Paint = (text: string) => string;
 
-const ROLES = ['heading', 'muted', 'good', 'attention', 'bad', 'plus', 'minus', 'accent', 'bar'] as const;
+const ROLES = ['heading', 'muted', 'good', 'attention', 'bad', 'plus', 'minus', 'accent'] as const;
 
-/** What a text is for, whatever it looks like: `accent` is a label, `bar` a drawing. */
+/** What a text is for, whatever it looks like: `accent` is a label. */
 export type Role = (typeof ROLES)[number];
 
 export type Style = Readonly<Record<Role, Paint>>;
@@ -35,7 +35,7 @@ export const PLAIN = Object.fromEntries(ROLES.map((role): [Role, Paint] => [role
 export async function createStyle(hasColour: boolean): Promise<Style> {
   if (!hasColour) return PLAIN;
   const { Chalk } = await import('chalk');
-  const { bold, dim, black, whiteBright, magentaBright } = new Chalk({ level: 1 });
+  const { bold, dim, black, whiteBright } = new Chalk({ level: 1 });
   const [good, bad] = [black.bgGreenBright, whiteBright.bgRed];
   return {
     heading: bold,
@@ -46,7 +46,6 @@ export async function createStyle(hasColour: boolean): Promise<Style> {
     plus: good,
     minus: bad,
     accent: black.bgCyanBright,
-    bar: magentaBright,
   };
 }
 

@@ -120,9 +120,7 @@ function withBars(table: Table, { isUnicode }: Screen): Table {
   const widths = new Map(table.columns.flatMap(({ kind, place, width }) => (kind === 'bar' ? [[place, width]] : [])));
   if (widths.size === 0) return table;
   const drawn = (cell: Cell, place: number): Cell =>
-    cell.share === undefined
-      ? cell
-      : { ...cell, text: bar(...cell.share, widths.get(place) ?? 0, isUnicode), role: 'bar' };
+    cell.share === undefined ? cell : { ...cell, text: bar(...cell.share, widths.get(place) ?? 0, isUnicode) };
   return { ...table, rows: table.rows.map((row) => row.map(drawn)) };
 }
 

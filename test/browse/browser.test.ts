@@ -292,16 +292,13 @@ describe('changes', () => {
   });
 
   it('after the stock was read again, what is typed is about the quantity on the screen', () => {
-    const { browser, press, stored } = open({ draft: [{ petId: 7n, current: 8n, quantity: 9n }] });
-    expect([browser.quantityOf(browser.selected!), stored.get(7n)?.current === browser.selected!.quantity]).toEqual([
-      9n,
-      false,
-    ]);
+    const { press, stored } = open({ draft: [{ petId: 7n, current: 8n, quantity: 9n }] });
+    press('<right>');
+    expect(stored.get(7n)).toEqual({ petId: 7n, current: 10n, quantity: 11n });
+    press('^Z');
+    expect(stored.get(7n)).toEqual({ petId: 7n, current: 8n, quantity: 9n });
     press('=', '8', '<return>');
-    expect([stored.get(7n), stored.get(7n)?.current === browser.selected!.quantity]).toEqual([
-      { petId: 7n, current: 10n, quantity: 8n },
-      true,
-    ]);
+    expect(stored.get(7n)).toEqual({ petId: 7n, current: 10n, quantity: 8n });
     press('=', '10', '<return>');
     expect(stored.size).toBe(0);
   });

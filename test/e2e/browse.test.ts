@@ -282,7 +282,9 @@ describe('on the screen', () => {
     terminal.kill('SIGKILL');
     await terminal.exited;
     const again = startPty(['inventory', 'browse'], { home, env, cols: 120 });
-    await again.waitFor('Type to search.');
+    await again.waitFor('Run 1 (browse) was not finished:');
+    await again.waitFor('continue: petstore --env staging inventory runs resume 1');
+    await again.waitFor('Run 1 was not finished; petstore inventory runs shows it.');
     again.write(CTRL.c);
     await again.exited;
     const resumed = await runPetstore(['inventory', 'runs', 'resume', '1', '--yes'], { home, env });
@@ -400,6 +402,40 @@ describe('without a full screen', () => {
     expect(await quantityOf(home, 3)).toBe('4');
     expect(terminal.output).not.toContain('\u001b[?1049h');
   });
+
+  it('goes on after Ctrl-Z and fg', async () => {
+    const terminal = startPty(['--norc', '-i'], { command: ['bash'], cols: 120 });
+    terminal.write(`${petstoreCommand().join(' ')} ${browse.join(' ')} --plain\r`);
+    await terminal.waitFor('1 to 10 of 25 pets; next shows more.');
+    terminal.write(CTRL.z);
+    await terminal.waitFor('Stopped');
+    terminal.write('fg\r');
+    await terminal.waitFor('--plain');
+    terminal.write('next\r');
+    await terminal.waitFor('11 to 20 of 25 pets');
+    terminal.write('q\r');
+    await terminal.waitFor('Nothing was changed.');
+  });
+
+  it('--plain from a pipe: a wrong line after an apply tells of both', async () => {
+    const home = createHome();
+    const stdin = '7 12\napply\n9 1\n9 x\n';
+    const { code, stdout, stderr } = await runPetstore([...browse, '--plain', '--yes'], { home, stdin });
+    expect([code, stdout], stderr).toEqual([11, expect.stringContaining('Run 1 (browse) in sandbox: 1 applied.')]);
+    expect(stderr).toContain('1 row of stdin cannot be used; what was applied before stays applied.');
+    expect(stderr).toContain('Remove the lines up to the last apply');
+    expect([await quantityOf(home, 7), await quantityOf(home, 9)]).toEqual(['12', '0']);
+  });
+
+  it.each(['apply 7', 'undo 2', 'q now', 'discard all', 'list sold', 'low 3'])(
+    '--plain from a pipe: nothing follows in %j',
+    async (line) => {
+      const stdin = `7 12\n${line}\n`;
+      const { code, stdout, stderr } = await runPetstore([...browse, '--plain', '--yes'], { stdin });
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toContain(`line 2: ${line.split(' ')[0]} stands alone on its line`);
+    },
+  );
 
   it('--plain from a pipe, with --yes: what was left at a terminal is not its business', async () => {
     const home = createHome();

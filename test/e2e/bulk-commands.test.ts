@@ -3,6 +3,8 @@ import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } 
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { staging } from '../support/staging.ts';
 import { withoutSandboxNames } from '../support/catalog.ts';
 import { createHome } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
@@ -723,7 +725,23 @@ describe('inventory count', () => {
     const { run } = shop();
     const { stdout } = await run(['inventory', 'count', '--yes'], { stdin: { text: 'q\n' } });
     expect(stdout).toBe('Nothing was counted.\n');
+    const empty = await run(['inventory', 'count', '--yes'], { stdin: { text: '' } });
+    expect([empty.code, empty.stderr]).toEqual([
+      2,
+      expect.stringContaining('error: Nothing was scanned; nothing was changed.'),
+    ]);
     expect((await run(['inventory', 'runs', '--json'])).stdout).toBe('[]\n');
+  });
+
+  it('a stocktake that does not exist is refused before the stock is read', async () => {
+    const server = await scriptedServer([]);
+    const env = staging(server.baseUrl);
+    const { code, stderr } = await runPetstore(['inventory', 'count', '--resume', '99', '--yes'], {
+      env,
+      stdin: '7\n',
+    });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('Run 99 is not an unfinished stocktake')]);
+    expect(server.requests).toEqual([]);
   });
 
   it('resumes where it was killed', async () => {

@@ -1,6 +1,6 @@
 /** What is published: its contents, and that it installs and runs from the tarball alone. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -91,6 +91,13 @@ it('installs without a network and without scripts, and runs', async () => {
   });
 });
 
+it.runIf(process.platform === 'linux')('a global install links the man page', () => {
+  const prefix = join(folder, 'global');
+  const options = ['--global', '--prefix', prefix, '--offline', '--no-audit', '--no-fund'];
+  npm('install', ...options, join(folder, packed.filename));
+  expect(realpathSync(join(prefix, 'share/man/man1/petstore.1'))).toMatch(/\/petstore-cli\/dist\/petstore\.1$/);
+});
+
 describe('on a Node that is too old', () => {
   /** Returns a checkout's, or an installed, bin/petstore.js on a Node that calls itself 20. */
   function oldNode(root: string): [string, ...string[]] {
@@ -110,7 +117,8 @@ describe('on a Node that is too old', () => {
     async () => {
       const command = ['/bin/bash', '-c', '"$@" >&-; exit $?', 'bash', ...oldNode(ROOT)] as const;
       expect((await runPetstore(LIST, { command: [...command] })).code).toBe(3);
-      const running = startPetstore([...LIST, '--watch'], { command: oldNode(ROOT) });
+      const watch = ['--env', 'sandbox', 'inventory', 'list', '--pet', '7', '--watch'];
+      const running = startPetstore(watch, { command: oldNode(ROOT) });
       await running.waitFor(/Watching 1 pet/, 'stderr');
       running.kill('SIGKILL');
       // Resolves once nobody has its stdout any more.

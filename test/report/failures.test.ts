@@ -86,6 +86,7 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   'doctor-failed': [[{ failed: ['a'], of: 1 }, stops(13)]],
   'wait-timeout': [[{ petId: 7n, ms: 1, found: 'f' }, stops(13)]],
   'invalid-rows': [[{ source: 's', problems: [] }, stops(2)]],
+  'rows-after-apply': [[{ source: 's', problems: [] }, stops(11)]],
   'run-too-long': [[{ requests: 1, ms: 1, maxWaitMs: 1 }, stops(6, true)]],
   'file-unusable': [[{ path: 'p', line: 2, problem: 'p' }, stops(3)]],
   'run-locked': [[{ what: 'w', waitedMs: 1 }, [6, true, 'not-sent', 'planned', 'never']]],

@@ -123,10 +123,6 @@ describe('on the default palettes of common terminals', () => {
     expect(below(role, 4.5)).toEqual({ Konsole: 4.45, 'Ubuntu console': 4.46 });
   });
 
-  it('a bar, which has its number beside it, has 3, but for Konsole’s own magenta', () => {
-    expect(below('bar', 3)).toEqual({ Konsole: 2.6 });
-  });
-
   it.each(['heading', 'muted'] as const)('%s is in the terminal’s own colours', (role) => {
     expect(coloursOf(role)).toEqual({ text: undefined, ground: undefined });
   });

@@ -1,0 +1,119 @@
+/** What a script without a terminal meets: refusals that tell what to type, signals, deadlines, and options that do not go together. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runPetstore, startPetstore } from '../support/binary.ts';
+import { createHome } from '../support/home.ts';
+import { error, item, json, type Reply } from '../support/replies.ts';
+import { scriptedServer } from '../support/scripted-server.ts';
+import { runJson, staging, takeApart } from '../support/staging.ts';
+
+const hangs: Reply = () => undefined;
+const down = error(503, 'Down', 'unavailable', { headers: { 'Retry-After': '0' } });
+const SANDBOX = ['--env', 'sandbox'];
+
+it('a write to production that is refused: the hint is the whole line, fit for a shell', async () => {
+  const home = createHome();
+  const login = ['login', '--env', 'production', '--base-url', 'http://127.0.0.1:9/v1', '--key-stdin', '--no-verify'];
+  expect(await runPetstore(login, { home, stdin: 'a-key-of-the-shop\n' })).toMatchObject({ code: 0 });
+  const note = "it's 2 of 3; $HOME";
+  const args = ['inventory', 'adjust', '7', '-1', '--cause', 'died', '--note', note, '-o', 'json'];
+  const { code, error: failure } = takeApart(await runPetstore(args, { home }));
+  expect([code, failure?.hint]).toEqual([
+    2,
+    `Run petstore --env production inventory adjust 7 -1 --cause died --note 'it'\\''s 2 of 3; $HOME' -o json`,
+  ]);
+});
+
+describe.each([
+  ['SIGTERM', 143],
+  ['SIGINT', 130],
+] as const)('%s while api waits for an answer', (signal, code) => {
+  it.each([
+    [['api', 'PATCH', '/inventory/7', '-f', 'quantity=1'], 'unknown'],
+    [['api', 'GET', '/inventory'], undefined],
+  ])('%j has its code', async (args, outcome) => {
+    const server = await scriptedServer([hangs]);
+    const running = startPetstore([...args, '--json'], { env: staging(server.baseUrl) });
+    await server.received(1);
+    running.kill(signal);
+    const ended = await running.exited;
+    expect([ended.code, takeApart(ended).error]).toMatchObject([code, { kind: 'interrupted', exitCode: code }]);
+    expect(takeApart(ended).error?.outcome).toBe(outcome);
+  });
+});
+
+it('a smoke test that is late has its report all the same', async () => {
+  const home = createHome();
+  const server = await scriptedServer([hangs]);
+  const report = join(home.path, 'smoke.xml');
+  const args = ['smoke', '--deadline', '1s', '--format', 'junit', '--out', `junit=${report}`];
+  const { code, stdout } = await runPetstore(args, { home, env: staging(server.baseUrl) });
+  expect([code, stdout]).toEqual([7, expect.stringContaining('<testsuite')]);
+  expect(readFileSync(report, 'utf8')).toBe(stdout);
+});
+
+it('low stock that is watched has how many to order', async () => {
+  const home = createHome();
+  const list = [...SANDBOX, 'inventory', 'list', '--low', '--pet', '2', '-o', 'ndjson'];
+  const { order } = JSON.parse((await runPetstore(list, { home })).stdout) as { order: number };
+  const running = startPetstore([...list, '--watch'], { home });
+  await running.waitFor(/\n/, 'stdout');
+  running.kill('SIGTERM');
+  const { stdout } = await running.exited;
+  expect(order).toBeGreaterThan(0);
+  expect(JSON.parse(stdout)).toMatchObject({ event: 'listed', petId: 2, order });
+});
+
+it.each([
+  [
+    ['--profile', 'bonn', '--env', 'berlin/staging', 'inventory', 'list'],
+    {},
+    'The profile is named twice: berlin and bonn.',
+  ],
+  [['inventory', 'list'], { PETSTORE_ENV: 'berlin/staging', PETSTORE_PROFILE: 'bonn' }, 'The profile is named twice'],
+  [[...SANDBOX, 'inventory', 'list', '--watch', '-o', 'csv'], {}, '--watch does not go with csv.'],
+  [[...SANDBOX, 'smoke', '-o', 'csv'], {}, 'A smoke test has no csv.'],
+])('%j with %j is refused', async (args, env, says) => {
+  const { code, stdout, stderr } = await runPetstore(args, { env });
+  expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(says)]);
+});
+
+it('--env names an environment of its own profile, whatever PETSTORE_ENV says', async () => {
+  const env = { PETSTORE_ENV: 'berlin/staging' };
+  const { code, stdout } = await runPetstore([...SANDBOX, 'inventory', 'get', '7', '-o', 'csv'], { env });
+  expect([code, stdout]).toEqual([0, expect.stringContaining('7,10,available')]);
+});
+
+it.each([
+  ['api', 'GET', '/inventory/7'],
+  ['smoke', '--only', 'list-status'],
+])('--retry-for has reads of %s sent again', async (...args) => {
+  const server = await scriptedServer([down, json([item(7, 10)])]);
+  const { code } = await runJson(server.baseUrl, [...args, '--retry-for', '1m']);
+  expect([code, server.requests.length]).toEqual([0, 2]);
+});
+
+it('--log has a line that was refused', async () => {
+  const home = createHome();
+  const log = join(home.path, 'log');
+  expect((await runPetstore(['inventory', 'list', '--min', 'few', '--log', log], { home })).code).toBe(2);
+  const entries = readFileSync(log, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as object);
+  expect(entries.at(-1)).toMatchObject({ exitCode: 2 });
+});
+
+it('--no-wait does not wait for another process that changes the pet', async () => {
+  const home = createHome();
+  const server = await scriptedServer([hangs]);
+  const env = staging(server.baseUrl);
+  const first = startPetstore(['inventory', 'set', '7', '5'], { home, env });
+  await server.received(1);
+  const { code, error: failure } = await runJson(server.baseUrl, ['inventory', 'set', '7', '6', '--no-wait'], { home });
+  expect([code, failure]).toMatchObject([6, { kind: 'run-locked', outcome: 'not-sent' }]);
+  first.kill('SIGKILL');
+  await first.exited;
+  expect(server.requests).toHaveLength(1);
+});
