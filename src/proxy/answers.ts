@@ -40,6 +40,9 @@ const HEADERS: Readonly<Record<number, Answer['headers']>> = {
   503: SOON,
 };
 
+/** What keeps this machine from asking for leave, or from noting an answer. */
+const OWN: readonly Kind[] = ['ledger-refused', 'state', 'file'];
+
 /** Of what kind of failure; 500 for all others. */
 const STATUSES: readonly (readonly [status: number, ...kinds: Kind[]])[] = [
   [400, 'usage'],
@@ -52,7 +55,7 @@ const STATUSES: readonly (readonly [status: number, ...kinds: Kind[]])[] = [
   [502, 'network', 'contract', 'outcome-unknown'],
   // Of that list, too.
   [502, 'not-the-service', 'redirected', 'service-failed', 'unexpected-status'],
-  [503, 'paused', 'run-locked', 'interrupted', 'ledger-refused', 'state', 'file'],
+  [503, 'paused', 'run-locked', 'interrupted', ...OWN],
 ];
 /** The service has not had the request, or has refused it. */
 const UNSENT: readonly Kind[] = [
@@ -66,8 +69,8 @@ const UNSENT: readonly Kind[] = [
 ];
 const TIMEOUTS: readonly string[] = ['connect-timeout', 'response-timeout', 'body-timeout'];
 
-/** `now`: epoch ms. */
-export function answerOfFailure(error: unknown, now: number): Answer {
+/** `now`: epoch ms. `isSent`: the gate had let the request through. */
+export function answerOfFailure(error: unknown, now: number, isSent: boolean): Answer {
   const failure = toFailure(error);
   const isTimeout = failure.is('network') && TIMEOUTS.includes(failure.details.phase);
   const [usual] = STATUSES.find(([, ...kinds]) => kinds.includes(failure.kind)) ?? [500];
@@ -77,7 +80,9 @@ export function answerOfFailure(error: unknown, now: number): Answer {
   const members = failure.is('precondition-failed') ? { quantity: failure.details.found } : {};
   const words = wordsOf(failure, message);
   const isUnsent =
-    UNSENT.includes(failure.kind) || (failure.is('interrupted') && failure.details.outcome === 'not-sent');
+    UNSENT.includes(failure.kind) ||
+    (!isSent && OWN.includes(failure.kind)) ||
+    (failure.is('interrupted') && failure.details.outcome === 'not-sent');
   const headers = { ...retryAfterOf(failure), ...(!isUnsent && { [GATEWAY_HEADER]: '1' }) };
   return answerOf([status, failure.kind.replaceAll('-', '_'), words], headers, members);
 }

@@ -156,7 +156,7 @@ class ProxyServer {
     } catch (error) {
       // A response that was begun cannot be taken back: it ends without its end.
       if (outgoing.headersSent || passing.isGone) outgoing.destroy();
-      else this.send(passing, answerOfFailure(error, clock.now()));
+      else this.send(passing, answerOfFailure(error, clock.now(), passing.isSent));
     }
     outgoing.setTimeout(TAKING_MS);
     this.passing.delete(passing);

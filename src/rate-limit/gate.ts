@@ -4,7 +4,7 @@
  */
 import type { Clock, Random } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { forecast, type Hold, type Intent, type WaitReason } from './governor.ts';
+import { type Hold, type Intent, type WaitReason } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
 import { isRefusal, type Ledger, toWall } from './ledger.ts';
 import { type Demand, liveWindows } from './windows.ts';
@@ -155,8 +155,7 @@ export class LedgerGate {
 
   /** Resolves with how long requests would have to wait, as far as is known: `until` on the monotonic clock. */
   async forecast(demand: Demand): Promise<Hold | undefined> {
-    const { clock, ledger } = this.options;
-    return forecast(await ledger.view(), clock.monotonic(), { ...demand, operation: this.at(demand.operation) });
+    return this.options.ledger.forecast({ ...demand, operation: this.at(demand.operation) });
   }
 
   /** Returns the operation as the ledger calls it, with the address. */

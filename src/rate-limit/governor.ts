@@ -35,6 +35,8 @@ export interface Block {
 export interface Lease {
   /** Random: one state folder since its machine has started. */
   readonly machine: string;
+  /** Which server has lent it. */
+  readonly server: string;
   /** Of the newest reply: which state, and what the three clocks showed. */
   readonly met?: Instant & { readonly id: string; readonly setBy: number; readonly server: number };
   /** How many machines share the windows. */

@@ -1,3 +1,6 @@
+/** How long the server may take for one step, its connection included, ms. */
+export const ASKING_MS = 2_000;
+
 /**
  * What runs on the Redis server, as one atomic step: a machine tells what it has learnt, and is lent permits for
  * requests. Lua 5.1, in which Redis scripts are written (redis.io/docs/latest/develop/programmability/lua-api).
@@ -7,7 +10,7 @@
  * and after 70 s at the latest: then a turn of the operation begins, and what dead machines were lent is free again.
  */
 export const LEASE_SCRIPT = `
-local SAME_END, LATE, TURN, KEPT, STEP, PACE = 2500, 5000, 70000, 86400000, 5000, 1000
+local SAME_END, LATE, TURN, KEPT, STEP, PACE, PATIENCE = 2500, 5000, 70000, 86400000, 5000, 1000, ${ASKING_MS}
 local TIMES = { 'resetAt', 'seenAt', 'answeredAt' }
 -- Where nothing is known, and where a user has cleared all, one probe goes first, as after a block.
 local OVER = { since = 0, till = 0, why = 'rate-limited' }
@@ -29,6 +32,8 @@ local t = time[1] * 1000 + math.floor(time[2] / 1000) - s.setBy
 if r.id == s.id and r.setBy == s.setBy then
   local byMonotonic, byWall = t - r.monotonic, t - r.wall
   local by = math.abs(byMonotonic) < math.abs(byWall) and byMonotonic or byWall
+  -- A question that was under way for so long has nobody any more who waits for the reply. Else it is asked again.
+  if math.min(byMonotonic, byWall) > PATIENCE then r.want, r.lent, r.leaves, r.probing = nil, nil, nil, true end
   if byMonotonic * byWall > 0 and math.abs(by) > STEP then s.setBy, t = s.setBy + math.floor(by), t - math.floor(by) end
 end
 
@@ -61,6 +66,14 @@ local function lend(name, many)
   o.lent = o.lent + many
   m.lent[name] = many > 0 and { many = many, turn = o.turn } or nil
 end
+-- The machine does not wait any more: nothing is kept for it.
+local function unclaim(name)
+  local o, refused = op(name), m.refused[name]
+  if refused and refused < o.turn then o.first = math.max(0, o.first - 1)
+  elseif refused then o.next = math.max(0, o.next - 1) end
+  m.refused[name] = nil
+end
+for _, name in ipairs(r.leaves or {}) do unclaim(name) end
 if r.lent then
   for name in pairs(m.lent) do if not r.lent[name] then lend(name, 0) end end
   for name, many in pairs(r.lent) do lend(name, many) end
@@ -141,16 +154,17 @@ if w then
   -- Who was refused in a turn before goes first for a while.
   local refused = m.refused[w.operation]
   local isFirst = refused and refused < o.turn
-  local others = (isFirst or t >= o.since + LATE + 10 * machines) and 0 or o.first
+  local claimedTill = o.since + LATE + 10 * machines
+  local others = (isFirst or t >= claimedTill) and 0 or o.first
   if isBlocked() then -- The reply has its end in any case.
   elseif probes and asked and not isPastFirst then hold(asked.till, 'asking', 2 * machines)
   elseif not s.block and free - others < 1 then
-    hold(ends, 'window-spent', left >= 1 and math.max(20 * machines, (ends - t) / 4))
+    local again = left >= 1 and math.max(20 * machines, (ends - t) / 4)
+    hold(ends, 'window-spent', free >= 1 and math.min(again, claimedTill - t) or again)
     if not refused then o.next, m.refused[w.operation] = o.next + 1, o.turn end
   else
     local many = probes and 1 or math.max(1, math.min(w.count, math.floor((free - others) / machines)))
-    if isFirst then o.first = math.max(0, o.first - 1) elseif refused then o.next = math.max(0, o.next - 1) end
-    m.refused[w.operation] = nil
+    unclaim(w.operation)
     if probes and not isPastFirst then s.probe = { machine = r.machine, at = t, till = t + w.timeoutMs + LATE } end
     lend(w.operation, (r.lent[w.operation] or 0) + many)
     reply.granted = { many = many, lasts = o.till - t }

@@ -7,6 +7,7 @@ import {
   type Block,
   decide,
   type Decision,
+  forecast,
   held,
   type Hold,
   type Instant,
@@ -14,10 +15,12 @@ import {
   learn,
   type Lease,
   type LedgerState,
+  type Loss,
   mustProbe,
 } from './governor.ts';
+import { ASKING_MS } from './lease-script.ts';
 import { shift } from './ledger.ts';
-import { mergeWindow, type Window, windowsFor } from './windows.ts';
+import { type Demand, mergeWindow, type Window, windowsFor } from './windows.ts';
 
 /** A key's state on a machine that shares its windows with others. */
 export type Leased = LedgerState & { readonly lease: Lease };
@@ -28,6 +31,8 @@ export interface Question {
   readonly want?: Pick<Intent, 'operation' | 'reserve' | 'timeoutMs'> & { readonly waiting: number };
   /** The server replaces what it counts as lent. Only the one process that may ask for permits knows all of it. */
   readonly settles?: boolean;
+  /** Operations for which this process has been told to wait, and does not any more. */
+  readonly leaves?: readonly string[];
   /** The user clears the block. */
   readonly clears?: boolean;
 }
@@ -50,8 +55,6 @@ export interface Reply {
   readonly granted?: { readonly many: number; readonly lasts: number };
 }
 
-/** How long the server may take for one step, its connection included, ms. */
-export const ASKING_MS = 2_000;
 /** How soon to look again while another process of this machine asks the server, ms. */
 const POLL_MS = 20;
 const TWICE_WITHIN_MS = 1_000;
@@ -62,9 +65,11 @@ const LATEST_TRY_MS = 20_000;
 /** Of a window whose length is unknown. */
 const LENGTH_MS = 60_000;
 
-export function withLease(state: LedgerState, newMachine: () => string): Leased {
-  const { lease = { machine: newMachine(), machines: 1, permits: {}, holds: {} } } = state;
-  return { ...state, lease };
+/** Returns the state with what the server has lent. What another one has lent, and that it is lost, is forgotten. */
+export function withLease(state: LedgerState, server: string, newMachine: () => string): Leased {
+  const { lease } = state;
+  if (lease?.server === server) return { ...state, lease };
+  return { ...state, lease: { machine: lease?.machine ?? newMachine(), server, machines: 1, permits: {}, holds: {} } };
 }
 
 /**
@@ -86,8 +91,7 @@ export function decideLeased(
   if (taken !== undefined) return { state: { ...state, lease: taken }, decision };
   const { lost, holds } = lease;
   if (lost !== undefined && now < lost.next) {
-    const { next, says } = lost;
-    return { state: before, decision: held({ until: next, why: 'ledger-lost', again: next, says }, now, intent) };
+    return { state: before, decision: held(untilBack(before, lost, now, { operation }, shares), now, intent) };
   }
   const hold = holds[operation];
   const isHeld = hold !== undefined && now < (hold.again ?? hold.until);
@@ -115,18 +119,47 @@ function takePermit(lease: Lease, now: number, operation: string): Lease | undef
   return { ...lease, permits: { ...lease.permits, [operation]: { ...lease.permits[operation]!, many: many - 1 } } };
 }
 
-/**
- * Takes a part of the window while the server is lost: after the longest window that is known, one request in the time
- * that each machine has for one; one a minute where no window is known. Undefined: none is due.
- */
-function takeShare({ windows, lease }: Leased, now: number, operation: string): Lease | undefined {
-  const { lost, machines } = lease;
-  if (lost === undefined) return undefined;
-  const lengths = windows.map(({ lengthMs = LENGTH_MS }) => lengthMs);
-  if (now < (lost.shareAt ?? lost.since + Math.max(LENGTH_MS, ...lengths))) return undefined;
+/** Takes a part of the window while the server is lost. Undefined: none is due. */
+function takeShare(before: Leased, now: number, operation: string): Lease | undefined {
+  const { lost } = before.lease;
+  if (lost === undefined || now < nextShareAt(before, lost)) return undefined;
+  return { ...before.lease, lost: { ...lost, shareAt: now + spacingOf(before, now, operation) } };
+}
+
+/** While the server is lost, the first part of the window is due after the longest window that is known. */
+function nextShareAt({ windows }: LedgerState, { shareAt, since }: Loss): number {
+  return shareAt ?? since + Math.max(LENGTH_MS, ...windows.map(({ lengthMs = LENGTH_MS }) => lengthMs));
+}
+
+/** Then one request in the time that each machine has for one; one a minute where no window is known. */
+function spacingOf({ windows, lease }: Leased, now: number, operation: string): number {
   const known = windowsFor(windows, operation, now);
-  const spacings = known.map(({ limit, lengthMs = LENGTH_MS }) => (lengthMs * machines) / Math.max(1, limit));
-  return { ...lease, lost: { ...lost, shareAt: now + (known.length === 0 ? LENGTH_MS : Math.max(...spacings)) } };
+  const spacings = known.map(({ limit, lengthMs = LENGTH_MS }) => (lengthMs * lease.machines) / Math.max(1, limit));
+  return known.length === 0 ? LENGTH_MS : Math.max(...spacings);
+}
+
+/** Returns when so many requests may go while the server is lost. It may be back at the next try. */
+function untilBack(
+  state: Leased,
+  lost: Loss,
+  now: number,
+  { operation, count = 1 }: Pick<Demand, 'operation' | 'count'>,
+  shares: boolean,
+): Hold {
+  const { next, says } = lost;
+  const first = Math.max(now, nextShareAt(state, lost));
+  const until = shares ? first + (count - 1) * spacingOf(state, now, operation) : next;
+  return { until, why: 'ledger-lost', again: Math.min(next, shares ? first : next), says };
+}
+
+/** Returns until when a demand has to wait, as the governor does; where the server is lost, also for its part. */
+export function forecastLeased(state: Leased, now: number, demand: Demand, shares: boolean): Hold | undefined {
+  const hold = forecast(state, now, demand);
+  const { lost } = state.lease;
+  const count = (demand.count ?? 1) - permitsLeft(state.lease, now, demand.operation);
+  if (!shares || lost === undefined || count <= 0) return hold;
+  const part = untilBack(state, lost, now, { ...demand, count }, shares);
+  return part.until > Math.max(now, hold?.until ?? now) ? part : hold;
 }
 
 /** True while a request that finds out whether sending is allowed is under way, or may still be sent. */
@@ -141,7 +174,7 @@ export function reportOf(
   state: Leased,
   { monotonic: now, wall }: Instant,
   newId: string,
-  { want, settles, clears = false }: Question,
+  { want, settles, leaves = [], clears = false }: Question,
 ) {
   const { block, inFlight, lease, strikes, windows } = state;
   const { machine, met, permits } = lease;
@@ -150,6 +183,7 @@ export function reportOf(
   const { lent = 0, at = 0 } = permits[want?.operation ?? ''] ?? {};
   return {
     ...{ machine, newId, strikes, windows: shift(windows, -now), clear: clears, probing: isProbing(state, now) },
+    ...(leaves.length > 0 && { leaves }),
     ...(block !== undefined && { block: shift(block, -now) }),
     ...(met !== undefined && {
       id: met.id,
@@ -218,6 +252,12 @@ function leaseAfter(before: Lease, instant: Instant, reply: Reply, { settles, wa
   const until = now + hold.left + hold.spread * random;
   const again = hold.again === undefined ? {} : { again: Math.min(until, now + hold.again * (0.5 + random)) };
   return { ...next, holds: { ...lease.holds, [operation]: { until, why: hold.why, ...again } } };
+}
+
+/** Returns the state after the server has refused the settings: it is not lost, and may be asked at once. */
+export function afterRefusal({ lease, ...state }: Leased): Leased {
+  const { askedUntil: _asked, lost: _found, ...known } = lease;
+  return { ...state, lease: known };
 }
 
 /** Returns the state after the server did not answer. Each wait for the next try is twice as long as the one before. */

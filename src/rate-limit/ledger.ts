@@ -6,6 +6,8 @@ import {
   type Answer,
   decide,
   type Decision,
+  forecast,
+  type Hold,
   type Intent,
   type LedgerState,
   lose,
@@ -14,6 +16,7 @@ import {
   UNKNOWN,
 } from './governor.ts';
 import type { Clock, Machine } from '../ports.ts';
+import type { Demand } from './windows.ts';
 
 /** What a step of a ledger computes from the state at `now`. */
 export type Work<T> = (before: LedgerState, now: number) => { readonly state: LedgerState; readonly result: T };
@@ -52,6 +55,9 @@ export function createLedger(step: Step) {
     lost: (id: string, mayHaveBeenSent: boolean) =>
       step((before, now) => kept(lose(before, now, id, mayHaveBeenSent)), { despiteSignal: true }),
     view: () => step(kept, { isRead: true }),
+    /** Returns until when a demand would have to wait, as far as is known. */
+    forecast: (demand: Demand): Promise<Hold | undefined> =>
+      step((before, now) => ({ state: before, result: forecast(before, now, demand) }), { isRead: true }),
     /** Clears the block at the user's risk. */
     clearBlock: () => step((before) => kept(unblock(before)), { durable: true, clears: true }),
     /** Gives back what was lent and is not used. */

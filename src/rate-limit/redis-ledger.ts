@@ -3,11 +3,12 @@
  * ledger decides about each request, as everywhere; besides, a request needs a permit that the server has lent (lease.ts).
  * The server hears of answers with the next question; of a refusal, and of how a probe has ended, at once.
  */
-import { type Context, type Redis, RedisFailure } from '../ports.ts';
-import { Failure } from '../errors.ts';
+import { type Context, reasonOf, type Redis, RedisFailure } from '../ports.ts';
+import { Failure, isFailure } from '../errors.ts';
 import {
   type Answer,
   type Decision,
+  type Hold,
   type Intent,
   isNameless,
   type LedgerState,
@@ -17,9 +18,10 @@ import {
 } from './governor.ts';
 import {
   afterLoss,
+  afterRefusal,
   afterReply,
-  ASKING_MS,
   decideLeased,
+  forecastLeased,
   isProbing,
   type Leased,
   parseReply,
@@ -28,11 +30,14 @@ import {
   takeTurn,
   withLease,
 } from './lease.ts';
-import { LEASE_SCRIPT } from './lease-script.ts';
+import { ASKING_MS, LEASE_SCRIPT } from './lease-script.ts';
 import { isRefusal, type Ledger, type Step, type StepOptions } from './ledger.ts';
+import type { Demand } from './windows.ts';
 
 export interface SharedOptions extends Pick<Context, 'clock' | 'random' | 'randomBytes' | 'signal'> {
   readonly redis: Redis;
+  /** Its address, without a password. */
+  readonly server: string;
   /** What the key is called on the server: it must not tell it. */
   readonly name: string;
   /** Where the server is lost: `hold` waits for it, `share` sends a part of the limit. */
@@ -43,6 +48,8 @@ export interface SharedOptions extends Pick<Context, 'clock' | 'random' | 'rando
 
 /** What is shown is asked for again and again: the server is asked this often, ms. */
 const SHOWN_MS = 1_000;
+/** How long a process that is to end waits for the reply to its question, ms. */
+const LAST_REPLY_MS = 500;
 
 /** A step of this machine's own ledger. */
 type LeasedStep = <T>(
@@ -58,6 +65,8 @@ export class RedisLedger implements Ledger {
   private waiting = 0;
   /** The question that is under way: all who need permits wait for it. */
   private asking: Promise<void> | undefined;
+  /** Operations for which the server had nothing to lend when it was asked last: it may keep a place for them. */
+  private readonly refused = new Set<string>();
   private shownAt: number | undefined;
   /** Whether this process has sent, or wanted to. */
   private isSender = false;
@@ -65,7 +74,7 @@ export class RedisLedger implements Ledger {
   /** @param step runs a step of this machine's own ledger */
   constructor(step: Step, options: SharedOptions) {
     const newMachine = (): string => Buffer.from(options.randomBytes(8)).toString('hex');
-    this.step = (work, how) => step((before, now) => work(withLease(before, newMachine), now), how);
+    this.step = (work, how) => step((before, now) => work(withLease(before, options.server, newMachine), now), how);
     this.options = options;
   }
 
@@ -84,8 +93,10 @@ export class RedisLedger implements Ledger {
     const { operation, reserve, timeoutMs } = intent;
     this.waiting++;
     this.isSender = true;
+    const { signal } = this.options;
     try {
       for (;;) {
+        signal.throwIfAborted();
         const { state, decision } = await this.step((before, now) => {
           const decided = this.decide(before, now, intent);
           const result = decided.decision === undefined ? takeTurn(before, now, intent) : decided;
@@ -95,7 +106,7 @@ export class RedisLedger implements Ledger {
           const want = { operation, reserve, timeoutMs, waiting: this.waiting };
           this.asking ??= this.visit(state, { want, settles: true }).finally(() => (this.asking = undefined));
         } else if (decision.do === 'send' || this.asking === undefined) return this.noticed(decision);
-        await this.asking;
+        await unlessAborted(signal, this.asking);
       }
     } finally {
       this.waiting--;
@@ -122,6 +133,15 @@ export class RedisLedger implements Ledger {
     return this.step(shown, { isRead: true });
   }
 
+  async forecast(demand: Demand): Promise<Hold | undefined> {
+    await this.view();
+    const work = (before: Leased, now: number) => {
+      const known = { ...shown(before).result, lease: before.lease };
+      return { state: before, result: forecastLeased(known, now, demand, this.shares) };
+    };
+    return this.step(work, { isRead: true });
+  }
+
   async clearBlock(): Promise<LedgerState> {
     const clear = (before: Leased) => keep({ ...unblock(before), lease: before.lease });
     await this.visit(await this.step(clear, { durable: true, clears: true }), { clears: true });
@@ -131,6 +151,7 @@ export class RedisLedger implements Ledger {
   async close(): Promise<void> {
     // A process that only showed what is lent leaves it to those that send.
     if (!this.isSender) return;
+    await this.lastReply();
     const state = await this.step(
       (before, now) => {
         const { askedUntil = now, lost } = before.lease;
@@ -140,11 +161,30 @@ export class RedisLedger implements Ledger {
       },
       { despiteSignal: true },
     );
-    if (state !== undefined) await this.visit(state, { settles: true });
+    if (state === undefined) return;
+    await this.visit(state, { settles: true, leaves: [...this.refused] }).catch((error: unknown) => {
+      // The next command will say so: this one is over.
+      if (!isFailure(error) || !error.is('ledger-refused')) throw error;
+    });
+  }
+
+  /** Waits for what a process that is to end has asked: others would wait for those that use what it is lent. */
+  private async lastReply(): Promise<void> {
+    if (this.asking === undefined) return;
+    const { promise: late, resolve } = Promise.withResolvers<undefined>();
+    const cancel = this.options.clock.alarm(LAST_REPLY_MS, () => {
+      resolve(undefined);
+    });
+    await Promise.race([this.asking, late]).catch(() => undefined);
+    cancel();
   }
 
   private decide(before: Leased, now: number, intent: Intent) {
-    return decideLeased(before, now, intent, this.options.whenLost === 'share');
+    return decideLeased(before, now, intent, this.shares);
+  }
+
+  private get shares(): boolean {
+    return this.options.whenLost === 'share';
   }
 
   /** Tells the server at once what other machines wait for: a refusal, and how a probe has ended. */
@@ -172,15 +212,14 @@ export class RedisLedger implements Ledger {
 
   private async visit(before: Leased, question: Question): Promise<void> {
     const { clock, name, random, randomBytes, redis, signal } = this.options;
+    const { want } = question;
     const instant = () => ({ monotonic: clock.monotonic(), wall: clock.now() });
     const report = reportOf(before, instant(), Buffer.from(randomBytes(16)).toString('hex'), question);
     try {
-      const text = await redis.run(LEASE_SCRIPT, name, [JSON.stringify(report)], {
-        timeoutMs: ASKING_MS,
-        ...(question.want !== undefined && { signal }),
-      });
+      const text = await redis.run(LEASE_SCRIPT, name, [JSON.stringify(report)], { timeoutMs: ASKING_MS });
       const reply = parseReply(text);
       if (reply === undefined) throw new RedisFailure(new Error(`it answered ${text.slice(0, 80)}`));
+      if (want !== undefined) this.refused[reply.granted === undefined ? 'add' : 'delete'](want.operation);
       const spread = random();
       await this.step((state) => keep(afterReply(state, instant(), reply, question, spread)), {
         despiteSignal: true,
@@ -191,10 +230,12 @@ export class RedisLedger implements Ledger {
       this.notice(undefined);
     } catch (error) {
       if (!(error instanceof RedisFailure)) throw error;
-      const { lease } = await this.step((state, now) => keep(afterLoss(state, now, error.message)), {
-        despiteSignal: true,
-      });
-      if (error.kind === 'settings') throw new Failure('ledger-refused', { says: error.message }, error);
+      const isRefused = error.kind === 'settings';
+      const { lease } = await this.step(
+        (state, now) => keep(isRefused ? afterRefusal(state) : afterLoss(state, now, error.message)),
+        { despiteSignal: true },
+      );
+      if (isRefused) throw new Failure('ledger-refused', { says: error.message }, error);
       if (!signal.aborted) this.notice(lease.lost?.says);
     }
   }
@@ -209,6 +250,21 @@ export class RedisLedger implements Ledger {
     if ((says !== undefined) === this.isLost) return;
     this.isLost = says !== undefined;
     this.options.onChange(says);
+  }
+}
+
+/** Settles as the work does, or rejects once the signal aborts. The work goes on. */
+async function unlessAborted(signal: AbortSignal, work: Promise<void> | undefined): Promise<void> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => {
+    reject(reasonOf(signal));
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }
 

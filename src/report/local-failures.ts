@@ -50,7 +50,7 @@ export const LOCAL_FAILURES = {
   }),
   'ledger-refused': ({ says }: { says: string }) => ({
     ...stops(EXIT.local),
-    message: `The Redis server of PETSTORE_LEDGER cannot be used: ${says}.`,
+    message: `The Redis server of PETSTORE_LEDGER cannot be used: ${says.replace(/\.$/, '')}.`,
     hint: 'Fix the address, or the rights of its user on the server. docs/scale.md lists both.',
   }),
   'config-unset': ({ key, path, command }: { key: string; path: string; command: string }) => ({

@@ -60,7 +60,8 @@ export async function openLedger(
     isLost = says !== undefined;
     if (!isShown) reportChange(context, mode, says);
   };
-  const ledger = new RedisLedger(step, { ...context, redis, name, whenLost: mode, onChange });
+  const server = url.replace(LOGIN, '//');
+  const ledger = new RedisLedger(step, { ...context, redis, server, name, whenLost: mode, onChange });
   return {
     ledger,
     address,
@@ -103,6 +104,9 @@ export function ledgerNames(target: LedgerTarget) {
     },
   };
 }
+
+/** User and password of an address. */
+const LOGIN = /\/\/[^/?#]*@/;
 
 /** The address in PETSTORE_LEDGER, if any. @throws {Failure} `invalid-value` */
 export function sharedLedger({ env }: Pick<CommandContext, 'env'>): string | undefined {

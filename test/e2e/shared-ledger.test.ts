@@ -1,6 +1,6 @@
 /** One key on several machines: what a Redis server makes them share, and what happens when it goes. */
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { generatedPets } from '../../src/sandbox/seed.ts';
@@ -71,6 +71,28 @@ describe.skipIf(!hasRedis)('machines that share a ledger on a Redis server', () 
     killed.kill('SIGKILL');
     await killed.exited;
     expect(await run(createHome(), [...LIST, '--max-wait', '6s'])).toMatchObject({ code: 0 });
+  });
+
+  it('one that is stopped while it asks the server costs others nothing', async () => {
+    const redis = await startRedis();
+    const { service, run } = await shop([STOCK], redis.url);
+    const late = await lateProxy(redis.port, 300);
+    const env = { ...staging(service.baseUrl), PETSTORE_LEDGER: `redis://127.0.0.1:${late}` };
+    const stopped = startPetstore(LIST, { home: createHome(), env });
+    await expect.poll(() => redisCli(redis.port, 'KEYS', '*'), { interval: 5 }).not.toBe('');
+    stopped.kill('SIGTERM');
+    expect((await stopped.exited).code).toBe(143);
+    expect(await run(createHome(), [...LIST, '--no-wait'])).toMatchObject({ code: 0 });
+  });
+
+  it('one that gave up on a server that hangs costs others nothing once it goes on', async () => {
+    const { redis, run } = await shop([json([], { limits: { limit: 60, remaining: 1, resetsIn: 60 } }), STOCK]);
+    const home = createHome();
+    expect((await run(home)).code).toBe(0);
+    await redis.kill('SIGSTOP');
+    expect((await run(home, [...LIST, '--no-wait'])).code).toBe(6);
+    await redis.kill('SIGCONT');
+    expect(await run(createHome(), [...LIST, '--no-wait'])).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('and nothing to its own machine', async () => {
@@ -160,6 +182,27 @@ describe.skipIf(!hasRedis)('settings that are wrong', () => {
     const [, why] = /^error: The Redis server of PETSTORE_LEDGER cannot be used: (.*)\.$/m.exec(stderr)!;
     expect(why).toMatch(new RegExp(`^(?:${says.source})$`));
     expect(stderr).not.toMatch(/canary|does not answer/);
+  });
+
+  it.each<readonly [string, number, (right: string) => string]>([
+    ['password', 3, (right) => right.replace(':canary', ':mistaken')],
+    ['database', 3, (right) => right.replace('/0', '/99')],
+    ['port', 6, (right) => right.replace(/:\d+/g, ':1')],
+  ])('a wrong %s is forgotten once it is right', async (_name, exit, wrong) => {
+    const { url } = await startRedis({ password: 'canary' });
+    const right = url.replace('//', '//:canary@');
+    const { service, run } = await shop([STOCK], right);
+    const home = createHome();
+    const codes = [];
+    for (const address of [wrong(right), wrong(right), right]) {
+      codes.push((await run(home, [...LIST, '--no-wait'], { PETSTORE_LEDGER: address })).code);
+    }
+    expect({ codes, requests: service.requests.length }).toEqual({ codes: [exit, exit, 0], requests: 1 });
+    const folder = join(home.state, 'petstore');
+    const files = readdirSync(folder).filter((name) => name.startsWith('state.db'));
+    const kept = files.map((name) => readFileSync(join(folder, name), 'latin1'));
+    expect(kept.join('')).toContain('redis://127.0.0.1:');
+    expect(kept.join('')).not.toMatch(/canary|mistaken/);
   });
 
   it('an authority that is known, and the right password, are taken', async () => {

@@ -56,9 +56,24 @@ describe('what the proxy answers', () => {
     [new Failure('interrupted', { signal: 'SIGTERM', outcome: 'not-sent' }), 503, 'interrupted', '5'],
     [new Failure('bug', { message: 'x' }), 500, 'bug', undefined],
   ])('%s: %i %s, Retry-After %s', (failure, status, code, retryAfter) => {
-    const answer = answerOfFailure(failure, START);
+    const answer = answerOfFailure(failure, START, true);
     expect([answer.status, answer.headers['retry-after']]).toEqual([status, retryAfter]);
     expect(bodyOf(answer)).toEqual({ code, message: expect.stringMatching(/./) as string, status });
+  });
+
+  it.each([
+    [false, 'refused'],
+    [true, '1'],
+  ])('where Redis refuses the settings, and the request was sent: %s, says %s', (isSent, gateway) => {
+    const answer = answerOfFailure(new Failure('ledger-refused', { says: 'WRONGPASS disabled.' }), START, isSent);
+    expect([answer.status, answer.headers['petstore-gateway'], answer.headers['retry-after']]).toEqual([
+      503,
+      gateway,
+      '5',
+    ]);
+    expect(bodyOf(answer)).toMatchObject({
+      message: 'The Redis server of PETSTORE_LEDGER cannot be used: WRONGPASS disabled.',
+    });
   });
 
   it('of a write whose outcome is unknown says so, and what to do', () => {
@@ -67,7 +82,7 @@ describe('what the proxy answers', () => {
       environment: 'staging',
       because: network('reset'),
     });
-    expect(bodyOf(answerOfFailure(failure, START))).toMatchObject({
+    expect(bodyOf(answerOfFailure(failure, START, true))).toMatchObject({
       message:
         'No answer: PATCH /inventory/7 may or may not have taken effect in staging. ' +
         'Read the stock before you send it again.',

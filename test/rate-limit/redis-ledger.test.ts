@@ -1,7 +1,7 @@
 /** Machines that share their windows: the very script, run in this process, and as many ledgers as there are machines. */
 import { describe, expect, it, vi } from 'vitest';
 import { type Clock, type Redis, RedisFailure } from '../../src/ports.ts';
-import { Failure, isFailure } from '../../src/errors.ts';
+import { Failure } from '../../src/errors.ts';
 import { LedgerGate } from '../../src/rate-limit/gate.ts';
 import type { Answer } from '../../src/rate-limit/governor.ts';
 import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
@@ -104,8 +104,10 @@ let machinesMade = 0;
 
 class Machine {
   readonly said: string[] = [];
+  /** Of its processes. */
+  readonly ends = new AbortController();
   readonly clock: Clock;
-  readonly ledger: Ledger;
+  ledger!: Ledger;
   otherProcess!: Ledger;
   /** Requests under way, oldest first. */
   readonly sent: { readonly id: string; readonly operation: string }[] = [];
@@ -116,6 +118,8 @@ class Machine {
   /** How long the last refusal to send holds, and when to ask again, ms. */
   waits: { readonly ms: number; readonly againMs?: number } | undefined;
   readonly #shop: Shop;
+  readonly #options: Omit<SharedOptions, 'redis' | 'server'>;
+  readonly #step: Step;
   readonly #boot = ++machinesMade * 1_000_003;
   #asked = 0;
 
@@ -125,13 +129,14 @@ class Machine {
     const clock = {
       now: () => START + shop.now + this.wallSkew,
       monotonic: () => shop.now + this.#boot,
-    } as Clock;
+      alarm: () => () => undefined,
+    } as Partial<Clock> as Clock;
     this.clock = clock;
     const ports = {
-      ...{ clock, random, signal: new AbortController().signal },
+      ...{ clock, random, signal: this.ends.signal },
       randomBytes: (count: number) => Uint8Array.from({ length: count }, () => anyByte() * 256),
     };
-    const options: Omit<SharedOptions, 'redis'> = {
+    this.#options = {
       ...ports,
       ...{ name: 'petstore:{pair}', whenLost },
       onChange: (says) => this.said.push(says === undefined ? 'back' : `lost: ${says}`),
@@ -143,18 +148,29 @@ class Machine {
         : step(work, how);
     const file = reserveFile({ clock: ports.clock, files: machineFiles() }, 'blocks', 'pair');
     const reserve = withReserve(mayFail, { clock: ports.clock, file, onUnwritten: () => undefined });
-    const reserved: Step = (work, how) => (this.isUnwritable ? reserve : step)(work, how);
+    this.#step = (work, how) => (this.isUnwritable ? reserve : step)(work, how);
+    this.uses('redis://one');
+  }
+
+  /** Its processes begin anew, with the server of that address. */
+  uses(server: string, shop = this.#shop): void {
     const redis: Redis = {
-      run: async (_script, key, args) => {
-        await shop.way;
-        const reply = shop.run(this, key, args);
+      run: async (_script, key, args, { signal } = {}) => {
+        const arrived = shop.way.then(() => shop.run(this, key, args));
+        const ended = new Promise<never>((_resolve, reject) => {
+          signal?.addEventListener('abort', () => {
+            reject(signal.reason as Error);
+          });
+        });
+        const reply = await Promise.race([arrived, ended]);
         await shop.isStopped;
         return reply;
       },
       close: () => undefined,
     };
-    this.otherProcess = new RedisLedger(reserved, { ...options, redis });
-    this.ledger = new RedisLedger(reserved, { ...options, redis });
+    const options = { ...this.#options, redis, server };
+    this.otherProcess = new RedisLedger(this.#step, options);
+    this.ledger = new RedisLedger(this.#step, options);
   }
 
   get monotonic(): number {
@@ -386,6 +402,67 @@ describe('permits', () => {
     await first.isAnswered(1);
     expect([await first.asks(), await second.asks()]).toEqual(['window-spent', 'sent']);
   });
+
+  it('go first to nobody who has given up', async () => {
+    const { shop, first, second } = await opened({ left: 1 });
+    expect(await first.asks()).toBe('sent');
+    await first.isAnswered(0);
+    expect(await second.asks()).toBe('window-spent');
+    await second.ledger.close();
+    shop.now += 60_000;
+    expect(await first.asks()).toBe('sent');
+    await first.isAnswered(1);
+    expect(await first.asks()).toBe('sent');
+  });
+
+  it('go first to nobody who does not come within five seconds', async () => {
+    const { shop, first, second } = await opened({ left: 1 });
+    expect(await first.asks()).toBe('sent');
+    await first.isAnswered(0);
+    expect(await second.asks()).toBe('window-spent');
+    shop.now += 60_000;
+    expect(await first.asks()).toBe('sent');
+    await first.isAnswered(1);
+    expect(await first.asks()).toBe('window-spent');
+    expect(first.waits!.againMs).toBeLessThan(5_100);
+    shop.now += first.waits!.againMs!;
+    expect(await first.asks()).toBe('sent');
+  });
+
+  it.each([
+    ['1,999 ms later are lent', 1_999, 21],
+    ['2,001 ms later, when nobody waits for the reply, are not', 2_001, 39],
+  ])('that the server is asked for %s', async (_name, lateMs, left) => {
+    const { shop, first, second } = await opened({ left: 41 });
+    await second.ledger.view();
+    let arrive = (): void => undefined;
+    shop.way = new Promise((resolve) => (arrive = resolve));
+    shop.losesReplies = true;
+    const asked = second.asksFor(40);
+    await new Promise(setImmediate);
+    shop.now += lateMs;
+    arrive();
+    expect(await asked).toBe(0);
+    shop.losesReplies = false;
+    await first.ledger.close();
+    expect(await first.asksFor(41)).toBe(left);
+  });
+
+  it('lent to a process that has given up while it asked are given back', async () => {
+    const shop = new Shop();
+    const [first, second] = shop.machines(2) as [Machine, Machine];
+    let arrive = (): void => undefined;
+    shop.way = new Promise((resolve) => (arrive = resolve));
+    const asked = first.asks().catch(String);
+    await new Promise(setImmediate);
+    first.ends.abort(new Error('given up'));
+    expect(await asked).toBe('Error: given up');
+    const closed = first.ledger.close();
+    arrive();
+    await closed;
+    shop.way = Promise.resolve();
+    expect(await second.asks()).toBe('sent');
+  });
 });
 
 describe('a refusal that one machine gets', () => {
@@ -567,14 +644,43 @@ describe('a server', () => {
     expect(await shop.machine().asks()).toBe('ledger-lost');
   });
 
-  it('that refuses the settings fails the command, and the ledger is not shared', async () => {
+  it('that refuses the settings fails the command, and is shared as soon as they are right', async () => {
     const shop = new Shop();
+    const machine = shop.machine();
+    for (let i = 0; i < 3; i++) {
+      shop.failure = new RedisFailure(new Error('WRONGPASS'), 'settings');
+      await expect(machine.asks()).rejects.toMatchObject({ kind: 'ledger-refused' });
+      // The command has failed for that reason already.
+      await machine.ledger.close();
+      shop.isBack();
+      await expect(machine.otherProcess.view()).resolves.not.toHaveProperty('lease.lost');
+    }
+    expect(await machine.asks()).toBe('sent');
+    expect(machine.said).toEqual([]);
+  });
+
+  it('that refuses the settings after it was lost is lost no more', async () => {
+    const shop = new Shop();
+    const machine = shop.machine();
+    shop.lose();
+    expect(await machine.asks()).toBe('ledger-lost');
+    shop.now += 1_000;
     shop.failure = new RedisFailure(new Error('WRONGPASS'), 'settings');
-    const failure = await shop
-      .machine()
-      .asks()
-      .catch((error: unknown) => error);
-    expect(isFailure(failure) && failure.is('ledger-refused')).toBe(true);
+    await expect(machine.asks()).rejects.toMatchObject({ kind: 'ledger-refused' });
+    shop.isBack();
+    expect(await machine.asks()).toBe('sent');
+  });
+
+  it('other than the one that was lost is asked at once, and what the lost one lent does not count there', async () => {
+    const { shop, second } = await opened();
+    expect(await shop.lends(second, 5)).toBe(5);
+    await second.losesRequest(false);
+    expect(await second.asks()).toBe('ledger-lost');
+    const other = new Shop();
+    other.now = shop.now;
+    second.uses('redis://other', other);
+    expect([await second.asks(), other.steps]).toEqual(['sent', 1]);
+    expect((await second.ledger.view()).lease).not.toHaveProperty('lost');
   });
 });
 
@@ -670,6 +776,33 @@ describe('a server that is lost', () => {
       }
     // Two machines, 60 requests in 90 s.
     expect(sentAt).toEqual([0, 3_000, 6_000, 9_000]);
+  });
+
+  it('with `share`: the wait that is told is the one for its part, or for Redis where that is sooner', async () => {
+    const shop = new Shop();
+    const [first, second] = [shop.machine('share'), shop.machine('share')];
+    const window = { resetInMs: 90_000, lengthMs: 90_000 };
+    await first.asks();
+    await first.isAnswered(50, window);
+    await second.ledger.view();
+    shop.lose();
+    const waits = async (): Promise<unknown> => [await second.asks(), second.waits];
+    expect(await waits()).toEqual(['ledger-lost', { ms: 90_000, againMs: 1_000 }]);
+    shop.now += 90_000;
+    expect(await second.asks()).toBe('sent');
+    await second.isAnswered(59, window);
+    shop.now += 60_000;
+    expect(await second.asks()).toBe('sent');
+    await second.isAnswered(58, { resetInMs: 30_000, lengthMs: 90_000 });
+    // Redis is tried again later than the next request is due: in three seconds, by two machines and 60 in 90 s.
+    expect(await waits()).toEqual(['ledger-lost', { ms: 3_000, againMs: 3_000 }]);
+    const demand = { operation: LIST, reserve: 0, count: 4 };
+    expect(await second.ledger.forecast(demand)).toMatchObject({
+      why: 'ledger-lost',
+      until: second.monotonic + 12_000,
+    });
+    shop.now += 3_000;
+    expect(await second.asks()).toBe('sent');
   });
 
   it('with `share`: where no window is known, one request a minute', async () => {

@@ -132,7 +132,7 @@ export async function simulateChain(chain: Chain, seed: number): Promise<Told> {
     let step = memoryStep(clock);
     await time.sleep(random() * 10_000);
     while (time.now < end) {
-      const options = { name: 'chain', whenLost: 'hold', onChange: () => undefined } as const;
+      const options = { name: 'chain', server: '', whenLost: 'hold', onChange: () => undefined } as const;
       const ledger = new RedisLedger(step, { ...options, redis, clock, random, randomBytes, signal });
       const gate = new LedgerGate({
         ...{ ledger, address: '@chain', owner: 'one', clock, random, signal, probes: 99 },

@@ -97,7 +97,14 @@ export class SharedLedger {
     const { clock } = process;
     const randomBytes = (count: number): Uint8Array => Uint8Array.from({ length: count }, () => random() * 256);
     const ports = { clock, random, randomBytes, signal: new AbortController().signal };
-    return new RedisLedger(own, { ...ports, redis, name: 'pair', whenLost: 'hold', onChange: () => undefined });
+    return new RedisLedger(own, {
+      ...ports,
+      redis,
+      name: 'pair',
+      server: '',
+      whenLost: 'hold',
+      onChange: () => undefined,
+    });
   }
 
   /** @throws {RedisFailure} */

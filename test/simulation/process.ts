@@ -114,6 +114,7 @@ export class SimulatedProcess {
     return {
       check: (intent) => ledger.check(intent),
       view: () => ledger.view(),
+      forecast: (demand) => ledger.forecast(demand),
       clearBlock: () => ledger.clearBlock(),
       close: () => ledger.close(),
       admit: (intent) => then(ledger.admit(intent)),
