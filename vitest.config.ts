@@ -34,6 +34,7 @@ export default defineConfig({
     // Most tests wait for processes, not for a processor.
     maxWorkers: 4,
     testTimeout: 30_000,
+    expect: { poll: { timeout: 20_000 } },
     restoreMocks: true,
     reporters: report === undefined ? ['default'] : ['dot', ['json', { outputFile: report }]],
   },

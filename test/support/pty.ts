@@ -1,4 +1,5 @@
 /** The program on a terminal of its own. */
+import type { Duplex } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { spawn } from '@lydell/node-pty';
 import { cleanEnvironment, petstoreCommand, type PetstoreOptions } from './binary.ts';
@@ -8,6 +9,7 @@ import { createHome } from './home.ts';
 declare module '@lydell/node-pty' {
   interface IPty {
     destroy(): void;
+    readonly _socket: Duplex;
   }
 }
 
@@ -48,6 +50,7 @@ export function startPty(args: readonly string[], options: PtyOptions = {}): Pty
     cwd: options.cwd ?? process.cwd(),
     env: cleanEnvironment(options.home ?? createHome(), { TERM: 'xterm-256color', ...options.env }),
   });
+  readBeforeDestroyed(terminal._socket);
   let output = '';
   let ended = false;
   let matched = 0;
@@ -117,4 +120,16 @@ function endOfMatch(text: string, from: number, match: RegExp | string): number 
   }
   const found = match.exec(rest);
   return found === null ? undefined : from + found.index + found[0].length;
+}
+
+/**
+ * Lets what has come be read first: node-pty destroys its socket by a timer, 200 ms after the exit, and on a busy machine
+ * the timer may come before the last output.
+ */
+function readBeforeDestroyed(socket: Duplex): void {
+  const destroy = socket.destroy.bind(socket);
+  socket.destroy = (error) => {
+    setImmediate(() => setImmediate(() => destroy(error)));
+    return socket;
+  };
 }
