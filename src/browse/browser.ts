@@ -58,7 +58,7 @@ export class Browser extends Selection {
     return this.selected === undefined ? [] : [this.selected];
   }
 
-  /** The quantity that the pet will have. A change of what was in stock before someone else changed it is not applied. */
+  /** The quantity that the pet will have. A change is not applied, and does not count, where someone else has changed the stock since. */
   quantityOf({ petId, quantity }: InventoryItem): bigint {
     const change = this.pending.get(petId);
     return change?.current === quantity ? change.quantity : quantity;
@@ -117,9 +117,10 @@ export class Browser extends Selection {
     }
     this.onChange();
     const word = side === 'before' ? 'Undone' : 'Redone';
-    const { petId, [side]: change } = step[0]!;
+    const { petId, before, after, [side]: change } = step[0]!;
+    const stock = this.among(new Set([petId]))[0]?.quantity ?? (before ?? after)?.current;
     if (step.length > 1) return `${word}: ${step.length} pets.`;
-    return `${word}: pet ${petId} is ${change?.quantity ?? this.among(new Set([petId]))[0]?.quantity} again.`;
+    return `${word}: pet ${petId} is ${change?.quantity ?? stock} again.`;
   }
 
   /** Keeps only these changes, and no way back to the others. */

@@ -32,7 +32,7 @@ local t = time[1] * 1000 + math.floor(time[2] / 1000) - s.setBy
 if r.id == s.id and r.setBy == s.setBy then
   local byMonotonic, byWall = t - r.monotonic, t - r.wall
   local by = math.abs(byMonotonic) < math.abs(byWall) and byMonotonic or byWall
-  -- A question that was under way for so long has nobody any more who waits for the reply. Else it is asked again.
+  -- The client has given up on a question that took this long. If it has not, it asks again.
   if math.min(byMonotonic, byWall) > PATIENCE then r.want, r.lent, r.leaves, r.probing = nil, nil, nil, true end
   if byMonotonic * byWall > 0 and math.abs(by) > STEP then s.setBy, t = s.setBy + math.floor(by), t - math.floor(by) end
 end
@@ -66,7 +66,7 @@ local function lend(name, many)
   o.lent = o.lent + many
   m.lent[name] = many > 0 and { many = many, turn = o.turn } or nil
 end
--- The machine does not wait any more: nothing is kept for it.
+-- Gives up the machine's place in the next window.
 local function unclaim(name)
   local o, refused = op(name), m.refused[name]
   if refused and refused < o.turn then o.first = math.max(0, o.first - 1)

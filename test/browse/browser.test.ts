@@ -324,6 +324,14 @@ describe('changes', () => {
     expect([stored.size, browser.message]).toEqual([0, expect.stringContaining('There is nothing to undo here.')]);
   });
 
+  it('of a pet that is not in the list any more, an undo names the quantity that it had', () => {
+    const { browser, press } = open();
+    press('<right>', '^Z');
+    browser.replace({ items: [], catalog: browser.catalog, widths: browser.widths });
+    press('^Y', '^Z');
+    expect(browser.message).toBe('Undone: pet 7 is 10 again.');
+  });
+
   it('what was applied or discarded cannot be undone here', () => {
     const { browser, press, stored } = open();
     press('<right>');
