@@ -713,6 +713,16 @@ describe('inventory count', () => {
     expect([resumed.code, await quantity(7), await quantity(8)]).toEqual([0, 2, 5]);
   });
 
+  it.each(['seven\n', '7\n-\n-\n'])(
+    'from a pipe without a scan in the end (%j), it offers to continue nothing',
+    async (text) => {
+      const { run } = shop();
+      const { code, stderr } = await run(['inventory', 'count', '--yes'], { stdin: { text } });
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/\nhint: Fix the file and run the command again\.\n$/)]);
+      expect((await run(['inventory', 'runs', '--json'])).stdout).toBe('[]\n');
+    },
+  );
+
   it('takes ids padded with zeros, and shows its commands and the tally', async () => {
     const { run, quantity } = shop();
     const stdin = { text: '0000007\n007 2\n?\nlist\ndone\n' };
