@@ -116,14 +116,21 @@ describe('COMMAND -h', () => {
         --dry-run            show what would change, and send no write
 
       Examples:
-        petstore inventory set 7 12                # Set pet 7 to 12
-        petstore inventory set --name goldfish 12  # By its name in the catalog
+        petstore inventory set 7 12              # Set pet 7 to 12
+        petstore inventory set 7 12 --expect 10  # Only if it is still 10
 
       For the history: --cause --note --person
       Common options: --env --output --quiet --yes --verbose (petstore help options)
       This is the short help. More: petstore inventory set --help
       "
     `);
+  });
+
+  it.each(commandsOf(TREE).map(({ path }) => path))('%s: the same examples at each width', (path) => {
+    const [usual, ...others] = [80, 40, 60, 200].map(
+      (width) => helpText(TREE, { path, isShort: true }, width).match(/# /g)!.length,
+    );
+    expect(others).toEqual(others.map(() => usual));
   });
 
   it.each(commandsOf(TREE).map(({ path }) => path))('%s: shorter than --help, with at most three examples', (path) => {

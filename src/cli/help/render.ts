@@ -69,15 +69,25 @@ function groupParts(tree: Tree, path: string, width: number): string[] {
   ];
 }
 
-/** The short help of a command has fewer examples where it then fits on this many lines. */
+/** The short help of a command has fewer examples where it then fits on this many lines of this width. */
 const MOST_LINES = 22;
+const USUAL_WIDTH = 80;
 const MOST_EXAMPLES = 3;
 
 /** Options of many commands, of which the short help has the names alone. */
 const NAMED = 'For the history';
 
-/** Returns what fits a screen: of each option the first clause, of the examples the first three. */
+/** Returns what fits a screen: of each option the first clause, of the examples the first three; the same at each width. */
 function shortParts(tree: Tree, command: TreeCommand, width: number): string[] {
+  const { before, after } = shortFrame(tree, command, width);
+  const usual = shortFrame(tree, command, USUAL_WIDTH);
+  const room = MOST_LINES - [...usual.before, 'Examples:', usual.after].join('\n\n').split('\n').length;
+  const count = room < 1 ? MOST_EXAMPLES : Math.min(room, MOST_EXAMPLES);
+  return [...before, `Examples:\n${beside(command.examples.slice(0, count), width)}`, after];
+}
+
+/** Returns what the short help has before its examples and after them. */
+function shortFrame(tree: Tree, command: TreeCommand, width: number): { before: string[]; after: string } {
   const own = byPurpose(command.options).filter(({ title }) => title !== NAMED);
   const lists = own.map(({ title, items }) => ({
     title,
@@ -96,9 +106,7 @@ function shortParts(tree: Tree, command: TreeCommand, width: number): string[] {
     `Common options: ${common.join(' ')} (${tree.name} help options)`,
     `This is the short help. More: ${tree.name} ${command.path} --help`,
   ].map((line) => paragraphs(line, width));
-  const room = MOST_LINES - [...before, 'Examples:', after.join('\n')].join('\n\n').split('\n').length;
-  const count = room < 1 ? MOST_EXAMPLES : Math.min(room, MOST_EXAMPLES);
-  return [...before, `Examples:\n${beside(command.examples.slice(0, count), width)}`, after.join('\n')];
+  return { before, after: after.join('\n') };
 }
 
 /** Returns the text as far as the first semicolon, and the default at its end. */
