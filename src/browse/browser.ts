@@ -33,6 +33,9 @@ export class Browser extends Selection {
   mode: Mode = 'table';
   /** The quantity as far as it is typed. */
   typed = '';
+  /** Which page of the keys is shown, and whether another one follows. */
+  helpPage = 0;
+  hasMoreHelp = false;
   /** True while the last changes of the pet at the cursor are shown. */
   hasPane = false;
   /** One sentence for the user. */

@@ -4,7 +4,7 @@ import { limitWords } from '../view/progress.ts';
 import { displayWidth, fitting, padTo, truncate } from '../view/width.ts';
 import { plural } from '../view/words.ts';
 import { type Browser, TIP } from './browser.ts';
-import { keyHelp, keyLines } from './keys.ts';
+import { helpPages, keyLine } from './keys.ts';
 import { paneWidth, withPane } from './pane.ts';
 import { barOf, type Surroundings, tableOf } from './rows.ts';
 
@@ -22,7 +22,11 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
   const fit = (line: string): string => truncate(line, columns);
   const title = barOf(fit(` ${titleOf(browser, around)}`), around);
   if (browser.mode === 'help') {
-    return full([title, '', ...keyHelp(columns, rows - 3)], [fit('^X is Ctrl with X. Any key: back.')], rows);
+    const pages = helpPages(columns, rows - 3);
+    const place = Math.min(browser.helpPage, pages.length - 1);
+    browser.hasMoreHelp = place < pages.length - 1;
+    const next = browser.hasMoreHelp ? 'more (Esc: back)' : 'back';
+    return full([title, '', ...pages[place]!], [fit(`^X is Ctrl with X. Any key: ${next}.`)], rows);
   }
   const isBeside = browser.hasPane && paneWidth(columns) < columns;
   const table = tableOf(browser, isBeside ? { ...around, columns: columns - paneWidth(columns) } : around);
@@ -30,7 +34,7 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
   const below = [
     style[browser.message === TIP ? 'muted' : 'attention'](fitting(questionsOf(browser, around), columns)),
     style.muted(fitting(limitsOf(browser, around.now), columns)),
-    keyLines(columns)[0]!,
+    keyLine(columns),
   ];
   const heading = style.heading(browser.hasPane && !isBeside ? '' : table.heading);
   // Of a very low screen, the rows and the question are what is needed.

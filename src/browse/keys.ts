@@ -2,6 +2,7 @@
 import { PET_STATUSES } from '../api/values.ts';
 import type { Key } from '../ports.ts';
 import { BETWEEN } from '../view/fit.ts';
+import { wrapLine } from '../view/width.ts';
 import type { Browser, End } from './browser.ts';
 import { next } from './selection.ts';
 import { reverse } from './rows.ts';
@@ -18,24 +19,24 @@ interface KeyText {
 
 /** The most important first: as many as fit. */
 const KEYS: readonly KeyText[] = [
-  { key: '^X', label: 'apply', text: 'show all changes, and apply them' },
-  { key: 'Enter', label: 'set', text: 'type the quantity (12), or what to add (+3) or take away (-3); also =' },
-  { key: '?', label: 'help', text: 'this page' },
-  { key: '^C', label: 'leave', text: 'leave; changes can be kept for later (also ^D, ^Q)' },
-  { key: '↑↓', label: 'move', text: 'move (also PageUp, PageDown, Home, End, a click, the wheel)' },
-  { key: '^Z', label: 'undo', text: 'take the last change back (^Y makes it again)' },
-  { key: 'a-z', label: 'search', text: 'search by id, name or barcode; Backspace, ^U' },
-  { key: '←→', label: 'by one', text: 'one less, one more' },
-  { key: 'Ins', label: 'mark', text: 'mark pets that are changed together, also ^Space (^A: all that are shown)' },
-  { key: '^O', label: 'history', text: 'the last changes of the pet at the cursor, made from this machine' },
-  { key: 'Tab', label: 'status', text: 'only one status, then the next (Shift-Tab: the one before)' },
-  { key: '^L', label: 'low stock', text: 'only low stock (▼)' },
-  { key: '^P', label: 'changed', text: 'only pets with changes' },
-  { key: '^W', label: 'why', text: 'note a cause and a remark for the changes' },
-  { key: '^S', label: 'sort', text: 'sort by another column' },
-  { key: '^R', label: 'refresh', text: 'read the stock again (Esc stops it)' },
-  { key: 'Esc', label: 'all', text: 'show all pets again' },
-  { key: 'Del', label: 'restore', text: 'take the change back, of this pet or those marked' },
+  { key: '^X', label: 'apply', text: 'Shows all changes, and applies them.' },
+  { key: 'Enter =', label: 'set', text: 'Asks for the quantity (12), or what to add (+3) or take away (-3).' },
+  { key: '?', label: 'help', text: 'Shows these keys.' },
+  { key: '^C', label: 'leave', text: 'Leaves; changes can be kept for later (also ^D, ^Q).' },
+  { key: '↑↓', label: 'move', text: 'Moves (also PageUp, PageDown, Home, End, a click, the wheel).' },
+  { key: '^Z', label: 'undo', text: 'Takes the last change back (^Y makes it again).' },
+  { key: 'a-z', label: 'search', text: 'Searches by id, name or barcode (Backspace, ^U delete).' },
+  { key: '←→', label: 'by one', text: 'Takes one away, or adds one.' },
+  { key: 'Ins', label: 'mark', text: 'Marks pets to change together (also ^Space; ^A: all that match).' },
+  { key: '^O', label: 'history', text: "Shows or hides the pet's last changes from this machine." },
+  { key: 'Tab', label: 'status', text: 'Shows one status, then the next (Shift-Tab: the one before).' },
+  { key: '^L', label: 'low stock', text: 'Shows only low stock (▼), or all.' },
+  { key: '^P', label: 'changed', text: 'Shows only pets with changes, or all.' },
+  { key: '^W', label: 'why', text: 'Notes a cause and a remark for the changes.' },
+  { key: '^S', label: 'sort', text: 'Sorts by another column.' },
+  { key: '^R', label: 'refresh', text: 'Reads the stock again (Esc stops it).' },
+  { key: 'Esc', label: 'all', text: 'Shows all pets again.' },
+  { key: 'Del', label: 'restore', text: 'Takes the change back, of this pet or those marked.' },
 ];
 
 /** Rows that a step of the mouse's wheel scrolls. */
@@ -60,6 +61,10 @@ export function press(browser: Browser, key: Key): Request | undefined {
     return undefined;
   }
   if (mode === 'table') return pressInTable(browser, key);
+  if (mode === 'help' && browser.hasMoreHelp && name !== 'escape') {
+    browser.helpPage++;
+    return undefined;
+  }
   browser.mode = 'table';
   if (mode === 'help') return undefined;
   if (name === 'return' || name === 'k') return 'leave';
@@ -77,7 +82,7 @@ function leave(browser: Browser): Request | undefined {
 
 function pressInTable(browser: Browser, { name, ctrl, shift, text }: Key): Request | undefined {
   if (ctrl) return pressCtrl(browser, name);
-  if (text === '?') browser.mode = 'help';
+  if (text === '?') [browser.mode, browser.helpPage] = ['help', 0];
   // Typed in full and ended with Enter: a name that is pasted here changes nothing.
   else if (text === '=' || name === 'return' || name === 'enter') browser.askQuantity('');
   else if (text === '+' || text === '-') browser.askQuantity(text);
@@ -127,27 +132,30 @@ function typeQuantity(browser: Browser, { name, text }: Key): void {
   } else browser.typed += text;
 }
 
-const KEY_WIDTH = Math.max(...KEYS.map(({ key }) => key.length));
-const FULL_WIDTH = Math.max(...KEYS.map(({ text }) => KEY_WIDTH + BETWEEN.length + text.length));
+const MARGIN = Math.max(...KEYS.map(({ key }) => key.length)) + BETWEEN.length;
 
-/** Returns all keys: a line each where there is room for it. */
-export function keyHelp(columns: number, rows: number): string[] {
-  if (KEYS.length > rows || FULL_WIDTH > columns) return keyLines(columns);
-  return KEYS.map(({ key, text }) => `${reverse(key)}${' '.repeat(KEY_WIDTH - key.length)}${BETWEEN}${text}`);
+/** Returns all keys with a sentence each, on as many pages of that many rows as it takes. */
+export function helpPages(columns: number, rows: number): string[][] {
+  const pages: string[][] = [[]];
+  for (const { key, text } of KEYS) {
+    const lines = wrapLine(key.padEnd(MARGIN) + text, columns, MARGIN).split('\n');
+    lines[0] = lines[0]!.replace(key, reverse);
+    const last = pages.at(-1)!;
+    if (last.length > 0 && last.length + lines.length > rows) pages.push(lines);
+    else last.push(...lines);
+  }
+  return pages;
 }
 
-/** Returns the keys, as many a line as fit, none of them cut; the ones that matter most in the first line. */
-export function keyLines(columns: number): string[] {
-  const lines: string[][] = [];
-  let width = Number.POSITIVE_INFINITY;
+/** Returns as many keys as fit one line, none of them cut. */
+export function keyLine(columns: number): string {
+  let line = '';
+  let width = 0;
   for (const { key, label } of KEYS) {
-    const own = key.length + 1 + label.length;
-    width += BETWEEN.length + own;
-    if (width > columns) {
-      lines.push([]);
-      width = own;
-    }
-    lines.at(-1)?.push(`${reverse(key)} ${label}`);
+    const between = line === '' ? '' : BETWEEN;
+    width += between.length + key.length + 1 + label.length;
+    if (width > columns) break;
+    line += `${between}${reverse(key)} ${label}`;
   }
-  return lines.map((keys) => keys.join(BETWEEN));
+  return line;
 }

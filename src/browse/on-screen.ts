@@ -141,7 +141,8 @@ function painterOf(screen: FullScreen, clock: Clock, draw: () => string[], onFai
   const changes = (): string => {
     const old = shown;
     shown = draw();
-    const changed = shown.map((line, i) => (old?.[i] === line ? '' : `\u001b[${i + 1};1H${line}\u001b[K`)).join('');
+    // Cleared first: after a full line, a terminal would clear its last character.
+    const changed = shown.map((line, i) => (old?.[i] === line ? '' : `\u001b[${i + 1};1H\u001b[K${line}`)).join('');
     return old === undefined ? CLEAR + changed : changed;
   };
   const paint = async (): Promise<void> => {

@@ -94,7 +94,7 @@ it('80 columns', async () => {
     '',
     '',
     expect.stringMatching(/^7 of 60 requests left, resets in 42 s \(/),
-    '^X apply  Enter set  ? help  ^C leave  ↑↓ move  ^Z undo  a-z search  ←→ by one',
+    '^X apply  Enter = set  ? help  ^C leave  ↑↓ move  ^Z undo  a-z search  ←→ by one',
   ]);
 });
 
@@ -102,7 +102,7 @@ it('40 columns: the changes to apply, and whole keys', async () => {
   const lines = plainly(await draw(40, 12, { prepare: changeSeven }));
   expect([lines[0], lines.at(-1)]).toEqual([
     ' staging: 4 of 31 pets, 1 change',
-    '^X apply  Enter set  ? help  ^C leave',
+    '^X apply  Enter = set  ? help  ^C leave',
   ]);
 });
 
@@ -174,7 +174,7 @@ it('the pane: the last changes of the pet, with why, who and a bar, beside the t
   const lines = plainly(await draw(110, 14, { prepare }));
   expect(lines.slice(3, 11).map((line) => line.split(' | ')[1]?.replace(/\d\d:\d\d:\d\d/, '00:00:00'))).toEqual([
     'Goldfish (pet 7)',
-    'minimum 7, ^O closes',
+    '^O closes, minimum 7',
     '00:00:00  10 → 12 +2  ██████████████▎',
     '  ada, received, from the fair',
     '00:00:00  16 → 10 -6  ███████████▉',
@@ -183,7 +183,53 @@ it('the pane: the last changes of the pet, with why, who and a bar, beside the t
     '  bo',
   ]);
   const narrow = plainly(await draw(40, 14, { prepare }));
-  expect(narrow.slice(2, 5)).toEqual(['', 'Goldfish (pet 7)', 'minimum 7, ^O closes']);
+  expect(narrow.slice(2, 5)).toEqual(['', 'Goldfish (pet 7)', '^O closes, minimum 7']);
+});
+
+it.each([
+  [40, 16],
+  [80, 12],
+  [80, 24],
+])(
+  '%i columns, %i rows: the page of keys has a sentence for each key, on as many pages as it takes',
+  async (columns, rows) => {
+    const pages: string[][] = [];
+    for (let at = 0; pages.at(-1)?.at(-1)?.endsWith('back.') !== true && at < 9; at++) {
+      const prepare = (browser: Browser): void => {
+        press(browser, { name: '', ctrl: false, shift: false, text: '?' });
+        browser.helpPage = at;
+      };
+      pages.push(plainly(await draw(columns, rows, { prepare })));
+    }
+    const text = pages
+      .flatMap((page) => page.slice(2, -1))
+      .join(' ')
+      .replace(/ +/g, ' ');
+    expect(text).toContain('Enter = Asks for the quantity (12), or what to add (+3) or take away (-3).');
+    expect(text).toContain('←→ Takes one away, or adds one.');
+    expect(text).toContain('Del Takes the change back, of this pet or those marked.');
+  },
+);
+
+it('any key turns the pages of keys, the last one leads back, and so does Esc at once', async () => {
+  const key = (browser: Browser, name: string, text = ''): void => {
+    press(browser, { name, ctrl: false, shift: false, text });
+  };
+  let browser: Browser | undefined;
+  await draw(40, 16, {
+    prepare: (own) => {
+      browser = own;
+      key(own, '', '?');
+    },
+  });
+  key(browser!, 'space', ' ');
+  expect([browser!.mode, browser!.helpPage, browser!.text]).toEqual(['help', 1, '']);
+  key(browser!, 'escape');
+  expect(browser!.mode).toBe('table');
+  key(browser!, '', '?');
+  browser!.hasMoreHelp = false;
+  key(browser!, 'space', ' ');
+  expect(browser!.mode).toBe('table');
 });
 
 it('without a catalog there is no column for names, and a hint names the command', async () => {
