@@ -805,6 +805,58 @@ describe('a server that is lost', () => {
     expect(await second.asks()).toBe('sent');
   });
 
+  it('with `share`: the newest window tells the part, also where it is over', async () => {
+    const shop = new Shop();
+    const [first, second] = [shop.machine('share'), shop.machine('share')];
+    // By each answer the window ends in 20 s: it is over before the next request.
+    for (const each of [first, second]) {
+      await each.asks();
+      await each.isAnswered(50, { resetInMs: 20_000 });
+    }
+    shop.lose();
+    await second.asks();
+    shop.now += 60_000;
+    const sentAt: number[] = [];
+    const from = shop.now;
+    for (; shop.now < from + 7_000; shop.now += 500)
+      if ((await second.asks()) === 'sent') {
+        sentAt.push(shop.now - from);
+        await second.isAnswered(50, { resetInMs: 20_000 });
+      }
+    // Two machines, 60 requests a minute.
+    expect(sentAt).toEqual([0, 2_000, 4_000, 6_000]);
+  });
+
+  it('with `share`: a window of unknown length is at least as long as an answer has named', async () => {
+    const shop = new Shop();
+    const machine = shop.machine('share');
+    await machine.asks();
+    await machine.isAnswered(50, { resetInMs: HOUR });
+    shop.lose();
+    shop.now += 1_000;
+    expect([await machine.asks(), machine.waits!.ms]).toEqual(['ledger-lost', HOUR]);
+  });
+
+  it('with `share`: of a day that was first seen ten minutes before its end, no more than the part of either', async () => {
+    const shop = new Shop();
+    const [first, second] = shop.machines(2) as [Machine, Machine];
+    const [DAY, MINUTE] = [24 * HOUR, 60_000];
+    const sharing = shop.machine('share');
+    const sent = [0, 0];
+    const ends = [10 * MINUTE, 10 * MINUTE + DAY] as const;
+    for (const each of [first, second]) await each.ledger.view();
+    for (; shop.now < ends[1]; shop.now += MINUTE) {
+      if (shop.now === MINUTE) shop.lose();
+      const day = shop.now < ends[0] ? 0 : 1;
+      if ((await sharing.asks()) !== 'sent') continue;
+      sent[day]!++;
+      await sharing.isAnswered(47 - sent[day]!, { limit: 48, resetInMs: ends[day]! - shop.now });
+    }
+    // Three machines, 48 requests a day.
+    expect(Math.max(...sent)).toBeLessThanOrEqual(16);
+    expect(sent[1]).toBeGreaterThan(12);
+  });
+
   it('with `share`: where no window is known, one request a minute', async () => {
     const shop = new Shop();
     shop.lose();
