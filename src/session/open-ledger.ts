@@ -25,7 +25,7 @@ export interface OpenLedger extends AsyncDisposable {
   /** True while nothing is shared with other processes that use the key: one request at a time then. */
   readonly isAlone: boolean;
   /** The server of PETSTORE_LEDGER, for the locks of pets, too; undefined where no other machine is meant. */
-  readonly redis?: Redis;
+  readonly redis?: Pick<Redis, 'run'>;
 }
 
 export type LedgerTarget = Pick<Target, 'environment' | 'baseUrl' | 'apiKey'>;
@@ -65,7 +65,7 @@ export async function openLedger(
   return {
     ledger,
     address,
-    redis,
+    redis: ledger,
     get isAlone() {
       return isLost && mode === 'share';
     },

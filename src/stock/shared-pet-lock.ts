@@ -2,6 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { type Redis, RedisFailure } from '../ports.ts';
 import { Failure } from '../errors.ts';
+import { ASKING_MS } from '../rate-limit/lease-script.ts';
 import type { Session } from '../session/connect.ts';
 import { serviceOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -35,13 +36,14 @@ const LONGEST_PAUSE_MS = 200;
 const DRIFT_MS = 1_000;
 
 /** Servers of which it was said that they cannot be used. */
-const reported = new WeakSet<Redis>();
+const reported = new WeakSet<Server>();
 
 /** Whose pets are locked, and how long a holder or one that waits may take. */
 export type LockSession = Pick<Session, 'origin' | 'redis'> & {
   readonly service: Pick<Session['service'], 'apiKey' | 'maxWaitMs' | 'timeoutMs'>;
 };
-type Shared = LockSession & { readonly redis: Redis };
+type Server = Pick<Redis, 'run'>;
+type Shared = LockSession & { readonly redis: Server };
 
 /** What machines know of each other while one of them has locked a pet. */
 export interface Hold {
@@ -90,10 +92,12 @@ export async function takeSharedLock(
 class SharedLock implements Hold, AsyncDisposable {
   lastHeldAt = Number.NEGATIVE_INFINITY;
   private readonly context: CommandContext;
-  private readonly redis: Redis;
+  private readonly redis: Server;
   private readonly petId: bigint;
   private readonly key: string;
   private readonly holder: string;
+  /** How long the server may take for one step, ms. */
+  private readonly timeoutMs: number;
   private readonly lastsMs: number;
   /** When it was taken or renewed; undefined: it is not this process's. */
   private since: { readonly monotonic: number; readonly wall: number } | undefined;
@@ -110,6 +114,7 @@ class SharedLock implements Hold, AsyncDisposable {
       .digest('hex');
     this.key = `petstore:pet:${name}`;
     this.holder = Buffer.from(context.randomBytes(16)).toString('hex');
+    this.timeoutMs = Math.min(ASKING_MS, service.timeoutMs);
     this.lastsMs = service.timeoutMs + BEYOND_TIMEOUT_MS;
   }
 
@@ -155,7 +160,10 @@ class SharedLock implements Hold, AsyncDisposable {
   private async step(what: 'take' | 'renew' | 'release'): Promise<number> {
     const { clock } = this.context;
     const before = { monotonic: clock.monotonic(), wall: clock.now() };
-    const idleMs = Number(await this.redis.run(STEP, this.key, [what, this.holder, `${this.lastsMs}`]));
+    const args = [what, this.holder, `${this.lastsMs}`];
+    // A lock that was taken is renewed and released in spite of a signal.
+    const how = { timeoutMs: this.timeoutMs, ...(what === 'take' && { signal: this.context.signal }) };
+    const idleMs = Number(await this.redis.run(STEP, this.key, args, how));
     this.since = idleMs < 0 ? undefined : before;
     return idleMs;
   }

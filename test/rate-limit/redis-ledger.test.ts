@@ -107,8 +107,10 @@ class Machine {
   /** Of its processes. */
   readonly ends = new AbortController();
   readonly clock: Clock;
-  ledger!: Ledger;
+  ledger!: RedisLedger;
   otherProcess!: Ledger;
+  /** How long the last question may take, ms. */
+  patienceMs: number | undefined;
   /** Requests under way, oldest first. */
   readonly sent: { readonly id: string; readonly operation: string }[] = [];
   /** Until when each block lasts that it was answered, or could learn of. */
@@ -155,7 +157,8 @@ class Machine {
   /** Its processes begin anew, with the server of that address. */
   uses(server: string, shop = this.#shop): void {
     const redis: Redis = {
-      run: async (_script, key, args, { signal } = {}) => {
+      run: async (_script, key, args, { signal, timeoutMs } = {}) => {
+        this.patienceMs = timeoutMs;
         const arrived = shop.way.then(() => shop.run(this, key, args));
         const ended = new Promise<never>((_resolve, reject) => {
           signal?.addEventListener('abort', () => {
@@ -731,6 +734,27 @@ describe('a server that is lost', () => {
     expect(await second.asksFor(2)).toBe(2);
     const check = () => second.ledger.check({ id: 'a', operation: LIST, maxWaitMs: 0, reserve: 0, timeoutMs: 1_000 });
     expect((await check()).do).toBe('send');
+  });
+
+  it('that the lock of a pet has met is not asked again at once, by the lock or for permits', async () => {
+    const shop = new Shop();
+    const machine = shop.machine();
+    shop.lose();
+    const lock = () => machine.ledger.run('', 'pet', []).catch((error: unknown) => error);
+    const lost = { kind: 'lost', message: 'ECONNREFUSED' };
+    expect(await lock()).toMatchObject(lost);
+    expect(await machine.asks()).toBe('ledger-lost');
+    expect(await lock()).toMatchObject(lost);
+    expect({ steps: shop.steps, said: machine.said }).toEqual({ steps: 1, said: ['lost: ECONNREFUSED'] });
+  });
+
+  it.each([
+    [500, 500],
+    [30_000, 2_000],
+  ])('with --timeout %i ms is given %i ms for one question', async (timeoutMs, patienceMs) => {
+    const machine = new Shop().machine();
+    await machine.asks(LIST, { timeoutMs });
+    expect(machine.patienceMs).toBe(patienceMs);
   });
 
   it('is waited for as long as the command may wait', async () => {

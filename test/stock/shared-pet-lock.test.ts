@@ -19,13 +19,21 @@ const LASTS_MS = 35_000;
 class FakeRedis implements Redis {
   readonly keys = new Map<string, { holder: string; ends: number }>();
   isLost = false;
+  /** Of the last step. */
+  how: Parameters<Redis['run']>[3];
   readonly #clock: VirtualClock;
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
   }
 
-  run(_script: string, key: string, [step, caller = '', lastsMs]: readonly string[]): Promise<string> {
+  run(
+    _script: string,
+    key: string,
+    [step, caller = '', lastsMs]: readonly string[],
+    how: FakeRedis['how'],
+  ): Promise<string> {
+    this.how = how;
     if (this.isLost) return Promise.reject(new RedisFailure(new Error('gone')));
     const now = this.#clock.now();
     const { holder, ends } = this.keys.get(key) ?? { holder: '', ends: 0 };
@@ -156,6 +164,12 @@ describe('the lock of a pet that machines share', () => {
     await using second = await machine()();
     expect(second.lastHeldAt).toBeGreaterThanOrEqual(from + 10_000);
     expect(second.lastHeldAt).toBeLessThan(from + 20_000);
+  });
+
+  it('is taken within two seconds, or until the command has to end', async () => {
+    const { machine, redis } = shop();
+    await using _lock = await machine()();
+    expect(redis.how).toEqual({ timeoutMs: 2_000, signal: expect.any(AbortSignal) as AbortSignal });
   });
 
   it('is done without where the server is lost, which is said once', async () => {
