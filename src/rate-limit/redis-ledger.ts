@@ -179,19 +179,6 @@ export class RedisLedger implements Ledger {
     cancel();
   }
 
-  /** Runs a script for the lock of a pet. A lost server is tried no sooner than for permits. @throws {RedisFailure} */
-  async run(...script: Parameters<Redis['run']>): Promise<string> {
-    const { clock, redis } = this.options;
-    const { lost } = (await this.step(keep, { isRead: true })).lease;
-    if (lost !== undefined && clock.monotonic() < lost.next) throw new RedisFailure(lost.says);
-    try {
-      return await redis.run(...script);
-    } catch (error) {
-      if (error instanceof RedisFailure && error.kind === 'lost') await this.lose(error);
-      throw error;
-    }
-  }
-
   private decide(before: Leased, now: number, intent: Intent) {
     return decideLeased(before, now, intent, this.shares);
   }
@@ -224,13 +211,14 @@ export class RedisLedger implements Ledger {
   }
 
   private async visit(before: Leased, question: Question): Promise<void> {
-    const { clock, name, random, randomBytes, redis } = this.options;
+    const { clock, name, random, randomBytes, redis, signal } = this.options;
     const { want } = question;
-    const timeoutMs = Math.min(ASKING_MS, want?.timeoutMs ?? ASKING_MS);
     const instant = () => ({ monotonic: clock.monotonic(), wall: clock.now() });
     const report = reportOf(before, instant(), Buffer.from(randomBytes(16)).toString('hex'), question);
     try {
-      const text = await redis.run(LEASE_SCRIPT, name, [JSON.stringify(report)], { timeoutMs });
+      const text = await redis.run(LEASE_SCRIPT, name, [JSON.stringify(report)], {
+        timeoutMs: want?.timeoutMs ?? ASKING_MS,
+      });
       const reply = parseReply(text);
       if (reply === undefined) throw new RedisFailure(new Error(`it answered ${text.slice(0, 80)}`));
       if (want !== undefined) this.refused[reply.granted === undefined ? 'add' : 'delete'](want.operation);
@@ -244,15 +232,14 @@ export class RedisLedger implements Ledger {
       this.notice(undefined);
     } catch (error) {
       if (!(error instanceof RedisFailure)) throw error;
-      if (error.kind === 'lost') return this.lose(error);
-      await this.step((state) => keep(afterRefusal(state)), { despiteSignal: true });
-      throw new Failure('ledger-refused', { says: error.message }, error);
+      const isRefused = error.kind === 'settings';
+      const { lease } = await this.step(
+        (state, now) => keep(isRefused ? afterRefusal(state) : afterLoss(state, now, error.message)),
+        { despiteSignal: true },
+      );
+      if (isRefused) throw new Failure('ledger-refused', { says: error.message }, error);
+      if (!signal.aborted) this.notice(lease.lost?.says);
     }
-  }
-
-  private async lose({ message }: RedisFailure): Promise<void> {
-    await this.step((state, now) => keep(afterLoss(state, now, message)), { despiteSignal: true });
-    if (!this.options.signal.aborted) this.notice(message);
   }
 
   private noticed(decision: Decision): Decision {

@@ -21,7 +21,7 @@ export interface Session extends AsyncDisposable {
   readonly origin: string;
   readonly service: Service;
   /** Where the machines that share the key lock pets; undefined where this one has them to itself. */
-  readonly redis?: Pick<Redis, 'run'> | undefined;
+  readonly redis?: Redis | undefined;
   /** Nothing is known of other processes that use the key: one request at a time then. */
   isAlone(): boolean;
   /** Returns what is known of the key; undefined is what there is not. */

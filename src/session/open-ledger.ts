@@ -24,7 +24,7 @@ export interface OpenLedger extends AsyncDisposable {
   /** True while nothing is shared with other processes that use the key: one request at a time then. */
   readonly isAlone: boolean;
   /** The server of PETSTORE_LEDGER, for the locks of pets, too; undefined where no other machine is meant. */
-  readonly redis?: Pick<Redis, 'run'>;
+  readonly redis?: Redis;
 }
 
 export type LedgerTarget = Pick<Target, 'environment' | 'baseUrl' | 'apiKey'>;
@@ -64,7 +64,7 @@ export async function openLedger(
   return {
     ledger,
     address,
-    redis: ledger,
+    redis,
     get isAlone() {
       return isLost && mode === 'share';
     },

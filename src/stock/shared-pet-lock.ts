@@ -2,7 +2,6 @@
 import { createHmac } from 'node:crypto';
 import { type Redis, RedisFailure } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { ASKING_MS } from '../rate-limit/lease-script.ts';
 import type { Session } from '../session/connect.ts';
 import { serviceOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -36,14 +35,13 @@ const LONGEST_PAUSE_MS = 200;
 const DRIFT_MS = 1_000;
 
 /** Servers of which it was said that they cannot be used. */
-const reported = new WeakSet<Server>();
+const reported = new WeakSet<Redis>();
 
 /** Whose pets are locked, and how long a holder or one that waits may take. */
 export type LockSession = Pick<Session, 'origin' | 'redis'> & {
   readonly service: Pick<Session['service'], 'apiKey' | 'maxWaitMs' | 'timeoutMs'>;
 };
-type Server = Pick<Redis, 'run'>;
-type Shared = LockSession & { readonly redis: Server };
+type Shared = LockSession & { readonly redis: Redis };
 
 /** What machines know of each other while one of them has locked a pet. */
 export interface Hold {
@@ -92,11 +90,10 @@ export async function takeSharedLock(
 class SharedLock implements Hold, AsyncDisposable {
   lastHeldAt = Number.NEGATIVE_INFINITY;
   private readonly context: CommandContext;
-  private readonly redis: Server;
+  private readonly redis: Redis;
   private readonly petId: bigint;
   private readonly key: string;
   private readonly holder: string;
-  /** How long the server may take for one step, ms. */
   private readonly timeoutMs: number;
   private readonly lastsMs: number;
   /** When it was taken or renewed; undefined: it is not this process's. */
@@ -114,8 +111,8 @@ class SharedLock implements Hold, AsyncDisposable {
       .digest('hex');
     this.key = `petstore:pet:${name}`;
     this.holder = Buffer.from(context.randomBytes(16)).toString('hex');
-    this.timeoutMs = Math.min(ASKING_MS, service.timeoutMs);
-    this.lastsMs = service.timeoutMs + BEYOND_TIMEOUT_MS;
+    this.timeoutMs = service.timeoutMs;
+    this.lastsMs = this.timeoutMs + BEYOND_TIMEOUT_MS;
   }
 
   /** @throws {RedisFailure} @throws {Failure} `run-locked` */
@@ -160,10 +157,9 @@ class SharedLock implements Hold, AsyncDisposable {
   private async step(what: 'take' | 'renew' | 'release'): Promise<number> {
     const { clock } = this.context;
     const before = { monotonic: clock.monotonic(), wall: clock.now() };
-    const args = [what, this.holder, `${this.lastsMs}`];
-    // A lock that was taken is renewed and released in spite of a signal.
+    // What is taken is renewed and released in spite of a signal.
     const how = { timeoutMs: this.timeoutMs, ...(what === 'take' && { signal: this.context.signal }) };
-    const idleMs = Number(await this.redis.run(STEP, this.key, args, how));
+    const idleMs = Number(await this.redis.run(STEP, this.key, [what, this.holder, `${this.lastsMs}`], how));
     this.since = idleMs < 0 ? undefined : before;
     return idleMs;
   }

@@ -243,8 +243,8 @@ describe.skipIf(!hasRedis)('machines that share a ledger', () => {
     expect([code, stderr.split('\n')]).toEqual([
       6,
       [
-        expect.stringMatching(/^warning: The Redis server of PETSTORE_LEDGER does not answer \(ECONNREFUSED\)\. Until/),
         expect.stringMatching(/^warning: Stock is unprotected from other machines: .* \(ECONNREFUSED\)/),
+        expect.stringMatching(/^warning: The Redis server of PETSTORE_LEDGER does not answer \(ECONNREFUSED\)\. Until/),
         expect.stringMatching(/^error: .*; nothing was sent\.$/),
         'hint: See what is wrong with it: petstore doctor',
         '',
