@@ -60,6 +60,7 @@ type LeasedStep = <T>(
 export class RedisLedger implements Ledger {
   private readonly step: LeasedStep;
   private readonly options: SharedOptions;
+  private readonly shares: boolean;
   private isLost = false;
   /** How many requests of this process wait for leave. */
   private waiting = 0;
@@ -76,12 +77,13 @@ export class RedisLedger implements Ledger {
     const newMachine = (): string => Buffer.from(options.randomBytes(8)).toString('hex');
     this.step = (work, how) => step((before, now) => work(withLease(before, options.server, newMachine), now), how);
     this.options = options;
+    this.shares = options.whenLost === 'share';
   }
 
   async check(intent: Intent): Promise<Decision> {
     const decision = await this.step(
       (before, now) => {
-        const { decision = { do: 'send', at: now } } = this.decide(before, now, intent);
+        const { decision = { do: 'send', at: now } } = decideLeased(before, now, intent, this.shares);
         return { state: before, result: decision };
       },
       { isRead: true },
@@ -98,7 +100,7 @@ export class RedisLedger implements Ledger {
       for (;;) {
         signal.throwIfAborted();
         const { state, decision } = await this.step((before, now) => {
-          const decided = this.decide(before, now, intent);
+          const decided = decideLeased(before, now, intent, this.shares);
           const result = decided.decision === undefined ? takeTurn(before, now, intent) : decided;
           return { state: result.state, result };
         });
@@ -177,14 +179,6 @@ export class RedisLedger implements Ledger {
     });
     await Promise.race([this.asking, late]).catch(() => undefined);
     cancel();
-  }
-
-  private decide(before: Leased, now: number, intent: Intent) {
-    return decideLeased(before, now, intent, this.shares);
-  }
-
-  private get shares(): boolean {
-    return this.options.whenLost === 'share';
   }
 
   /** Tells the server at once what other machines wait for: a refusal, and how a probe has ended. */

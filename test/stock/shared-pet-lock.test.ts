@@ -61,11 +61,11 @@ function shop() {
       randomBytes: (count: number) => new Uint8Array(count).fill(number),
       notices: { ...context.notices, info: (text: string) => said.push(text) },
     };
-    const service = { apiKey: 'the-key', maxWaitMs: 75_000, timeoutMs: 30_000 };
-    const session = { origin: 'https://pets.example', redis, service };
     // Undefined only where the server is lost.
-    return async (petId = 7n, patienceMs = 75_000) =>
-      (await takeSharedLock(ports, session, petId, { patienceMs, noticedMs: 1_000 }))!;
+    return async (petId = 7n, maxWaitMs = 75_000) => {
+      const service = { apiKey: 'the-key', maxWaitMs, timeoutMs: 30_000 };
+      return (await takeSharedLock(ports, { origin: 'https://pets.example', redis, service }, petId))!;
+    };
   };
   return { clock, redis, said, machine };
 }
