@@ -195,7 +195,7 @@ async function screensOf(cols: number, env: Record<string, string>): Promise<Run
       lines.filter((runs) => !/requests left|^ +\d+ s|\d\d:\d\d:\d\d\)/.test(textOf(runs))),
     );
   }
-  const rows = 16;
+  const rows = 24;
   const pty = startPty(['inventory', 'browse'], { ...options, rows });
   for (const [keys, seen] of BROWSED) {
     pty.write(keys);
