@@ -31,7 +31,7 @@ import {
   withLease,
 } from './lease.ts';
 import { ASKING_MS, LEASE_SCRIPT } from './lease-script.ts';
-import { isRefusal, type Ledger, type Step, type StepOptions } from './ledger.ts';
+import { isRefusal, type Ledger, type Step, type StepOptions, type Work } from './ledger.ts';
 import type { Demand } from './windows.ts';
 
 export interface SharedOptions extends Pick<Context, 'clock' | 'random' | 'randomBytes' | 'signal'> {
@@ -52,10 +52,7 @@ const SHOWN_MS = 1_000;
 const LAST_REPLY_MS = 500;
 
 /** A step of this machine's own ledger. */
-type LeasedStep = <T>(
-  work: (before: Leased, now: number) => { readonly state: LedgerState; readonly result: T },
-  options?: StepOptions,
-) => Promise<T>;
+type LeasedStep = <T>(work: (before: Leased, now: number) => ReturnType<Work<T>>, how?: StepOptions) => Promise<T>;
 
 export class RedisLedger implements Ledger {
   private readonly step: LeasedStep;
@@ -207,12 +204,11 @@ export class RedisLedger implements Ledger {
   private async visit(before: Leased, question: Question): Promise<void> {
     const { clock, name, random, randomBytes, redis, signal } = this.options;
     const { want } = question;
+    const timeoutMs = want?.timeoutMs ?? ASKING_MS;
     const instant = () => ({ monotonic: clock.monotonic(), wall: clock.now() });
     const report = reportOf(before, instant(), Buffer.from(randomBytes(16)).toString('hex'), question);
     try {
-      const text = await redis.run(LEASE_SCRIPT, name, [JSON.stringify(report)], {
-        timeoutMs: want?.timeoutMs ?? ASKING_MS,
-      });
+      const text = await redis.run(LEASE_SCRIPT, name, [JSON.stringify(report)], { timeoutMs });
       const reply = parseReply(text);
       if (reply === undefined) throw new RedisFailure(new Error(`it answered ${text.slice(0, 80)}`));
       if (want !== undefined) this.refused[reply.granted === undefined ? 'add' : 'delete'](want.operation);
