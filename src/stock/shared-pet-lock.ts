@@ -35,6 +35,9 @@ const LONGEST_PAUSE_MS = 200;
 /** How far the clocks of server and machine may drift apart between the look at the stock and the lock, ms. */
 const DRIFT_MS = 1_000;
 
+/** How long a command that is to end waits for its last step, ms. */
+const LAST_STEP_MS = 100;
+
 /** Servers of which it was said that they cannot be used. */
 const reported = new WeakSet<Redis>();
 
@@ -68,7 +71,10 @@ export async function takeSharedLock(
     await lock.take();
     return lock;
   } catch (error) {
-    if (!(error instanceof RedisFailure)) throw error;
+    if (!(error instanceof RedisFailure)) {
+      if (context.signal.aborted) await lock.giveUp();
+      throw error;
+    }
     if (error.kind === 'settings') throw new Failure('ledger-refused', { says: error.message }, error);
     if (!reported.has(redis)) {
       reported.add(redis);
@@ -148,12 +154,17 @@ class SharedLock implements Hold, AsyncDisposable {
     await unlessLost(this.step('release'));
   }
 
-  private async step(what: 'take' | 'renew' | 'release'): Promise<number> {
+  /** Releases what a step that the signal has cut off may have taken: else others would wait until it ends. */
+  async giveUp(): Promise<void> {
+    await unlessLost(this.step('release', LAST_STEP_MS));
+  }
+
+  private async step(what: 'take' | 'renew' | 'release', timeoutMs = this.session.service.timeoutMs): Promise<number> {
     const { clock, signal } = this.context;
-    const { redis, service } = this.session;
+    const { redis } = this.session;
     const before = { monotonic: clock.monotonic(), wall: clock.now() };
     // What is taken is renewed and released in spite of a signal.
-    const how = { timeoutMs: service.timeoutMs, ...(what === 'take' && { signal }) };
+    const how = { timeoutMs, ...(what === 'take' && { signal }) };
     const idleMs = Number(await redis.run(STEP, this.key, [what, this.holder, `${this.lastsMs}`], how));
     this.since = idleMs < 0 ? undefined : before;
     return idleMs;

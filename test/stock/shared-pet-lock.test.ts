@@ -53,11 +53,12 @@ function shop() {
   const said: string[] = [];
   let machines = 0;
   /** A machine whose clock stands while it is stopped, killed or suspended. */
-  const machine = (own = clock) => {
+  const machine = (own = clock, signal = new AbortController().signal) => {
     const number = ++machines;
     const context = commandContext(createTestContext({ clock: own }), (text) => said.push(text));
     const ports = {
       ...context,
+      signal,
       randomBytes: (count: number) => new Uint8Array(count).fill(number),
       notices: { ...context.notices, info: (text: string) => said.push(text) },
     };
@@ -97,6 +98,22 @@ describe('the lock of a pet that machines share', () => {
       kind: 'run-locked',
       details: { what: 'a petstore process of another machine that changes pet 7', waitedMs: 5_000 },
     });
+  });
+
+  it('is released where a signal ends the command while the server takes it', async () => {
+    const { clock, machine, redis } = shop();
+    const run = redis.run.bind(redis);
+    const stop = new AbortController();
+    redis.run = async (...[script, key, args, how]: Parameters<Redis['run']>) => {
+      const reply = await run(script, key, args, how);
+      if (args[0] !== 'take') return reply;
+      stop.abort(new Error('the signal'));
+      throw stop.signal.reason as Error;
+    };
+    await expect(machine(clock, stop.signal)()).rejects.toThrow('the signal');
+    redis.run = run;
+    await using lock = await machine()(7n, 0);
+    expect(lock.isHeld()).toBe(true);
   });
 
   it('is renewed for as long as the work takes', async () => {
