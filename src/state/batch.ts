@@ -11,7 +11,7 @@ interface Waiting<I> {
 }
 
 /** Returns a function that passes the items of a few turns to `run` together, in their order. */
-function together<I>(
+export function together<I>(
   turn: () => Promise<void>,
   run: (items: readonly I[]) => void | Promise<void>,
 ): (item: I) => Promise<void> {
@@ -41,7 +41,7 @@ function together<I>(
 type Strictness = Pick<Exclusive, 'durable' | 'despiteSignal'>;
 
 /** Returns how to do what is as strict as each of them. */
-function strictest(each: readonly Strictness[]): Strictness {
+export function strictest(each: readonly Strictness[]): Strictness {
   return {
     durable: each.some(({ durable }) => durable === true),
     despiteSignal: each.some(({ despiteSignal }) => despiteSignal === true),
