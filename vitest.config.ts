@@ -32,7 +32,7 @@ export default defineConfig({
     env: { TZ: 'UTC' },
     globalSetup: ['test/support/compile-cache.ts'],
     // Most tests wait for processes, not for a processor.
-    maxWorkers: 4,
+    maxWorkers: 7,
     testTimeout: 30_000,
     expect: { poll: { timeout: 20_000 } },
     restoreMocks: true,

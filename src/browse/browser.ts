@@ -26,6 +26,9 @@ type Step = readonly {
   readonly after: DraftChange | undefined;
 }[];
 
+/** Is said until the first key. */
+export const TIP = 'Type to search. Enter sets the quantity.';
+
 export class Browser extends Selection {
   mode: Mode = 'table';
   /** The quantity as far as it is typed. */
@@ -33,7 +36,7 @@ export class Browser extends Selection {
   /** True while the last changes of the pet at the cursor are shown. */
   hasPane = false;
   /** One sentence for the user. */
-  message = 'Type to search. Enter or = types a quantity. ? shows all keys.';
+  message = TIP;
   /** The same while the stock is read. */
   reading: string | undefined;
   /** Pets that are changed together. */

@@ -1,9 +1,9 @@
 /** The screen of `inventory browse` as lines of text: a function of what there is to show and of the size. */
 import { BETWEEN } from '../view/fit.ts';
 import { limitWords } from '../view/progress.ts';
-import { displayWidth, fitting, truncate } from '../view/width.ts';
+import { displayWidth, fitting, padTo, truncate } from '../view/width.ts';
 import { plural } from '../view/words.ts';
-import type { Browser } from './browser.ts';
+import { type Browser, TIP } from './browser.ts';
 import { keyHelp, keyLines } from './keys.ts';
 import { paneWidth, withPane } from './pane.ts';
 import { barOf, type Surroundings, tableOf } from './rows.ts';
@@ -20,7 +20,7 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
   browser.page = Math.max(1, rows - LINES_AROUND);
   browser.firstRow = isRoomy ? LINES_ABOVE : 0;
   const fit = (line: string): string => truncate(line, columns);
-  const title = barOf(fit(` ${fitting(titlesOf(browser, around.environment), columns - 1)}`), around);
+  const title = barOf(fit(` ${titleOf(browser, around)}`), around);
   if (browser.mode === 'help') {
     return full([title, '', ...keyHelp(columns, rows - 3)], [fit('^X is Ctrl with X. Any key: back.')], rows);
   }
@@ -28,7 +28,7 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
   const table = tableOf(browser, isBeside ? { ...around, columns: columns - paneWidth(columns) } : around);
   const lines = browser.hasPane ? withPane(table.lines, browser, around) : table.lines;
   const below = [
-    style.attention(fitting(questionsOf(browser, around), columns)),
+    style[browser.message === TIP ? 'muted' : 'attention'](fitting(questionsOf(browser, around), columns)),
     style.muted(fitting(limitsOf(browser, around.now), columns)),
     keyLines(columns)[0]!,
   ];
@@ -48,6 +48,19 @@ function limitsOf(browser: Browser, now: number): string[] {
 function full(above: readonly string[], below: readonly string[], rows: number): string[] {
   const blank = Array.from({ length: Math.max(0, rows - above.length - below.length) }, () => '');
   return [...above, ...blank, ...below].slice(0, rows);
+}
+
+/** What is shown, and at the right which of the rows, where there is room for that. */
+function titleOf(browser: Browser, { columns, environment, isUnicode }: Surroundings): string {
+  const { before, items } = browser.visible;
+  const { found } = browser.counts;
+  const place =
+    items.length === found ? '' : `${before + 1}${isUnicode ? '–' : '-'}${before + items.length} of ${found} `;
+  const room = columns - 1 - place.length - BETWEEN.length;
+  const titles = titlesOf(browser, environment);
+  const title = titles.find((each) => displayWidth(each) <= room);
+  if (title === undefined) return fitting(titles, columns - 1);
+  return `${padTo(title, room + BETWEEN.length, 'left')}${place}`;
 }
 
 /** What is shown and how much there is of it, in full and shorter. */

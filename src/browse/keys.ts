@@ -22,20 +22,20 @@ const KEYS: readonly KeyText[] = [
   { key: 'Enter', label: 'set', text: 'type the quantity (12), or what to add (+3) or take away (-3); also =' },
   { key: '?', label: 'help', text: 'this page' },
   { key: '^C', label: 'leave', text: 'leave; changes can be kept for later (also ^D, ^Q)' },
+  { key: '↑↓', label: 'move', text: 'move (also PageUp, PageDown, Home, End, a click, the wheel)' },
   { key: '^Z', label: 'undo', text: 'take the last change back (^Y makes it again)' },
   { key: 'a-z', label: 'search', text: 'search by id, name or barcode; Backspace, ^U' },
   { key: '←→', label: 'by one', text: 'one less, one more' },
   { key: 'Ins', label: 'mark', text: 'mark pets that are changed together, also ^Space (^A: all that are shown)' },
   { key: '^O', label: 'history', text: 'the last changes of the pet at the cursor, made from this machine' },
   { key: 'Tab', label: 'status', text: 'only one status, then the next (Shift-Tab: the one before)' },
-  { key: '^L', label: 'low stock', text: 'only low stock' },
+  { key: '^L', label: 'low stock', text: 'only low stock (▼)' },
   { key: '^P', label: 'changed', text: 'only pets with changes' },
   { key: '^W', label: 'why', text: 'note a cause and a remark for the changes' },
   { key: '^S', label: 'sort', text: 'sort by another column' },
   { key: '^R', label: 'refresh', text: 'read the stock again (Esc stops it)' },
   { key: 'Esc', label: 'all', text: 'show all pets again' },
   { key: 'Del', label: 'restore', text: 'take the change back, of this pet or those marked' },
-  { key: '↑↓', label: 'move', text: 'move (also PageUp, PageDown, Home, End, a click, the wheel)' },
 ];
 
 /** Rows that a step of the mouse's wheel scrolls. */

@@ -45,7 +45,7 @@ function paneLines(browser: Browser, around: Surroundings): string[] {
   );
   const head = [
     style.heading(truncate(name === '' ? `Pet ${petId}` : `${name} (pet ${petId})`, columns)),
-    ...(levels.length === 0 ? [] : [style.muted(truncate(levels.join(', '), columns))]),
+    style.muted(truncate([...levels, '^O closes'].join(', '), columns)),
   ];
   const changes = browser.changesOf(petId, Math.max(1, Math.floor((page - head.length) / 2)));
   if (changes.length === 0) return [...head, style.muted(truncate('No changes from this machine.', columns))];

@@ -34,14 +34,13 @@ export function barOf(text: string, { columns, style }: Surroundings): string {
 
 const LEAST_NAME = 6;
 const STATUS_WIDTH = Math.max(...PET_STATUSES.map((status) => status.length));
-const LOW = 'low';
 const LOW_SIGN = '▼ ';
 
-type Column = 'id' | 'name' | 'quantity' | 'change' | 'low' | 'status';
+type Column = 'id' | 'name' | 'quantity' | 'change' | 'status';
 type Cells = Readonly<Record<Column, string>>;
 
 const NO_MARKS = '   ';
-const HEADING: Cells = { id: 'Pet', name: 'Name', quantity: 'Quantity', change: '', low: '', status: 'Status' };
+const HEADING: Cells = { id: 'Pet', name: 'Name', quantity: 'Quantity', change: '', status: 'Status' };
 
 /** Returns the heading and the rows, none wider than the columns. */
 export function tableOf(browser: Browser, around: Surroundings): { heading: string; lines: string[] } {
@@ -69,7 +68,6 @@ export function tableOf(browser: Browser, around: Surroundings): { heading: stri
       name: shown(browser.catalog?.nameOf(item.petId) ?? ''),
       quantity: isLow ? `${LOW_SIGN}${item.quantity}` : `${item.quantity}`,
       change: change === undefined ? '' : changeText(change, width.hasDelta && change.current === item.quantity),
-      low: isLow ? LOW : '',
       status: shown(item.status),
     };
     const text = truncate(line(marks, cells), columns);
@@ -77,7 +75,6 @@ export function tableOf(browser: Browser, around: Surroundings): { heading: stri
     if (text !== line(marks, cells)) return text;
     return line(marks, cells, {
       quantity: roleOf('quantity', item.quantity) ?? (isLow ? 'attention' : undefined),
-      low: 'attention',
       change: change !== undefined && change.quantity < item.quantity ? 'minus' : 'plus',
       status: roleOf('status', item.status),
     });
@@ -102,8 +99,8 @@ function fittingWidths(browser: Browser, columns: number, items: readonly Invent
 }
 
 /**
- * Returns the widths, given that of the longest id. Numbers are never cut; the difference goes first, then the
- * status, then the word for low stock, then the name.
+ * Returns the widths, given that of the longest id. Numbers are never cut; where there is not room for all, the
+ * difference goes first, then the status, then the name.
  */
 function widthsOf({ catalog, hasLevels, pending, widths }: Browser, columns: number, longestId: number): Widths {
   const id = Math.max(HEADING.id.length, longestId);
@@ -117,17 +114,20 @@ function widthsOf({ catalog, hasLevels, pending, widths }: Browser, columns: num
   const least = catalog === undefined ? 0 : LEAST_NAME + BETWEEN.length;
   const full = widest(true);
   const hasDelta = full + least <= free;
-  const change = hasDelta ? full : widest(false);
-  let left = free - change;
-  const take = (wanted: number): number => {
-    if (wanted === 0 || left < least + wanted + BETWEEN.length) return 0;
+  const needed = hasDelta ? full : widest(false);
+  let left = free - needed;
+  /** Takes columns, as long as so many are left beside. */
+  const take = (wanted: number, beside: number): number => {
+    if (wanted === 0 || left < beside + wanted + BETWEEN.length) return 0;
     left -= wanted + BETWEEN.length;
     return wanted;
   };
-  const low = take(hasLevels ? LOW.length : 0);
-  const status = take(STATUS_WIDTH);
-  const name = left >= least && least > 0 ? Math.min(left - BETWEEN.length, Math.max(LEAST_NAME, widths.name)) : 0;
-  return { id, name, quantity, change: Math.max(0, change - BETWEEN.length), low, status, hasDelta };
+  const status = take(STATUS_WIDTH, least);
+  const name = left < least ? 0 : take(least && Math.min(left - BETWEEN.length, Math.max(LEAST_NAME, widths.name)), 0);
+  // Room for the first change, so that nothing moves when it comes.
+  const usual = BETWEEN.length + '→  +'.length + 2 * widths.quantity;
+  const change = left + needed >= usual ? Math.max(needed, usual) : needed;
+  return { id, name, quantity, change: Math.max(0, change - BETWEEN.length), status, hasDelta };
 }
 
 /** `!`: someone else has changed the stock since. */

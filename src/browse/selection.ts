@@ -62,13 +62,13 @@ export class Selection {
     return this.belowMinimum?.(item) !== undefined;
   }
 
-  /** The pets on the screen, and which of them the cursor is on. */
-  get visible(): { readonly items: readonly InventoryItem[]; readonly cursor: number } {
+  /** The pets on the screen, how many are before them, and which of them the cursor is on. */
+  get visible(): { readonly items: readonly InventoryItem[]; readonly before: number; readonly cursor: number } {
     const { page } = this;
     if (this.cursor < this.top) this.top = this.cursor;
     if (this.cursor >= this.top + page) this.top = this.cursor - page + 1;
     this.top = Math.max(0, Math.min(this.top, this.found.length - page));
-    return { items: this.between(this.top, this.top + page), cursor: this.cursor - this.top };
+    return { items: this.between(this.top, this.top + page), before: this.top, cursor: this.cursor - this.top };
   }
 
   get selected(): InventoryItem | undefined {

@@ -150,8 +150,8 @@ const OUTPUTS: Readonly<Record<string, object>> = {
     union(SUMS.map((by) => object({ [summedBy[by][0]]: summedBy[by][1], ...sums }))),
   ),
   runs: rows('inventory runs', {
-    ...{ run: number, kind: z.enum(KINDS), environment, started: time, done: count, left: count, failed: count },
-    ...{ state: z.enum(['unfinished', 'finished', 'discarded']), source: text },
+    ...{ run: number, kind: z.enum(KINDS), environment, started: time, done: count, left: count },
+    ...{ conflicts: count, failed: count, state: z.enum(['unfinished', 'finished', 'discarded']), source: text },
   }),
   'discarded-run': one('inventory runs discard', { run: number, environment, discarded: count }),
   'imported-catalog': one('catalog import', { environment, imported: count }),

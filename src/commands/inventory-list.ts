@@ -129,7 +129,9 @@ export const inventoryList = defineCommand({
     const [name, order] = [names === undefined ? [] : ['name'], orders === undefined ? [] : ['order']];
     const columns = input.columns ?? [ITEM_FIELDS[0], ...name, ...ITEM_FIELDS.slice(1), ...order];
     const fields = input.columns?.filter((each) => ![...name, ...order].includes(each));
-    const listed = inOrder(filtered(input, filter, fields, context), input, catalog);
+    let read = 0;
+    const all = filtered(input, filter, fields, context, (items) => (read += items.length));
+    const listed = inOrder(all, input, catalog);
     const isWatched = context.stdout.isTTY && isForPeople;
     const isLow = ({ petId, quantity }: InventoryItem): boolean =>
       quantity > 0n && quantity <= (names?.levelOf(petId).min ?? 0n);
@@ -151,7 +153,12 @@ export const inventoryList = defineCommand({
       jsonText: input.columns === undefined ? itemToJsonText : jsonTextOfFields(columns),
       csvText: csvTextOfFields(columns),
       header: input.header,
-      summary: (count) => `${plural(count, 'pet')}, ${stock.toLocaleString('en')} in stock`,
+      summary: (count) => {
+        // With --limit the rest of the list may not have been read.
+        const isAll = count === read || input.limit !== undefined;
+        const pets = isAll ? plural(count, 'pet') : `${count} of ${plural(read, 'pet')}`;
+        return `${pets}, ${stock.toLocaleString('en')} in stock`;
+      },
       empty: isFilter(filter) ? 'No pet matches.' : 'The store tracks no pets.',
       check: (count) => check(input, count),
     };
@@ -217,18 +224,20 @@ async function* limited(
   }
 }
 
-/** Streams. The session lives as long as its rows are read. */
+/** Streams. The session lives as long as its rows are read. @param onRead is called with what the service has, too */
 async function* filtered(
   input: ListInput,
   filter: Filter,
   fields: readonly string[] = [],
   context: CommandContext,
+  onRead: (items: readonly InventoryItem[]) => void,
 ): AsyncGenerator<readonly InventoryItem[]> {
   const oddities = new UnexpectedFields(input.pet);
   const matches = matcher(filter);
   await using session = await connect(context);
   for await (const items of withColumns(listInventory(session.service), fields)) {
     oddities.see(items);
+    onRead(items);
     yield isFilter(filter) ? items.filter(matches) : items;
   }
   for (const warning of oddities.warnings()) context.notices.warning(warning);

@@ -14,8 +14,8 @@ export const inventorySet = defineWrite({
     'If an answer is lost, the list is read and the write repeated only if it was not applied.',
   examples: {
     'Set pet 7 to 12': 'petstore inventory set 7 12',
-    'By its name in the catalog': 'petstore inventory set --name goldfish 12',
     'Only if it is still 10': 'petstore inventory set 7 12 --expect 10',
+    'By its name in the catalog': 'petstore inventory set --name goldfish 12',
     'Show the request': 'petstore inventory set 7 12 --dry-run',
     'From a script, so that it can be undone': 'petstore --env production inventory set 7 12 --read-first --json',
   },

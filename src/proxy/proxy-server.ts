@@ -149,7 +149,7 @@ class ProxyServer {
   /** Never rejects. */
   private async answer(passing: Passing): Promise<void> {
     const { clock } = this.context;
-    const { gone, known, outgoing } = passing;
+    const { known, outgoing } = passing;
     try {
       const own = await this.handle(passing);
       if (own !== undefined) this.send(passing, own);
@@ -160,7 +160,6 @@ class ProxyServer {
     }
     outgoing.setTimeout(TAKING_MS);
     this.passing.delete(passing);
-    gone.abort();
     const request = proxiedRequest(passing, clock);
     this.metrics.observe(request, known?.name);
     this.options.onRequest?.(request);

@@ -83,12 +83,15 @@ export async function afterWrites(passing: Passing, all: ReadonlySet<Passing>, c
   const writes = earlier.filter(({ client, isWrite }) => client === passing.client && isWrite);
   if (writes.length === 0) return;
   const from = clock.monotonic();
-  const tooLong = clock.sleep(maxWaitMs - (from - passing.since), passing.signal).then(() => {
+  const over = new AbortController();
+  const signal = AbortSignal.any([passing.signal, over.signal]);
+  const tooLong = clock.sleep(maxWaitMs - (from - passing.since), signal).then(() => {
     throw new Failure('run-locked', { what: 'an earlier write of this client', waitedMs: maxWaitMs });
   });
   try {
     await Promise.race([Promise.all(writes.map(({ ended }) => ended)), tooLong]);
   } finally {
+    over.abort();
     passing.waitedMs += clock.monotonic() - from;
   }
 }

@@ -4,20 +4,31 @@
  * held while a request is under way.
  */
 import type { Context } from '../ports.ts';
+import { strictest, together } from '../state/batch.ts';
 import type { State } from '../state/database.ts';
 import { abandon, type Instant, type LedgerState, UNKNOWN } from './governor.ts';
-import { isDeadOwner, shift, type Step, type Work } from './ledger.ts';
+import { isDeadOwner, shift, type Step, type StepOptions, type Work } from './ledger.ts';
 
 export interface Moment extends Instant {
   /** Empty where the system has no name for a boot. */
   readonly boot: string;
 }
 
-/** @param nameOf the row's name, by the database's salt */
+interface Item {
+  readonly how: StepOptions;
+  /** Returns the state after it. */
+  work(before: LedgerState, now: number): LedgerState;
+}
+
+/**
+ * @param nameOf the row's name, by the database's salt
+ * @param isBusy the steps of one turn of the event loop are one transaction, which reads and writes the row once
+ */
 export function sqliteStep(
   { clock, machine }: Pick<Context, 'clock' | 'machine'>,
   state: State,
   nameOf: (salt: string) => string,
+  isBusy = false,
 ): Step {
   const { database } = state;
   const nameIn = (): string => {
@@ -40,22 +51,38 @@ export function sqliteStep(
       ...[nameIn(), JSON.stringify(after), boot, monotonic, wall],
     );
   };
-  const run = <T>(work: Work<T>, keeps: boolean): T => {
+  const run = (items: readonly Item[], keeps: boolean): void => {
     const now = { boot: machine.bootId, monotonic: clock.monotonic(), wall: clock.now() };
     const before = read(now);
-    const { state: after, result } = work(before, now.monotonic);
+    const after = items.reduce((known, { work }) => work(known, now.monotonic), before);
     if (keeps && after !== before) write(after, now);
-    return result;
   };
-  return async (work, { isRead, ...how } = {}) => {
-    if (isRead !== true) return state.exclusively(() => run(work, true), how);
+  const inOne = (items: readonly Item[]): Promise<void> =>
+    state.exclusively(
+      () => {
+        run(items, true);
+      },
+      strictest(items.map(({ how }) => how)),
+    );
+  const add = isBusy ? together(() => clock.turn(), inOne) : (item: Item) => inOne([item]);
+  return async <T>(work: Work<T>, how: StepOptions = {}): Promise<T> => {
+    const results: T[] = [];
+    const item: Item = {
+      how,
+      work(before, now) {
+        const { state: after, result } = work(before, now);
+        results[0] = result;
+        return after;
+      },
+    };
     try {
-      return run(work, false);
+      await (how.isRead === true ? run([item], false) : add(item));
     } catch (error) {
-      // Damage that this read has met is healed by then: what was known is not.
-      if (await state.recover(error)) return run(work, false);
-      throw error;
+      // Damage that a read has met is healed by then: what was known is not.
+      if (how.isRead !== true || !(await state.recover(error))) throw error;
+      run([item], false);
     }
+    return results[0]!;
   };
 }
 

@@ -98,9 +98,13 @@ function mayBeOne(live: Window, other: Window, now: number): boolean {
 export function liveWindows({ windows, inFlight }: Known, now: number, operation?: string): readonly Left[] {
   const live =
     operation === undefined ? windows.filter((each) => isLive(each, now)) : windowsFor(windows, operation, now);
+  const drawn = new Map<string, readonly Window[]>();
+  for (const each of inFlight) {
+    if (!drawn.has(each.operation)) drawn.set(each.operation, windowsFor(windows, each.operation, now));
+  }
   return live
     .map((window) => {
-      const underWay = inFlight.filter((each) => windowsFor(windows, each.operation, now).includes(window)).length;
+      const underWay = inFlight.filter((each) => drawn.get(each.operation)!.includes(window)).length;
       return { ...window, underWay, left: Math.max(0, window.remaining - underWay) };
     })
     .sort((a, b) => a.left - b.left);

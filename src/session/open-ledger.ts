@@ -10,7 +10,6 @@ import { parseRedisAddress, REDIS_FORMS } from '../redis-address.ts';
 import { createLedger, type Ledger, memoryStep, type Step, toWall } from '../rate-limit/ledger.ts';
 import { type ReserveFile, reserveFile, withReserve } from '../rate-limit/reserve-file.ts';
 import { sqliteStep } from '../rate-limit/sqlite-ledger.ts';
-import { inBatches } from '../state/batch.ts';
 import { openState } from '../state/database.ts';
 import { isOutOfReach } from '../state/file.ts';
 import { clockTime } from '../view/progress.ts';
@@ -162,8 +161,7 @@ async function openStep(
       const state = await openState(context, folder);
       // It has to be there before the disk is full.
       await file.prepare().catch(() => undefined);
-      const busy = isBusy ? inBatches(state, () => clock.turn()) : state;
-      return { step: reserved(context, sqliteStep(context, busy, names.row), file), isAlone: false };
+      return { step: reserved(context, sqliteStep(context, state, names.row, isBusy), file), isAlone: false };
     }
   } catch (error) {
     // A state of a newer petstore may hold a block.

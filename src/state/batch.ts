@@ -1,19 +1,21 @@
 /** What is asked for within one turn of the event loop is done together: a transaction costs more than what is in it. */
 import type { Exclusive, State } from './database.ts';
 
-/** Turns of the event loop that the first work waits, at most. */
+/** Turns of the event loop that the first item waits, at most. */
 const MOST_TURNS = 4;
 
-interface Waiting {
-  readonly how: Exclusive;
-  work(): void;
+interface Waiting<I> {
+  readonly item: I;
   resolve(): void;
   reject(error: unknown): void;
 }
 
-/** Returns the state with one transaction for all the work of a turn, which must be synchronous, in its order. */
-export function inBatches(state: State, turn: () => Promise<void>): State {
-  let waiting: Waiting[] = [];
+/** Returns a function that passes the items of a few turns to `run` together, in their order. */
+export function together<I>(
+  turn: () => Promise<void>,
+  run: (items: readonly I[]) => void | Promise<void>,
+): (item: I) => Promise<void> {
+  let waiting: Waiting<I>[] = [];
   const flush = async (): Promise<void> => {
     // Not before a turn has brought no more, nor after too many of them.
     for (let turns = 0, before = 0; turns < MOST_TURNS && waiting.length > before; turns++) {
@@ -22,35 +24,52 @@ export function inBatches(state: State, turn: () => Promise<void>): State {
     }
     const batch = waiting;
     waiting = [];
-    const runAll = (): void => {
-      for (const { work } of batch) work();
-    };
-    // As strict as each of them.
-    const durable = batch.some(({ how }) => how.durable === true);
-    const despiteSignal = batch.some(({ how }) => how.despiteSignal === true);
     try {
-      await state.exclusively(runAll, { durable, despiteSignal });
+      await run(batch.map(({ item }) => item));
       for (const { resolve } of batch) resolve();
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
   };
+  return (item) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject });
+      if (waiting.length === 1) void flush();
+    });
+}
+
+type Strictness = Pick<Exclusive, 'durable' | 'despiteSignal'>;
+
+/** Returns how to do what is as strict as each of them. */
+export function strictest(each: readonly Strictness[]): Strictness {
+  return {
+    durable: each.some(({ durable }) => durable === true),
+    despiteSignal: each.some(({ despiteSignal }) => despiteSignal === true),
+  };
+}
+
+/** Returns the state with one transaction for all the work of a turn, which must be synchronous. */
+export function inBatches(state: State, turn: () => Promise<void>): State {
+  interface Item {
+    work(): void;
+    readonly how: Exclusive;
+  }
+  const add = together<Item>(turn, (items) =>
+    state.exclusively(
+      () => {
+        for (const { work } of items) work();
+      },
+      strictest(items.map(({ how }) => how)),
+    ),
+  );
   return {
     path: state.path,
     database: state.database,
-    exclusively: <T>(work: () => T | Promise<T>, how: Exclusive = {}) =>
-      new Promise<T>((resolve, reject) => {
-        let result: T | Promise<T>;
-        waiting.push({
-          how,
-          work: () => void (result = work()),
-          resolve: () => {
-            resolve(result);
-          },
-          reject,
-        });
-        if (waiting.length === 1) void flush();
-      }),
+    async exclusively<T>(work: () => T | Promise<T>, how: Exclusive = {}): Promise<T> {
+      const results: (T | Promise<T>)[] = [];
+      await add({ work: () => void (results[0] = work()), how });
+      return results[0]!;
+    },
     recover: (error) => state.recover(error),
     close: () => {
       state.close();

@@ -103,7 +103,8 @@ export class History {
     const rowsIn = (...states: readonly ChangeState[]): string =>
       `count(*) FILTER (WHERE state IN (${states.map((state) => `'${state}'`).join(', ')}))`;
     const sql = `SELECT run.*, ${rowsIn('applied', 'unchanged')} AS done, ${rowsIn('planned', 'sent', 'unknown')} AS "left",
-        ${rowsIn('failed', 'conflict')} AS failed, ${rowsIn('discarded')} AS discarded, (SELECT count(*) FROM scan WHERE run = run.id) AS scans
+        ${rowsIn('conflict')} AS conflicts, ${rowsIn('failed')} AS failed, ${rowsIn('discarded')} AS discarded,
+        (SELECT count(*) FROM scan WHERE run = run.id) AS scans
       FROM run LEFT JOIN change ON change.run = run.id
       WHERE run.environment = coalesce(?, run.environment) AND (? OR endedAt IS NULL)
       GROUP BY run.id HAVING kind <> 'count' OR scans > 0 OR count(change.id) > 0

@@ -45,10 +45,11 @@ export interface Run {
   readonly undoesChange?: bigint | undefined;
 }
 
-/** A run, and how many of its rows are done, left, failed and discarded. */
+/** A run, and how many of its rows are done, left, in conflict, failed and discarded. */
 export interface RunSummary extends Run {
   readonly done: number;
   readonly left: number;
+  readonly conflicts: number;
   readonly failed: number;
   readonly discarded: number;
   /** Of a stocktake. */
@@ -87,7 +88,19 @@ export interface Scan {
 }
 
 /** Epoch ms, and counts. */
-const NUMBERS = new Set(['line', 'startedAt', 'endedAt', 'sentAt', 'seq', 'done', 'left', 'discarded', 'scans']);
+const NUMBERS = new Set([
+  'line',
+  'startedAt',
+  'endedAt',
+  'sentAt',
+  'seq',
+  'done',
+  'left',
+  'conflicts',
+  'failed',
+  'discarded',
+  'scans',
+]);
 /** Integers of any size, which are stored as text. */
 const QUANTITIES = new Set(['before', 'after', 'current', 'quantity', 'stock']);
 

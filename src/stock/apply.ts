@@ -1,6 +1,6 @@
 /** Applies a plan: shows it, asks, journals it, runs it, compares the stock with it, and reports. */
 import { FOREVER_MS } from '../duration.ts';
-import { openNames, tableNames } from '../session/open-catalog.ts';
+import { openNames } from '../session/open-catalog.ts';
 import { operationOf } from '../client/attempt.ts';
 import { updateCall } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';
@@ -65,12 +65,7 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
 export async function dryRunPlan(context: CommandContext, spec: Pick<RunSpec, 'check' | 'plan'>): Promise<RowsView> {
   await using session = await connect(context);
   spec.check?.(session);
-  return await namedPlanView(context, session, spec.plan(await readStock(session.service)));
-}
-
-/** Returns a plan as rows, with the names of its pets in a table. */
-export async function namedPlanView(context: CommandContext, { origin }: Session, plan: Plan): Promise<RowsView> {
-  return planView(plan, await tableNames(context, origin, [...plan.steps, ...plan.obstacles]));
+  return await planView(context, session, spec.plan(await readStock(session.service)));
 }
 
 /** Requires --yes where no question can be asked. @throws {Failure} `no-terminal` */

@@ -65,7 +65,8 @@ export async function count(context: CommandContext, options: CountOptions): Pro
     const { problems } = tally;
     // A person scans it again; of a script nothing is applied.
     if (problems.length > 0 && !context.stdin.isTTY) {
-      throw new Failure('invalid-rows', { source: 'stdin', problems, hint: savedText(run) });
+      const saved = tally.scans.length > 0 && { hint: savedText(run) };
+      throw new Failure('invalid-rows', { source: 'stdin', problems, ...saved });
     }
     if (end === 'quit') return await putAside(context, journal, run);
     const rows = tally.rows();

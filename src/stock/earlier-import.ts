@@ -16,7 +16,7 @@ export interface Earlier {
   readonly says: string;
   /** The rows that it has not added. */
   readonly rest: readonly Row[];
-  /** True if the rows that it could not add have been changed since: they are taken for the same delivery. */
+  /** True if other rows of the file have been changed or added since: it is taken for the same delivery. */
   readonly isEdited: boolean;
 }
 
@@ -58,10 +58,10 @@ export async function earlierOf(
     });
   }
   const last = journal.runs({ limit: RECENT }).find((run) => run.origin === origin && isOfPath(run));
-  return last?.rows === undefined || last.failed === 0 ? undefined : earlierFor(last.rows, true);
+  return last?.rows === undefined ? undefined : earlierFor(last.rows, true);
 }
 
-/** How many runs back a file with rows that could not be added is still looked for. */
+/** How many runs back an import of the same path is still looked for. */
 const RECENT = 100;
 
 /** Finds the newest unfinished import of the same file or rows for this environment. */

@@ -55,7 +55,7 @@ export function sumsView(
     minus: ({ minus }: Sum) => minus,
     net: ({ plus, minus }: Sum) => plus - minus,
   };
-  return { ...list(rows.slice(0, limit), members, { signed: 'net' }), ...left };
+  return { ...list(rows.slice(0, limit), members, { looks: { net: { isSigned: true } } }), ...left };
 }
 
 function sumUp(batches: Iterable<readonly Change[]>, by: SumBy) {

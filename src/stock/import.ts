@@ -7,7 +7,7 @@ import { Failure } from '../errors.ts';
 import type { Journal, Run } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { firstFew, plural } from '../view/words.ts';
-import { applyPlan, assertCanConfirm, isLeft, namedPlanView, type PlanContext, type RunSpec } from './apply.ts';
+import { applyPlan, assertCanConfirm, isLeft, type PlanContext, type RunSpec } from './apply.ts';
 import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';
 import { countStates, summaryMembers } from './summary.ts';
@@ -15,7 +15,7 @@ import { withEvents } from './events.ts';
 import { conflictOf, isThere, readStock } from './runner.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { resumeCommand } from '../session/run-commands.ts';
-import { makeAddingPlan, makePlan } from './plan.ts';
+import { makeAddingPlan, makePlan, planView } from './plan.ts';
 import { hashOfRows, parseRows, type PetOf, type Row } from './file-rows.ts';
 import { NO_ROWS } from './records.ts';
 import { earlierOf, findStopped } from './earlier-import.ts';
@@ -52,7 +52,7 @@ export async function dryRun(context: CommandContext, options: ImportOptions): P
     const isSame = differences.changes + differences.obstacles === 0;
     const check = (): Failure | undefined =>
       options.exitCode === true && !isSame ? new Failure('would-change', differences) : undefined;
-    return { ...(await namedPlanView(context, session, shown)), check };
+    return { ...(await planView(context, session, shown)), check };
   });
 }
 

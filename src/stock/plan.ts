@@ -2,7 +2,11 @@
 import type { InventoryItem } from '../api/item.ts';
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
+import type { Session } from '../session/connect.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { tableNames } from '../session/open-catalog.ts';
 import type { NewChange } from '../state/journal.ts';
+import { roleOf } from '../view/style.ts';
 import { list, type RowsView } from '../view/view.ts';
 import { plural, signed } from '../view/words.ts';
 
@@ -77,7 +81,8 @@ export const PLAN_LINES = 40;
 type Names = ReadonlyMap<bigint, string>;
 
 /** The diff: `7  10 → 12  +2`, and the name where there is one. */
-export function planLines({ steps, unchanged, obstacles }: Plan, names?: Names): string[] {
+export function planLines(plan: Plan, names?: Names): string[] {
+  const { steps, obstacles } = plan;
   const shown = steps.slice(0, PLAN_LINES);
   const aligned = (cell: (step: Step) => string): string[] => {
     const cells = shown.map(cell);
@@ -91,12 +96,6 @@ export function planLines({ steps, unchanged, obstacles }: Plan, names?: Names):
   const lines = shown.map(({ petId }, i) =>
     `  pet ${ids[i]}  ${befores[i]} → ${afters[i]}  ${changes[i]}  ${names?.get(petId) ?? ''}`.trimEnd(),
   );
-  const sum = steps.reduce((all, { before, after }) => all + after - before, 0n);
-  const totals = [
-    `${plural(steps.length, 'pet')} to change (${signed(sum)} in all)`,
-    `${unchanged.length} unchanged`,
-    ...(obstacles.length === 0 ? [] : [`${obstacles.length} that cannot be changed`]),
-  ];
   return [
     ...lines,
     ...(steps.length > PLAN_LINES ? [`  and ${steps.length - PLAN_LINES} more`] : []),
@@ -105,17 +104,27 @@ export function planLines({ steps, unchanged, obstacles }: Plan, names?: Names):
       return `  pet ${petId}${where}: ${state === 'conflict' ? 'conflict, ' : ''}${reason}`;
     }),
     ...(obstacles.length > PLAN_LINES ? [`  and ${obstacles.length - PLAN_LINES} more that cannot be changed`] : []),
-    `${totals.join(', ')}.`,
+    totalsOf(plan),
   ];
 }
 
-/**
- * Returns the output of --dry-run: what would be changed, and which rows could not be applied.
- * @param names without them there is no such column
- */
-export function planView({ steps, obstacles }: Plan, names?: Names): RowsView<NewChange> {
+/** `2 pets to change (+1 in all), 3 unchanged.` */
+function totalsOf({ steps, unchanged, obstacles }: Plan): string {
+  const sum = steps.reduce((all, { before, after }) => all + after - before, 0n);
+  const blocked = obstacles.length === 0 ? '' : `, ${obstacles.length} that cannot be changed`;
+  return `${plural(steps.length, 'pet')} to change (${signed(sum)} in all), ${unchanged.length} unchanged${blocked}.`;
+}
+
+/** Returns the output of --dry-run: what would be changed, and which rows could not be applied; in a table, with names. */
+export async function planView(
+  context: CommandContext,
+  { environment, origin }: Session,
+  plan: Plan,
+): Promise<RowsView<NewChange>> {
+  const rows = [...plan.steps, ...plan.obstacles];
+  const names = await tableNames(context, origin, rows);
   return list<NewChange>(
-    [...steps, ...obstacles],
+    rows,
     {
       petId: ({ petId }) => petId,
       ...(names !== undefined && { name: ({ petId }: NewChange) => names.get(petId) }),
@@ -128,7 +137,8 @@ export function planView({ steps, obstacles }: Plan, names?: Names): RowsView<Ne
       jsonText: ({ petId, before = null, after, line = null, reason: problem = null }) =>
         stringifyJson(jsonObject({ petId, before, after, line, problem })),
       empty: 'Nothing would be changed.',
-      signed: 'change',
+      summary: () => `${totalsOf(plan)} Dry run in ${environment}: no write is sent.`,
+      looks: { petId: { role: ({ state = '' }) => roleOf('state', state) }, change: { isSigned: true } },
     },
   );
 }

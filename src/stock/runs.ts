@@ -118,7 +118,8 @@ export async function listRuns(context: CommandContext, filter: RunFilter): Prom
   const { clock, globals } = context;
   const now = clock.now();
   // Most tables have no room for zeros.
-  const hasFailed = globals.output !== 'table' || runs.some(({ failed }) => failed > 0);
+  const hasAny = (column: 'conflicts' | 'failed'): boolean =>
+    globals.output !== 'table' || runs.some((run) => run[column] > 0);
   return list<RunSummary>(
     runs,
     {
@@ -131,13 +132,18 @@ export async function listRuns(context: CommandContext, filter: RunFilter): Prom
       done: ({ done }) => done,
       // Of a run that has ended, nothing is applied any more: rows of unknown outcome may be among those undone.
       left: ({ endedAt, left }) => (endedAt === undefined ? left : 0),
-      ...(hasFailed && { failed: ({ failed }: RunSummary) => failed }),
+      ...(hasAny('conflicts') && { conflicts: ({ conflicts }: RunSummary) => conflicts }),
+      ...(hasAny('failed') && { failed: ({ failed }: RunSummary) => failed }),
       source: ({ source = '', scans }) => {
         if (globals.output !== 'table') return source;
         return source === '' && scans > 0 ? plural(scans, 'scan') : fileName(source);
       },
     },
-    { empty: filter.isUnfinished === true ? 'No run was left unfinished.' : 'No runs yet.' },
+    {
+      // Of all rows it is the one that the user has named.
+      looks: filter.environment === undefined ? {} : { environment: { yields: 0 } },
+      empty: filter.isUnfinished === true ? 'No run was left unfinished.' : 'No runs yet.',
+    },
   );
 }
 

@@ -63,8 +63,8 @@ const WORDS: Readonly<Record<string, Role>> = {
 /** Returns the role of a value in a column of this name. */
 export function roleOf(column: string, value: string | bigint | number): Role | undefined {
   if (typeof value === 'string') return ['status', 'state', 'outcome'].includes(column) ? WORDS[value] : undefined;
-  if (column === 'quantity') return value <= 0 ? 'bad' : undefined;
-  return column === 'failed' && value > 0 ? 'bad' : undefined;
+  if (value <= 0) return column === 'quantity' ? 'bad' : undefined;
+  return { failed: 'bad', conflicts: 'attention' }[column] as Role | undefined;
 }
 
 /** Words and numbers of sentences that mean the same wherever they are. */

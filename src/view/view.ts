@@ -101,17 +101,20 @@ export function confirmation(...[text, members, more]: Parameters<typeof record>
   return record(text, members, { ...more, isConfirmation: true });
 }
 
+/** How columns look in a table, and which may be left out, by their names. */
+type Looks<Row> = Readonly<Record<string, Pick<Column<Row>, 'role' | 'isSigned' | 'yields'>>>;
+
 /** Returns rows that are at hand, whose columns are the members of their JSON too; an undefined one is null there. */
 export function list<Row>(
   rows: readonly Row[],
   members: Readonly<Record<string, (row: Row) => string | bigint | number | undefined>>,
-  { signed, ...more }: Partial<Omit<RowsView<Row>, 'view' | 'rows'>> & { readonly signed?: string } = {},
+  { looks = {}, ...more }: Partial<Omit<RowsView<Row>, 'view' | 'rows'>> & { readonly looks?: Looks<Row> } = {},
 ): RowsView<Row> {
   const entries = Object.entries(members);
   return {
     view: 'rows',
     rows: [rows],
-    columns: entries.map(([name, of]) => ({ name, cell: (row) => of(row) ?? '', isSigned: name === signed })),
+    columns: entries.map(([name, of]) => ({ name, cell: (row) => of(row) ?? '', ...looks[name] })),
     jsonText: (row) => stringifyJson(new Map(entries.map(([name, of]) => [name, of(row) ?? null]))),
     header: true,
     empty: '',

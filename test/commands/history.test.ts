@@ -155,6 +155,11 @@ describe('names on a screen of 80 columns', () => {
     ['one run', [IMPORT, IMPORT], 'Change When Pet Name Before After Command'],
     ['a run and single changes', [SET, IMPORT], 'Change Run When Pet Name Before After Command'],
     ['changes of another day', [{ ...SET, ...OLD }, SET], 'Change When Pet Name Before After Outcome Command'],
+    [
+      'a change of unknown outcome',
+      [SET, { ...SET, run: 3n, state: 'sent' }],
+      'Change Run When Pet Before After Outcome Command',
+    ],
     ['a change that failed', [SET, { ...SET, state: 'failed' }], 'Change When Pet Name Before After Outcome Command'],
     [
       'runs, and a change that failed',

@@ -54,8 +54,18 @@ describe('inventory list', () => {
       code: 0,
       stdout:
         '┌───────┬──────────┐\n│ petId │ quantity │\n├───────┼──────────┤\n│     7 │       10 │\n│     8 │        6 │\n└───────┴──────────┘\n',
-      stderr: '2 pets, 16 in stock\n59 of 60 requests left, resets in 1 min 1 s (14:04:21)\n',
+      stderr: '2 of 25 pets, 16 in stock\n59 of 60 requests left, resets in 1 min 1 s (14:04:21)\n',
     });
+  });
+
+  it.each([
+    [[], '25 pets, 324 in stock'],
+    [['--max', '1'], '7 of 25 pets, 3 in stock'],
+    [['--limit', '2'], '2 pets, 17 in stock'],
+  ])('on a terminal %j ends with: %s', async (options, summary) => {
+    const context = await withSandbox({ terminal: true });
+    const { stderr } = await run(context, 'inventory', 'list', ...options);
+    expect(stderr.split('\n')[0]).toBe(summary);
   });
 
   it('says which pets are not there, and when nothing matches', async () => {

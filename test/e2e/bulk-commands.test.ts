@@ -1,6 +1,7 @@
 /** The commands that write more than one pet, or look before they write: in this process, on the built-in sandbox. */
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
@@ -257,6 +258,35 @@ describe('inventory import', () => {
     expect((await check('7,3,77')).code).toBe(13);
   });
 
+  it('--dry-run at a terminal ends with a sum, and rows that cannot be applied look different', async () => {
+    const { home, run } = shop();
+    const path = file(home, 'petId,quantity,current\n7,12,\n8,1,5\n999,1,\n');
+    const terminal = { terminal: true, env: { FORCE_COLOR: '1' } };
+    const { stdout, stderr } = await run(['inventory', 'import', path, '--dry-run'], terminal);
+    const pets = stdout.split('\n').map((line) => /^\S+ +(\S*\d+\S*) /.exec(line)?.[1]);
+    const [conflict, failed] = [
+      '\u001b[30m\u001b[103m8\u001b[49m\u001b[39m',
+      '\u001b[97m\u001b[41m999\u001b[49m\u001b[39m',
+    ];
+    expect(pets.filter((pet) => pet !== undefined).slice(1)).toEqual(['7', conflict, failed]);
+    const text = stripVTControlCharacters(stderr).replaceAll(/\s+/g, ' ');
+    expect(text).toContain(
+      '1 pet to change (+2 in all), 0 unchanged, 2 that cannot be changed. Dry run in sandbox: no write is sent.',
+    );
+    // A crontab's mail has only what went wrong.
+    expect((await run(['inventory', 'import', path, '--dry-run'])).stderr).toBe('');
+  });
+
+  it('a run counts conflicts and failures apart, as its summary does', async () => {
+    const { home, run } = shop();
+    const command = ['inventory', 'import', file(home, 'petId,quantity,current\n7,12,\n8,1,5\n'), '--yes'];
+    expect((await run(command)).stdout).toBe('Run 1 (import) in sandbox: 1 applied, 1 conflict.\n');
+    const { stdout } = await run(['inventory', 'runs', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject([{ done: 1, left: 0, conflicts: 1, failed: 0 }]);
+    const table = await run(['inventory', 'runs']);
+    expect(table.stdout).toMatch(/ Left +Conflicts +Source\n.* 0 +1 +stock\.csv\n$/);
+  });
+
   it('--dry-run as CSV: what changes is a number, for a spreadsheet to sum', async () => {
     const { home, run } = shop();
     const path = file(home, 'petId,quantity\n7,12\n8,1\n999,4\n');
@@ -351,6 +381,17 @@ describe('inventory import', () => {
     writeFileSync(path, 'petId,delta\n7,3\n8,2\n');
     expect((await run([...command, '--yes'])).code).toBe(0);
     expect([await quantity(7), await quantity(8)]).toEqual([16, 7]);
+  });
+
+  it('a delivery that was added, and has a row more now, is not added twice', async () => {
+    const { home, run, quantity } = shop();
+    const path = file(home, 'petId,delta\n7,3\n');
+    expect((await run(['inventory', 'import', path, '--yes'])).code).toBe(0);
+    appendFileSync(path, '8,2\n');
+    const { code, stderr } = await run(['inventory', 'import', path, '--yes']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('has added 1 of these 2 rows already; nothing was')]);
+    expect((await run(['inventory', 'import', path], { ...TERMINAL, answers: [true] })).code).toBe(0);
+    expect([await quantity(7), await quantity(8)]).toEqual([13, 8]);
   });
 
   it('a file with a header alone is nothing to do', async () => {
@@ -671,6 +712,16 @@ describe('inventory count', () => {
     const resumed = await run(['inventory', 'count', '--yes', '--resume', '1'], { stdin: { text: '7 2\n' } });
     expect([resumed.code, await quantity(7), await quantity(8)]).toEqual([0, 2, 5]);
   });
+
+  it.each(['seven\n', '7\n-\n-\n'])(
+    'from a pipe without a scan in the end (%j), it offers to continue nothing',
+    async (text) => {
+      const { run } = shop();
+      const { code, stderr } = await run(['inventory', 'count', '--yes'], { stdin: { text } });
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/\nhint: Fix the file and run the command again\.\n$/)]);
+      expect((await run(['inventory', 'runs', '--json'])).stdout).toBe('[]\n');
+    },
+  );
 
   it('takes ids padded with zeros, and shows its commands and the tally', async () => {
     const { run, quantity } = shop();

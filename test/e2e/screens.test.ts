@@ -11,7 +11,7 @@ import { replacePart } from '../../src/build/docs.ts';
 import { createHome } from '../support/home.ts';
 import { startPty } from '../support/pty.ts';
 import { type Run, runsOf, screenOf } from '../support/screen.ts';
-import { noonZone, steady, steadyLines } from '../support/steady.ts';
+import { noonZone, steady, steadyLines, steadyTimes } from '../support/steady.ts';
 import { THEMES, toSvg } from '../support/svg.ts';
 
 interface Scene {
@@ -129,10 +129,10 @@ async function shown(
 }
 
 it.each([
-  ['README.md', 'tour', TOUR],
-  ['docs/import-and-count.md', 'screens', STOCKTAKE],
-  ['docs/import-and-count.md', 'day', DAY],
-])('%s shows what the program shows: %s', { timeout: 60_000 }, async (path, name, scenes) => {
+  ['README.md', 'tour', TOUR, steadyTimes],
+  ['docs/import-and-count.md', 'screens', STOCKTAKE, steady],
+  ['docs/import-and-count.md', 'day', DAY, steady],
+])('%s shows what the program shows: %s', { timeout: 60_000 }, async (path, name, scenes, inEveryPicture) => {
   const document = fileURLToPath(new URL(`../../${path}`, import.meta.url));
   const home = createHome();
   writeFileSync(join(home.path, 'delivery.csv'), SLIP);
@@ -140,7 +140,7 @@ it.each([
   for (const scene of scenes) {
     const isOurs = scene.command.startsWith('petstore');
     const lines = isOurs ? await shown(scene, home) : scene.command.startsWith('cat ') ? SLIP.trim().split('\n') : [];
-    blocks.push([`$ ${scene.command}`, ...lines.map(steady)].join('\n'));
+    blocks.push([`$ ${scene.command}`, ...lines.map(inEveryPicture)].join('\n'));
   }
   const text = readFileSync(document, 'utf8');
   const made = replacePart(text, name, `\`\`\`text\n${blocks.join('\n\n')}\n\`\`\``);
@@ -195,7 +195,7 @@ async function screensOf(cols: number, env: Record<string, string>): Promise<Run
       lines.filter((runs) => !/requests left|^ +\d+ s|\d\d:\d\d:\d\d\)/.test(textOf(runs))),
     );
   }
-  const rows = 16;
+  const rows = 24;
   const pty = startPty(['inventory', 'browse'], { ...options, rows });
   for (const [keys, seen] of BROWSED) {
     pty.write(keys);

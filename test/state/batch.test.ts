@@ -33,7 +33,7 @@ async function place(before: () => Promise<void> = () => Promise.resolve()) {
   const state = inBatches(counted, turn);
   const add = (value: number) => () => state.database.run('INSERT INTO meta VALUES (?, ?)', `${value}`, '');
   const count = () => Number(state.database.get("SELECT count(*) AS many FROM meta WHERE value = ''")?.many);
-  return { clock, context, state, transactions, add, count };
+  return { clock, context, counted, state, transactions, add, count };
 }
 
 /** A step with a ledger that may change it: which one, by chance. */
@@ -58,9 +58,9 @@ describe('inBatches', () => {
   it('any sequence of steps of a ledger has the results that it has one by one, in one transaction', async () => {
     for (let seed = 1; seed <= 20; seed++) {
       const random = mulberry32(seed);
-      const { clock, context, state, transactions } = await place();
+      const { clock, context, counted, transactions } = await place();
       const one = createLedger(memoryStep(clock));
-      const other = createLedger(sqliteStep(context, state, () => 'row'));
+      const other = createLedger(sqliteStep(context, counted, () => 'row', true));
       for (let round = 0; round < 15; round++) {
         await clock.advance(random() * 1_500);
         const steps = Array.from({ length: Math.ceil(random() * 8) }, (_, i) => anyStep(random, round * 8 + i));
