@@ -19,13 +19,21 @@ const LASTS_MS = 35_000;
 class FakeRedis implements Redis {
   readonly keys = new Map<string, { holder: string; ends: number }>();
   isLost = false;
+  /** Of the last step. */
+  how: Parameters<Redis['run']>[3];
   readonly #clock: VirtualClock;
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
   }
 
-  run(_script: string, key: string, [step, caller = '', lastsMs]: readonly string[]): Promise<string> {
+  run(
+    _script: string,
+    key: string,
+    [step, caller = '', lastsMs]: readonly string[],
+    how: FakeRedis['how'],
+  ): Promise<string> {
+    this.how = how;
     if (this.isLost) return Promise.reject(new RedisFailure(new Error('gone')));
     const now = this.#clock.now();
     const { holder, ends } = this.keys.get(key) ?? { holder: '', ends: 0 };
@@ -53,11 +61,11 @@ function shop() {
       randomBytes: (count: number) => new Uint8Array(count).fill(number),
       notices: { ...context.notices, info: (text: string) => said.push(text) },
     };
-    const service = { apiKey: 'the-key', maxWaitMs: 75_000, timeoutMs: 30_000 };
-    const session = { origin: 'https://pets.example', redis, service };
     // Undefined only where the server is lost.
-    return async (petId = 7n, patienceMs = 75_000) =>
-      (await takeSharedLock(ports, session, petId, { patienceMs, noticedMs: 1_000 }))!;
+    return async (petId = 7n, maxWaitMs = 75_000) => {
+      const service = { apiKey: 'the-key', maxWaitMs, timeoutMs: 30_000 };
+      return (await takeSharedLock(ports, { origin: 'https://pets.example', redis, service }, petId))!;
+    };
   };
   return { clock, redis, said, machine };
 }
@@ -156,6 +164,12 @@ describe('the lock of a pet that machines share', () => {
     await using second = await machine()();
     expect(second.lastHeldAt).toBeGreaterThanOrEqual(from + 10_000);
     expect(second.lastHeldAt).toBeLessThan(from + 20_000);
+  });
+
+  it('is taken within --timeout, and before the command has to end', async () => {
+    const { machine, redis } = shop();
+    await using _lock = await machine()();
+    expect(redis.how).toEqual({ timeoutMs: 30_000, signal: expect.any(AbortSignal) as AbortSignal });
   });
 
   it('is done without where the server is lost, which is said once', async () => {
