@@ -299,7 +299,7 @@ export interface Redis {
   /**
    * Runs a Lua script as one atomic step: by its hash, and whole where the server does not know it yet. Connects first
    * where it must; a connection that failed is replaced by the next run, and nothing is tried twice. `timeoutMs` is for
-   * connecting and running together, 2000 by default.
+   * connecting and running together, 2000 by default and at most.
    * @throws {RedisFailure} the signal's reason
    */
   run(

@@ -1,10 +1,10 @@
 /** `inventory browse --plain`: the same table by lines of text, for screen readers and terminals that cannot do more. */
 import type { InventoryItem } from '../api/item.ts';
 import { isOneOf, PET_STATUSES } from '../api/values.ts';
-import { petLabel, petOfCode } from '../catalog/local-catalog.ts';
+import { petOfCode } from '../catalog/local-catalog.ts';
 import { Failure, stoppedByUser } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { plural } from '../view/words.ts';
+import { petLabel, plural } from '../view/words.ts';
 import { type Browser, type End, parseQuantity, type Reload, type Show } from './browser.ts';
 import { ORDERS } from './selection.ts';
 
@@ -144,7 +144,7 @@ class Lines {
   private changes(): void {
     const { browser } = this;
     for (const { petId, current, quantity } of browser.pending.values()) {
-      this.say(`${petLabel(petId, browser.catalog)}: ${current} → ${quantity}`);
+      this.say(`${petLabel(petId, browser.catalog?.nameOf(petId))}: ${current} → ${quantity}`);
     }
     this.say(`${browser.pendingWords} to apply.`);
   }
@@ -171,7 +171,7 @@ class Lines {
   private line(item: InventoryItem): string {
     const change = this.browser.pending.get(item.petId);
     const pending = change === undefined ? '' : `, to be ${change.quantity}`;
-    return `${petLabel(item.petId, this.browser.catalog)}: ${item.quantity}${pending}, ${item.status}`;
+    return `${petLabel(item.petId, this.browser.catalog?.nameOf(item.petId))}: ${item.quantity}${pending}, ${item.status}`;
   }
 
   private say(text: string): void {

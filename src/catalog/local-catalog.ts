@@ -202,12 +202,6 @@ function searched(wanted: string): { readonly where: string; readonly words: rea
   return { where: ['origin = ?', ...words.map(() => 'instr(search, ?)')].join(' AND '), words };
 }
 
-/** Returns `pet 7`, or `pet 7 (Goldfish)`. */
-export function petLabel(petId: bigint, catalog: Pick<Catalog, 'nameOf'> | undefined): string {
-  const name = catalog?.nameOf(petId) ?? '';
-  return name === '' ? `pet ${petId}` : `pet ${petId} (${name})`;
-}
-
 /** Returns the pet with this id or barcode, as a scanner has read it, or why there is none. */
 export function petOfCode(
   code: string,

@@ -1,9 +1,9 @@
-/** Dates as headers carry them: HTTP-date in its three forms (RFC 9110, 5.6.7), read leniently, and ISO 8601 (RFC 3339). */
+/** Dates as headers carry them: HTTP-date in its three forms (RFC 9110, 5.6.7), read leniently, ISO 8601, JavaScript's. */
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const MONTH = `(?<month>${MONTHS.join('|')})`;
 const TIME = '(?<hour>[0-9]{2}):(?<minute>[0-9]{2}):(?<second>[0-9]{2})';
-const ZONE = '(?:GMT|UTC|[+-]00:?00)';
+const ZONE = '(?:Z|GMT|UTC|(?:GMT|UTC)?(?<sign>[+-])(?<zoneHour>[0-9]{2}):?(?<zoneMinute>[0-9]{2}))';
 const DAYS = '(?:mon|tue|wed|thu|fri|sat|sun)';
 const LONG_DAYS = '(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)';
 
@@ -12,7 +12,9 @@ const FORMS = [
   new RegExp(`^(?:${DAYS}, )?(?<day>[0-9]{1,2}) ${MONTH} (?<year>[0-9]{4}) ${TIME} ${ZONE}$`, 'i'),
   new RegExp(`^${LONG_DAYS}, (?<day>[0-9]{2})-${MONTH}-(?<year>[0-9]{2}|[0-9]{4}) ${TIME} ${ZONE}$`, 'i'),
   new RegExp(`^${DAYS} ${MONTH} (?<day>[ 0-9][0-9]) ${TIME} (?<year>[0-9]{4})$`, 'i'),
-  /^(?<year>[0-9]{4})-(?<month>[0-9]{2})-(?<day>[0-9]{2})[T ](?<hour>[0-9]{2}):(?<minute>[0-9]{2}):(?<second>[0-9]{2})(?:[.,][0-9]+)?(?:Z|(?<sign>[+-])(?<zoneHour>[0-9]{2}):?(?<zoneMinute>[0-9]{2}))$/i,
+  // JavaScript's String(date).
+  new RegExp(`^${DAYS} ${MONTH} (?<day>[0-9]{2}) (?<year>[0-9]{4}) ${TIME} ${ZONE}(?: \\([^()]*\\))?$`, 'i'),
+  new RegExp(`^(?<year>[0-9]{4})-(?<month>[0-9]{2})-(?<day>[0-9]{2})[T ]${TIME}(?:[.,][0-9]+)? ?${ZONE}$`, 'i'),
 ];
 
 /**

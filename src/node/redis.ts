@@ -29,8 +29,8 @@ const SETTINGS = [
   /^EACCES$/,
   CERTIFICATE,
 ];
-/** So does this where one server is named, unless it has run well before and has been demoted since. */
-const OTHER_SERVER = /\b(READONLY|MOVED|CROSSSLOT)\b/;
+/** So does this where one server is named, unless it has run well before: it has been demoted or replaced since. */
+const OTHER_SERVER = /\b(READONLY|MOVED|CROSSSLOT)\b|^Unknown RESP type/;
 /** What a server does that expects TLS, or a certificate of the client, and gets none. */
 const HANGS_UP = /^(ECONNRESET|EPIPE|Socket closed unexpectedly)$/;
 const REDIRECTION = /^(MOVED|ASK) [0-9]+ (.*):([0-9]+)/;
@@ -55,9 +55,10 @@ export function openRedis(url: string): Redis {
     if (link.runs === 0) link.end();
   };
   return {
-    async run(script, key, args, { signal, timeoutMs = PATIENCE_MS } = {}) {
+    async run(script, key, args, { signal, timeoutMs: wanted = PATIENCE_MS } = {}) {
       signal?.throwIfAborted();
-      const link = (current ??= new Link(address, places, timeoutMs, retire));
+      const timeoutMs = Math.min(PATIENCE_MS, wanted);
+      const link = (current ??= new Link(address, places, retire));
       link.runs++;
       let isOver = false;
       try {
@@ -90,7 +91,10 @@ function toFailure(error: unknown, { kind, isTls, password }: RedisAddress, hasR
   const isOther = kind === 'server' && !hasRun && OTHER_SERVER.test(words);
   const isSettings = isOther || SETTINGS.some((each) => each.test(words));
   // A server that does not know AUTH repeats the password; one that refuses a script adds its hash and line.
-  const line = words.split(/, with args| script: |\n/)[0]!.slice(0, 200);
+  const line = words
+    .replace(/^Unknown RESP.*/s, 'what answers is not a Redis server')
+    .split(/, with args| script: |\n/)[0]!
+    .slice(0, 200);
   const shown = password === '' ? line : line.replaceAll(password, '…');
   const wanted = isTls ? 'a client certificate' : 'TLS (rediss://)';
   const guess = hasRun || !HANGS_UP.test(words) ? '' : ` before any answer: perhaps the server wants ${wanted}`;
@@ -112,12 +116,12 @@ class Link {
   readonly #homes = new Map<string, Promise<Client>>();
   readonly #first: Promise<Client>;
 
-  constructor(address: RedisAddress, places: RedisPlace[], timeoutMs: number, retire: (link: Link) => void) {
+  constructor(address: RedisAddress, places: RedisPlace[], retire: (link: Link) => void) {
     this.#address = address;
     this.#retire = retire;
     setMaxListeners(0, this.#over.signal);
     // A run that has less time than others must not end the attempt for them.
-    this.#first = this.#reach(places, Math.max(timeoutMs, PATIENCE_MS) / places.length);
+    this.#first = this.#reach(places, PATIENCE_MS / places.length);
   }
 
   end(): void {

@@ -43,7 +43,7 @@ const HEADERS: Readonly<Record<number, Answer['headers']>> = {
 /** What keeps this machine from asking for leave, or from noting an answer. */
 const OWN: readonly Kind[] = ['ledger-refused', 'state', 'file'];
 
-/** Of what kind of failure; 500 for all others. */
+/** Of what kind of failure; 500 for all others, which no wait changes. */
 const STATUSES: readonly (readonly [status: number, ...kinds: Kind[]])[] = [
   [400, 'usage'],
   // The service's own answer to the list that is read before a conditional update, as if it were passed on.
@@ -55,7 +55,7 @@ const STATUSES: readonly (readonly [status: number, ...kinds: Kind[]])[] = [
   [502, 'network', 'contract', 'outcome-unknown'],
   // Of that list, too.
   [502, 'not-the-service', 'redirected', 'service-failed', 'unexpected-status'],
-  [503, 'paused', 'run-locked', 'interrupted', ...OWN],
+  [503, 'paused', 'run-locked', 'interrupted', 'state', 'file'],
 ];
 /** The service has not had the request, or has refused it. */
 const UNSENT: readonly Kind[] = [

@@ -59,7 +59,6 @@ export function returnedHeaders({ headers }: Pick<HttpReply, 'headers'>): Record
 }
 
 function namedIn(connection = ''): string[] {
-  if (connection === '' || connection === 'keep-alive') return [];
   return connection.split(',').map((name) => name.trim().toLowerCase());
 }
 

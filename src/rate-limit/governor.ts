@@ -56,8 +56,8 @@ export interface Loss {
   readonly says: string;
   /** When to try again. */
   readonly next: number;
-  /** When this machine's next share of the window is due. */
-  readonly shareAt?: number;
+  /** When this machine last took a share of the window. */
+  readonly sharedAt?: number;
 }
 
 /** What the clocks of this machine show: ms since it was started, and since the epoch. */

@@ -33,9 +33,11 @@ if r.id == s.id and r.setBy == s.setBy then
   local byMonotonic, byWall = t - r.monotonic, t - r.wall
   local by = math.abs(byMonotonic) < math.abs(byWall) and byMonotonic or byWall
   -- The client has given up on a question that took this long. If it has not, it asks again.
-  if math.min(byMonotonic, byWall) > PATIENCE then r.want, r.lent, r.leaves, r.probing = nil, nil, nil, true end
+  local patience = math.min(PATIENCE, r.want and r.want.timeoutMs or PATIENCE)
+  if math.min(byMonotonic, byWall) > patience then r.want, r.lent, r.leaves, r.probing = nil, nil, nil, true end
   if byMonotonic * byWall > 0 and math.abs(by) > STEP then s.setBy, t = s.setBy + math.floor(by), t - math.floor(by) end
-end
+-- How old the first question of a machine is cannot be told: it only makes the two known to each other.
+elseif not r.id then r.want = nil end
 
 -- Machines seen lately: in this minute, or in the last.
 local minute = math.floor(t / 60000)

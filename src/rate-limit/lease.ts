@@ -20,7 +20,7 @@ import {
 } from './governor.ts';
 import { ASKING_MS } from './lease-script.ts';
 import { shift } from './ledger.ts';
-import { type Demand, mergeWindow, type Window, windowsFor } from './windows.ts';
+import { type Demand, LEAST_LENGTH_MS, lengthOf, mergeWindow, type Window, windowOf, windowsFor } from './windows.ts';
 
 /** A key's state on a machine that shares its windows with others. */
 export type Leased = LedgerState & { readonly lease: Lease };
@@ -62,8 +62,6 @@ const TWICE_WITHIN_MS = 1_000;
 const FRESH_MS = 500;
 const SOONEST_TRY_MS = 1_000;
 const LATEST_TRY_MS = 20_000;
-/** Of a window whose length is unknown. */
-const LENGTH_MS = 60_000;
 
 /** Returns the state with what the server has lent. What another one has lent, and that it is lost, is forgotten. */
 export function withLease(state: LedgerState, server: string, newMachine: () => string): Leased {
@@ -122,20 +120,21 @@ function takePermit(lease: Lease, now: number, operation: string): Lease | undef
 /** Takes a part of the window while the server is lost. Undefined: none is due. */
 function takeShare(before: Leased, now: number, operation: string): Lease | undefined {
   const { lost } = before.lease;
-  if (lost === undefined || now < nextShareAt(before, lost)) return undefined;
-  return { ...before.lease, lost: { ...lost, shareAt: now + spacingOf(before, now, operation) } };
+  if (lost === undefined || now < nextShareAt(before, lost, now, operation)) return undefined;
+  return { ...before.lease, lost: { ...lost, sharedAt: now } };
 }
 
 /** While the server is lost, the first part of the window is due after the longest window that is known. */
-function nextShareAt({ windows }: LedgerState, { shareAt, since }: Loss): number {
-  return shareAt ?? since + Math.max(LENGTH_MS, ...windows.map(({ lengthMs = LENGTH_MS }) => lengthMs));
+function nextShareAt(state: Leased, { sharedAt, since }: Loss, now: number, operation: string): number {
+  if (sharedAt !== undefined) return sharedAt + spacingOf(state, now, operation);
+  return since + Math.max(LEAST_LENGTH_MS, ...state.windows.map(lengthOf));
 }
 
-/** Then one request in the time that each machine has for one; one a minute where no window is known. */
+/** Then one request in the time that each machine has for one, by its newest window, too, if that is over. */
 function spacingOf({ windows, lease }: Leased, now: number, operation: string): number {
-  const known = windowsFor(windows, operation, now);
-  const spacings = known.map(({ limit, lengthMs = LENGTH_MS }) => (lengthMs * lease.machines) / Math.max(1, limit));
-  return known.length === 0 ? LENGTH_MS : Math.max(...spacings);
+  const known = [windowOf(windows, operation) ?? [], windowsFor(windows, operation, now)].flat();
+  if (known.length === 0) return LEAST_LENGTH_MS;
+  return Math.max(...known.map((each) => (lengthOf(each) * lease.machines) / Math.max(1, each.limit)));
 }
 
 /** Returns when so many requests may go while the server is lost. It may be back at the next try. */
@@ -147,7 +146,7 @@ function untilBack(
   shares: boolean,
 ): Hold {
   const { next, says } = lost;
-  const first = Math.max(now, nextShareAt(state, lost));
+  const first = Math.max(now, nextShareAt(state, lost, now, operation));
   const until = shares ? first + (count - 1) * spacingOf(state, now, operation) : next;
   return { until, why: 'ledger-lost', again: Math.min(next, shares ? first : next), says };
 }

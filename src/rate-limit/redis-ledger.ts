@@ -31,7 +31,7 @@ import {
   withLease,
 } from './lease.ts';
 import { ASKING_MS, LEASE_SCRIPT } from './lease-script.ts';
-import { isRefusal, type Ledger, type Step, type StepOptions } from './ledger.ts';
+import { isRefusal, type Ledger, type Step, type StepOptions, type Work } from './ledger.ts';
 import type { Demand } from './windows.ts';
 
 export interface SharedOptions extends Pick<Context, 'clock' | 'random' | 'randomBytes' | 'signal'> {
@@ -52,14 +52,12 @@ const SHOWN_MS = 1_000;
 const LAST_REPLY_MS = 500;
 
 /** A step of this machine's own ledger. */
-type LeasedStep = <T>(
-  work: (before: Leased, now: number) => { readonly state: LedgerState; readonly result: T },
-  options?: StepOptions,
-) => Promise<T>;
+type LeasedStep = <T>(work: (before: Leased, now: number) => ReturnType<Work<T>>, how?: StepOptions) => Promise<T>;
 
 export class RedisLedger implements Ledger {
   private readonly step: LeasedStep;
   private readonly options: SharedOptions;
+  private readonly shares: boolean;
   private isLost = false;
   /** How many requests of this process wait for leave. */
   private waiting = 0;
@@ -76,12 +74,13 @@ export class RedisLedger implements Ledger {
     const newMachine = (): string => Buffer.from(options.randomBytes(8)).toString('hex');
     this.step = (work, how) => step((before, now) => work(withLease(before, options.server, newMachine), now), how);
     this.options = options;
+    this.shares = options.whenLost === 'share';
   }
 
   async check(intent: Intent): Promise<Decision> {
     const decision = await this.step(
       (before, now) => {
-        const { decision = { do: 'send', at: now } } = this.decide(before, now, intent);
+        const { decision = { do: 'send', at: now } } = decideLeased(before, now, intent, this.shares);
         return { state: before, result: decision };
       },
       { isRead: true },
@@ -98,7 +97,7 @@ export class RedisLedger implements Ledger {
       for (;;) {
         signal.throwIfAborted();
         const { state, decision } = await this.step((before, now) => {
-          const decided = this.decide(before, now, intent);
+          const decided = decideLeased(before, now, intent, this.shares);
           const result = decided.decision === undefined ? takeTurn(before, now, intent) : decided;
           return { state: result.state, result };
         });
@@ -179,14 +178,6 @@ export class RedisLedger implements Ledger {
     cancel();
   }
 
-  private decide(before: Leased, now: number, intent: Intent) {
-    return decideLeased(before, now, intent, this.shares);
-  }
-
-  private get shares(): boolean {
-    return this.options.whenLost === 'share';
-  }
-
   /** Tells the server at once what other machines wait for: a refusal, and how a probe has ended. */
   private async tellAfter(
     work: (before: Leased, now: number) => LedgerState,
@@ -213,10 +204,11 @@ export class RedisLedger implements Ledger {
   private async visit(before: Leased, question: Question): Promise<void> {
     const { clock, name, random, randomBytes, redis, signal } = this.options;
     const { want } = question;
+    const timeoutMs = want?.timeoutMs ?? ASKING_MS;
     const instant = () => ({ monotonic: clock.monotonic(), wall: clock.now() });
     const report = reportOf(before, instant(), Buffer.from(randomBytes(16)).toString('hex'), question);
     try {
-      const text = await redis.run(LEASE_SCRIPT, name, [JSON.stringify(report)], { timeoutMs: ASKING_MS });
+      const text = await redis.run(LEASE_SCRIPT, name, [JSON.stringify(report)], { timeoutMs });
       const reply = parseReply(text);
       if (reply === undefined) throw new RedisFailure(new Error(`it answered ${text.slice(0, 80)}`));
       if (want !== undefined) this.refused[reply.granted === undefined ? 'add' : 'delete'](want.operation);

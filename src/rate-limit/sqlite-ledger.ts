@@ -76,7 +76,8 @@ export function sqliteStep(
       },
     };
     try {
-      await (how.isRead === true ? run([item], false) : add(item));
+      if (how.isRead === true) run([item], false);
+      else await add(item);
     } catch (error) {
       // Damage that a read has met is healed by then: what was known is not.
       if (how.isRead !== true || !(await state.recover(error))) throw error;

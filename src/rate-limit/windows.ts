@@ -57,7 +57,7 @@ const ROUNDING_MS = 1_000;
 /** The last requests of a window go one at a time: another client may take some of them. */
 const EDGE = 2;
 /** The shortest length to expect of a window whose length is unknown, ms. */
-const LEAST_LENGTH_MS = 60_000;
+export const LEAST_LENGTH_MS = 60_000;
 /** A window that ended longer ago tells nothing, ms. */
 const KEPT_MS = 86_400_000;
 /** More than a service has; a hostile one cannot make the state grow. */
@@ -65,6 +65,11 @@ const MOST_WINDOWS = 32;
 
 export function isLive({ resetAt }: Window, now: number): boolean {
   return now < resetAt;
+}
+
+/** Returns how long a whole window lasts, ms; where that is unknown, at least a minute, and what an answer has named. */
+export function lengthOf({ lengthMs, resetAt, seenAt }: Window): number {
+  return lengthMs ?? Math.max(LEAST_LENGTH_MS, resetAt - seenAt);
 }
 
 /** Returns the window that an answer to the operation has named, over or not. */
@@ -119,8 +124,8 @@ export function roomAt(
   { operation, reserve, count = 1, share }: Demand,
   now: number,
 ): { readonly until: number; readonly isEdge: boolean } | undefined {
-  const full = liveWindows(known, now, operation).flatMap(({ limit, resetAt, left, underWay, ...window }) => {
-    const { lengthMs = Math.max(LEAST_LENGTH_MS, resetAt - now) } = window;
+  const full = liveWindows(known, now, operation).flatMap((window) => {
+    const { limit, resetAt, left, underWay } = window;
     // A reserve as large as the window would let nothing through, ever.
     const kept = Math.min(reserve, Math.max(0, limit - 1));
     const free = Math.max(0, left - kept);
@@ -129,7 +134,7 @@ export function roomAt(
     }
     if (count <= free) return left <= EDGE && underWay > 0 ? [{ until: resetAt, isEdge: true }] : [];
     const windows = Math.ceil((count - free) / Math.max(1, limit - kept));
-    return [{ until: resetAt + (windows - 1) * lengthMs, isEdge: false }];
+    return [{ until: resetAt + (windows - 1) * lengthOf(window), isEdge: false }];
   });
   return full.sort((a, b) => b.until - a.until || Number(a.isEdge) - Number(b.isEdge))[0];
 }

@@ -5,7 +5,7 @@ import type { ProvidedEntry } from '../catalog/store.ts';
 import { type Database, DatabaseFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { text } from '../state/journal-rows.ts';
-import { capital, firstFew } from '../view/words.ts';
+import { capital, firstFew, petLabel } from '../view/words.ts';
 import { originOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
 import { stateFolder, statePath } from './paths.ts';
@@ -94,7 +94,7 @@ export async function storeProvided(
 }
 
 type Pets = readonly { readonly petId: bigint }[];
-type PetNames = ReadonlyMap<bigint, string>;
+export type PetNames = ReadonlyMap<bigint, string>;
 
 /** Returns the names of those of the pets that have one; undefined without a catalog. */
 export async function openNames(context: CommandContext, origin: string, pets: Pets): Promise<PetNames | undefined> {
@@ -149,8 +149,7 @@ export async function petInCatalog(
 ): Promise<bigint> {
   using catalog = await requireCatalog(context, name === undefined ? '--barcode' : '--name');
   const petId = name === undefined ? withBarcode(catalog, barcode) : await withName(context, catalog, name);
-  const found = catalog.nameOf(petId);
-  context.notices.info(found === '' ? `Found pet ${petId}.` : `Found pet ${petId} (${found}).`);
+  context.notices.info(`Found ${petLabel(petId, catalog.nameOf(petId))}.`);
   return petId;
 }
 

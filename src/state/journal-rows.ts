@@ -87,20 +87,8 @@ export interface Scan {
   readonly stock: bigint;
 }
 
-/** Epoch ms, and counts. */
-const NUMBERS = new Set([
-  'line',
-  'startedAt',
-  'endedAt',
-  'sentAt',
-  'seq',
-  'done',
-  'left',
-  'conflicts',
-  'failed',
-  'discarded',
-  'scans',
-]);
+/** Integers that stay exact; the others are epoch ms and counts. */
+const IDS = new Set(['id', 'run', 'petId', 'undoesRun', 'undoesChange']);
 /** Integers of any size, which are stored as text. */
 const QUANTITIES = new Set(['before', 'after', 'current', 'quantity', 'stock']);
 
@@ -110,9 +98,9 @@ export function fromRow<T>(row: SqlRow): T {
   const result: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(row)) {
     if (value === null) continue;
-    if (NUMBERS.has(name)) result[name] = Number(value);
-    else if (QUANTITIES.has(name)) result[name] = BigInt(text(row, name));
-    else result[name] = name === 'adds' ? value === 1n : value;
+    if (QUANTITIES.has(name)) result[name] = BigInt(text(row, name));
+    else if (name === 'adds') result[name] = value === 1n;
+    else result[name] = typeof value === 'bigint' && !IDS.has(name) ? Number(value) : value;
   }
   return result as T;
 }

@@ -11,6 +11,8 @@ type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Part
 /** Files of locks that stay open when they are released, by path: to open one costs much more than to take it. */
 export type KeptOpen = Map<string, Database>;
 
+/** A shorter wait for a lock is not announced, ms. */
+export const NOTICED_MS = 1_000;
 /** How often to reopen a file that is replaced or damaged, before it is used as it is. */
 const MOST_TRIES = 3;
 

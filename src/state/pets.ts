@@ -28,7 +28,8 @@ export async function petsSeen(
   const found = await reading(ports, paths.state, async (database) => {
     const changed = idsIn(database, 'SELECT petId FROM change GROUP BY petId ORDER BY max(id) DESC');
     const petIds = [...new Set([...changed, ...own])];
-    const origin = hasCatalog(database) ? await originOf() : undefined;
+    const hasCatalog = database.get('SELECT 1 FROM catalogPet LIMIT 1') !== undefined;
+    const origin = hasCatalog ? await originOf() : undefined;
     const names = origin === undefined ? undefined : namesIn(database, origin, petIds);
     return petIds.map((petId) => ({ petId, name: names?.get(petId) }));
   });
@@ -52,11 +53,6 @@ async function reading<T>(
 
 function idsIn(database: Database, query: string): bigint[] {
   return database.all(`${query} LIMIT ${MOST}`).map((row) => integer(row, 'petId'));
-}
-
-/** True where a service has a catalog. */
-function hasCatalog(database: Pick<Database, 'get'>): boolean {
-  return database.get('SELECT 1 FROM catalogPet LIMIT 1') !== undefined;
 }
 
 /** Returns the names of those pets of a service that have one. */

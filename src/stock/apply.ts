@@ -1,6 +1,6 @@
 /** Applies a plan: shows it, asks, journals it, runs it, compares the stock with it, and reports. */
 import { FOREVER_MS } from '../duration.ts';
-import { openNames } from '../session/open-catalog.ts';
+import { openNames, type PetNames } from '../session/open-catalog.ts';
 import { operationOf } from '../client/attempt.ts';
 import { updateCall } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';
@@ -29,7 +29,7 @@ export interface RunSpec extends Omit<NewRun, 'startedAt' | 'environment' | 'ori
   /** Without the environment: `Undo run 3`. */
   question?(steps: number): string;
   /** Describes the plan; by default as a table. */
-  lines?(plan: Plan, environment: string): readonly string[];
+  lines?(plan: Plan, names: PetNames | undefined): readonly string[];
   plan(stock: Stock): Plan;
   /** Runs once the rows are journaled, before the first request. */
   onBegin?(): Promise<void>;
@@ -107,13 +107,9 @@ async function confirmPlan(
   const held = await service.gate.forecast({ operation: UPDATES, reserve, count: requests });
   const ms = Math.max(0, (held?.until ?? 0) - clock.monotonic());
   const tooLong = ms > globals.maxWait;
+  const names = await openNames(context, origin, plan.steps.slice(0, PLAN_LINES));
   // With --yes, the result of a single change says it all.
-  const lines =
-    spec.lines === undefined
-      ? planLines(plan, await openNames(context, origin, plan.steps.slice(0, PLAN_LINES)))
-      : globals.yes
-        ? []
-        : spec.lines(plan, environment);
+  const lines = spec.lines === undefined ? planLines(plan, names) : globals.yes ? [] : spec.lines(plan, names);
   for (const line of lines) notices.info(line);
   if (plan.steps.length === 0) return undefined;
   if (ms > 0) {

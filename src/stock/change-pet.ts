@@ -5,10 +5,11 @@ import type { Service } from '../client/service.ts';
 import { findPet, isOutdated, updateCall } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { catalogOrigin, tableNames } from '../session/open-catalog.ts';
 import { assertWriteAllowed, canAsk, requireBaseUrl, undoCommand } from '../session/resolve.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { confirmation, record, type RecordView } from '../view/view.ts';
-import { changeWords } from '../view/words.ts';
+import { capital, changeWords, petLabel } from '../view/words.ts';
 import { type LockedPet, meansFor, updateOne, withPet, withWriter } from './write-one.ts';
 
 export type PetChange = {
@@ -28,15 +29,15 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
   if (change.dryRun === true) return dryRun(context, change);
   await assertWriteAllowed(context);
   await using session = await connect(context);
+  const name = await nameFor(context, change);
   return await withWriter(
     context,
     session,
     async (writer) => {
-      const attempt = (): Promise<RecordView> => withPet(writer, change.petId, (pet) => readAndWrite(pet, change));
       const from = context.clock.monotonic();
       for (let attempts = 1; ; attempts++) {
         try {
-          return await attempt();
+          return await withPet(writer, change.petId, (pet) => readAndWrite(pet, change, name));
         } catch (error) {
           // The lock was lost before the write left, so another machine may have changed the pet since it was read.
           if (isOutdated(error) && attempts === 1) continue;
@@ -65,7 +66,7 @@ async function waitForOthers(
   await clock.sleep(random() * (attempts === 1 ? BACKOFF_MS[0] : BACKOFF_MS[1]), signal);
 }
 
-async function readAndWrite(pet: LockedPet, change: PetChange): Promise<RecordView> {
+async function readAndWrite(pet: LockedPet, change: PetChange, name: string | undefined): Promise<RecordView> {
   const { context, session } = pet;
   const { petId } = change;
   const { environment } = session;
@@ -74,7 +75,7 @@ async function readAndWrite(pet: LockedPet, change: PetChange): Promise<RecordVi
   const before = found?.quantity;
   const after = goalOf(change, found);
   if (found !== undefined && before === after) {
-    const why = isSet ? `pet ${petId} already has ${after} in ${environment}` : 'the adjustment is 0';
+    const why = isSet ? `${petLabel(petId, name)} already has ${after} in ${environment}` : 'the adjustment is 0';
     return changed(`Nothing to do: ${why}.`, found, before);
   }
   const command = isSet ? 'inventory set' : 'inventory adjust';
@@ -83,10 +84,11 @@ async function readAndWrite(pet: LockedPet, change: PetChange): Promise<RecordVi
     throw (await import('./runner.ts')).midway(error);
   });
   if (before === undefined) {
-    return changed(`Pet ${petId} in ${environment}: quantity set to ${after} (status ${item.status}).`, item, before);
+    const label = capital(petLabel(petId, name));
+    return changed(`${label} in ${environment}: quantity set to ${after} (status ${item.status}).`, item, before);
   }
   const undo = canAsk(context) ? `\nUndo: ${undoCommand(await context.settings())}` : '';
-  return changed(`${changeWords({ petId, before, after })} in ${environment}.${undo}`, item, before);
+  return changed(`${changeWords({ petId, before, after }, name)} in ${environment}.${undo}`, item, before);
 }
 
 /** True for a change that is sent without a read, as a script wants it: one request. */
@@ -131,12 +133,18 @@ async function dryRun(context: CommandContext, change: PetChange): Promise<Recor
     ['body', parseJson(body)],
     ...(before === undefined ? [] : [['before', before] satisfies [string, JsonValue]]),
   ];
-  const shown = before === undefined ? '' : `${changeWords({ petId, before, after })} in ${environment}.\n`;
+  const name = await nameFor(context, change);
+  const shown = before === undefined ? '' : `${changeWords({ petId, before, after }, name)} in ${environment}.\n`;
   return record(
     `${shown}Dry run in ${environment}: ${before === undefined ? 'nothing' : 'no write'} is sent.\n${method} ${url}\n${body}`,
     [['dryRun', true], ...members],
     { csv: members },
   );
+}
+
+/** Returns the pet's name for a sentence; undefined without one, and in other formats. */
+async function nameFor(context: CommandContext, change: PetChange): Promise<string | undefined> {
+  return (await tableNames(context, await catalogOrigin(context), [change]))?.get(change.petId);
 }
 
 async function readOnly(context: CommandContext, change: PetChange): Promise<InventoryItem> {

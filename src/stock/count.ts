@@ -1,6 +1,6 @@
 /** `inventory count`: a stocktake. Each scan is on the disk at once; at the end the stock is set to what was counted. */
 import { parseInteger } from '../api/values.ts';
-import { type Catalog, petLabel, petOfCode } from '../catalog/local-catalog.ts';
+import { type Catalog, petOfCode } from '../catalog/local-catalog.ts';
 import { openCatalog } from '../session/open-catalog.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -18,7 +18,7 @@ import type { Stock, Wanted } from './plan.ts';
 import { planCount, showUnscanned, unscanned } from './stocktake.ts';
 import type { Problem } from './records.ts';
 import { clockTime } from '../view/progress.ts';
-import { plural } from '../view/words.ts';
+import { petLabel, plural } from '../view/words.ts';
 
 export interface CountOptions {
   /** What the scanner puts before each id. */
@@ -229,7 +229,7 @@ class Tally {
 
   private tallied(petId: bigint, counted = this.counted(petId)): string {
     const { catalog, stock } = this.stocktake;
-    return `${petLabel(petId, catalog)}: ${counted} counted (stock: ${stock.get(petId)?.quantity ?? 0n})`;
+    return `${petLabel(petId, catalog?.nameOf(petId))}: ${counted} counted (stock: ${stock.get(petId)?.quantity ?? 0n})`;
   }
 
   private async scan(text: string, prefix: string): Promise<void> {
@@ -239,7 +239,7 @@ class Tally {
     const petId = petOfCode(read.code, stock, catalog);
     if (typeof petId === 'string') return this.refuse(petId);
     const present = stock.get(petId);
-    if (present === undefined) return this.refuse(`${petLabel(petId, catalog)} does not exist`);
+    if (present === undefined) return this.refuse(`${petLabel(petId, catalog?.nameOf(petId))} does not exist`);
     const scan = { seq: (this.scans.at(-1)?.seq ?? 0) + 1, petId, quantity: read.quantity, stock: present.quantity };
     await this.journal.scan(this.stocktake.run.id, scan);
     this.scans.push(scan);
@@ -250,8 +250,9 @@ class Tally {
     const last = this.scans.pop();
     if (last === undefined) return this.refuse('there is nothing to take back');
     const { petId, seq } = last;
-    await this.journal.unscan(this.stocktake.run.id, seq);
-    this.context.notices.info(`${petLabel(petId, this.stocktake.catalog)}: taken back, ${this.counted(petId)} counted`);
+    const { catalog, run } = this.stocktake;
+    await this.journal.unscan(run.id, seq);
+    this.context.notices.info(`${petLabel(petId, catalog?.nameOf(petId))}: taken back, ${this.counted(petId)} counted`);
   }
 
   /** Rings the bell, too: people who scan look at the shelf, not at the screen. */

@@ -7,13 +7,11 @@ import { serviceOf } from '../session/environments.ts';
 import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
-import { acquireLock, type KeptOpen } from '../state/lock.ts';
+import { acquireLock, type KeptOpen, NOTICED_MS } from '../state/lock.ts';
 import type { Hold, LockSession } from './shared-pet-lock.ts';
 
 /** The pets of a service share locks: enough that two seldom share one, and few enough files. */
 const LOCKS = 64n;
-/** A shorter wait is not announced. */
-const NOTICED_MS = 1_000;
 /**
  * How long a lock stays free before the next row of the same run takes it, as a share of the time that it was held: one
  * that waits in another process only looks now and then, at most `MOST_REST_MS` apart.
@@ -53,8 +51,7 @@ export function petLocksOf(context: CommandContext, session: LockSession, isOpti
     );
     if (redis === undefined) return await work(OWN_HOLD);
     const { takeSharedLock } = await import('./shared-pet-lock.ts');
-    const patience = { patienceMs, noticedMs: NOTICED_MS };
-    await using hold = await takeSharedLock(context, { ...session, redis }, petId, patience);
+    await using hold = await takeSharedLock(context, { ...session, redis }, petId);
     return await work(hold ?? OWN_HOLD);
   }
 

@@ -5,6 +5,7 @@ import { Failure } from '../errors.ts';
 import type { Session } from '../session/connect.ts';
 import { serviceOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { NOTICED_MS } from '../state/lock.ts';
 
 /**
  * One step, of three: take, renew, release. Arguments: its name, who takes it, for how long, ms. The value is the holder
@@ -34,6 +35,9 @@ const LONGEST_PAUSE_MS = 200;
 /** How far the clocks of server and machine may drift apart between the look at the stock and the lock, ms. */
 const DRIFT_MS = 1_000;
 
+/** How long a command that is to end waits for its last step, ms. */
+const LAST_STEP_MS = 100;
+
 /** Servers of which it was said that they cannot be used. */
 const reported = new WeakSet<Redis>();
 
@@ -51,12 +55,6 @@ export interface Hold {
   readonly lastHeldAt: number;
 }
 
-interface Patience {
-  readonly patienceMs: number;
-  /** Longer waits are announced, ms. */
-  readonly noticedMs: number;
-}
-
 /**
  * Takes the lock, and renews it until it is disposed of.
  * @returns undefined without the server, after one warning
@@ -66,15 +64,17 @@ export async function takeSharedLock(
   context: CommandContext,
   session: Shared,
   petId: bigint,
-  patience: Patience,
 ): Promise<(Hold & AsyncDisposable) | undefined> {
   const { redis } = session;
   const lock = new SharedLock(context, session, petId);
   try {
-    await lock.take(patience);
+    await lock.take();
     return lock;
   } catch (error) {
-    if (!(error instanceof RedisFailure)) throw error;
+    if (!(error instanceof RedisFailure)) {
+      if (context.signal.aborted) await lock.giveUp();
+      throw error;
+    }
     if (error.kind === 'settings') throw new Failure('ledger-refused', { says: error.message }, error);
     if (!reported.has(redis)) {
       reported.add(redis);
@@ -90,7 +90,7 @@ export async function takeSharedLock(
 class SharedLock implements Hold, AsyncDisposable {
   lastHeldAt = Number.NEGATIVE_INFINITY;
   private readonly context: CommandContext;
-  private readonly redis: Redis;
+  private readonly session: Shared;
   private readonly petId: bigint;
   private readonly key: string;
   private readonly holder: string;
@@ -100,9 +100,10 @@ class SharedLock implements Hold, AsyncDisposable {
   private isOver = false;
   private cancel = (): void => undefined;
 
-  constructor(context: CommandContext, { redis, origin, service }: Shared, petId: bigint) {
+  constructor(context: CommandContext, session: Shared, petId: bigint) {
+    const { origin, service } = session;
     this.context = context;
-    this.redis = redis;
+    this.session = session;
     this.petId = petId;
     // Tells neither the key nor the pet.
     const name = createHmac('sha256', service.apiKey)
@@ -114,8 +115,9 @@ class SharedLock implements Hold, AsyncDisposable {
   }
 
   /** @throws {RedisFailure} @throws {Failure} `run-locked` */
-  async take({ patienceMs, noticedMs }: Patience): Promise<void> {
+  async take(): Promise<void> {
     const { clock, notices, random, signal } = this.context;
+    const { maxWaitMs } = this.session.service;
     const from = clock.monotonic();
     let isTold = false;
     for (;;) {
@@ -126,11 +128,11 @@ class SharedLock implements Hold, AsyncDisposable {
         return;
       }
       const waitedMs = clock.monotonic() - from;
-      if (waitedMs >= patienceMs) {
+      if (waitedMs >= maxWaitMs) {
         const what = `a petstore process of another machine that changes pet ${this.petId}`;
-        throw new Failure('run-locked', { what, waitedMs: patienceMs });
+        throw new Failure('run-locked', { what, waitedMs: maxWaitMs });
       }
-      if (!isTold && waitedMs >= noticedMs) {
+      if (!isTold && waitedMs >= NOTICED_MS) {
         notices.info(`Waiting for another machine that is changing pet ${this.petId}.`);
         isTold = true;
       }
@@ -152,10 +154,18 @@ class SharedLock implements Hold, AsyncDisposable {
     await unlessLost(this.step('release'));
   }
 
-  private async step(what: 'take' | 'renew' | 'release'): Promise<number> {
-    const { clock } = this.context;
+  /** Releases what a step that the signal has cut off may have taken: else others would wait until it ends. */
+  async giveUp(): Promise<void> {
+    await unlessLost(this.step('release', LAST_STEP_MS));
+  }
+
+  private async step(what: 'take' | 'renew' | 'release', timeoutMs = this.session.service.timeoutMs): Promise<number> {
+    const { clock, signal } = this.context;
+    const { redis } = this.session;
     const before = { monotonic: clock.monotonic(), wall: clock.now() };
-    const idleMs = Number(await this.redis.run(STEP, this.key, [what, this.holder, `${this.lastsMs}`]));
+    // What is taken is renewed and released in spite of a signal.
+    const how = { timeoutMs, ...(what === 'take' && { signal }) };
+    const idleMs = Number(await redis.run(STEP, this.key, [what, this.holder, `${this.lastsMs}`], how));
     this.since = idleMs < 0 ? undefined : before;
     return idleMs;
   }

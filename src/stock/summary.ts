@@ -6,10 +6,11 @@ import { Failure } from '../errors.ts';
 import { firstCause } from '../report/failures.ts';
 import type { Change, ChangeState, NewChange, Run } from '../state/journal.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
+import { capital, petLabel } from '../view/words.ts';
 import { midway, type RunContext } from './runner.ts';
 import { stringify } from 'csv-stringify/sync';
 import type { InventoryItem } from '../api/item.ts';
-import { openNames } from '../session/open-catalog.ts';
+import { openNames, tableNames } from '../session/open-catalog.ts';
 import { joinPath, reportFolder } from '../session/paths.ts';
 import { csvCell } from '../view/formats.ts';
 
@@ -38,9 +39,10 @@ export async function summarise(
   }
   const words = { undo: ' Undone.', redo: ' Redone.' } as const;
   const done = (run.kind === 'undo' || run.kind === 'redo') && failure === undefined ? words[run.kind] : '';
+  const names = done === '' ? undefined : await tableNames(context, run.origin, changes.slice(0, 1));
   const text =
     isOne && done !== '' && only.state === 'applied'
-      ? `Pet ${only.petId}: ${only.before} → ${only.after}.${done}`
+      ? `${capital(petLabel(only.petId, names?.get(only.petId)))}: ${only.before} → ${only.after}.${done}`
       : `Run ${id} (${run.kind}) in ${environment}: ${countWords(counts)}.${done}`;
   return confirmation(text, summaryMembers({ run: id, environment, counts, report }), failure && { failure });
 }

@@ -3,6 +3,7 @@
  * `inventory redo` does the same with what an undo has changed.
  */
 import type { CommandContext } from '../session/globals.ts';
+import type { PetNames } from '../session/open-catalog.ts';
 import { discardCommand, resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
@@ -238,7 +239,8 @@ function specFor(target: Target, journal: Journal, direction: Direction): RunSpe
       throw new Failure('cannot-undo', { petId: obstacle.petId, reason: obstacle.reason, direction });
     },
     ...(isOne && {
-      lines: ({ steps }: Plan, environment: string) => steps.map((step) => `${changeWords(step)} in ${environment}`),
+      lines: ({ steps }: Plan, names?: PetNames) =>
+        steps.map((step) => `${changeWords(step, names?.get(step.petId))} in ${changes[0].environment}`),
     }),
     check(session) {
       assertSameOrigin(session, changes[0], capital(name), words);

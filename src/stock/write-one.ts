@@ -229,10 +229,10 @@ function integerIn(json: string): bigint | undefined {
   return parseInteger(json) ?? (Number.isSafeInteger(number) ? BigInt(number) : undefined);
 }
 
-/** Returns the pet of a path: without the query, and as the service reads it. */
+/** Returns the pet of a path: without the query, and as a service may read it. */
 function petIn(path: string): bigint | undefined {
   const [plain = ''] = path.split(/[?#]/);
-  return parseInt64(/^\/inventory\/(\d+)$/.exec(decoded(plain))?.[1] ?? '');
+  return parseInt64(/^\/+inventory\/+0*(\d+)\/*$/.exec(decoded(plain))?.[1] ?? '');
 }
 
 /** Returns what the history notes of a command's changes. */

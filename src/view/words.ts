@@ -14,9 +14,17 @@ export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** `Pet 7: 10 → 12 (+2)`. */
-export function changeWords({ petId, before, after }: { petId: bigint; before: bigint; after: bigint }): string {
-  return `Pet ${petId}: ${before} → ${after} (${signed(after - before)})`;
+/** `pet 7`, or `pet 7 (Goldfish)`. */
+export function petLabel(petId: bigint, name = ''): string {
+  return name === '' ? `pet ${petId}` : `pet ${petId} (${name})`;
+}
+
+/** `Pet 7 (Goldfish): 10 → 12 (+2)`. */
+export function changeWords(
+  { petId, before, after }: { petId: bigint; before: bigint; after: bigint },
+  name?: string,
+): string {
+  return `${capital(petLabel(petId, name))}: ${before} → ${after} (${signed(after - before)})`;
 }
 
 /** `7, 12 and more`: at most ten of them. */

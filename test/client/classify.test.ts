@@ -162,6 +162,7 @@ describe('a status', () => {
     [413, undefined, ['gateway-refused', 'never']],
     [429, 60_000, ['unexpected-status', 'rate']],
     [431, undefined, ['gateway-refused', 'never']],
+    [500, undefined, ['gateway-refused', 'never']],
     [501, undefined, ['gateway-refused', 'never']],
     // Nothing was sent: a write, too, may be sent again.
     [503, 5_000, ['paused', 'unsent']],

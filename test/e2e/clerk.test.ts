@@ -29,9 +29,9 @@ const COUNTED = [/pet 7 +14 → 13 +-1/, /pet 2 +5 → +4 +-1/];
 
 const MORNING: readonly Step[] = [
   { args: ['list', '--pet', '7'], shows: [/│ +7 │ Goldfish │ +10 │ available │/] },
-  { args: ['set', '7', '120'], shows: ['Pet 7: 10 → 120 (+110) in sandbox.\nUndo: petstore'] },
+  { args: ['set', '7', '120'], shows: ['Pet 7 (Goldfish): 10 → 120 (+110) in sandbox.\nUndo: petstore'] },
   { args: ['undo'], answer: [UNDO, CTRL_D], code: 2, shows: [CANCELLED] },
-  { args: ['undo'], answer: [UNDO, YES], shows: ['Pet 7: 120 → 10. Undone.'] },
+  { args: ['undo'], answer: [UNDO, YES], shows: ['Pet 7 (Goldfish): 120 → 10. Undone.'] },
   { args: ['import', FILE], answer: [IMPORT, CTRL_D], code: 2, shows: [CANCELLED] },
   {
     args: ['import', FILE],

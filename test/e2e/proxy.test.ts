@@ -304,6 +304,15 @@ describe('an update with If-Match', () => {
     expect(server.requests.filter(({ headers }) => 'if-match' in headers)).toEqual([]);
   });
 
+  it.each(['/inventory/7/', '//inventory//7', '/inventory/007'])(
+    'counts for %s, which a service may read as pet 7',
+    async (path) => {
+      const { server, proxy } = await inFrontOf([list]);
+      expect((await proxy.ask(path, conditional('"11"'))).status).toBe(412);
+      expect(server.log()).toEqual(['GET /v1/inventory']);
+    },
+  );
+
   it('a 412 has what the pet has, and is in no history; the others are, with their client and the quantity before', async () => {
     const home = createHome();
     const { server, proxy } = await inFrontOf([list, list, json(item(7, 12)), json(item(8, 12))], [], { home });

@@ -157,6 +157,11 @@ describe.skipIf(!hasRedis)('a mistake in the settings', () => {
       async () => (await startRedis({ settings: [`replicaof 127.0.0.1 ${await freePort()}`] })).url,
     ],
     [
+      'a server of another protocol',
+      'what answers is not a Redis server',
+      async () => (await answering('HTTP/1.1 400\r\n\r\n')).url,
+    ],
+    [
       'a node of a cluster',
       'MOVED',
       async () => {
@@ -208,7 +213,6 @@ describe.skipIf(!hasRedis)('what may pass is a loss', () => {
       async () => (await startRedis({ identity: tlsIdentities().good })).url.replace('rediss', 'redis'),
     ],
     ['it hangs up', 'before any answer: perhaps', async () => (await answering(undefined)).url],
-    ['it is no Redis server', 'Unknown RESP type', async () => (await answering('HTTP/1.1 400\r\n\r\n')).url],
     ['it answers a number', 'the answer is not text', async () => (await answering(':1\r\n')).url],
     ['it answers nothing', 'the answer is not text', async () => (await answering('$-1\r\n')).url],
     ['it answers a list', 'the answer is not text', async () => (await answering('*1\r\n+a\r\n')).url],

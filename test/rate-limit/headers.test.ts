@@ -129,6 +129,7 @@ describe('the window', () => {
     ['fault 35: in µs', `${(NOW + 23_000) * 1_000}`, 24_000],
     ['fault 35: in ns', `${BigInt(NOW + 23_000) * 1_000_000n}`, 24_000],
     ['fault 35: an ISO date', new Date(NOW + 23_000).toISOString(), 24_000],
+    ['fault 35: a Date as JavaScript writes it', `${new Date((second + 23) * 1_000)}`, 24_000],
     ['fault 35: white space behind it', `${second + 23} `, 24_000],
   ])('Reset: %s', (_name, reset, resetInMs) => {
     expect(read(headers(reset)).window).toEqual({ limit: 60, remaining: 57, resetInMs });

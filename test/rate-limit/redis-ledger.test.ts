@@ -38,17 +38,20 @@ class Shop {
   isStopped = Promise.resolve();
   /** Until when each block lasts that it has heard of. */
   readonly met = new Set<number>();
+  readonly #known = new WeakSet<Machine>();
 
   constructor(random = (): number => 0.5) {
     this.random = random;
   }
 
-  run({ met }: Machine, key: string, args: readonly string[]): string {
+  run(machine: Machine, key: string, args: readonly string[]): string {
+    const { met } = machine;
     this.steps++;
     if (this.failure !== undefined) throw this.failure;
     if (--this.stepsLeft === 0) this.lose();
     if (this.reply !== undefined) return this.reply;
     const reply = this.#runScript(key, args);
+    this.#known.add(machine);
     for (const block of met) this.met.add(block);
     if (this.losesReplies) throw new RedisFailure(new Error('no answer within 2000 ms'));
     for (const block of this.met) met.add(block);
@@ -77,9 +80,9 @@ class Shop {
     this.stepsLeft = Number.POSITIVE_INFINITY;
   }
 
-  /** How many requests the machine may send after one step: the server is lost from then on. */
+  /** How many requests the machine may send after one step for permits: the server is lost from then on. */
   async lends(machine: Machine, wanted = 100, operation = LIST): Promise<number> {
-    this.stepsLeft = 1;
+    this.stepsLeft = this.#known.has(machine) ? 1 : 2;
     return machine.asksFor(wanted, operation);
   }
 
@@ -109,6 +112,8 @@ class Machine {
   readonly clock: Clock;
   ledger!: Ledger;
   otherProcess!: Ledger;
+  /** How long the last question may take, ms. */
+  patienceMs: number | undefined;
   /** Requests under way, oldest first. */
   readonly sent: { readonly id: string; readonly operation: string }[] = [];
   /** Until when each block lasts that it was answered, or could learn of. */
@@ -155,7 +160,8 @@ class Machine {
   /** Its processes begin anew, with the server of that address. */
   uses(server: string, shop = this.#shop): void {
     const redis: Redis = {
-      run: async (_script, key, args, { signal } = {}) => {
+      run: async (_script, key, args, { signal, timeoutMs } = {}) => {
+        this.patienceMs = timeoutMs;
         const arrived = shop.way.then(() => shop.run(this, key, args));
         const ended = new Promise<never>((_resolve, reject) => {
           signal?.addEventListener('abort', () => {
@@ -273,6 +279,20 @@ describe('while nothing is known', () => {
     expect(await other.asks()).toBe('sent');
   });
 
+  it('a machine that the server has never met, and that has given up by then, keeps nobody waiting', async () => {
+    const shop = new Shop();
+    const [first, second] = shop.machines(2) as [Machine, Machine];
+    let arrive = (): void => undefined;
+    shop.way = new Promise((resolve) => (arrive = resolve));
+    void first.asks().catch(String);
+    await new Promise(setImmediate);
+    first.ends.abort(new Error('given up'));
+    shop.now += 60_000;
+    arrive();
+    await new Promise(setImmediate);
+    expect(await second.asks()).toBe('sent');
+  });
+
   it('without headers requests go one at a time, and paced', async () => {
     const shop = new Shop();
     const [first, second] = shop.machines(2) as [Machine, Machine];
@@ -310,7 +330,8 @@ describe('permits', () => {
       }
       return counts;
     };
-    expect(await perStep()).toEqual([1, 1, 0, 1, 0, 0, 0, 1, 0, 0]);
+    // The first one makes it known to the server.
+    expect(await perStep()).toEqual([2, 1, 0, 1, 0, 0, 0, 1, 0, 0]);
     shop.now += 40_000;
     await second.ledger.close();
     expect(await perStep()).toEqual([1, 1, 0, 1, 0, 0, 0, 1, 0, 0]);
@@ -430,15 +451,16 @@ describe('permits', () => {
   });
 
   it.each([
-    ['1,999 ms later are lent', 1_999, 21],
-    ['2,001 ms later, when nobody waits for the reply, are not', 2_001, 39],
-  ])('that the server is asked for %s', async (_name, lateMs, left) => {
+    ['1,999 ms later are lent', 30_000, 1_999, 21],
+    ['2,001 ms later, when nobody waits for the reply, are not', 30_000, 2_001, 39],
+    ['501 ms later, by a command that waits half a second, are not', 500, 501, 39],
+  ])('that the server is asked for %s', async (_name, timeoutMs, lateMs, left) => {
     const { shop, first, second } = await opened({ left: 41 });
     await second.ledger.view();
     let arrive = (): void => undefined;
     shop.way = new Promise((resolve) => (arrive = resolve));
     shop.losesReplies = true;
-    const asked = second.asksFor(40);
+    const asked = second.asksFor(40, LIST, { timeoutMs });
     await new Promise(setImmediate);
     shop.now += lateMs;
     arrive();
@@ -679,7 +701,7 @@ describe('a server', () => {
     const other = new Shop();
     other.now = shop.now;
     second.uses('redis://other', other);
-    expect([await second.asks(), other.steps]).toEqual(['sent', 1]);
+    expect([await second.asks(), other.steps]).toEqual(['sent', 2]);
     expect((await second.ledger.view()).lease).not.toHaveProperty('lost');
   });
 });
@@ -731,6 +753,12 @@ describe('a server that is lost', () => {
     expect(await second.asksFor(2)).toBe(2);
     const check = () => second.ledger.check({ id: 'a', operation: LIST, maxWaitMs: 0, reserve: 0, timeoutMs: 1_000 });
     expect((await check()).do).toBe('send');
+  });
+
+  it('is given no longer for one question than the service for an answer', async () => {
+    const machine = new Shop().machine();
+    await machine.asks(LIST, { timeoutMs: 500 });
+    expect(machine.patienceMs).toBe(500);
   });
 
   it('is waited for as long as the command may wait', async () => {
@@ -803,6 +831,58 @@ describe('a server that is lost', () => {
     });
     shop.now += 3_000;
     expect(await second.asks()).toBe('sent');
+  });
+
+  it('with `share`: the newest window tells the part, also where it is over', async () => {
+    const shop = new Shop();
+    const [first, second] = [shop.machine('share'), shop.machine('share')];
+    // By each answer the window ends in 20 s: it is over before the next request.
+    for (const each of [first, second]) {
+      await each.asks();
+      await each.isAnswered(50, { resetInMs: 20_000 });
+    }
+    shop.lose();
+    await second.asks();
+    shop.now += 60_000;
+    const sentAt: number[] = [];
+    const from = shop.now;
+    for (; shop.now < from + 7_000; shop.now += 500)
+      if ((await second.asks()) === 'sent') {
+        sentAt.push(shop.now - from);
+        await second.isAnswered(50, { resetInMs: 20_000 });
+      }
+    // Two machines, 60 requests a minute.
+    expect(sentAt).toEqual([0, 2_000, 4_000, 6_000]);
+  });
+
+  it('with `share`: a window of unknown length is at least as long as an answer has named', async () => {
+    const shop = new Shop();
+    const machine = shop.machine('share');
+    await machine.asks();
+    await machine.isAnswered(50, { resetInMs: HOUR });
+    shop.lose();
+    shop.now += 1_000;
+    expect([await machine.asks(), machine.waits!.ms]).toEqual(['ledger-lost', HOUR]);
+  });
+
+  it('with `share`: of a day that was first seen ten minutes before its end, no more than the part of either', async () => {
+    const shop = new Shop();
+    const [first, second] = shop.machines(2) as [Machine, Machine];
+    const [DAY, MINUTE] = [24 * HOUR, 60_000];
+    const sharing = shop.machine('share');
+    const sent = [0, 0];
+    const ends = [10 * MINUTE, 10 * MINUTE + DAY] as const;
+    for (const each of [first, second]) await each.ledger.view();
+    for (; shop.now < ends[1]; shop.now += MINUTE) {
+      if (shop.now === MINUTE) shop.lose();
+      const day = shop.now < ends[0] ? 0 : 1;
+      if ((await sharing.asks()) !== 'sent') continue;
+      sent[day]!++;
+      await sharing.isAnswered(47 - sent[day]!, { limit: 48, resetInMs: ends[day] - shop.now });
+    }
+    // Three machines, 48 requests a day.
+    expect(Math.max(...sent)).toBeLessThanOrEqual(16);
+    expect(sent[1]).toBeGreaterThan(12);
   });
 
   it('with `share`: where no window is known, one request a minute', async () => {

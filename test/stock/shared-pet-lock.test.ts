@@ -19,13 +19,21 @@ const LASTS_MS = 35_000;
 class FakeRedis implements Redis {
   readonly keys = new Map<string, { holder: string; ends: number }>();
   isLost = false;
+  /** Of the last step. */
+  how: Parameters<Redis['run']>[3];
   readonly #clock: VirtualClock;
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
   }
 
-  run(_script: string, key: string, [step, caller = '', lastsMs]: readonly string[]): Promise<string> {
+  run(
+    _script: string,
+    key: string,
+    [step, caller = '', lastsMs]: readonly string[],
+    how: FakeRedis['how'],
+  ): Promise<string> {
+    this.how = how;
     if (this.isLost) return Promise.reject(new RedisFailure(new Error('gone')));
     const now = this.#clock.now();
     const { holder, ends } = this.keys.get(key) ?? { holder: '', ends: 0 };
@@ -45,19 +53,20 @@ function shop() {
   const said: string[] = [];
   let machines = 0;
   /** A machine whose clock stands while it is stopped, killed or suspended. */
-  const machine = (own = clock) => {
+  const machine = (own = clock, signal = new AbortController().signal) => {
     const number = ++machines;
     const context = commandContext(createTestContext({ clock: own }), (text) => said.push(text));
     const ports = {
       ...context,
+      signal,
       randomBytes: (count: number) => new Uint8Array(count).fill(number),
       notices: { ...context.notices, info: (text: string) => said.push(text) },
     };
-    const service = { apiKey: 'the-key', maxWaitMs: 75_000, timeoutMs: 30_000 };
-    const session = { origin: 'https://pets.example', redis, service };
     // Undefined only where the server is lost.
-    return async (petId = 7n, patienceMs = 75_000) =>
-      (await takeSharedLock(ports, session, petId, { patienceMs, noticedMs: 1_000 }))!;
+    return async (petId = 7n, maxWaitMs = 75_000) => {
+      const service = { apiKey: 'the-key', maxWaitMs, timeoutMs: 30_000 };
+      return (await takeSharedLock(ports, { origin: 'https://pets.example', redis, service }, petId))!;
+    };
   };
   return { clock, redis, said, machine };
 }
@@ -89,6 +98,22 @@ describe('the lock of a pet that machines share', () => {
       kind: 'run-locked',
       details: { what: 'a petstore process of another machine that changes pet 7', waitedMs: 5_000 },
     });
+  });
+
+  it('is released where a signal ends the command while the server takes it', async () => {
+    const { clock, machine, redis } = shop();
+    const run = redis.run.bind(redis);
+    const stop = new AbortController();
+    redis.run = async (...[script, key, args, how]: Parameters<Redis['run']>) => {
+      const reply = await run(script, key, args, how);
+      if (args[0] !== 'take') return reply;
+      stop.abort(new Error('the signal'));
+      throw stop.signal.reason as Error;
+    };
+    await expect(machine(clock, stop.signal)()).rejects.toThrow('the signal');
+    redis.run = run;
+    await using lock = await machine()(7n, 0);
+    expect(lock.isHeld()).toBe(true);
   });
 
   it('is renewed for as long as the work takes', async () => {
@@ -156,6 +181,12 @@ describe('the lock of a pet that machines share', () => {
     await using second = await machine()();
     expect(second.lastHeldAt).toBeGreaterThanOrEqual(from + 10_000);
     expect(second.lastHeldAt).toBeLessThan(from + 20_000);
+  });
+
+  it('is taken within --timeout, and before the command has to end', async () => {
+    const { machine, redis } = shop();
+    await using _lock = await machine()();
+    expect(redis.how).toEqual({ timeoutMs: 30_000, signal: expect.any(AbortSignal) as AbortSignal });
   });
 
   it('is done without where the server is lost, which is said once', async () => {

@@ -40,26 +40,26 @@ describe('set', () => {
     const { ask, quantity } = shop();
     expect(await ask([], 'set', '7', '120')).toMatchObject({
       code: 0,
-      stdout: 'Pet 7: 10 → 120 (+110) in sandbox.\nUndo: petstore --env sandbox inventory undo\n',
+      stdout: 'Pet 7 (Goldfish): 10 → 120 (+110) in sandbox.\nUndo: petstore --env sandbox inventory undo\n',
       stderr: '',
     });
     expect(await ask([false], 'undo')).toMatchObject({ code: 2, stdout: '' });
     expect(await quantity(7)).toBe(120);
     expect(await ask([true], 'undo')).toMatchObject({
       code: 0,
-      stdout: 'Pet 7: 120 → 10. Undone.\n',
-      stderr: 'Pet 7: 120 → 10 (-110) in sandbox\n',
+      stdout: 'Pet 7 (Goldfish): 120 → 10. Undone.\n',
+      stderr: 'Pet 7 (Goldfish): 120 → 10 (-110) in sandbox\n',
       questions: ['Undo change 1 (set) in sandbox?'],
     });
     expect(await ask([true], 'redo')).toMatchObject({
       code: 0,
-      stdout: 'Pet 7: 10 → 120. Redone.\n',
-      stderr: 'Pet 7: 10 → 120 (+110) in sandbox\n',
+      stdout: 'Pet 7 (Goldfish): 10 → 120. Redone.\n',
+      stderr: 'Pet 7 (Goldfish): 10 → 120 (+110) in sandbox\n',
       questions: ['Redo change 1 (set) in sandbox?'],
     });
     expect(await ask([], 'set', '7', '120')).toMatchObject({
       code: 0,
-      stdout: 'Nothing to do: pet 7 already has 120 in sandbox.\n',
+      stdout: 'Nothing to do: pet 7 (Goldfish) already has 120 in sandbox.\n',
     });
   });
 
@@ -96,9 +96,12 @@ describe('set', () => {
 
 describe('--dry-run sends no write', () => {
   it.each([
-    [['set', '7', '12', '--expect', '10'], 'Pet 7: 10 → 12 (+2) in sandbox.\nDry run in sandbox: no write is sent.\n'],
+    [
+      ['set', '7', '12', '--expect', '10'],
+      'Pet 7 (Goldfish): 10 → 12 (+2) in sandbox.\nDry run in sandbox: no write is sent.\n',
+    ],
     [['set', '7', '12', '--expect', '9'], ''],
-    [['adjust', '7', '-1'], 'Pet 7: 10 → 9 (-1) in sandbox.\nDry run in sandbox: no write is sent.\n'],
+    [['adjust', '7', '-1'], 'Pet 7 (Goldfish): 10 → 9 (-1) in sandbox.\nDry run in sandbox: no write is sent.\n'],
     [
       ['undo', '--dry-run'],
       'Pet  Name        Before  After  Change  Problem\n  8  Budgerigar       5      6      +1  \n',
@@ -164,18 +167,18 @@ describe('undo and redo', () => {
     expect(await said('redo')).toBe(
       '2 There is nothing to redo in sandbox: the newest command was not undone; nothing was sent.',
     );
-    expect(await said('undo')).toBe('Pet 12: 4 → 5. Undone.');
-    expect(await said('undo')).toBe('Pet 7: 15 → 10. Undone.');
+    expect(await said('undo')).toBe('Pet 12 (Hamster): 4 → 5. Undone.');
+    expect(await said('undo')).toBe('Pet 7 (Goldfish): 15 → 10. Undone.');
     expect(await said('undo')).toBe('2 There is nothing left to undo in sandbox; nothing was sent.');
-    expect(await said('redo')).toBe('Pet 7: 10 → 15. Redone.');
-    expect(await said('redo')).toBe('Pet 12: 5 → 4. Redone.');
+    expect(await said('redo')).toBe('Pet 7 (Goldfish): 10 → 15. Redone.');
+    expect(await said('redo')).toBe('Pet 12 (Hamster): 5 → 4. Redone.');
     expect(await said('redo')).toContain('nothing to redo');
-    expect(await said('undo')).toBe('Pet 12: 4 → 5. Undone.');
+    expect(await said('undo')).toBe('Pet 12 (Hamster): 4 → 5. Undone.');
     expect(await ask([false], 'redo')).toMatchObject({ code: 2, questions: ['Redo change 2 (adjust) in sandbox?'] });
     await run('adjust', '8', '+1');
     expect(await said('redo')).toContain('nothing to redo');
-    expect(await said('undo')).toBe('Pet 8: 7 → 6. Undone.');
-    expect(await said('undo')).toBe('Pet 7: 15 → 10. Undone.');
+    expect(await said('undo')).toBe('Pet 8 (Budgerigar): 7 → 6. Undone.');
+    expect(await said('undo')).toBe('Pet 7 (Goldfish): 15 → 10. Undone.');
     expect([await quantity(7), await quantity(8), await quantity(12)]).toEqual([10, 6, 5]);
     expect(await said('undo', '3')).toBe('2 Change 3 is an undo; nothing was sent.');
     expect(await said('undo', '--run', '2')).toBe('2 Run 2 is an undo; nothing was sent.');
