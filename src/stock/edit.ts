@@ -10,7 +10,7 @@ import { readText } from '../session/read-text.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { csvCell } from '../view/formats.ts';
-import { confirmation, type RecordView, type View } from '../view/view.ts';
+import { confirmation, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
 import { withLockedJournal } from './open-journal.ts';
@@ -44,26 +44,25 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   await files.makePrivateFolder(folder);
   const text = tableOf(items, await openNames(context, origin, items));
   await files.replace(path, text, { mode: 0o600 });
-  const rows = await editedRows(context, path, text, options);
-  if (rows.length === 0) {
-    await files.remove(path);
-    return confirmation('Nothing was changed.', [['applied', 0]]);
-  }
-  const plan = (stock: Stock): Plan => makePlan(rows, stock);
-  if (isDryRun) {
-    notices.info(`Your edited file is kept: ${path}`);
-    return dryRunPlan(context, { plan });
-  }
-  let done: RecordView | undefined;
+  let isUsed = false;
   try {
+    const rows = await editedRows(context, path, text, options);
+    if (rows.length === 0) {
+      isUsed = true;
+      return confirmation('Nothing was changed.', [['applied', 0]]);
+    }
+    const plan = (stock: Stock): Plan => makePlan(rows, stock);
+    if (isDryRun) return await dryRunPlan(context, { plan });
     // Locked only now: an editor may stay open for hours.
-    done = await withLockedJournal(context, 'edit', (journal, turn) =>
+    const done = await withLockedJournal(context, 'edit', (journal, turn) =>
       applyPlan({ context, journal, turn }, { kind: 'edit', command: 'inventory edit', plan }),
     );
+    isUsed = done.failure === undefined;
     return done;
   } finally {
-    if (done !== undefined && done.failure === undefined) await files.remove(path);
-    else notices.info(`Your edited file is kept: ${path}`);
+    const isEdited = !isUsed && (await readText(context, path).catch(() => undefined)) !== text;
+    if (isEdited) notices.info(`Your edited file is kept: ${path}`);
+    else await files.remove(path);
   }
 }
 
@@ -116,7 +115,7 @@ function changedRows(edited: string, original: string, path: string, { allowNega
   const parse = (text: string) => parseRows(text.replace(/^#.*(?:\r?\n|$)/gm, '\n'), { allowNegative: true });
   const shown = new Map(parse(original).rows.map(({ petId, quantity }) => [petId, quantity]));
   const read = parse(edited);
-  const hint = 'Your file is kept; to start again from the current stock, run the command again.';
+  const hint = 'To start again from the current stock, run the command again.';
   if (read.adds || read.headings !== undefined) {
     const problems = [{ line: 1, reason: 'the heading must have the columns petId and quantity' }];
     throw new Failure('invalid-rows', { source: path, problems, hint });

@@ -3,6 +3,7 @@ import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } 
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { Failure } from '../../src/errors.ts';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { staging } from '../support/staging.ts';
@@ -941,9 +942,21 @@ describe('inventory edit', () => {
       answers: [false],
     });
     expect([code, stderr, await quantity(7)]).toEqual([2, expect.stringContaining('quantity is "ten"'), 10]);
-    expect(stderr).toContain(
-      'hint: Your file is kept; to start again from the current stock, run the command\n      again.',
-    );
+    const [, kept = ''] = /file is\s+kept:\s+(\S+)/.exec(stderr) ?? [];
+    expect(readFileSync(kept, 'utf8')).toContain('\n7,ten,');
+    expect(stderr).toContain('hint: To start again from the current stock, run the command again.');
+  });
+
+  it('leaves no file that the editor has not changed', async () => {
+    const { home, run } = shop();
+    const { code, stderr } = await run(['inventory', 'edit'], {
+      ...TERMINAL,
+      editor: () => {
+        throw new Failure('editor', { command: 'vi', problem: 'was not found' });
+      },
+    });
+    expect([code, readdirSync(join(home.state, 'petstore/edit'))]).toEqual([3, []]);
+    expect(stderr).not.toContain('kept');
   });
 
   it('does not block other commands while the editor is open', async () => {

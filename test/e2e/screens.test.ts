@@ -170,7 +170,7 @@ const BROWSED: readonly (readonly [keys: string, seen: string])[] = [
   ['', 'Type to search'],
   ['\u001b[B-1\r\u001b[B+2\r\u001b[B', '2 changes'],
   ['\u000f', 'Dwarf rabbit (pet 4)'],
-  ['?', 'Any key: back.'],
+  ['?', 'Any key:'],
 ];
 
 /** The lines of all screens as a terminal of that width shows them. */

@@ -353,8 +353,8 @@ describe('a write succeeds, and is recorded, where pruning', () => {
     let opened = 0;
     const openDatabase: TestContext['openDatabase'] = async (path, how) => {
       const database = await context.openDatabase(path, how);
-      // After the one of the journal comes that of pruning; the ledger's is before both.
-      if (!path.endsWith('/state.db') || ++opened < 3) return database;
+      // After those of the ledger, the catalog (two) and the journal comes that of pruning.
+      if (!path.endsWith('/state.db') || ++opened < 5) return database;
       return {
         ...database,
         run: () => {
@@ -366,7 +366,7 @@ describe('a write succeeds, and is recorded, where pruning', () => {
       };
     };
     const ran = await runIn({ ...context, openDatabase }, '--env', 'sandbox', 'inventory', 'set', '7', '22', '--debug');
-    expect([ran.code, opened]).toEqual([0, 3]);
+    expect([ran.code, opened]).toEqual([0, 5]);
     expect(ran.stderr).toMatch(/^debug: history not pruned: /m);
     expect(context.clock.now() - START - 900 * DAY).toBeLessThan(1_100);
     expect(await history(900)).toEqual([3, 2, 1]);

@@ -69,25 +69,13 @@ function groupParts(tree: Tree, path: string, width: number): string[] {
   ];
 }
 
-/** The short help of a command has fewer examples where it then fits on this many lines of this width. */
-const MOST_LINES = 22;
-const USUAL_WIDTH = 80;
 const MOST_EXAMPLES = 3;
 
 /** Options of many commands, of which the short help has the names alone. */
 const NAMED = 'For the history';
 
-/** Returns what fits a screen: of each option the first clause, of the examples the first three; the same at each width. */
+/** Returns of each option the first clause, of the examples the first three. */
 function shortParts(tree: Tree, command: TreeCommand, width: number): string[] {
-  const { before, after } = shortFrame(tree, command, width);
-  const usual = shortFrame(tree, command, USUAL_WIDTH);
-  const room = MOST_LINES - [...usual.before, 'Examples:', usual.after].join('\n\n').split('\n').length;
-  const count = room < 1 ? MOST_EXAMPLES : Math.min(room, MOST_EXAMPLES);
-  return [...before, `Examples:\n${beside(command.examples.slice(0, count), width)}`, after];
-}
-
-/** Returns what the short help has before its examples and after them. */
-function shortFrame(tree: Tree, command: TreeCommand, width: number): { before: string[]; after: string } {
   const own = byPurpose(command.options).filter(({ title }) => title !== NAMED);
   const lists = own.map(({ title, items }) => ({
     title,
@@ -96,17 +84,18 @@ function shortFrame(tree: Tree, command: TreeCommand, width: number): { before: 
   const args = argumentsOf(command);
   const common = namesOf(commonOptions(tree, command).filter(({ purpose }) => purpose !== 'Help'));
   const named = command.options.filter(({ purpose }) => purpose === NAMED).map(({ names }) => names.at(-1)!);
-  const before = [
-    paragraphs(`${command.summary}.`, width),
-    [usage(tree, command, width), ...(args.length === 0 ? [] : [terms(args, width)])].join('\n'),
-    ...sections(lists, width),
-  ];
-  const after = [
+  const last = [
     ...(named.length === 0 ? [] : [`${NAMED}: ${named.join(' ')}`]),
     `Common options: ${common.join(' ')} (${tree.name} help options)`,
     `This is the short help. More: ${tree.name} ${command.path} --help`,
   ].map((line) => paragraphs(line, width));
-  return { before, after: after.join('\n') };
+  return [
+    paragraphs(`${command.summary}.`, width),
+    [usage(tree, command, width), ...(args.length === 0 ? [] : [terms(args, width)])].join('\n'),
+    ...sections(lists, width),
+    `Examples:\n${beside(command.examples.slice(0, MOST_EXAMPLES), width)}`,
+    last.join('\n'),
+  ];
 }
 
 /** Returns the text as far as the first semicolon, and the default at its end. */
