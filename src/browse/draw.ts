@@ -25,8 +25,8 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
     const pages = helpPages(columns, rows - 3);
     const place = Math.min(browser.helpPage, pages.length - 1);
     browser.hasMoreHelp = place < pages.length - 1;
-    const next = browser.hasMoreHelp ? 'more (Esc: back)' : 'back';
-    return full([title, '', ...pages[place]!], [fit(`^X is Ctrl with X. Any key: ${next}.`)], rows);
+    const next = browser.hasMoreHelp ? 'more; Esc: back' : 'back';
+    return full([title, '', ...pages[place]!], [fit(`Any key: ${next}. ^X is Ctrl-X.`)], rows);
   }
   const isBeside = browser.hasPane && paneWidth(columns) < columns;
   const table = tableOf(browser, isBeside ? { ...around, columns: columns - paneWidth(columns) } : around);

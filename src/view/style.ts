@@ -64,7 +64,8 @@ const WORDS: Readonly<Record<string, Role>> = {
 export function roleOf(column: string, value: string | bigint | number): Role | undefined {
   if (typeof value === 'string') return ['status', 'state', 'outcome'].includes(column) ? WORDS[value] : undefined;
   if (value <= 0) return column === 'quantity' ? 'bad' : undefined;
-  return { failed: 'bad', conflicts: 'attention' }[column] as Role | undefined;
+  if (column === 'failed') return 'bad';
+  return column === 'conflicts' ? 'attention' : undefined;
 }
 
 /** Words and numbers of sentences that mean the same wherever they are. */
