@@ -60,7 +60,7 @@ export async function withService<T>(work: (bench: Bench) => T | Promise<T>): Pr
     return await work({ baseUrl, baseUrlOf: (rows) => `${origin}/${rows}/v1`, home, env });
   } finally {
     server.kill();
-    rmSync(home, { recursive: true, force: true });
+    rmSync(home, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 
