@@ -1,8 +1,8 @@
 /** What becomes of a write whose answer is lost: the list shows that it was applied, it is sent again, or stays unknown. */
 import { describe, expect, it } from 'vitest';
-import { probe } from '../../src/client/probe.ts';
+import { dateOf, probe } from '../../src/client/probe.ts';
 import { checkCondition, isOutdated, type Update, updateInventory } from '../../src/client/update.ts';
-import { isFailure } from '../../src/errors.ts';
+import { Failure, isFailure } from '../../src/errors.ts';
 import { HttpFailure, type HttpFailurePhase, type HttpReply } from '../../src/ports.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { failure, reply, scriptedService, type Send } from './scripted-service.ts';
@@ -61,6 +61,7 @@ describe('a write whose answer is lost', () => {
     ['is not looked for a third time', ['lost', 'list 10', 'lost'], 'unknown: looked, network after 2'],
     ['is sent as long as --retry-for lasts', [500, 'list 10', 500, 'list 10', 500, 'list 10', 'stored'], 'has 12', { retryForMs: 60_000 }],
     ['met another change', ['lost', 'list 11'], 'unknown: looked, found 11, network after 1'],
+    ['met another change when it was lost again', ['lost', 'list 10', 'lost', 'list 11'], 'unknown: looked, found 11, network after 2', { retryForMs: 60_000 }],
     ['is of a pet that is gone', ['lost', 'list none'], 'unknown: looked, network after 1'],
     ['overwrote an unknown quantity, and is sent again over the same one', ['lost', 'list 4', 'stored'], 'has 12', { before: undefined }],
     ['is refused when it is sent again: the first may still come', ['lost', 'list 10', 400], 'unknown: looked, network after 1'],
@@ -95,6 +96,33 @@ function answering<T>(answer: HttpReply | HttpFailurePhase, use: (service: Param
   return use(scriptedService([send], { maxBodyBytes: 1 << 22 }).service);
 }
 
+describe('a signal while a write is under way', () => {
+  /** `step`: what the service answers once the signal has come. */
+  async function interrupted(step: Step): Promise<unknown> {
+    const clock = new VirtualClock({ autoAdvance: true });
+    const send: Send = (...request) => {
+      stop.abort(new Failure('interrupted', { signal: 'SIGTERM' }));
+      return sendOf(step, clock)(...request);
+    };
+    const { service, stop } = scriptedService([send], { clock, maxBodyBytes: 1 << 20 });
+    return updateInventory(service, { petId: 7n, quantity: 12n }).catch((error: unknown) => error);
+  }
+
+  it.each([
+    ['stored', 'applied'],
+    ['lost', 'unknown'],
+  ] as const)('that is %s: %s', async (step, outcome) => {
+    expect(await interrupted(step)).toMatchObject({
+      kind: 'interrupted',
+      details: { signal: 'SIGTERM', outcome, write: { petId: 7n, quantity: 12n, environment: 'staging' } },
+    });
+  });
+
+  it('that is refused does not hide the refusal', async () => {
+    expect(await interrupted(400)).toMatchObject({ kind: 'rejected' });
+  });
+});
+
 describe('the answer to a write', () => {
   const bytes = Buffer.from('{"petId":7,"quantity":12,"status":"für"}');
   const cut = bytes.indexOf('ü') + 1;
@@ -123,6 +151,15 @@ describe('If-Match of an update', () => {
     await expect(checkCondition(scriptedService([]).service, 7n, text)).rejects.toMatchObject({ kind: 'usage' });
   });
 
+  it('that is not the quantity, or of a pet that is gone, is refused with what there is', async () => {
+    const check = (list: string) => answering(reply(200, list), (service) => checkCondition(service, 7n, '"10"'));
+    await expect(check(`[${stored(7, 9)}]`)).rejects.toMatchObject({
+      kind: 'precondition-failed',
+      details: { petId: 7n, expected: 10n, found: 9n },
+    });
+    await expect(check('[]')).rejects.toMatchObject({ kind: 'pet-not-found', details: { petId: 7n } });
+  });
+
   it('* is any quantity', async () => {
     expect(await checkCondition(scriptedService([]).service, 7n, ' * ')).toBeUndefined();
   });
@@ -133,9 +170,26 @@ describe('a probe', () => {
   const asked = (answer: Parameters<typeof answering>[0]) => answering(answer, (service) => probe(service, GET));
 
   it('has the JSON of the body, or why it is none, and the failure of a refusal', async () => {
-    expect(await asked(reply(200, '[7]'))).toMatchObject({ status: 200, json: [expect.anything()] });
+    expect(await asked(reply(200, '["a"]'))).toMatchObject({ status: 200, text: '["a"]', json: ['a'] });
     expect(await asked(reply(200, '[7'))).toMatchObject({ problem: expect.stringContaining('end') as string });
     expect(await asked(reply(401, '{}'))).toMatchObject({ status: 401, failure: { kind: 'unauthorized' } });
-    expect(await asked('reset')).toMatchObject({ unreachable: { phase: 'reset' }, failure: { kind: 'network' } });
+    expect(await asked('reset')).toMatchObject({
+      unreachable: { phase: 'reset' },
+      failure: { kind: 'network' },
+      evidence: { request: 'GET /inventory' },
+    });
+  });
+
+  it('shows of the headers those that tell of limits, types and places, and reads the date', async () => {
+    const date = 'Sun, 22 Nov 2026 14:03:20 GMT';
+    const shown = { date, 'content-type': 'application/json, text/plain', 'retry-after': '7' };
+    const others = { server: 'x', 'set-cookie': 'a=b' };
+    const headers = new Map(Object.entries({ ...shown, ...others }).map(([name, value]) => [name, value.split(', ')]));
+    headers.set('date', [date]);
+    const found = await asked({ ...reply(200, '[]'), headers });
+    expect(found.evidence).toEqual({ request: 'GET /inventory', status: 200, headers: shown });
+    if (found.unreachable !== undefined) throw found.failure;
+    expect(dateOf(found)).toBe(Date.parse(date));
+    expect(dateOf({ ...found, headers: new Map() })).toBeUndefined();
   });
 });
