@@ -26,9 +26,11 @@ export interface Claim {
   isSent: boolean;
 }
 
-/** What one client has sent of an operation in a window. */
+/** What one client sends of an operation in a window. */
 interface Part {
   count: number;
+  /** Of these, the ones that are not sent yet: in another window, they count there. */
+  waiting: number;
   /** End of the window, on the monotonic clock. */
   until: number;
   /** An answer has told the end. */
@@ -47,17 +49,25 @@ export class Shares {
   }
 
   /** Waits for the client's part to have room, and counts the request. @throws {Failure} `rate-limited`: for too long */
-  async take(claim: Claim, operation: string, leftMs: () => number): Promise<Part | undefined> {
+  async take(claim: Claim, operation: string, leftMs: () => number): Promise<void> {
     for (;;) {
       const waitMs = this.check(claim, operation, leftMs());
-      if (waitMs > 0) await this.options.clock.sleep(waitMs, claim.signal);
-      else if (claim.share === undefined) return undefined;
-      else {
-        const part = this.partOf(claim, operation);
-        part.count++;
-        return part;
-      }
+      if (waitMs === 0) break;
+      await this.options.clock.sleep(waitMs, claim.signal);
     }
+    if (claim.share === undefined) return;
+    const part = this.partOf(claim, operation);
+    part.count++;
+    part.waiting++;
+  }
+
+  /** Ends the wait of a request that was counted. Returns the part that it is sent in; if it is not sent, its place is free. */
+  settle(claim: Claim, operation: string, isSent: boolean): Part | undefined {
+    if (claim.share === undefined) return undefined;
+    const part = this.partOf(claim, operation);
+    part.waiting--;
+    if (!isSent) part.count--;
+    return part;
   }
 
   /** Returns how long a request has to wait for its client's part, ms. @throws {Failure} `rate-limited`: for too long */
@@ -89,7 +99,8 @@ export class Shares {
     const key = `${operation} ${client}`;
     const part = this.parts.get(key);
     if (part !== undefined && part.until > now) return part;
-    const next = { count: 0, until: now + UNKNOWN_WINDOW_MS, isKnown: false };
+    const waiting = part?.waiting ?? 0;
+    const next = { count: waiting, waiting, until: now + UNKNOWN_WINDOW_MS, isKnown: false };
     setNewest(this.parts, key, next);
     return next;
   }

@@ -81,7 +81,7 @@ export class Turns {
     signal.throwIfAborted();
     claim.isSent = false;
     const from = clock.monotonic();
-    const part = await this.shares.take(claim, operation, () => this.leftOf(claim));
+    await this.shares.take(claim, operation, () => this.leftOf(claim));
     const queue = this.queueOf(operation);
     const { place } = queue.nextTurn(claim);
     const entry = queue.add(claim);
@@ -104,6 +104,7 @@ export class Turns {
           queue.remove(entry, true);
           queue.width = Math.min(MOST_ASKING, queue.width + 1);
           claim.isSent = true;
+          const part = this.shares.settle(claim, operation, true);
           const answered: Ticket['answered'] = async (...answer) => {
             const limits = await entered.ticket.answered(...answer);
             this.shares.learn(operation, part, limits);
@@ -119,7 +120,7 @@ export class Turns {
     } finally {
       cancel();
       signal.removeEventListener('abort', ask);
-      if (part !== undefined && !claim.isSent) part.count--;
+      if (!claim.isSent) this.shares.settle(claim, operation, false);
       claim.waitedMs += clock.monotonic() - from;
       queue.remove(entry, false);
       queue.startNext();
@@ -149,8 +150,8 @@ class FairQueue {
   /** How many may ask the gate at once: one more for each that is sent, one alone after a wait. */
   width = 1;
   private readonly entries: Entry[] = [];
-  /** Of the last request that was sent. */
-  private round = 0;
+  /** Of the last requests that were sent, urgent or not. */
+  private readonly rounds = new Map<boolean, number>();
 
   get size(): number {
     return this.entries.length;
@@ -160,7 +161,7 @@ class FairQueue {
   nextTurn({ client, isUrgent }: Claim): { readonly round: number; readonly place: number } {
     const { entries } = this;
     const last = entries.findLast(({ claim }) => claim.client === client && claim.isUrgent === isUrgent);
-    const round = Math.max(this.round, last?.round ?? 0) + 1;
+    const round = Math.max(this.roundOf(isUrgent), last?.round ?? 0) + 1;
     const later = entries.findIndex(({ claim, ...each }) =>
       claim.isUrgent === isUrgent ? each.round > round : isUrgent,
     );
@@ -179,7 +180,8 @@ class FairQueue {
     const place = this.entries.indexOf(entry);
     if (place === -1) return;
     this.entries.splice(place, 1);
-    if (isSent) this.round = Math.max(this.round, entry.round);
+    const { isUrgent } = entry.claim;
+    if (isSent) this.rounds.set(isUrgent, Math.max(this.roundOf(isUrgent), entry.round));
   }
 
   /** Resolves when it may ask the gate: true for the first, which may wait there. */
@@ -195,6 +197,10 @@ class FairQueue {
 
   startNext(): void {
     for (const [place, { start }] of this.entries.slice(0, this.width).entries()) start?.(place === 0);
+  }
+
+  private roundOf(isUrgent: boolean): number {
+    return this.rounds.get(isUrgent) ?? 0;
   }
 }
 
