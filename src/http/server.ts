@@ -170,24 +170,26 @@ async function listen(server: Server, { host, port, passed }: ServerOptions) {
     throw new Failure('port', { host, port, code, ...(free !== undefined && { free }) }, cause);
   });
   try {
+    if (own === null) throw new Failure('usage', { problem: 'The socket that was passed is not one of TCP.' });
     passed?.check(own.address);
+    return { host: passed === undefined ? host : own.address, port: own.port };
   } catch (error) {
     server.close();
     throw error;
   }
-  return { host: passed === undefined ? host : own.address, port: own.port };
 }
 
-async function tryListen(server: Server, where: ListenOptions & { readonly fd?: number }): Promise<AddressInfo> {
+/** Returns its address, or null for a socket of the file system that was passed. */
+async function tryListen(server: Server, where: ListenOptions & { readonly fd?: number }): Promise<AddressInfo | null> {
   server.listen(where);
   await once(server, 'listening');
-  return server.address() as AddressInfo;
+  return server.address() as AddressInfo | null;
 }
 
 async function freePort(host: string): Promise<number | undefined> {
   const probe = createServer();
   try {
-    return (await tryListen(probe, { host, port: 0 })).port;
+    return (await tryListen(probe, { host, port: 0 }))?.port;
   } catch {
     return undefined;
   } finally {
@@ -249,13 +251,13 @@ function received(incoming: IncomingMessage, most: number): Promise<Buffer | und
 const OWN_NAME = /^([0-9a-f:.]*:[0-9a-f:.]*|[0-9]{1,3}(\.[0-9]{1,3}){3}|(.*\.)?localhost)$/;
 
 /**
- * True when a Host header names this server. A page of another site that has its name resolved to 127.0.0.1 (DNS
+ * True when a Host header names this server: `isNamed` gets a name in lower case. A page of another site that has its name resolved to 127.0.0.1 (DNS
  * rebinding) still sends that name.
  */
-export function isOurs(host: string | undefined, names: readonly string[]): boolean {
+export function isOurs(host: string | undefined, isNamed: (name: string) => boolean): boolean {
   const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?$/i.exec(host ?? '');
   const name = (match?.[1] ?? match?.[2])?.toLowerCase();
-  return name !== undefined && (OWN_NAME.test(name) || names.includes(name));
+  return name !== undefined && (OWN_NAME.test(name) || isNamed(name));
 }
 
 /** True for an address of a socket, or to listen on, that is this machine's own. */

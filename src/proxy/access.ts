@@ -13,20 +13,20 @@ export interface Access {
   /** A token of one of them has to be sent; undefined: no token is asked for. */
   readonly clients: readonly Client[] | undefined;
   readonly isReadOnly: boolean;
-  /** Lower-case host names by which clients reach the proxy. */
-  readonly names?: readonly string[] | undefined;
+  /** True for a lower-case host name by which clients reach the proxy. */
+  isNamed(name: string): boolean;
 }
 
 /** Returns why a request is refused, by its head alone. */
 export function refusalOf(
   incoming: IncomingMessage,
-  { clients, isReadOnly, names = [] }: Access,
+  { clients, isReadOnly, isNamed }: Access,
   client = clientOf(incoming.headers.authorization, clients),
 ): Refusal | undefined {
   const { headers, headersDistinct, method = '', url = '' } = incoming;
   if ((headersDistinct.host?.length ?? 0) > 1) return [400, 'malformed', 'A request has one Host header.'];
   // By a name of another site that is resolved to this machine (DNS rebinding).
-  if (!isOurs(headers.host, names)) {
+  if (!isOurs(headers.host, isNamed)) {
     return [403, 'foreign_host', 'The Host header must be localhost, an address or a name by --allow-host.'];
   }
   if (headers.origin !== undefined || !['none', undefined].includes(headers['sec-fetch-site']?.toString())) {

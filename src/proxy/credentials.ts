@@ -23,7 +23,7 @@ interface CredentialOptions {
 /** As they were read last. */
 interface Credentials {
   clients: Access['clients'];
-  names: readonly string[];
+  isNamed: Access['isNamed'];
   identity: Identity | undefined;
   /** How clients prove who they are: a title, the member of the JSON, and the value. */
   shown: readonly (readonly [title: string, name: string, value: string])[];
@@ -58,13 +58,12 @@ export function passedSocket({ env, machine }: CommandContext, options: Credenti
 /** Reads the files of the options, and again when they change. @throws {Failure} `file`, `file-unusable`, `usage` */
 export async function openCredentials(
   context: CommandContext,
-  { tlsCert, tlsKey, tokens, tokenFile, ...options }: CredentialOptions,
+  { allowHost: names = [], tlsCert, tlsKey, token: isAsked, tokens, tokenFile }: CredentialOptions,
   apiKey: string,
 ): Promise<Credentials> {
-  const names = (options.allowHost ?? []).map((name) => name.toLowerCase());
   const credentials: Credentials = {
     clients: undefined,
-    names,
+    isNamed: (name) => names.includes(name),
     identity: undefined,
     shown: [],
     onIdentity: () => undefined,
@@ -74,7 +73,7 @@ export async function openCredentials(
     await followFiles(context, [tokens], ([text = '']) => {
       credentials.clients = readClients(text, tokens);
     });
-  } else if (options.token) {
+  } else if (isAsked) {
     const made = Buffer.from(context.randomBytes(32)).toString('base64url');
     const token = tokenFile === undefined ? made : await openToken(context, tokenFile, made);
     credentials.shown = [tokenFile === undefined ? ['Token', 'token', token] : ['Token file', 'tokenFile', tokenFile]];
@@ -82,7 +81,9 @@ export async function openCredentials(
   }
   if (tlsCert !== undefined && tlsKey !== undefined) {
     await followFiles(context, [tlsCert, tlsKey], ([cert = '', key = '']) => {
-      credentials.names = [...names, ...namesOf([tlsCert, cert], [tlsKey, key])];
+      const own = readCertificate([tlsCert, cert], [tlsKey, key]);
+      // Also by a wildcard.
+      credentials.isNamed = (name) => names.includes(name) || own.checkHost(name) !== undefined;
       credentials.identity = { cert, key };
       credentials.onIdentity(credentials.identity);
     });
@@ -90,8 +91,11 @@ export async function openCredentials(
   return credentials;
 }
 
-/** Checks a certificate and its key, and returns the host names that it is for. @throws {Failure} `file-unusable` */
-function namesOf([certFile, cert]: readonly [string, string], [keyFile, key]: readonly [string, string]): string[] {
+/** Reads a certificate, and checks that the key belongs to it. @throws {Failure} `file-unusable` */
+function readCertificate(
+  [certFile, cert]: readonly [path: string, text: string],
+  [keyFile, key]: readonly [path: string, text: string],
+): X509Certificate {
   const read = <T>(path: string, what: string, of: () => T): T => {
     try {
       return of();
@@ -107,7 +111,7 @@ function namesOf([certFile, cert]: readonly [string, string], [keyFile, key]: re
   if (!own.checkPrivateKey(privateKey)) {
     throw new Failure('file-unusable', { path: keyFile, problem: `has another key than the certificate ${certFile}` });
   }
-  return [...(own.subjectAltName ?? '').matchAll(/DNS:([^,]+)/g)].map(([, name = '']) => name.toLowerCase());
+  return own;
 }
 
 const LONGEST_FILE = 4_096;

@@ -52,7 +52,7 @@ export interface ProxyOptions {
   readonly port: number;
   readonly passed?: Parameters<typeof serve>[0]['passed'];
   /** As they are at the time. */
-  readonly credentials: Pick<Access, 'clients' | 'names'> & { readonly identity?: Identity | undefined };
+  readonly credentials: Pick<Access, 'clients' | 'isNamed'> & { readonly identity?: Identity | undefined };
   readonly isReadOnly: boolean;
   /** Lower-case name of a header: requests that have it go first, and may use the reserve. */
   readonly priorityHeader?: string | undefined;
@@ -175,14 +175,14 @@ class ProxyServer {
   private async handle(passing: Passing): Promise<Answer | undefined> {
     const { incoming, known, method, outgoing, url } = passing;
     const { credentials, isReadOnly, priorityHeader } = this.options;
-    const { clients, names } = credentials;
+    const { clients, isNamed } = credentials;
     const refuse = (refusal: Refusal): Answer => {
       // Its body is not read.
       outgoing.shouldKeepAlive = false;
       return answerOf(refusal);
     };
     const refusal =
-      refusalOf(incoming, { clients, names, isReadOnly }, known) ??
+      refusalOf(incoming, { clients, isNamed, isReadOnly }, known) ??
       this.visitors.recognize(incoming.socket, known?.name);
     if (refusal?.[0] === 401) await this.slowDown(passing);
     if (refusal !== undefined) return refuse(refusal);

@@ -5,14 +5,14 @@ import { digestOf } from '../../src/proxy/clients.ts';
 import { maxWaitOf } from '../../src/proxy/requests.ts';
 
 const TOKENS = ['the-token-of-the-proxy', 'the-key-of-the-store'].map((token) => ({ digest: digestOf(token) }));
-const OPEN: Access = { clients: undefined, isReadOnly: false };
+const OPEN: Access = { clients: undefined, isReadOnly: false, isNamed: () => false };
 
 type Given = Partial<Pick<IncomingMessage, 'method' | 'url'>> & {
   readonly headers?: Readonly<Record<string, string | undefined>>;
 };
 
 /** Status and code. */
-function refused(given: Given, access: Access = OPEN): readonly unknown[] {
+function refused(given: Given, access: Partial<Access> = {}): readonly unknown[] {
   const { headers, ...head } = given;
   const message = {
     method: 'GET',
@@ -21,7 +21,7 @@ function refused(given: Given, access: Access = OPEN): readonly unknown[] {
     headers: { host: '127.0.0.1:4011', ...headers },
     headersDistinct: {},
   };
-  return refusalOf(message as unknown as IncomingMessage, access)?.slice(0, 2) ?? [];
+  return refusalOf(message as unknown as IncomingMessage, { ...OPEN, ...access })?.slice(0, 2) ?? [];
 }
 
 it.each<[string | undefined, number]>([
