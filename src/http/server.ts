@@ -29,7 +29,7 @@ export const LONGEST_HEAD = 16 * 1024;
 /** Status, code and message of an Error body. */
 export type Refusal = readonly [status: number, code: string, message: string];
 
-interface RefusalResponse {
+export interface RefusalResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -89,22 +89,17 @@ export async function serve(options: ServerOptions): Promise<Serving> {
   /** Returns the last of the answers that whole requests of a connection wait for: a refusal would be taken for it. */
   const lastOn = (socket: Duplex): ServerResponse | undefined =>
     [...unanswered].findLast(({ req }) => req.socket === socket && req.complete);
-  const refuseRaw = (socket: Duplex, refusal: Refusal): void => {
-    void Promise.resolve(refuse(refusal)).then((response) => {
-      endRaw(socket, response);
-    });
-  };
   server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Duplex) => {
     const last = lastOn(socket);
     // Of TLS, there is no connection to answer on.
     if (/^(?:ECONNRESET$|ERR_SSL_|ERR_TLS_)/.test(code) || !socket.writable) socket.destroy();
     // The connection ends with it.
     else if (last !== undefined) last.shouldKeepAlive = false;
-    else refuseRaw(socket, REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.']);
+    else void endRaw(socket, refuse(REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.']));
   });
   for (const [event, refusal] of Object.entries(unsupported)) {
     server.on(event, (_incoming: IncomingMessage, socket: Duplex) => {
-      if (lastOn(socket) === undefined) refuseRaw(socket, refusal);
+      if (lastOn(socket) === undefined) void endRaw(socket, refuse(refusal));
       else socket.destroy();
     });
   }
@@ -128,11 +123,9 @@ export async function serve(options: ServerOptions): Promise<Serving> {
       const cancelIdle = clock.alarm(IDLE_MS, () => {
         server.closeIdleConnections();
       });
-      const end = (): void => {
+      const cancel = clock.alarm(graceMs, () => {
         server.closeAllConnections();
-      };
-      if (graceMs === 0) end();
-      const cancel = clock.alarm(graceMs, end);
+      });
       await closed;
       cancelIdle();
       cancel();
@@ -198,7 +191,8 @@ async function freePort(host: string): Promise<number | undefined> {
 }
 
 /** Writes a response where Node has none to write to, and ends the connection. */
-function endRaw(socket: Duplex, { status, headers, body }: RefusalResponse): void {
+async function endRaw(socket: Duplex, response: ReturnType<ServerOptions['refuse']>): Promise<void> {
+  const { status, headers, body } = await response;
   const lines = Object.entries({ ...headers, Connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`, () => {
     socket.destroy();
@@ -215,11 +209,13 @@ export async function readBody(
   most: number,
 ): Promise<Buffer | undefined> {
   const { 'content-length': length, 'transfer-encoding': coding, expect } = incoming.headers;
+  // HTTP/1.0 has no interim answers.
+  const isAsked = expect !== undefined && incoming.httpVersionMinor > 0;
   if (length === undefined && coding === undefined) return Buffer.alloc(0);
   let body: Buffer | undefined;
   // A client that asks first (RFC 9110, 10.1.1) gets the answer before it sends the body.
-  if (expect === undefined || Number(length ?? 0) <= most) {
-    if (expect !== undefined) outgoing.writeContinue();
+  if (!isAsked || Number(length ?? 0) <= most) {
+    if (isAsked) outgoing.writeContinue();
     body = await received(incoming, most);
   }
   if (body === undefined) outgoing.shouldKeepAlive = false;

@@ -1,17 +1,14 @@
 /** Builds the answers of the proxy itself, as an Error body (part 2 of the service's specification). */
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import { Failure, isFailure, type Kind } from '../errors.ts';
-import type { Refusal } from '../http/server.ts';
+import type { Refusal, RefusalResponse } from '../http/server.ts';
 import { HttpFailure } from '../ports.ts';
 import { GATEWAY_HEADER, REFUSED_BY_GATEWAY } from '../rate-limit/headers.ts';
 import { describeFailure } from '../report/failures.ts';
 
-export interface Answer {
+export interface Answer extends RefusalResponse {
   /** Of an Error body. */
   readonly code?: string;
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
 }
 
 /** Answers a request about the proxy itself. */

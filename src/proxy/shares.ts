@@ -38,14 +38,14 @@ interface Part {
 }
 
 export class Shares {
-  private readonly options: { readonly clock: Clock };
+  private readonly clock: Clock;
   /** By operation: the newest limit; Infinity where answers name none. */
   private readonly limits = new Map<string, number>();
   /** By operation and client. */
   private readonly parts = new Map<string, Part>();
 
-  constructor(options: Shares['options']) {
-    this.options = options;
+  constructor(clock: Clock) {
+    this.clock = clock;
   }
 
   /** Waits for the client's part to have room, and counts the request. @throws {Failure} `rate-limited`: for too long */
@@ -53,7 +53,7 @@ export class Shares {
     for (;;) {
       const waitMs = this.check(claim, operation, leftMs());
       if (waitMs === 0) break;
-      await this.options.clock.sleep(waitMs, claim.signal);
+      await this.clock.sleep(waitMs, claim.signal);
     }
     if (claim.share === undefined) return;
     const part = this.partOf(claim, operation);
@@ -73,7 +73,7 @@ export class Shares {
   /** Returns how long a request has to wait for its client's part, ms. @throws {Failure} `rate-limited`: for too long */
   check(claim: Claim, operation: string, leftMs: number): number {
     if (claim.share === undefined) return 0;
-    const { clock } = this.options;
+    const { clock } = this;
     const { maxWaitMs } = claim;
     const { count, until, isKnown } = this.partOf(claim, operation);
     // Before the first answer, one request asks for the limit.
@@ -85,7 +85,7 @@ export class Shares {
 
   /** Notes what an answer says of the window in which the request was counted. */
   learn(operation: string, part: Part | undefined, limits: RateLimit | undefined): void {
-    const { clock } = this.options;
+    const { clock } = this;
     if (limits !== undefined || !this.limits.has(operation)) {
       setNewest(this.limits, operation, limits?.limit ?? Number.POSITIVE_INFINITY);
     }
@@ -95,7 +95,7 @@ export class Shares {
   }
 
   private partOf({ client }: Claim, operation: string): Part {
-    const now = this.options.clock.monotonic();
+    const now = this.clock.monotonic();
     const key = `${operation} ${client}`;
     const part = this.parts.get(key);
     if (part !== undefined && part.until > now) return part;

@@ -29,7 +29,7 @@ export class Turns {
 
   constructor(options: TurnOptions) {
     this.options = options;
-    this.shares = new Shares(options);
+    this.shares = new Shares(options.clock);
   }
 
   /** Requests that wait to be sent. */
@@ -161,7 +161,7 @@ class FairQueue {
   nextTurn({ client, isUrgent }: Claim): { readonly round: number; readonly place: number } {
     const { entries } = this;
     const last = entries.findLast(({ claim }) => claim.client === client && claim.isUrgent === isUrgent);
-    const round = Math.max(this.roundOf(isUrgent), last?.round ?? 0) + 1;
+    const round = Math.max(this.rounds.get(isUrgent) ?? 0, last?.round ?? 0) + 1;
     const later = entries.findIndex(({ claim, ...each }) =>
       claim.isUrgent === isUrgent ? each.round > round : isUrgent,
     );
@@ -181,7 +181,7 @@ class FairQueue {
     if (place === -1) return;
     this.entries.splice(place, 1);
     const { isUrgent } = entry.claim;
-    if (isSent) this.rounds.set(isUrgent, Math.max(this.roundOf(isUrgent), entry.round));
+    if (isSent) this.rounds.set(isUrgent, Math.max(this.rounds.get(isUrgent) ?? 0, entry.round));
   }
 
   /** Resolves when it may ask the gate: true for the first, which may wait there. */
@@ -197,10 +197,6 @@ class FairQueue {
 
   startNext(): void {
     for (const [place, { start }] of this.entries.slice(0, this.width).entries()) start?.(place === 0);
-  }
-
-  private roundOf(isUrgent: boolean): number {
-    return this.rounds.get(isUrgent) ?? 0;
   }
 }
 
