@@ -41,7 +41,7 @@ export interface Identity {
   readonly key: string;
 }
 
-interface ServerOptions {
+export interface ServerOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;

@@ -40,29 +40,26 @@ const HEADERS: Readonly<Record<number, Answer['headers']>> = {
 /** What keeps this machine from asking for leave, or from noting an answer. */
 const OWN: readonly Kind[] = ['ledger-refused', 'state', 'file'];
 
-/** Of what kind of failure; 500 for all others, which no wait changes. */
-const STATUSES: readonly (readonly [status: number, ...kinds: Kind[]])[] = [
+type Statuses = readonly (readonly [status: number, ...kinds: Kind[]])[];
+
+/** The service has not had the request, or has refused it. */
+const UNSENT: Statuses = [
   [400, 'usage'],
-  // The service's own answer to the list that is read before a conditional update, as if it were passed on.
-  [401, 'unauthorized'],
-  [403, 'banned', 'forbidden'],
+  [403, 'banned'],
   [404, 'pet-not-found'],
   [412, 'precondition-failed'],
   [429, 'rate-limited'],
+  [503, 'paused', 'run-locked'],
+];
+/** 500 for all others, which no wait changes. */
+const PERHAPS_SENT: Statuses = [
+  // The service's own answer to the list that is read before a conditional update, as if it were passed on.
+  [401, 'unauthorized'],
+  [403, 'forbidden'],
   [502, 'network', 'contract', 'outcome-unknown'],
   // Of that list, too.
   [502, 'not-the-service', 'redirected', 'service-failed', 'unexpected-status'],
-  [503, 'paused', 'run-locked', 'interrupted', 'state', 'file'],
-];
-/** The service has not had the request, or has refused it. */
-const UNSENT: readonly Kind[] = [
-  'rate-limited',
-  'banned',
-  'paused',
-  'precondition-failed',
-  'pet-not-found',
-  'usage',
-  'run-locked',
+  [503, 'interrupted', 'state', 'file'],
 ];
 const TIMEOUTS: readonly string[] = ['connect-timeout', 'response-timeout', 'body-timeout'];
 
@@ -70,18 +67,22 @@ const TIMEOUTS: readonly string[] = ['connect-timeout', 'response-timeout', 'bod
 export function answerOfFailure(error: unknown, now: number, isSent: boolean): Answer {
   const failure = toFailure(error);
   const isTimeout = failure.is('network') && TIMEOUTS.includes(failure.details.phase);
-  const [usual] = STATUSES.find(([, ...kinds]) => kinds.includes(failure.kind)) ?? [500];
-  const status = isTimeout ? 504 : usual;
+  const unsent = statusIn(UNSENT, failure);
+  const status = isTimeout ? 504 : (unsent ?? statusIn(PERHAPS_SENT, failure) ?? 500);
   const { message } = describeFailure(failure, now);
   // The client can try again with it, without another request.
   const members = failure.is('precondition-failed') ? { quantity: failure.details.found } : {};
   const words = wordsOf(failure, message);
   const isUnsent =
-    UNSENT.includes(failure.kind) ||
+    unsent !== undefined ||
     (!isSent && OWN.includes(failure.kind)) ||
     (failure.is('interrupted') && failure.details.outcome === 'not-sent');
   const headers = { ...retryAfterOf(failure), ...(!isUnsent && { [GATEWAY_HEADER]: '1' }) };
   return answerOf([status, failure.kind.replaceAll('-', '_'), words], headers, members);
+}
+
+function statusIn(statuses: Statuses, { kind }: Failure): number | undefined {
+  return statuses.find(([, ...kinds]) => kinds.includes(kind))?.[0];
 }
 
 function toFailure(error: unknown): Failure {

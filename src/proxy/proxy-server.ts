@@ -9,10 +9,10 @@ import { Failure, isFailure } from '../errors.ts';
 import {
   type Identity,
   LONGEST_HEAD,
-  type Patience,
   readBody,
   type Refusal,
   serve,
+  type ServerOptions,
   type Serving,
 } from '../http/server.ts';
 import { GATEWAY_HEADER } from '../rate-limit/headers.ts';
@@ -47,31 +47,23 @@ const HEALTH = '/__petstore/health';
 /** A thousand terminals with some connections each. */
 const MOST_CONNECTIONS = 4_000;
 
-export interface ProxyOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly passed?: Parameters<typeof serve>[0]['passed'];
+export interface ProxyOptions extends Pick<ServerOptions, 'host' | 'port' | 'passed' | 'patience'> {
   /** As they are at the time. */
   readonly credentials: Pick<Access, 'clients' | 'isNamed'> & { readonly identity?: Identity | undefined };
   readonly isReadOnly: boolean;
   /** Lower-case name of a header: requests that have it go first, and may use the reserve. */
   readonly priorityHeader?: string | undefined;
-  readonly patience?: Patience;
   readonly onRequest?: ((request: ProxiedRequest) => void) | undefined;
 }
 
 /** Its `close` refuses what waits, and gives what was sent the time to be answered. @throws {Failure} `port` */
 export async function startProxy(context: CommandContext, session: Session, options: ProxyOptions): Promise<Serving> {
-  const { credentials, host, passed, patience, port } = options;
   const proxy = new ProxyServer(context, session, options);
   const { baseUrl, close, renew } = await serve({
-    host,
-    port,
-    passed,
-    identity: credentials.identity,
+    ...options,
+    identity: options.credentials.identity,
     mostConnections: MOST_CONNECTIONS,
     clock: context.clock,
-    patience,
     handle: (incoming, outgoing) => proxy.accept(incoming, outgoing),
     refuse: answerOf,
     unsupported: {
