@@ -54,7 +54,7 @@ export class Turns {
   async checkWait(
     claim: Claim,
     operation: string,
-    place = this.queueOf(operation).nextTurn(claim).place,
+    place = this.queues.get(operation)?.nextTurn(claim).place ?? 0,
   ): Promise<void> {
     const { clock, gate } = this.options;
     this.shares.check(claim, operation, this.leftOf(claim));
@@ -82,7 +82,8 @@ export class Turns {
     claim.isSent = false;
     const from = clock.monotonic();
     await this.shares.take(claim, operation, () => this.leftOf(claim));
-    const queue = this.queueOf(operation);
+    const queue = this.queues.get(operation) ?? new FairQueue();
+    this.queues.set(operation, queue);
     const { place } = queue.nextTurn(claim);
     const entry = queue.add(claim);
     const ask = (): void => entry.start?.(false);
@@ -126,12 +127,6 @@ export class Turns {
       queue.startNext();
       if (queue.size === 0 && this.queues.size > MOST_QUEUES) this.queues.delete(operation);
     }
-  }
-
-  private queueOf(operation: string): FairQueue {
-    const queue = this.queues.get(operation) ?? new FairQueue();
-    this.queues.set(operation, queue);
-    return queue;
   }
 }
 
