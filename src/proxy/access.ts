@@ -74,6 +74,8 @@ export class Visitors {
   /** The oldest first. */
   private readonly strangers = new Map<string, Socket>();
   private readonly byName = new Map<string, Set<Socket>>();
+  /** Which of these sets a connection is in: a load balancer sends requests of several clients on one. */
+  private readonly lastUsers = new WeakMap<Socket, Set<Socket>>();
   /** Wrong tokens: how many, and when the last one came. */
   private readonly wrong = new Map<string, { readonly count: number; readonly at: number }>();
 
@@ -99,7 +101,8 @@ export class Visitors {
     for (const each of own) if (each.destroyed) own.delete(each);
     if (own.size === MOST_OF_ONE)
       return [429, 'too_many_connections', `A token has at most ${MOST_OF_ONE} connections.`];
-    own.add(socket);
+    this.lastUsers.get(socket)?.delete(socket);
+    this.lastUsers.set(socket, own.add(socket));
     return undefined;
   }
 

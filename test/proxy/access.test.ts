@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { type Access, refusalOf, Visitors } from '../../src/proxy/access.ts';
 import { digestOf } from '../../src/proxy/clients.ts';
@@ -45,6 +46,16 @@ describe('those without a token', () => {
     for (let i = 0; i < 1_000; i++) visitors.delayOf(`address ${i}`, 61_000);
     expect(visitors.delayOf('192.0.2.7', 61_000)).toBe(100);
   });
+});
+
+it('a connection of a load balancer counts for the client that used it last', () => {
+  const visitors = new Visitors();
+  const sockets = Array.from({ length: 100 }, () => new Socket());
+  for (const socket of sockets) expect(visitors.recognize(socket, 'till-1')).toBeUndefined();
+  expect(visitors.recognize(new Socket(), 'till-1')?.[1]).toBe('too_many_connections');
+  for (const socket of sockets.slice(0, 60)) expect(visitors.recognize(socket, 'till-2')).toBeUndefined();
+  for (let i = 0; i < 60; i++) expect(visitors.recognize(new Socket(), 'till-1')).toBeUndefined();
+  expect(visitors.recognize(new Socket(), 'till-1')?.[1]).toBe('too_many_connections');
 });
 
 describe('who may use the proxy', () => {
