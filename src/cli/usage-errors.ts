@@ -18,6 +18,7 @@ export function scanFailure(line: Line<ScanOption>, tree: Tree): Failure {
     return usageFailure(`Option '${pending.names.at(-1)}' needs a value.`, see);
   }
   if (kind === 'command') return failure(commandHint(line, tree));
+  if (/^-\.?\d/.test(name)) return usageFailure(`${name} is not a whole number.`, see);
   const namesAt = (place: string): string[] => optionsAt(tree, place).flatMap((option) => option.names);
   if (namesAt(path).includes(name)) {
     return usageFailure(`Option '${name}' takes no value.`, see);

@@ -156,16 +156,16 @@ export async function petInCatalog(
 function withBarcode(catalog: Catalog, barcode: string): bigint {
   const owner = catalog.ownerOf(barcode);
   if (owner !== undefined) return owner.petId;
-  const isBarcode = parseBarcode(barcode) !== undefined;
-  const problem = isBarcode
-    ? `No pet in the catalog has the barcode ${barcode}.`
-    : `${capital(barcodeProblem(barcode))}.`;
-  throw new Failure('usage', { problem, hint: SEE });
+  throw new Failure('usage', { problem: `${capital(unknownBarcode(barcode))}.`, hint: SEE });
+}
+
+function unknownBarcode(code: string): string {
+  return parseBarcode(code) === undefined ? barcodeProblem(code) : `no pet in the catalog has the barcode ${code}`;
 }
 
 /** Returns the pet that a row of a file names, or why it names no single pet. */
 export function petOfRow(catalog: Catalog, column: 'name' | 'barcode', code: string): bigint | string {
-  if (column === 'barcode') return catalog.ownerOf(code)?.petId ?? `no pet in the catalog has the barcode ${code}`;
+  if (column === 'barcode') return catalog.ownerOf(code)?.petId ?? unknownBarcode(code);
   const found = catalog.called(code);
   if (found.length === 1) return found[0]!.petId;
   const quoted = JSON.stringify(code);
