@@ -1,7 +1,7 @@
 /**
- * Removes history and reports that are older than keep-history: once a day, after a command has written. Unfinished runs
- * stay, and of each service the newest command, so that it can be undone, and the newest run, so that no number is given
- * twice.
+ * Removes history and reports that are older than keep-history: once a day, after a command has written. Unfinished
+ * runs stay, and of each service the newest command, so that it can be undone, and the newest run, so that no number is
+ * given twice.
  */
 import { DAY_MS } from '../duration.ts';
 import type { CommandContext } from '../session/globals.ts';
