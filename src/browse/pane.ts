@@ -8,7 +8,7 @@ import { signed } from '../view/words.ts';
 import type { Browser } from './browser.ts';
 import type { Surroundings } from './rows.ts';
 
-/** From this width on the pane is beside the table; below, it covers it. */
+/** Least width for the pane beside the table; on a narrower screen the pane covers it. */
 const LEAST_BESIDE = 80;
 const MOST = 64;
 const BORDER = ' | ';

@@ -154,9 +154,9 @@ export const inventoryList = defineCommand({
       csvText: csvTextOfFields(columns),
       header: input.header,
       summary: (count) => {
-        // With --limit the rest of the list may not have been read.
-        const isAll = count === read || input.limit !== undefined;
-        const pets = isAll ? plural(count, 'pet') : `${count} of ${plural(read, 'pet')}`;
+        // With --limit alone, the rest of the list may not have been read.
+        const isCut = input.limit !== undefined && input.sort === undefined;
+        const pets = count === read || isCut ? plural(count, 'pet') : `${count} of ${plural(read, 'pet')}`;
         return `${pets}, ${stock.toLocaleString('en')} in stock`;
       },
       empty: isFilter(filter) ? 'No pet matches.' : 'The store tracks no pets.',

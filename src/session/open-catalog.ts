@@ -1,4 +1,4 @@
-/** Opens the catalog of the service that a command uses, without a request and without a key, and finds pets in it. */
+/** Opens the catalog for a command, without a request or a key, and finds pets in it. */
 import { barcodeProblem, parseBarcode } from '../catalog/barcode.ts';
 import type { Catalog } from '../catalog/local-catalog.ts';
 import type { ProvidedEntry } from '../catalog/store.ts';
@@ -12,15 +12,15 @@ import { stateFolder, statePath } from './paths.ts';
 import { canAsk, requireBaseUrl } from './resolve.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 
-/** Returns what tells the service apart from others. @throws {Failure} `no-base-url`, `base-url` */
+/** Returns the origin of the service. @throws {Failure} `no-base-url`, `base-url` */
 export async function catalogOrigin(context: CommandContext): Promise<string> {
   const settings = await context.settings();
   return originOf({ environment: settings.environment.value, baseUrl: requireBaseUrl(settings, context.globals) });
 }
 
 /**
- * Opens the catalog of an address, for `using`; undefined if this machine has none, or its state cannot be read. Without
- * a catalog it takes one query, and the catalog's modules are not loaded.
+ * Opens the catalog of a service, for `using`; undefined if this machine has none, or its state cannot be read. Without
+ * a catalog this takes one query, and the catalog's modules are not loaded.
  */
 export async function openCatalog(context: CommandContext, origin: string): Promise<Catalog | undefined> {
   let database: Database | undefined;
@@ -39,7 +39,7 @@ export async function openCatalog(context: CommandContext, origin: string): Prom
   return undefined;
 }
 
-/** Opens the state database; undefined where its path is a special file. @throws {DatabaseFailure} also if it is missing */
+/** Opens the state database; undefined if its path is a special file. @throws {DatabaseFailure} also if it is missing */
 async function openToRead(context: CommandContext): Promise<Database | undefined> {
   const path = statePath(context, 'state.db');
   // SQLite would wait for the writer of a FIFO.
@@ -50,19 +50,19 @@ async function openToRead(context: CommandContext): Promise<Database | undefined
 
 const SANDBOX = 'sandbox';
 
-/** Stores the catalog of the sandbox, the first time that it is asked for. @throws {Failure} `state`, `file`, `no-home` */
+/** Stores the sandbox's catalog when it is first needed. @throws {Failure} `state`, `file`, `no-home` */
 export async function provideCatalog(context: CommandContext, origin: string): Promise<void> {
   if (origin !== SANDBOX || (await providedNote(context, origin)) !== undefined) return;
   const { seedCatalog } = await import('../sandbox/seed.ts');
   await storeSandboxCatalog(context, seedCatalog());
 }
 
-/** Stores what the sandbox brings along. @throws {Failure} `state`, `file`, `no-home` */
+/** Stores the sandbox's catalog. @throws {Failure} `state`, `file`, `no-home` */
 export function storeSandboxCatalog(context: CommandContext, entries: readonly ProvidedEntry[]): Promise<void> {
   return storeProvided(context, SANDBOX, 'sandbox', entries);
 }
 
-/** Returns what is noted of the catalog that a service brings along; undefined before the first time. */
+/** Returns the note about a gateway's or the sandbox's catalog; undefined before it is stored. */
 export async function providedNote(context: CommandContext, origin: string): Promise<string | undefined> {
   try {
     using database = await openToRead(context);
@@ -75,7 +75,8 @@ export async function providedNote(context: CommandContext, origin: string): Pro
 }
 
 /**
- * Stores what a service brings along, with a note; entries of the user stay. @param entries undefined: they are as before
+ * Stores a gateway's or the sandbox's catalog with a note, and keeps the user's entries. @param entries undefined to
+ * keep the earlier ones
  * @throws {Failure} `state`, `file`, `no-home`
  */
 export async function storeProvided(
@@ -96,7 +97,7 @@ export async function storeProvided(
 type Pets = readonly { readonly petId: bigint }[];
 export type PetNames = ReadonlyMap<bigint, string>;
 
-/** Returns the names of those of the pets that have one; undefined without a catalog. */
+/** Returns the names of these pets, of those that have one; undefined without a catalog. */
 export async function openNames(context: CommandContext, origin: string, pets: Pets): Promise<PetNames | undefined> {
   using catalog = await openCatalog(context, origin);
   return catalog?.namesOf(pets.map(({ petId }) => petId));
@@ -128,7 +129,7 @@ export async function openNamesByOrigin(
 const SHOWN = 10;
 const SEE = 'See the catalog: petstore catalog list';
 
-/** Opens the catalog for an option that needs it, for `using`. @throws {Failure} `usage`: this machine has none for the service */
+/** Opens the catalog for an option that needs it, for `using`. @throws {Failure} `usage`: there is none for the service */
 export async function requireCatalog(context: CommandContext, option: string): Promise<Catalog> {
   const catalog = await openCatalog(context, await catalogOrigin(context));
   if (catalog !== undefined) return catalog;

@@ -1,4 +1,4 @@
-/** Reads what a user names as input: a file, a pipe, or stdin. */
+/** Reads input that the user names: a file, a pipe, or stdin. */
 import { Failure, fileFailure, usageFailure } from '../errors.ts';
 import type { CommandContext } from './globals.ts';
 

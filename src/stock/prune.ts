@@ -1,7 +1,7 @@
 /**
- * Removes history and reports that are older than keep-history: once a day, after a command has written. Unfinished runs
- * stay, and of each service the newest command, so that it can be undone, and the newest run, so that no number is given
- * twice.
+ * Removes history and reports that are older than keep-history: once a day, after a command has written. Unfinished
+ * runs stay, and of each service the newest command, so that it can be undone, and the newest run, so that no number is
+ * given twice.
  */
 import { DAY_MS } from '../duration.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -19,7 +19,7 @@ const AT_ONCE = 1_000;
 const MOST_TRANSACTIONS = 50;
 /** How long to wait for a process that writes, ms. */
 const PATIENCE_MS = 1_000;
-/** Longer since the last time, ms, the clock may be wrong: nothing is removed before another day has passed. */
+/** Longest time since the last prune, in ms. After a longer one the clock may be wrong, so the next prune is a day later. */
 const LONGEST_PAUSE_MS = 365 * DAY_MS;
 const REPORT = new RegExp(`^(${KINDS.join('|')})-[1-9][0-9]*\\.csv$`);
 
@@ -43,7 +43,7 @@ export async function pruneIfDue(context: CommandContext, state: State): Promise
   }
 }
 
-/** Epoch ms; NaN the first time. */
+/** Returns when to prune next, in epoch ms; NaN in a new database. */
 function dueAt({ database }: State): number {
   return Number(database.get('SELECT value FROM meta WHERE name = ?', PRUNE_AT)?.value);
 }
@@ -54,12 +54,12 @@ function isDue(state: State, now: number): boolean {
   return !(due > now && due <= now + DAY_MS);
 }
 
-/** Returns whether this process is the one that prunes now. */
+/** Sets when to prune next. Returns whether this process prunes now: never in a new database, which has nothing old. */
 function claim(state: State, now: number): boolean {
   if (!isDue(state, now)) return false;
-  const isLongAgo = now - dueAt(state) > LONGEST_PAUSE_MS;
+  const sinceMs = now - dueAt(state);
   state.database.run('INSERT OR REPLACE INTO meta VALUES (?, ?)', PRUNE_AT, `${now + DAY_MS}`);
-  return !isLongAgo;
+  return sinceMs <= LONGEST_PAUSE_MS;
 }
 
 /** Returns how many it removed. Other files, and links, stay. */

@@ -1,6 +1,6 @@
 /**
- * Applies a run's planned changes, each one journaled before and after. Whatever stops it (a signal, a spent rate limit,
- * a dead service) leaves a run that can be resumed.
+ * Applies a run's planned changes, each one journaled before and after. Whatever stops it (a signal, a spent rate
+ * limit, a dead service) leaves a run that can be resumed.
  */
 import type { InventoryItem } from '../api/item.ts';
 import { listInventory } from '../client/list.ts';

@@ -8,8 +8,8 @@ import type { CommandContext } from '../session/globals.ts';
 import { NOTICED_MS } from '../state/lock.ts';
 
 /**
- * One step, of three: take, renew, release. Arguments: its name, who takes it, for how long, ms. The value is the holder
- * and when its lock ends; after the release no holder, and the time of the release. Forgotten after a day.
+ * One step, of three: take, renew, release. Arguments: its name, who takes it, for how long, ms. The value is the
+ * holder and when its lock ends; after the release no holder, and the time of the release. Forgotten after a day.
  * Returns how long ago another holder had the lock, ms, and -1 if it is not the caller's.
  */
 const STEP = `

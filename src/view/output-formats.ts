@@ -5,9 +5,9 @@ interface FormatFacts {
   readonly summary: string;
   /** True for people: local times, names of pets, a confirmation that --quiet leaves out. */
   readonly isForPeople: boolean;
-  /** What is written to stderr is JSON too. */
+  /** True if stderr is JSON too. */
   readonly isJson: boolean;
-  /** `--no-header` has something to leave out. */
+  /** True if `--no-header` applies. */
   readonly hasHeader: boolean;
 }
 
