@@ -23,7 +23,7 @@ export type PetChange = {
   | { readonly delta: bigint }
 );
 
-/** @throws {Failure} `pet-not-found`, `precondition-failed`, `below-zero`, and what connect and updateInventory throw */
+/** @throws {Failure} `pet-not-found`, `precondition-failed`, `below-zero`, and see connect and updateInventory */
 export async function changePet(context: CommandContext, change: PetChange): Promise<RecordView> {
   const isSet = 'quantity' in change;
   if (change.dryRun === true) return dryRun(context, change);
@@ -52,7 +52,7 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
   );
 }
 
-/** Longest waits after the first and the second attempt, in ms: another machine's change takes two requests. */
+/** Longest waits after the first and after later attempts, in ms: another machine's change takes two requests. */
 const BACKOFF_MS = [250, 1_000] as const;
 
 /** Waits before an adjustment reads the pet again that another machine has changed. @throws {Failure} `run-locked` */

@@ -11,9 +11,9 @@ const SLOW_MS = 200;
 /** How much each answer adds. A slow answer adds this for each `SLOW_MS` that it took, up to one. */
 const GROWTH = 0.1;
 
-/** Starts with one request, adds more with each answer, and goes back to one after a 5xx or 429. Limits reads and retries too. */
+/** One request at first, more with each answer, and one again after a 5xx or 429. Also limits reads and retries. */
 export class Pace {
-  /** The session's service, with a gate that lets no more requests through than the number. */
+  /** The session's service, with a gate that lets at most `concurrency` requests through. */
   readonly service: Service;
   private readonly session: Session;
   private most = 1;
@@ -83,7 +83,7 @@ export class Pace {
     };
   }
 
-  /** `ms`: from permission to the head of the answer. */
+  /** `ms`: time from permission to the response headers. */
   private learn(status: number, ms: number): void {
     const grown = this.most + Math.min(1, GROWTH * Math.max(1, ms / SLOW_MS));
     // A limiter that sends no limits may count requests at the same time.

@@ -21,7 +21,7 @@ export interface Rows extends FileProblems {
   readonly adds: boolean;
 }
 
-/** Returns the pet with a name or barcode, or why there is no single one. `isNeeded`: true if nothing else names the pet. */
+/** Returns the pet with a name or barcode, or why there is not one. `isNeeded`: nothing else names the pet. */
 export type PetOf = (column: Exclude<PetColumn, 'petId'>, text: string, isNeeded: boolean) => bigint | string;
 
 export interface RowOptions {

@@ -56,7 +56,7 @@ export async function dryRun(context: CommandContext, options: ImportOptions): P
   });
 }
 
-/** Returns the plan: of the run that --resume continues, or else of the file. For a file without rows, returns its name. */
+/** Returns the plan of the run that --resume continues, or of the file; for a file without rows, its name. */
 async function planToShow(
   context: CommandContext,
   journal: Journal,

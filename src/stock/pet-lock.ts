@@ -10,7 +10,7 @@ import { Failure, isFailure } from '../errors.ts';
 import { acquireLock, type KeptOpen, NOTICED_MS } from '../state/lock.ts';
 import type { Hold, LockSession } from './shared-pet-lock.ts';
 
-/** Number of locks that the pets of a service share: many enough that two pets rarely share one, few enough as files. */
+/** Number of locks for the pets of a service: enough that two pets rarely share one, few enough to be files. */
 const LOCKS = 64n;
 /**
  * How long a lock stays free before the next row of the same run takes it, as a fraction of the time that it was held:
@@ -37,7 +37,7 @@ export function petLocksOf(context: CommandContext, session: LockSession, isOpti
   const kept: KeptOpen = new Map();
   // Separate locks for each service: a terminal and its gateway may run on one machine.
   const service = hash('sha256', serviceOf(session.origin)).slice(0, 8);
-  /** By lock: resolves with when the next row may take it. */
+  /** Lock -> resolves with the time when the next row may take it. */
   const next = new Map<bigint, Promise<number>>();
 
   async function locked<T>(petId: bigint, work: (hold: Hold) => Promise<T>): Promise<T> {

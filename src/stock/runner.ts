@@ -20,7 +20,7 @@ export interface Outcome extends Pick<Change, 'state' | 'reason'> {
   readonly change: Change;
 }
 
-/** What a run is applied with. */
+/** What applying a run needs. */
 export interface RunContext {
   readonly context: CommandContext;
   readonly session: Session;
@@ -31,7 +31,7 @@ export interface RunContext {
 }
 
 export interface RunnerOptions {
-  /** Ended when the run stops: rows that are under way come to their end. */
+  /** Ended when the run stops. Requests in flight are still finished. */
   readonly pace: Pace;
   /** Sends with the service of `pace`. */
   readonly writer: Writer & { readonly journal: Journal };
@@ -43,16 +43,16 @@ export interface RunnerOptions {
 /** The stock, and when it was read. */
 export interface Seen {
   readonly stock: Stock;
-  /** From `momentOf`: what this machine has written later may not be in the stock. */
+  /** From `momentOf`. The stock may not include what this machine wrote later. */
   readonly moment: bigint;
-  /** Before the request: on the monotonic clock, and epoch ms. */
+  /** When the read began: on the monotonic clock, and in epoch ms. */
   readonly at: number;
   readonly since: number;
 }
 
-/** How old the stock may be when a row is sent, so that changes by other programs are seen. */
+/** Maximum age of the stock when a row is sent, in ms, so that changes by other programs are seen. */
 const FRESH_MS = 60_000;
-/** The run stops after N rows in a row that the service or the network did not take: the next would fail, too. */
+/** The run stops after this many failures of the service or network in a row: the next would fail, too. */
 const MOST_TROUBLE = 3;
 
 /** Reads the stock of all pets. @throws {Failure} `contract`: the list has a pet twice, so no change can be planned */
@@ -69,7 +69,7 @@ export async function readStock(service: Service): Promise<Stock> {
   return stock;
 }
 
-/** Reads the stock for a run, and notes when. */
+/** Reads the stock for a run, and records when. */
 export async function look(service: Service, journal: Journal): Promise<Seen> {
   const { clock } = service;
   const before = { moment: momentOf(journal.state), at: clock.monotonic(), since: clock.now() };
@@ -79,12 +79,12 @@ export async function look(service: Service, journal: Journal): Promise<Seen> {
 /** Applies the changes of a run, several at a time. */
 export class Runner {
   private readonly options: RunnerOptions;
-  /** In the order in which they are applied; one that could not be sent comes once more at the end. */
+  /** In the order in which they are applied. One that could not be sent is added again at the end. */
   private readonly changes: Change[];
   private seen: Seen;
   private refreshing: Promise<void> | undefined;
   private stopped: Failure | undefined;
-  /** Changes whose stock had become too old while they waited for the rate limit. */
+  /** Changes whose stock became too old while they waited for the rate limit. */
   private readonly outdated = new Set<bigint>();
   private trouble = 0;
 
@@ -94,7 +94,7 @@ export class Runner {
     this.seen = options.seen;
   }
 
-  /** Resolves with the cause if the run stopped before its end. @throws {Failure} `bug` */
+  /** Resolves with the failure that stopped the run, if any did. @throws {Failure} `bug` */
   async run(): Promise<Failure | undefined> {
     const { pace } = this.options;
     const { signal } = pace.service;
@@ -128,7 +128,7 @@ export class Runner {
     await withPet(writer, change.petId, async (pet) => {
       const isOver = pet.hold.lastHeldAt >= this.seen.at || hasWrittenSince(journal.state, change, this.seen.moment);
       if (isOver) this.seen = await look(pace.service, journal);
-      // A change without an outcome is left for the next time.
+      // If the run has stopped, the change is left for a resume.
       if (this.stopped === undefined) await this.execute(pet, change, this.seen);
     });
   }
@@ -143,7 +143,7 @@ export class Runner {
       return;
     }
     try {
-      // Where the rate limit allows a request or two in that time, it is sent all the same.
+      // The second time it is sent anyway: the rate limit may allow only a request or two in FRESH_MS.
       const isCurrent = (): boolean => this.outdated.has(change.id) || this.isFresh(at);
       await updateOne(pet, change, isCurrent);
     } catch (error) {
@@ -202,12 +202,12 @@ function wasSent({ state }: Change): boolean {
   return state === 'sent' || state === 'unknown';
 }
 
-/** True for a row of a run that has nothing left to do. Of one whose outcome was not known, the stock is the answer. */
+/** True for a row that has nothing left to do. The stock shows the outcome of one where it was unknown. */
 export function isThere(change: Change, { adds }: Pick<Run, 'adds'>, present: bigint): boolean {
   return present === change.after && (wasSent(change) || adds !== true);
 }
 
-/** Returns why a row must not be applied to the present quantity, if it must not. `since`: epoch ms. */
+/** Returns why a row conflicts with the present quantity, or undefined. `since`: epoch ms. */
 export function conflictOf(journal: Journal, change: Change, present: bigint, since: number): string | undefined {
   const { before } = change;
   if (before === undefined || present === before) return undefined;

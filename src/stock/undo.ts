@@ -144,7 +144,7 @@ function nothingLeft(journal: Journal, environment: string, direction: Direction
     : nothingFound(`There is nothing to redo in ${environment}: the newest command was not undone`);
 }
 
-/** Refuses to pass over a newer run that has sent nothing yet, or an undo that is unfinished. @throws {Failure} `cannot-resume` */
+/** Refuses to skip a newer run that has sent nothing yet, or an unfinished undo. @throws {Failure} `cannot-resume` */
 function assertNoneUnfinishedSince(journal: Journal, environment: string, newest?: Change): void {
   const { run, sentAt = 0 } = newest ?? {};
   const [newer] = journal

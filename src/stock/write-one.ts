@@ -79,7 +79,7 @@ export async function withWriter<T>(
   }
 }
 
-/** Sends an update, and again where it was lost and not applied. @throws {Failure} `unrecorded`, and see updateInventory */
+/** Sends an update, again if it was lost and not applied. @throws {Failure} `unrecorded`, and see updateInventory */
 export async function updateOne(pet: LockedPet, write: Write, isCurrent?: () => boolean): Promise<InventoryItem> {
   const { hold, session } = pet;
   const { petId, before, after } = write;
@@ -90,7 +90,7 @@ export async function updateOne(pet: LockedPet, write: Write, isCurrent?: () => 
   throw failure ?? unrecorded!;
 }
 
-/** Sends a write as the caller has it, and returns its answer, whatever it says. @throws {Failure} without an answer */
+/** Sends a write by the caller's `send`, and returns its answer, even a refusal. @throws {Failure} without an answer */
 export async function callOne<T extends { readonly failure?: Failure | undefined }>(
   pet: LockedPet,
   write: Write,
@@ -164,7 +164,7 @@ async function markSent(writer: Writer, write: Write): Promise<bigint> {
   return write.id;
 }
 
-/** Records what became of a write, or of a row that is not sent. @throws {Failure} `state` */
+/** Records the outcome of a write, or of a row that is not sent. @throws {Failure} `state` */
 export async function recordOutcome({ journal }: Pick<Writer, 'journal'>, id: bigint, outcome: Settled): Promise<void> {
   await journal?.settle(id, outcome);
 }
