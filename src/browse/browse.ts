@@ -53,7 +53,7 @@ export async function browse(context: CommandContext, options: BrowseOptions): P
   });
 }
 
-/** Asks for a terminal that can show a full screen. @throws {Failure} `usage` */
+/** Requires a terminal that can show a full screen. @throws {Failure} `usage` */
 function needScreen({ env, globals, stdin, stdout }: CommandContext): void {
   if (globals.input && stdin.isTTY && stdout.isTTY && env.TERM !== 'dumb') return;
   throw new Failure('usage', {
@@ -235,7 +235,7 @@ class Visit {
   }
 }
 
-/** Returns an empty text for none. */
+/** Returns '' for 0. */
 function conflictWords(count: number): string {
   if (count === 0) return '';
   return count === 1

@@ -64,7 +64,7 @@ export class Browser extends Selection {
     return this.selected === undefined ? [] : [this.selected];
   }
 
-  /** Returns the pet's quantity with its pending change, which does not count if someone else has changed the stock since. */
+  /** Returns the pet's quantity after its pending change, if nobody else has changed the stock since. */
   quantityOf({ petId, quantity }: InventoryItem): bigint {
     const change = this.pending.get(petId);
     return change?.current === quantity ? change.quantity : quantity;
@@ -192,7 +192,7 @@ export class Browser extends Selection {
   }
 }
 
-/** `12` sets; `+3` and `-3` change the present quantity. Undefined for anything else. */
+/** Parses `12`, which sets, or `+3` and `-3`, which change the present quantity. Undefined for anything else. */
 export function parseQuantity(typed: string, present: bigint): bigint | undefined {
   if (!/^[+-]?[0-9]+$/.test(typed) || typed.replace(/^[+-]/, '').length > MAX_DIGITS) return undefined;
   const value = BigInt(typed.replace(/^\+/, ''));

@@ -10,7 +10,7 @@ import { barOf, type Surroundings, tableOf } from './rows.ts';
 
 /** Title, search, heading. */
 const LINES_ABOVE = 3;
-/** And message, rate limit and keys. */
+/** Also message, rate limit and keys. */
 const LINES_AROUND = LINES_ABOVE + 3;
 
 /** Returns a line for each row of the screen, none too wide. Tells the browser how many pets fit, and where. */

@@ -178,7 +178,7 @@ class Lines {
     this.context.notices.info(text);
   }
 
-  /** A person types the line again; of a script nothing is applied. @throws {Failure} `invalid-rows` */
+  /** Warns on a terminal, where the user can try again; ends a script. @throws {Failure} `invalid-rows` */
   private refuse(reason: string): void {
     if (!this.context.stdin.isTTY) {
       throw new Failure('invalid-rows', { source: 'stdin', problems: [{ line: this.number, reason }] });

@@ -1,4 +1,4 @@
-/** The pane of `inventory browse`: the last changes of the pet at the cursor, with a bar for the quantity after each. */
+/** Draws the pane of `inventory browse`: the last changes of the pet at the cursor, each quantity with a bar. */
 import type { Change } from '../state/journal.ts';
 import { bar } from '../view/bar.ts';
 import { BETWEEN } from '../view/fit.ts';

@@ -1,4 +1,4 @@
-/** The rows of the screen of `inventory browse`. */
+/** Draws the rows of `inventory browse`. */
 import type { InventoryItem } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import type { DraftChange } from '../state/draft.ts';
@@ -99,7 +99,7 @@ function fittingWidths(browser: Browser, columns: number, items: readonly Invent
 }
 
 /**
- * Returns the widths for a width of the ids. Numbers are never cut. If there is too little room, the difference goes
+ * Returns the widths for a width of the ids. Numbers are never cut. If there is too little room, omits the difference
  * first, then the status, then the name.
  */
 function widthsOf({ catalog, hasLevels, pending, widths }: Browser, columns: number, longestId: number): Widths {

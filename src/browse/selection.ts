@@ -75,7 +75,7 @@ export class Selection {
     return this.found[this.cursor];
   }
 
-  /** Returns the pets that match, from one place to another. */
+  /** Returns the matching pets between two places. */
   between(from: number, to: number): readonly InventoryItem[] {
     return this.found.slice(from, to);
   }
