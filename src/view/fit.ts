@@ -18,7 +18,7 @@ export interface Cell {
 }
 
 export interface TableColumn {
-  /** Its heading; empty for none. */
+  /** The heading; empty for none. */
   readonly name: string;
   readonly kind: 'text' | 'number' | 'bar';
   readonly width: number;
@@ -39,8 +39,8 @@ export interface Table {
 }
 
 /**
- * Returns the table, then the table without its yielding columns, one more omitted each time until one of them is left.
- * At the end without that one alone, because nothing has to make room for it.
+ * Returns the table, then versions of it that omit yielding columns, one more each time, until one is left. The last
+ * version omits only that one: the others need not make room for it any more.
  */
 export function choices(table: Table): [Table, ...Table[]] {
   const order = table.columns.filter(({ yields }) => yields !== undefined).toSorted((a, b) => a.yields! - b.yields!);
@@ -63,7 +63,7 @@ export function inBorders(tables: readonly Table[], roomFor: (columns: number) =
 
 /**
  * Returns as much of the table as fits without borders; no columns if nothing fits.
- * @param leastCut how much a text keeps that is cut to make room; undefined to cut nothing
+ * @param leastCut least width of a text that is cut to make room; undefined to cut nothing
  */
 export function inColumns(tables: readonly [Table, ...Table[]], width: number, leastCut: number | undefined): Table {
   for (const table of tables) {

@@ -9,7 +9,7 @@ import { type Column, jsonCell, type RecordView, type RowsView, type StreamView,
 import type { Format } from './output-formats.ts';
 import { forPeople } from './style.ts';
 
-/** Text in pieces, or raw bytes; the return value is the number of rows. */
+/** Yields text in pieces, or raw bytes. Returns the number of rows. */
 export async function* render(
   view: View,
   options: Screen & { format: Format },
@@ -62,7 +62,7 @@ const WRITERS: Readonly<Record<Format, Writer>> = {
       return yield* (await import('./table.ts')).renderTable(view, screen);
     },
     record: recordText,
-    // In a pipe, a program reads it.
+    // In a pipe, the reader is a program.
     event: (view, event, screen) => (screen.isTTY ? eventText(view, event, screen) : jsonOf.event(view, event)),
   },
   json: { rows: renderJson, ...jsonOf },
@@ -90,7 +90,7 @@ async function recordCsv(view: RecordView): Promise<string> {
   return stringify([members.map(([name]) => name), members.map(([, value]) => csvCell(jsonCell(value)))]);
 }
 
-/** One item per line, for diff and `head`. The array is closed only after all rows. */
+/** Writes one item per line, for diff and `head`. Closes the array only after all rows. */
 async function* renderJson<Row>(view: RowsView<Row>): Text {
   let count = 0;
   for await (const batch of view.rows) {
@@ -114,7 +114,7 @@ async function* renderNdjson<Row>(view: RowsView<Row>): Text {
   return count;
 }
 
-/** RFC 4180 with line feeds. */
+/** RFC 4180, but with line feeds. */
 async function* renderCsv<Row>(view: RowsView<Row>): Text {
   const { stringify } = await import('csv-stringify/sync');
   let header = view.header ? stringify([view.columns.map(({ name }) => csvText(name))]) : '';

@@ -78,7 +78,7 @@ const WHY: Readonly<Record<WaitWhy, string>> = {
   backoff: 'Request failed',
 };
 
-/** What broke an exchange, by phase. */
+/** What broke a request, by phase. */
 const BROKEN: Readonly<Record<string, string>> = {
   dns: 'Name not found',
   connect: 'Cannot connect',
@@ -144,7 +144,7 @@ export function waitLines(wait: {
   ];
 }
 
-/** Returns whom the request waits for, and for how many seconds already. */
+/** Returns which server a request waits for, and for how many seconds so far. */
 export function unansweredWords({ peer, ms }: { peer: string; ms: number }): string {
   return `waiting for ${peer} (${duration(Math.floor(ms / SECOND) * SECOND)})`;
 }
@@ -188,7 +188,7 @@ export class LiveLine {
     this.output = output;
   }
 
-  /** The first of the texts that fits, or what fits of the last. */
+  /** Draws the first text that fits, or what fits of the last. */
   async draw(...texts: readonly [string, ...string[]]): Promise<void> {
     // One column less: a full line would wrap, and could not be erased.
     // A width of 0 is a terminal that does not know its own.

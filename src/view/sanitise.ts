@@ -3,13 +3,13 @@ import { UNSAFE } from '../api/json.ts';
 
 const ASCII = /^[ -~]*$/;
 
-/** Replaces each such character by `\x1b`, `\u202e` or `\u{e0001}`. */
+/** Replaces each unsafe character by `\x1b`, `\u202e` or `\u{e0001}`. */
 export function visible(text: string): string {
   if (ASCII.test(text)) return text;
   return text.replace(UNSAFE, escaped);
 }
 
-/** The same for our own text, in which line feeds stay. */
+/** Like `visible`, but keeps line feeds: for our own text. */
 export function visibleLines(text: string): string {
   return text.split('\n').map(visible).join('\n');
 }

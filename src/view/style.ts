@@ -1,4 +1,4 @@
-/** Colours, decided once per stream and never the only carrier of a meaning, and wrapping of text for people. */
+/** Colours and wraps text for people. Colour is decided once per stream, and is never the only sign of a meaning. */
 import { prepareWidths, wrapLine } from './width.ts';
 
 type Paint = (text: string) => string;

@@ -146,7 +146,7 @@ async function draw({ columns, rows, header }: Table, style: Style): Promise<str
 }
 
 /**
- * cli-table3's own tables of widths are older than some scripts and emoji. So a text beyond ASCII, or with a colour, is
+ * cli-table3's own tables of widths are older than some scripts and emoji. So a text beyond Latin, or with a colour, is
  * laid out as private-use characters, one per column, and replaced afterwards.
  */
 class Placeholders {

@@ -1,4 +1,4 @@
-/** Measures texts beyond Latin ones. Separate from width.ts because its tables take as long to load as everything else. */
+/** Measures texts beyond Latin. Separate from width.ts, because its tables take as long to load as everything else. */
 import stringWidth from 'string-width';
 
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });

@@ -101,7 +101,7 @@ export function confirmation(...[text, members, more]: Parameters<typeof record>
   return record(text, members, { ...more, isConfirmation: true });
 }
 
-/** By column: its look in a table, and whether it may be omitted. */
+/** Column -> its look in a table, and whether it may be omitted. */
 type Looks<Row> = Readonly<Record<string, Pick<Column<Row>, 'role' | 'isSigned' | 'yields'>>>;
 
 /** Returns a view of rows in memory. Their JSON has the same members as the columns, null for undefined. */
@@ -169,10 +169,10 @@ export interface StreamView<Event = unknown> {
 /** Bytes as the service sent them. A terminal shows them escaped, like any other text. */
 export interface RawView {
   readonly view: 'raw';
-  /** Lines before it; empty for none. */
+  /** Lines before the body, if any. */
   readonly head: string;
   readonly body: Uint8Array;
-  /** Of text that is for people: as of a record. */
+  /** For text that people read, as in a record. */
   readonly margin?: number;
   readonly failure?: Failure;
 }

@@ -2,7 +2,7 @@
 /** Latin letters and signs, each a column wide; not the soft hyphen, which has none. */
 const LATIN = /^[\x20-\x7e\xa1-\xac\xae-\u024f]*$/;
 
-/** True where each character is a column wide, so that no tables are needed. */
+/** True if each character is one column wide, so that no tables are needed. */
 export function isLatin(text: string): boolean {
   return LATIN.test(text);
 }
