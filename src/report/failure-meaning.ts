@@ -5,9 +5,9 @@ export interface FailureMeaning {
   readonly exit: ExitCode;
   /** What happened, and the offending value. Nothing here is sanitised or redacted: the reporter does both. */
   readonly message: string;
-  /** How people see it where it is what they asked for: the message without `error:`, or nothing. */
+  /** For a failure that the user asked for: the message is printed without `error:`, or not at all. */
   readonly text?: 'plain' | 'none';
-  /** Lines of their own below the message. */
+  /** Extra lines below the message. */
   readonly lines?: readonly string[];
   /** One step, or one command. */
   readonly hint: string | undefined;
@@ -15,7 +15,7 @@ export interface FailureMeaning {
   readonly retryable: boolean;
   /** Epoch ms before which a repeat is useless or harmful. */
   readonly retryAt?: number;
-  /** What became of a single write; undefined where the failure says nothing about one. */
+  /** Outcome of a single write; undefined if the failure does not tell it. */
   readonly outcome: Outcome | undefined;
   readonly bulkRow: RowOutcome;
 }
@@ -25,16 +25,16 @@ export interface RowOutcome {
   readonly state: 'planned' | 'applied' | 'failed' | 'unknown' | 'conflict';
   /** Always with `failed`, `unknown` and `conflict`. */
   readonly reason?: string;
-  /** A gateway refused it, so the service never had it: it is not a change that was sent. */
+  /** True if a gateway refused it, so the service never received it: it does not count as sent. */
   readonly isUnsent?: boolean;
   /** `always`: the cause is in the row. `unless-often`: every row may fail with it. */
   readonly continues: 'always' | 'unless-often' | 'never';
 }
 
-/** Says what a kind of failure means. The type of its `details` is what a Failure of the kind holds. `now`: epoch ms. */
+/** Describes a kind of failure. `Details`: the type of `details` in a Failure of this kind. `now`: epoch ms. */
 export type FailureRow<Details> = (details: Details, now: number) => FailureMeaning;
 
-/** Of rows that have several of them. */
+/** For rows with several messages. */
 export type Words = readonly [message: string, hint: string];
 
 /** Kind of failure -> its row. */
@@ -42,7 +42,7 @@ export type FailureTable = Readonly<Record<string, FailureRow<never>>>;
 
 type SharedMeaning = Pick<FailureMeaning, 'exit' | 'retryable' | 'outcome' | 'bulkRow'>;
 
-/** Nothing was sent, or no further request would fare better: a run stops, and the row stays planned. */
+/** Nothing was sent, or any further request would fail too: a run stops, and the row stays planned. */
 export function stops(exit: ExitCode): SharedMeaning {
   return { exit, retryable: false, outcome: undefined, bulkRow: { state: 'planned', continues: 'never' } };
 }

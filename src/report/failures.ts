@@ -17,7 +17,7 @@ import { SERVICE_FAILURES } from './service-failures.ts';
 import { plural } from '../view/words.ts';
 
 /**
- * A write whose outcome is not known: of a pet, even after the list was read (`looked`), or a raw call (`call`:
+ * A write whose outcome is unknown: of a pet, even after the list was read (`looked`), or a raw call (`call`:
  * `POST /path`). `found`: the pet's quantity now, which is neither the earlier nor the wanted one. `because`: what went
  * wrong with the write itself.
  */
@@ -25,7 +25,7 @@ type OutcomeUnknown = { environment: string; because: Failure } & (
   { petId: bigint; quantity: bigint; looked: boolean; found?: bigint | undefined } | { call: string }
 );
 
-/** Failures because of another one. Their types are written out, since that of `Failure` follows from the table. */
+/** Failures caused by another one. Their types are explicit, because the type of `Failure` follows from the table. */
 const FAILURES_BECAUSE: {
   readonly 'outcome-unknown': FailureRow<OutcomeUnknown>;
   readonly unrecorded: FailureRow<PetWrite & { because: Failure }>;
@@ -128,7 +128,7 @@ export function rowOutcome(failure: Failure): RowOutcome {
   return describeFailure(failure, 0).bulkRow;
 }
 
-/** Returns the cause that a script has to know first, whichever came first; of equal ones the most uncertain write. */
+/** Returns the cause that matters most to a script, in any order; of equal ones, the most uncertain write. */
 export function firstCause(causes: readonly Failure[]): Failure | undefined {
   const place = (failure: Failure): number => {
     const { exit, outcome } = describeFailure(failure, 0);

@@ -111,7 +111,7 @@ export const SERVICE_FAILURES = {
     hint: 'Stop every job that uses this key and ask the owners of the service. Once the ban is lifted, run petstore limits --clear-block',
     retryAt: details.retryAt,
   }),
-  /** The service has named a time with a 503, before which nothing is sent. */
+  /** The service named a time with a 503. Nothing is sent before it. */
   paused: (details: Waiting, now) => ({
     ...stops(EXIT.service),
     message: `The service is unavailable (503) until about ${clockTime(details.retryAt, now)}; ${unsent(details)}.`,
@@ -163,7 +163,7 @@ export const SERVICE_FAILURES = {
     retryable: true,
     ...(details.retryAt !== undefined && { retryAt: details.retryAt }),
   }),
-  /** The service broke its contract: wrong body, wrong type, wrong status. `at`: offset in the body, in UTF-16 units. */
+  /** The service broke its contract: wrong body, wrong type, wrong status. `at`: offset in the body, UTF-16 units. */
   contract: ({ what, problem }: { what: string; problem: string; at?: number }) => ({
     ...uncertain(EXIT.service),
     message: `Invalid response: ${what.charAt(0).toLowerCase()}${what.slice(1)} ${problem}.`,
@@ -222,7 +222,7 @@ function waitHint({ retryAt, waitMs, maxWaitMs, resume }: Waiting, now: number):
   return `Run the command again after ${clockTime(retryAt, now)}${allow}`;
 }
 
-/** Describes a network failure. Never suggests to skip the check of a certificate. */
+/** Describes a network failure. Never suggests skipping the check of a certificate. */
 function describeNetwork(details: NetworkDetails): Words {
   const { code, detail, mayHaveBeenSent, peer, resume, timeoutMs } = details;
   const nothing = nothingSent(details.begun === true);
