@@ -18,13 +18,13 @@ export interface SmokeOptions {
   /** Ids to run; absent: all. */
   readonly only?: readonly string[];
   readonly skip?: readonly string[];
-  /** The pet that may be written to, and is put back. */
+  /** The pet that may be written to, and is restored. */
   readonly write: bigint | undefined;
   /** Use up the rate limit, then send one more request. */
   readonly provoke429?: boolean;
   /** Longest time for the list; undefined to skip the check. */
   readonly maxLatency?: number;
-  /** Of the service's clock. */
+  /** For the service's clock. */
   readonly maxSkew: number;
   /** How long to wait for a first answer. */
   readonly waitReady?: number;

@@ -12,7 +12,7 @@ export interface Suite {
   readonly checks: readonly Checked[];
 }
 
-/** JSON and TAP's YAML escape control characters, so that a reader gets the text itself; in the others they are shown. */
+/** JSON and TAP's YAML escape control characters themselves, so readers get the exact text; the others need `shown`. */
 export const REPORTERS: Readonly<Record<ReportFormat, (suite: Suite) => string>> = {
   text: (suite) => text(shown(suite)),
   junit: (suite) => junit(shown(suite)),
@@ -110,7 +110,7 @@ function evidenceText(evidence: Checked['evidence']): string {
   return [request, ...(status === undefined ? [] : [`status ${status}`]), ...lines].join('\n');
 }
 
-/** Removes characters that XML 1.0 cannot represent. */
+/** Escapes a text for XML 1.0, and replaces what it cannot represent. */
 function xml(value: string): string {
   return value
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')

@@ -1,4 +1,4 @@
-/** Sends the requests of a smoke test, and notes failures that would end any other command. */
+/** Sends the requests of a smoke test, and records failures that would end any other command. */
 import { probe, type Reply } from '../client/probe.ts';
 import type { Call, Service } from '../client/service.ts';
 import { Failure, type Kind } from '../errors.ts';
@@ -11,7 +11,7 @@ interface ClientChange extends Partial<Pick<CommandContext['globals'], 'maxWait'
 }
 
 const USUAL_CAUSES: readonly Kind[] = ['unauthorized', 'service-failed', 'redirected', 'paused'];
-/** By the service, or by a gateway before it. */
+/** Refused by the service or a gateway. */
 const FORBIDDEN: readonly Kind[] = ['forbidden', 'banned', 'gateway-refused'];
 
 /** Closed by `await using`. */
@@ -73,7 +73,7 @@ export class SmokeClients implements AsyncDisposable {
   }
 
   /**
-   * Notes an answer that would end any command. Where the service is asked for something that it has to refuse (not
+   * Records an answer that would end any other command. If the service is supposed to refuse the request (not
    * `isUsual`), a 401 or 500 only fails the check.
    */
   noteCause(service: Service, { failure, status }: Reply, isUsual: boolean): void {

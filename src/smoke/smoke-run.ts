@@ -22,7 +22,7 @@ interface Reports {
 
 const READY_PACE_MS = 2_000;
 
-/** @throws {Failure} `usage`, `file`, a signal's, and what connect throws; every other one becomes the view's failure */
+/** @throws {Failure} `usage`, `file`, a signal's, and what connect throws; any other becomes the view's failure */
 export async function smoke(context: CommandContext, options: SmokeOptions & Reports): Promise<RawView> {
   checkIds([...(options.only ?? []), ...(options.skip ?? [])]);
   const { out = [] } = options;

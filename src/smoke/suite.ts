@@ -154,7 +154,7 @@ function encrypted(first: Reply, { hostname, protocol }: URL): Finding {
   return isLoopback(hostname) ? skip('the service is on this machine') : fail('an https address', 'http');
 }
 
-/** How many requests run in parallel: one at a time might not use up a window before it ends. */
+/** Number of parallel requests: one at a time might not use up a window before it ends. */
 const WORKERS = 8;
 /** Most requests: a larger rate limit cannot be exceeded in a test. */
 const MOST = 2_000;
@@ -192,7 +192,7 @@ async function spend(clients: SmokeClients): Promise<{ end: Reply | undefined; s
     }
   };
   await Promise.all(Array.from({ length: WORKERS }, untilRefused));
-  // The gate has held the others back at the end of the window: one request goes beyond it.
+  // At the end of the window, the gate has held the others back: this request goes beyond the limit.
   await untilRefused();
   const { end } = spent;
   if (end !== undefined && end.status !== 429) clients.noteCause(spender, end, true);

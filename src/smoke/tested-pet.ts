@@ -61,7 +61,7 @@ export class TestedPet {
     this.run = await journal.begin(run, whereOf(context, session, 'smoke'), []);
   }
 
-  /** Sets it once, as a check, and records it. */
+  /** Sets the pet once, as a check, and records it. */
   async set(after: bigint, service = this.clients.keyed): Promise<Reply> {
     const { clients, petId } = this;
     const call = updateCall({ petId, quantity: after });
@@ -73,7 +73,7 @@ export class TestedPet {
     return this.seen(answer, after);
   }
 
-  /** Notes what an answer tells about the quantity. A refusal changes nothing. */
+  /** Learns the pet's quantity from an answer. A refusal changes nothing. */
   seen(answer: Reply, wanted?: bigint): Reply {
     const { json, status = 0 } = answer;
     // A server that gives up on a request may have applied it (408).
@@ -128,7 +128,7 @@ export class TestedPet {
     return new Failure('outcome-unknown', { ...write, looked: false, because: error }, error);
   }
 
-  /** Reads the quantity if an answer did not tell it. One that this test has not written is left alone. */
+  /** Reads the quantity if an answer did not tell it. Leaves alone one that this test has not written. */
   private async look(): Promise<void> {
     if (this.present !== undefined) return;
     try {
