@@ -183,7 +183,7 @@ function isSameName(one: string, other: string): boolean {
 }
 
 interface Zone {
-  /** Finds the zone: the domain, or the nearest name above it, that has an SOA record. */
+  /** The domain, or the nearest name above it, that has an SOA record. */
   readonly name: string;
   /** The domain's name within it; `@` for the apex. */
   readonly label: string;
@@ -198,12 +198,12 @@ async function findZone(dns: DnsResolver, domain: string): Promise<Zone | undefi
   return undefined;
 }
 
-/** Empty where the name does not exist. @throws {NetworkFailure} DNS does not answer */
+/** Empty if the name does not exist. @throws {NetworkFailure} DNS does not answer */
 function recordsOf(dns: DnsResolver, type: DnsType, name: string): Promise<readonly string[]> {
   return noneIfMissing(dns.records(type, name));
 }
 
-/** IPv4 first. @throws {NetworkFailure} DNS does not answer */
+/** Returns IPv4 first. @throws {NetworkFailure} DNS does not answer */
 async function addressesOf(dns: DnsResolver, name: string): Promise<readonly string[]> {
   return [...(await recordsOf(dns, 'A', name)), ...(await recordsOf(dns, 'AAAA', name))];
 }

@@ -73,7 +73,7 @@ async function* config(context: CommandContext): AsyncGenerator<Diagnosis, Confi
   return file;
 }
 
-/** Finds files that other users may change. Whoever can write to a folder can replace the files in it. */
+/** Finds files that other users may change. Users who can write to a folder can replace its files. */
 async function openToOthers(
   context: CommandContext,
   id: string,
