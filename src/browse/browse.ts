@@ -24,7 +24,7 @@ import { readListing } from './listing.ts';
 export interface BrowseOptions extends Filter {
   /** The largest quantity that counts as low stock. */
   readonly low: bigint;
-  /** Uses lines of text in place of the full screen. */
+  /** Uses lines of text instead of the full screen. */
   readonly plain?: boolean;
   readonly dryRun?: boolean;
 }
@@ -159,7 +159,7 @@ class Visit {
     return done ?? confirmation('Nothing was changed.', [['applied', 0]]);
   }
 
-  /** Asks for the cause and the note for the history, at the user's request. Empty answers are allowed. */
+  /** Asks for the cause and the note, at the user's request. Both may stay empty. */
   private async askWhy(): Promise<void> {
     const { browser, context } = this;
     if (!canAsk(context)) throw new Failure('no-terminal', { what: 'the cause', instead: 'Use --cause and --note.' });

@@ -16,7 +16,7 @@ export type End = 'apply' | 'why' | 'leave' | 'discard';
 export type Show = (context: CommandContext, browser: Browser, reload: Reload) => Promise<End>;
 export type Reload = (context: CommandContext) => Promise<void>;
 
-/** `quantity`: the user types one for the pet at the cursor. `leave`: the user wants to leave with pending changes. */
+/** `quantity`: the user types one for the pet at the cursor. `leave`: the user is asked about pending changes. */
 type Mode = 'table' | 'quantity' | 'leave' | 'help';
 
 /** What one keystroke has changed: by pet, the pending change before and after it. */

@@ -13,7 +13,7 @@ const LINES_ABOVE = 3;
 /** Also message, rate limit and keys. */
 const LINES_AROUND = LINES_ABOVE + 3;
 
-/** Returns a line for each row of the screen, none too wide. Tells the browser how many pets fit, and where. */
+/** Returns a line for each row of the screen, none too wide. Sets in the browser how many pets fit, and where. */
 export function drawScreen(browser: Browser, around: Surroundings): string[] {
   const { columns, style, rows } = around;
   const isRoomy = rows > LINES_AROUND;
@@ -87,7 +87,7 @@ function searchLine({ text, status, isChangedOnly, isLowOnly, order }: Browser, 
     ...(order === 'as listed' ? [] : [`by ${order}`]),
   ];
   const line = [`Search: ${text}_`, ...filters].join(BETWEEN);
-  // Shows the end of a long text, where the user is typing.
+  // Shows the end of a long text, because the user is typing there.
   return displayWidth(line) <= columns ? line : `Search: ${endOf(text, columns - 'Search: …_'.length)}_`;
 }
 

@@ -52,7 +52,7 @@ export class Selection {
     return { all: this.items.length, found: this.found.length, quantity: this.sum };
   }
 
-  /** True if some pet has a minimum of its own. */
+  /** True if any pet has a minimum. */
   get hasLevels(): boolean {
     return this.belowMinimum !== undefined;
   }

@@ -1,3 +1,4 @@
+/** Turns the command specs into plain data, for help, completion, reference and man page. */
 import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from '../cli/command.ts';
 import { GLOBAL_OPTIONS, HELP_OPTIONS } from '../cli/global-options.ts';
 import type { Tree, TreeCommand, TreeOption, ValueSpec } from '../cli/help/tree.ts';

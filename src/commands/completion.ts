@@ -89,7 +89,7 @@ async function originAt(ports: Context, { env, profile, baseUrl, insecureHttp }:
   }
 }
 
-/** Writes the script where the shell finds it, or to a file that the user's profile has to load. */
+/** Writes the script where the shell finds it, or to a file that the user's profile must load. */
 async function installed(context: CommandContext, shell: Shell, script: string): Promise<TextView> {
   const { path, left } = installedAt(context, shell);
   try {

@@ -1,4 +1,4 @@
-/** Doctor's checks of the connection: each step by itself, then one request with the key. */
+/** Doctor's checks of the connection: each step separately, then one request with the key. */
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { sharingOf } from '../session/limit-words.ts';
@@ -36,7 +36,7 @@ const LOCK_RIGHTS = "redis.call('GET', KEYS[1]) redis.call('SET', KEYS[1], '', '
 
 /**
  * Checks the server of `PETSTORE_LEDGER`, if set: one step for the key, and one for the lock of a pet.
- * @returns whether requests may be sent as far as this server is concerned
+ * @returns whether this server allows requests to be sent
  */
 async function* lookAtLedger(context: CommandContext): AsyncGenerator<Diagnosis, boolean> {
   const { clock } = context;

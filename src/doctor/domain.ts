@@ -16,9 +16,9 @@ export interface DomainOptions {
   readonly target: string;
   /** The platform's certificate authority, as CAA records name it. */
   readonly ca: string | undefined;
-  /** DNS server in place of the system's. */
+  /** DNS server to use instead of the system's. */
   readonly dnsServer: string | undefined;
-  /** Where to check the certificate, in place of the domain's own address and port 443. */
+  /** Where to check the certificate, instead of the domain's own address and port 443. */
   readonly connect: Pick<Peer, 'address' | 'port'> | undefined;
   readonly redirects: readonly Redirect[];
 }

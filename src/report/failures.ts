@@ -56,7 +56,7 @@ const FAILURES_BECAUSE: {
   }),
 };
 
-/** `write`: the one that was in flight; `outcome`: what became of it. */
+/** `write`: the one that was in flight; `outcome`: its outcome. */
 interface Interruption {
   signal: SignalName;
   outcome?: Outcome;
@@ -159,7 +159,7 @@ function checkHint({ petId, environment }: { petId: bigint; environment: string 
   return `Check before you run it again: petstore --env ${environment} inventory list --pet ${petId}`;
 }
 
-/** True for Ctrl-C while no write was under way. */
+/** True for Ctrl-C while no write was in flight. */
 function isPlainStop({ signal, outcome }: Interruption): boolean {
   return signal === 'SIGINT' && outcome === undefined;
 }

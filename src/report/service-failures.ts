@@ -181,7 +181,7 @@ export const SERVICE_FAILURES = {
   }),
 } satisfies FailureTable;
 
-/** Returns `, NOT_FOUND: no such pet`, as far as the service sent them. */
+/** Returns `, NOT_FOUND: no such pet`, or what the service sent of it. */
 function quote({ code, message }: ServiceError): string {
   const words = [code, message].filter((each) => each !== undefined && each !== '').join(': ');
   return words === '' ? '' : `, ${words.replace(/\.$/, '')}`;

@@ -91,7 +91,7 @@ async function check(
   return [...facts, ...ended].map((each) => found.get(each.id) ?? checked(each, skip('the run ended early')));
 }
 
-/** The check for a run that ended early: a report of skipped checks alone would look green. */
+/** The check for a run that ended early: a report with only skipped checks would look green. */
 const RAN: CheckFacts = { id: 'run', title: 'the checks could be run', clause: undefined };
 
 /** @throws {Failure} `usage` */

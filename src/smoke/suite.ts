@@ -110,7 +110,7 @@ export async function* runSmoke(
   if (isChosen(REACHABLE)) yield checked(REACHABLE, reachable(first), first);
   if (isChosen(TLS)) yield checked(TLS, encrypted(first, clients.keyed.baseUrl), first);
   const obstacle = obstacleOf(first, clients);
-  // At once, because others may change the pet meanwhile.
+  // Before the other checks: others may change the pet meanwhile.
   if (obstacle === undefined && options.write !== undefined && pet !== undefined) {
     yield* runWrites(clients, pet, options.write, first, isChosen);
   }

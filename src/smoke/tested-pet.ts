@@ -11,7 +11,7 @@ import type { SmokeClients } from './smoke-clients.ts';
 export class TestedPet {
   /** Its quantity before any smoke test. */
   original: bigint;
-  /** Its current quantity; undefined if an answer did not tell it. */
+  /** Its current quantity; undefined if an answer has left it unknown. */
   private present: bigint | undefined;
   /** Quantities that this test, or one that was killed, may have set. */
   private readonly written = new Set<bigint>();
@@ -112,7 +112,7 @@ export class TestedPet {
     }
   }
 
-  /** Restores the pet, and returns the error with what became of the pet. */
+  /** Restores the pet, and returns the error with the outcome. */
   async stopped(error: unknown): Promise<unknown> {
     await this.end().catch(() => undefined);
     return this.withOutcome(error);
@@ -128,7 +128,7 @@ export class TestedPet {
     return new Failure('outcome-unknown', { ...write, looked: false, because: error }, error);
   }
 
-  /** Reads the quantity if an answer did not tell it. Leaves alone one that this test has not written. */
+  /** Reads the quantity if no answer has shown it. Leaves alone one that this test has not written. */
   private async look(): Promise<void> {
     if (this.present !== undefined) return;
     try {

@@ -68,7 +68,7 @@ export async function dryRunPlan(context: CommandContext, spec: Pick<RunSpec, 'c
   return await planView(context, session, spec.plan(await readStock(session.service)));
 }
 
-/** Requires --yes where no question can be asked. @throws {Failure} `no-terminal` */
+/** Requires --yes if no question can be asked. @throws {Failure} `no-terminal` */
 export function assertCanConfirm(context: CommandContext): void {
   if (context.globals.yes || canAsk(context)) return;
   throw new Failure('no-terminal', { what: 'confirmation', instead: 'To change without a question, add --yes.' });
@@ -108,7 +108,7 @@ async function confirmPlan(
   const ms = Math.max(0, (held?.until ?? 0) - clock.monotonic());
   const tooLong = ms > globals.maxWait;
   const names = await openNames(context, origin, plan.steps.slice(0, PLAN_LINES));
-  // With --yes, the result of a single change tells enough.
+  // With --yes, the result of a single change is enough.
   const lines = spec.lines === undefined ? planLines(plan, names) : globals.yes ? [] : spec.lines(plan, names);
   for (const line of lines) notices.info(line);
   if (plan.steps.length === 0) return undefined;
@@ -156,7 +156,7 @@ async function beginRun(
   return spec.run;
 }
 
-/** Applies the rows of a run that are left, wherever it stopped. */
+/** Applies the remaining rows of a run, wherever it stopped. */
 export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, unchanged = 0): Promise<RecordView> {
   const { context, journal, session } = runContext;
   const changes = journal.changesOf(run.id);

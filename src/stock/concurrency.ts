@@ -100,7 +100,7 @@ export class Pace {
   }
 }
 
-/** True if a request would have to wait too long for the answer to another one. */
+/** True for a request that is refused because it would wait too long for another one's answer. */
 function isForAnAnswer(error: unknown): boolean {
   return isFailure(error) && error.is('rate-limited') && error.details.why === 'asking';
 }

@@ -118,7 +118,7 @@ async function putAside(context: CommandContext, journal: Journal, run: Run): Pr
   return confirmation(`Stocktake ${run.id} is discarded. Nothing was changed.`, members);
 }
 
-/** Asks whether the count is kept. It is, unless the user says no. @throws {Failure} `cancelled`, `interrupted` */
+/** Asks whether to keep the count, which is the default. @throws {Failure} `cancelled`, `interrupted` */
 async function keepsCount(context: CommandContext, run: Run): Promise<boolean> {
   try {
     return !canAsk(context) || (await context.prompt.confirm('Keep this count for later?', context.signal, true));
@@ -192,7 +192,7 @@ class Tally {
     return sumOf(this.scans.filter(({ petId }) => petId === wanted));
   }
 
-  /** Reads scans and commands until one of them, or the end of the input, ends it. */
+  /** Reads scans and commands until `done`, `q` or the end of the input. */
   async read(prefix: string): Promise<'done' | 'quit'> {
     const { notices, signal, stdin } = this.context;
     const { environment, id } = this.stocktake.run;

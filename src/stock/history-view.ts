@@ -84,7 +84,7 @@ interface Options {
   readonly names: Names;
   /** Epoch ms. */
   readonly now: number;
-  /** Shown in place of a chart without lines. */
+  /** Shown instead of a chart without lines. */
   readonly empty: string;
 }
 

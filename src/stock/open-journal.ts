@@ -20,7 +20,7 @@ export async function withJournal<T>(context: CommandContext, work: Work<T>): Pr
   return await work(journalIn(context, state));
 }
 
-/** Yields what is read from a journal that stays open meanwhile. @throws {Failure} as `withJournal` */
+/** Yields what `read` returns; the journal stays open until the end. @throws {Failure} as `withJournal` */
 export async function* readJournal<T>(
   context: CommandContext,
   read: (journal: Journal) => Iterable<T>,
@@ -46,7 +46,7 @@ export async function withWritableJournal<T>(context: CommandContext, work: Work
 
 /**
  * Returns `withWritableJournal` for many concurrent writes: the state database stays open until the process ends, and
- * records that come at the same time share a transaction.
+ * simultaneous records share a transaction.
  */
 export function journalKeptOpen(context: CommandContext): WithJournal {
   let opened: Promise<State> | undefined;

@@ -202,7 +202,7 @@ function wasSent({ state }: Change): boolean {
   return state === 'sent' || state === 'unknown';
 }
 
-/** True for a row that has nothing left to do. The stock shows the outcome of one where it was unknown. */
+/** True for a row that has nothing left to do. If its outcome was unknown, the stock shows it. */
 export function isThere(change: Change, { adds }: Pick<Run, 'adds'>, present: bigint): boolean {
   return present === change.after && (wasSent(change) || adds !== true);
 }

@@ -47,7 +47,7 @@ export type LockSession = Pick<Session, 'origin' | 'redis'> & {
 };
 type Shared = LockSession & { readonly redis: Redis };
 
-/** A pet's lock, as far as its holder knows about other machines. */
+/** What the holder of a pet's lock knows about other machines. */
 export interface Hold {
   /** False once another machine may have the lock: what was read under it may be outdated. */
   isHeld(): boolean;

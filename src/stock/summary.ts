@@ -102,7 +102,7 @@ function failureOf(
   // A row that is still `sent` has no outcome because it could not be recorded.
   const unknown = unanswered + sent - (stopped?.is('unrecorded') === true ? 1 : 0);
   const outcome = unknown > 0 ? 'unknown' : planned === 0 && applied > 0 ? 'applied' : undefined;
-  // The row that the run stopped at is one of them.
+  // The unknown rows include the one that the run stopped at.
   const because = unknown > 0 && stopped?.is('outcome-unknown') === true ? stopped.details.because : undefined;
   // A signal that came too late to stop anything is not a failure.
   const isOver = stopped?.is('deadline') === true && planned + sent + unanswered === 0;

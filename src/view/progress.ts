@@ -133,7 +133,7 @@ export function waitLines(wait: {
     if (why === 'asking' || why === 'paced') return [progress];
     return [`${progress}; ${what.charAt(0).toLowerCase()}${what.slice(1)}, ${then}`];
   }
-  // The first attempt has not failed; it only waits for its turn.
+  // The first attempt has not failed; it only waits for permission.
   const which = attempt === 1 ? '' : `, try ${attempt}${attempts === undefined ? '' : `/${attempts}`}`;
   const stop = canStop ? ' Ctrl-C stops.' : '';
   return [
@@ -171,7 +171,7 @@ export function progressLines(
   if (began === undefined) return [line];
   const drawn = `[${bar(BigInt(done), BigInt(of), BAR_COLUMNS, isUnicode).padEnd(BAR_COLUMNS)}] ${line}`;
   const perSecond = ((done - began.done) * SECOND) / (now - began.at);
-  // The first moments tell little about the speed.
+  // The speed of the first second is not reliable.
   if (now - began.at < SECOND || perSecond <= 0 || done === of) return [drawn, line];
   const rate = `${Number(perSecond.toPrecision(2))}/s, ${duration(((of - done) * SECOND) / perSecond)} left`;
   return [`${drawn}, ${rate}`, `${line}, ${rate}`, line];

@@ -91,7 +91,7 @@ const LABEL = /^(?:error|warning|hint|debug): /;
 
 /**
  * Wraps lines at words, indents the rest below the label or by two columns, and paints what has a role: `ok`, `FAIL`,
- * `(+2)`, `1 conflict`, `error:`. @param margin column where the sentences of all lines begin
+ * `(+2)`, `1 conflict`, `error:`. @param margin column at which the text of all lines begins
  */
 export async function forPeople(
   lines: readonly string[],

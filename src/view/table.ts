@@ -59,7 +59,7 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
     }
     for (const row of rows) held.push(row);
     if (count <= MOST_HELD) continue;
-    // Leaves room for rows that are still to come, if any.
+    // Leaves room for the wider numbers of later rows, if it can.
     const roomy = await measured(view, held, INT64_WIDTH);
     fixed = inColumns(choices(fits(roomy, width) ? roomy : await measured(view, held, 0)), width, LEAST_CUT);
     yield* aligned(fixed, screen, width);

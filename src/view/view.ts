@@ -16,7 +16,7 @@ export interface Column<Row> {
   role?(row: Row): Role | undefined;
   /** True for differences, which a table shows as `+2`. */
   readonly isSigned?: boolean;
-  /** In a table, a bar in place of the cell's text: the part of the whole. */
+  /** In a table, draws a bar instead of the cell's text: the part of the whole. */
   bar?(row: Row): readonly [part: bigint, whole: bigint] | undefined;
   /**
    * Allows the column to be omitted if the terminal is too narrow for the table: the lowest number first, to make room
@@ -40,7 +40,7 @@ export interface RowsView<Row = unknown> {
   readonly isWork?: boolean;
   /** Overrides the requested format. */
   readonly format?: Format;
-  /** Printed on stderr in place of an empty table. */
+  /** Printed on stderr instead of an empty table. */
   readonly empty: string;
   /** Printed on stderr below a table at a terminal. */
   summary?(count: number): string;
@@ -135,7 +135,7 @@ export interface ChartView {
   readonly now: number;
   /** Each section has its own scale. */
   readonly sections: readonly ChartSection[];
-  /** Printed on stderr in place of a chart without lines. */
+  /** Printed on stderr instead of a chart without lines. */
   readonly empty: string;
 }
 
@@ -148,7 +148,7 @@ export interface ChartLine {
   /** Epoch ms. */
   readonly at: number;
   readonly value: bigint;
-  /** Shown in place of the bar, for a value that does not count. */
+  /** Shown instead of the bar, for a value that does not count. */
   readonly note?: string;
 }
 

@@ -49,7 +49,7 @@ export function padTo(text: string, columns: number, side: 'left' | 'right'): st
   return side === 'left' ? text.padEnd(length) : text.padStart(length);
 }
 
-/** Least width of a line beside its margin. */
+/** Least room for text after the margin. */
 const LEAST = 24;
 
 /** Wraps a line. The pieces after the first are indented by `margin` columns. A word that is too long stays whole. */
