@@ -1,8 +1,8 @@
-/** A failure as it is thrown, and the exit codes. Every way to fail, its details and its words are in report/. */
+/** The error class that the program throws, and the exit codes. Details and messages of each kind are in report/. */
 import { errorCode } from './ports.ts';
 import type { Failures } from './report/failures.ts';
 
-/** The exit codes, and the only place with their numbers. Scripts depend on them: none changes its meaning. */
+/** The only place with the numbers of the exit codes. Scripts depend on them: none may change its meaning. */
 export const EXIT = {
   ok: 0,
   bug: 1,
@@ -33,7 +33,7 @@ export interface ServiceError {
   readonly status: number;
   readonly code?: string;
   readonly message?: string;
-  /** Of a gateway's 412: what the pet has. */
+  /** The pet's current quantity, from a gateway's 412. */
   readonly quantity?: bigint | undefined;
   /** First bytes of a body that is not an Error body; shown with --debug only. */
   readonly raw?: string;
@@ -48,10 +48,10 @@ export interface PetWrite {
 
 export type Kind = keyof Failures;
 
-/** Kind of failure -> its details, which the table's row of the kind takes. */
+/** Maps each kind of failure to its details: the parameter of its row in report/. */
 export type FailureDetails = { readonly [K in Kind]: Parameters<Failures[K]>[0] };
 
-/** A failure that the tool knows how to explain. `details` belong to `kind`. */
+/** An error that report/ can explain. The type of `details` depends on `kind`. */
 export class Failure<K extends Kind = Kind> extends Error {
   override name = 'Failure';
   readonly kind: K;
@@ -69,17 +69,17 @@ export class Failure<K extends Kind = Kind> extends Error {
   }
 }
 
-/** Returns the failure of a call that cannot be carried out as it is. */
+/** Returns the failure of a command line that cannot be run as given. */
 export function usageFailure(problem: string, hint?: string): Failure<'usage'> {
   return new Failure('usage', { problem, ...(hint !== undefined && { hint }) });
 }
 
-/** `instanceof` alone would leave the kind, and so the details, open. */
+/** True for a Failure. Plain `instanceof` would lose the type of its kind and details. */
 export function isFailure(error: unknown): error is Failure {
   return error instanceof Failure;
 }
 
-/** Returns the error as it is, except for a Ctrl-C that is the usual end of what the command was doing. */
+/** Marks a Ctrl-C that is the normal way to end `during`. Returns any other error unchanged. */
 export function stoppedByUser(error: unknown, during: 'input' | 'watch'): unknown {
   const isUsual = isFailure(error) && error.is('interrupted') && error.details.signal === 'SIGINT';
   return isUsual ? new Failure('interrupted', { ...error.details, during }, error) : error;

@@ -1,16 +1,16 @@
-/** Secrets, found in a text by their value, however the text spells it. */
+/** Finds secrets in text by their value, however they are encoded, and redacts them. */
 
 const MARK = '[redacted]';
 /** Shorter secrets would redact unrelated text of our own; real keys are longer. */
 const SHORTEST = 6;
-/** A larger text is only checked for a secret as it was added, and in lower case. */
+/** Characters. Longer texts are only searched for a secret as it was added, and in lower case. */
 const SMALL = 4_096;
-/** Longer secrets are looked for in pieces of this many characters: an expression for all of one would grow too large. */
+/** Longer secrets are matched in pieces of this many characters, because one expression would grow too large. */
 const PIECE = 64;
-/** Words of the contract and of the built-in sandbox: a secret that is part of one of them cannot be distinguished from it. */
+/** Words of the contract and of the built-in sandbox. A secret that is part of one cannot be told apart from it. */
 const PUBLIC = 'petId quantity status code message available pending sold true false null sandbox'.split(' ');
 
-/** The most characters that one character is spelled with: `\\\\\\\u0061`. */
+/** Longest encoding of one character, in characters: `\\\\\\\u0061`. */
 const LONGEST_SPELLING = 12;
 
 const XML: Readonly<Record<string, readonly string[]>> = {
@@ -24,12 +24,12 @@ const XML: Readonly<Record<string, readonly string[]>> = {
 /** The secrets that must not appear in any output or file but the config. */
 export class Secrets {
   private readonly values = new Set<string>();
-  /** Those that were sent to the service, which may repeat them. */
+  /** Secrets that were sent to the service, which may repeat them. */
   private readonly keys = new Set<string>();
   private compiled: Matcher | undefined;
   private compiledKeys: Matcher | undefined;
 
-  /** What is added here is redacted in all that the program writes. */
+  /** Adds a secret to redact in everything the program writes. */
   add(secret: string): void {
     if (secret === '' || isPublic(secret) || this.values.has(secret)) return;
     this.values.add(secret);
@@ -46,15 +46,15 @@ export class Secrets {
   }
 
   /**
-   * For all that is written. Leaves secrets of digits alone, which cannot be distinguished from ids and quantities, and short
-   * ones, which occur in words of our own: where the service's texts come in, `keyMatcher` redacts those too.
+   * Redacts what the program writes. Skips numeric secrets, which look like ids and quantities, and short ones, which
+   * occur in our own words. `keyMatcher` redacts those too, in the service's texts as they arrive.
    */
   redact(text: string): string {
     this.compiled ??= new Matcher([...this.values].filter((value) => !isCommon(value)));
     return this.compiled.redact(text);
   }
 
-  /** For texts of the service: any key that was sent to it, and every other secret of the usual form. */
+  /** Finds, in texts of the service, any key that was sent to it and every other secret that is not common. */
   get keyMatcher(): Matcher {
     this.compiledKeys ??= new Matcher([...this.values].filter((value) => this.keys.has(value) || !isCommon(value)));
     return this.compiledKeys;
@@ -70,15 +70,15 @@ function isCommon(secret: string): boolean {
   return secret.length < SHORTEST || /^[-+.0-9eE]+$/.test(secret);
 }
 
-/** Finds secrets in a text as they are, and as JSON, URLs, XML, CSV and base64 spell them, in any case. */
+/** Finds secrets as they are and as JSON, URLs, XML, CSV and base64 encode them, in upper or lower case. */
 export class Matcher {
   /** True when a secret may also occur outside the strings of a JSON text, as a number for instance. */
   readonly mindsStrings: boolean;
-  /** The longest text that spells a secret, or a piece of one. */
+  /** Longest encoding of a secret or of a piece of one, in characters. */
   readonly longest: number;
   private readonly alternatives: readonly string[];
   private compiled: RegExp | undefined;
-  /** One of these is in each text that spells a secret; undefined where no such list exists. */
+  /** Every text with a secret contains one of these; undefined if no such list exists. */
   private readonly anchors: { readonly lower: readonly string[]; readonly all: readonly string[] } | undefined;
 
   constructor(secrets: readonly string[]) {
@@ -114,8 +114,8 @@ export class Matcher {
   }
 
   /**
-   * Redacts a text of which more is to come, up to where a secret may begin that is not whole yet.
-   * Returns what is redacted, and the rest.
+   * Redacts a text that is still arriving, up to where an incomplete secret may begin.
+   * Returns the redacted part and the rest.
    */
   redactStart(text: string): readonly [done: string, rest: string] {
     const sure = Math.max(0, text.length - this.longest + 1);
@@ -131,7 +131,7 @@ export class Matcher {
     return [done + text.slice(at, end), text.slice(end)];
   }
 
-  /** Quick, and mostly false: the expression is seldom needed at all. Of bytes each is a character. */
+  /** Rules out most texts quickly, without the expression. Each byte counts as one character. */
   mayMatch(text: string | Buffer): boolean {
     if (this.alternatives.length === 0 || this.anchors === undefined) return this.alternatives.length > 0;
     const { all, lower } = this.anchors;
@@ -148,10 +148,10 @@ function pieces(secret: string): string[] {
   );
 }
 
-/** A pattern for the secret in which each character may be written in its own way. */
+/** Returns a pattern for the secret in which each character may be encoded differently. */
 function spelled(secret: string): string {
-  // Quotes and backslashes that follow one another are one unit: CSV and JSON double them, and an expression with a
-  // choice at each of them could take for ever.
+  // A run of quotes or backslashes is one unit: CSV and JSON double them, and an expression with a choice at each of
+  // them could backtrack forever.
   const units = secret.match(/\\+|"+|[^\\"]/g) ?? [];
   return units.map((unit, i) => spelledUnit(unit, i === 0)).join('');
 }
@@ -165,7 +165,7 @@ function spelledUnit(unit: string, isFirst: boolean): string {
   const escape = `${isFirst ? '(?<!\\\\)' : ''}\\\\{1,7}`;
   const escapes = [`${escape}u00${hex}`, `%${hex}`, `&#(?:0{0,4}${code}|x0{0,4}${hex});`, ...(XML[character] ?? [])];
   if (character === '\\') {
-    // A first one may follow on others. Looked for once from their start: from each of them, many would take too long.
+    // The secret's first backslash may follow others. Matching only from the start of the run keeps long runs fast.
     const doubled = isFirst ? [`(?<!\\\\)\\\\{${count},}`] : [8, 4, 2, 1].map((times) => `\\\\{${count * times}}`);
     return `(?:${[...doubled, `(?:${escapes.join('|')}){${count}}`].join('|')})`;
   }
@@ -175,21 +175,21 @@ function spelledUnit(unit: string, isFirst: boolean): string {
   return character === '"' ? `(?:"{${count * 2}}|(?:${escape}"){${count * 2}}|${each}{${count}})` : each;
 }
 
-/** The part that no way of writing changes, but for those that escape letters too. */
+/** Returns the longest part that no encoding changes, except those that also escape letters. */
 function longestPlain(secret: string): string {
   return (secret.match(/[\w.~-]+/g) ?? []).reduce((longest, run) => (run.length > longest.length ? run : longest), '');
 }
 
-/** Characters that rows of a list are full of: a search stops at each that its text begins with. */
+/** Characters that fill the rows of a list: a search for a text that begins with one of them is slow. */
 const COMMON = new Set(`${PUBLIC.join('')}0123456789-{}",:`);
 
-/** Returns the end of a text from a rare character on, if that is not too short. */
+/** Returns the text from its first rare character on; all of it if that would be too short. */
 function fromRare(text: string): string {
   const at = Array.from(text).findIndex((character) => !COMMON.has(character));
   return at >= 0 && text.length - at >= 4 ? text.slice(at) : text;
 }
 
-/** What base64 makes of the secret, wherever it is in the encoded text: without the ends that its neighbours change. */
+/** Returns the secret in base64, at each of its possible offsets, without the ends that its neighbours change. */
 function base64Forms(secret: string): string[] {
   return [0, 1, 2].flatMap((before) => {
     const encoded = Buffer.from(`${'\0'.repeat(before)}${secret}`, 'latin1').toString('base64');
@@ -198,7 +198,7 @@ function base64Forms(secret: string): string[] {
   });
 }
 
-/** Returns percent-encoded text as it is meant; where it is not well-formed, as it stands. */
+/** Decodes percent-encoded text; returns malformed text unchanged. */
 export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
