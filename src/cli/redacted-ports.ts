@@ -1,6 +1,6 @@
 /**
- * The ports as commands get them: what the service says is redacted as it comes in, before it is read, laid out, cut or
- * escaped, and all that leaves is redacted once more. A command needs to do nothing for it.
+ * Wraps the ports for commands. Redacts the service's text as it arrives, before it is parsed, laid out, cut or
+ * escaped, and redacts all output once more. Commands need not do anything for it.
  */
 import {
   type Context,
@@ -15,7 +15,7 @@ import {
 } from '../ports.ts';
 import { decoded, type Matcher, Secrets } from '../redact.ts';
 
-/** Returns what the environment holds that an error text might repeat: the key, and passwords for other purposes. */
+/** Returns the secrets in the environment that an error text might repeat: the key and other passwords. */
 export function secretsIn(env: Context['env']): Secrets {
   const secrets = new Secrets();
   secrets.add(env.PETSTORE_API_KEY ?? '');
@@ -43,7 +43,7 @@ export function redactedPorts(context: Context, secrets: Secrets): Context {
   };
 }
 
-/** Returns a port with some members in place of its own; the others, getters too, stay those of the port. */
+/** Returns a port with some members replaced; the others, including getters, stay those of the port. */
 function withMembers<Port extends object>(port: Port, members: Partial<Port>): Port {
   return Object.assign(Object.create(port) as Port, members);
 }
@@ -82,7 +82,7 @@ function redactedPrompt(prompt: Prompt, secrets: Secrets): Prompt {
   };
 }
 
-/** The key that a request carries is known from the request itself. */
+/** Learns the key from each request that carries it. */
 function redactedHttp(http: Http, secrets: Secrets): Http {
   return withMembers(http, {
     async connect(target) {
@@ -103,7 +103,7 @@ function redactedHeaders(headers: HttpReply['headers'], matcher: Matcher): HttpR
   let all = '';
   for (const [name, values] of headers) all += `${name}\n${values.join('\n')}\n`;
   if (!matcher.mayMatch(all)) return headers;
-  // A number stays one, even where the key is a number.
+  // Numbers stay unchanged, even if the key is a number.
   const value = (text: string): string => (/^\s*[-+.0-9]*\s*$/.test(text) ? text : matcher.redact(text));
   return new Map([...headers].map(([name, values]) => [matcher.redact(name), values.map(value)]));
 }
@@ -114,10 +114,10 @@ function redactedBody(body: HttpBody, matcher: Matcher): HttpBody {
   return matcher.mayMatch(whole) ? [bytes(redactedText(latin1(whole), matcher))] : body;
 }
 
-/** The body with secrets redacted, also those that came in several pieces. */
+/** Yields the body with secrets redacted, including those split over several pieces. */
 async function* redactedStream(body: AsyncIterable<Uint8Array>, matcher: Matcher): AsyncGenerator<Uint8Array> {
   if (matcher.mindsStrings) {
-    // Where a string begins and ends is only sure in the whole.
+    // Only the whole body shows where a string begins and ends.
     yield* redactedBody(await Array.fromAsync(body), matcher);
     return;
   }
@@ -129,14 +129,14 @@ async function* redactedStream(body: AsyncIterable<Uint8Array>, matcher: Matcher
       if (done !== '') yield bytes(done);
     }
   } catch (error) {
-    // What came before the break is still good.
+    // What arrived before the error is still valid.
     if (held !== '') yield bytes(matcher.redact(held));
     throw error;
   }
   if (held !== '') yield bytes(matcher.redact(held));
 }
 
-/** Returns one character for each byte: secrets are ASCII, and all else comes out as it went in. */
+/** Returns one character for each byte: secrets are ASCII, and all other bytes stay unchanged. */
 function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }
@@ -145,7 +145,7 @@ function bytes(text: string): Uint8Array {
   return Buffer.from(text, 'latin1');
 }
 
-/** In JSON, numbers stay as they are where a secret may be one. */
+/** Redacts a text. In JSON, only strings if a secret may be a number. */
 function redactedText(text: string, matcher: Matcher): string {
   if (!matcher.mindsStrings || !/^(?:\xef\xbb\xbf)?\s*[[{"]/.test(text)) return matcher.redact(text);
   return text.replace(

@@ -1,7 +1,7 @@
 /**
- * The one reading of a command line that needs no command's code: which command it names, what each word is, and
- * whether help, the version or JSON is wanted. It reads options as commander 15 does, in one pass: those before the
- * command's name are options of every command, those after it may also be the command's own.
+ * Scans a command line without loading a command: which command it names, what each word is, and whether it asks for
+ * help, the version or JSON. It reads options as commander 15 does, in one pass: before the command's name only the
+ * options of every command, after it the command's own as well.
  */
 
 export interface ScanOption {
@@ -14,18 +14,18 @@ export interface ScanOption {
 export interface Grammar<O extends ScanOption> {
   /** The path of every command: `inventory list`, `limits`. */
   readonly commands: readonly string[];
-  /** Returns the options that are understood once the words have named a path: a command, a group, or `''`. */
+  /** Returns the options that are valid after a path: a command, a group, or `''`. */
   optionsAt(path: string): readonly O[];
 }
 
-/** What a word, or a part of it, is. `index` is that of the word in argv: `-qesandbox` holds two options and a value. */
+/** A word or a part of one. `index` is the word's position in argv: `-qesandbox` has two options and a value. */
 export type Token<O extends ScanOption> = { readonly index: number; readonly text: string } & (
   | { readonly role: 'command' | 'argument' | 'separator' | 'unknown-command' | 'unknown-option' }
   | { readonly role: 'option' | 'value'; readonly option: O }
 );
 
 export interface Line<O extends ScanOption> {
-  /** The command, or the group as far as the words name one; `''` without any. */
+  /** The command or group that the words name; `''` without one. */
   readonly path: string;
   readonly isCommand: boolean;
   readonly tokens: readonly Token<O>[];
@@ -38,26 +38,26 @@ export interface Line<O extends ScanOption> {
     | {
         readonly kind: 'command' | 'option';
         readonly text: string;
-        /** What the words before it have named. */
+        /** The path that the words before it name. */
         readonly path: string;
       }
     | undefined;
-  /** The option whose value would come next. */
+  /** The last option, if its value is still to come. */
   readonly pending: O | undefined;
-  /** The option that takes a next word that does not look like an option. */
+  /** The option that takes the next word too, unless that looks like an option. */
   readonly variadic: O | undefined;
   /** True after `--`: no further word is an option. */
   readonly isOver: boolean;
 }
 
-/** As commander 15 tells a negative number from an option. */
+/** How commander 15 distinguishes a negative number from an option. */
 const NEGATIVE = /^-(\d+|\d*\.\d+)(e[+-]?\d+)?$/i;
 
 export function scan<O extends ScanOption>(grammar: Grammar<O>, argv: readonly string[]): Line<O> {
   return new Scanner(grammar, argv).line();
 }
 
-/** `path`: of a command or group, `''` for all. */
+/** `path`: a command or group, `''` for all commands. */
 export interface HelpRequest {
   readonly path: string;
   /** `-h`: the summary, the command's own options and a few examples. */
@@ -65,7 +65,7 @@ export interface HelpRequest {
 }
 
 /**
- * Returns the help that the line asks for: by `-h` or `--help`, or by naming no command. Undefined where it asks for
+ * Returns the help that the line asks for with `-h` or `--help`, or by naming no command. Undefined if it asks for
  * none, names an unknown command, or lacks the value of an option.
  */
 export function helpWanted(line: Line<ScanOption>): HelpRequest | undefined {
@@ -79,12 +79,12 @@ export function argumentsIn({ tokens }: Line<ScanOption>): string[] {
   return tokens.flatMap(({ role, text }) => (role === 'argument' ? [text] : []));
 }
 
-/** Returns the value that an option was given last. */
+/** Returns the last value given for an option. */
 export function lastValue({ tokens }: Pick<Line<ScanOption>, 'tokens'>, name: string): string | undefined {
   return tokens.findLast((token) => token.role === 'value' && token.option.names.includes(name))?.text;
 }
 
-/** Reads `-e, --env <name>`, `--watch [interval]`, `--no-header` or `--pet <id...>`. */
+/** Parses `-e, --env <name>`, `--watch [interval]`, `--no-header` or `--pet <id...>`. */
 export function shapeOf(flags: string): ScanOption & { readonly valueName?: string } {
   const names = flags.match(/(?<![\w-])--?[a-z0-9][\w-]*/gi) ?? [];
   const value = /[<[](.*?)(\.\.\.)?[>\]]$/.exec(flags);
@@ -130,7 +130,7 @@ class Scanner<O extends ScanOption> {
     };
   }
 
-  /** `text`: a word, or what is left of one that combines short options. */
+  /** `text`: a word, or the rest of one that combines short options. */
   private read(index: number, text: string): void {
     const isNumber = NEGATIVE.test(text);
     if (this.isOver || !looksLikeOption(text)) this.readPlain(index, text);
@@ -155,7 +155,7 @@ class Scanner<O extends ScanOption> {
       const path = ALIASES[words] ?? words;
       const isCommand = this.grammar.commands.includes(path);
       const isGroup = this.grammar.commands.some((each) => each.startsWith(`${path} `));
-      // `proxy` is a command, and the first word of others.
+      // `proxy` is a command and also the first word of others.
       const isDeeper = (isCommand || isGroup) && this.tokens.at(-1)?.role === 'command';
       if (this.isCommand && !isDeeper) this.tokens.push({ role: 'argument', index, text });
       else if (this.unknown?.kind === 'command' || !(isCommand || isGroup)) this.refuse('command', index, text);
@@ -190,7 +190,7 @@ class Scanner<O extends ScanOption> {
     return true;
   }
 
-  /** A required value is the next word, whatever it looks like. */
+  /** Takes the next word as the value; a required value may look like an option. */
   private takeValue(option: O): void {
     if (option.value === undefined) return;
     const { optional, variadic } = option.value;
@@ -212,7 +212,7 @@ class Scanner<O extends ScanOption> {
     return this.grammar.optionsAt(this.path).find(({ names }) => names.includes(name));
   }
 
-  /** Returns the form in which an option was used first: `-h` or `--help`. */
+  /** Returns the form of an option's first use: `-h` or `--help`. */
   private used(name: string): string | undefined {
     return this.tokens.find((token) => token.role === 'option' && token.option.names.includes(name))?.text;
   }

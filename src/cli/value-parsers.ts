@@ -3,11 +3,11 @@ import { isLine, parseInt64, parseInteger } from '../api/values.ts';
 import { DAY_MS, FOREVER_MS, parseDuration } from '../duration.ts';
 import { Failure } from '../errors.ts';
 
-/** What completion may propose for a value. */
+/** Candidates that completion offers for a value. */
 interface Proposals {
   /** All possible values, or the common ones. */
   readonly words?: readonly string[];
-  /** Completion may propose pet ids seen on this machine. */
+  /** Completion offers pet ids seen on this machine. */
   readonly isPet?: true;
 }
 
@@ -18,7 +18,7 @@ export interface Parser<T = unknown> extends Proposals {
   readonly isList?: true;
 }
 
-/** Makes a parser from a function that returns undefined for anything but `expected`. */
+/** Makes a parser from a function that returns undefined for any text that is not `expected`. */
 export function parserOf<T>(
   expected: string,
   read: (text: string, name: string) => T | undefined,
@@ -80,7 +80,7 @@ export function instantValue(dayIs: 'its start' | 'its end'): Parser<(now: numbe
     if (ago !== undefined) return (now) => now - ago;
     const [, day = '', dayOfMonth, time] = DATE_TIME.exec(text) ?? [];
     const at = new Date(`${day}T${time ?? '00:00'}`);
-    // JavaScript takes February 31 for March 3.
+    // JavaScript reads February 31 as March 3.
     const isDay = new Date(`${day}T00:00Z`).getUTCDate() === Number(dayOfMonth);
     if (Number.isNaN(at.getTime()) || !isDay) return undefined;
     if (time === undefined && dayIs === 'its end') at.setDate(at.getDate() + 1);
@@ -131,8 +131,8 @@ export const sizeValue = parserOf('a size such as 1048576, 64MiB or 1GB', (text)
 });
 
 /**
- * Parses how long to keep something into ms; `forever` is Infinity. There is a minimum, because a number without its
- * unit (730 are seconds) must not remove the history.
+ * Parses how long to keep something into ms; `forever` is Infinity. The minimum protects the history from a number
+ * without a unit: 730 means seconds.
  */
 export const keptTimeValue = parserOf('a duration such as 400d, of at least 1d, or forever', (text) => {
   const ms = text === 'forever' ? Number.POSITIVE_INFINITY : parseDuration(text);
@@ -157,8 +157,8 @@ export function listOf<T>(one: Parser<T>): Parser<T[]> {
 }
 
 /**
- * Splits a command at white space, as a shell does: '…' and "…" hold words together, and a backslash takes the next
- * character as it is, except between single quotes and on Windows, where paths have it. Nothing is expanded.
+ * Splits a command at white space, as a shell does: '…' and "…" keep words together, and a backslash escapes the next
+ * character, except in single quotes and on Windows, where it is part of paths. Expands nothing.
  * @throws {Failure} `invalid-value`
  */
 export function splitWords(command: string, platform = '', name = 'The key command'): readonly [string, ...string[]] {
@@ -179,11 +179,11 @@ export function splitWords(command: string, platform = '', name = 'The key comma
   return [program, ...args];
 }
 
-/** `word`: one at the start of a text. `part`: what is quoted, or escaped, in it. */
+/** `word`: the first word of a text. `part`: a quoted or escaped part of it. */
 const POSIX = {
   word: /^(?:'[^']*'|"(?:[^"\\]|\\[^])*"|\\[^]|[^\s'"\\])+(?=\s|$)/,
   part: /'([^']*)'|"((?:[^"\\]|\\[^])*)"|\\[^]/g,
-  // Between double quotes a backslash before other characters than these two is one that is meant.
+  // In double quotes, a backslash before any character but these two is literal.
   unescape: (text: string): string =>
     text.length === 2 && text.startsWith('\\') ? text.slice(1) : text.replace(/\\(["\\])/g, '$1'),
 };
