@@ -1,4 +1,4 @@
-/** From the settings to a client that is ready to send. */
+/** Builds a client that is ready to send from the settings. */
 import { isGateway } from '../client/attempt.ts';
 import type { Service } from '../client/service.ts';
 import type { Http, Redis } from '../ports.ts';
@@ -14,35 +14,35 @@ import type { Sharing } from './limit-words.ts';
 import { sandboxFile } from './paths.ts';
 import type { CommandContext, Target } from './globals.ts';
 
-/** Closed by `await using`. */
+/** `await using` closes it. */
 export interface Session extends AsyncDisposable {
   readonly environment: Place;
-  /** Tells the service apart from others, also in the journal. */
+  /** Identifies the service, also in the journal. */
   readonly origin: string;
   readonly service: Service;
-  /** Where the machines that share the key lock pets; undefined where this one has them to itself. */
+  /** Where machines that share the key lock pets; undefined if only this machine uses it. */
   readonly redis?: Redis | undefined;
-  /** Nothing is known of other processes that use the key: one request at a time then. */
+  /** True if the ledger cannot see other processes that use the key: send one request at a time. */
   isAlone(): boolean;
-  /** Returns what is known of the key; undefined is what there is not. */
+  /** Returns what the ledger knows about the key. */
   known(): Promise<Known>;
 }
 
 export interface Known {
-  /** What is left of the window, but for what is in flight and reserved. */
+  /** What remains of the window, without requests in flight and reserved ones. */
   readonly allowance: RateLimit | undefined;
-  /** The block that keeps requests back, `until` in epoch ms. */
+  /** The active block, `until` in epoch ms. */
   readonly block: { readonly why: BlockReason; readonly until: number } | undefined;
-  /** How the machines that share the key do. */
+  /** State of sharing the key with other machines. */
   readonly sharing: Sharing | undefined;
 }
 
 export interface ConnectOptions {
-  /** Gives up at the third 429 in a row rather than the second; with --max-wait forever, never. */
+  /** Gives up at the third 429 in a row instead of the second; never with --max-wait forever. */
   readonly isBulk?: boolean;
-  /** Sends for many clients at once: any number of 429s is waited out, and no wait is shown. */
+  /** Sends for many clients at once: waits after any number of 429s, and shows no wait. */
   readonly isServer?: boolean;
-  /** Closed with the session. By default one over the network. */
+  /** Closed with the session. Default: over the network. */
   readonly http?: Http;
 }
 
@@ -55,7 +55,7 @@ export async function connect(context: CommandContext, options: ConnectOptions =
   return open(context, target, { ...options, http });
 }
 
-/** A session with an address and a key that are already known (login checks a key before it is kept). */
+/** Opens a session with a known address and key (login checks a key before storing it). */
 export async function open(context: CommandContext, target: Target, options: ConnectOptions = {}): Promise<Session> {
   const { clock, globals, notices, random, signal } = context;
   const { name, version } = context.machine.runtime;
@@ -70,7 +70,7 @@ export async function open(context: CommandContext, target: Target, options: Con
     maxWaitMs: globals.maxWait,
     timeoutMs: globals.timeout,
     get probes() {
-      // Where nothing is shared with other processes, a 429 ends the command.
+      // If the ledger cannot be shared with other processes, a 429 ends the command.
       return opened.isAlone && options.isServer !== true ? 0 : probesFor(context, options);
     },
     reserve: globals.reserve,
@@ -128,7 +128,7 @@ async function known({ clock, globals }: CommandContext, { ledger, redis }: Open
   };
 }
 
-/** Returns how many requests may follow a 429, each after its wait; one more ends the command. */
+/** Returns the number of probes after a 429, each after its wait; a further 429 ends the command. */
 function probesFor({ globals }: CommandContext, { isBulk = false, isServer = false }: ConnectOptions): number {
   if (isServer) return Number.POSITIVE_INFINITY;
   if (!isBulk) return 1;

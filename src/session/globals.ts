@@ -1,4 +1,4 @@
-/** What a command is given: the options that every command takes, the settings, and a way to speak on stderr. */
+/** What a command's `run` receives: common options, settings, the ports, and notices on stderr. */
 import type { PetWrite } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import type { Share } from '../view/progress.ts';
@@ -20,30 +20,30 @@ export interface Globals extends StoredValues {
   readonly verbose: boolean;
   readonly debug: boolean;
   readonly showLimits: boolean;
-  /** File that what happens is added to. */
+  /** File to append the log to. */
   readonly log?: string;
   readonly insecureHttp: boolean;
   readonly timeout: number;
-  /** Whether the call says it: to `wait` it is the whole wait then. */
+  /** True if --timeout was given; `wait` then uses it as the whole wait. */
   readonly timeoutIsExplicit: boolean;
-  /** Absent: none. */
+  /** Absent without one. */
   readonly deadline?: number;
   readonly maxBody: number;
 }
 
-/** A write that is sent, and not recorded yet. */
+/** A write that was sent but is not recorded yet. */
 export interface OpenWrite extends PetWrite {
   outcome: 'unknown' | 'applied';
 }
 
-/** What the history notes beside each change of a command. */
+/** What the history records with each change of a command. */
 export interface Why extends Pick<Change, 'cause' | 'note'> {
   readonly person?: string | undefined;
 }
 
 export interface ResolvedSettings {
   readonly environment: Sourced<Place>;
-  /** As it was given, not yet checked. Absent in the sandbox. */
+  /** As given, not yet validated. Absent in the sandbox. */
   readonly baseUrl?: Sourced<string> | undefined;
   readonly apiKey?: Sourced<string> | undefined;
   /** The command that prints the key; excludes `apiKey`. */
@@ -59,39 +59,39 @@ export interface Target {
   readonly keySource: string;
 }
 
-/** What a command's `run` is given: the ports, the common options, and a way to speak on stderr. */
+/** The argument of a command's `run`: the ports, the common options, and notices on stderr. */
 export interface CommandContext extends Context {
-  /** Why the command changes stock, and who does it, as its options say. */
+  /** Why the command changes stock, and who does it, from its options. */
   readonly why?: Why;
-  /** What was typed behind `petstore`, quoted for a shell. */
+  /** The words typed after `petstore`, quoted for a shell. */
   readonly line: string;
   readonly globals: Globals;
   readonly notices: Notices;
-  /** Whatever is added here never appears in any output, file or journal. */
+  /** A secret added here never appears in any output, file or journal. */
   readonly secrets: { add(secret: string): void; redact(text: string): string };
-  /** What the end of the command has to report, however it ends. */
+  /** Writes that the command must report, however it ends. */
   readonly openWrites: Set<OpenWrite>;
   /** Reads the config, once. @throws {Failure} `config-invalid`, `config-newer`, `config-not-a-file` */
   configFile(): Promise<ConfigFile>;
   /** Resolves environment, base URL and key, once. @throws {Failure} what configFile and resolveSettings throw */
   settings(): Promise<ResolvedSettings>;
-  /** Requires all that a request needs, and warns of what is unsafe, once. @throws {Failure} `no-key`, `no-base-url`, … */
+  /** Requires everything a request needs, and warns about risks, once. @throws {Failure} `no-key`, `no-base-url`, … */
   target(): Promise<Target>;
 }
 
-/** What a command prints beside its data; all of it goes to stderr. */
+/** Prints everything except a command's data, on stderr. */
 export interface Notices extends ClientWatch {
-  /** For people; --quiet turns it off. */
+  /** Prints information, unless --quiet is set. */
   info(text: string): void;
   /**
-   * Progress on one line, redrawn on a terminal with a bar where it is known how much there is; elsewhere a line every
-   * ten seconds in that case. undefined: removes it.
+   * Shows progress: on a terminal one line, redrawn, with a bar if the share is known; elsewhere a line every ten
+   * seconds if it is known. undefined removes it.
    */
   progress(line: string | undefined, share?: Share): void;
-  /** Whether `progress` shows anything. */
+  /** True if `progress` is shown live. */
   readonly isLive: boolean;
-  /** The gate waits; undefined: the wait is over. */
+  /** Shows that the gate waits; undefined ends it. */
   waiting(wait: Wait | undefined): void;
-  /** Where the newest rate-limit headers can be read when the command ends. */
+  /** Sets how to read the newest rate limit when the command ends. */
   watchLimits(newest: () => RateLimit | undefined): void;
 }

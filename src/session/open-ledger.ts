@@ -1,6 +1,6 @@
 /**
- * Which ledger there is: the one in the state database, or, where that cannot be used, one for this run alone.
- * With PETSTORE_LEDGER, one on a Redis server that several machines share.
+ * Opens the ledger: the one in the state database, or an in-memory one for this run if that is unusable. With
+ * PETSTORE_LEDGER, the one on a Redis server that several machines share.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
@@ -19,19 +19,19 @@ import { stateFolder } from './paths.ts';
 
 export interface OpenLedger extends AsyncDisposable {
   readonly ledger: Ledger;
-  /** What the service's address is called in it, and in operations. */
+  /** Name of the service's address in the ledger and in operations. */
   readonly address: string;
-  /** True while nothing is shared with other processes that use the key: one request at a time then. */
+  /** True if the ledger is not shared with other processes that use the key: send one request at a time. */
   readonly isAlone: boolean;
-  /** The server of PETSTORE_LEDGER, for the locks of pets, too; undefined where no other machine is meant. */
+  /** The server of PETSTORE_LEDGER, also for locks of pets; undefined if this machine shares with no other. */
   readonly redis?: Redis;
 }
 
 export type LedgerTarget = Pick<Target, 'environment' | 'baseUrl' | 'apiKey'>;
 
 /**
- * Opens the ledger of that service and key. `isBusy`: many requests at once use it, so their steps are taken together.
- * `isShown`: the caller itself shows whether a shared server answers.
+ * Opens the ledger of a service and key. `isBusy`: many requests use it at once, so it batches their steps.
+ * `isShown`: the caller itself reports whether a shared server answers.
  * @throws {Failure} `state`: another process holds the database; `invalid-value`: PETSTORE_LEDGER
  */
 export async function openLedger(
@@ -43,8 +43,8 @@ export async function openLedger(
   const address = names.address();
   const url = sharedLedger(context);
   const { step, isAlone } = await openStep(context, names, isBusy);
-  // The sandbox belongs to this machine alone. The database is not closed: the process is about to end, and the last one
-  // to close copies the write-ahead log back, which takes longer than the two entries of a request.
+  // Only this machine uses the sandbox. The database stays open: the process is about to end, and the last process to
+  // close it copies the write-ahead log back, which takes longer than the two steps of a request.
   if (url === undefined || target.environment === 'sandbox') {
     return { ledger: createLedger(step), address, isAlone, [Symbol.asyncDispose]: () => Promise.resolve() };
   }
@@ -76,38 +76,38 @@ export async function openLedger(
 }
 
 /**
- * Returns what a ledger is called, by hashes that reveal neither origin nor key.
- * What every command needs is not computed by node:crypto, which takes a fifth of Node's own start to load.
+ * Returns a ledger's names: hashes that reveal neither origin nor key. The names that every command needs do not use
+ * node:crypto, because loading it takes a fifth of Node's own start.
  */
 export function ledgerNames(target: LedgerTarget) {
   const { apiKey } = target;
-  // A block belongs to the key, wherever it is used. What listens on this machine is known by its port.
+  // A block applies to a key wherever it is used, except on this machine itself, where the port counts too.
   const address = addressOf(target);
   const scope = address === 'sandbox' || /:\/\/localhost(:|$)/.test(address) ? address : '';
   const pair = JSON.stringify([scope, apiKey]);
   const digest = (text: string): string => bytesToHex(sha256(utf8ToBytes(text)));
   let row: { readonly salt: string; readonly name: string } | undefined;
   return {
-    /** In the state database. Asked for at every step, of the same salt. */
+    /** In the state database. Cached: every step asks for it with the same salt. */
     row: (salt: string) => (row?.salt === salt ? row : (row = { salt, name: digest(salt + pair) })).name,
     /** The service's address. */
     address: () => `@${digest(JSON.stringify([address, apiKey])).slice(0, 12)}`,
-    /** The reserve file: without the salt, which is in the database that may not open. */
+    /** The reserve file. Without the salt: that is in the database, which may not open. */
     file: () => digest(`petstore block ${pair}`).slice(0, 32),
-    /** On a server: the key itself is the salt, so that all who share it find the same name. */
+    /** On a server. The key itself is the salt, so that all machines that share it get the same name. */
     async shared() {
       const { createHmac } = await import('node:crypto');
       const name = createHmac('sha256', apiKey).update(scope).digest('hex');
-      // The braces keep what belongs to the key on one node of a cluster.
+      // The braces keep all data of a key on one node of a cluster.
       return `petstore:{${name}}`;
     },
   };
 }
 
-/** User and password of an address. */
+/** Matches user and password in an address. */
 const LOGIN = /\/\/[^/?#]*@/;
 
-/** The address in PETSTORE_LEDGER, if any. @throws {Failure} `invalid-value` */
+/** Returns the address in PETSTORE_LEDGER, if any. @throws {Failure} `invalid-value` */
 export function sharedLedger({ env }: Pick<CommandContext, 'env'>): string | undefined {
   const address = env.PETSTORE_LEDGER ?? '';
   if (address === '') return undefined;
@@ -120,7 +120,7 @@ export function sharedLedger({ env }: Pick<CommandContext, 'env'>): string | und
   });
 }
 
-/** `PETSTORE_LEDGER_LOST`. @throws {Failure} `invalid-value` */
+/** Reads `PETSTORE_LEDGER_LOST`. @throws {Failure} `invalid-value` */
 function whenLost({ env }: Pick<CommandContext, 'env'>): 'hold' | 'share' {
   const value = env.PETSTORE_LEDGER_LOST || 'hold';
   if (value === 'hold' || value === 'share') return value;
@@ -142,8 +142,8 @@ function reportChange({ notices }: CommandContext, mode: 'hold' | 'share', says:
 }
 
 /**
- * Opens this machine's own ledger: in the state database, or, where that cannot be used, in memory. petstore knows of no
- * other process then: it says so, and does not try again after a 429.
+ * Opens this machine's own ledger: in the state database, or in memory if that is unusable. In memory it cannot see
+ * other processes: petstore warns about that, and does not retry after a 429.
  * @throws {Failure} `state`: another process holds the database, or a newer petstore wrote it
  */
 async function openStep(
@@ -159,12 +159,12 @@ async function openStep(
     file = reserveFile(context, `${folder}/blocks`, names.file());
     if (!(await files.isOnNetwork(folder))) {
       const state = await openState(context, folder);
-      // It has to be there before the disk is full.
+      // It must exist before the disk is full.
       await file.prepare().catch(() => undefined);
       return { step: reserved(context, sqliteStep(context, state, names.row, isBusy), file), isAlone: false };
     }
   } catch (error) {
-    // A state of a newer petstore may hold a block.
+    // Do not ignore a newer petstore's state: it may hold a block.
     if (!isOutOfReach(error)) throw error;
     why = 'cannot be used';
   }
