@@ -164,10 +164,6 @@ function unknownBarcode(code: string): string {
   return parseBarcode(code) === undefined ? barcodeProblem(code) : `no pet in the catalog has the barcode ${code}`;
 }
 
-function unknownBarcode(code: string): string {
-  return parseBarcode(code) === undefined ? barcodeProblem(code) : `no pet in the catalog has the barcode ${code}`;
-}
-
 /** Returns the pet that a row of a file names, or why the row does not name exactly one. */
 export function petOfRow(catalog: Catalog, column: 'name' | 'barcode', code: string): bigint | string {
   if (column === 'barcode') return catalog.ownerOf(code)?.petId ?? unknownBarcode(code);
