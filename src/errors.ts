@@ -51,7 +51,7 @@ export type Kind = keyof Failures;
 /** Kind of failure -> its details, as its row of the table takes them. */
 export type FailureDetails = { readonly [K in Kind]: Parameters<Failures[K]>[0] };
 
-/** A failure that the tool knows how to explain. `details` belong to `kind`. */
+/** An error that report/ can explain. The type of `details` depends on `kind`. */
 export class Failure<K extends Kind = Kind> extends Error {
   override name = 'Failure';
   readonly kind: K;

@@ -1,6 +1,6 @@
 /**
- * The ports: everything the program asks of the machine it runs on, as types only.
- * `src/node` is the one real implementation; tests bring their own.
+ * The ports: interfaces for everything the program needs from the machine it runs on.
+ * `src/node` has the real implementation; tests bring their own.
  */
 import type { FullScreen, Input, Output, Prompt, ScreenEvents } from './terminal.ts';
 
@@ -11,7 +11,7 @@ export class OutputClosed extends Error {
   override name = 'OutputClosed';
 }
 
-/** Time, injected. All values in milliseconds. */
+/** Clocks and timers. All values are in ms. */
 export interface Clock {
   /** Wall clock: milliseconds since the Unix epoch. May jump. */
   now(): number;
@@ -35,7 +35,7 @@ export interface FileFacts {
   /** Permission bits, e.g. 0o600. */
   readonly mode: number;
   readonly size: number;
-  /** Number of the user who owns it; 0 on Windows. */
+  /** User id of the owner; 0 on Windows. */
   readonly owner: number;
   /** Epoch ms. */
   readonly accessedAt: number;
@@ -106,7 +106,7 @@ export interface HttpReply {
   readonly status: number;
   /** Lower-case name to values in the order received, a character for each byte. */
   readonly headers: ReadonlyMap<string, readonly string[]>;
-  /** The body with its content coding (gzip, br, deflate) undone. Throws HttpFailure. */
+  /** The decoded body (gzip, br, deflate). Reading it may throw HttpFailure. */
   readonly body: HttpBody;
 }
 
@@ -118,7 +118,7 @@ export function isWhole(body: HttpBody): body is readonly Uint8Array[] {
   return Array.isArray(body);
 }
 
-/** Where an exchange broke. The first group is known not to have sent the request. */
+/** Where a request failed. In the first group it is certain that nothing was sent. */
 export type HttpFailurePhase =
   | 'dns' // the name cannot be resolved
   | 'connect' // refused, unreachable
@@ -158,7 +158,7 @@ export class HttpFailure extends Error {
     super(`${facts.phase}: ${facts.code}`, { cause });
     this.facts = facts;
   }
-  /** Permission to send was refused when the connection was ready. */
+  /** Creates the failure for permission that was refused once the connection was ready. */
   static withdrawn(peer: string): HttpFailure {
     const detail = 'permission to send was refused';
     return new HttpFailure({ phase: 'withdrawn', mayHaveBeenSent: false, peer, code: 'WITHDRAWN', detail });
@@ -218,7 +218,7 @@ export interface DnsResolver {
 export interface Peer {
   readonly address: string;
   readonly port: number;
-  /** The name, or address, that the certificate must be for. */
+  /** The name or address that the certificate must cover. */
   readonly name: string;
 }
 
@@ -323,7 +323,7 @@ export class RedisFailure extends Error {
   }
 }
 
-/** Writes a config file whole, atomically, mode 0600. */
+/** Replaces a config file atomically, with mode 0600. */
 export type ConfigWriter = (folder: string, content: Readonly<Record<string, unknown>>) => void;
 
 export interface CommandOptions {
@@ -368,7 +368,7 @@ export interface Context {
   readonly stderr: Output;
   readonly clock: Clock;
   readonly random: Random;
-  /** Random enough for secrets. */
+  /** Returns cryptographically secure bytes. */
   randomBytes(count: number): Uint8Array;
   readonly files: Files;
   /** Loads the config writer, before the lock is taken. */
@@ -393,7 +393,7 @@ export interface Context {
    * @throws {Failure} `editor`; the signal's reason
    */
   openEditor(path: string, signal: AbortSignal): Promise<void>;
-  /** Takes the terminal of stdin and stdout, which must be one. */
+  /** Takes over the terminal; stdin and stdout must both be one. */
   openScreen(events: ScreenEvents): Promise<FullScreen>;
   /**
    * Runs a program without a shell and without stdin; returns what it prints on stdout.
@@ -410,12 +410,12 @@ export interface Context {
   openRedis(url: string): Promise<Redis>;
 }
 
-/** Returns why the signal has aborted. */
+/** Returns the signal's abort reason as an error. */
 export function reasonOf(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason));
 }
 
-/** Returns the system's name of an error (`ENOENT`); undefined where it has none. */
+/** Returns the system's code of an error, such as `ENOENT`; undefined if it has none. */
 export function errorCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;

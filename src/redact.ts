@@ -164,7 +164,7 @@ function spelledUnit(unit: string, isFirst: boolean): string {
   const escape = `${isFirst ? '(?<!\\\\)' : ''}\\\\{1,7}`;
   const escapes = [`${escape}u00${hex}`, `%${hex}`, `&#(?:0{0,4}${code}|x0{0,4}${hex});`, ...(XML[character] ?? [])];
   if (character === '\\') {
-    // A first one may follow on others. Looked for once from their start: from each of them, many would take too long.
+    // The secret's first backslash may follow others. Matching only from the start of the run keeps long runs fast.
     const doubled = isFirst ? [`(?<!\\\\)\\\\{${count},}`] : [8, 4, 2, 1].map((times) => `\\\\{${count * times}}`);
     return `(?:${[...doubled, `(?:${escapes.join('|')}){${count}}`].join('|')})`;
   }

@@ -38,7 +38,7 @@ export function parseRedisAddress(text: string): RedisAddress | undefined {
   try {
     return read(text);
   } catch {
-    // The URL constructor, or a %-escape.
+    // An invalid URL or a malformed %-escape.
     return undefined;
   }
 }

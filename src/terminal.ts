@@ -15,7 +15,7 @@ export interface Output {
 
 export interface Input {
   readonly isTTY: boolean;
-  /** Reads stdin in pieces; ends with the signal's reason once it aborts, or with a Node system error. */
+  /** Streams stdin. Throws the signal's reason once it aborts, or a Node system error. */
   stream(signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** Yields lines as they arrive from now on, without line ends. If the consumer stops, others can read stdin. */
   lines(signal: AbortSignal): AsyncIterable<string>;
@@ -41,7 +41,7 @@ export interface Prompt {
 
 /** A key press or mouse event. */
 export interface Key {
-  /** As node:readline names it: `up`, `pagedown`, `return`, `escape`, `a`; of the mouse `click`, `wheelup`, `wheeldown`. */
+  /** Name in node:readline: `up`, `pagedown`, `return`, `escape`, `a`; of the mouse `click`, `wheelup`, `wheeldown`. */
   readonly name: string;
   readonly ctrl: boolean;
   readonly shift: boolean;

@@ -153,7 +153,7 @@ export function flag(flags: string, description: string, details?: OptionDetails
   return { flags, description, ...(flags.startsWith('--no-') && { default: true }), ...details };
 }
 
-/** Returns the options under a heading of the help. */
+/** Puts the options under a heading of the help. */
 export function under<Options extends Named<OptionSpec>>(heading: string, options: Options): Options {
   const entries = Object.entries(options).map(([name, spec]) => [name, { ...spec, purpose: heading }]);
   return Object.fromEntries(entries) as Options;

@@ -61,7 +61,7 @@ export type GlobalInput = InputOf<typeof OPTIONS>;
 
 export const GLOBAL_OPTIONS: readonly (OptionSpec & { readonly name: string })[] = optionsOf({ options: OPTIONS });
 
-/** Answered before a command runs. */
+/** Handled before a command runs. */
 export const HELP_OPTIONS = optionsOf({
   options: under('Help', {
     help: flag('-h, --help', 'show help: -h on one screen, --help all of it'),

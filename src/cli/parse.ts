@@ -17,7 +17,7 @@ type Values = Record<string, unknown>;
 export interface Commands {
   /** Path -> loader of the command. */
   readonly loaders: Readonly<Record<string, () => Promise<AnyCommand>>>;
-  /** All of them as plain data. */
+  /** Returns all commands as plain data. */
   tree(): Promise<Tree>;
 }
 
@@ -136,7 +136,7 @@ function valuesOn({ argv, line }: Request, spec: AnyCommand): { input: Values; g
   return values;
 }
 
-/** @throws {Failure} `usage`: an option without the one that it needs */
+/** @throws {Failure} `usage`: the option that this one needs is missing */
 function requireOther(
   { names, needs }: LineOption,
   options: ReadonlySet<LineOption>,

@@ -1,6 +1,6 @@
 /**
- * Everything written to stderr: warnings, request attempts, wait countdowns, rate limits and errors. With JSON output
- * each is one line of JSON, and information only appears with --verbose.
+ * Writes everything that goes to stderr: warnings, request attempts, wait countdowns, rate limits and errors. With JSON
+ * output each is one line of JSON, and information appears only with --verbose.
  */
 import type { AttemptFacts, Backoff, Unanswered } from '../client/service.ts';
 import type { RunLog } from './run-log.ts';

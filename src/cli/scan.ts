@@ -57,7 +57,7 @@ export function scan<O extends ScanOption>(grammar: Grammar<O>, argv: readonly s
   return new Scanner(grammar, argv).line();
 }
 
-/** `path`: of a command or group, `''` for all. */
+/** `path`: a command or group, `''` for all commands. */
 export interface HelpRequest {
   readonly path: string;
   /** `-h`: the summary, the command's own options and a few examples. */
@@ -84,7 +84,7 @@ export function lastValue({ tokens }: Pick<Line<ScanOption>, 'tokens'>, name: st
   return tokens.findLast((token) => token.role === 'value' && token.option.names.includes(name))?.text;
 }
 
-/** Reads `-e, --env <name>`, `--watch [interval]`, `--no-header` or `--pet <id...>`. */
+/** Parses `-e, --env <name>`, `--watch [interval]`, `--no-header` or `--pet <id...>`. */
 export function shapeOf(flags: string): ScanOption & { readonly valueName?: string } {
   const names = flags.match(/(?<![\w-])--?[a-z0-9][\w-]*/gi) ?? [];
   const value = /[<[](.*?)(\.\.\.)?[>\]]$/.exec(flags);
@@ -212,7 +212,7 @@ class Scanner<O extends ScanOption> {
     return this.grammar.optionsAt(this.path).find(({ names }) => names.includes(name));
   }
 
-  /** Returns the form in which an option was used first: `-h` or `--help`. */
+  /** Returns the form of an option's first use: `-h` or `--help`. */
   private used(name: string): string | undefined {
     return this.tokens.find((token) => token.role === 'option' && token.option.names.includes(name))?.text;
   }

@@ -54,7 +54,7 @@ export function missingArgument(command: string, name: string): { readonly probl
   return { problem: `Missing required argument '${name}'.`, hint: `See: petstore ${command} --help` };
 }
 
-/** The filters of api/select.ts, the same in each command that takes them. */
+/** The filters of api/select.ts, the same in every command that has them. */
 export const FILTER_OPTIONS = under('Filters', {
   status: option(
     '--status <status...>',

@@ -53,7 +53,7 @@ export function isTopic(text: string): boolean {
   return Object.hasOwn(TOPICS, text);
 }
 
-/** Returns the failure of `petstore help` on what is neither a command nor a topic. */
+/** Returns the failure of `petstore help` with neither a command nor a topic. */
 export function unknownTopic(topic: string, tree: Tree): Failure {
   const [group = '', ...rest] = topic.split(' ');
   const path = rest.length === 0 ? suggestCommand(tree, '', group) : suggestCommand(tree, group, rest.join(' '));
@@ -136,7 +136,7 @@ export function suggestCommand(tree: Tree, group: string, word: string): string 
   return isFar && isWrite(found) ? undefined : words.get(found);
 }
 
-/** Returns what may follow a group, and at the start also the last words of all commands: word -> path. */
+/** Maps the words that may follow a group to paths; at the start also the last words of all commands. */
 function wordsBelow(tree: Tree, group: string): ReadonlyMap<string, string> {
   const start = group === '' ? '' : `${group} `;
   const paths = commandsOf(tree).flatMap(({ path }) => (path.startsWith(start) ? [path] : []));

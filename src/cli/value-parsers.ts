@@ -7,7 +7,7 @@ import { Failure } from '../errors.ts';
 interface Proposals {
   /** All possible values, or the common ones. */
   readonly words?: readonly string[];
-  /** Completion may propose pet ids seen on this machine. */
+  /** Completion offers pet ids seen on this machine. */
   readonly isPet?: true;
 }
 
@@ -18,7 +18,7 @@ export interface Parser<T = unknown> extends Proposals {
   readonly isList?: true;
 }
 
-/** Makes a parser from a function that returns undefined for anything but `expected`. */
+/** Makes a parser from a function that returns undefined for any text that is not `expected`. */
 export function parserOf<T>(
   expected: string,
   read: (text: string, name: string) => T | undefined,

@@ -64,7 +64,7 @@ const LONGEST_FILE = 2 ** 20;
 /** How long to wait for another process that adds a token, in ms. */
 const PATIENCE_MS = 10_000;
 
-/** Adds a client to a file, which is created if it is missing (mode 0600). @throws {Failure} `file`, `file-unusable`, `run-locked`, `usage` */
+/** Adds a client to a file, or creates it (mode 0600). @throws {Failure} `file`, `file-unusable`, `run-locked`, `usage` */
 export async function addClient(
   context: CommandContext,
   path: string,

@@ -42,7 +42,7 @@ export function requireGuard({ tlsCert, tlsKey, tokens }: CredentialOptions, add
   });
 }
 
-/** Returns the listening socket that systemd has passed to this process (sd_listen_fds(3)). @throws {Failure} `usage`: several */
+/** Returns the listening socket that systemd has passed (sd_listen_fds(3)). @throws {Failure} `usage`: several */
 export function passedSocket({ env, machine }: CommandContext, options: CredentialOptions) {
   const { LISTEN_PID: pid, LISTEN_FDS: count } = env;
   if (pid !== `${machine.pid}` || count === undefined) return undefined;

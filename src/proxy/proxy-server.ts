@@ -60,7 +60,7 @@ export interface ProxyOptions {
   readonly onRequest?: ((request: ProxiedRequest) => void) | undefined;
 }
 
-/** Starts the proxy. Its `close` refuses waiting requests, and lets those that were sent be answered. @throws {Failure} `port` */
+/** Starts the proxy. `close` refuses waiting requests and completes those that were sent. @throws {Failure} `port` */
 export async function startProxy(context: CommandContext, session: Session, options: ProxyOptions): Promise<Serving> {
   const { credentials, host, passed, patience, port } = options;
   const proxy = new ProxyServer(context, session, options);

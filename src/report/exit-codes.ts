@@ -48,7 +48,7 @@ export const EXIT_CODES: readonly ExitCodeHelp[] = [
   ),
 ];
 
-/** Exit codes by priority: a bulk run with several causes ends with the first of these. */
+/** A run with several causes exits with the first of these codes. */
 export const CAUSES_FIRST_TO_LAST: readonly number[] = [
   EXIT.SIGHUP,
   EXIT.SIGINT,

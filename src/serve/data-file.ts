@@ -7,7 +7,7 @@ import { sandboxFile } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
 
-/** Returns the file given, or that of `--env sandbox`, which is put aside if it is damaged. @throws {Failure} `usage`, `no-home` */
+/** Returns the given file, or that of `--env sandbox`, which may be put aside. @throws {Failure} `usage`, `no-home` */
 export function dataFile(context: CommandContext, data: string | undefined): SandboxFile {
   const { env } = context.globals;
   if (env !== undefined && env !== 'sandbox') {

@@ -14,7 +14,7 @@ import type { Sharing } from './limit-words.ts';
 import { sandboxFile } from './paths.ts';
 import type { CommandContext, Target } from './globals.ts';
 
-/** Closed by `await using`. */
+/** `await using` closes it. */
 export interface Session extends AsyncDisposable {
   readonly environment: Place;
   /** Identifies the service, for example in the journal. */
@@ -128,7 +128,7 @@ async function known({ clock, globals }: CommandContext, { ledger, redis }: Open
   };
 }
 
-/** Returns how many requests may follow a 429, each after its wait; one more ends the command. */
+/** Returns the number of probes after a 429, each after its wait; a further 429 ends the command. */
 function probesFor({ globals }: CommandContext, { isBulk = false, isServer = false }: ConnectOptions): number {
   if (isServer) return Number.POSITIVE_INFINITY;
   if (!isBulk) return 1;

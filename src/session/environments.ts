@@ -74,7 +74,7 @@ export function isProduction(place: Place): boolean {
   return partsOf(place).environment === 'production';
 }
 
-/** Returns the environment of a profile. The sandbox is the same in all of them. */
+/** Returns the environment in a profile. All profiles share one sandbox. */
 export function placeIn(profile: string | undefined, environment: EnvironmentName): Place {
   return profile === undefined || environment === 'sandbox' ? environment : `${profile}/${environment}`;
 }

@@ -42,7 +42,7 @@ export async function openCatalog(context: CommandContext, origin: string): Prom
 /** Opens the state database; undefined if its path is a special file. @throws {DatabaseFailure} also if it is missing */
 async function openToRead(context: CommandContext): Promise<Database | undefined> {
   const path = statePath(context, 'state.db');
-  // SQLite would wait for the writer of a FIFO.
+  // On a FIFO, SQLite would wait for a writer.
   const found = await context.files.facts(path).catch(() => undefined);
   const isSpecial = found?.kind === 'other';
   return isSpecial ? undefined : context.openDatabase(path, { readOnly: true });
@@ -103,12 +103,12 @@ export async function openNames(context: CommandContext, origin: string, pets: P
   return catalog?.namesOf(pets.map(({ petId }) => petId));
 }
 
-/** Returns the names as `openNames` does, for a table; undefined in other formats. */
+/** Returns the same as `openNames` for a table; undefined in other formats. */
 export async function tableNames(context: CommandContext, origin: string, pets: Pets): Promise<PetNames | undefined> {
   return FORMAT_FACTS[context.globals.output].isForPeople ? openNames(context, origin, pets) : undefined;
 }
 
-/** Names of pets, by the address of their service. */
+/** Names of pets by the origin of their service. */
 export type Names = ReadonlyMap<string, PetNames>;
 
 /** Returns the names of pets of several services. */
@@ -125,7 +125,7 @@ export async function openNamesByOrigin(
   return found;
 }
 
-/** How many pets a message names. */
+/** Most pets that a message lists. */
 const SHOWN = 10;
 const SEE = 'See the catalog: petstore catalog list';
 
@@ -143,7 +143,7 @@ export function noCatalog(option: string, environment: string): Failure {
   });
 }
 
-/** Returns the id of the pet, and prints what was found. @throws {Failure} `usage`: no pet matches, or several */
+/** Finds one pet, prints it, and returns its id. @throws {Failure} `usage`: no pet or several match */
 export async function petInCatalog(
   context: CommandContext,
   { name, barcode = '' }: { readonly name?: string; readonly barcode?: string | undefined },
@@ -164,7 +164,7 @@ function unknownBarcode(code: string): string {
   return parseBarcode(code) === undefined ? barcodeProblem(code) : `no pet in the catalog has the barcode ${code}`;
 }
 
-/** Returns the pet that a row of a file names, or why it names no single pet. */
+/** Returns the pet that a row of a file names, or why the row does not name exactly one. */
 export function petOfRow(catalog: Catalog, column: 'name' | 'barcode', code: string): bigint | string {
   if (column === 'barcode') return catalog.ownerOf(code)?.petId ?? unknownBarcode(code);
   const found = catalog.called(code);

@@ -43,8 +43,8 @@ export async function openLedger(
   const address = names.address();
   const url = sharedLedger(context);
   const { step, isAlone } = await openStep(context, names, isBusy);
-  // The sandbox belongs to this machine alone. The database is not closed: the process is about to end, and the last one
-  // to close copies the write-ahead log back, which takes longer than the two entries of a request.
+  // Only this machine uses the sandbox. The database stays open: the process is about to end, and the last process to
+  // close it copies the write-ahead log back, which takes longer than the two steps of a request.
   if (url === undefined || target.environment === 'sandbox') {
     return { ledger: createLedger(step), address, isAlone, [Symbol.asyncDispose]: () => Promise.resolve() };
   }
@@ -107,7 +107,7 @@ export function ledgerNames(target: LedgerTarget) {
 /** Matches user and password in an address. */
 const LOGIN = /\/\/[^/?#]*@/;
 
-/** The address in PETSTORE_LEDGER, if any. @throws {Failure} `invalid-value` */
+/** Returns the address in PETSTORE_LEDGER, if any. @throws {Failure} `invalid-value` */
 export function sharedLedger({ env }: Pick<CommandContext, 'env'>): string | undefined {
   const address = env.PETSTORE_LEDGER ?? '';
   if (address === '') return undefined;

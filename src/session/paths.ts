@@ -58,7 +58,7 @@ export function homeProblem({ env }: Pick<Context, 'env'>): string {
   return env.HOME === undefined || env.HOME === '' ? 'HOME is not set' : 'HOME is not an absolute path';
 }
 
-/** Returns the path of a file as seen from the current folder. */
+/** Resolves a path against the current folder. */
 export function absolutePath({ machine }: Pick<Context, 'machine'>, path: string): string {
   return isAbsolute(path, machine.platform) ? path : joinPath(machine.cwd, path);
 }

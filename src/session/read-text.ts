@@ -4,13 +4,13 @@ import type { CommandContext } from './globals.ts';
 
 const MOST_BYTES = 256 * 2 ** 20;
 
-/** Reads all of the file as UTF-8, as `readBytes` does. */
+/** Reads a whole file as UTF-8, like `readBytes`. */
 export async function readText(...source: Parameters<typeof readBytes>): Promise<string> {
   return Buffer.from(await readBytes(...source)).toString('utf8');
 }
 
 /**
- * Reads all of the file; `-` is stdin.
+ * Reads a whole file; `-` is stdin.
  * @throws {Failure} `file`; `usage`: it holds more than `maxBytes`; the reason of the command's signal, at once
  */
 export async function readBytes(

@@ -36,7 +36,7 @@ export function environmentSource({ environment: { source } }: ResolvedSettings)
   return source.from === 'default' ? 'the default environment' : `environment from ${source.name}`;
 }
 
-/** Returns the environment that the flag, the variable or the config names; undefined for the default. */
+/** Returns the environment if the flag, the variable or the config names it; undefined for the default. */
 export function namedEnvironment({ environment: { value, source } }: ResolvedSettings): string | undefined {
   return source.from === 'default' ? undefined : value;
 }

@@ -191,7 +191,7 @@ export function commandFor(key: string): string {
 }
 
 /**
- * Returns the profile that the variable names, which a command line overrides; undefined without one.
+ * Returns the profile in the variable, which a command line overrides; undefined without one.
  * @throws {Failure} `invalid-value`
  */
 export function profileOf(env: Context['env']): string | undefined {
@@ -199,7 +199,7 @@ export function profileOf(env: Context['env']): string | undefined {
   return env[variable] ? parser.parse(env[variable], variable) : undefined;
 }
 
-/** Where a value comes from. `name` is for messages: `--env`, `PETSTORE_ENV`, `the config`. */
+/** The origin of a value. `name` is for messages: `--env`, `PETSTORE_ENV`, `the config`. */
 export interface Source {
   readonly from: 'flag' | 'variable' | 'config' | 'key-command' | 'built in' | 'default';
   readonly name: string;

@@ -1,4 +1,4 @@
-/** Plans a run: compares rows with the stock, to find what to change, what is unchanged and what cannot be applied. */
+/** Plans rows against the current stock (which pets to change, leave, or report), and shows the plan. */
 import type { InventoryItem } from '../api/item.ts';
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
@@ -16,7 +16,7 @@ export interface Plan {
   readonly steps: readonly Step[];
   /** Pets that already have the wanted quantity. */
   readonly unchanged: readonly NewChange[];
-  /** Rows that are not applied, and why. */
+  /** Rows that cannot be applied, and why. */
   readonly obstacles: readonly (NewChange & { readonly reason: string })[];
 }
 
@@ -24,18 +24,18 @@ export type Step = NewChange & { readonly before: bigint };
 
 /** The quantity that a pet should have. */
 export interface Wanted {
-  /** In the file, from 1. */
+  /** Line in the file. */
   readonly line?: number | undefined;
   readonly petId: bigint;
   readonly quantity: bigint;
-  /** The quantity that the pet is expected to have now. */
+  /** The quantity that the pet is expected to have. */
   readonly current?: bigint | undefined;
-  /** Why this pet changes, as is `note`. Default: the cause of the whole run. */
+  /** Cause of this change; the same for `note`. Default: those of the run. */
   readonly cause?: NewChange['cause'];
   readonly note?: string | undefined;
 }
 
-/** @param conflictOf returns why a row conflicts with the present quantity, or undefined */
+/** Plans rows that set quantities. @param conflictOf returns why a row must not be applied, if so */
 export function makePlan<R extends Wanted>(
   rows: readonly R[],
   stock: Stock,
@@ -57,7 +57,7 @@ export function makePlan<R extends Wanted>(
   return { steps, unchanged, obstacles };
 }
 
-/** Plans rows whose quantities are added to the stock. */
+/** Plans rows that are added to the stock. */
 export function makeAddingPlan(rows: readonly Wanted[], stock: Stock, allowNegative: boolean): Plan {
   const goals = rows.map((row) => ({ ...row, quantity: (stock.get(row.petId)?.quantity ?? 0n) + row.quantity }));
   return makePlan(goals, stock, (goal, present) => {
@@ -80,7 +80,7 @@ export const PLAN_LINES = 40;
 /** Pet id -> name. */
 type Names = ReadonlyMap<bigint, string>;
 
-/** Returns the diff, `pet 7  10 → 12  +2  NAME` for each pet, then the totals. */
+/** Returns the lines of the plan: `7  10 → 12  +2`, and the name if there is one. */
 export function planLines(plan: Plan, names?: Names): string[] {
   const { steps, obstacles } = plan;
   const shown = steps.slice(0, PLAN_LINES);
@@ -108,14 +108,14 @@ export function planLines(plan: Plan, names?: Names): string[] {
   ];
 }
 
-/** `2 pets to change (+1 in all), 3 unchanged.` */
+/** Returns `2 pets to change (+1 in all), 3 unchanged.` */
 function totalsOf({ steps, unchanged, obstacles }: Plan): string {
   const sum = steps.reduce((all, { before, after }) => all + after - before, 0n);
   const blocked = obstacles.length === 0 ? '' : `, ${obstacles.length} that cannot be changed`;
   return `${plural(steps.length, 'pet')} to change (${signed(sum)} in all), ${unchanged.length} unchanged${blocked}.`;
 }
 
-/** Returns the output of --dry-run: the changes, and the rows that cannot be applied. A table also has names. */
+/** Returns the output of --dry-run: changes, and rows that cannot be applied; with names in a table. */
 export async function planView(
   context: CommandContext,
   { environment, origin }: Session,

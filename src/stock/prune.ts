@@ -1,7 +1,7 @@
 /**
- * Removes history and reports older than keep-history, once a day, after a command has written. Keeps unfinished runs,
- * and of each service the newest command, so that it can be undone, and the newest run, so that its number is not used
- * again.
+ * Removes history and reports that are older than keep-history, once a day, after a command has written. Keeps
+ * unfinished runs and, for each service, the newest command (so that it can be undone) and the newest run (so that no
+ * number is used twice).
  */
 import { DAY_MS } from '../duration.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -11,13 +11,13 @@ import { MAY_BE_WRITTEN } from '../state/history.ts';
 import { KINDS } from '../state/journal-rows.ts';
 import { plural } from '../view/words.ts';
 
-/** Name of the row of `meta` that holds when to prune next, in epoch ms. */
+/** Row of `meta` with the time of the next prune, epoch ms. */
 const PRUNE_AT = 'prune-at';
-/** Changes that one transaction removes, within 200 ms. */
+/** Changes that one transaction removes, so that it takes at most 200 ms. */
 const AT_ONCE = 1_000;
-/** Most transactions per prune; the next day's prune removes the rest. */
+/** Most transactions per day; the rest is removed the next day. */
 const MOST_TRANSACTIONS = 50;
-/** Longest wait for another process that writes, in ms. */
+/** How long to wait for another process that writes, in ms. */
 const PATIENCE_MS = 1_000;
 /** Longest time that a prune may be overdue, in ms. After that the clock may be wrong: it waits for another day. */
 const LONGEST_PAUSE_MS = 365 * DAY_MS;
@@ -29,7 +29,7 @@ export async function pruneIfDue(context: CommandContext, state: State): Promise
   const now = clock.now();
   try {
     if (signal.aborted || globals.keepHistory === Infinity || !isDue(state, now)) return;
-    // Opens its own connection: transactions of the other may be batched with those of other clients.
+    // A separate connection, because the other one may batch its steps with those of other clients.
     using own = await openStateFile(context, state.path);
     if (!(await own.exclusively(() => claim(own, now), { patienceMs: PATIENCE_MS }))) return;
     const before = Math.round(now - globals.keepHistory);
@@ -62,7 +62,7 @@ function claim(state: State, now: number): boolean {
   return sinceMs <= LONGEST_PAUSE_MS;
 }
 
-/** Returns how many it removed. Keeps other files, and links. */
+/** Removes old reports, and returns how many. Keeps links and other files. */
 async function removeReports(context: CommandContext, before: number): Promise<number> {
   const { files } = context;
   const folder = reportFolder(context);
@@ -78,7 +78,7 @@ async function removeReports(context: CommandContext, before: number): Promise<n
   return count;
 }
 
-/** Returns how many changes it removed. */
+/** Removes old history, and returns how many changes. */
 async function removeHistory({ clock, signal }: CommandContext, state: State, before: number): Promise<number> {
   const old = oldIn(state, before);
   let count = 0;
@@ -93,7 +93,7 @@ async function removeHistory({ clock, signal }: CommandContext, state: State, be
   return count;
 }
 
-/** Returns SQL that selects the ids to remove. */
+/** Returns SQL that selects the ids of old changes and runs. */
 function oldIn({ database }: State, before: number) {
   const sent = `FROM change INDEXED BY changesSent WHERE state IN ${MAY_BE_WRITTEN} AND sentAt`;
   const newest = database.all(

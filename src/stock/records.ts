@@ -1,4 +1,4 @@
-/** Reads the records of a CSV or JSON file: one pet each, with the text of each column by name. */
+/** Reads the records of a CSV or JSON file: one pet each, with texts by column name. */
 import { CsvError, parse } from 'csv-parse/sync';
 import { type JsonValue, stringifyJson } from '../api/json.ts';
 import { parseJsonRows } from '../api/json-rows.ts';
@@ -14,11 +14,11 @@ import {
 } from './columns.ts';
 
 export interface FileRecord {
-  /** The line where it begins, from 1. */
+  /** Line where it begins, from 1. */
   readonly line: number;
   /** True if the record has the column. */
   has(column: ColumnName): boolean;
-  /** Returns the trimmed text of a column; empty if the record has none. */
+  /** Returns the trimmed text of a column; empty without one. */
   text(column: ColumnName): string;
 }
 
@@ -27,18 +27,18 @@ export interface Problem {
   readonly reason: string;
 }
 
-/** The problem of a file that has at most a header. */
+/** Problem of a file that has only a header. */
 export const NO_ROWS = 'the file has no rows';
 
 export interface FileProblems {
   readonly problems: readonly Problem[];
-  /** Headings of a CSV header with missing columns, which --map can name. */
+  /** Headings of a CSV header that lacks columns, for --map. */
   readonly headings: readonly string[] | undefined;
   /** Columns that are not used. */
   readonly ignored: readonly string[];
 }
 
-/** Kind of a file, and which heading names which column. */
+/** The kind of a file, and names for its columns. */
 export interface FileFormat {
   readonly kind: FileKind;
   readonly mappings: readonly Mapping[];
@@ -53,7 +53,7 @@ interface Values {
   readonly values: readonly JsonValue[];
 }
 
-/** Records and problems, in file order. */
+/** Records, and lines that cannot be one. */
 type Found = Iterable<Values | (Problem & HeaderProblem)>;
 
 /**
@@ -95,7 +95,7 @@ function recordOf({ line, columns: { found }, values }: Values): FileRecord {
 
 function* fromCsv(text: string, format: FileFormat): Found {
   const { kind, mappings } = format;
-  // Excel takes the delimiter from a first line like `sep=;`.
+  // A first line `sep=;` tells Excel the delimiter.
   const sep = /^"?sep=([^\w\s"]|\t)"?(?=[\r\n]|$)/i.exec(text);
   const table = text.slice(sep?.[0].length).replaceAll(/\r\n?/g, '\n');
   const delimiter = sep?.[1] ?? delimiterOf(table, format);
@@ -122,7 +122,7 @@ function* fromCsv(text: string, format: FileFormat): Found {
 }
 
 function problemOf(table: string, { bytes, code, column }: CsvError): Problem {
-  // Ends at the delimiter before the cell.
+  // The text up to the delimiter before the cell.
   const before = Buffer.from(table).subarray(0, Number(bytes)).toString();
   const cell = `cell ${Number(column) + 1}`;
   const reason =
@@ -138,12 +138,12 @@ interface CsvRecord {
 }
 
 /**
- * Yields the records that are not empty: spreadsheets leave lines of nothing but delimiters. A quote inside an unquoted
- * cell is text, and spaces around a quoted cell are ignored.
- * @throws {CsvError} for anything else that violates RFC 4180
+ * Yields records, except empty ones: spreadsheets leave lines of delimiters behind. A quote inside an unquoted cell is
+ * text, and spaces around a quoted cell are ignored.
+ * @throws {CsvError} for anything else that RFC 4180 does not have
  */
 function* readCsv(text: string, delimiter: string, options: { readonly to?: 1 } = {}): Generator<CsvRecord, undefined> {
-  // Avoids csv-parse, which is slow if records have fewer cells than the first.
+  // csv-parse is slow for records with fewer cells than the first.
   if (!text.includes('"')) {
     for (const [i, line] of text.split('\n').entries()) {
       const cells = line.split(delimiter);
@@ -173,7 +173,7 @@ function widthOf(cells: readonly string[]): number {
   return cells.findLastIndex((cell) => cell.trim() !== '') + 1;
 }
 
-/** Returns the delimiter that gives the header the most known columns or, if equal, the most cells. */
+/** Returns the delimiter that gives the header the most known columns, then the most cells. */
 function delimiterOf(table: string, { kind, mappings }: FileFormat): string {
   const scored = DELIMITERS.map((delimiter) => {
     const cells = headingsWith(table, delimiter);
@@ -186,7 +186,7 @@ function headingsWith(table: string, delimiter: string): readonly string[] {
   try {
     return readCsv(table, delimiter, { to: 1 }).next().value?.cells ?? [];
   } catch (error) {
-    // With the wrong delimiter, text may follow the closing quote of a cell.
+    // With a wrong delimiter, text may follow a quoted cell.
     if (error instanceof CsvError) return [];
     throw error;
   }
@@ -201,7 +201,7 @@ function* fromJson(text: string, { kind, mappings }: FileFormat): Found {
     yield { line: 1, reason: unmatched };
     return;
   }
-  // A cache: most objects of a file have the same keys.
+  // Caches by keys, because most objects of a file have the same ones.
   const known = new Map<string, Columns>();
   for (const row of rows) {
     const { line } = row;

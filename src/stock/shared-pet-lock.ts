@@ -1,4 +1,4 @@
-/** Locks pets on the Redis server of PETSTORE_LEDGER: one of the machines that share it changes a pet at a time. */
+/** Locks a pet on the Redis server of PETSTORE_LEDGER, so that only one machine at a time changes it. */
 import { createHmac } from 'node:crypto';
 import { type Redis, RedisFailure } from '../ports.ts';
 import { Failure } from '../errors.ts';
@@ -8,9 +8,9 @@ import type { CommandContext } from '../session/globals.ts';
 import { NOTICED_MS } from '../state/lock.ts';
 
 /**
- * Script for one step: take, renew or release. Arguments: the step, the holder, for how long in ms. The value is the
- * holder and when its lock ends; after a release, no holder and the time of the release. It expires after a day.
- * Returns how long ago another holder had the lock, in ms, or -1 if the caller does not have it.
+ * Takes, renews or releases the lock. Arguments: the step, the holder, and the duration in ms. The value is the holder
+ * and the end of its lock; after the release an empty holder and the time of the release. Expires after a day. Returns
+ * how long ago another holder had the lock, in ms, or -1 if the caller does not have it.
  */
 const STEP = `
 local time = redis.call('TIME')
@@ -23,41 +23,41 @@ local after = ARGV[1] == 'release' and { '', now } or { ARGV[2], now + ARGV[3] }
 redis.call('SET', KEYS[1], cjson.encode(after), 'PX', 86400000)
 return tostring(holder == '' and math.max(0, now - ends) or 0)
 `;
-/** How much longer than --timeout a lock lasts, in ms. If its holder is killed, others wait until it ends. */
+/** How much longer than --timeout a lock lasts, in ms: others wait this long for a holder that was killed. */
 const BEYOND_TIMEOUT_MS = 5_000;
-/** No write is sent this long before the end of a lock, in ms: it might arrive after the end. */
+/** A write that is sent this shortly before the end of the lock may arrive after it, in ms. */
 const MARGIN_MS = 2_000;
 /** Number of renewals while a lock lasts. */
 const RENEWALS = 3;
-/** Pause between attempts to take a lock, in ms: a random time in this range. */
+/** Shortest and longest time between two checks whether the lock is free, in ms. */
 const SHORTEST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 200;
 /** How far the clocks of server and machine may drift apart between reading the stock and locking, in ms. */
 const DRIFT_MS = 1_000;
 
-/** How long a stopped command waits for its last step, in ms. */
+/** Time limit for the last step of a command that is stopping, in ms. */
 const LAST_STEP_MS = 100;
 
-/** Servers that the user was already warned about. */
+/** Servers whose loss was reported. */
 const reported = new WeakSet<Redis>();
 
-/** Whose pets are locked, and how long to hold a lock and to wait for one. */
+/** The service whose pets are locked, and its time limits. */
 export type LockSession = Pick<Session, 'origin' | 'redis'> & {
   readonly service: Pick<Session['service'], 'apiKey' | 'maxWaitMs' | 'timeoutMs'>;
 };
 type Shared = LockSession & { readonly redis: Redis };
 
-/** What the holder of a pet's lock knows about other machines. */
+/** A held lock. */
 export interface Hold {
-  /** False once another machine may have the lock: what was read under it may be outdated. */
+  /** False once another machine may have the lock, so that what was read may be outdated. */
   isHeld(): boolean;
   /** When another machine last had it, on the monotonic clock: what was read earlier may be outdated. */
   readonly lastHeldAt: number;
 }
 
 /**
- * Takes the lock, and renews it until it is disposed of.
- * @returns undefined if the server cannot be used; warns once
+ * Takes the lock, and renews it until it is disposed.
+ * @returns undefined if the server is lost, after one warning
  * @throws {Failure} `run-locked`: another machine held it for too long
  */
 export async function takeSharedLock(
@@ -95,7 +95,7 @@ class SharedLock implements Hold, AsyncDisposable {
   private readonly key: string;
   private readonly holder: string;
   private readonly lastsMs: number;
-  /** When this process took or renewed it; undefined if it does not have it. */
+  /** When it was taken or last renewed; undefined if this process does not have it. */
   private since: { readonly monotonic: number; readonly wall: number } | undefined;
   private isOver = false;
   private cancel = (): void => undefined;
@@ -105,7 +105,7 @@ class SharedLock implements Hold, AsyncDisposable {
     this.context = context;
     this.session = session;
     this.petId = petId;
-    // Reveals neither the API key nor the pet.
+    // The name reveals neither the key nor the pet.
     const name = createHmac('sha256', service.apiKey)
       .update(`${serviceOf(origin)} ${petId}`)
       .digest('hex');
@@ -143,7 +143,7 @@ class SharedLock implements Hold, AsyncDisposable {
   isHeld(): boolean {
     const { clock } = this.context;
     if (this.since === undefined) return false;
-    // A machine that was suspended may have stopped its monotonic clock.
+    // The monotonic clock of a suspended machine may have stopped.
     const heldMs = Math.max(clock.monotonic() - this.since.monotonic, clock.now() - this.since.wall);
     return heldMs < this.lastsMs - MARGIN_MS;
   }
@@ -154,7 +154,7 @@ class SharedLock implements Hold, AsyncDisposable {
     await unlessLost(this.step('release'));
   }
 
-  /** Releases the lock that an interrupted step may have taken: otherwise others would wait until it ends. */
+  /** Releases the lock that an aborted step may have taken: otherwise others would wait until it expires. */
   async giveUp(): Promise<void> {
     await unlessLost(this.step('release', LAST_STEP_MS));
   }
@@ -163,7 +163,7 @@ class SharedLock implements Hold, AsyncDisposable {
     const { clock, signal } = this.context;
     const { redis } = this.session;
     const before = { monotonic: clock.monotonic(), wall: clock.now() };
-    // A lock that was taken is renewed and released even after a signal.
+    // Renews and releases in spite of a signal.
     const how = { timeoutMs, ...(what === 'take' && { signal }) };
     const idleMs = Number(await redis.run(STEP, this.key, [what, this.holder, `${this.lastsMs}`], how));
     this.since = idleMs < 0 ? undefined : before;
@@ -172,7 +172,7 @@ class SharedLock implements Hold, AsyncDisposable {
 
   private renewLater(): void {
     this.cancel = this.context.clock.alarm(this.lastsMs / RENEWALS, () => {
-      // A lost server may come back before the lock ends; a lost lock stays lost.
+      // A lost server may be back before the lock expires. A lost lock stays lost.
       void unlessLost(this.step('renew')).then(() => {
         if (this.since !== undefined && !this.isOver) this.renewLater();
       });
@@ -180,7 +180,7 @@ class SharedLock implements Hold, AsyncDisposable {
   }
 }
 
-/** Ignores a failure of the server: the lock ends by itself. */
+/** Ignores a lost server: the lock expires by itself. */
 async function unlessLost(step: Promise<unknown>): Promise<void> {
   await step.catch((error: unknown) => {
     if (!(error instanceof RedisFailure)) throw error;

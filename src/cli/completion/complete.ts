@@ -1,4 +1,4 @@
-/** Completion candidates for the word at the cursor, from the commands' data alone. */
+/** Finds completion candidates for the word at the cursor, without loading a command. */
 import { childrenOf, commandsOf, grammarOf, type Tree, type TreeOption, type ValueSpec } from '../help/tree.ts';
 import type { KnownPet } from '../../state/pets.ts';
 import { argumentsIn, lastValue, type Line, scan } from '../scan.ts';

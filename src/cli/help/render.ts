@@ -18,7 +18,7 @@ export function withHeadings(text: string, { heading }: Pick<Style, 'heading'>):
   return text.replace(/^[A-Z][\w ,()]*:(?=$| )/gm, (words) => heading(words));
 }
 
-/** Returns the help that the line asks for; undefined where it asks for none. */
+/** Returns the help that the line asks for; undefined if it asks for none. */
 export function helpFor(tree: Tree, argv: readonly string[], width: number): string | undefined {
   const wanted = helpWanted(scan(grammarOf(tree), argv));
   return wanted === undefined ? undefined : helpText(tree, wanted, width);
@@ -140,7 +140,7 @@ export function ownText(tree: Tree, command: TreeCommand, width: number): string
   return joined([...itself(tree, command, width), ...sections(byPurpose(command.options), width)]).trimEnd();
 }
 
-/** The options that every command takes. */
+/** Returns the help of the common options. */
 export function commonText(tree: Tree, width: number): string {
   return sections(byPurpose(tree.globals), width).join('\n\n');
 }
@@ -185,9 +185,9 @@ export function topicText(name: Topic, width: number): string {
 
 /** Least width of a description beside its term; on a narrower screen it goes below. */
 const BESIDE = 60;
-/** A longer term has its description below it. */
+/** In columns. The description of a longer term goes below it. */
 const LONGEST_TERM = 31;
-/** Wider lines are hard to read. */
+/** In columns: wider lines are hard to read. */
 const WIDEST = 100;
 
 function paragraphs(text: string, width: number): string {

@@ -6,7 +6,7 @@ import type { Common, CommandDescription, Example } from '../command.ts';
 import type { Grammar } from '../scan.ts';
 
 export interface ValueSpec {
-  /** `status...`, as in the flags; `petId` of an argument. */
+  /** As in the flags, `status...`; for an argument `petId`. */
   readonly name: string;
   readonly optional: boolean;
   /** True if it may be repeated. */
@@ -91,7 +91,7 @@ export function commonOptions(
   );
 }
 
-/** Returns what the scanner needs to know of all commands. */
+/** Returns the grammar of all commands for the scanner. */
 export function grammarOf(tree: Tree): Grammar<TreeOption> {
   return { commands: commandsOf(tree).map(({ path }) => path), optionsAt: (path) => optionsAt(tree, path) };
 }
