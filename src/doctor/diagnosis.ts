@@ -82,7 +82,7 @@ function chain({ chain: names }: Encrypted): string {
 
 const FORBIDDEN: readonly Kind[] = ['forbidden', 'banned'];
 
-/** Returns the view: sentences for people, rows for programs. The command fails if a check did; a 403 keeps its exit code. */
+/** Returns the view: sentences for people, rows for programs. Fails if a check did; a 403 exits as in every command. */
 export function diagnosisView(found: readonly Diagnosis[], output: Format): RecordView | RowsView<Diagnosis> {
   const sick = found.filter(({ health }) => health === 'fail').map(({ id }) => id);
   const judged = found.filter(({ health }) => health !== 'note' && health !== 'skip').length;

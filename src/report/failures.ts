@@ -25,7 +25,7 @@ type OutcomeUnknown = { environment: string; because: Failure } & (
   { petId: bigint; quantity: bigint; looked: boolean; found?: bigint | undefined } | { call: string }
 );
 
-/** Failures with another failure as the cause. Their types are explicit, because that of `Failure` follows from the table. */
+/** Failures caused by another one. Their types are explicit, because the type of `Failure` follows from the table. */
 const FAILURES_BECAUSE: {
   readonly 'outcome-unknown': FailureRow<OutcomeUnknown>;
   readonly unrecorded: FailureRow<PetWrite & { because: Failure }>;

@@ -11,7 +11,7 @@ const SLOW_MS = 200;
 /** How much each answer adds. A slow answer adds this for each `SLOW_MS` that it took, up to one. */
 const GROWTH = 0.1;
 
-/** Starts with one request, adds more with each answer, and goes back to one after a 5xx or 429. Also limits retries. */
+/** One request at first, more with each answer, and one again after a 5xx or 429. Also limits reads and retries. */
 export class Pace {
   /** The session's service, with a gate that lets at most `concurrency` requests through. */
   readonly service: Service;

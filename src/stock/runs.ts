@@ -153,7 +153,7 @@ function stateOf({ kind, endedAt, discarded, done, left, scans }: RunSummary): s
   return discarded > 0 || isDiscardedCount ? 'discarded' : 'finished';
 }
 
-/** Ends an unfinished run without applying its rows. Asks first. @throws {Failure} `cannot-resume`, `cancelled` */
+/** Ends an unfinished run; its rows are not applied. Asks first. @throws {Failure} `cannot-resume`, `cancelled` */
 export async function discardRun(context: CommandContext, id: bigint): Promise<RecordView> {
   const { clock, globals, notices, prompt, signal } = context;
   return withLockedJournal(context, 'run', async (journal, turn) => {
