@@ -1,4 +1,4 @@
-/** Builds the answers of the proxy itself, as an Error body (part 2 of the service's specification). */
+/** Builds the proxy's own answers, with an Error body (service spec, part 2). */
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import { Failure, isFailure, type Kind } from '../errors.ts';
 import type { Refusal, RefusalResponse } from '../http/server.ts';
@@ -7,7 +7,7 @@ import { GATEWAY_HEADER, REFUSED_BY_GATEWAY } from '../rate-limit/headers.ts';
 import { describeFailure } from '../report/failures.ts';
 
 export interface Answer extends RefusalResponse {
-  /** Of an Error body. */
+  /** Code of an Error body. */
   readonly code?: string;
 }
 
@@ -17,7 +17,7 @@ export function ownAnswer(type: string, body: string, headers: Answer['headers']
   return { status: 200, headers: { 'content-type': type, 'content-length': length, ...headers }, body };
 }
 
-/** A request that the service has not had. `members`: of the body, besides those of every Error body. */
+/** Refuses a request that was not sent to the service. `members`: additional members of the Error body. */
 export function answerOf(
   [status, code, message]: Refusal,
   headers: Answer['headers'] = {},
@@ -28,7 +28,7 @@ export function answerOf(
   return { ...ownAnswer('application/json', body, all), code, status };
 }
 
-/** When to try again, where nothing tells it better, s. */
+/** When to try again if nothing else says so, in s. */
 const SOON = { 'retry-after': '5' };
 const HEADERS: Readonly<Record<number, Answer['headers']>> = {
   401: { 'www-authenticate': 'Bearer' },
@@ -37,12 +37,12 @@ const HEADERS: Readonly<Record<number, Answer['headers']>> = {
   503: SOON,
 };
 
-/** What keeps this machine from asking for leave, or from noting an answer. */
+/** Failures of this machine, before the request was sent or after. */
 const OWN: readonly Kind[] = ['ledger-refused', 'state', 'file'];
 
 type Statuses = readonly (readonly [status: number, ...kinds: Kind[]])[];
 
-/** The service has not had the request, or has refused it. */
+/** Kinds that say that the service has not received the request, or has refused it. */
 const UNSENT: Statuses = [
   [400, 'usage'],
   [403, 'banned'],
@@ -51,26 +51,26 @@ const UNSENT: Statuses = [
   [429, 'rate-limited'],
   [503, 'paused', 'run-locked'],
 ];
-/** 500 for all others, which no wait changes. */
+/** Status for the other kinds; 500 for all that are missing here. */
 const PERHAPS_SENT: Statuses = [
   // The service's own answer to the list that is read before a conditional update, as if it were passed on.
   [401, 'unauthorized'],
   [403, 'forbidden'],
   [502, 'network', 'contract', 'outcome-unknown'],
-  // Of that list, too.
+  // Of the same list.
   [502, 'not-the-service', 'redirected', 'service-failed', 'unexpected-status'],
   [503, 'interrupted', 'state', 'file'],
 ];
 const TIMEOUTS: readonly string[] = ['connect-timeout', 'response-timeout', 'body-timeout'];
 
-/** `now`: epoch ms. `isSent`: the gate had let the request through. */
+/** Returns the answer for a failure. `now`: epoch ms. `isSent`: true if the gate had allowed the request. */
 export function answerOfFailure(error: unknown, now: number, isSent: boolean): Answer {
   const failure = toFailure(error);
   const isTimeout = failure.is('network') && TIMEOUTS.includes(failure.details.phase);
   const unsent = statusIn(UNSENT, failure);
   const status = isTimeout ? 504 : (unsent ?? statusIn(PERHAPS_SENT, failure) ?? 500);
   const { message } = describeFailure(failure, now);
-  // The client can try again with it, without another request.
+  // With it, the client can try again without another request.
   const members = failure.is('precondition-failed') ? { quantity: failure.details.found } : {};
   const words = wordsOf(failure, message);
   const isUnsent =
@@ -87,13 +87,13 @@ function statusIn(statuses: Statuses, { kind }: Failure): number | undefined {
 
 function toFailure(error: unknown): Failure {
   if (isFailure(error)) return error;
-  // The body broke off, or cannot be decoded.
+  // The body broke off or cannot be decoded.
   if (error instanceof HttpFailure)
     return new Failure('contract', { what: 'The response', problem: error.facts.detail });
   return new Failure('bug', { message: String(error) });
 }
 
-/** In whole seconds, rounded up: a client that waits this long comes when the wait is over. */
+/** Returns Retry-After in whole seconds, rounded up, so that the client does not come too early. */
 function retryAfterOf(failure: Failure): Answer['headers'] {
   if (!failure.is('rate-limited') && !failure.is('banned') && !failure.is('paused')) return {};
   return { 'retry-after': String(Math.max(1, Math.ceil(failure.details.waitMs / 1_000))) };
