@@ -68,8 +68,8 @@ export interface Files {
   /** Returns the names of the entries; empty if the folder does not exist. */
   list(folder: string): Promise<string[]>;
   /**
-   * Replaces the whole file at once: readers see the old or the new. Writes to a pipe or device what it takes at once;
-   * a FIFO must have a reader. `mode`: of a file that is new, default 0o644.
+   * Replaces a file atomically: readers see the old or the new content. Writes to a pipe or device without waiting; a
+   * FIFO must have a reader. `mode`: mode of a new file, default 0o644.
    */
   replace(path: string, text: string, how?: { readonly mode?: number }): Promise<void>;
   /** Sets a file's times, which needs no disk space. A file system may truncate them to seconds, or ignore them. */
@@ -138,7 +138,7 @@ export type HttpFailurePhase =
 
 export interface HttpFailureFacts {
   readonly phase: HttpFailurePhase;
-  /** False only where it is certain that no byte of the request was sent. */
+  /** False only if it is certain that no byte of the request was sent. */
   readonly mayHaveBeenSent: boolean;
   /** `host:port` of the peer that failed: the service's, or the proxy's. */
   readonly peer: string;

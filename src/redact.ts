@@ -72,7 +72,7 @@ function isCommon(secret: string): boolean {
 
 /** Finds secrets as they are and as JSON, URLs, XML, CSV and base64 encode them, in upper or lower case. */
 export class Matcher {
-  /** True when a secret may also occur outside the strings of a JSON text, as a number for instance. */
+  /** True if a secret may also occur outside the strings of a JSON text, for instance as a number. */
   readonly mindsStrings: boolean;
   /** Longest encoding of a secret or of a piece of one, in characters. */
   readonly longest: number;

@@ -80,7 +80,7 @@ export interface CommandDescription {
 }
 
 interface Described extends CommandDescription {
-  /** Maps what each does to its command line. */
+  /** Command lines by description. */
   readonly examples: Readonly<Record<string, string>>;
 }
 

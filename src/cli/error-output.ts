@@ -24,7 +24,7 @@ export function toFailure(error: unknown): Failure {
   return new Failure('bug', { message: error instanceof Error ? error.message : String(error) }, error);
 }
 
-/** Adds the outcome of an unrecorded write to an interruption or a deadline, because that matters most. */
+/** Reports the outcome of an unrecorded write, which matters more than the interruption or the deadline. */
 function withWrite(failure: Failure, open: ReadonlySet<OpenWrite>): Failure {
   const [first] = [...open].sort((a, b) => b.outcome.localeCompare(a.outcome));
   if (first === undefined) return failure;

@@ -51,7 +51,7 @@ export class Reporter implements Notices {
   private pending: Promise<void> = Promise.resolve();
   private log: RunLog | undefined;
   private announced = false;
-  /** Whether the time of --retry-for has been announced. */
+  /** True once the time of --retry-for has been announced. */
   private isRetrying = false;
   /** Progress of the current run; its waits are shown after it. */
   private progressLine: string | undefined;

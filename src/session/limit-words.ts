@@ -1,4 +1,4 @@
-/** Describes what a ledger knows about a key, in words. Times are shifted to epoch ms. */
+/** Describes a ledger's state of a key in words. Times are shifted to epoch ms. */
 import { type JsonObject, jsonObject } from '../api/json.ts';
 import type { Clock } from '../ports.ts';
 import type { LedgerState } from '../rate-limit/governor.ts';
