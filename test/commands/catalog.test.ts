@@ -1,4 +1,4 @@
-/** `petstore catalog`, and uses of its names and barcodes, in this process. A test sends requests only if it says so. */
+/** `petstore catalog` and uses of its names and barcodes, in this process. Tests send no request unless they say so. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -50,7 +50,7 @@ interface Made extends Identities {
 
 let made: Made | undefined;
 
-/** Made once per test file. */
+/** Creates them once per test file. */
 export function tlsIdentities(): Identities {
   made ??= makeIdentities();
   return made;
@@ -121,7 +121,7 @@ interface Contents {
   readonly extensions: readonly Buffer[];
 }
 
-/** RFC 5280, 4.1, PEM. */
+/** A PEM certificate (RFC 5280, 4.1). */
 function certificate({ name, key, signer, validity, extensions }: Contents): string {
   const ecdsaWithSha256 = sequence(objectId('2a8648ce3d040302'));
   const toBeSigned = sequence(
