@@ -244,7 +244,7 @@ export type ProxyRoute =
 
 /** Probes of the network itself, for `doctor`. Nothing is retried. */
 export interface Network {
-  /** The proxy between this machine and the URL, as requests use it. */
+  /** Returns the route that requests to the URL take. */
   proxyFor(url: URL): ProxyRoute;
   /** Resolves a name as this machine does, with its hosts file. @throws {NetworkFailure} */
   lookup(host: string): Promise<readonly string[]>;

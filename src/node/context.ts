@@ -89,7 +89,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** A container may run as a user without a name. */
+/** Empty if a container runs as a user without a name. */
 function userName(): string {
   try {
     return process.getBuiltinModule('node:os').userInfo().username;

@@ -112,7 +112,7 @@ class Link {
   readonly #retire: (link: Link) => void;
   readonly #over = new AbortController();
   readonly #nodes = new Map<string, Promise<Client>>();
-  /** Keys and the nodes that have them. */
+  /** Nodes by the keys that they hold. */
   readonly #homes = new Map<string, Promise<Client>>();
   readonly #first: Promise<Client>;
 

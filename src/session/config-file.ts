@@ -1,6 +1,6 @@
 /**
- * Reads and changes the config file. Our own parser reports where a broken file is wrong, and never overwrites it. conf
- * writes the file atomically, under the state database's lock, so that no concurrent change is lost.
+ * Reads and changes the config file. Parses it here, to report where a broken file is wrong and never overwrite it.
+ * conf writes it atomically, under the state database's lock, so that no concurrent change is lost.
  */
 import { type ConfigWriter, type Context, errorCode, type FileFacts } from '../ports.ts';
 import { Failure, fileFailure } from '../errors.ts';

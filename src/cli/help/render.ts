@@ -39,7 +39,7 @@ function rootParts(tree: Tree, width: number): string[] {
   const lists = tree.sections.map(({ title, commands }) => {
     const words = commands === first?.commands ? 2 : 1;
     const names = new Set(commands.map(({ path }) => path.split(' ').slice(0, words).join(' ')));
-    // A name is a command of a group with its own section, or else a group.
+    // The first section lists each of its commands; the others list groups, each once.
     const summaryFor = (name: string): string =>
       commands.find(({ path }) => path === name)?.summary ?? tree.groups[name] ?? '';
     return { title, items: [...names].map((name): Term => [name, summaryFor(name)]) };
