@@ -53,7 +53,7 @@ const EFFECTS = {
   reset: bare,
   /** In ms. */
   delay: duration(parseDuration),
-  /** A few bytes of the body at a time, with pauses of this many ms. */
+  /** Sends a few bytes of the body at a time, with pauses of this many ms. */
   drip: duration(parseDuration),
   /** Closes the connection after this many bytes of the body, by default half of it. */
   truncate: (value: string, name: string) => (value === '' ? true : whole(0)(value, name)),
