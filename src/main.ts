@@ -1,3 +1,4 @@
+/** Entry point: answers --version, completion and help at once, and loads everything else only to run a command. */
 import { argv, env, exit, isTerminal, nextTurn, pageOrPrint, printAndEnd, width } from './node/process.ts';
 import type { Place } from './cli/completion/complete.ts';
 import type { Tree } from './cli/help/tree.ts';

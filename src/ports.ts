@@ -138,7 +138,7 @@ export type HttpFailurePhase =
 
 export interface HttpFailureFacts {
   readonly phase: HttpFailurePhase;
-  /** False only where it is certain that no byte of the request was sent. */
+  /** False only if it is certain that no byte of the request was sent. */
   readonly mayHaveBeenSent: boolean;
   /** `host:port` of the peer that failed: the service's, or the proxy's. */
   readonly peer: string;

@@ -174,7 +174,7 @@ export function splitWords(command: string, platform = '', name = 'The key comma
   }
   const [program, ...args] = words;
   if (program === undefined || program === '') throw refuse('a program and its arguments');
-  // eslint-disable-next-line no-control-regex -- what no program can be started with, and what no one types
+  // eslint-disable-next-line no-control-regex -- characters that no program accepts and no user types
   if (/[\0-\x08\x0a-\x1f\x7f]/.test(command)) throw refuse('one line without control characters');
   return [program, ...args];
 }

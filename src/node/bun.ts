@@ -1,4 +1,4 @@
-/** Where Bun, which runs the standalone executable, differs from Node. */
+/** Handles differences between Node and Bun, which runs the standalone executable. */
 
 /** Bun's version; undefined on Node. */
 export const BUN: string | undefined = process.versions.bun;

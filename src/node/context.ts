@@ -71,7 +71,7 @@ function homeFolder(): string | undefined {
   return process.env.HOME?.startsWith('/') === true ? process.env.HOME : undefined;
 }
 
-/** @throws {Failure} `file`: it has been removed */
+/** @throws {Failure} `file`: the folder was removed */
 function currentFolder(): string {
   try {
     return process.cwd();
@@ -89,7 +89,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** A container may run as a user without a name. */
+/** Empty if a container runs as a user without a name. */
 function userName(): string {
   try {
     return process.getBuiltinModule('node:os').userInfo().username;
@@ -144,7 +144,7 @@ function firstSignal(): AbortSignal {
 
 function uncaughtError(): Promise<never> {
   const uncaught = new Promise<never>((_resolve, reject) => {
-    // Unhandled rejections come here too.
+    // This includes unhandled rejections.
     process.on('uncaughtException', reject);
   });
   // Consumers handle it; without this it would itself be an unhandled rejection.

@@ -79,9 +79,9 @@ export function unusableProxy(variable: string, problem: string): HttpFailure {
 export interface Exchange {
   /** `host:port` of the service. */
   readonly target: string;
-  /** The proxy that forwards the request; undefined with a tunnel. */
+  /** The proxy that forwards the request, if any; not that of a tunnel. */
   readonly forwarder: URL | undefined;
-  /** Whether the first byte of the request has been written. */
+  /** True once the first byte of the request has been written. */
   isWritten: boolean;
   readonly signal: AbortSignal | undefined;
 }

@@ -1,3 +1,4 @@
+/** Limits the time of asynchronous work. */
 import { reasonOf } from '../ports.ts';
 
 /** How long work may take, and the signal that ends it earlier. */

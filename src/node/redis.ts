@@ -29,7 +29,7 @@ const SETTINGS = [
   /^EACCES$/,
   CERTIFICATE,
 ];
-/** Lasts too if one server is named, unless it has worked before: then it has been demoted or replaced since. */
+/** Lasts too if the address names one server, unless that has worked before: then it was demoted or replaced. */
 const OTHER_SERVER = /\b(READONLY|MOVED|CROSSSLOT)\b|^Unknown RESP type/;
 /** How a server reacts that expects TLS or a client certificate and gets none. */
 const HANGS_UP = /^(ECONNRESET|EPIPE|Socket closed unexpectedly)$/;
@@ -46,7 +46,7 @@ export function openRedis(url: string): Redis {
   const places = [...address.places];
   let current: Link | undefined;
   let hasRun = false;
-  /** Makes the next run connect anew. Runs that wait for this link keep waiting. */
+  /** Makes the next run reconnect. Runs that wait for this link keep waiting. */
   const retire = (link: Link): void => {
     if (link === current) {
       current = undefined;
@@ -112,7 +112,7 @@ class Link {
   readonly #retire: (link: Link) => void;
   readonly #over = new AbortController();
   readonly #nodes = new Map<string, Promise<Client>>();
-  /** Keys and the nodes that have them. */
+  /** Nodes by the keys that they hold. */
   readonly #homes = new Map<string, Promise<Client>>();
   readonly #first: Promise<Client>;
 

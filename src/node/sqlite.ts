@@ -76,7 +76,7 @@ function placeOf(path: string): string | undefined {
   }
 }
 
-/** Reads the journal mode in byte 19 of the header (sqlite.org/fileformat.html). */
+/** True in WAL mode (byte 19 of the header, sqlite.org/fileformat.html) if there is no log. */
 function isWalWithoutLog(path: string): boolean {
   try {
     return !existsSync(`${path}-wal`) && headOf(path, 20)?.[19] === 2;

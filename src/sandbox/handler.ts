@@ -75,7 +75,7 @@ export function troubleOf(problem: unknown): SandboxResponse {
   return error(503, 'damaged', "The sandbox's file is damaged. Begin a new one with: petstore sandbox reset");
 }
 
-/** Adds the headers of every response to an error that was not handled, with the limits if the store works. */
+/** Completes an Error body with the headers of every response, and with the limits if the store works. */
 export async function refuse({ now, rules, store }: Handler, result: SandboxResponse): Promise<SandboxResponse> {
   const at = now();
   const work = (): SandboxResponse =>
