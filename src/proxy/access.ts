@@ -7,6 +7,7 @@ import { METHODS } from '../client/service.ts';
 import { isOurs, type Refusal } from '../http/server.ts';
 import { type Client, clientOf } from './clients.ts';
 import { isLooping, pathBelowBase } from './messages.ts';
+import { setNewest } from './shares.ts';
 
 /** What clients need. */
 export interface Access {
@@ -111,10 +112,7 @@ export class Visitors {
     const { wrong } = this;
     const { count, at } = wrong.get(address) ?? { count: 0, at: now };
     const before = now - at > FORGOTTEN_MS ? 0 : count;
-    wrong.delete(address);
-    wrong.set(address, { count: before + 1, at: now });
-    const [oldest = ''] = wrong.keys();
-    if (wrong.size > MOST_ADDRESSES) wrong.delete(oldest);
+    setNewest(wrong, address, { count: before + 1, at: now }, MOST_ADDRESSES);
     return Math.min(LONGEST_DELAY_MS, SHORTEST_DELAY_MS * 2 ** before);
   }
 }

@@ -69,10 +69,9 @@ export function answerOfFailure(error: unknown, now: number, isSent: boolean): A
   const isTimeout = failure.is('network') && TIMEOUTS.includes(failure.details.phase);
   const unsent = statusIn(UNSENT, failure);
   const status = isTimeout ? 504 : (unsent ?? statusIn(PERHAPS_SENT, failure) ?? 500);
-  const { message } = describeFailure(failure, now);
   // With it, the client can try again without another request.
   const members = failure.is('precondition-failed') ? { quantity: failure.details.found } : {};
-  const words = wordsOf(failure, message);
+  const words = wordsOf(failure, describeFailure(failure, now).message);
   const isUnsent =
     unsent !== undefined ||
     (!isSent && OWN.includes(failure.kind)) ||

@@ -24,7 +24,7 @@ interface CredentialOptions {
 interface Credentials {
   clients: Access['clients'];
   isNamed: Access['isNamed'];
-  identity: Identity | undefined;
+  identity?: Identity;
   /** How clients authenticate: title, member of the JSON, and value. */
   shown: readonly (readonly [title: string, name: string, value: string])[];
   /** Called with each certificate that is read later. */
@@ -64,7 +64,6 @@ export async function openCredentials(
   const credentials: Credentials = {
     clients: undefined,
     isNamed: (name) => names.includes(name),
-    identity: undefined,
     shown: [],
     onIdentity: () => undefined,
   };
@@ -91,11 +90,10 @@ export async function openCredentials(
   return credentials;
 }
 
+type NamedText = readonly [path: string, text: string];
+
 /** Reads a certificate, and checks that the key belongs to it. @throws {Failure} `file-unusable` */
-function readCertificate(
-  [certFile, cert]: readonly [path: string, text: string],
-  [keyFile, key]: readonly [path: string, text: string],
-): X509Certificate {
+function readCertificate([certFile, cert]: NamedText, [keyFile, key]: NamedText): X509Certificate {
   const read = <T>(path: string, what: string, of: () => T): T => {
     try {
       return of();

@@ -59,7 +59,7 @@ export interface ProxyOptions extends Pick<ServerOptions, 'host' | 'port' | 'pas
 /** Starts the proxy. `close` refuses waiting requests and completes those that were sent. @throws {Failure} `port` */
 export async function startProxy(context: CommandContext, session: Session, options: ProxyOptions): Promise<Serving> {
   const proxy = new ProxyServer(context, session, options);
-  const { baseUrl, close, renew } = await serve({
+  const serving = await serve({
     ...options,
     identity: options.credentials.identity,
     mostConnections: MOST_CONNECTIONS,
@@ -75,10 +75,9 @@ export async function startProxy(context: CommandContext, session: Session, opti
     },
   });
   return {
-    baseUrl,
-    renew,
+    ...serving,
     async close(graceMs) {
-      const closed = close(graceMs);
+      const closed = serving.close(graceMs);
       proxy.stop();
       await closed;
       // Records writes even if their clients are gone.

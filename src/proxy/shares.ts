@@ -83,14 +83,21 @@ export class Shares {
     throw heldFailure({ until: clock.monotonic() + waitMs, why: 'window-spent' }, clock, { maxWaitMs, refusals: 0 });
   }
 
-  /** Notes what an answer says about the window in which its request was counted. */
-  learn(operation: string, part: Part | undefined, limits: RateLimit | undefined): void {
+  /** Notes what an answer says about the window. `counted`: the part of its request, if its client has a share. */
+  learn(claim: Claim, operation: string, counted: Part | undefined, limits: RateLimit | undefined): void {
     const { clock } = this;
     if (limits !== undefined || !this.limits.has(operation)) {
       setNewest(this.limits, operation, limits?.limit ?? Number.POSITIVE_INFINITY);
     }
-    if (part === undefined || limits === undefined) return;
-    part.until = clock.monotonic() + Math.max(0, limits.resetAt - clock.now());
+    if (counted === undefined || limits === undefined) return;
+    const leftMs = Math.max(0, limits.resetAt - clock.now());
+    const part = this.partOf(claim, operation);
+    if (part !== counted) {
+      // Sent in the last window: the service has counted it in this one, or names the end of that one.
+      if (leftMs === 0) return;
+      part.count++;
+    }
+    part.until = clock.monotonic() + leftMs;
     part.isKnown = true;
   }
 
@@ -106,9 +113,10 @@ export class Shares {
   }
 }
 
-function setNewest<T>(map: Map<string, T>, key: string, value: T): void {
+/** Sets a value, and forgets the one that was set first of more than `most`. */
+export function setNewest<T>(map: Map<string, T>, key: string, value: T, most = MOST_PARTS): void {
   map.delete(key);
   map.set(key, value);
   const [oldest = ''] = map.keys();
-  if (map.size > MOST_PARTS) map.delete(oldest);
+  if (map.size > most) map.delete(oldest);
 }

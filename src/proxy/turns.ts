@@ -107,7 +107,7 @@ export class Turns {
           const part = this.shares.settle(claim, operation, true);
           const answered: Ticket['answered'] = async (...answer) => {
             const limits = await entered.ticket.answered(...answer);
-            this.shares.learn(operation, part, limits);
+            this.shares.learn(claim, operation, part, limits);
             return limits;
           };
           return { ...entered, ticket: { ...entered.ticket, answered } };

@@ -346,6 +346,35 @@ describe('a share of the limit', () => {
     expect(b.sent.slice(1)).toEqual(['a1', 'a2']);
   });
 
+  it('is whole again in the next window, also where an answer of the last one is late', async () => {
+    const b = bench();
+    const window = { limit: 40, reset: 20, length: 20 };
+    await b.learn({ ...window, remaining: 39 });
+    for (const name of ['a0', 'a1', 'a2']) await b.answer(await b.ask(name, { share: 0.1 }), window);
+    const late = await b.ask('a3', { share: 0.1 });
+    await b.clock.advance(22_000);
+    await b.answer(late, { ...window, remaining: 39 });
+    for (const name of ['a4', 'a5', 'a6', 'a7']) await b.ask(name, { share: 0.1 });
+    await b.pass(10_000, 39, { ...window, reset: 15 });
+    // The service has counted the late one in this window.
+    expect(b.sent.slice(4)).toEqual(['a4', 'a5', 'a6']);
+  });
+
+  it('is not counted anew after an answer that is late, and tells of the last window', async () => {
+    const b = bench();
+    const window = { limit: 20, reset: 20, length: 20 };
+    await b.learn({ ...window, remaining: 19 });
+    await b.answer(await b.ask('a0', { share: 0.1 }), { ...window, remaining: 18 });
+    const late = await b.ask('a1', { share: 0.1 });
+    await b.clock.advance(22_000);
+    await b.answer(await b.ask('a2', { share: 0.1 }), { ...window, remaining: 19 });
+    await b.ask('a3', { share: 0.1 });
+    await b.answer(late, { ...window, remaining: 17, reset: 0 });
+    await b.ask('a4', { share: 0.1 });
+    await b.pass(10_000, 18, { ...window, reset: 15 });
+    expect(b.sent.slice(2)).toEqual(['a2', 'a3']);
+  });
+
   it('refuses what would wait too long for it, with the time that is left of the window', async () => {
     const b = bench({ maxWaitMs: 5_000 });
     await b.learn({ limit: 10, remaining: 9, reset: 20 });
