@@ -1,6 +1,6 @@
 /**
- * The gate that every request passes. The connection comes first, then the ledger's leave, then the first byte: so that
- * no refusal that arrives while a connection is made is overlooked.
+ * The gate that every request passes. It connects first, then asks the ledger for permission, then lets the first byte
+ * go: a refusal that arrives while the connection is made still counts.
  */
 import type { Clock, Random } from '../ports.ts';
 import { Failure } from '../errors.ts';
@@ -26,7 +26,7 @@ export interface Wait {
   readonly attempts: number;
 }
 
-/** The part of a connection that the gate looks after. */
+/** The part of a connection that the gate needs. */
 export interface Gated {
   readonly isOpen: boolean;
   release(): void;
@@ -34,13 +34,13 @@ export interface Gated {
 
 export interface Ticket {
   /**
-   * True while the leave still holds: at once after it was given, and no refusal has come since. A process that was
-   * stopped in between has to ask again.
+   * True while the permission is fresh and no refusal has come since. A process that was suspended in between has to
+   * ask again.
    */
   isFresh(): boolean;
   /**
-   * Returns what is left of the operation's window, if that is known. Called before anything else is done with the
-   * response. `receivedAt`: epoch ms.
+   * Records the response's headers, and returns what remains of the operation's window, if known. Call it before doing
+   * anything else with the response. `receivedAt`: epoch ms.
    */
   answered(
     status: number,
@@ -50,32 +50,32 @@ export interface Ticket {
   lost(mayHaveBeenSent: boolean): Promise<void>;
 }
 
-/** What a client needs of a gate. */
+/** The gate as the client sees it. */
 export type Gate = Pick<LedgerGate, 'enter' | 'forecast' | 'limits'>;
 
-/** What one request may have of its own: a client of the proxy that leaves, or has waited already. */
+/** Limits of a single request, such as that of a proxy client that disconnects or has already waited. */
 export interface OwnLimits extends Partial<Pick<GateOptions, 'maxWaitMs' | 'reserve' | 'signal'>> {
-  /** Connects without a look at the ledger first: a wait is not expected. The leave to send is asked for in any case. */
+  /** Connects without checking the ledger first, as no wait is expected. Permission to send is still required. */
   readonly connectsFirst?: boolean;
 }
 
 export interface GateOptions {
   readonly ledger: Ledger;
-  /** What the service's address is called, such as `@5d0c2f`: operations at other addresses have windows of their own. */
+  /** Short name of the service's address, such as `@5d0c2f`. Each address has its own windows. */
   readonly address: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly maxWaitMs: number;
-  /** Longest time that an answer may take, ms. */
+  /** Longest time to wait for an answer, in ms. */
   readonly timeoutMs: number;
-  /** How many requests may follow a 429, each after its wait; one more strike ends the command. May fall while it runs. */
+  /** Probes that may follow a 429, each after its wait; one more strike ends the command. May fall while it runs. */
   readonly probes: number;
-  /** Begins the ids of reservations, see `ownerOf`. */
+  /** Prefix of reservation ids, see `ownerOf`. */
   readonly owner: string;
-  /** Requests to leave for others. */
+  /** Requests of each window to leave for other clients. */
   readonly reserve: number;
   readonly signal: AbortSignal;
-  /** Called once a second while waiting; undefined: the wait is over. */
+  /** Called once a second during a wait, and with undefined when it is over. */
   onWait(wait: Wait | undefined): void;
 }
 
@@ -83,17 +83,17 @@ const TICK_MS = 1_000;
 /** Waits shorter than this are not announced, ms. */
 const NOTICED_MS = 200;
 const NOTICED_PACE_MS = 5_000;
-/** Leave that is older has to be asked for again, ms: between it and the first byte nothing waits. */
+/** Permission older than this has to be asked for again, in ms; normally the first byte follows at once. */
 const FRESH_MS = 250;
 
 export class LedgerGate {
-  /** By the newest headers. */
+  /** Rate limit from the newest headers. */
   limits: RateLimit | undefined;
   private readonly options: GateOptions;
-  /** Strikes of the key that this command has met in a row. */
+  /** Consecutive strikes of the key that this command has seen. */
   private refusals = 0;
   private lastStrikes = 0;
-  /** Counts answers that refuse, of any request. */
+  /** Number of refusals so far, for any request. */
   private refused = 0;
   private entered = 0;
 
@@ -102,9 +102,9 @@ export class LedgerGate {
   }
 
   /**
-   * Resolves when one request of the operation may be written now, on the connection.
-   * @param connect is called once nothing is known that holds the request back
-   * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait is longer than allowed, and was not begun
+   * Resolves when one request of the operation may be written to the connection.
+   * @param connect called once no known reason holds the request back
+   * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait would be longer than allowed
    */
   async enter<C extends Gated>(
     operation: string,
@@ -124,12 +124,12 @@ export class LedgerGate {
     try {
       for (let isFirst = true; ; isFirst = false) {
         signal.throwIfAborted();
-        // A wait that is known keeps even the connection from being made.
+        // If a wait is already known, do not even connect.
         let decision = isFirst && own.connectsFirst === true ? undefined : await ledger.check(intent);
         if (decision === undefined || decision.do === 'send') {
           if (connection?.isOpen !== true) connection = await connect();
           const { refused } = this;
-          // A machine that was suspended may have stopped its monotonic clock.
+          // The monotonic clock may stop while the machine is suspended: compare it with the wall clock.
           const passed = clock.now() - clock.monotonic();
           decision = await ledger.admit(intent);
           if (decision.do === 'send') {
@@ -141,10 +141,10 @@ export class LedgerGate {
             return admitted;
           }
         }
-        // Waits add up: another client's probe may be asked after again and again.
+        // Waits add up: the request may have to wait for other clients' probes again and again.
         if (decision.do === 'refuse' || clock.monotonic() - since > maxWaitMs) throw this.failure(decision, maxWaitMs);
         const { again, until } = decision;
-        // What may be over at any time is asked after for no longer than allowed.
+        // A wait that may end at any time is polled for no longer than allowed.
         await waits.sleep(decision, again === undefined ? until : Math.min(again, since + maxWaitMs + 1));
       }
     } finally {
@@ -153,12 +153,12 @@ export class LedgerGate {
     }
   }
 
-  /** Resolves with how long requests would have to wait, as far as is known: `until` on the monotonic clock. */
+  /** Returns how long requests would have to wait, as far as is known; `until` is on the monotonic clock. */
   async forecast(demand: Demand): Promise<Hold | undefined> {
     return this.options.ledger.forecast({ ...demand, operation: this.at(demand.operation) });
   }
 
-  /** Returns the operation as the ledger calls it, with the address. */
+  /** Returns the ledger's name of the operation, which includes the address. */
   private at(operation: string): string {
     return operation.replace(' ', ` ${this.options.address}`);
   }
@@ -170,7 +170,7 @@ export class LedgerGate {
         const read = readLimitHeaders(headers, receivedAt);
         if (isRefusal({ status })) this.refused++;
         const state = await ledger.answered({ id, operation, status, headers: read, random: random() });
-        // Several requests that are refused together are one strike.
+        // Several requests refused together count as one strike.
         if (status === 429 && (state.strikes !== this.lastStrikes || this.refusals === 0)) this.refusals++;
         if (state.strikes === 0) this.refusals = 0;
         this.lastStrikes = state.strikes;
@@ -190,7 +190,7 @@ export class LedgerGate {
   }
 }
 
-/** Returns why a request is not sent. */
+/** Returns the failure that tells why a request was not sent. */
 export function heldFailure(
   { until, why, says }: Hold,
   clock: Clock,
@@ -202,7 +202,7 @@ export function heldFailure(
   return new Failure('rate-limited', { why, ...facts, ...(says !== undefined && { says }) });
 }
 
-/** The waits before one request. Reports them once a second, and when they are over. */
+/** Sleeps through the waits before one request. Reports them once a second, and when they are over. */
 function waitsOf({ clock, probes, onWait }: GateOptions, signal: AbortSignal, attempt: number) {
   let wait: { readonly why: WaitReason; readonly since: number; reportedAt?: number } | undefined;
   const end = (): void => {
@@ -214,7 +214,7 @@ function waitsOf({ clock, probes, onWait }: GateOptions, signal: AbortSignal, at
     async sleep({ again, until, why }: Hold, to: number): Promise<void> {
       if (why !== wait?.why) end();
       const current = (wait ??= { why, since: clock.monotonic() });
-      // The monotonic clock is asked again after each sleep: a suspended machine never sends early.
+      // Read the clock again after each sleep, so that a machine that was suspended never sends early.
       for (let now = clock.monotonic(); now < to; now = clock.monotonic()) {
         const { since, reportedAt } = current;
         const remainingMs = until - now;

@@ -1,13 +1,13 @@
-/** How long the server may take for one step, its connection included, ms. */
+/** How long the server may take for one step, including the connection, in ms. */
 export const ASKING_MS = 2_000;
 
 /**
- * What runs on the Redis server, as one atomic step: a machine tells what it has learnt, and is lent permits for
- * requests. Lua 5.1, in which Redis scripts are written (redis.io/docs/latest/develop/programmability/lua-api).
+ * The script that runs on the Redis server as one atomic step: a machine reports what it has learnt, and the server
+ * lends it permits for requests. Written in Lua 5.1 (redis.io/docs/latest/develop/programmability/lua-api).
  *
  * `KEYS[1]` holds what all machines share, `KEYS[1]:machine` what one of them was lent. Times are ms on the server's
- * clock; a machine says and hears only how long ago something was, and how long it lasts. Permits end with their window,
- * and after 70 s at the latest: then a turn of the operation begins, and what dead machines were lent is free again.
+ * clock; messages only say how long ago something was, and how long it lasts. Permits end with their window, after 70 s
+ * at the latest: then a new turn of the operation begins, and permits lent to dead machines are free again.
  */
 export const LEASE_SCRIPT = `
 local SAME_END, LATE, TURN, KEPT, STEP, PACE, PATIENCE = 2500, 5000, 70000, 86400000, 5000, 1000, ${ASKING_MS}

@@ -1,5 +1,5 @@
 /**
- * Where one key's state is kept. Each operation is one atomic step: read, decide with the governor, keep.
+ * The ledger stores one key's state. Each operation is one atomic step: read, decide with the governor, write.
  * Times are ms on the clock's monotonic timeline.
  */
 import {
@@ -18,17 +18,17 @@ import {
 import type { Clock, Machine } from '../ports.ts';
 import type { Demand } from './windows.ts';
 
-/** What a step of a ledger computes from the state at `now`. */
+/** Computes a step's new state and result from the state at `now`. */
 export type Work<T> = (before: LedgerState, now: number) => { readonly state: LedgerState; readonly result: T };
 
 export interface StepOptions {
-  /** Nothing is kept. */
+  /** Writes nothing. */
   readonly isRead?: boolean;
-  /** On the disk before the step is over: a block must outlive a power cut. */
+  /** Syncs to disk before the step ends: a block must survive a power cut. */
   readonly durable?: boolean;
-  /** Waited for in spite of a signal: what must be recorded is. */
+  /** Finishes despite a signal, for what must be recorded. */
   readonly despiteSignal?: boolean;
-  /** The user clears the block, wherever it is kept. */
+  /** Clears the block wherever it is stored, at the user's request. */
   readonly clears?: boolean;
 }
 
@@ -37,14 +37,14 @@ export type Step = <T>(work: Work<T>, options?: StepOptions) => Promise<T>;
 
 export type Ledger = ReturnType<typeof createLedger>;
 
-/** Makes a ledger from one way to run a step atomically. */
+/** Builds a ledger on a function that runs a step atomically. */
 export function createLedger(step: Step) {
   const kept = (state: LedgerState) => ({ state, result: state });
   return {
     /** Returns whether a request would have to wait, and reserves nothing. */
     check: (intent: Intent): Promise<Decision> =>
       step((before, now) => ({ state: before, result: decide(before, now, intent).decision }), { isRead: true }),
-    /** Decides, and reserves where the decision is `send`. A second call replaces the reservation. */
+    /** Decides, and reserves if the decision is `send`. A second call replaces the reservation. */
     admit: (intent: Intent): Promise<Decision> =>
       step((before, now) => {
         const { state, decision } = decide(before, now, intent);
@@ -60,7 +60,7 @@ export function createLedger(step: Step) {
       step((before, now) => ({ state: before, result: forecast(before, now, demand) }), { isRead: true }),
     /** Clears the block at the user's risk. */
     clearBlock: () => step((before) => kept(unblock(before)), { durable: true, clears: true }),
-    /** Gives back what was lent and is not used. */
+    /** Gives back unused permits. */
     close: () => Promise.resolve(),
   };
 }
@@ -70,7 +70,7 @@ export function isRefusal({ status }: Pick<Answer, 'status'>): boolean {
   return status === 429 || status === 403 || status === 503;
 }
 
-/** Keeps a state as long as the program lives. */
+/** Keeps a state in memory until the program ends. */
 export function memoryStep(clock: Pick<Clock, 'monotonic'>): Step {
   let state = UNKNOWN;
   return (work, { isRead } = {}) => {
@@ -80,24 +80,24 @@ export function memoryStep(clock: Pick<Clock, 'monotonic'>): Step {
   };
 }
 
-/** Begins a reservation's id, such as `process 4242@1f3a.4026531836/`. */
+/** Returns the owner part of a reservation's id, such as `process 4242@1f3a.4026531836`. */
 export function ownerOf({ pid, processSpace }: Pick<Machine, 'pid' | 'processSpace'>): string {
   return `process ${pid}@${processSpace}`;
 }
 
-/** Returns the owner for people: `process 4242`. */
+/** Returns the owner as shown to the user: `process 4242`. */
 export function ownerName(id: string): string {
   return id.split(/[@/]/)[0] ?? id;
 }
 
-/** True where the owner is known to have died. One whose process ids mean nothing here is taken to be alive. */
+/** True if the owner is known to be dead. A process in another PID namespace is assumed to be alive. */
 export function isDeadOwner(id: string, machine: Pick<Machine, 'pid' | 'processSpace' | 'isAlive'>): boolean {
   const [, pid, space] = /^process (\d+)@([^/]*)\//.exec(id) ?? [];
   if (pid === undefined || space !== machine.processSpace || Number(pid) === machine.pid) return false;
   return !machine.isAlive(Number(pid));
 }
 
-/** Returns an instant of the monotonic clock as epoch ms: what people and programs want to see. */
+/** Converts an instant of the monotonic clock to epoch ms, for output. */
 export function toWall(clock: Pick<Clock, 'now' | 'monotonic'>, at: number): number {
   return clock.now() + at - clock.monotonic();
 }

@@ -1,7 +1,7 @@
 /**
- * The ledger that all processes of this user share: one row for each key in the state database, named by a salted hash,
- * so that neither the file nor this code knows which key it is about. Each step is one immediate transaction. It is never
- * held while a request is under way.
+ * The ledger that all processes of this user share: one row for each key in the state database, named by a salted hash
+ * so that the file does not reveal the key. Each step is one immediate transaction, which is never held while a request
+ * is in flight.
  */
 import type { Context } from '../ports.ts';
 import { strictest, together } from '../state/batch.ts';
@@ -10,19 +10,19 @@ import { abandon, type Instant, type LedgerState, UNKNOWN } from './governor.ts'
 import { isDeadOwner, shift, type Step, type StepOptions, type Work } from './ledger.ts';
 
 export interface Moment extends Instant {
-  /** Empty where the system has no name for a boot. */
+  /** Id of the boot; empty if the system has none. */
   readonly boot: string;
 }
 
 interface Item {
   readonly how: StepOptions;
-  /** Returns the state after it. */
+  /** Returns the state after the step. */
   work(before: LedgerState, now: number): LedgerState;
 }
 
 /**
- * @param nameOf the row's name, by the database's salt
- * @param isBusy the steps of one turn of the event loop are one transaction, which reads and writes the row once
+ * @param nameOf returns the row's name, given the database's salt
+ * @param isBusy combines the steps of one event-loop turn into one transaction, which reads and writes the row once
  */
 export function sqliteStep(
   { clock, machine }: Pick<Context, 'clock' | 'machine'>,
@@ -40,7 +40,7 @@ export function sqliteStep(
     if (row === undefined) return UNKNOWN;
     const saved = { boot: String(row.boot), monotonic: Number(row.monotonic), wall: Number(row.wall) };
     const known = rebase(parseState(String(row.state)), saved, now);
-    // Gives up on requests whose process was killed.
+    // Give up on requests whose process was killed.
     const dead = known.inFlight.filter(({ id }) => isDeadOwner(id, machine));
     return dead.reduce((left, { id }) => abandon(left, now.monotonic, id), known);
   };
@@ -79,7 +79,7 @@ export function sqliteStep(
       if (how.isRead === true) run([item], false);
       else await add(item);
     } catch (error) {
-      // Damage that a read has met is healed by then: what was known is not.
+      // Retry a read once the damaged file is repaired; the earlier state is lost.
       if (how.isRead !== true || !(await state.recover(error))) throw error;
       run([item], false);
     }
@@ -87,7 +87,7 @@ export function sqliteStep(
   };
 }
 
-/** Anything else than a state is unknown: one probe finds out, and a block is in the reserve file, too. */
+/** Parses a state. Anything else counts as unknown: a probe goes first, and a block is in the reserve file, too. */
 function parseState(text: string): LedgerState {
   try {
     const state = JSON.parse(text) as LedgerState;
@@ -98,18 +98,18 @@ function parseState(text: string): LedgerState {
 }
 
 /**
- * Returns the state on the present boot's monotonic clock. A monotonic clock that has advanced belongs to the same boot,
- * whatever the wall clock says; after a reboot the wall clock has to serve, and no wait becomes longer than it was.
- * Where a reboot cannot be detected because the new boot is older than the saved one was, waits only become longer.
+ * Converts the state to the current boot's monotonic clock. If that clock has advanced, the boot is the same, whatever
+ * the wall clock says. After a reboot the wall clock is used instead, and no wait gets longer than it was.
+ * A reboot goes unnoticed if the new boot has lasted longer than the saved one had: then waits only get longer.
  */
 export function rebase(state: LedgerState, saved: Moment, now: Moment): LedgerState {
   if (saved.boot === now.boot && saved.monotonic <= now.monotonic) return state;
-  // A clock that was set back has passed no time.
+  // If the wall clock was set back, assume that no time has passed.
   const passed = Math.max(0, now.wall - saved.wall);
   const { inFlight, lease: _ended, pace: _old, ...known } = shift(state, now.monotonic - saved.monotonic - passed);
   const windows = known.windows.map((window) => ({
     ...window,
-    // Requests that were under way when the machine stopped may have been sent.
+    // Requests in flight when the machine stopped may have been sent.
     remaining: Math.max(0, window.remaining - inFlight.length),
     answeredAt: window.resetAt,
   }));
