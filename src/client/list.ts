@@ -9,8 +9,8 @@ import { judgeBroken, perform } from './retry.ts';
 import type { Call, Service } from './service.ts';
 
 /**
- * Rows are handed on only once the list has ended or this many have come, or this many bytes: a list that breaks off
- * before is asked for again, and no reader ever saw half of it. A longer list streams.
+ * Rows are held back until the list ends or reaches this many rows or bytes. A list that breaks off earlier is
+ * requested again, and the reader has seen none of it. A longer list is streamed.
  */
 const HELD_ROWS = 10_000;
 const HELD_BYTES = 4 << 20;
@@ -18,7 +18,7 @@ const HELD_BYTES = 4 << 20;
 const CALL: Call = { method: route.method, path: route.path };
 
 /**
- * Batches of items, in the service's order.
+ * Yields batches of items, in the service's order.
  * @throws {Failure} see classify.ts; `contract` with the row where a row breaks the contract
  */
 export async function* listInventory(service: Service): AsyncGenerator<readonly InventoryItem[]> {
@@ -38,7 +38,7 @@ export async function* listInventory(service: Service): AsyncGenerator<readonly 
 
 interface Beginning {
   readonly held: InventoryItem[][];
-  /** A row of this beginning breaks the contract: the rows before it are good. */
+  /** Set if a row breaks the contract; the rows before it are valid. */
   readonly broken?: Failure;
   readonly rest: AsyncGenerator<InventoryItem[]>;
 }

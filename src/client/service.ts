@@ -19,16 +19,16 @@ export interface Service {
   readonly timeoutMs: number;
   /** Longest wait before a further attempt, in ms. */
   readonly maxWaitMs: number;
-  /** How long an operation is tried again from its first failure on, in ms, if longer than three tries take. */
+  /** How long to retry an operation after its first failure, in ms, if longer than three attempts take. */
   readonly retryForMs?: number;
-  /** Most bytes of a decoded body. */
+  /** Largest decoded body, in bytes. */
   readonly maxBodyBytes: number;
   /** Aborts on a signal or at the deadline, with a Failure as its reason. */
   readonly signal: AbortSignal;
   readonly watch: ClientWatch;
 }
 
-/** Tells a gateway how long the request may wait there to be sent, in whole seconds. A service ignores it. */
+/** Header that tells a gateway how long the request may wait there, in whole seconds. The service ignores it. */
 export const MAX_WAIT_HEADER = 'petstore-max-wait';
 
 export const METHODS = ['GET', 'PATCH', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS'] as const;
@@ -38,20 +38,20 @@ export interface Call {
   /** Relative to the base URL, beginning with a slash. */
   readonly path: string;
   readonly body?: string;
-  /** Of an update: the pet, for messages. */
+  /** The pet of an update, for messages. */
   readonly petId?: bigint;
-  /** The quantity that the pet must have: a gateway refuses the update where it has another one. */
+  /** Quantity that the pet must have: a gateway refuses the update if it has another one. */
   readonly ifMatch?: bigint;
-  /** Asked just before the first byte: false where too much time has passed, and the request is not sent. */
+  /** Called just before the first byte. False: too much time has passed, so the request is not sent. */
   readonly isCurrent?: () => boolean;
-  /** What another client sent, to be passed on as it is: in place of petstore's own headers and the body. */
+  /** Headers and body of a proxy's client, sent in place of petstore's own. */
   readonly forwarded?: { readonly headers: Readonly<Record<string, string>>; readonly body?: Uint8Array };
 }
 
 export interface AttemptFacts {
   readonly method: string;
   readonly url: string;
-  /** Absent where no response came. */
+  /** Absent if no response came. */
   readonly status?: number;
   readonly failure?: HttpFailureFacts;
   readonly ms: number;
@@ -62,15 +62,15 @@ export interface Backoff extends Pick<AttemptFacts, 'status' | 'failure'> {
   readonly until: number;
   readonly remainingMs: number;
   readonly attempt: number;
-  /** Absent where the time is limited (--retry-for), not the number. */
+  /** Absent if the time is limited (--retry-for) instead of the number of attempts. */
   readonly attempts?: number;
   /** Epoch ms. */
   readonly giveUpAt?: number;
 }
 
-/** A request that has not been answered for some time. */
+/** A request that has waited for its answer for some time. */
 export interface Unanswered {
-  /** Host and port that it went to. */
+  /** Host and port it was sent to. */
   readonly peer: string;
   readonly ms: number;
 }
@@ -78,11 +78,11 @@ export interface Unanswered {
 /** Observer for --verbose, the live countdown and warnings. */
 export interface ClientWatch {
   attempt(facts: AttemptFacts): void;
-  /** Undefined: the wait is over. */
+  /** Called with undefined when the wait is over. */
   backoff(wait: Backoff | undefined): void;
-  /** Once a second, of a request that takes long; undefined: it does no longer. */
+  /** Called once a second while a request takes long, and with undefined when that ends. */
   unanswered(wait: Unanswered | undefined): void;
-  /** The service answered after it had been tried again for a time. */
+  /** Called when the service answers after retries for the time of --retry-for. */
   recovered(facts: { readonly attempts: number; readonly ms: number }): void;
   warning(text: string): void;
   debug(text: string): void;
