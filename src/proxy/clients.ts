@@ -1,4 +1,4 @@
-/** Knows the clients of the proxy by their tokens: what each may do, and its part of the rate limit. */
+/** The proxy's clients, identified by their tokens: what each may do, and its share of the rate limit. */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { Failure, fileFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -7,9 +7,9 @@ import { readText } from '../session/read-text.ts';
 import { acquireLock } from '../state/lock.ts';
 
 export interface Client {
-  /** SHA-256 of its token. */
+  /** SHA-256 of the client's token. */
   readonly digest: Buffer;
-  /** Absent: it is named by its User-Agent. */
+  /** Absent: the client is named by its User-Agent. */
   readonly name?: string;
   readonly isReadOnly?: boolean;
   /** Its part of the rate limit, at most 1. */
@@ -20,28 +20,28 @@ export function digestOf(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
-/** Returns the client whose bearer token it is. Compares in a time that does not depend on the tokens. */
+/** Returns the client with this bearer token. Compares in a time that does not depend on the tokens. */
 export function clientOf(authorization = '', clients: readonly Client[] = []): Client | undefined {
   const token = /^bearer +([^]*)$/i.exec(authorization)?.[1];
   if (token === undefined) return undefined;
   const given = digestOf(token);
-  // The first byte of a digest tells nothing of its token, and saves time where there are a thousand.
+  // The first byte of a digest reveals nothing about the token, and saves time with a thousand clients.
   return clients.filter(({ digest }) => digest[0] === given[0] && timingSafeEqual(digest, given))[0];
 }
 
-/** Accepts what can be one word of a line, a person in the history and a label in the metrics. */
+/** True for a name that works as a word in a file, a person in the history and a label in the metrics. */
 export function isClientName(text: string): boolean {
   return /^[^\s\p{C}"\\#][^\s\p{C}"\\]{0,79}$/u.test(text);
 }
 
-/** Parses `10%`. */
+/** Parses a share such as `10%`; undefined if it is not one. */
 export function shareOf(text: string): number | undefined {
   return /^(?:[1-9]\d?|100)%$/.test(text) ? Number(text.slice(0, -1)) / 100 : undefined;
 }
 
 const LINE = /^\s*(\S+)\s+([0-9a-fA-F]{64})\s+(read|write)(?:\s+(\S+))?\s*$/;
 
-/** Reads lines of a name, the digest of a token, `read` or `write`, and a share or none. @throws {Failure} `file-unusable` */
+/** Parses lines of name, token digest, `read` or `write`, and optional share. @throws {Failure} `file-unusable` */
 export function readClients(text: string, path: string): Client[] {
   const clients: Client[] = [];
   for (const [i, line] of text.split('\n').entries()) {
@@ -61,10 +61,10 @@ export function readClients(text: string, path: string): Client[] {
 }
 
 const LONGEST_FILE = 2 ** 20;
-/** How long to wait for another process that adds a token, ms. */
+/** How long to wait for another process that is adding a token, in ms. */
 const PATIENCE_MS = 10_000;
 
-/** Adds a client to a file, which is created if it is missing (mode 0600). @throws {Failure} `file`, `file-unusable`, `run-locked`, `usage` */
+/** Adds a client to a file (new: mode 0600). @throws {Failure} `file`, `file-unusable`, `run-locked`, `usage` */
 export async function addClient(
   context: CommandContext,
   path: string,
@@ -88,7 +88,7 @@ export async function addClient(
   await writeSecret(context, path, `${before}${end}${words.join(' ')}\n`);
 }
 
-/** Writes a file that its owner alone may read. @throws {Failure} `file` */
+/** Writes a file that only its owner may read. @throws {Failure} `file` */
 export function writeSecret({ files }: CommandContext, path: string, text: string): Promise<void> {
   return files.replace(path, text, { mode: 0o600 }).catch((cause: unknown) => {
     throw fileFailure('write', path, cause);

@@ -1,4 +1,4 @@
-/** Counts what passes through the proxy, and writes it in the OpenMetrics text format 1.0. */
+/** Counts the proxy's requests, and reports them in the OpenMetrics text format 1.0. */
 import type { ProxiedRequest } from './requests.ts';
 import { isOneOf } from '../api/values.ts';
 import { METHODS } from '../client/service.ts';
@@ -7,27 +7,27 @@ import type { Known, Session } from '../session/connect.ts';
 import { sharingJson } from '../session/limit-words.ts';
 import { type Answer, answerOf, ownAnswer } from './answers.ts';
 
-/** Upper bounds of the waits, s, in the one way in which they may be written. */
+/** Upper bounds of the wait histogram, in s, in OpenMetrics' canonical spelling. */
 const BUCKETS = ['0.01', '0.1', '1.0', '5.0', '15.0', '60.0', '300.0'];
 
-/** How many requests of clients wait to be sent, and how many are not answered yet. */
+/** Numbers of client requests that wait to be sent, and that are not answered yet. */
 interface Queue {
   readonly waiting: number;
   readonly inFlight: number;
 }
 
 export class Metrics {
-  /** By method and status. */
+  /** Requests by method and status. */
   private readonly requests = new Map<string, number>();
-  /** By the name of the client. */
+  /** Requests by the client's name. */
   private readonly clients = new Map<string, number>();
   private readonly waits = BUCKETS.map(() => 0);
   private waitSum = 0;
   private waitCount = 0;
-  /** Requests with a wrong token. */
+  /** Number of requests with a wrong token. */
   wrongTokens = 0;
 
-  /** @param name of the client */
+  /** Counts an answered request. @param name the client's name */
   observe({ method, status, waitedMs }: Pick<ProxiedRequest, 'method' | 'status' | 'waitedMs'>, name?: string): void {
     const labels = `method="${isOneOf(METHODS, method) ? method : 'other'}",status="${status}"`;
     this.requests.set(labels, (this.requests.get(labels) ?? 0) + 1);
@@ -38,7 +38,7 @@ export class Metrics {
     for (const [i, bound] of BUCKETS.entries()) if (seconds <= Number(bound)) this.waits[i]!++;
   }
 
-  /** Returns the whole exposition. */
+  /** Returns all metrics as text. */
   text({ waiting, inFlight }: Queue, { allowance, block, sharing }: Known): string {
     const buckets = BUCKETS.map((bound, i) => [`_bucket{le="${bound}"}`, this.waits[i]!] as const);
     const families = [

@@ -1,4 +1,4 @@
-/** One request of a client, while it is being answered and in the log. */
+/** A client's request to the proxy: its state until it is answered, and its entry in the log. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isOneOf } from '../api/values.ts';
 import { isWrite } from '../client/classify.ts';
@@ -13,13 +13,13 @@ import { clockTime } from '../view/progress.ts';
 
 export type Passing = ReturnType<typeof newPassing>;
 
-/** A request is held in memory until it may be sent: the permission to send does not wait for a slow client. */
+/** Largest body, in bytes. It is held in memory first, as permission to send does not wait for a slow client. */
 export const LARGEST_BODY = 2 ** 20;
-/** Shown of a User-Agent, in characters. */
+/** Most characters shown of a User-Agent. */
 const LONGEST_CLIENT = 80;
 export const ID_HEADER = 'x-request-id';
 
-/** @param known by its token */
+/** Creates the state of a request. @param known the client, if its token is known */
 export function newPassing(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -37,29 +37,29 @@ export function newPassing(
     known,
     client: known?.name ?? (headers['user-agent'] ?? 'unknown').slice(0, LONGEST_CLIENT),
     share: known?.share,
-    /** A write, and the memory that it may take, in bytes: not before its token was seen, for its name is only claimed. */
+    /** Set with `size` (memory to count, in bytes) once the token was checked; until then the name is only a claim. */
     isWrite: false,
     size: 0,
-    /** Aborts where the client has left, or the proxy ends. */
+    /** Aborts when the client disconnects or the proxy stops. */
     gone,
     signal: gone.signal,
-    /** The client has left before its answer was complete. */
+    /** True if the client disconnected before its answer was complete. */
     isGone: false,
     waitedMs: 0,
     isSent: false,
-    /** The code of an Error body of the proxy's own. */
+    /** Error code, if the proxy itself answered with an error. */
     error: undefined as string | undefined,
-    /** Resolves once it has been answered. */
+    /** Resolves once the request has been answered. */
     ended: Promise.resolve(),
   };
 }
 
-/** Returns how long a request may wait to be sent, ms: as its client says in whole seconds, and at most `mostMs`. */
+/** Returns how long a request may wait to be sent, in ms: the client's header (whole seconds), at most `mostMs`. */
 export function maxWaitOf({ [MAX_WAIT_HEADER]: seconds }: IncomingMessage['headers'], mostMs: number): number {
   return typeof seconds === 'string' && /^\d{1,12}$/.test(seconds) ? Math.min(Number(seconds) * 1_000, mostMs) : mostMs;
 }
 
-/** Counts a request as one of its client. */
+/** Marks a request as its client's, with its memory, after the token check. */
 export function acceptPassing(passing: Passing): void {
   const { 'content-length': length, 'transfer-encoding': coding } = passing.incoming.headers;
   passing.size = LONGEST_HEAD + Math.min(Number(length ?? (coding === undefined ? 0 : LARGEST_BODY)), LARGEST_BODY);
@@ -72,9 +72,9 @@ export function givenId({ [ID_HEADER]: id }: IncomingMessage['headers']): string
 }
 
 /**
- * Resolves when the earlier writes of the same client have been answered.
+ * Waits until the same client's earlier writes have been answered.
  * @param all in the order in which their heads came
- * @throws {Failure} `run-locked`: they were not for as long as it may wait
+ * @throws {Failure} `run-locked`: that took longer than the request may wait
  */
 export async function afterWrites(passing: Passing, all: ReadonlySet<Passing>, clock: Clock): Promise<void> {
   const { maxWaitMs } = passing;
@@ -96,24 +96,24 @@ export async function afterWrites(passing: Passing, all: ReadonlySet<Passing>, c
   }
 }
 
-/** Nginx's name for a client that did not wait for its answer. */
+/** Nginx's status for a client that disconnected before its answer. */
 const CLIENT_GONE = 499;
 
 export type ProxiedRequest = ReturnType<typeof proxiedRequest>;
 
-/** What the log has of a request, once it has been answered. */
+/** Returns the log entry of an answered request. */
 export function proxiedRequest(passing: Passing, clock: Clock) {
   const { client, error, isGone, method, outgoing, since, url, waitedMs } = passing;
   return {
-    // That of the service, if it has one.
+    // The service's own id, if it sent one.
     id: String(outgoing.getHeader(ID_HEADER)),
     at: clock.now(),
     method,
     target: url,
     status: isGone ? CLIENT_GONE : outgoing.statusCode,
-    /** From its head to the end of its answer. */
+    /** Time from the request's head to the end of its answer. */
     ms: clock.monotonic() - since,
-    /** How long of this it waited to be sent. */
+    /** Part of that time spent waiting to be sent. */
     waitedMs,
     client,
     ...(error !== undefined && { error }),
