@@ -1,7 +1,7 @@
-/** What is asked for within one turn of the event loop is done together: a transaction costs more than what is in it. */
+/** Batches the work of one event-loop turn into one transaction, which costs more than the work inside it. */
 import type { Exclusive, State } from './database.ts';
 
-/** Turns of the event loop that the first item waits, at most. */
+/** Most event-loop turns that the first item waits. */
 const MOST_TURNS = 4;
 
 interface Waiting<I> {
@@ -10,14 +10,14 @@ interface Waiting<I> {
   reject(error: unknown): void;
 }
 
-/** Returns a function that passes the items of a few turns to `run` together, in their order. */
+/** Returns a function that collects the items of a few turns and passes them to `run` together, in order. */
 export function together<I>(
   turn: () => Promise<void>,
   run: (items: readonly I[]) => void | Promise<void>,
 ): (item: I) => Promise<void> {
   let waiting: Waiting<I>[] = [];
   const flush = async (): Promise<void> => {
-    // Not before a turn has brought no more, nor after too many of them.
+    // Wait until a turn brings no more items, but not for too many turns.
     for (let turns = 0, before = 0; turns < MOST_TURNS && waiting.length > before; turns++) {
       before = waiting.length;
       await turn();
@@ -40,7 +40,7 @@ export function together<I>(
 
 type Strictness = Pick<Exclusive, 'durable' | 'despiteSignal'>;
 
-/** Returns how to do what is as strict as each of them. */
+/** Returns the strictest combination of these requirements. */
 export function strictest(each: readonly Strictness[]): Strictness {
   return {
     durable: each.some(({ durable }) => durable === true),
@@ -48,7 +48,7 @@ export function strictest(each: readonly Strictness[]): Strictness {
   };
 }
 
-/** Returns the state with one transaction for all the work of a turn, which must be synchronous. */
+/** Wraps the state so that all work of a turn shares one transaction. The work must be synchronous. */
 export function inBatches(state: State, turn: () => Promise<void>): State {
   interface Item {
     work(): void;

@@ -24,7 +24,7 @@ export interface HistoryFilter {
   readonly since?: number | undefined;
   /** Sent before this time, epoch ms. */
   readonly until?: number | undefined;
-  /** Leaves out undos, redos, and what they have undone. */
+  /** Leaves out undos, redos and undone changes. */
   readonly isNet?: boolean;
   readonly limit: number;
 }
@@ -35,46 +35,46 @@ export interface RunFilter {
   readonly limit?: number;
 }
 
-/** What a change may have done to the service's stock. */
+/** SQL: states of changes that may have reached the service's stock. */
 export const MAY_BE_WRITTEN = "('sent', 'applied', 'unknown')";
-/** SQL: true for a change that was undone, and not redone since. `carriedOut`: which undos and redos count. */
+/** SQL: true for a change that was undone and not redone since. `carriedOut`: which undos and redos count. */
 const isUndone = (carriedOut: string): string => `(
   SELECT kind FROM run AS undo WHERE (undoesRun = change.run OR undoesChange = change.id) AND ${carriedOut}
   ORDER BY undo.id DESC LIMIT 1) IS 'undo'`;
-/** SQL: it was begun, or found nothing to change. */
+/** SQL: true for an undo or redo that was begun or had nothing to change. */
 const CARRIED_OUT = `(
   EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id AND state IN ('sent', 'applied', 'unknown', 'unchanged'))
   OR NOT EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id))`;
-/** SQL: it has changed the pet of the change. The `+` keeps SQLite from reading the whole run for each pet. */
+/** SQL: true if an undo changed this change's pet. The `+` keeps SQLite from reading the whole run for each pet. */
 const UNDONE = isUndone(
   "EXISTS (SELECT 1 FROM change AS own WHERE own.petId = change.petId AND +own.run = undo.id AND own.state = 'applied')",
 );
-/** SQL: runs that `undo` and `redo` pass over. A smoke test that is over has put its pet back. */
+/** SQL: runs that `undo` and `redo` skip. They also skip finished smoke tests, which put their pet back. */
 const PASSED = {
   undo: "kind IN ('undo', 'redo')",
-  // And undos that a later undo or redo of the same command has replaced.
+  // Also skip undos that a later undo or redo of the same command has replaced.
   redo: `kind = 'redo' OR kind = 'undo' AND id < (SELECT max(id) FROM run AS undo
     WHERE undoesRun IS run.undoesRun AND undoesChange IS run.undoesChange AND ${CARRIED_OUT})`,
 } as const;
-/** Columns of a table of changes: what they are made from, and when they differ from row to row. */
+/** Columns of a table of changes: each with its SQL column, and a condition that is true if its rows differ. */
 const DIFFERENCES = {
   who: ['person', 'min(person) < max(person)'],
-  // Of these, one for all changes is shown too.
+  // Show these two even if all changes have the same value.
   cause: ['cause', 'count(cause) > 0'],
   note: ['note', 'count(note) > 0'],
   environment: ['environment', 'min(environment) < max(environment)'],
-  // A change outside of a run has none.
+  // A change outside of a run has NULL.
   run: ['run', 'min(run) < max(run) OR count(run) NOT IN (0, count(*))'],
   outcome: ['state', "min(state) < 'applied' OR max(state) > 'applied'"],
 } as const;
-/** The most changes that are read at once. */
+/** Most changes to read at once. */
 const PAGE = 500;
-/** Name of a row of `meta`. */
+/** Name of the `meta` row for the process that applies a run. */
 export const HOLDER = 'run-holder';
 
 export class History {
   readonly state: State;
-  /** Removes secrets from the texts that are stored. */
+  /** Removes secrets from texts before they are stored. */
   protected readonly redact: (text: string) => string;
 
   constructor(state: State, redact = (text: string) => text) {
@@ -112,7 +112,7 @@ export class History {
     return this.read(sql, environment ?? null, isUnfinished ? 0n : 1n, BigInt(limit));
   }
 
-  /** Returns the newest run that may have added some of these rows to the stock of a service, and all changes of such runs that are not undone. */
+  /** Returns the newest run that may have added some of these rows, and all such runs' changes that are not undone. */
   added(rows: string, origin: string): { readonly run: Run; readonly changes: readonly Change[] } | undefined {
     const changes = this.read<Change>(
       `SELECT * FROM change WHERE run IN (SELECT id FROM run WHERE rows = ? AND origin = ?)
@@ -124,7 +124,7 @@ export class History {
     return newest === undefined ? undefined : { run: this.run(newest)!, changes };
   }
 
-  /** Newest first. */
+  /** Returns unfinished runs, newest first. */
   unfinished(): RunSummary[] {
     return this.runs({ isUnfinished: true });
   }
@@ -141,7 +141,7 @@ export class History {
     return this.read<Change>(sql, environment)[0];
   }
 
-  /** Returns the newest process that began to apply a run: `import (process 123)`. */
+  /** Returns the last process that began to apply a run: `import (process 123)`. */
   holder(): string {
     const row = this.state.database.get('SELECT value FROM meta WHERE name = ?', HOLDER);
     return row === undefined ? 'run' : text(row, 'value');
@@ -169,7 +169,7 @@ export class History {
     return this.state.database.get('SELECT 1 FROM change WHERE sentAt IS NOT NULL LIMIT 1') !== undefined;
   }
 
-  /** Returns which of these columns have one value in all rows of `history`; `outcome` only where all are applied. */
+  /** Returns which of these columns have one value in all rows of `history`; `outcome` only if all are applied. */
   uniform<Name extends keyof typeof DIFFERENCES>(
     { limit, ...filter }: HistoryFilter,
     names: readonly Name[],
@@ -197,8 +197,8 @@ export class History {
   }
 
   /**
-   * Reads the changes that were sent, newest first. Each page is a statement of its own: one that stayed open while a
-   * slow reader takes the rows would keep every process from emptying the write-ahead log.
+   * Yields the changes that were sent, newest first. Each page is a separate statement: one left open for a slow reader
+   * would keep every process from emptying the write-ahead log.
    */
   *history({ limit, ...filter }: HistoryFilter): Generator<Change[]> {
     let last: Change | undefined;
@@ -221,7 +221,7 @@ export class History {
     try {
       return rows.map((row) => fromRow<T>(row));
     } catch (cause) {
-      // A quantity that is no number: the check of a file that is damaged does not find it.
+      // A quantity is not a number, which the check for damage does not find.
       const detail = `a row cannot be read (${(cause as Error).message})`;
       throw new Failure('state', { path: this.state.path, what: 'state database', problem: 'unusable', detail }, cause);
     }
@@ -248,7 +248,7 @@ function sentBy(
   const net = `NOT ${UNDONE} AND (state IN ('sent', 'unknown')
     OR coalesce(run, 0) NOT IN (SELECT id FROM run WHERE kind IN ('undo', 'redo')))`;
   const all = ['sentAt IS NOT NULL', ...given.map(([term]) => term), ...(isNet ? [net] : [])];
-  // From the second page on: by another index SQLite would read and sort all rows of a long run for each page.
+  // From the second page on, force this index: by another, SQLite would read and sort a whole long run for each page.
   const index = last === undefined ? '' : 'INDEXED BY changesSent';
   return {
     from: `FROM change ${index} WHERE ${all.join(' AND ')}

@@ -7,7 +7,7 @@ export type RunKind = (typeof KINDS)[number];
 export type ChangeState =
   'planned' | 'sent' | 'applied' | 'failed' | 'unknown' | 'unchanged' | 'conflict' | 'discarded';
 
-/** Why stock changes, as people say it. */
+/** Causes of a stock change, in the user's words. */
 export const CAUSES = [
   'received',
   'sold',
@@ -29,7 +29,7 @@ export interface Run {
   readonly startedAt: number;
   readonly endedAt?: number | undefined;
   readonly environment: string;
-  /** Of the service. */
+  /** Origin of the service. */
   readonly origin: string;
   /** The file that the rows came from. */
   readonly source?: string | undefined;
@@ -37,39 +37,39 @@ export interface Run {
   readonly hash?: string | undefined;
   /** True if its rows were added to the stock, so that applying them again would add twice. */
   readonly adds?: boolean;
-  /** SHA-256 of the rows that it adds, however the file has them. */
+  /** SHA-256 of the rows to add, independent of how the file spells them. */
   readonly rows?: string | undefined;
-  /** Of an undo or a redo: the run that it takes back, or brings back. */
+  /** The run that an undo takes back, or a redo brings back. */
   readonly undoesRun?: bigint | undefined;
-  /** The same, of a single change. */
+  /** The single change that an undo takes back, or a redo brings back. */
   readonly undoesChange?: bigint | undefined;
 }
 
-/** A run, and how many of its rows are done, left, in conflict, failed and discarded. */
+/** A run with the number of its rows that are done, left, in conflict, failed and discarded. */
 export interface RunSummary extends Run {
   readonly done: number;
   readonly left: number;
   readonly conflicts: number;
   readonly failed: number;
   readonly discarded: number;
-  /** Of a stocktake. */
+  /** Number of scans of a stocktake. */
   readonly scans: number;
 }
 
 export interface Change {
   readonly id: bigint;
   readonly run?: bigint | undefined;
-  /** Of the file. */
+  /** Line in the file. */
   readonly line?: number | undefined;
   readonly environment: string;
   readonly origin: string;
   readonly command: string;
   readonly person: string;
-  /** Undefined where the user did not say it, as is `note`. */
+  /** Undefined if the user gave none; `note` likewise. */
   readonly cause?: Cause | undefined;
   readonly note?: string | undefined;
   readonly petId: bigint;
-  /** What was there, where that is known. */
+  /** Quantity before the change, if known. */
   readonly before?: bigint | undefined;
   readonly after: bigint;
   readonly state: ChangeState;
@@ -83,16 +83,16 @@ export interface Scan {
   readonly seq: number;
   readonly petId: bigint;
   readonly quantity: bigint;
-  /** What the service had then. */
+  /** The service's quantity at that time. */
   readonly stock: bigint;
 }
 
-/** Integers that stay exact; the others are epoch ms and counts. */
+/** Columns read as bigints; other integers are epoch ms and counts. */
 const IDS = new Set(['id', 'run', 'petId', 'undoesRun', 'undoesChange']);
-/** Integers of any size, which are stored as text. */
+/** Columns of integers of any size, stored as text. */
 const QUANTITIES = new Set(['before', 'after', 'current', 'quantity', 'stock']);
 
-/** Returns a row whose columns have the names of T's fields. NULL becomes undefined. @throws {SyntaxError} a quantity is not a number */
+/** Converts a row with columns named as T's fields; NULL to undefined. @throws {SyntaxError} a quantity is no number */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- who asks knows the columns
 export function fromRow<T>(row: SqlRow): T {
   const result: Record<string, unknown> = {};

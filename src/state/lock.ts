@@ -1,6 +1,6 @@
 /**
- * A lock between processes: the write lock of an SQLite file of its own, in which nothing is ever written. The system
- * frees it when its holder dies, however it dies, and keeps it while its holder is merely stopped.
+ * A lock between processes: the write lock of a separate SQLite file, into which nothing is ever written. The system
+ * frees it when its holder dies for any reason, and keeps it while the holder is only suspended.
  */
 import { type Context, type Database, DatabaseFailure, errorCode } from '../ports.ts';
 import { Failure } from '../errors.ts';
@@ -8,12 +8,12 @@ import { isBusy, rollBack, whileBusy } from './transaction.ts';
 
 type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;
 
-/** Files of locks that stay open when they are released, by path: to open one costs much more than to take it. */
+/** Lock files that stay open after release, by path: opening one costs much more than taking the lock. */
 export type KeptOpen = Map<string, Database>;
 
-/** A shorter wait for a lock is not announced, ms. */
+/** Waits for a lock shorter than this are not announced, in ms. */
 export const NOTICED_MS = 1_000;
-/** How often to reopen a file that is replaced or damaged, before it is used as it is. */
+/** How often to try to open a file that is replaced or damaged, before using it as it is. */
 const MOST_TRIES = 3;
 
 /**
@@ -35,12 +35,12 @@ export async function acquireLock(
       try {
         database ??= await open(ports, path);
         database.exec('BEGIN IMMEDIATE');
-        // Of a file that is no longer there, others would not notice the lock.
+        // If the file is no longer at its path, other processes would not notice the lock.
         if (database.isInPlace() || tries === MOST_TRIES) return database;
       } catch (error) {
         const isDamaged = error instanceof DatabaseFailure && error.problem === 'corrupt';
         if (!isDamaged || tries === MOST_TRIES) throw error;
-        // Emptied in place, not replaced, so that a holder keeps the lock.
+        // Empty it in place, so that a holder keeps its lock.
         await ports.files.empty(path);
       }
       database?.close();

@@ -2,14 +2,14 @@
 import { type Context, type Database, DatabaseFailure } from '../ports.ts';
 import { integer, text } from './journal-rows.ts';
 
-/** The most ids that completion proposes from a file. */
+/** Most ids that completion proposes from a file. */
 const MOST = 500;
 
 type Ports = Pick<Context, 'files' | 'openDatabase'>;
 
 export interface KnownPet {
   readonly petId: bigint;
-  /** In the catalog of the environment. */
+  /** Name in the environment's catalog. */
   readonly name?: string | undefined;
 }
 

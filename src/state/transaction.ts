@@ -4,18 +4,18 @@ import { type Context, type Database, DatabaseFailure } from '../ports.ts';
 type Ports = Pick<Context, 'clock' | 'random'> & Partial<Pick<Context, 'signal'>>;
 
 export interface BusyWait {
-  /** How long to wait for another process that does nothing, in ms; default 5 s. */
+  /** How long to wait for another process that makes no progress, in ms; default 5 s. */
   readonly patienceMs?: number;
-  /** Returns another value after another process has committed: the wait then starts again. */
+  /** Returns a new value after another process commits, which restarts the wait. */
   readonly progress?: () => unknown;
 }
 
-/** How long to wait for another process that does nothing, in ms. */
+/** How long to wait for another process that makes no progress, in ms. */
 export const PATIENCE_MS = 5_000;
 
 /**
- * Runs the work, and runs it again while another process holds the lock.
- * @throws {DatabaseFailure} `busy`: it was held for too long
+ * Runs the work, and retries it while another process holds the lock.
+ * @throws {DatabaseFailure} `busy`: the lock was held for too long
  */
 export async function whileBusy<T>(
   { clock, random, signal }: Ports,
@@ -55,7 +55,7 @@ export function atomically<T>(database: Database, work: () => T): T {
   }
 }
 
-/** Rolls back, unless SQLite has done so itself, as it does when the disk is full. */
+/** Rolls back, unless SQLite already has, as it does when the disk is full. */
 export function rollBack(database: Database): void {
   try {
     database.exec('ROLLBACK');
