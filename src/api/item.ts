@@ -1,4 +1,4 @@
-/** InventoryItem (service spec, part 2) as the program holds it, and its JSON form. */
+/** InventoryItem (service spec, part 2) as the program represents it, and its JSON form. */
 import { type JsonObject, type JsonValue, stringifyJson } from './json.ts';
 import { ITEM_FIELDS, type ItemField } from './values.ts';
 
@@ -9,7 +9,7 @@ export interface InventoryItem {
   readonly status: string;
   /** Fields beyond the contract, kept in their order. */
   readonly extra?: JsonObject;
-  /** The item as `itemToJsonText` writes it, where the service has written it so. */
+  /** The item as `itemToJsonText` writes it, if the service sent it in that form. */
   readonly json?: string;
 }
 
@@ -18,12 +18,12 @@ export function itemMembers(item: InventoryItem): [ItemField, JsonValue][] {
   return ITEM_FIELDS.map((name) => [name, item[name]]);
 }
 
-/** The item as a JSON value, its own fields first. */
+/** Returns the item as a JSON value, contract fields first. */
 export function itemToJson(item: InventoryItem): JsonObject {
   return new Map([...itemMembers(item), ...(item.extra ?? [])]);
 }
 
-/** One line of JSON in the service's own shape, ids digit for digit. */
+/** Returns the item as one line of JSON in the service's shape, with exact ids. */
 export function itemToJsonText(item: InventoryItem): string {
   if (item.json !== undefined) return item.json;
   const { extra, petId, quantity, status } = item;

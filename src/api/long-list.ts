@@ -1,14 +1,14 @@
 /**
- * What keeps a list of a million pets fast: rows that stay text until a value is asked for, and a sort that holds a row
- * in 18 bytes. Outside of this file an item is an `InventoryItem`, and nothing else.
+ * Keeps a list of a million pets fast: rows stay text until a value is needed, and the sort stores a row in 18 bytes.
+ * Other files see only `InventoryItem`.
  */
 import type { InventoryItem } from './item.ts';
 import { type JsonValue, stringifyJson } from './json.ts';
 import { ITEM_FIELDS, type ItemField, PET_STATUSES } from './values.ts';
 
-/** Without leading zeros or `-0`; of 19 digits those below 9e18, which fit an int64 without a check. */
+/** Matches integers without leading zeros or `-0`, below 9e18 so that they fit an int64 without a check. */
 const INTEGER = '(?:0|-?(?:[1-9][0-9]{0,17}|[1-8][0-9]{18}))';
-/** A row as most serializers write it; all others are for the strict reader. */
+/** Matches a row as most serializers write it; the strict reader parses all others. */
 const ROW = rowWith('');
 const SPACED_ROW = rowWith(String.raw`[ \t\r\n]*`);
 const PET_ID_AT = '{"petId":'.length;
@@ -16,7 +16,7 @@ const QUANTITY_AFTER = ',"quantity":'.length;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 
-/** An item as the text of its row: most rows are only filtered and printed again. */
+/** An item backed by the text of its row: most rows are only filtered and printed again. */
 class RowItem implements InventoryItem {
   readonly json: string;
 
@@ -46,14 +46,14 @@ class RowItem implements InventoryItem {
   }
 }
 
-/** Returns the row that begins at `at`; undefined where there is no whole one, or one that the strict reader has to read. */
+/** Returns the row that begins at `at`; undefined if it is incomplete or needs the strict reader. */
 export function quickRow(text: string, at: number): { readonly item: InventoryItem; readonly end: number } | undefined {
   ROW.lastIndex = at;
   if (ROW.test(text)) return { item: new RowItem(text.slice(at, ROW.lastIndex)), end: ROW.lastIndex };
   SPACED_ROW.lastIndex = at;
   if (!SPACED_ROW.test(text)) return undefined;
   const { lastIndex: end } = SPACED_ROW;
-  // No value has white space in it.
+  // No value contains white space, so all of it can go.
   return { item: new RowItem(text.slice(at, end).replace(/\s+/g, '')), end };
 }
 
@@ -70,7 +70,7 @@ function rowWith(space: string): RegExp {
   );
 }
 
-/** Returns the integer that begins at `at`. By way of a number, as long as that is exact, it takes a third of the time. */
+/** Returns the integer that begins at `at`. Uses a number while that is exact, which takes a third of the time. */
 function integerAt(text: string, at: number): bigint {
   const isNegative = text.charCodeAt(at) === MINUS;
   let value = 0;
@@ -79,13 +79,13 @@ function integerAt(text: string, at: number): bigint {
   return Number.isSafeInteger(value) ? BigInt(isNegative ? -value : value) : BigInt(text.slice(at, end));
 }
 
-/** Returns what reads the member of this name, of an item that has it. */
+/** Returns a function that reads an item's member of this name. */
 export function memberOf(name: string): (item: InventoryItem) => JsonValue | undefined {
   const field = ITEM_FIELDS.find((each) => each === name);
   return field === undefined ? ({ extra }) => extra?.get(name) : (item) => item[field];
 }
 
-/** Returns what writes the fields of these names, those that an item has, as one line of JSON. */
+/** Returns a function that writes those of the named fields that an item has as one line of JSON. */
 export function jsonTextOfFields(names: readonly string[]): (item: InventoryItem) => string {
   const members = [...new Set(names)].map((name) => {
     const field = ITEM_FIELDS.find((each) => each === name);
@@ -106,7 +106,7 @@ export function jsonTextOfFields(names: readonly string[]): (item: InventoryItem
   };
 }
 
-/** Returns what writes the fields of these names as a line of CSV; undefined for an item that may need quotes. */
+/** Returns a function that writes the named fields as a line of CSV; it returns undefined if quotes may be needed. */
 export function csvTextOfFields(names: readonly string[]): (item: InventoryItem) => string | undefined {
   const fields = names.map((name) => ITEM_FIELDS.find((each) => each === name));
   return (item) => {
@@ -121,20 +121,20 @@ export function csvTextOfFields(names: readonly string[]): (item: InventoryItem)
 }
 
 export const SORTS = [...ITEM_FIELDS, ...ITEM_FIELDS.map((field) => `-${field}` as const)];
-/** A field; with a minus the largest first. */
+/** A field to sort by; with a minus, largest first. */
 export type Sort = (typeof SORTS)[number];
 
-/** Rows for which there is room at first: memory that is not used yet costs nothing. */
+/** Initial capacity, in rows: unused memory costs nothing. */
 const FIRST_ROOM = 1 << 21;
 const BATCH = 1_000;
 
-/** Sorts the items of a list: exact, and in their old order where the field is the same. */
+/** Sorts the items of a list; exact and stable. */
 export class SortedItems {
   private count = 0;
   private readonly columns = {
     petId: new BigInt64Array(FIRST_ROOM),
     quantity: new BigInt64Array(FIRST_ROOM),
-    /** Index in PET_STATUSES, which are in the order of the alphabet. */
+    /** Index in PET_STATUSES, which is in alphabetical order. */
     status: new Uint16Array(FIRST_ROOM),
   };
   /** Items that do not fit into the columns, by their index. */
@@ -154,7 +154,7 @@ export class SortedItems {
     }
   }
 
-  /** Returns the first items of the order, as many as `limit`. */
+  /** Yields the first `limit` items in order, in batches. */
   *batches(sort: Sort, limit = Number.POSITIVE_INFINITY): Generator<InventoryItem[]> {
     const order = this.order(sort).subarray(0, limit);
     for (let at = 0; at < order.length; at += BATCH) {
@@ -182,7 +182,7 @@ export class SortedItems {
     return Uint32Array.from(keys.keys()).sort(compare);
   }
 
-  /** `transfer` frees the old memory at once, which the garbage collector does late. */
+  /** Grows the columns. `transfer` frees the old memory at once; the garbage collector would do so late. */
   private makeRoom(more: number): void {
     const { columns } = this;
     if (this.count + more <= columns.status.length) return;
@@ -195,7 +195,7 @@ export class SortedItems {
 
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
-/** Returns the indexes of the first `count` keys in their order: a radix sort by 16 bits at a time, the lowest first. */
+/** Returns the indexes of the first `count` keys, sorted: a radix sort by 16 bits at a time, lowest first. */
 function orderOf(keys: BigInt64Array | Uint16Array, count: number, sign: 1 | -1): Uint32Array {
   const words = new Uint16Array(keys.buffer);
   const perKey = words.length / keys.length;
@@ -208,7 +208,7 @@ function orderOf(keys: BigInt64Array | Uint16Array, count: number, sign: 1 | -1)
     const flip = (word === 3 ? 0x8000 : 0) ^ (sign < 0 ? 0xffff : 0);
     const starts = new Uint32Array(0x10001);
     for (const index of order) starts[(words[perKey * index + at]! ^ flip) + 1]!++;
-    // All words are the same.
+    // Skip this pass: all words are the same.
     if (starts.includes(count)) continue;
     for (let value = 1; value < starts.length; value++) starts[value]! += starts[value - 1]!;
     for (const index of order) next[starts[words[perKey * index + at]! ^ flip]!++] = index;

@@ -18,7 +18,7 @@ export const Int64 = exactInteger.check(
   z.refine((value) => value >= INT64_MIN && value <= INT64_MAX, { error: 'is outside the range of int64' }),
 );
 
-/** An integer without a shown range, as a bigint. */
+/** An integer whose range the spec does not give, as a bigint. */
 export const Integer = exactInteger.check(z.refine(() => true));
 
 export const PetStatusSchema = z.enum(PET_STATUSES);
@@ -29,7 +29,7 @@ export const InventoryItemSchema = z.object({
   status: PetStatusSchema,
 });
 
-/** What the client accepts: a status that the contract does not list is shown, not refused. */
+/** Item as the client accepts it: a status that the contract does not list is shown, not refused. */
 const ReceivedItemSchema = z.extend(InventoryItemSchema, { status: z.string() });
 
 export const InventoryUpdateSchema = z.object({ quantity: Integer });
@@ -40,7 +40,7 @@ export const ErrorSchema = z.object({
   status: z.int(),
 });
 
-/** A gateway adds to its 412 what the pet has. */
+/** Error body as the client accepts it: a gateway adds the pet's quantity to its 412. */
 const ReceivedErrorSchema = z.extend(ErrorSchema, { quantity: z.catch(z.optional(Integer), undefined) });
 
 /** The value breaks the contract; `problem` says which field and how. */
@@ -57,7 +57,7 @@ export function readItem(value: JsonValue): InventoryItem {
   return extra.size === 0 ? result.data : { ...result.data, extra };
 }
 
-/** The Error body (part 2), or undefined for any other value. */
+/** Returns the Error body (part 2); undefined for any other value. */
 export function readErrorBody(value: JsonValue): z.output<typeof ReceivedErrorSchema> | undefined {
   if (!(value instanceof Map)) return undefined;
   const result = ReceivedErrorSchema.safeParse(pick(value, ['code', 'message', 'status', 'quantity']));
@@ -80,7 +80,7 @@ function explain(members: JsonObject, issues: readonly { path: PropertyKey[]; me
   return `has ${describe(value)} as its ${field}, which is not ${wanted}`;
 }
 
-/** A value in words, short enough for a message. */
+/** Describes a value, briefly enough for a message. */
 function describe(value: JsonValue): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';

@@ -1,4 +1,4 @@
-/** Filters, order and oddities of a list of items: exact, and without a service. */
+/** Filters a list of items, and collects what it has beyond the contract. */
 import type { InventoryItem } from './item.ts';
 import { isOneOf, PET_STATUSES } from './values.ts';
 
@@ -26,13 +26,13 @@ export function matcher({ status, pet, min, max, where }: Filter): (item: Invent
     where?.(item) !== false;
 }
 
-/** Collects what a list held beyond the contract, so that one warning each can name it. */
+/** Collects statuses and fields beyond the contract, so that one warning can name each kind. */
 export class UnexpectedFields {
   private readonly statuses = new Set<string>();
   private readonly fields = new Set<string>();
   private readonly pets: Set<bigint>;
 
-  /** `pets`: those that were asked for and may be missing. */
+  /** @param pets requested pets, which may be missing */
   constructor(pets: readonly bigint[] = []) {
     this.pets = new Set(pets);
   }
@@ -56,12 +56,12 @@ export class UnexpectedFields {
   }
 }
 
-/** A hostile list must not fill the memory with names: the first few tell enough. */
+/** Adds a name. Keeps only the first few, so that a hostile list cannot fill the memory. */
 function add(names: Set<string>, name: string): void {
   if (names.size < 10) names.add(name.slice(0, 60));
 }
 
-/** Yields the same items, each after it was shown to `see`. */
+/** Yields the same items, after passing each to `see`. */
 export async function* eachSeen(
   batches: AsyncGenerator<readonly InventoryItem[]>,
   see: (item: InventoryItem) => void,

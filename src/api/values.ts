@@ -1,7 +1,7 @@
 /**
- * The values of the inventory: exact integers, in and out.
+ * Values of the inventory: parses and checks exact integers, and lists the fields of an item.
  * A pet's id is an int64 (service spec, part 2) and is a bigint everywhere in the program.
- * The range of a quantity is not shown there, so it is an integer of any size.
+ * The spec does not give the range of a quantity, so it is an integer of any size.
  */
 
 export const INT64_MIN = -(2n ** 63n);
@@ -19,25 +19,25 @@ export function isOneOf<T extends string>(known: readonly T[], text: string): te
 }
 
 const CANONICAL_INTEGER = /^(?:0|-?[1-9][0-9]*)$/;
-/** Far beyond any stock; keeps a hostile or pasted text from costing quadratic time. */
+/** Most digits of an integer, far beyond any stock: a hostile or pasted text must not cost quadratic time. */
 export const MAX_DIGITS = 40;
 
 /**
- * A canonical decimal integer: no sign but a minus, no leading zero, no fraction, exponent, space or hex.
- * Undefined for anything else.
+ * Parses a canonical decimal integer: no sign but a minus, no leading zero, no fraction, exponent, space or hex.
+ * Returns undefined for anything else.
  */
 export function parseInteger(text: string): bigint | undefined {
   if (text.length > MAX_DIGITS || !CANONICAL_INTEGER.test(text)) return undefined;
   return BigInt(text);
 }
 
-/** A canonical decimal int64, or undefined. */
+/** Parses a canonical decimal int64; undefined for anything else. */
 export function parseInt64(text: string): bigint | undefined {
   const value = parseInteger(text);
   return value !== undefined && value >= INT64_MIN && value <= INT64_MAX ? value : undefined;
 }
 
-/** True for one line of text, no longer than the limit, that shows as it is stored. */
+/** True for one line of visible text, at most `most` characters, without control or bidi characters. */
 export function isLine(text: string, most: number): boolean {
   return (
     /^[^\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+$/u.test(text) && text.trim() !== '' && Array.from(text).length <= most

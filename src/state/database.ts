@@ -52,7 +52,7 @@ export function openStateFile(context: FilePorts, path: string): Promise<State> 
   return openDatabaseFile(context, STATE_DATABASE, path);
 }
 
-/** @param notices warned when a damaged file is put aside; without it, the file stays. @throws {Failure} `state`, `file` */
+/** @param notices if given, a damaged file is put aside, with a warning. @throws {Failure} `state`, `file` */
 export async function openDatabaseFile(
   ports: FilePorts,
   kind: DatabaseKind,
