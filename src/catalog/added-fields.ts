@@ -1,20 +1,20 @@
-/** What the catalog adds to the items of a list: names, how many to order, and an order by name. */
+/** Adds the catalog's fields to a list of items: names and how many to order. Also sorts by name. */
 import type { InventoryItem } from '../api/item.ts';
 import { isOneOf, ITEM_FIELDS } from '../api/values.ts';
 import { Failure } from '../errors.ts';
 import type { Catalog, StockLevel } from './local-catalog.ts';
 
-/** Rows to read before a column that none of them has is refused. */
+/** Rows to read before refusing a column that none of them has. */
 const MOST_HELD = 10_000;
 
 type Batches = AsyncIterable<readonly InventoryItem[]>;
 
-/** Returns how many to order of a pet, and undefined for one that is not low; undefined without --low. */
+/** Returns how many to order of a pet; undefined if it is not low. The function is undefined without --low. */
 export type Orders = ((item: InventoryItem) => bigint | undefined) | undefined;
 
 /**
- * Returns how many to order of a pet that is at or below its minimum; undefined for another one.
- * @param low the minimum of a pet without one
+ * Returns how many to order of a pet at or below its minimum; undefined for any other.
+ * @param low default minimum
  */
 function orderOf(quantity: bigint, { min, target }: StockLevel = {}, low?: bigint): bigint | undefined {
   const least = min ?? low;
@@ -23,7 +23,7 @@ function orderOf(quantity: bigint, { min, target }: StockLevel = {}, low?: bigin
   return missing > 0n ? missing : 0n;
 }
 
-/** @param low the minimum of a pet without one of its own; true: such pets are left out */
+/** @param low minimum for pets without one of their own; true: leave such pets out */
 export function ordersOf(low: bigint | true | undefined, catalog: Catalog | undefined): Orders {
   if (low === undefined) return undefined;
   return ({ petId, quantity }) => orderOf(quantity, catalog?.levelOf(petId), low === true ? undefined : low);
@@ -36,7 +36,7 @@ interface Sources {
   readonly orders: Orders;
 }
 
-/** Yields the items with `name`, which may be empty, and `order`, as far as they are shown, and closes the catalog. */
+/** Yields the items with `name` (may be empty) and `order`, where these are shown. Closes the catalog at the end. */
 export async function* withFields(
   batches: Batches,
   { catalog, names, orders }: Sources,
@@ -58,7 +58,7 @@ export async function* withFields(
   }
 }
 
-/** Yields all items by name, those without one last. @param isDown from Z to A */
+/** Yields all items sorted by name, unnamed ones last. @param isDown from Z to A */
 export async function* sortedByName(
   batches: Batches,
   catalog: Catalog | undefined,

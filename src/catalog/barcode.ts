@@ -4,12 +4,12 @@
  */
 
 const DIGITS = 14;
-/** EAN-13 is the longest of them. */
+/** Length of EAN-13, the longest of them. */
 const MOST_DIGITS = 13;
 /** More zeros than any scanner adds. */
 const MOST_CHARACTERS = 40;
 
-/** Returns the code with 14 digits; undefined where `barcodeProblem` returns why not. */
+/** Returns the code with 14 digits; undefined if it is not a barcode (`barcodeProblem` tells why). */
 export function parseBarcode(text: string): string | undefined {
   if (!/^\d+$/.test(text) || text.length > MOST_CHARACTERS) return undefined;
   const digits = text.replace(/^0+/, '');
@@ -17,12 +17,12 @@ export function parseBarcode(text: string): string | undefined {
   return checkDigit(digits.slice(0, -1)) === Number(digits.at(-1)) ? digits.padStart(DIGITS, '0') : undefined;
 }
 
-/** As printed on labels: EAN-8, UPC-A, EAN-13, and the 14 digits of some scanners. */
+/** Lengths as printed on labels (EAN-8, UPC-A, EAN-13), and the 14 digits of some scanners. */
 const LABEL_LENGTHS = [8, 12, MOST_DIGITS, DIGITS];
 
 /**
- * Returns the barcode that a scanner has typed where a number was expected: the whole text, or, behind digits that were
- * typed before, a barcode that is known.
+ * Returns the barcode that a scanner typed where a number was expected: the whole text, or a known barcode after digits
+ * that the user had typed.
  */
 export function barcodeIn(text: string, isKnown: (code: string) => boolean): string | undefined {
   if (LABEL_LENGTHS.includes(text.length) && parseBarcode(text) !== undefined) return text;
@@ -47,13 +47,13 @@ export function barcodeProblem(text: string): string {
   return `barcode ${shown} has the wrong check digit: it ends in ${digits.at(-1)} and should end in ${checkDigit(digits.slice(0, -1))}`;
 }
 
-/** Returns a code of 14 digits as it is printed on the label: with 8, 12 or 13 digits. */
+/** Returns a 14-digit code as printed on the label: with 8, 12 or 13 digits. */
 export function labelOf(gtin: string): string {
   const { length } = gtin.replace(/^0+/, '');
   return gtin.slice(DIGITS - (length <= 8 ? 8 : length <= 12 ? 12 : MOST_DIGITS));
 }
 
-/** Returns the barcode that reads as this id, if it is one. */
+/** Returns the id padded to 14 digits: the barcode with the same digits, if there is one. */
 export function barcodeWithDigitsOf(petId: bigint): string {
   return petId.toString().padStart(DIGITS, '0');
 }

@@ -1,6 +1,6 @@
 /**
- * The catalog of an address: names, barcodes, minimum and target of its pets, which the service does not have. It is in
- * the tables `catalogPet` and `catalogBarcode` of the state database, and only what is asked for is read from them.
+ * The catalog of an address: names, barcodes, minimum and target of its pets, which the service does not have. Reads
+ * from the tables `catalogPet` and `catalogBarcode` of the state database, and only what is needed.
  */
 import { parseInt64 } from '../api/values.ts';
 import { type Database, DatabaseFailure, type SqlRow, type SqlValue } from '../ports.ts';
@@ -8,35 +8,35 @@ import { integer, optional, text } from '../state/journal-rows.ts';
 import { namesIn } from '../state/pets.ts';
 import { parseBarcode } from './barcode.ts';
 
-/** How much of a pet there should be. */
+/** Wanted stock of a pet. */
 export interface StockLevel {
   /** At this quantity or below, stock is low. */
   readonly min?: bigint | undefined;
-  /** What an order fills the stock up to. */
+  /** Quantity that an order fills the stock up to. */
   readonly target?: bigint | undefined;
 }
 
 export interface Entry extends StockLevel {
   readonly petId: bigint;
-  /** Empty for a pet without one. */
+  /** Empty if the pet has no name. */
   readonly name: string;
   /** With 14 digits each, in ascending order. */
   readonly barcodes: readonly string[];
-  /** It came with the catalog of the service itself, of a gateway or the sandbox. */
+  /** True if it came with the service's own catalog (a gateway or the sandbox). */
   readonly isProvided: boolean;
 }
 
 export interface Owner {
   readonly petId: bigint;
-  /** Stored with --force: in a stocktake the barcode comes before a pet's id with the same digits. */
+  /** Stored with --force: in a stocktake, the barcode takes precedence over a pet id with the same digits. */
   readonly isForced: boolean;
-  /** The pet came with the catalog of the service itself. */
+  /** True if the pet came with the service's own catalog. */
   readonly isProvided: boolean;
 }
 
 /** Entries in one query. */
 const PAGE = 1_000;
-/** Pets whose levels are read one by one: a list of a few does not read a catalog of a million. */
+/** Most pets whose levels are read one by one, so that a short list does not read a catalog of a million. */
 const MOST_SINGLE_LEVELS = 1_000;
 
 export class Catalog implements Disposable {
@@ -60,7 +60,7 @@ export class Catalog implements Disposable {
     return this.namesOf([petId]).get(petId) ?? '';
   }
 
-  /** Returns the names of those of the pets that have one. */
+  /** Returns the names of these pets, where they have one. */
   namesOf(petIds: readonly bigint[]): ReadonlyMap<bigint, string> {
     return readable(() => namesIn(this.database, this.origin, petIds)) ?? new Map();
   }
@@ -79,7 +79,7 @@ export class Catalog implements Disposable {
     return { petId: integer(row, 'petId'), isForced, isProvided };
   }
 
-  /** Returns the pets with exactly this name; without one, those that a search finds. */
+  /** Returns the pets with exactly this name; if there are none, those that a search finds. */
   named(wanted: string): readonly Pick<Entry, 'petId' | 'name'>[] {
     const same = this.called(wanted);
     const exact = same.filter(({ name }) => name === wanted);
@@ -88,16 +88,16 @@ export class Catalog implements Disposable {
     return same.length > 0 ? same : this.pets(where, ...words);
   }
 
-  /** Returns the pets whose name has each word of the text in it, in any order. */
+  /** Returns the pets whose name contains each word of the text, in any order. */
   containing(wanted: string): readonly bigint[] {
     const { where, words } = searched(wanted);
-    // As one row: as many rows as pets would take three times as long.
+    // Return a single row: one row per pet would take three times as long.
     const [row] = this.query(`SELECT group_concat(petId) AS ids FROM catalogPet WHERE ${where}`, ...words);
     const ids = row === undefined ? undefined : optional(row, 'ids', text);
     return ids === undefined ? [] : ids.split(',').map(BigInt);
   }
 
-  /** Returns the pet's minimum and target. For many pets, those of all pets are read at once. */
+  /** Returns the pet's minimum and target. After many calls, reads those of all pets at once. */
   levelOf(petId: bigint): StockLevel {
     if (this.allLevels === undefined && ++this.levelsRead > MOST_SINGLE_LEVELS) this.allLevels = this.levels();
     return (this.allLevels ?? this.levels('AND petId = ?', petId)).get(petId) ?? {};
@@ -113,7 +113,7 @@ export class Catalog implements Disposable {
     return this.query(sql).map((row) => text(row, 'name'));
   }
 
-  /** Returns the items by name, those without one last. @param isDown from Z to A */
+  /** Returns the items sorted by name, unnamed ones last. @param isDown from Z to A */
   byName<Item extends { readonly petId: bigint }>(items: readonly Item[], isDown = false): Item[] {
     const names = this.namesOf(items.map(({ petId }) => petId));
     const { compare } = new Intl.Collator(undefined, { numeric: true });
@@ -123,7 +123,7 @@ export class Catalog implements Disposable {
     return items.toSorted((a, b) => placeOf(a) - placeOf(b));
   }
 
-  /** Returns what each change of the catalog changes. */
+  /** Returns a version that differs after each change of the catalog. */
   version(): string {
     const [row] = this.query("SELECT value FROM meta WHERE name = 'catalog ' || ?");
     return row === undefined ? '' : text(row, 'value');
@@ -140,7 +140,7 @@ export class Catalog implements Disposable {
     }
   }
 
-  /** Returns the pets with just this name, in any case. */
+  /** Returns the pets with exactly this name, ignoring case and accents. */
   called(wanted: string): readonly Pick<Entry, 'petId' | 'name'>[] {
     return this.pets('origin = ? AND search = ?', folded(wanted));
   }
@@ -182,7 +182,7 @@ function levelIn(row: SqlRow): StockLevel {
   return { ...(min !== undefined && { min: BigInt(min) }), ...(target !== undefined && { target: BigInt(target) }) };
 }
 
-/** Names are never worth a failure. Returns undefined if the database cannot be read. */
+/** Returns undefined if the database cannot be read: a missing name must not fail a command. */
 function readable<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -192,7 +192,7 @@ function readable<T>(read: () => T): T | undefined {
   }
 }
 
-/** Returns the name as it is searched: without case and accents. */
+/** Returns the name in its search form: without case and accents. */
 export function folded(name: string): string {
   return name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 }
@@ -202,7 +202,7 @@ function searched(wanted: string): { readonly where: string; readonly words: rea
   return { where: ['origin = ?', ...words.map(() => 'instr(search, ?)')].join(' AND '), words };
 }
 
-/** Returns the pet with this id or barcode, as a scanner has read it, or why there is none. */
+/** Returns the pet with this scanned id or barcode, or why there is none. */
 export function petOfCode(
   code: string,
   stock: { has(petId: bigint): boolean },

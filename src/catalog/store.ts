@@ -1,4 +1,4 @@
-/** Stores what a catalog is to have. All of it is part of the caller's transaction. */
+/** Stores and removes entries of a catalog. Everything runs in the caller's transaction. */
 import type { Database } from '../ports.ts';
 import { visible } from '../view/sanitise.ts';
 import { barcodeProblem, barcodeWithDigitsOf, labelOf, parseBarcode } from './barcode.ts';
@@ -8,26 +8,26 @@ type Tables = Pick<Database, 'all' | 'run'>;
 
 /** A row of a file, or of `catalog set`. Several rows of a pet add their barcodes together. */
 export interface CatalogRow {
-  /** In the file. */
+  /** Line in the file. */
   readonly line: number;
   readonly petId: bigint;
   /** Undefined leaves the name as it is; empty removes it. */
   readonly name?: string | undefined;
-  /** As they were written. Undefined leaves the pet's barcodes as they are. */
+  /** Barcodes as entered. Undefined leaves the pet's barcodes as they are. */
   readonly barcodes?: readonly string[] | undefined;
   /** Undefined leaves it as it is; null removes it. */
   readonly min?: bigint | null | undefined;
   readonly target?: bigint | null | undefined;
 }
 
-/** What the rows of a pet say together. */
+/** Combined values of a pet's rows. */
 type Said = { -readonly [Column in 'name' | 'min' | 'target']: CatalogRow[Column] };
 
 interface CatalogChange {
   readonly database: Tables;
   readonly origin: string;
   readonly catalog: Catalog;
-  /** Of the barcodes that were added, by barcode. */
+  /** Lines of the added barcodes, by barcode. */
   readonly lines: Map<string, number>;
   readonly force: boolean;
 }
@@ -38,8 +38,8 @@ export interface Problem {
 }
 
 /**
- * Stores rows, and returns what is wrong with each bad row: the caller then rolls back.
- * @param force allows a barcode with the digits of another pet's id, and stores that barcodes come before ids
+ * Stores rows. Returns what is wrong with each invalid row: the caller then rolls back.
+ * @param force allows a barcode with the digits of another pet's id, and stores that the barcode takes precedence
  */
 export function storeRows(
   database: Tables,
@@ -49,7 +49,7 @@ export function storeRows(
 ): readonly Problem[] {
   const catalog = new Catalog(database, origin);
   touch(database, origin);
-  // First all ids, which no barcode may be, and the barcodes that are replaced, which others may have.
+  // Handle all ids first, which no barcode may equal, and free the replaced barcodes for other pets.
   for (const { petId, barcodes } of rows) {
     database.run(
       `INSERT INTO catalogPet (origin, petId, provided, name, search) VALUES (?, ?, 0, '', '')
@@ -106,7 +106,7 @@ function addBarcode(change: CatalogChange, text: string, { petId, line }: Catalo
     return `barcode ${labelOf(barcode)} is also the id of pet ${id}; to have both, add --force`;
   }
   lines.set(barcode, line);
-  // One that came with the catalog of the service itself is taken from its pet.
+  // A barcode from the service's own catalog is taken from its pet.
   const values = [origin, barcode, petId, force ? 1n : 0n];
   database.run('INSERT OR REPLACE INTO catalogBarcode VALUES (?, ?, ?, ?)', ...values);
   return undefined;
@@ -150,12 +150,11 @@ function addName(pet: Said, { petId, name }: CatalogRow): string | undefined {
   return `pet ${petId} has the name ${JSON.stringify(before)} on an earlier line, and ${JSON.stringify(name)} here`;
 }
 
-/** A pet of the catalog that a service brings along. */
+/** A pet in the service's own catalog. */
 export type ProvidedEntry = Omit<Entry, 'isProvided'>;
 
 /**
- * Stores the catalog that a service brings along, in place of the one that it brought before. Pets and barcodes that
- * the user has entered stay as they are.
+ * Replaces the stored copy of the service's own catalog. Pets and barcodes that the user has entered stay as they are.
  */
 export function provideEntries(database: Tables, origin: string, entries: readonly ProvidedEntry[]): void {
   touch(database, origin);
@@ -174,14 +173,14 @@ export function provideEntries(database: Tables, origin: string, entries: readon
   }
 }
 
-/** Removes a pet. Returns whether it was there. */
+/** Removes a pet. Returns whether it existed. */
 export function removePet(database: Tables, origin: string, petId: bigint): boolean {
   touch(database, origin);
   deleteBarcodes(database, origin, petId);
   return database.run('DELETE FROM catalogPet WHERE origin = ? AND petId = ?', origin, petId).changes > 0n;
 }
 
-/** Gives the catalog another version: see Catalog.version. */
+/** Changes the catalog's version: see Catalog.version. */
 function touch(database: Tables, origin: string): void {
   database.run("INSERT OR REPLACE INTO meta VALUES ('catalog ' || ?, hex(randomblob(8)))", origin);
 }

@@ -1,4 +1,4 @@
-/** `inventory list --watch` and `wait`: read the stock again and again, as often as the rate limit allows. */
+/** `inventory list --watch` and `wait`: poll the stock as often as the rate limit allows. */
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { jsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import { listInventory } from '../api/routes.ts';
@@ -30,9 +30,9 @@ const SECOND = 1_000;
 const SHARE = 0.5;
 
 /**
- * Returns what changes in the stock, as it changes.
- * @param intervalMs the least time between two requests
- * @param onChange a command that is run with what has changed
+ * Returns a view that streams changes of the stock.
+ * @param intervalMs shortest time between two requests
+ * @param onChange command to run with the changed rows
  * @param orders with --low: how many to order
  */
 export function watchView(
@@ -67,10 +67,10 @@ export function watchView(
   };
 }
 
-/** How long the command of an alert may take, in ms. */
+/** How long an alert's command may take, in ms. */
 const ALERT_MS = 60_000;
 
-/** Runs a command of the user's with rows on its stdin, one at a time: rows that come meanwhile are in the next run. */
+/** Runs the user's command with rows on its stdin, once at a time: rows that come meanwhile go to the next call. */
 export class Alerts {
   private readonly context: CommandContext;
   private readonly option: string;
@@ -99,7 +99,7 @@ export class Alerts {
     });
   }
 
-  /** Does not wait for the command, whose failure is a warning. */
+  /** Passes rows to the command without waiting for it. If it fails, prints a warning. */
   add(rows: readonly JsonValue[]): void {
     this.waiting.push(...rows);
     this.running ??= this.drain().finally(() => (this.running = undefined));
@@ -155,7 +155,7 @@ async function* watch(
 function* changes(before: Stock, now: Stock, matches: (item: InventoryItem) => boolean, at: number): Generator<Change> {
   for (const item of now.values()) {
     const old = before.get(item.petId);
-    // Also what the filter let through before: with `--min 1`, a pet that is sold out is shown once more.
+    // Include pets that matched before: with `--min 1`, a pet that is sold out is shown once more.
     if (!matches(item) && (old === undefined || !matches(old))) continue;
     if (old === undefined) yield { at, event: 'appeared', item };
     else if (old.quantity !== item.quantity || old.status !== item.status) {
@@ -174,13 +174,13 @@ export interface WaitCondition extends Pick<Filter, 'min' | 'max'> {
   /** ms. */
   readonly for: number;
   readonly interval: number;
-  /** Waits for a pet that is not in the list, in place of a failure. */
+  /** Waits for a pet that is not in the list, instead of failing. */
   readonly allowMissing?: boolean;
 }
 
 /**
- * Resolves with the pet once it meets all conditions. Checks a last time when the time is over.
- * @throws {Failure} `wait-timeout`, `pet-not-found`, and what ends a read of the list
+ * Resolves with the pet once it meets all conditions. Checks a last time when the time is up.
+ * @throws {Failure} `wait-timeout`, `pet-not-found`, and failures of reading the list
  */
 export async function waitFor(context: CommandContext, wanted: WaitCondition): Promise<InventoryItem> {
   const { clock, notices } = context;
@@ -204,7 +204,7 @@ export async function waitFor(context: CommandContext, wanted: WaitCondition): P
   }
 }
 
-/** Sleeps until the next request, so that a watch uses only its share of the rate limit; on a terminal with a countdown. */
+/** Sleeps until a watch may send its next request within its share of the rate limit. A terminal gets a countdown. */
 async function pause(context: CommandContext, { gate }: Service, what: string, leastMs: number, mostMs = Infinity) {
   const { clock, globals, notices, signal } = context;
   const held = await gate.forecast({ operation: operationOf(listInventory), reserve: globals.reserve, share: SHARE });
