@@ -72,7 +72,7 @@ const MOST_ADDRESSES = 1_000;
 
 /** Limits the connections of clients without a token, and of each named client. */
 export class Visitors {
-  /** The oldest first. */
+  /** Connections without a token, oldest first. */
   private readonly strangers = new Map<string, Socket>();
   private readonly byName = new Map<string, Set<Socket>>();
   /** The set that holds a connection: a load balancer sends requests of several clients on one. */
