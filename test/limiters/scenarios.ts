@@ -1,7 +1,7 @@
 /** What is done in front of each rate limiter, by real processes that share one home. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, it } from 'vitest';
 import { type PetstoreOptions, runPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 import { type JsonRun, takeApart } from '../support/staging.ts';
@@ -66,18 +66,17 @@ export const importOf = (file: string): string[] => ['inventory', 'import', file
 const wrong = (stock: Stock, pets: number): number[] =>
   Array.from({ length: pets }, (_, i) => i + 1).filter((pet) => stock.item(pet).quantity !== quantityOf(pet));
 
-/** One process after another, one and a half windows of them. */
-export async function loop(limiter: Limiter, { limit, windowMs }: Omit<Limited, 'stock'>): Promise<void> {
-  const { front, stock, run } = await bench((all) => limiter({ limit, windowMs, stock: all }));
-  const pets = Math.ceil(limit * 1.5);
-  const codes = new Set<number | null>();
-  for (let pet = 1; pet <= pets; pet++)
-    codes.add((await run(['inventory', 'set', `${pet}`, `${quantityOf(pet)}`])).code);
-  expect({ codes: [...codes], refused: refused(front.log), wrong: wrong(stock, pets) }).toEqual({
-    codes: [0],
-    refused: [],
-    wrong: [],
-  });
+/** What holds in front of every limiter that has one limit for all and tells it. */
+export function oneLimit(limiter: Limiter): void {
+  it('an import of 60 rows: no refusal, every window used', () => imported(limiter), 100_000);
+
+  it(
+    'fault 134: another client takes the windows of an import twice: one strike each, and it continues',
+    () => drained(limiter),
+    100_000,
+  );
+
+  it('a block of 90 s: nothing more is sent', () => longBlock(limiter), 120_000);
 }
 
 /** Eight processes at once, each `sets` times one after another. */
@@ -103,11 +102,8 @@ export async function eight(
 }
 
 /** An import with the key to itself: no refusal, and no window left out for long, however busy this machine is. */
-export async function imported(
-  limiter: Limiter,
-  { limit, windowMs }: Omit<Limited, 'stock'>,
-  rows: number,
-): Promise<void> {
+export async function imported(limiter: Limiter): Promise<void> {
+  const [rows, limit, windowMs] = [60, 25, 2_000];
   const { front, stock, run, file } = await bench((all) => limiter({ limit, windowMs, stock: all }));
   const { code, error } = await run(importOf(file(rows)));
   expect({ code, error: error?.message, refused: refused(front.log), wrong: wrong(stock, rows) }).toEqual({
@@ -124,11 +120,8 @@ export async function imported(
  * Another client takes the rest of the window while requests of an import are under way, and the whole of the next one
  * just before the import asks again: it waits, and continues.
  */
-export async function drained(
-  limiter: Limiter,
-  { limit, windowMs }: Omit<Limited, 'stock'>,
-  rows: number,
-): Promise<void> {
+async function drained(limiter: Limiter): Promise<void> {
+  const [rows, limit, windowMs] = [60, 30, 2_000];
   const { front, stock, run, file } = await bench((all) => limiter({ limit, windowMs, stock: all }));
   let draws = 0;
   front.drawBefore = (log) => {
