@@ -50,7 +50,7 @@ interface Made extends Identities {
 
 let made: Made | undefined;
 
-/** Made once per test file. */
+/** Made once in each worker. */
 export function tlsIdentities(): Identities {
   made ??= makeIdentities();
   return made;
