@@ -1,4 +1,4 @@
-/** Lines that people type and commander alone would read otherwise. */
+/** Lines that people type and that commander alone would misread. */
 import { describe, expect, it } from 'vitest';
 import { buildTree } from '../../src/commands/command-tree.ts';
 import { helpText } from '../../src/cli/help/render.ts';

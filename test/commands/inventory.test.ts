@@ -1,4 +1,4 @@
-/** Whole invocations in this process: on a terminal and in a pipe, against the sandbox's handler, without sockets. */
+/** Whole invocations in this process, on a terminal and in a pipe, against the sandbox's handler, without sockets. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** The commands that write more than one pet, or look before they write: in this process, on the built-in sandbox. */
+/** Commands that write several pets or read before they write, in this process, on the built-in sandbox. */
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';

@@ -1,6 +1,6 @@
 /**
- * In front of rate limiters for Node whose counts are in memory: express-rate-limit with its legacy headers (the names
- * of the service's own), rate-limiter-flexible with the headers of its README, koa-ratelimit.
+ * Against rate limiters for Node that count in memory: express-rate-limit with its legacy headers, which have the same
+ * names as the service's, rate-limiter-flexible with the headers of its README, and koa-ratelimit.
  */
 import { describe, it } from 'vitest';
 import { expressLimiter, flexibleLimiter, koaLimiter } from './node-limiters.ts';

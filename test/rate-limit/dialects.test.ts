@@ -1,4 +1,4 @@
-/** Whole commands against services that limit as well-known services and gateways do. */
+/** Whole commands against services that imitate well-known services and gateways. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Old history and reports are removed after a write, once a day, and never in its way. */
+/** Old history and reports are removed after a write, once a day, and never delay it. */
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
