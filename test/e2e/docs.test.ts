@@ -7,11 +7,16 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { EXIT } from '../../src/errors.ts';
+import { PLANS } from '../../src/sandbox/plans.ts';
 import { seedItems } from '../../src/sandbox/seed.ts';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
+import { runIn } from '../support/in-process.ts';
+import { realSandbox } from '../support/real-sandbox.ts';
 import { patch, type Served, serveSandbox } from '../support/served.ts';
 import { freePort } from '../support/free-port.ts';
+import { createTestContext } from '../support/test-context.ts';
 import { caFile, tlsIdentities } from '../support/tls.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -264,7 +269,7 @@ describe('each other line of shell', () => {
       return;
     }
     const home = createHome();
-    const shop = await serveSandbox([], { home });
+    const shop = await realSandbox(PLANS.free);
     writeFileSync(join(home.path, 'key.txt'), 'sandbox\n');
     writeFileSync(join(home.path, 'stock.csv'), 'petId,quantity\n7,12\n');
     writeFileSync(join(home.path, 'delivery.csv'), 'petId,delta\n7,3\n');
@@ -280,12 +285,7 @@ describe('each other line of shell', () => {
       home,
       cwd: home.path,
       stdin: null,
-      env: {
-        PATH: pathIn(home),
-        PETSTORE_ENV: 'staging',
-        PETSTORE_BASE_URL: shop.baseUrl,
-        PETSTORE_API_KEY: shop.apiKey,
-      },
+      env: { PATH: pathIn(home), ...shop.env },
     });
     if (ENDLESS.test(line)) {
       await running.waitFor(/\S/).catch(() => undefined);
@@ -529,22 +529,13 @@ function tableCommands(): string[] {
 it.each(tableCommands().map((command) => [command]))(
   'in a table: %s is a call that petstore understands',
   async (command) => {
-    const home = createHome();
-    writeFileSync(join(home.path, 'delivery.csv'), 'petId,delta\n7,3\n');
-    writeFileSync(join(home.path, 'stock.csv'), 'petId,quantity\n7,12\n');
-    const running = startPetstore(['-c', `exec ${command.replace(/\bID\b/, '7').replace('--for 1h', '--for 1s')}`], {
-      command: ['sh'],
-      home,
-      cwd: home.path,
-      stdin: null,
-      env: { PATH: pathIn(home), PETSTORE_ENV: 'sandbox' },
-    });
-    if (/--watch|^petstore proxy/.test(command)) {
-      await running.waitFor(/\S/).catch(() => undefined);
-      running.kill('SIGINT');
-    }
-    const { stderr } = await running.exited;
-    expect(stderr).not.toMatch(/Unknown|[Mm]issing| must be .*, not "|bug in petstore/);
+    const context = createTestContext({ env: { PETSTORE_ENV: 'sandbox' } });
+    // What would run until it is stopped is stopped before it begins.
+    if (/--watch|^petstore proxy/.test(command)) context.interrupt();
+    const [, ...words] = command.replace(/\bID\b/, '7').split(/\s+/);
+    const { code: exit, stderr } = await runIn(context, ...words);
+    expect(stderr).not.toMatch(/Unknown|[Mm]issing| must be .*, not "/);
+    expect(exit).not.toBe(EXIT.bug);
   },
 );
 

@@ -7,11 +7,11 @@ import { counted, realSandbox, setOften } from '../support/real-sandbox.ts';
 import { scaled } from '../support/scale.ts';
 import { mulberry32 } from '../support/test-ports.ts';
 
-it('eight processes, 500 updates each, windows that are spent: no 429, nothing lost', async () => {
-  const sandbox = await realSandbox({ perMinute: 800, perDay: 100_000, minuteMs: 3_000 });
+it('eight processes, 150 updates each, windows that are spent: no 429, nothing lost', async () => {
+  const sandbox = await realSandbox({ perMinute: 240, perDay: 100_000, minuteMs: 3_000 });
   const home = createHome();
   const pets = [1, 2, 3, 4, 5, 6, 7, 8];
-  const updates = scaled(500);
+  const updates = scaled(150);
   const ended = await Promise.all(
     pets.map((pet) => setOften(sandbox, { pet, count: updates, home, env: sandbox.env })),
   );
@@ -20,10 +20,10 @@ it('eight processes, 500 updates each, windows that are spent: no 429, nothing l
   expect(await sandbox.stock()).toMatchObject(Object.fromEntries(pets.map((pet) => [pet, updates])));
 }, 110_000);
 
-it('200 processes on one ledger, 80 of them killed at any moment: no 429, and the others are done', async () => {
+it('100 processes on one ledger, 40 of them killed at any moment: no 429, and the others are done', async () => {
   const plan: Plan = { perMinute: 1_000, perDay: 10_000, minuteMs: 3_600_000 };
   const random = mulberry32(80);
-  const kills = scaled(80);
+  const kills = scaled(40);
   const running = new Set<Running>();
   const killed = new Set<Running>();
   const kill = (): void => {
@@ -38,7 +38,7 @@ it('200 processes on one ledger, 80 of them killed at any moment: no 429, and th
   // Its headers make the window known, so that no process waits for the probe of a killed one.
   expect((await runPetstore(['inventory', 'list'], { home, env })).code).toBe(0);
 
-  let left = scaled(200);
+  let left = scaled(100);
   const survivors: string[] = [];
   const oneAfterAnother = async (): Promise<void> => {
     while (left-- > 0) {

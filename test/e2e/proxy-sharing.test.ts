@@ -45,7 +45,7 @@ const WINDOW_MS = 6_000;
 
 it('curl, Node and petstore share one key: no 429, windows are used up, and no client waits longer than the others', async () => {
   // The last one may not have ended.
-  const WINDOWS = 1 + scaled(3);
+  const WINDOWS = 1 + scaled(2);
   let isOver: () => void = () => undefined;
   const over = new Promise<void>((resolve) => (isOver = resolve));
   const stop = new AbortController();
@@ -104,7 +104,7 @@ it('a proxy that is killed at any moment loses no acknowledged write, and the ne
   // Windows so long that what a killed proxy has sent arrives within the same one, on a busy machine too.
   const plan = { perMinute: 80, perDay: 1_000_000, minuteMs: 2_000 };
   const random = mulberry32(20);
-  const kills = scaled(40);
+  const kills = scaled(20);
   let proxy: Started | undefined;
   let killAt = 0;
   const { env, log, stock } = await realSandbox(plan, {
@@ -151,7 +151,7 @@ it('six tills with one gateway lose no sale', async () => {
   const gateway = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: token };
   const start = 100;
   await patch(new Agent(), { baseUrl, token }, 7, start);
-  const sales = scaled(5);
+  const sales = scaled(3);
   const codes: (number | null)[] = [];
   const till = async (): Promise<void> => {
     const home = createHome();

@@ -51,7 +51,7 @@ it(
     const random = mulberry32(1);
     const pets: Written[] = Array.from({ length: CLIENTS }, () => ({ sent: 0, acknowledged: 0 }));
     let server = await serveSandbox([...data, ...UNLIMITED], { home });
-    for (let kills = 0; kills < scaled(50); kills++) {
+    for (let kills = 0; kills < scaled(15); kills++) {
       await writeUntilKilled(server, pets, 1 + Math.floor(random() * 30));
       server = await serveSandbox([...data.slice(0, 2), ...UNLIMITED], { home });
       const stock = await stockOf(server);

@@ -8,15 +8,11 @@ import { bench, imported, importOf, longBlock } from './scenarios.ts';
 describe.each(['draft-6', 'draft-7', 'draft-8'] as const)('%s', (draft) => {
   const limiter = expressLimiter(draft);
 
-  it(
-    'an import of 60 rows: no refusal, every window used',
-    () => imported(limiter, { limit: 25, windowMs: 2_000 }, 60),
-    100_000,
-  );
+  it('an import of 60 rows: no refusal, every window used', () => imported(limiter), 100_000);
 
   it('4 requests in a window of 1 s, which its policy names: at least 2.5 a second, and no refusal', async () => {
     const { front, run, file } = await bench((stock) => limiter({ limit: 4, windowMs: 1_000, stock }));
-    const { code } = await run(importOf(file(38)));
+    const { code } = await run(importOf(file(20)));
     const from = front.log[0]!.at;
     const share = (front.log.length * 1_000) / (front.log.at(-1)!.at - from);
     expect({ code, refused: refused(front.log), isFast: share >= 2.5 }).toEqual({ code: 0, refused: [], isFast: true });

@@ -1,26 +1,10 @@
 /** Against @fastify/rate-limit: one limit for all routes, limits for each route, and its ban. */
 import { expect, it } from 'vitest';
 import { fastifyBan, fastifyLimiter, fastifyRoutes } from './node-limiters.ts';
-import { bench, drained, eight, imported, importOf, longBlock, loop } from './scenarios.ts';
+import { bench, importOf, oneLimit } from './scenarios.ts';
 import { refused, strikes } from './judge.ts';
 
-it('one process after another: no refusal', () => loop(fastifyLimiter, { limit: 6, windowMs: 2_000 }), 60_000);
-
-it('eight processes at once: no refusal', () => eight(fastifyLimiter, { limit: 16, windowMs: 2_000 }, 4), 60_000);
-
-it(
-  'an import of 200 rows: no refusal, every window used',
-  () => imported(fastifyLimiter, { limit: 70, windowMs: 3_000 }, 200),
-  100_000,
-);
-
-it(
-  'fault 134: another client takes the windows of an import twice: one strike each, and it continues',
-  () => drained(fastifyLimiter, { limit: 30, windowMs: 2_000 }, 60),
-  100_000,
-);
-
-it('a block of 90 s: nothing more is sent', () => longBlock(fastifyLimiter), 120_000);
+oneLimit(fastifyLimiter);
 
 const ROUTES = { limit: 6, windowMs: 3_000 };
 

@@ -19,19 +19,21 @@ async function brokenSeeds(seeds: number, scenario: Scenario): Promise<{ broken:
   return { broken, refused };
 }
 
-it.each([
-  ['fault 113: handshakes are slow', { connect: 0.1 }],
-  ['fault 113: processes are stopped, and resume', { stop: 0.01 }],
-  ['fault 114: the shared ledger is emptied or lost', { flush: 0.05 }],
-  ['fault 115: refusals cannot be written down', { unwritable: 0.3 }],
+// The script of the Redis server takes most of the time: of what is found there the last row finds more.
+it.each<readonly [string, number, Partial<Scenario>]>([
+  ['fault 113: handshakes are slow', 100, { connect: 0.1 }],
+  ['fault 113: processes are stopped, and resume', 100, { stop: 0.01 }],
+  ['fault 114: the shared ledger is emptied or lost', 30, { flush: 0.05 }],
+  ['fault 115: refusals cannot be written down', 100, { unwritable: 0.3 }],
   [
     'faults 113 to 115, all at once, with deaths',
+    60,
     { connect: 0.1, stop: 0.01, flush: 0.05, unwritable: 0.3, crash: 0.01 },
   ],
 ])(
   '%s: nothing leaves inside a block that its machine knows of',
-  async (_fault, faults) => {
-    const { broken, refused } = await brokenSeeds(scaled(100), { ...REFUSED, ...faults });
+  async (_fault, seeds, faults) => {
+    const { broken, refused } = await brokenSeeds(scaled(seeds), { ...REFUSED, ...faults });
     // The scenario is as hard as it claims to be.
     expect({ broken, isHard: refused > 0 }).toEqual({ broken: [], isHard: true });
   },
@@ -41,7 +43,7 @@ it.each([
 it.each(['per-operation', 'two-counters'] as const)(
   'fault 133: limits of each operation (%s): no refusal, neither stalls the other, each window of the writes is used',
   async (server) => {
-    const { broken } = await brokenSeeds(scaled(50), { ...CALM, server });
+    const { broken } = await brokenSeeds(scaled(20), { ...CALM, server });
     expect(broken).toEqual([]);
   },
   120_000,

@@ -19,7 +19,7 @@ const seedsOf = (results: readonly Result[], isBroken: (result: Result) => boole
   results.flatMap((result, i) => (isBroken(result) ? [i + 1] : []));
 
 it('alone with the key, eight clients are never refused, lose nothing, and use at least 98 % of each window', async () => {
-  const results = await each(scaled(400), EXCLUSIVE);
+  const results = await each(scaled(100), EXCLUSIVE);
   expect({
     refused: seedsOf(results, ({ refused }) => refused > 0),
     strikes: seedsOf(results, ({ strikes, unknowing }) => strikes + unknowing > 0),
@@ -30,7 +30,7 @@ it('alone with the key, eight clients are never refused, lose nothing, and use a
 }, 300_000);
 
 it('alone with the key, with slow handshakes, nothing is refused and each window is used', async () => {
-  const results = await each(scaled(100), { ...EXCLUSIVE, connect: 0.1 });
+  const results = await each(scaled(60), { ...EXCLUSIVE, connect: 0.1 });
   expect({
     refused: seedsOf(results, ({ refused }) => refused > 0),
     lost: seedsOf(results, ({ lost, undone }) => lost + undone > 0),

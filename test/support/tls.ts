@@ -50,7 +50,7 @@ interface Made extends Identities {
 
 let made: Made | undefined;
 
-/** Creates them once per test file. */
+/** Creates them once in each worker. */
 export function tlsIdentities(): Identities {
   made ??= makeIdentities();
   return made;

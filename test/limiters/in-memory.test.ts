@@ -1,0 +1,27 @@
+/**
+ * Against rate limiters for Node that count in memory: express-rate-limit with its legacy headers, which have the same
+ * names as the service's, rate-limiter-flexible with the headers of its README, and koa-ratelimit.
+ */
+import { describe, it } from 'vitest';
+import { expressLimiter, flexibleLimiter, koaLimiter } from './node-limiters.ts';
+import { eight, longBlock, oneLimit } from './scenarios.ts';
+
+describe.each([
+  ['express-rate-limit', expressLimiter('legacy')],
+  ['rate-limiter-flexible', flexibleLimiter('all')],
+  ['koa-ratelimit', koaLimiter],
+])('%s', (_name, limiter) => {
+  oneLimit(limiter);
+});
+
+it(
+  'eight processes at once: no refusal',
+  () => eight(expressLimiter('legacy'), { limit: 16, windowMs: 2_000 }, 4),
+  100_000,
+);
+
+it(
+  'fault 31: a block of 90 s, sent as a fraction in Retry-After alone: nothing more is sent',
+  () => longBlock(flexibleLimiter('Retry-After alone')),
+  120_000,
+);
