@@ -33,13 +33,9 @@ export default defineConfig({
     globalSetup: ['test/support/compile-cache.ts'],
     // Most tests wait for processes, not for a processor.
     maxWorkers: 7,
-    // What a test opens or sets ends with it (test/support/cleanup.ts), and no module has a state that differs from test
-    // to test. So files share a worker, and the modules that it has loaded.
-    isolate: false,
     testTimeout: 30_000,
     expect: { poll: { timeout: 20_000 } },
     restoreMocks: true,
-    unstubEnvs: true,
     reporters: report === undefined ? ['default'] : ['dot', ['json', { outputFile: report }]],
   },
 });

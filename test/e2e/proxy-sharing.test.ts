@@ -151,7 +151,7 @@ it('six tills with one gateway lose no sale', async () => {
   const gateway = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: token };
   const start = 100;
   await patch(new Agent(), { baseUrl, token }, 7, start);
-  const sales = scaled(3);
+  const sales = scaled(5);
   const codes: (number | null)[] = [];
   const till = async (): Promise<void> => {
     const home = createHome();

@@ -50,7 +50,7 @@ interface Made extends Identities {
 
 let made: Made | undefined;
 
-/** Creates them once in each worker. */
+/** Creates them once for each test file. */
 export function tlsIdentities(): Identities {
   made ??= makeIdentities();
   return made;
