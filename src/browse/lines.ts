@@ -1,6 +1,7 @@
 /** `inventory browse --plain`: the same table by lines of text, for screen readers and terminals that cannot do more. */
 import type { InventoryItem } from '../api/item.ts';
 import { isOneOf, PET_STATUSES } from '../api/values.ts';
+import { barcodeIn } from '../catalog/barcode.ts';
 import { petOfCode } from '../catalog/local-catalog.ts';
 import { Failure, stoppedByUser } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -162,7 +163,8 @@ class Lines {
     else if (amount === '') this.say(this.line(item));
     else {
       const quantity = amount === '=' ? item.quantity : parseQuantity(amount, browser.quantityOf(item));
-      if (quantity === undefined) this.refuse(`${JSON.stringify(amount)} is not a quantity`);
+      const isScan = barcodeIn(amount, browser.catalog) !== undefined;
+      if (quantity === undefined || isScan) this.refuse(`${JSON.stringify(amount)} is not a quantity`);
       else if (browser.change([item], () => quantity)) this.say(this.line(item));
       else this.refuse(browser.message);
     }

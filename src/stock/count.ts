@@ -1,5 +1,6 @@
 /** `inventory count`: a stocktake. Each scan is on the disk at once; at the end the stock is set to what was counted. */
 import { parseInteger } from '../api/values.ts';
+import { barcodeIn } from '../catalog/barcode.ts';
 import { type Catalog, petOfCode } from '../catalog/local-catalog.ts';
 import { openCatalog } from '../session/open-catalog.ts';
 import { connect, type Session } from '../session/connect.ts';
@@ -235,7 +236,9 @@ class Tally {
   private async scan(text: string, prefix: string): Promise<void> {
     const { catalog, stock } = this.stocktake;
     const read = parseScan(text, prefix);
-    if (read === undefined) return this.refuse(`${JSON.stringify(text)} is not an id, or an id and a quantity`);
+    // A scan in place of a quantity would count millions.
+    if (read === undefined || barcodeIn(`${read.quantity}`, catalog) !== undefined)
+      return this.refuse(`${JSON.stringify(text)} is not an id, or an id and a quantity`);
     const petId = petOfCode(read.code, stock, catalog);
     if (typeof petId === 'string') return this.refuse(petId);
     const present = stock.get(petId);

@@ -700,14 +700,15 @@ describe('inventory count', () => {
   it('from a pipe, a line that is no scan keeps the others and applies nothing', async () => {
     const { run, quantity } = shop();
     const { code, stdout, stderr } = await run(['inventory', 'count', '--yes'], {
-      stdin: { text: '7\n999\nseven\n-\n-\n8 5\n' },
+      stdin: { text: '7\n999\nseven\n-\n-\n8 4006381333931\n8 5\n' },
     });
     expect([code, stdout, await quantity(8)]).toEqual([2, '', 6]);
     expect(stderr).toContain(
-      'error: 3 rows of stdin cannot be used; nothing was sent.\n' +
+      'error: 4 rows of stdin cannot be used; nothing was sent.\n' +
         '  line 2: pet 999 does not exist\n' +
         '  line 3: "seven" is not an id, or an id and a quantity\n' +
         '  line 5: there is nothing to take back\n' +
+        '  line 6: "8 4006381333931" is not an id, or an id and a quantity\n' +
         'hint: Your count is saved. Continue: petstore --env sandbox inventory count --resume 1\n',
     );
     const resumed = await run(['inventory', 'count', '--yes', '--resume', '1'], { stdin: { text: '7 2\n' } });
