@@ -27,22 +27,7 @@ const HELP = [
 ];
 
 /** Commands that nothing follows. */
-const ALONE = new Set([
-  '?',
-  'apply',
-  'changes',
-  'discard',
-  'help',
-  'list',
-  'low',
-  'next',
-  'q',
-  'quit',
-  'redo',
-  'refresh',
-  'undo',
-  'why',
-]);
+const ALONE = new Set('? apply changes discard help list low next q quit redo refresh undo why'.split(' '));
 
 export function byLines({ signal, stdin }: CommandContext): Show {
   const open = (): AsyncIterator<string> => stdin.lines(signal)[Symbol.asyncIterator]();

@@ -5,27 +5,15 @@ interface FormatFacts {
   readonly summary: string;
   /** True for people: local times, names of pets, a confirmation that --quiet leaves out. */
   readonly isForPeople: boolean;
-  /** What is written to stderr is JSON too. */
+  /** What is written to stderr is JSON too; there is no header. */
   readonly isJson: boolean;
-  /** `--no-header` has something to leave out. */
-  readonly hasHeader: boolean;
 }
 
 const TABLE = {
-  table: {
-    summary: 'for people; the default, on a terminal and in a pipe',
-    isForPeople: true,
-    isJson: false,
-    hasHeader: true,
-  },
-  json: { summary: 'one document (--json is short for it)', isForPeople: false, isJson: true, hasHeader: false },
-  ndjson: { summary: 'one object per line, streamed', isForPeople: false, isJson: true, hasHeader: false },
-  csv: {
-    summary: 'RFC 4180, with a header line unless --no-header',
-    isForPeople: false,
-    isJson: false,
-    hasHeader: true,
-  },
+  table: { summary: 'for people; the default, on a terminal and in a pipe', isForPeople: true, isJson: false },
+  json: { summary: 'one document (--json is short for it)', isForPeople: false, isJson: true },
+  ndjson: { summary: 'one object per line, streamed', isForPeople: false, isJson: true },
+  csv: { summary: 'RFC 4180, with a header line unless --no-header', isForPeople: false, isJson: false },
 } satisfies Record<string, FormatFacts>;
 
 export type Format = keyof typeof TABLE;
