@@ -7,7 +7,7 @@ import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
-import { Failure, isFailure, stoppedByUser } from '../errors.ts';
+import { Failure, stoppedByUser } from '../errors.ts';
 import type { Journal, Run, Scan } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
@@ -89,21 +89,16 @@ export async function count(context: CommandContext, options: CountOptions): Pro
       context.notices.info(savedText(run));
       return await dryRunPlan(context, { plan });
     }
-    using turn = await takeTurn(context, journal, 'count');
     try {
+      using turn = await takeTurn(context, journal, 'count');
       const spec = { kind: 'count', command: COMMAND, run, plan, question } as const;
       return await applyPlan({ context, journal, turn, rest: left }, spec);
     } catch (error) {
-      if (isDeclined(error)) context.notices.info(savedText(run));
+      // Nothing is begun: the scans are all there is of the run.
+      if (journal.changesOf(run.id).length === 0) context.notices.info(savedText(run));
       throw error;
     }
   });
-}
-
-/** True where the user did not agree to the change: it is not begun, and the scans are all there is of the run. */
-function isDeclined(error: unknown): boolean {
-  if (!isFailure(error)) return false;
-  return error.is('cancelled') || (error.is('interrupted') && error.details.during === 'prompt');
 }
 
 function savedText(run: Run): string {

@@ -9,7 +9,8 @@ import { scriptedServer } from '../support/scripted-server.ts';
 import { staging } from '../support/staging.ts';
 import { withoutSandboxNames } from '../support/catalog.ts';
 import { createHome } from '../support/home.ts';
-import { runIn } from '../support/in-process.ts';
+import { runIn, withReplies } from '../support/in-process.ts';
+import { error, item, json } from '../support/replies.ts';
 import { control, patch, serveSandbox } from '../support/served.ts';
 import { createTestContext, type TestContextOptions } from '../support/test-context.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -758,6 +759,17 @@ describe('inventory count', () => {
     expect(stderr).toContain(
       'pet 7 (line 1): conflict, there were 10 when it was first scanned, and there are 7 now: count it again\n',
     );
+  });
+
+  it('tells that the scans are saved where the stock cannot be read before they are applied', async () => {
+    const stdin = { text: '7 4\ndone\n' };
+    const context = withReplies([json([item(7, 10)]), error(401)], { stdin });
+    expect(await runIn(context, 'inventory', 'count', '--yes')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining(
+        '\nYour count is saved. Continue: petstore --env staging inventory count --resume 1\n',
+      ) as string,
+    });
   });
 
   it('at a terminal: offers to continue the one that was not finished', async () => {
