@@ -75,7 +75,7 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
   }
 };
 
-/** Reads the stock. A first read that fails ends the command; later, what was read before stays. */
+/** Reads the stock. A first read that fails ends the command; later, what was read, and said, before stays. */
 async function readStock(context: CommandContext, browser: Browser, reload: Reload, redraw: () => void): Promise<void> {
   const say = (text: string): void => {
     browser.reading = text;
@@ -87,7 +87,7 @@ async function readStock(context: CommandContext, browser: Browser, reload: Relo
     await reload({ ...context, notices: onScreen(context, browser, say) });
   } catch (error) {
     if (isFirst || !isFailure(error)) throw error;
-    browser.message = describeFailure(error, context.clock.now()).message;
+    browser.message = `${browser.message} ${describeFailure(error, context.clock.now()).message}`.trim();
   } finally {
     browser.reading = undefined;
     redraw();
