@@ -455,6 +455,7 @@ describe('the command', () => {
   it.each([
     ['in a pipe', {}, []],
     ['with --no-input', { terminal: true }, ['--no-input']],
+    ['with stderr, where it asks, in a file', { terminal: true, stderr: { isTTY: false } }, []],
   ])('%s needs --plain', async (_what, options, args) => {
     const { code, stderr } = await runIn(withReplies([], options), 'inventory', 'browse', ...args);
     expect([code, stderr]).toEqual([2, expect.stringContaining('petstore inventory browse --plain')]);
