@@ -1,4 +1,4 @@
-/** What a message proposes is what the user can run next, in the environment of this command. */
+/** Commands in messages can be run as they are, in the environment of the current command. */
 import { expect, it } from 'vitest';
 import { runIn } from '../support/in-process.ts';
 import { createTestContext } from '../support/test-context.ts';
@@ -36,7 +36,7 @@ it.each<[name: string, args: readonly string[], code: number, stderr: string]>([
     'v1 once',
     ['config', 'set', 'staging.base-url', 'https://pets.example/V1/inventory'],
     3,
-    'Perhaps https://pets.example/v1 is meant.',
+    'Did you mean https://pets.example/v1?',
   ],
   [
     'no wait for what cannot be',

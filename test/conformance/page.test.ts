@@ -1,4 +1,4 @@
-/** The sandbox's page for people, in headless Chromium. */
+/** The sandbox's page in headless Chromium. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
@@ -134,7 +134,7 @@ describe.skipIf(why !== undefined)('the sandbox’s page', () => {
     const { page } = await show();
     await page.getByLabel('A rule of your own').fill('nonsense');
     await page.getByRole('button', { name: 'Add' }).click();
-    await page.getByRole('status').getByText('The rule "nonsense" must say one thing that goes wrong').waitFor();
+    await page.getByRole('status').getByText('The rule "nonsense" must have exactly one effect').waitFor();
   });
 
   it('shows a ban, and lets time pass until it is over', async () => {

@@ -1,4 +1,4 @@
-/** A key that a command prints: through the built program, with scripts, and with real password managers. */
+/** Keys printed by a command: through the built program, with scripts and with real password managers. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -70,7 +70,7 @@ describe('a key command', () => {
       'prints two lines',
       `printf '${'k'.repeat(20)}\\nuser: x\\n'`,
       4,
-      'The API key from the key command holds a line break, so it cannot be sent; its value is not shown.',
+      'The API key from the key command contains a line break, so it cannot be sent; its value is not shown.',
     ],
     [
       'prints without end',

@@ -1,4 +1,4 @@
-/** What a key may be, and how a key command is split into words. */
+/** Valid keys, and how a key command is split into words. */
 import { describe, expect, it } from 'vitest';
 import { splitWords } from '../../src/cli/value-parsers.ts';
 import { checkKey } from '../../src/session/resolve.ts';
@@ -6,11 +6,11 @@ import { checkKey } from '../../src/session/resolve.ts';
 describe('a key', () => {
   it.each([
     ['', { problem: 'is empty' }],
-    ['key\n', { problem: 'holds a line break' }],
-    ['key\r', { problem: 'holds a line break' }],
-    ['a\tkey', { problem: 'holds white space' }],
-    ['schlüssel', { problem: 'holds a character that is not plain ASCII' }],
-    ['key\u0007', { problem: 'holds a character that is not plain ASCII' }],
+    ['key\n', { problem: 'contains a line break' }],
+    ['key\r', { problem: 'contains a line break' }],
+    ['a\tkey', { problem: 'contains white space' }],
+    ['schlüssel', { problem: 'contains a character that is not plain ASCII' }],
+    ['key\u0007', { problem: 'contains a character that is not plain ASCII' }],
     ['\ufffd\ufffdk\0e\0y\0', { problem: 'looks like UTF-16', hint: 'Save it as UTF-8.' }],
     ['k\0e\0y\0', { problem: 'looks like UTF-16', hint: 'Save it as UTF-8.' }],
   ])('%j: %j', (key, facts) => {
