@@ -10,6 +10,7 @@ import {
   listOf,
   nameValue,
   noteValue,
+  parserOf,
   petIdValue,
   repeated,
   textValue,
@@ -101,6 +102,10 @@ export function defineWrite<Arguments extends object = object, Options extends o
   };
 }
 
+const hostNameValue = parserOf('a host name such as shop.example, without a port', (text) =>
+  /^[a-z0-9._-]+$/i.test(text) ? text.toLowerCase() : undefined,
+);
+
 /** Returns the options of a server. @param beyond what it needs to serve other machines, for the help */
 export function listenOptions(port: string, beyond: string) {
   return under('Where', {
@@ -108,7 +113,11 @@ export function listenOptions(port: string, beyond: string) {
     host: option('--host <address>', textValue, `address to listen on; beyond this machine only with ${beyond}`, {
       default: '127.0.0.1',
     }),
-    allowHost: option('--allow-host <name...>', repeated(textValue), 'more host names by which clients may reach it'),
+    allowHost: option(
+      '--allow-host <name...>',
+      repeated(hostNameValue),
+      'more host names by which clients may reach it',
+    ),
     log: option(
       '--log <file>',
       textValue,

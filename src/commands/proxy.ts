@@ -79,12 +79,10 @@ export const proxy = defineCommand({
       throw new Failure('state', { path: stateFolder(context), problem: 'unusable' });
     }
     const running = await startProxy(serving, session, {
-      host: input.host,
-      port: input.port,
+      ...input,
       passed,
       credentials,
       isReadOnly: input.readOnly === true,
-      priorityHeader: input.priorityHeader,
       onRequest: log.onRequest,
     });
     credentials.onIdentity = running.renew;

@@ -29,7 +29,7 @@ export const LONGEST_HEAD = 16 * 1024;
 /** Status, code and message of an Error body. */
 export type Refusal = readonly [status: number, code: string, message: string];
 
-interface RefusalResponse {
+export interface RefusalResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -41,7 +41,7 @@ export interface Identity {
   readonly key: string;
 }
 
-interface ServerOptions {
+export interface ServerOptions {
   readonly host: string;
   /** 0 for a free port. */
   readonly port: number;
@@ -89,22 +89,17 @@ export async function serve(options: ServerOptions): Promise<Serving> {
   /** Returns the last response that a complete request of the connection waits for: a refusal must come after it. */
   const lastOn = (socket: Duplex): ServerResponse | undefined =>
     [...unanswered].findLast(({ req }) => req.socket === socket && req.complete);
-  const refuseRaw = (socket: Duplex, refusal: Refusal): void => {
-    void Promise.resolve(refuse(refusal)).then((response) => {
-      endRaw(socket, response);
-    });
-  };
   server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Duplex) => {
     const last = lastOn(socket);
     // After a TLS failure there is no connection to answer on.
     if (/^(?:ECONNRESET$|ERR_SSL_|ERR_TLS_)/.test(code) || !socket.writable) socket.destroy();
     // The connection ends after this response.
     else if (last !== undefined) last.shouldKeepAlive = false;
-    else refuseRaw(socket, REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.']);
+    else void endRaw(socket, refuse(REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.']));
   });
   for (const [event, refusal] of Object.entries(unsupported)) {
     server.on(event, (_incoming: IncomingMessage, socket: Duplex) => {
-      if (lastOn(socket) === undefined) refuseRaw(socket, refusal);
+      if (lastOn(socket) === undefined) void endRaw(socket, refuse(refusal));
       else socket.destroy();
     });
   }
@@ -128,11 +123,9 @@ export async function serve(options: ServerOptions): Promise<Serving> {
       const cancelIdle = clock.alarm(IDLE_MS, () => {
         server.closeIdleConnections();
       });
-      const end = (): void => {
+      const cancel = clock.alarm(graceMs, () => {
         server.closeAllConnections();
-      };
-      if (graceMs === 0) end();
-      const cancel = clock.alarm(graceMs, end);
+      });
       await closed;
       cancelIdle();
       cancel();
@@ -170,24 +163,26 @@ async function listen(server: Server, { host, port, passed }: ServerOptions) {
     throw new Failure('port', { host, port, code, ...(free !== undefined && { free }) }, cause);
   });
   try {
+    if (own === null) throw new Failure('usage', { problem: 'The socket that was passed is not one of TCP.' });
     passed?.check(own.address);
+    return { host: passed === undefined ? host : own.address, port: own.port };
   } catch (error) {
     server.close();
     throw error;
   }
-  return { host: passed === undefined ? host : own.address, port: own.port };
 }
 
-async function tryListen(server: Server, where: ListenOptions & { readonly fd?: number }): Promise<AddressInfo> {
+/** Returns its address, or null for a socket of the file system that was passed. */
+async function tryListen(server: Server, where: ListenOptions & { readonly fd?: number }): Promise<AddressInfo | null> {
   server.listen(where);
   await once(server, 'listening');
-  return server.address() as AddressInfo;
+  return server.address() as AddressInfo | null;
 }
 
 async function freePort(host: string): Promise<number | undefined> {
   const probe = createServer();
   try {
-    return (await tryListen(probe, { host, port: 0 })).port;
+    return (await tryListen(probe, { host, port: 0 }))?.port;
   } catch {
     return undefined;
   } finally {
@@ -196,7 +191,8 @@ async function freePort(host: string): Promise<number | undefined> {
 }
 
 /** Writes a response directly to a socket for which Node has no response object, and ends the connection. */
-function endRaw(socket: Duplex, { status, headers, body }: RefusalResponse): void {
+async function endRaw(socket: Duplex, response: ReturnType<ServerOptions['refuse']>): Promise<void> {
+  const { status, headers, body } = await response;
   const lines = Object.entries({ ...headers, Connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`, () => {
     socket.destroy();
@@ -213,11 +209,13 @@ export async function readBody(
   most: number,
 ): Promise<Buffer | undefined> {
   const { 'content-length': length, 'transfer-encoding': coding, expect } = incoming.headers;
+  // HTTP/1.0 has no interim answers.
+  const isAsked = expect !== undefined && incoming.httpVersionMinor > 0;
   if (length === undefined && coding === undefined) return Buffer.alloc(0);
   let body: Buffer | undefined;
   // A client that sends Expect (RFC 9110, 10.1.1) gets the answer before it sends the body.
-  if (expect === undefined || Number(length ?? 0) <= most) {
-    if (expect !== undefined) outgoing.writeContinue();
+  if (!isAsked || Number(length ?? 0) <= most) {
+    if (isAsked) outgoing.writeContinue();
     body = await received(incoming, most);
   }
   if (body === undefined) outgoing.shouldKeepAlive = false;
@@ -250,12 +248,12 @@ const OWN_NAME = /^([0-9a-f:.]*:[0-9a-f:.]*|[0-9]{1,3}(\.[0-9]{1,3}){3}|(.*\.)?l
 
 /**
  * True if a Host header names this server. A web page whose site resolves to 127.0.0.1 (DNS rebinding) still sends the
- * name of its site.
+ * name of its site. `isNamed` gets a name in lower case.
  */
-export function isOurs(host: string | undefined, names: readonly string[]): boolean {
+export function isOurs(host: string | undefined, isNamed: (name: string) => boolean): boolean {
   const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?$/i.exec(host ?? '');
   const name = (match?.[1] ?? match?.[2])?.toLowerCase();
-  return name !== undefined && (OWN_NAME.test(name) || names.includes(name));
+  return name !== undefined && (OWN_NAME.test(name) || isNamed(name));
 }
 
 /** True for a loopback address. */

@@ -7,26 +7,27 @@ import { METHODS } from '../client/service.ts';
 import { isOurs, type Refusal } from '../http/server.ts';
 import { type Client, clientOf } from './clients.ts';
 import { isLooping, pathBelowBase } from './messages.ts';
+import { setNewest } from './shares.ts';
 
 /** What clients need. */
 export interface Access {
   /** Clients whose tokens are accepted; undefined if no token is needed. */
   readonly clients: readonly Client[] | undefined;
   readonly isReadOnly: boolean;
-  /** Host names of the proxy, in lower case. */
-  readonly names?: readonly string[] | undefined;
+  /** True if clients reach the proxy by this host name, in lower case. */
+  isNamed(name: string): boolean;
 }
 
 /** Returns why a request is refused, judged by its head. */
 export function refusalOf(
   incoming: IncomingMessage,
-  { clients, isReadOnly, names = [] }: Access,
+  { clients, isReadOnly, isNamed }: Access,
   client = clientOf(incoming.headers.authorization, clients),
 ): Refusal | undefined {
   const { headers, headersDistinct, method = '', url = '' } = incoming;
   if ((headersDistinct.host?.length ?? 0) > 1) return [400, 'malformed', 'A request has one Host header.'];
   // The name of another site that resolves to this machine (DNS rebinding).
-  if (!isOurs(headers.host, names)) {
+  if (!isOurs(headers.host, isNamed)) {
     return [403, 'foreign_host', 'The Host header must be localhost, an address or a name by --allow-host.'];
   }
   if (headers.origin !== undefined || !['none', undefined].includes(headers['sec-fetch-site']?.toString())) {
@@ -74,6 +75,8 @@ export class Visitors {
   /** Connections without a token, oldest first. */
   private readonly strangers = new Map<string, Socket>();
   private readonly byName = new Map<string, Set<Socket>>();
+  /** The set that holds a connection: a load balancer sends requests of several clients on one. */
+  private readonly lastUsers = new WeakMap<Socket, Set<Socket>>();
   /** By address: how many wrong tokens, and when the last one came. */
   private readonly wrong = new Map<string, { readonly count: number; readonly at: number }>();
 
@@ -99,7 +102,8 @@ export class Visitors {
     for (const each of own) if (each.destroyed) own.delete(each);
     if (own.size === MOST_OF_ONE)
       return [429, 'too_many_connections', `A token has at most ${MOST_OF_ONE} connections.`];
-    own.add(socket);
+    this.lastUsers.get(socket)?.delete(socket);
+    this.lastUsers.set(socket, own.add(socket));
     return undefined;
   }
 
@@ -108,10 +112,7 @@ export class Visitors {
     const { wrong } = this;
     const { count, at } = wrong.get(address) ?? { count: 0, at: now };
     const before = now - at > FORGOTTEN_MS ? 0 : count;
-    wrong.delete(address);
-    wrong.set(address, { count: before + 1, at: now });
-    const [oldest = ''] = wrong.keys();
-    if (wrong.size > MOST_ADDRESSES) wrong.delete(oldest);
+    setNewest(wrong, address, { count: before + 1, at: now }, MOST_ADDRESSES);
     return Math.min(LONGEST_DELAY_MS, SHORTEST_DELAY_MS * 2 ** before);
   }
 }

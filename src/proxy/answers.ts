@@ -1,17 +1,14 @@
 /** Builds the proxy's own answers, with an Error body (service spec, part 2). */
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import { Failure, isFailure, type Kind } from '../errors.ts';
-import type { Refusal } from '../http/server.ts';
+import type { Refusal, RefusalResponse } from '../http/server.ts';
 import { HttpFailure } from '../ports.ts';
 import { GATEWAY_HEADER, REFUSED_BY_GATEWAY } from '../rate-limit/headers.ts';
 import { describeFailure } from '../report/failures.ts';
 
-export interface Answer {
+export interface Answer extends RefusalResponse {
   /** Code of an Error body. */
   readonly code?: string;
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
 }
 
 /** Builds the answer to a request about the proxy itself. */
@@ -43,29 +40,26 @@ const HEADERS: Readonly<Record<number, Answer['headers']>> = {
 /** Failures of this machine, before the request was sent or after. */
 const OWN: readonly Kind[] = ['ledger-refused', 'state', 'file'];
 
-/** Status for each kind of failure; 500 for all others. */
-const STATUSES: readonly (readonly [status: number, ...kinds: Kind[]])[] = [
+type Statuses = readonly (readonly [status: number, ...kinds: Kind[]])[];
+
+/** Kinds that say that the service has not received the request, or has refused it. */
+const UNSENT: Statuses = [
   [400, 'usage'],
-  // The service's answer to the list that is read before a conditional update, as if it were passed on.
-  [401, 'unauthorized'],
-  [403, 'banned', 'forbidden'],
+  [403, 'banned'],
   [404, 'pet-not-found'],
   [412, 'precondition-failed'],
   [429, 'rate-limited'],
+  [503, 'paused', 'run-locked'],
+];
+/** Status for the other kinds; 500 for all that are missing here. */
+const PERHAPS_SENT: Statuses = [
+  // The service's own answer to the list that is read before a conditional update, as if it were passed on.
+  [401, 'unauthorized'],
+  [403, 'forbidden'],
   [502, 'network', 'contract', 'outcome-unknown'],
   // Of the same list.
   [502, 'not-the-service', 'redirected', 'service-failed', 'unexpected-status'],
-  [503, 'paused', 'run-locked', 'interrupted', 'state', 'file'],
-];
-/** Kinds that say that the service has not received the request, or has refused it. */
-const UNSENT: readonly Kind[] = [
-  'rate-limited',
-  'banned',
-  'paused',
-  'precondition-failed',
-  'pet-not-found',
-  'usage',
-  'run-locked',
+  [503, 'interrupted', 'state', 'file'],
 ];
 const TIMEOUTS: readonly string[] = ['connect-timeout', 'response-timeout', 'body-timeout'];
 
@@ -73,18 +67,21 @@ const TIMEOUTS: readonly string[] = ['connect-timeout', 'response-timeout', 'bod
 export function answerOfFailure(error: unknown, now: number, isSent: boolean): Answer {
   const failure = toFailure(error);
   const isTimeout = failure.is('network') && TIMEOUTS.includes(failure.details.phase);
-  const [usual] = STATUSES.find(([, ...kinds]) => kinds.includes(failure.kind)) ?? [500];
-  const status = isTimeout ? 504 : usual;
-  const { message } = describeFailure(failure, now);
+  const unsent = statusIn(UNSENT, failure);
+  const status = isTimeout ? 504 : (unsent ?? statusIn(PERHAPS_SENT, failure) ?? 500);
   // With it, the client can try again without another request.
   const members = failure.is('precondition-failed') ? { quantity: failure.details.found } : {};
-  const words = wordsOf(failure, message);
+  const words = wordsOf(failure, describeFailure(failure, now).message);
   const isUnsent =
-    UNSENT.includes(failure.kind) ||
+    unsent !== undefined ||
     (!isSent && OWN.includes(failure.kind)) ||
     (failure.is('interrupted') && failure.details.outcome === 'not-sent');
   const headers = { ...retryAfterOf(failure), ...(!isUnsent && { [GATEWAY_HEADER]: '1' }) };
   return answerOf([status, failure.kind.replaceAll('-', '_'), words], headers, members);
+}
+
+function statusIn(statuses: Statuses, { kind }: Failure): number | undefined {
+  return statuses.find(([, ...kinds]) => kinds.includes(kind))?.[0];
 }
 
 function toFailure(error: unknown): Failure {

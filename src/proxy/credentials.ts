@@ -23,8 +23,8 @@ interface CredentialOptions {
 /** The credentials as last read. */
 interface Credentials {
   clients: Access['clients'];
-  names: readonly string[];
-  identity: Identity | undefined;
+  isNamed: Access['isNamed'];
+  identity?: Identity;
   /** How clients authenticate: title, member of the JSON, and value. */
   shown: readonly (readonly [title: string, name: string, value: string])[];
   /** Called with each certificate that is read later. */
@@ -58,14 +58,12 @@ export function passedSocket({ env, machine }: CommandContext, options: Credenti
 /** Reads the files, and again whenever they change. @throws {Failure} `file`, `file-unusable`, `usage` */
 export async function openCredentials(
   context: CommandContext,
-  { tlsCert, tlsKey, tokens, tokenFile, ...options }: CredentialOptions,
+  { allowHost: names = [], tlsCert, tlsKey, token: isAsked, tokens, tokenFile }: CredentialOptions,
   apiKey: string,
 ): Promise<Credentials> {
-  const names = (options.allowHost ?? []).map((name) => name.toLowerCase());
   const credentials: Credentials = {
     clients: undefined,
-    names,
-    identity: undefined,
+    isNamed: (name) => names.includes(name),
     shown: [],
     onIdentity: () => undefined,
   };
@@ -74,7 +72,7 @@ export async function openCredentials(
     await followFiles(context, [tokens], ([text = '']) => {
       credentials.clients = readClients(text, tokens);
     });
-  } else if (options.token) {
+  } else if (isAsked) {
     const made = Buffer.from(context.randomBytes(32)).toString('base64url');
     const token = tokenFile === undefined ? made : await openToken(context, tokenFile, made);
     credentials.shown = [tokenFile === undefined ? ['Token', 'token', token] : ['Token file', 'tokenFile', tokenFile]];
@@ -82,7 +80,9 @@ export async function openCredentials(
   }
   if (tlsCert !== undefined && tlsKey !== undefined) {
     await followFiles(context, [tlsCert, tlsKey], ([cert = '', key = '']) => {
-      credentials.names = [...names, ...namesOf([tlsCert, cert], [tlsKey, key])];
+      const own = readCertificate([tlsCert, cert], [tlsKey, key]);
+      // Also by a wildcard.
+      credentials.isNamed = (name) => names.includes(name) || own.checkHost(name) !== undefined;
       credentials.identity = { cert, key };
       credentials.onIdentity(credentials.identity);
     });
@@ -90,8 +90,10 @@ export async function openCredentials(
   return credentials;
 }
 
-/** Checks a certificate and its key, and returns its host names. @throws {Failure} `file-unusable` */
-function namesOf([certFile, cert]: readonly [string, string], [keyFile, key]: readonly [string, string]): string[] {
+type NamedText = readonly [path: string, text: string];
+
+/** Reads a certificate, and checks that the key belongs to it. @throws {Failure} `file-unusable` */
+function readCertificate([certFile, cert]: NamedText, [keyFile, key]: NamedText): X509Certificate {
   const read = <T>(path: string, what: string, of: () => T): T => {
     try {
       return of();
@@ -107,7 +109,7 @@ function namesOf([certFile, cert]: readonly [string, string], [keyFile, key]: re
   if (!own.checkPrivateKey(privateKey)) {
     throw new Failure('file-unusable', { path: keyFile, problem: `has another key than the certificate ${certFile}` });
   }
-  return [...(own.subjectAltName ?? '').matchAll(/DNS:([^,]+)/g)].map(([, name = '']) => name.toLowerCase());
+  return own;
 }
 
 const LONGEST_FILE = 4_096;

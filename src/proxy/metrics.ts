@@ -103,10 +103,8 @@ export async function stateAnswer(url: string, session: Session, metrics: Metric
       });
       return ownAnswer('application/json', `${stringifyJson(status)}\n`);
     }
-    case '/__petstore/metrics': {
-      const text = metrics.text(queue, known);
-      return ownAnswer('application/openmetrics-text; version=1.0.0; charset=utf-8', text);
-    }
+    case '/__petstore/metrics':
+      return ownAnswer('application/openmetrics-text; version=1.0.0; charset=utf-8', metrics.text(queue, known));
     default:
       return answerOf([404, 'not_found', 'Here are /__petstore/status and /__petstore/metrics.']);
   }

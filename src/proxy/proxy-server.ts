@@ -9,10 +9,10 @@ import { Failure, isFailure } from '../errors.ts';
 import {
   type Identity,
   LONGEST_HEAD,
-  type Patience,
   readBody,
   type Refusal,
   serve,
+  type ServerOptions,
   type Serving,
 } from '../http/server.ts';
 import { GATEWAY_HEADER } from '../rate-limit/headers.ts';
@@ -47,31 +47,23 @@ const HEALTH = '/__petstore/health';
 /** Most connections: a thousand terminals with a few each. */
 const MOST_CONNECTIONS = 4_000;
 
-export interface ProxyOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly passed?: Parameters<typeof serve>[0]['passed'];
+export interface ProxyOptions extends Pick<ServerOptions, 'host' | 'port' | 'passed' | 'patience'> {
   /** The current ones, which may change. */
-  readonly credentials: Pick<Access, 'clients' | 'names'> & { readonly identity?: Identity | undefined };
+  readonly credentials: Pick<Access, 'clients' | 'isNamed'> & { readonly identity?: Identity | undefined };
   readonly isReadOnly: boolean;
   /** Name of a header in lower case. Requests that have it go first, and may use the reserve. */
   readonly priorityHeader?: string | undefined;
-  readonly patience?: Patience;
   readonly onRequest?: ((request: ProxiedRequest) => void) | undefined;
 }
 
 /** Starts the proxy. `close` refuses waiting requests and completes those that were sent. @throws {Failure} `port` */
 export async function startProxy(context: CommandContext, session: Session, options: ProxyOptions): Promise<Serving> {
-  const { credentials, host, passed, patience, port } = options;
   const proxy = new ProxyServer(context, session, options);
-  const { baseUrl, close, renew } = await serve({
-    host,
-    port,
-    passed,
-    identity: credentials.identity,
+  const serving = await serve({
+    ...options,
+    identity: options.credentials.identity,
     mostConnections: MOST_CONNECTIONS,
     clock: context.clock,
-    patience,
     handle: (incoming, outgoing) => proxy.accept(incoming, outgoing),
     refuse: answerOf,
     unsupported: {
@@ -83,10 +75,9 @@ export async function startProxy(context: CommandContext, session: Session, opti
     },
   });
   return {
-    baseUrl,
-    renew,
+    ...serving,
     async close(graceMs) {
-      const closed = close(graceMs);
+      const closed = serving.close(graceMs);
       proxy.stop();
       await closed;
       // Records writes even if their clients are gone.
@@ -175,14 +166,14 @@ class ProxyServer {
   private async handle(passing: Passing): Promise<Answer | undefined> {
     const { incoming, known, method, outgoing, url } = passing;
     const { credentials, isReadOnly, priorityHeader } = this.options;
-    const { clients, names } = credentials;
+    const { clients, isNamed } = credentials;
     const refuse = (refusal: Refusal): Answer => {
       // The request's body is not read.
       outgoing.shouldKeepAlive = false;
       return answerOf(refusal);
     };
     const refusal =
-      refusalOf(incoming, { clients, names, isReadOnly }, known) ??
+      refusalOf(incoming, { clients, isNamed, isReadOnly }, known) ??
       this.visitors.recognize(incoming.socket, known?.name);
     if (refusal?.[0] === 401) await this.slowDown(passing);
     if (refusal !== undefined) return refuse(refusal);

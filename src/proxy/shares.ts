@@ -26,9 +26,11 @@ export interface Claim {
   isSent: boolean;
 }
 
-/** How much one client has sent of an operation in a window. */
+/** How much one client sends of an operation in a window. */
 interface Part {
   count: number;
+  /** Of these, the ones that are not sent yet: in another window, they count there. */
+  waiting: number;
   /** End of the window, on the monotonic clock. */
   until: number;
   /** True if an answer has named the end. */
@@ -36,34 +38,42 @@ interface Part {
 }
 
 export class Shares {
-  private readonly options: { readonly clock: Clock };
+  private readonly clock: Clock;
   /** Newest limit by operation; Infinity if answers name none. */
   private readonly limits = new Map<string, number>();
   /** Counts by operation and client. */
   private readonly parts = new Map<string, Part>();
 
-  constructor(options: Shares['options']) {
-    this.options = options;
+  constructor(clock: Clock) {
+    this.clock = clock;
   }
 
   /** Waits until the client's share has room, and counts the request. @throws {Failure} `rate-limited`: for too long */
-  async take(claim: Claim, operation: string, leftMs: () => number): Promise<Part | undefined> {
+  async take(claim: Claim, operation: string, leftMs: () => number): Promise<void> {
     for (;;) {
       const waitMs = this.check(claim, operation, leftMs());
-      if (waitMs > 0) await this.options.clock.sleep(waitMs, claim.signal);
-      else if (claim.share === undefined) return undefined;
-      else {
-        const part = this.partOf(claim, operation);
-        part.count++;
-        return part;
-      }
+      if (waitMs === 0) break;
+      await this.clock.sleep(waitMs, claim.signal);
     }
+    if (claim.share === undefined) return;
+    const part = this.partOf(claim, operation);
+    part.count++;
+    part.waiting++;
+  }
+
+  /** Ends the wait of a request that was counted. Returns the part that it is sent in; if it is not sent, its place is free. */
+  settle(claim: Claim, operation: string, isSent: boolean): Part | undefined {
+    if (claim.share === undefined) return undefined;
+    const part = this.partOf(claim, operation);
+    part.waiting--;
+    if (!isSent) part.count--;
+    return part;
   }
 
   /** Returns how long a request has to wait for its client's share, in ms. @throws {Failure} `rate-limited`: too long */
   check(claim: Claim, operation: string, leftMs: number): number {
     if (claim.share === undefined) return 0;
-    const { clock } = this.options;
+    const { clock } = this;
     const { maxWaitMs } = claim;
     const { count, until, isKnown } = this.partOf(claim, operation);
     // Before the first answer, one request finds out the limit.
@@ -73,31 +83,40 @@ export class Shares {
     throw heldFailure({ until: clock.monotonic() + waitMs, why: 'window-spent' }, clock, { maxWaitMs, refusals: 0 });
   }
 
-  /** Notes what an answer says about the window in which its request was counted. */
-  learn(operation: string, part: Part | undefined, limits: RateLimit | undefined): void {
-    const { clock } = this.options;
+  /** Notes what an answer says about the window. `counted`: the part of its request, if its client has a share. */
+  learn(claim: Claim, operation: string, counted: Part | undefined, limits: RateLimit | undefined): void {
+    const { clock } = this;
     if (limits !== undefined || !this.limits.has(operation)) {
       setNewest(this.limits, operation, limits?.limit ?? Number.POSITIVE_INFINITY);
     }
-    if (part === undefined || limits === undefined) return;
-    part.until = clock.monotonic() + Math.max(0, limits.resetAt - clock.now());
+    if (counted === undefined || limits === undefined) return;
+    const leftMs = Math.max(0, limits.resetAt - clock.now());
+    const part = this.partOf(claim, operation);
+    if (part !== counted) {
+      // Sent in the last window: the service has counted it in this one, or names the end of that one.
+      if (leftMs === 0) return;
+      part.count++;
+    }
+    part.until = clock.monotonic() + leftMs;
     part.isKnown = true;
   }
 
   private partOf({ client }: Claim, operation: string): Part {
-    const now = this.options.clock.monotonic();
+    const now = this.clock.monotonic();
     const key = `${operation} ${client}`;
     const part = this.parts.get(key);
     if (part !== undefined && part.until > now) return part;
-    const next = { count: 0, until: now + UNKNOWN_WINDOW_MS, isKnown: false };
+    const waiting = part?.waiting ?? 0;
+    const next = { count: waiting, waiting, until: now + UNKNOWN_WINDOW_MS, isKnown: false };
     setNewest(this.parts, key, next);
     return next;
   }
 }
 
-function setNewest<T>(map: Map<string, T>, key: string, value: T): void {
+/** Sets a value, and forgets the one that was set first of more than `most`. */
+export function setNewest<T>(map: Map<string, T>, key: string, value: T, most = MOST_PARTS): void {
   map.delete(key);
   map.set(key, value);
   const [oldest = ''] = map.keys();
-  if (map.size > MOST_PARTS) map.delete(oldest);
+  if (map.size > most) map.delete(oldest);
 }

@@ -28,7 +28,7 @@ export class Turns {
 
   constructor(options: TurnOptions) {
     this.options = options;
-    this.shares = new Shares(options);
+    this.shares = new Shares(options.clock);
   }
 
   /** Number of requests that wait to be sent. */
@@ -53,7 +53,7 @@ export class Turns {
   async checkWait(
     claim: Claim,
     operation: string,
-    place = this.queueOf(operation).nextTurn(claim).place,
+    place = this.queues.get(operation)?.nextTurn(claim).place ?? 0,
   ): Promise<void> {
     const { clock, gate } = this.options;
     this.shares.check(claim, operation, this.leftOf(claim));
@@ -80,8 +80,9 @@ export class Turns {
     signal.throwIfAborted();
     claim.isSent = false;
     const from = clock.monotonic();
-    const part = await this.shares.take(claim, operation, () => this.leftOf(claim));
-    const queue = this.queueOf(operation);
+    await this.shares.take(claim, operation, () => this.leftOf(claim));
+    const queue = this.queues.get(operation) ?? new FairQueue();
+    this.queues.set(operation, queue);
     const { place } = queue.nextTurn(claim);
     const entry = queue.add(claim);
     const ask = (): void => entry.start?.(false);
@@ -103,9 +104,10 @@ export class Turns {
           queue.remove(entry, true);
           queue.width = Math.min(MOST_ASKING, queue.width + 1);
           claim.isSent = true;
+          const part = this.shares.settle(claim, operation, true);
           const answered: Ticket['answered'] = async (...answer) => {
             const limits = await entered.ticket.answered(...answer);
-            this.shares.learn(operation, part, limits);
+            this.shares.learn(claim, operation, part, limits);
             return limits;
           };
           return { ...entered, ticket: { ...entered.ticket, answered } };
@@ -118,18 +120,12 @@ export class Turns {
     } finally {
       cancel();
       signal.removeEventListener('abort', ask);
-      if (part !== undefined && !claim.isSent) part.count--;
+      if (!claim.isSent) this.shares.settle(claim, operation, false);
       claim.waitedMs += clock.monotonic() - from;
       queue.remove(entry, false);
       queue.startNext();
       if (queue.size === 0 && this.queues.size > MOST_QUEUES) this.queues.delete(operation);
     }
-  }
-
-  private queueOf(operation: string): FairQueue {
-    const queue = this.queues.get(operation) ?? new FairQueue();
-    this.queues.set(operation, queue);
-    return queue;
   }
 }
 
@@ -148,8 +144,8 @@ class FairQueue {
   /** How many may ask the gate at once: one more for each that is sent, only one after a wait. */
   width = 1;
   private readonly entries: Entry[] = [];
-  /** Round of the last request that was sent. */
-  private round = 0;
+  /** Rounds of the last requests that were sent: of an urgent one, and of another. */
+  private readonly rounds = new Map<boolean, number>();
 
   get size(): number {
     return this.entries.length;
@@ -159,7 +155,7 @@ class FairQueue {
   nextTurn({ client, isUrgent }: Claim): { readonly round: number; readonly place: number } {
     const { entries } = this;
     const last = entries.findLast(({ claim }) => claim.client === client && claim.isUrgent === isUrgent);
-    const round = Math.max(this.round, last?.round ?? 0) + 1;
+    const round = Math.max(this.rounds.get(isUrgent) ?? 0, last?.round ?? 0) + 1;
     const later = entries.findIndex(({ claim, ...each }) =>
       claim.isUrgent === isUrgent ? each.round > round : isUrgent,
     );
@@ -178,7 +174,8 @@ class FairQueue {
     const place = this.entries.indexOf(entry);
     if (place === -1) return;
     this.entries.splice(place, 1);
-    if (isSent) this.round = Math.max(this.round, entry.round);
+    const { isUrgent } = entry.claim;
+    if (isSent) this.rounds.set(isUrgent, Math.max(this.rounds.get(isUrgent) ?? 0, entry.round));
   }
 
   /** Resolves when the request may ask the gate: with true for the first, which may wait there. */

@@ -1,4 +1,5 @@
 /** Finds the operation that a request asks for (service spec, part 4), and validates its values. */
+import type { IncomingHttpHeaders } from 'node:http';
 import { itemToJsonText } from '../api/item.ts';
 import { JsonError, jsonObject, type JsonValue, parseJson, stringifyJson } from '../api/json.ts';
 import { listInventory, updateInventory } from '../api/routes.ts';
@@ -11,7 +12,7 @@ export interface SandboxRequest {
   /** Path and query, as in the request line. */
   readonly target: string;
   /** Lower-case names. */
-  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly headers: Pick<IncomingHttpHeaders, 'authorization' | 'content-encoding' | 'content-type'>;
   /** Undefined if it was too large. */
   readonly body: string | undefined;
 }

@@ -104,7 +104,7 @@ async function answerAny(
 ): Promise<void> {
   const { handler } = served;
   const names = [...(options.names ?? []), options.host ?? ''].map((name) => name.toLowerCase());
-  if (!isOurs(incoming.headers.host, names)) {
+  if (!isOurs(incoming.headers.host, (name) => names.includes(name))) {
     const message = 'This server is not known by that name; start it with --allow-host to make it so.';
     await send(ports, outgoing, await refuse(handler, error(403, 'foreign_host', message)), [], handler.now());
   } else if (options.controls === true && isForControls(incoming)) {

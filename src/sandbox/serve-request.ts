@@ -66,18 +66,11 @@ async function handled(
     return CONNECTION_CLOSED;
   }
   const { method = '', url: target = '', headers } = incoming;
-  const { authorization, 'content-type': type, 'content-encoding': coding } = headers;
-  const request = {
-    method,
-    target,
-    body,
-    headers: { authorization, 'content-type': type, 'content-encoding': coding },
-  };
   const delay = faultIn(effects, 'delay');
   if (delay !== undefined && delay.after !== true) await ports.clock.sleep(delay.delay);
   const reset = faultIn(effects, 'reset');
   if (reset !== undefined && reset.after !== true) return CONNECTION_CLOSED;
-  const response = await handle(handler, request, faultIn(effects, 'status'));
+  const response = await handle(handler, { method, target, headers, body }, faultIn(effects, 'status'));
   if (delay?.after === true) await ports.clock.sleep(delay.delay);
   return response;
 }

@@ -7,18 +7,13 @@ import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
 import { record, type RecordView } from '../view/view.ts';
 
-interface ServerLog<T> {
-  readonly onRequest: ((request: T) => void) | undefined;
-  close(): Promise<void>;
-}
-
 /** Opens the log: lines for people, or JSON objects in a file. @throws {Failure} `file` */
 export async function openLog<T>(
   { files, globals, notices }: CommandContext,
   path: string | undefined,
   lineOf: (request: T) => string,
   objectOf: (request: T) => JsonObject,
-): Promise<ServerLog<T>> {
+) {
   if (path === undefined) {
     const onRequest = (request: T): void => {
       notices.info(lineOf(request));
@@ -30,7 +25,7 @@ export async function openLog<T>(
       notices.warning(`The log ${path} can no longer be written (${code}); petstore continues without it.`);
     });
     return {
-      onRequest: (request) => {
+      onRequest: (request: T): void => {
         log.write(`${stringifyJson(objectOf(request))}\n`);
       },
       close: () => log.close(),

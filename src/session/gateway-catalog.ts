@@ -37,7 +37,8 @@ export async function gatewayCatalog(
 ): Promise<{ readonly etag: string; readonly body: string | undefined }> {
   using catalog = await openCatalog(context, origin);
   const etag = `"${catalog?.version() ?? ''}"`;
-  if (known === etag) return { etag, body: undefined };
+  // A server on the way that compresses makes it a weak one (RFC 9110, 13.1.2).
+  if (known?.replace(/^W\//, '') === etag) return { etag, body: undefined };
   const entries = [...(catalog?.entries() ?? [])].flat().map(toJson);
   return { etag, body: `[${entries.join(',\n')}]\n` };
 }

@@ -156,6 +156,15 @@ describe('listening', () => {
     expect(run.stderr).not.toContain('BEGIN');
   });
 
+  it.each(['shop.example:443', 'https://shop.example', 'shop.example,berlin.example', ''])(
+    '--allow-host %j is refused: no Host header would ever match it',
+    async (name) => {
+      const args = ['proxy', '--port', '0', '--allow-host', name];
+      const { code, error: failure } = await runJson('http://127.0.0.1:9/v1', args);
+      expect([code, failure?.kind]).toEqual([2, 'invalid-value']);
+    },
+  );
+
   it('names the proxy where the port is taken', async () => {
     const { baseUrl, port } = await scriptedServer([]);
     const run = await runPetstore(['proxy', '--port', `${port}`], { env: staging(baseUrl) });
@@ -191,10 +200,10 @@ describe('listening', () => {
   it.runIf(isNode)('knows the names of its certificate, and those of --allow-host', async () => {
     const { home, proxy, clients } = await gatewayFor(
       ['till-1'],
-      [json([]), json([]), json([])],
+      [json([]), json([]), json([]), json([])],
       ['--allow-host', 'Shop.Example'],
     );
-    install(home, issueIdentity({ names: ['gateway.example'] }));
+    install(home, issueIdentity({ names: ['gateway.example', '*.berlin.example'] }));
     proxy.kill('SIGHUP');
     await proxy.waitFor(/again\./, 'stderr');
     const [till] = clients as [Client];
@@ -202,6 +211,8 @@ describe('listening', () => {
       ['localhost', 200],
       ['shop.example:8443', 200],
       ['gateway.example', 200],
+      ['Shop.berlin.example', 200],
+      ['berlin.example', 403],
       ['pets.example', 403],
     ] as const) {
       expect((await till.ask('/v1/inventory', { headers: { host } })).status, host).toBe(status);
@@ -596,6 +607,13 @@ describe('running it', () => {
     expect((await ask(proxy.port, '/v1/inventory')).status).toBe(200);
   });
 
+  it.runIf(isNode && existsSync('/usr/bin/python3'))('a passed socket of the file system is refused', async () => {
+    const args = ['-c', PASSES, createHome().path, ...petstoreCommand(), 'proxy'];
+    const run = await runPetstore(args, { command: ['python3'], env: staging('http://127.0.0.1:9/v1') });
+    const problem = 'error: The socket that was passed is not one of TCP.';
+    expect([run.code, run.stderr.split('\n')[0]]).toEqual([2, problem]);
+  });
+
   it.runIf(isNode)('a descriptor that is no socket, and several, are refused', async () => {
     for (const [count, says] of [
       ['1', 'The socket that was passed cannot be used'],
@@ -632,6 +650,16 @@ own = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 own.bind(sys.argv[1])
 print('listening', flush=True)
 while True: print(own.recv(4096).decode(), flush=True)`;
+
+/** Listens on a socket of the file system, and becomes a program that gets it as systemd passes one. */
+const PASSES = `
+import os, socket, sys
+own = socket.socket(socket.AF_UNIX)
+own.bind(sys.argv[1] + '/socket')
+own.listen()
+os.dup2(own.fileno(), 3)
+os.set_inheritable(3, True)
+os.execvpe(sys.argv[2], sys.argv[2:], {**os.environ, 'LISTEN_PID': str(os.getpid()), 'LISTEN_FDS': '1'})`;
 
 /** A service that answers each request. */
 async function service(): Promise<{ readonly baseUrl: string }> {

@@ -1,18 +1,19 @@
 import type { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { type Access, refusalOf, Visitors } from '../../src/proxy/access.ts';
 import { digestOf } from '../../src/proxy/clients.ts';
 import { maxWaitOf } from '../../src/proxy/requests.ts';
 
 const TOKENS = ['the-token-of-the-proxy', 'the-key-of-the-store'].map((token) => ({ digest: digestOf(token) }));
-const OPEN: Access = { clients: undefined, isReadOnly: false };
+const OPEN: Access = { clients: undefined, isReadOnly: false, isNamed: () => false };
 
 type Given = Partial<Pick<IncomingMessage, 'method' | 'url'>> & {
   readonly headers?: Readonly<Record<string, string | undefined>>;
 };
 
 /** Status and code. */
-function refused(given: Given, access: Access = OPEN): readonly unknown[] {
+function refused(given: Given, access: Partial<Access> = {}): readonly unknown[] {
   const { headers, ...head } = given;
   const message = {
     method: 'GET',
@@ -21,7 +22,7 @@ function refused(given: Given, access: Access = OPEN): readonly unknown[] {
     headers: { host: '127.0.0.1:4011', ...headers },
     headersDistinct: {},
   };
-  return refusalOf(message as unknown as IncomingMessage, access)?.slice(0, 2) ?? [];
+  return refusalOf(message as unknown as IncomingMessage, { ...OPEN, ...access })?.slice(0, 2) ?? [];
 }
 
 it.each<[string | undefined, number]>([
@@ -45,6 +46,16 @@ describe('those without a token', () => {
     for (let i = 0; i < 1_000; i++) visitors.delayOf(`address ${i}`, 61_000);
     expect(visitors.delayOf('192.0.2.7', 61_000)).toBe(100);
   });
+});
+
+it('a connection of a load balancer counts for the client that used it last', () => {
+  const visitors = new Visitors();
+  const sockets = Array.from({ length: 100 }, () => new Socket());
+  for (const socket of sockets) expect(visitors.recognize(socket, 'till-1')).toBeUndefined();
+  expect(visitors.recognize(new Socket(), 'till-1')?.[1]).toBe('too_many_connections');
+  for (const socket of sockets.slice(0, 60)) expect(visitors.recognize(socket, 'till-2')).toBeUndefined();
+  for (let i = 0; i < 60; i++) expect(visitors.recognize(new Socket(), 'till-1')).toBeUndefined();
+  expect(visitors.recognize(new Socket(), 'till-1')?.[1]).toBe('too_many_connections');
 });
 
 describe('who may use the proxy', () => {

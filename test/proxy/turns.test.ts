@@ -150,6 +150,19 @@ describe('turns', () => {
     expect(own).toEqual(Array.from({ length: 100 }, (_, i) => `a${i}`));
   });
 
+  it('clients that come back at once do not hold up one that waits', async () => {
+    const b = bench({ maxWaitMs: 100_000 });
+    await b.learn({ remaining: 0, reset: 20, length: 20 });
+    for (const name of ['a1', 'a2', 'a3']) await b.ask(name);
+    for (let i = 1; i <= 4; i++) {
+      await b.ask(`b${i}`);
+      await b.ask(`c${i}`);
+      await b.clock.advance(20_000);
+      await b.pass(1_000, 2, { limit: 2, reset: 19, length: 20 });
+    }
+    expect(b.sent).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'c2', 'a3', 'b3']);
+  });
+
   it('urgent ones go before all others, and take turns among themselves', async () => {
     const b = bench();
     for (const name of ['a1', 'a2', 'a3', 'a4']) await b.ask(name);
@@ -157,6 +170,20 @@ describe('turns', () => {
     await b.pass(1_000, 60);
     // The second waited at the gate before any urgent one came.
     expect(b.sent).toEqual(['a1', 'a2', 'c1', 'd1', 'c2', 'a3', 'a4']);
+  });
+
+  it('urgent ones do not put a client that comes after them behind all that wait', async () => {
+    const b = bench();
+    await b.learn({ remaining: 0, reset: 20, length: 20 });
+    for (let i = 1; i <= 6; i++) await b.ask(`a${i}`);
+    for (let i = 1; i <= 4; i++) await b.ask(`c${i}`, { isUrgent: true });
+    await b.clock.advance(20_000);
+    await b.pass(1_000, 5, { limit: 5, reset: 19, length: 20 });
+    expect(b.sent).toEqual(['a1', 'c1', 'c2', 'c3', 'c4']);
+    await b.ask('b1');
+    await b.clock.advance(20_000);
+    await b.pass(1_000, 5, { limit: 5, reset: 19, length: 20 });
+    expect(b.sent.slice(5)).toEqual(['a2', 'b1', 'a3', 'a4', 'a5']);
   });
 
   it('those that a window has no room for go in the next one, in their turns', async () => {
@@ -306,6 +333,46 @@ describe('a share of the limit', () => {
     await b.answer(asked[0]!, { limit: 6, remaining: 5 });
     await b.clock.advance(200);
     expect(b.sent).toEqual(['a0', 'a1', 'a2']);
+  });
+
+  it('counts those that have waited for the next window in that one', async () => {
+    const b = bench();
+    const window = { limit: 20, reset: 20, length: 20 };
+    await b.learn({ ...window, remaining: 19 });
+    await b.answer(await b.ask('a0', { share: 0.1 }), { ...window, remaining: 0 });
+    for (const name of ['a1', 'a2', 'a3', 'a4']) await b.ask(name, { share: 0.1 });
+    await b.clock.advance(20_000);
+    await b.pass(10_000, 20, { ...window, reset: 15 });
+    expect(b.sent.slice(1)).toEqual(['a1', 'a2']);
+  });
+
+  it('is whole again in the next window, also where an answer of the last one is late', async () => {
+    const b = bench();
+    const window = { limit: 40, reset: 20, length: 20 };
+    await b.learn({ ...window, remaining: 39 });
+    for (const name of ['a0', 'a1', 'a2']) await b.answer(await b.ask(name, { share: 0.1 }), window);
+    const late = await b.ask('a3', { share: 0.1 });
+    await b.clock.advance(22_000);
+    await b.answer(late, { ...window, remaining: 39 });
+    for (const name of ['a4', 'a5', 'a6', 'a7']) await b.ask(name, { share: 0.1 });
+    await b.pass(10_000, 39, { ...window, reset: 15 });
+    // The service has counted the late one in this window.
+    expect(b.sent.slice(4)).toEqual(['a4', 'a5', 'a6']);
+  });
+
+  it('is not counted anew after an answer that is late, and tells of the last window', async () => {
+    const b = bench();
+    const window = { limit: 20, reset: 20, length: 20 };
+    await b.learn({ ...window, remaining: 19 });
+    await b.answer(await b.ask('a0', { share: 0.1 }), { ...window, remaining: 18 });
+    const late = await b.ask('a1', { share: 0.1 });
+    await b.clock.advance(22_000);
+    await b.answer(await b.ask('a2', { share: 0.1 }), { ...window, remaining: 19 });
+    await b.ask('a3', { share: 0.1 });
+    await b.answer(late, { ...window, remaining: 17, reset: 0 });
+    await b.ask('a4', { share: 0.1 });
+    await b.pass(10_000, 18, { ...window, reset: 15 });
+    expect(b.sent.slice(2)).toEqual(['a2', 'a3']);
   });
 
   it('refuses what would wait too long for it, with the time that is left of the window', async () => {
