@@ -53,9 +53,9 @@ export async function browse(context: CommandContext, options: BrowseOptions): P
   });
 }
 
-/** Requires a terminal that can show a full screen. @throws {Failure} `usage` */
-function needScreen({ env, globals, stdin, stdout }: CommandContext): void {
-  if (globals.input && stdin.isTTY && stdout.isTTY && env.TERM !== 'dumb') return;
+/** Requires a terminal that can show a full screen, and the questions on stderr. @throws {Failure} `usage` */
+function needScreen(context: CommandContext): void {
+  if (canAsk(context) && context.stdout.isTTY && context.env.TERM !== 'dumb') return;
   throw new Failure('usage', {
     problem: `${COMMAND} needs a terminal.`,
     hint: `For lines of text: petstore ${COMMAND} --plain`,

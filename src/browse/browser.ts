@@ -7,7 +7,7 @@ import type { CommandContext } from '../session/globals.ts';
 import type { DraftChange } from '../state/draft.ts';
 import type { Change } from '../state/journal.ts';
 import { plural } from '../view/words.ts';
-import { Selection } from './selection.ts';
+import { type Listing, Selection } from './selection.ts';
 
 /** How the session ends. */
 export type End = 'apply' | 'why' | 'leave' | 'discard';
@@ -155,12 +155,30 @@ export class Browser extends Selection {
     else [this.mode, this.typed] = ['quantity', typed];
   }
 
+  /** Asks for the quantity of the pet that was found. If none was, clears the search for the next scan. */
+  endSearch(): void {
+    const { text } = this;
+    this.askQuantity('');
+    if (this.mode === 'quantity' || text === '') return;
+    this.message = `No pet matches ${text}.`;
+    this.searchFor('');
+  }
+
+  /** Shows the present stock. A quantity that is being typed is never used for another pet. */
+  override replace(listing: Listing): void {
+    const { marked, mode, selected } = this;
+    super.replace(listing);
+    if (mode !== 'quantity' || marked.size > 0 || this.selected?.petId === selected?.petId) return;
+    this.mode = 'table';
+    this.message = `Pet ${selected?.petId} is not shown any more. Its quantity was not changed.`;
+  }
+
   /** Uses the quantity that was typed; an empty one changes nothing. */
   endQuantity(): void {
     const { targets, typed } = this;
     this.mode = 'table';
     // A scanner may type a barcode where a quantity is expected.
-    const barcode = barcodeIn(typed, (code) => this.catalog?.ownerOf(code) !== undefined);
+    const barcode = barcodeIn(typed, this.catalog);
     if (barcode !== undefined) {
       this.scanned(barcode);
       return;

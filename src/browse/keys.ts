@@ -84,7 +84,8 @@ function pressInTable(browser: Browser, { name, ctrl, shift, text }: Key): Reque
   if (ctrl) return pressCtrl(browser, name);
   if (text === '?') [browser.mode, browser.helpPage] = ['help', 0];
   // Must be typed in full and ended with Enter, so that a pasted name changes nothing.
-  else if (text === '=' || name === 'return' || name === 'enter') browser.askQuantity('');
+  else if (text === '=') browser.askQuantity('');
+  else if (name === 'return' || name === 'enter') browser.endSearch();
   else if (text === '+' || text === '-') browser.askQuantity(text);
   else if (name === 'right') browser.changeBy(1n);
   else if (name === 'left') browser.changeBy(-1n);

@@ -1,6 +1,7 @@
 /** `inventory browse --plain`: the same table as lines of text, for screen readers and simple terminals. */
 import type { InventoryItem } from '../api/item.ts';
 import { isOneOf, PET_STATUSES } from '../api/values.ts';
+import { barcodeIn } from '../catalog/barcode.ts';
 import { petOfCode } from '../catalog/local-catalog.ts';
 import { Failure, stoppedByUser } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -26,22 +27,7 @@ const HELP = [
 ];
 
 /** Commands without arguments. */
-const ALONE = new Set([
-  '?',
-  'apply',
-  'changes',
-  'discard',
-  'help',
-  'list',
-  'low',
-  'next',
-  'q',
-  'quit',
-  'redo',
-  'refresh',
-  'undo',
-  'why',
-]);
+const ALONE = new Set('? apply changes discard help list low next q quit redo refresh undo why'.split(' '));
 
 export function byLines({ signal, stdin }: CommandContext): Show {
   const open = (): AsyncIterator<string> => stdin.lines(signal)[Symbol.asyncIterator]();
@@ -162,7 +148,8 @@ class Lines {
     else if (amount === '') this.say(this.line(item));
     else {
       const quantity = amount === '=' ? item.quantity : parseQuantity(amount, browser.quantityOf(item));
-      if (quantity === undefined) this.refuse(`${JSON.stringify(amount)} is not a quantity`);
+      const isScan = barcodeIn(amount, browser.catalog) !== undefined;
+      if (quantity === undefined || isScan) this.refuse(`${JSON.stringify(amount)} is not a quantity`);
       else if (browser.change([item], () => quantity)) this.say(this.line(item));
       else this.refuse(browser.message);
     }

@@ -75,7 +75,7 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
   }
 };
 
-/** Reads the stock. If the first read fails, the command ends; later the earlier stock stays. */
+/** Reads the stock. If the first read fails, the command ends; later the earlier stock and message stay. */
 async function readStock(context: CommandContext, browser: Browser, reload: Reload, redraw: () => void): Promise<void> {
   const say = (text: string): void => {
     browser.reading = text;
@@ -87,7 +87,7 @@ async function readStock(context: CommandContext, browser: Browser, reload: Relo
     await reload({ ...context, notices: onScreen(context, browser, say) });
   } catch (error) {
     if (isFirst || !isFailure(error)) throw error;
-    browser.message = describeFailure(error, context.clock.now()).message;
+    browser.message = `${browser.message} ${describeFailure(error, context.clock.now()).message}`.trim();
   } finally {
     browser.reading = undefined;
     redraw();

@@ -24,10 +24,10 @@ const LABEL_LENGTHS = [8, 12, MOST_DIGITS, DIGITS];
  * Returns the barcode that a scanner has typed into a field for a number: the whole text, or a known barcode at its
  * end, after digits that were typed before.
  */
-export function barcodeIn(text: string, isKnown: (code: string) => boolean): string | undefined {
+export function barcodeIn(text: string, catalog: { ownerOf(code: string): unknown } | undefined): string | undefined {
   if (LABEL_LENGTHS.includes(text.length) && parseBarcode(text) !== undefined) return text;
   return LABEL_LENGTHS.map((length) => text.slice(-length)).find(
-    (code) => LABEL_LENGTHS.includes(code.length) && isKnown(code),
+    (code) => LABEL_LENGTHS.includes(code.length) && catalog?.ownerOf(code) !== undefined,
   );
 }
 

@@ -118,8 +118,8 @@ export const inventoryList = defineCommand({
       const intervalMs = input.watch === true ? undefined : input.watch;
       return watchView(context, filterOf(input, catalog, orders), intervalMs, input.onChange, orders);
     }
-    const { hasHeader, isForPeople } = FORMAT_FACTS[context.globals.output];
-    if (!input.header && !hasHeader) {
+    const { isForPeople, isJson } = FORMAT_FACTS[context.globals.output];
+    if (!input.header && isJson) {
       throw usageFailure(`--no-header cannot be used with ${context.globals.output}, which has none.`);
     }
     const catalog = await catalogFor(input, context);

@@ -1,12 +1,13 @@
 /** `inventory count`: a stocktake. Stores each scan at once; at the end sets the stock to what was counted. */
 import { parseInteger } from '../api/values.ts';
+import { barcodeIn } from '../catalog/barcode.ts';
 import { type Catalog, petOfCode } from '../catalog/local-catalog.ts';
 import { openCatalog } from '../session/open-catalog.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
-import { Failure, isFailure, stoppedByUser } from '../errors.ts';
+import { Failure, stoppedByUser } from '../errors.ts';
 import type { Journal, Run, Scan } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
@@ -88,21 +89,16 @@ export async function count(context: CommandContext, options: CountOptions): Pro
       context.notices.info(savedText(run));
       return await dryRunPlan(context, { plan });
     }
-    using turn = await takeTurn(context, journal, 'count');
     try {
+      using turn = await takeTurn(context, journal, 'count');
       const spec = { kind: 'count', command: COMMAND, run, plan, question } as const;
       return await applyPlan({ context, journal, turn, rest: left }, spec);
     } catch (error) {
-      if (isDeclined(error)) context.notices.info(savedText(run));
+      // None of the changes was begun, so the run only has scans.
+      if (journal.changesOf(run.id).length === 0) context.notices.info(savedText(run));
       throw error;
     }
   });
-}
-
-/** True if the user did not agree to the changes: none was begun, and the run only has scans. */
-function isDeclined(error: unknown): boolean {
-  if (!isFailure(error)) return false;
-  return error.is('cancelled') || (error.is('interrupted') && error.details.during === 'prompt');
 }
 
 function savedText(run: Run): string {
@@ -235,7 +231,9 @@ class Tally {
   private async scan(text: string, prefix: string): Promise<void> {
     const { catalog, stock } = this.stocktake;
     const read = parseScan(text, prefix);
-    if (read === undefined) return this.refuse(`${JSON.stringify(text)} is not an id, or an id and a quantity`);
+    // A scan in place of a quantity would count millions.
+    if (read === undefined || barcodeIn(`${read.quantity}`, catalog) !== undefined)
+      return this.refuse(`${JSON.stringify(text)} is not an id, or an id and a quantity`);
     const petId = petOfCode(read.code, stock, catalog);
     if (typeof petId === 'string') return this.refuse(petId);
     const present = stock.get(petId);

@@ -21,7 +21,7 @@ export async function* render(
       return yield* (await import('./chart.ts')).renderChart(view, options);
     case 'stream':
       for await (const event of view.events) {
-        yield WRITERS[options.format].event(view, event, options);
+        yield await WRITERS[options.format].event(view, event, options);
       }
       return 0;
     case 'record':
@@ -48,7 +48,7 @@ type Text = AsyncGenerator<string, number>;
 interface Writer {
   rows(view: RowsView, screen: Screen): Text;
   record(view: RecordView, screen: Screen): string | Promise<string>;
-  event(view: StreamView, event: unknown, screen: Screen): string;
+  event(view: StreamView, event: unknown, screen: Screen): string | Promise<string>;
 }
 
 const jsonOf = {
@@ -70,10 +70,10 @@ const WRITERS: Readonly<Record<Format, Writer>> = {
   csv: { ...jsonOf, rows: renderCsv, record: recordCsv },
 };
 
-function eventText(view: StreamView, event: unknown, { style }: Screen): string {
-  const { text, isNews } = view.text(event);
-  const shown = visibleLines(text);
-  return `${isNews ? style.heading(shown) : shown}\n`;
+async function eventText(view: StreamView, event: unknown, screen: Screen): Promise<string> {
+  const { isNews, ...line } = view.text(event);
+  const text = await recordText(line, screen);
+  return isNews ? screen.style.heading(text) : text;
 }
 
 async function recordText(

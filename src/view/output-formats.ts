@@ -5,27 +5,15 @@ interface FormatFacts {
   readonly summary: string;
   /** True if people read it: local times, names of pets, confirmations that --quiet omits. */
   readonly isForPeople: boolean;
-  /** True if stderr is JSON too. */
+  /** True if stderr is JSON too, and there is no header. */
   readonly isJson: boolean;
-  /** True if `--no-header` applies. */
-  readonly hasHeader: boolean;
 }
 
 const TABLE = {
-  table: {
-    summary: 'for people; the default, on a terminal and in a pipe',
-    isForPeople: true,
-    isJson: false,
-    hasHeader: true,
-  },
-  json: { summary: 'one document (--json is short for it)', isForPeople: false, isJson: true, hasHeader: false },
-  ndjson: { summary: 'one object per line, streamed', isForPeople: false, isJson: true, hasHeader: false },
-  csv: {
-    summary: 'RFC 4180, with a header line unless --no-header',
-    isForPeople: false,
-    isJson: false,
-    hasHeader: true,
-  },
+  table: { summary: 'for people; the default, on a terminal and in a pipe', isForPeople: true, isJson: false },
+  json: { summary: 'one document (--json is short for it)', isForPeople: false, isJson: true },
+  ndjson: { summary: 'one object per line, streamed', isForPeople: false, isJson: true },
+  csv: { summary: 'RFC 4180, with a header line unless --no-header', isForPeople: false, isJson: false },
 } satisfies Record<string, FormatFacts>;
 
 export type Format = keyof typeof TABLE;

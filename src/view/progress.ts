@@ -131,7 +131,11 @@ export function waitLines(wait: {
   if (progress !== undefined) {
     // For a run, these two are not worth a line.
     if (why === 'asking' || why === 'paced') return [progress];
-    return [`${progress}; ${what.charAt(0).toLowerCase()}${what.slice(1)}, ${then}`];
+    return [
+      `${progress}; ${what.charAt(0).toLowerCase()}${what.slice(1)}, ${then}`,
+      `${progress}; ${then}`,
+      `${capital(then)}.`,
+    ];
   }
   // The first attempt has not failed; it only waits for permission.
   const which = attempt === 1 ? '' : `, try ${attempt}${attempts === undefined ? '' : `/${attempts}`}`;

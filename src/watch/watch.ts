@@ -138,14 +138,14 @@ async function* watch(
       if (before === undefined) {
         const shown = [...stock.values()].filter(matches);
         for (const item of shown) yield { at, event: 'listed', item };
-        notices.info(`Watching ${plural(shown.length, 'pet')}.${howToStop(notices)}`);
+        notices.info(`Watching ${plural(shown.length, 'pet')}.`);
       } else {
         const found = [...changes(before, stock, matches, at)];
         if (found.length > 0) onFound(found);
         yield* found;
       }
       before = stock;
-      await pause(context, session.service, 'Watching', intervalMs);
+      await pause(context, session.service, intervalMs);
     }
   } catch (error) {
     throw stoppedByUser(error, 'watch');
@@ -199,26 +199,22 @@ export async function waitFor(context: CommandContext, wanted: WaitCondition): P
       found === undefined ? 'is not in the list' : `has a quantity of ${found.quantity} and is ${found.status}`;
     const left = giveUp - clock.monotonic();
     if (left <= 0) throw new Failure('wait-timeout', { petId: wanted.pet, ms: wanted.for, found: state });
-    if (isFirst) notices.info(`Pet ${wanted.pet} ${state}; waiting.${howToStop(notices)}`);
-    await pause(context, session.service, `Pet ${wanted.pet} ${state}`, wanted.interval, left);
+    if (isFirst) notices.info(`Pet ${wanted.pet} ${state}; waiting.`);
+    await pause(context, session.service, wanted.interval, left, ` Pet ${wanted.pet} ${state}.`);
   }
 }
 
 /** Sleeps until the next request, so that a watch uses only its share of the rate limit. Shows a countdown on a terminal. */
-async function pause(context: CommandContext, { gate }: Service, what: string, leastMs: number, mostMs = Infinity) {
+async function pause(context: CommandContext, { gate }: Service, leastMs: number, mostMs = Infinity, state = '') {
   const { clock, globals, notices, signal } = context;
   const held = await gate.forecast({ operation: operationOf(listInventory), reserve: globals.reserve, share: SHARE });
   const now = clock.monotonic();
   const until = Math.min(now + mostMs, Math.max(now + leastMs, held?.until ?? 0));
   for (let left = until - now; left > 0; left = until - clock.monotonic()) {
-    notices.progress(`${what}; next check in ${duration(left)}. Ctrl-C stops.`);
+    notices.progress(`Next check in ${duration(left)}. Ctrl-C stops.${state}`);
     await clock.sleep(notices.isLive ? Math.min(left, SECOND) : left, signal);
   }
   notices.progress(undefined);
-}
-
-function howToStop({ isLive }: CommandContext['notices']): string {
-  return isLive ? ' Press Ctrl-C to stop.' : '';
 }
 
 function line({ at, event, item, before }: Change): string {

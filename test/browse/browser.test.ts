@@ -283,6 +283,26 @@ describe('changes', () => {
     expect([stored.size, browser.message]).toEqual([0, message]);
   });
 
+  it('after a code that finds nothing, the next scan searches anew', () => {
+    const { browser, press } = open();
+    press('4006381333948', '<return>');
+    expect([browser.mode, browser.message]).toEqual(['table', 'No pet matches 4006381333948.']);
+    press('4006381333931', '<return>');
+    expect([browser.mode, browser.selected?.petId]).toEqual(['quantity', 12n]);
+  });
+
+  it('a pet that a new read of the stock takes off the screen leaves its quantity to no other', () => {
+    const { browser, press, stored } = open();
+    press('<tab>', '=', '1');
+    browser.replace(listing(PETS.map(([petId, quantity]) => [petId, quantity, petId === 7n ? 'sold' : 'available'])));
+    expect([browser.mode, browser.message]).toEqual([
+      'table',
+      'Pet 7 is not shown any more. Its quantity was not changed.',
+    ]);
+    press('5', '<return>');
+    expect(stored.size).toBe(0);
+  });
+
   it('the pet whose id is typed gets the cursor', () => {
     const { browser, press } = open();
     press('^S', '^S', '^S', '7');
@@ -435,6 +455,7 @@ describe('the command', () => {
   it.each([
     ['in a pipe', {}, []],
     ['with --no-input', { terminal: true }, ['--no-input']],
+    ['with stderr, where it asks, in a file', { terminal: true, stderr: { isTTY: false } }, []],
   ])('%s needs --plain', async (_what, options, args) => {
     const { code, stderr } = await runIn(withReplies([], options), 'inventory', 'browse', ...args);
     expect([code, stderr]).toEqual([2, expect.stringContaining('petstore inventory browse --plain')]);
@@ -445,6 +466,7 @@ describe('the command', () => {
     ['4711 3', 'pet 4711 does not exist'],
     ['bogus', 'unknown command "bogus"'],
     ['8 -99', 'a quantity below zero'],
+    ['8 4006381333931', '"4006381333931" is not a quantity'],
   ])('--plain from a pipe: %s is refused, and nothing is applied', async (line, reason) => {
     const context = withReplies([json([item(7, 10), item(8, 6)])], { stdin: { text: `7 12\n${line}\napply\n` } });
     const { code, stderr } = await runIn(context, 'inventory', 'browse', '--plain', '--yes');

@@ -373,6 +373,19 @@ describe('on the screen', () => {
     terminal.write(CTRL.c);
     expect((await terminal.exited).code).toBe(0);
   });
+
+  it('what was applied is told, too, where the stock cannot be read after it', async () => {
+    const [before, after] = [json([item(7, 10)]), json([item(7, 11)])];
+    const server = await scriptedServer([before, before, before, json(item(7, 11)), after, error(401)]);
+    const terminal = startPty(['inventory', 'browse'], { env: staging(server.baseUrl), cols: 120 });
+    await terminal.waitFor('Type to search.');
+    terminal.write(`${RIGHT}${CTRL.x}`);
+    await terminal.waitFor('Change 1 pet in staging?');
+    terminal.write('y\r');
+    await terminal.waitForFrame(/Run 1 \(browse\) in staging: 1 applied\. .*refused the API key/);
+    terminal.write(CTRL.c);
+    expect((await terminal.exited).code).toBe(0);
+  });
 });
 
 describe('without a full screen', () => {

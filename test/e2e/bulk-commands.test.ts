@@ -9,7 +9,8 @@ import { scriptedServer } from '../support/scripted-server.ts';
 import { staging } from '../support/staging.ts';
 import { withoutSandboxNames } from '../support/catalog.ts';
 import { createHome } from '../support/home.ts';
-import { runIn } from '../support/in-process.ts';
+import { runIn, withReplies } from '../support/in-process.ts';
+import { error, item, json } from '../support/replies.ts';
 import { control, patch, serveSandbox } from '../support/served.ts';
 import { createTestContext, type TestContextOptions } from '../support/test-context.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -699,14 +700,15 @@ describe('inventory count', () => {
   it('from a pipe, a line that is no scan keeps the others and applies nothing', async () => {
     const { run, quantity } = shop();
     const { code, stdout, stderr } = await run(['inventory', 'count', '--yes'], {
-      stdin: { text: '7\n999\nseven\n-\n-\n8 5\n' },
+      stdin: { text: '7\n999\nseven\n-\n-\n8 4006381333931\n8 5\n' },
     });
     expect([code, stdout, await quantity(8)]).toEqual([2, '', 6]);
     expect(stderr).toContain(
-      'error: 3 rows of stdin cannot be used; nothing was sent.\n' +
+      'error: 4 rows of stdin cannot be used; nothing was sent.\n' +
         '  line 2: pet 999 does not exist\n' +
         '  line 3: "seven" is not an id, or an id and a quantity\n' +
         '  line 5: there is nothing to take back\n' +
+        '  line 6: "8 4006381333931" is not an id, or an id and a quantity\n' +
         'hint: Your count is saved. Continue: petstore --env sandbox inventory count --resume 1\n',
     );
     const resumed = await run(['inventory', 'count', '--yes', '--resume', '1'], { stdin: { text: '7 2\n' } });
@@ -756,6 +758,17 @@ describe('inventory count', () => {
     expect(stderr).toContain(
       'pet 7 (line 1): conflict, there were 10 when it was first scanned, and there are 7 now: count it again\n',
     );
+  });
+
+  it('tells that the scans are saved where the stock cannot be read before they are applied', async () => {
+    const stdin = { text: '7 4\ndone\n' };
+    const context = withReplies([json([item(7, 10)]), error(401)], { stdin });
+    expect(await runIn(context, 'inventory', 'count', '--yes')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining(
+        '\nYour count is saved. Continue: petstore --env staging inventory count --resume 1\n',
+      ) as string,
+    });
   });
 
   it('at a terminal: offers to continue the one that was not finished', async () => {

@@ -192,10 +192,12 @@ describe('the scans of a stocktake', () => {
   });
 });
 
-it('Ctrl-C ends --watch without a word', async () => {
-  const server = await scriptedServer([json([item(7, 10)])]);
-  const terminal = startPty(['inventory', 'list', '--watch'], { env: staging(server.baseUrl) });
-  await terminal.waitFor('Press Ctrl-C to stop.');
+it('--watch is broken between words, and Ctrl-C ends it without a word', async () => {
+  const server = await scriptedServer([json([item(9223372036854775807n, 10)])]);
+  const terminal = startPty(['inventory', 'list', '--watch'], { env: staging(server.baseUrl), cols: 40 });
+  await terminal.waitFor(/ {2}pet 9223372036854775807: 10\n {2}\(available\)\n/);
+  await terminal.waitFor('Watching 1 pet.\n');
+  await terminal.waitFor(/Next check in \d+ s\. Ctrl-C stops\./);
   terminal.write('\x03');
   expect((await terminal.exited).code).toBe(130);
   expect(terminal.plain()).not.toMatch(/error|Stopped/);

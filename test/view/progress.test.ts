@@ -98,6 +98,15 @@ it('a wait at a narrow terminal keeps its end and that Ctrl-C is safe', () => {
   );
 });
 
+it('a run that waits keeps until when at a narrow terminal', () => {
+  const wait = { why: 'window-spent', until: NOON + 23_000, now: NOON, attempt: 1, progress: '57 of 200 set' } as const;
+  expect(waitLines(wait)).toEqual([
+    '57 of 200 set; rate limit reached, continuing at 12:00:23 (23 s)',
+    '57 of 200 set; continuing at 12:00:23 (23 s)',
+    'Continuing at 12:00:23 (23 s).',
+  ]);
+});
+
 describe('the live line', () => {
   it('is the longest text that fits', async () => {
     const output = new MemoryOutput({ isTTY: true, columns: 10 });
