@@ -91,6 +91,7 @@ export const api = defineCommand({
       view: 'raw',
       head: input.include === true ? headOf(answer) : '',
       body: Buffer.concat(await Array.fromAsync(answer.body)),
+      isConfirmation: isWrite(method),
       ...(answer.failure !== undefined && { failure: answer.failure }),
     };
   },
