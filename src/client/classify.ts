@@ -103,7 +103,7 @@ export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Head
     return isUpdate ? { repeat: 'look-only', failure } : never(failure);
   }
   if (status >= 500 || status === 408) return judgeServerError(serviceError, asked, more);
-  const failure = new Failure('unexpected-status', { serviceError });
+  const failure = new Failure('unexpected-status', { serviceError, isRefusal: isUpdate && status >= 400 });
   // An undocumented 2xx does not tell whether the write was applied.
   return isUpdate && status < 300 ? { repeat: 'look', failure } : never(failure);
 }

@@ -189,6 +189,7 @@ describe('an update through api', () => {
   it.each([
     ['applied', json(item(7, 12)), 'applied', 0],
     ['refused', error(400, 'no'), 'failed', 10],
+    ['refused in a way that is not documented', error(409, 'no'), 'failed', 8],
     ['for no pet', error(404, 'no'), 'failed', 5],
     ['of unknown fate', error(500, 'no'), 'unknown', 9],
   ] as const)('%s: is in the history', async (_what, reply, state, exit) => {
