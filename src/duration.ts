@@ -1,21 +1,21 @@
-/** Durations as people write them. */
+/** Parses durations as people write them. */
 
 export const DAY_MS = 86_400_000;
 
-/** The longest wait: finite, because the ledgers store it as a number. */
+/** Longest wait, `forever`: finite, because the ledgers store it as a number. */
 export const FOREVER_MS = 10 * 365 * DAY_MS;
 
 const FORM = /^([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)?$/;
 const MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
 
-/** `500ms`, `30` or `30s`, `5m`, `2h`, `1d` -> whole ms, rounded up; undefined for anything else. */
+/** Parses `500ms`, `30` or `30s`, `5m`, `2h`, `1d` into whole ms, rounded up; undefined for anything else. */
 export function parseDuration(text: string): number | undefined {
   const match = FORM.exec(text);
   const ms = match === null ? Number.NaN : Math.ceil(Number(match[1]) * (MS[match[2] ?? 's'] ?? Number.NaN));
   return Number.isSafeInteger(ms) ? ms : undefined;
 }
 
-/** The same with an optional sign: `-1h`, `+30s`. */
+/** Parses a duration with an optional sign: `-1h`, `+30s`. */
 export function parseSignedDuration(text: string): number | undefined {
   const ms = parseDuration(text.replace(/^[+-]/, ''));
   return ms !== undefined && text.startsWith('-') ? 0 - ms : ms;

@@ -1,8 +1,8 @@
-/** A failure as it is thrown, and the exit codes. Every way to fail, its details and its words are in report/. */
+/** The Failure class and the exit codes. The table of failures with details and messages is in report/. */
 import { errorCode } from './ports.ts';
 import type { Failures } from './report/failures.ts';
 
-/** The exit codes, and the only place with their numbers. Scripts depend on them: none changes its meaning. */
+/** The exit codes; the only place with their numbers. Scripts depend on them, so none may change its meaning. */
 export const EXIT = {
   ok: 0,
   bug: 1,
@@ -33,7 +33,7 @@ export interface ServiceError {
   readonly status: number;
   readonly code?: string;
   readonly message?: string;
-  /** Of a gateway's 412: what the pet has. */
+  /** The pet's quantity, in a gateway's 412. */
   readonly quantity?: bigint | undefined;
   /** First bytes of a body that is not an Error body; shown with --debug only. */
   readonly raw?: string;
@@ -48,10 +48,10 @@ export interface PetWrite {
 
 export type Kind = keyof Failures;
 
-/** Kind of failure -> its details, which the table's row of the kind takes. */
+/** Kind of failure -> its details, as its row of the table takes them. */
 export type FailureDetails = { readonly [K in Kind]: Parameters<Failures[K]>[0] };
 
-/** A failure that the tool knows how to explain. `details` belong to `kind`. */
+/** An error that report/ can explain. The type of `details` depends on `kind`. */
 export class Failure<K extends Kind = Kind> extends Error {
   override name = 'Failure';
   readonly kind: K;
@@ -69,23 +69,23 @@ export class Failure<K extends Kind = Kind> extends Error {
   }
 }
 
-/** Returns the failure of a call that cannot be carried out as it is. */
+/** Returns a `usage` failure. */
 export function usageFailure(problem: string, hint?: string): Failure<'usage'> {
   return new Failure('usage', { problem, ...(hint !== undefined && { hint }) });
 }
 
-/** `instanceof` alone would leave the kind, and so the details, open. */
+/** Type guard: `instanceof` alone would lose the kind and so the details. */
 export function isFailure(error: unknown): error is Failure {
   return error instanceof Failure;
 }
 
-/** Returns the error as it is, except for a Ctrl-C that is the usual end of what the command was doing. */
+/** Marks a Ctrl-C that is the usual way to end input or a watch; returns any other error unchanged. */
 export function stoppedByUser(error: unknown, during: 'input' | 'watch'): unknown {
   const isUsual = isFailure(error) && error.is('interrupted') && error.details.signal === 'SIGINT';
   return isUsual ? new Failure('interrupted', { ...error.details, during }, error) : error;
 }
 
-/** Returns the failure of a system call on a file. */
+/** Converts the error of a system call on a file to a failure. */
 export function fileFailure(operation: FailureDetails['file']['operation'], path: string, cause: unknown): Failure {
   return new Failure('file', { operation, path, code: errorCode(cause) ?? String(cause) }, cause);
 }

@@ -1,10 +1,11 @@
+/** Entry point: answers --version, completion and help at once, and loads everything else only to run a command. */
 import { argv, env, exit, isTerminal, nextTurn, pageOrPrint, printAndEnd, width } from './node/process.ts';
 import type { Place } from './cli/completion/complete.ts';
 import type { Tree } from './cli/help/tree.ts';
 import type { KnownPet } from './state/pets.ts';
 import { VERSION } from './version.ts';
 
-/** What this run is, once that is known; bin/start.js keeps the compiled code of each apart. */
+/** Names the kind of this run once it is known; bin/start.js keys its code cache by it. */
 export let commandName = 'version';
 export const finished = start();
 
@@ -45,7 +46,7 @@ async function start(): Promise<void> {
   const code = await run({ loaders, tree: loadTree }, argv, nodeContext(), (name) => {
     commandName = name;
   });
-  // Work of a thread whose result was heard just now counts as done only then.
+  // Thread-pool work whose result has just arrived counts as done only after this turn.
   await nextTurn();
   exit(code);
 }
@@ -61,7 +62,7 @@ async function petsHere(place: Place): Promise<readonly KnownPet[]> {
     import('./node/context.ts'),
   ]);
   const pets = await knownPets(nodeContext(), place).catch(() => []);
-  // To read names takes more code than to read ids.
+  // Reading names loads more code than reading ids: a cache of its own.
   if (pets.some(({ name }) => name !== undefined)) commandName = 'complete.names';
   return pets;
 }

@@ -1,17 +1,17 @@
 /**
- * The ports: everything the program asks of the machine it runs on, as types only.
- * `src/node` is the one real implementation; tests bring their own.
+ * The ports: interfaces for everything the program needs from the machine it runs on.
+ * `src/node` has the real implementation; tests bring their own.
  */
 import type { FullScreen, Input, Output, Prompt, ScreenEvents } from './terminal.ts';
 
 export type * from './terminal.ts';
 
-/** The reader of an output went away: `petstore inventory list | head -1`. Success for a read. */
+/** The reader of the output has gone: `petstore inventory list | head -1`. Counts as success for a read. */
 export class OutputClosed extends Error {
   override name = 'OutputClosed';
 }
 
-/** Time, injected. All values in milliseconds. */
+/** Clocks and timers. All values are in ms. */
 export interface Clock {
   /** Wall clock: milliseconds since the Unix epoch. May jump. */
   now(): number;
@@ -19,9 +19,9 @@ export interface Clock {
   monotonic(): number;
   /** Rejects with `signal.reason` once the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** When everything that has already arrived has been looked at: one round of the event loop. */
+  /** Resolves after one turn of the event loop, when events that have already arrived are handled. */
   turn(): Promise<void>;
-  /** Calls `ring` once after `ms`, unless the returned function is called before. */
+  /** Calls `ring` once after `ms`. The returned function cancels it. */
   alarm(ms: number, ring: () => void): () => void;
 }
 
@@ -35,7 +35,7 @@ export interface FileFacts {
   /** Permission bits, e.g. 0o600. */
   readonly mode: number;
   readonly size: number;
-  /** Number of the user who owns it; 0 on Windows. */
+  /** User id of the owner; 0 on Windows. */
   readonly owner: number;
   /** Epoch ms. */
   readonly accessedAt: number;
@@ -45,46 +45,46 @@ export interface FileFacts {
 
 /** Every method rejects with a Node system error (`code` such as `EACCES`) when the system refuses. */
 export interface Files {
-  /** Facts of the entry itself (a link is not followed), or undefined if it does not exist. */
+  /** Returns facts about the entry itself (does not follow a link); undefined if it does not exist. */
   facts(path: string): Promise<FileFacts | undefined>;
-  /** Never follows a link in the last component and never waits on a FIFO. */
+  /** Reads a file. Never follows a link in the last component, and never waits for a FIFO. */
   read(path: string): Promise<string>;
-  /** Returns the first bytes of a plain file, or of the one that a link leads to; undefined if it does not exist. */
+  /** Returns the first bytes of a plain file, following links; undefined if it does not exist. */
   head(path: string, bytes: number): Promise<Uint8Array | undefined>;
-  /** Cuts a plain file to no bytes, in place: a lock on it stays. Follows no link. */
+  /** Truncates a plain file in place, so that a lock on it stays. Does not follow a link. */
   empty(path: string): Promise<void>;
   /**
-   * Reads a file of the user's in pieces, following links. Waits for the writer of a FIFO or pipe until the signal
-   * aborts; the pieces then end with its reason.
+   * Reads a user's file in pieces, following links. Waits for the writer of a FIFO or pipe until the signal aborts, and
+   * then rejects with its reason.
    */
   stream(path: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Opens a file to add lines to, created if it is missing. A FIFO must have a reader.
-   * `onFailure` hears once, with the system's code.
+   * Opens a file to append lines, and creates it if it is missing. A FIFO must have a reader.
+   * `onFailure` is called once, with the system's error code.
    */
   append(path: string, onFailure: (code: string) => void): Promise<Appender>;
-  /** Creates the folder and its parents, the last one with mode 0700 when it is new. */
+  /** Creates the folder and its parents. A new folder gets mode 0700. */
   makePrivateFolder(path: string): Promise<void>;
-  /** Names of the entries; empty where the folder does not exist. */
+  /** Returns the names of the entries; empty if the folder does not exist. */
   list(folder: string): Promise<string[]>;
   /**
-   * Replaces the whole file at once: readers see the old or the new. Writes to a pipe or device what it takes at once;
-   * a FIFO must have a reader. `mode`: of a file that is new, default 0o644.
+   * Replaces the whole file atomically. Writes to a pipe or device as much as it takes at once; a FIFO must have a
+   * reader. `mode`: of a new file, default 0o644.
    */
   replace(path: string, text: string, how?: { readonly mode?: number }): Promise<void>;
-  /** Needs no space on the disk. A file system may cut the times to whole seconds, or ignore them. */
+  /** Sets the file's times, which needs no disk space. A file system may round them to whole seconds, or ignore them. */
   setTimes(path: string, times: Pick<FileFacts, 'accessedAt' | 'modifiedAt'>): Promise<void>;
   remove(path: string): Promise<void>;
-  /** Whether the file is, or would be, on a file system of another machine, as far as the system tells. */
+  /** Resolves with true if the file is, or would be, on a network file system, as far as the system tells. */
   isOnNetwork(path: string): Promise<boolean>;
-  /** Does nothing where the file does not exist. */
+  /** Renames a file. Does nothing if it does not exist. */
   rename(from: string, to: string): Promise<void>;
 }
 
 export interface Appender {
-  /** Returns at once; the text is written in its turn. */
+  /** Queues the text, and returns at once. */
   write(text: string): void;
-  /** Resolves when all of it is written, or could not be. */
+  /** Resolves when everything is written, or could not be. */
   close(): Promise<void>;
 }
 
@@ -95,7 +95,7 @@ export interface HttpRequest {
   readonly target?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** In place of `body`: of another client, in whatever form. */
+  /** Body of another client as bytes, in place of `body`. */
   readonly bytes?: Uint8Array;
   /** Longest wait for the response headers, 1xx responses included, and for each further piece of the body. */
   readonly timeoutMs: number;
@@ -106,19 +106,19 @@ export interface HttpReply {
   readonly status: number;
   /** Lower-case name to values in the order received, a character for each byte. */
   readonly headers: ReadonlyMap<string, readonly string[]>;
-  /** The body with its content coding (gzip, br, deflate) undone. Throws HttpFailure. */
+  /** The decoded body (gzip, br, deflate). Reading it may throw HttpFailure. */
   readonly body: HttpBody;
 }
 
-/** A list where all of it has come already. */
+/** A list if the whole body has already arrived. */
 export type HttpBody = AsyncIterable<Uint8Array> | readonly Uint8Array[];
 
-/** True for a body that is here as a whole. */
+/** True for a body that has arrived as a whole. */
 export function isWhole(body: HttpBody): body is readonly Uint8Array[] {
   return Array.isArray(body);
 }
 
-/** Where an exchange broke. The first group is known not to have sent the request. */
+/** Where a request failed. In the first group it is certain that nothing was sent. */
 export type HttpFailurePhase =
   | 'dns' // the name cannot be resolved
   | 'connect' // refused, unreachable
@@ -138,17 +138,17 @@ export type HttpFailurePhase =
 
 export interface HttpFailureFacts {
   readonly phase: HttpFailurePhase;
-  /** False only where it is certain that no byte of the request was sent. */
+  /** False only if it is certain that no byte of the request was sent. */
   readonly mayHaveBeenSent: boolean;
   /** `host:port` of the peer that failed: the service's, or the proxy's. */
   readonly peer: string;
   /** The system's or library's code, e.g. `ECONNREFUSED`, `CERT_HAS_EXPIRED`. */
   readonly code: string;
-  /** In words, without secrets, for --verbose. */
+  /** Description without secrets, for --verbose. */
   readonly detail: string;
 }
 
-/** Code of a proxy variable whose value cannot be used; `detail` is the whole sentence. */
+/** Code for a proxy variable with an unusable value; `detail` is the whole sentence. */
 export const INVALID_PROXY = 'INVALID_PROXY';
 
 export class HttpFailure extends Error {
@@ -158,7 +158,7 @@ export class HttpFailure extends Error {
     super(`${facts.phase}: ${facts.code}`, { cause });
     this.facts = facts;
   }
-  /** Permission to send was refused when the connection was ready. */
+  /** Creates the failure for permission that was refused once the connection was ready. */
   static withdrawn(peer: string): HttpFailure {
     const detail = 'permission to send was refused';
     return new HttpFailure({ phase: 'withdrawn', mayHaveBeenSent: false, peer, code: 'WITHDRAWN', detail });
@@ -168,8 +168,8 @@ export class HttpFailure extends Error {
 /** One connection pool for the whole command. */
 export interface Http {
   /**
-   * Resolves with a connection on which one request can be written at once: an idle one if there is one, else a new
-   * one (DNS, TCP, TLS, a proxy's CONNECT), all of it within `timeoutMs`. The caller limits how many there are.
+   * Resolves with a connection that can take a request at once: an idle one if there is one, else a new one (DNS, TCP,
+   * TLS, a proxy's CONNECT) within `timeoutMs`. The caller limits the number of connections.
    * @throws {HttpFailure} mayHaveBeenSent is false
    */
   connect(target: HttpTarget): Promise<Connection>;
@@ -182,13 +182,13 @@ export interface HttpTarget {
   readonly signal?: AbortSignal;
 }
 
-/** The caller either sends one request or releases the connection; both hand it back. */
+/** A connection for one request. Sending the request or `release` hands it back. */
 export interface Connection {
   /** False once the peer has closed it. */
   readonly isOpen: boolean;
   /**
-   * Sends one request: no retry, no redirect followed. Calls `maySend` synchronously, immediately before the first
-   * byte is written; where it returns false, nothing is written and the phase of the failure is `withdrawn`.
+   * Sends one request, without retries or redirects. Calls `maySend` synchronously just before the first byte: if it
+   * returns false, nothing is written and the failure's phase is `withdrawn`.
    * @throws {HttpFailure}
    */
   send(request: HttpRequest, maySend: () => boolean): Promise<HttpReply>;
@@ -206,62 +206,62 @@ export interface CaaProperty {
 
 export interface DnsResolver {
   /**
-   * Their values, names without a final dot (of SOA the primary server); empty where the name has none of that type.
-   * @throws {NetworkFailure} `ENOTFOUND` where the name does not exist
+   * Returns the values, names without a final dot (the primary server for SOA); empty if there are none of this type.
+   * @throws {NetworkFailure} `ENOTFOUND`: the name does not exist
    */
   records(type: DnsType, name: string): Promise<readonly string[]>;
   /** @throws {NetworkFailure} */
   authorities(name: string): Promise<readonly CaaProperty[]>;
 }
 
-/** Where a connection goes, and whom it asks for there. */
+/** The target of a connection. */
 export interface Peer {
   readonly address: string;
   readonly port: number;
-  /** The name, or address, that the certificate must be for. */
+  /** The name or address that the certificate must cover. */
   readonly name: string;
 }
 
 export interface Encrypted {
   readonly protocol: string;
-  /** Why the certificate cannot be trusted: a code of OpenSSL or Node; undefined where it can. */
+  /** Why the certificate is not trusted: a code of OpenSSL or Node; undefined if it is. */
   readonly problem?: string;
-  /** Common names, from the certificate itself to the root, as far as they were sent or are known. */
+  /** Common names from the certificate to the root, as far as they were sent or are known. */
   readonly chain: readonly string[];
-  /** The names that it is for, as the certificate has them: `DNS:a.example, IP Address:192.0.2.7`. */
+  /** Names in the certificate, as it has them: `DNS:a.example, IP Address:192.0.2.7`. */
   readonly names: string;
   /** Epoch ms. */
   readonly validFrom: number;
   readonly validTo: number;
 }
 
-/** How the environment's proxy variables say a URL is reached. */
+/** How a URL is reached according to the proxy variables. */
 export type ProxyRoute =
   | { readonly kind: 'direct' }
   | { readonly kind: 'proxy'; readonly proxy: URL; readonly variable: string }
   /** `problem` completes a sentence that begins with the variable's name; it holds no credentials. */
   | { readonly kind: 'unusable'; readonly variable: string; readonly problem: string };
 
-/** A look at the network itself, for `doctor`. Nothing is tried again. */
+/** Checks of the network for `doctor`, without retries. */
 export interface Network {
-  /** The proxy between this machine and the URL, as requests use it. */
+  /** Returns the proxy that requests to the URL use. */
   proxyFor(url: URL): ProxyRoute;
-  /** As this machine resolves names, its hosts file included. @throws {NetworkFailure} */
+  /** Resolves a name as this machine does, including its hosts file. @throws {NetworkFailure} */
   lookup(host: string): Promise<readonly string[]>;
-  /** Of the system, or the server at `host[:port]`. */
+  /** Returns a resolver for the system's DNS server, or the one at `host[:port]`. */
   resolver(server?: string): DnsResolver;
-  /** Connects over TCP, and hangs up. @throws {NetworkFailure} */
+  /** Connects over TCP, and disconnects. @throws {NetworkFailure} */
   connect(peer: Peer): Promise<void>;
   /** Connects over TLS, verifying the certificate, and disconnects. @throws {NetworkFailure} */
   handshake(peer: Peer): Promise<Encrypted>;
-  /** What GET / is answered with over TLS, without a key. @throws {NetworkFailure} */
+  /** Sends GET / over TLS without a key, and returns the answer. @throws {NetworkFailure} */
   ask(peer: Peer): Promise<{ readonly status: number; readonly location?: string }>;
 }
 
-/** A name that cannot be resolved, a peer that cannot be reached. */
+/** A name cannot be resolved, or a peer cannot be reached. */
 export class NetworkFailure extends Error {
   override name = 'NetworkFailure';
-  /** `ECONNREFUSED`, `ETIMEDOUT`, and what node:dns and node:tls have. */
+  /** `ECONNREFUSED`, `ETIMEDOUT`, and the codes of node:dns and node:tls. */
   readonly code: string;
   constructor(code: string, cause?: unknown) {
     super(code, { cause });
@@ -272,13 +272,13 @@ export class NetworkFailure extends Error {
 export type SqlValue = null | number | bigint | string | Uint8Array;
 export type SqlRow = Readonly<Record<string, SqlValue>>;
 
-/** One SQLite connection, closed by `using`, too. Integers come back as bigint. Every method may throw DatabaseFailure. */
+/** One SQLite connection, for `using`. Integers are returned as bigint. Every method may throw DatabaseFailure. */
 export interface Database extends Disposable {
   exec(sql: string): void;
   run(sql: string, ...params: SqlValue[]): { readonly changes: bigint };
   all(sql: string, ...params: SqlValue[]): SqlRow[];
   get(sql: string, ...params: SqlValue[]): SqlRow | undefined;
-  /** False once another file, or none, is where this one was opened. */
+  /** False once the file at its path is a different one, or is gone. */
   isInPlace(): boolean;
   close(): void;
 }
@@ -294,13 +294,13 @@ export class DatabaseFailure extends Error {
   }
 }
 
-/** A Redis server, whichever one it is at the moment where several take its place. */
+/** A Redis server. With Sentinel or Cluster, whichever server is responsible at the time. */
 export interface Redis {
   /**
-   * Runs a Lua script as one atomic step: by its hash, and whole where the server does not know it yet. Connects first
-   * where it must; a connection that failed is replaced by the next run, and nothing is tried twice. `timeoutMs` is for
-   * connecting and running together, 2000 by default and at most.
-   * @throws {RedisFailure} the signal's reason
+   * Runs a Lua script as one atomic step, by its hash if the server knows it. Connects first if needed. Does not retry:
+   * the next run replaces a failed connection. `timeoutMs` is for connecting and running together, at most 2000 (the
+   * default).
+   * @throws {RedisFailure} and the signal's reason
    */
   run(
     script: string,
@@ -314,27 +314,27 @@ export interface Redis {
 /** The server cannot be reached, does not answer in time, or refuses. */
 export class RedisFailure extends Error {
   override name = 'RedisFailure';
-  /** `settings`: the address, its credentials, their rights or a certificate are wrong, which no waiting changes. */
+  /** `settings`: the address, credentials, rights or a certificate are wrong, so that waiting does not help. */
   readonly kind: 'lost' | 'settings';
-  /** The code of a connection's failure, or what the server says. */
+  /** The message is the code of the connection's failure, or what the server says. */
   constructor(cause: unknown, kind: 'lost' | 'settings' = 'lost') {
     super(errorCode(cause) ?? (cause instanceof Error ? cause.message : String(cause)), { cause });
     this.kind = kind;
   }
 }
 
-/** Writes a config file whole, atomically, mode 0600. */
+/** Replaces a config file atomically, with mode 0600. */
 export type ConfigWriter = (folder: string, content: Readonly<Record<string, unknown>>) => void;
 
 export interface CommandOptions {
-  /** Its stdin; its stdout is then not read. */
+  /** Text for its stdin. Its stdout is then not read. */
   readonly input?: string;
-  /** Then it is killed. */
+  /** After this time it is killed. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Receives each line of its stderr. */
+  /** Called with each line of its stderr. */
   onLine(line: string): void;
-  /** Returns what is thrown. `isLocal`: it could not be started. */
+  /** Returns the error to throw. `isLocal`: true if it could not be started. */
   fail(problem: string, isLocal: boolean): Error;
 }
 
@@ -343,19 +343,19 @@ export interface Machine {
   /** What runs the program: Bun in the standalone executable, Node elsewhere. */
   readonly runtime: { readonly name: 'Node' | 'Bun'; readonly version: string };
   readonly pid: number;
-  /** The same for all processes since the machine was started, and for no others. Empty where the system has no such name. */
+  /** Identifies the boot: the same for all processes since the machine started. Empty if the system has no such id. */
   readonly bootId: string;
-  /** Names the processes among which `pid` is unique: of one machine and PID namespace. */
+  /** Identifies the machine and PID namespace in which `pid` is unique. */
   readonly processSpace: string;
-  /** Whether a process with that number runs on this machine; true where that is unknown. */
+  /** True if a process with this number runs on this machine, or if that is unknown. */
   isAlive(pid: number): boolean;
-  /** The folder that relative paths are below. */
+  /** The current folder. */
   readonly cwd: string;
-  /** The name of the current user; empty where the system has none. */
+  /** Name of the current user; empty if the system has none. */
   readonly user: string;
-  /** Number of the user who runs this; undefined on Windows. */
+  /** Number of the current user; undefined on Windows. */
   readonly userId: number | undefined;
-  /** Home folder, absolute; undefined where the system names none. */
+  /** Absolute path of the home folder; undefined if there is none. */
   readonly home: string | undefined;
 }
 
@@ -368,32 +368,32 @@ export interface Context {
   readonly stderr: Output;
   readonly clock: Clock;
   readonly random: Random;
-  /** Random enough for secrets. */
+  /** Returns cryptographically secure bytes. */
   randomBytes(count: number): Uint8Array;
   readonly files: Files;
-  /** Loads what writes the config, so that no lock is held meanwhile. */
+  /** Loads the config writer, before the lock is taken. */
   openConfigWriter(): Promise<ConfigWriter>;
   readonly prompt: Prompt;
   readonly machine: Machine;
   /**
-   * Aborts, with a Failure `interrupted` as its reason, on the first INT, TERM or HUP.
-   * A command's own aborts at its --deadline too, with a Failure `deadline`.
+   * Aborts on the first INT, TERM or HUP, with a Failure `interrupted` as the reason. A command's own signal also
+   * aborts at its --deadline, with a Failure `deadline`.
    */
   readonly signal: AbortSignal;
-  /** Calls `listen` on each SIGHUP, which then does not end the program. */
+  /** Calls `listen` on each SIGHUP, which then no longer ends the program. */
   onHangUp(listen: () => void): void;
-  /** Rejects with an error that no code caught, so that it is reported like any other: redacted, as a bug. */
+  /** Rejects with an uncaught error, so that it is redacted and reported as a bug. */
   readonly uncaught: Promise<never>;
   /** Loads the HTTP client. */
   openHttp(): Promise<Http>;
-  /** Loads what looks at names, connections and certificates. Each step ends after `timeoutMs`, or with the signal. */
+  /** Loads the checks of the network. Each step ends after `timeoutMs`, or with the signal. */
   openNetwork(options: { readonly timeoutMs: number; readonly signal: AbortSignal }): Promise<Network>;
   /**
    * Runs $VISUAL, $EDITOR or vi on a file, on this terminal, until it ends or the signal aborts.
    * @throws {Failure} `editor`; the signal's reason
    */
   openEditor(path: string, signal: AbortSignal): Promise<void>;
-  /** Takes the terminal of stdin and stdout, which must be one. */
+  /** Takes over the terminal; stdin and stdout must both be one. */
   openScreen(events: ScreenEvents): Promise<FullScreen>;
   /**
    * Runs a program without a shell and without stdin; returns what it prints on stdout.
@@ -402,20 +402,20 @@ export interface Context {
   runCommand(words: readonly [string, ...string[]], options: CommandOptions): Promise<string>;
   /**
    * Opens (and creates, mode 0600) a database file. `readOnly`: neither creates nor changes it, not even its journal
-   * mode, so that a file of another program may be looked at. `isLock`: only its write lock is used.
+   * mode, so that another program's file can be read. `isLock`: only its write lock is used.
    * @throws {DatabaseFailure}
    */
   openDatabase(path: string, how?: { readonly readOnly?: boolean; readonly isLock?: boolean }): Promise<Database>;
-  /** Takes an address that parseRedisAddress can read. Connects at the first run. */
+  /** Opens a Redis server at an address that parseRedisAddress accepts. Connects at the first run. */
   openRedis(url: string): Promise<Redis>;
 }
 
-/** Returns why the signal has aborted. */
+/** Returns the signal's abort reason as an error. */
 export function reasonOf(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason));
 }
 
-/** Returns the system's name of an error (`ENOENT`); undefined where it has none. */
+/** Returns the system's code of an error, such as `ENOENT`; undefined if it has none. */
 export function errorCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;

@@ -1,16 +1,16 @@
-/** Secrets, found in a text by their value, however the text spells it. */
+/** Finds secrets in texts by their value, however it is encoded. */
 
 const MARK = '[redacted]';
-/** Shorter secrets would redact unrelated text of our own; real keys are longer. */
+/** Shorter secrets would redact unrelated text; real keys are longer. */
 const SHORTEST = 6;
-/** A larger text is only checked for a secret as it was added, and in lower case. */
+/** In a larger text, only the plain spelling of a secret is searched, and its lower case. */
 const SMALL = 4_096;
-/** Longer secrets are looked for in pieces of this many characters: an expression for all of one would grow too large. */
+/** Longer secrets are searched in pieces of this many characters, to keep the expression small. */
 const PIECE = 64;
-/** Words of the contract and of the built-in sandbox: a secret that is part of one of them cannot be distinguished from it. */
+/** Words of the contract and the sandbox. A secret that is part of one cannot be distinguished from it. */
 const PUBLIC = 'petId quantity status code message available pending sold true false null sandbox'.split(' ');
 
-/** The most characters that one character is spelled with: `\\\\\\\u0061`. */
+/** Most characters that encode one character: `\\\\\\\u0061`. */
 const LONGEST_SPELLING = 12;
 
 const XML: Readonly<Record<string, readonly string[]>> = {
@@ -24,12 +24,12 @@ const XML: Readonly<Record<string, readonly string[]>> = {
 /** The secrets that must not appear in any output or file but the config. */
 export class Secrets {
   private readonly values = new Set<string>();
-  /** Those that were sent to the service, which may repeat them. */
+  /** Keys that were sent to the service, which may repeat them. */
   private readonly keys = new Set<string>();
   private compiled: Matcher | undefined;
   private compiledKeys: Matcher | undefined;
 
-  /** What is added here is redacted in all that the program writes. */
+  /** Adds a secret that is redacted in everything that the program writes. */
   add(secret: string): void {
     if (secret === '' || isPublic(secret) || this.values.has(secret)) return;
     this.values.add(secret);
@@ -46,15 +46,15 @@ export class Secrets {
   }
 
   /**
-   * For all that is written. Leaves secrets of digits alone, which cannot be distinguished from ids and quantities, and short
-   * ones, which occur in words of our own: where the service's texts come in, `keyMatcher` redacts those too.
+   * Redacts everything that is written, except secrets of digits, which look like ids and quantities, and short ones,
+   * which occur in our own words. `keyMatcher` redacts those too, in the service's texts as they arrive.
    */
   redact(text: string): string {
     this.compiled ??= new Matcher([...this.values].filter((value) => !isCommon(value)));
     return this.compiled.redact(text);
   }
 
-  /** For texts of the service: any key that was sent to it, and every other secret of the usual form. */
+  /** Returns the matcher for the service's texts: any key that was sent to it, and all other secrets of the usual form. */
   get keyMatcher(): Matcher {
     this.compiledKeys ??= new Matcher([...this.values].filter((value) => this.keys.has(value) || !isCommon(value)));
     return this.compiledKeys;
@@ -65,20 +65,20 @@ function isPublic(secret: string): boolean {
   return PUBLIC.some((word) => word.includes(secret));
 }
 
-/** True when a text may contain the secret by chance: short, or a number. */
+/** True if a text may contain the secret by chance: it is short or a number. */
 function isCommon(secret: string): boolean {
   return secret.length < SHORTEST || /^[-+.0-9eE]+$/.test(secret);
 }
 
-/** Finds secrets in a text as they are, and as JSON, URLs, XML, CSV and base64 spell them, in any case. */
+/** Finds secrets in a text: plain, or as encoded in JSON, URLs, XML, CSV and base64, in any case. */
 export class Matcher {
-  /** True when a secret may also occur outside the strings of a JSON text, as a number for instance. */
+  /** True if a secret may occur outside the strings of a JSON text, for example as a number. */
   readonly mindsStrings: boolean;
-  /** The longest text that spells a secret, or a piece of one. */
+  /** Length of the longest encoding of a secret, or a piece of one. */
   readonly longest: number;
   private readonly alternatives: readonly string[];
   private compiled: RegExp | undefined;
-  /** One of these is in each text that spells a secret; undefined where no such list exists. */
+  /** Every encoding of a secret contains one of these; undefined if there is no such list. */
   private readonly anchors: { readonly lower: readonly string[]; readonly all: readonly string[] } | undefined;
 
   constructor(secrets: readonly string[]) {
@@ -114,8 +114,7 @@ export class Matcher {
   }
 
   /**
-   * Redacts a text of which more is to come, up to where a secret may begin that is not whole yet.
-   * Returns what is redacted, and the rest.
+   * Redacts a text that continues, up to where an incomplete secret may begin. Returns the redacted part and the rest.
    */
   redactStart(text: string): readonly [done: string, rest: string] {
     const sure = Math.max(0, text.length - this.longest + 1);
@@ -131,7 +130,7 @@ export class Matcher {
     return [done + text.slice(at, end), text.slice(end)];
   }
 
-  /** Quick, and mostly false: the expression is seldom needed at all. Of bytes each is a character. */
+  /** Quick test, mostly false, so that the expression is rarely needed. Each byte is a character. */
   mayMatch(text: string | Buffer): boolean {
     if (this.alternatives.length === 0 || this.anchors === undefined) return this.alternatives.length > 0;
     const { all, lower } = this.anchors;
@@ -148,9 +147,9 @@ function pieces(secret: string): string[] {
   );
 }
 
-/** A pattern for the secret in which each character may be written in its own way. */
+/** Returns a pattern for the secret in which each character may be encoded in its own way. */
 function spelled(secret: string): string {
-  // Quotes and backslashes that follow one another are one unit: CSV and JSON double them, and an expression with a
+  // Adjacent quotes and backslashes are one unit: CSV and JSON double them, and an expression with a
   // choice at each of them could take for ever.
   const units = secret.match(/\\+|"+|[^\\"]/g) ?? [];
   return units.map((unit, i) => spelledUnit(unit, i === 0)).join('');
@@ -165,7 +164,7 @@ function spelledUnit(unit: string, isFirst: boolean): string {
   const escape = `${isFirst ? '(?<!\\\\)' : ''}\\\\{1,7}`;
   const escapes = [`${escape}u00${hex}`, `%${hex}`, `&#(?:0{0,4}${code}|x0{0,4}${hex});`, ...(XML[character] ?? [])];
   if (character === '\\') {
-    // A first one may follow on others. Looked for once from their start: from each of them, many would take too long.
+    // The secret's first backslash may follow others. Matching only from the start of the run keeps long runs fast.
     const doubled = isFirst ? [`(?<!\\\\)\\\\{${count},}`] : [8, 4, 2, 1].map((times) => `\\\\{${count * times}}`);
     return `(?:${[...doubled, `(?:${escapes.join('|')}){${count}}`].join('|')})`;
   }
@@ -175,21 +174,21 @@ function spelledUnit(unit: string, isFirst: boolean): string {
   return character === '"' ? `(?:"{${count * 2}}|(?:${escape}"){${count * 2}}|${each}{${count}})` : each;
 }
 
-/** The part that no way of writing changes, but for those that escape letters too. */
+/** Returns the part of the secret that no encoding changes, except those that escape letters too. */
 function longestPlain(secret: string): string {
   return (secret.match(/[\w.~-]+/g) ?? []).reduce((longest, run) => (run.length > longest.length ? run : longest), '');
 }
 
-/** Characters that rows of a list are full of: a search stops at each that its text begins with. */
+/** Frequent characters in rows of a list: a search for a text that starts with one is slow. */
 const COMMON = new Set(`${PUBLIC.join('')}0123456789-{}",:`);
 
-/** Returns the end of a text from a rare character on, if that is not too short. */
+/** Returns the text from its first rare character on, if that is not too short. */
 function fromRare(text: string): string {
   const at = Array.from(text).findIndex((character) => !COMMON.has(character));
   return at >= 0 && text.length - at >= 4 ? text.slice(at) : text;
 }
 
-/** What base64 makes of the secret, wherever it is in the encoded text: without the ends that its neighbours change. */
+/** Returns the base64 encodings of the secret at any offset, without the ends that depend on its neighbours. */
 function base64Forms(secret: string): string[] {
   return [0, 1, 2].flatMap((before) => {
     const encoded = Buffer.from(`${'\0'.repeat(before)}${secret}`, 'latin1').toString('base64');
@@ -198,7 +197,7 @@ function base64Forms(secret: string): string[] {
   });
 }
 
-/** Returns percent-encoded text as it is meant; where it is not well-formed, as it stands. */
+/** Decodes percent-encoded text; returns malformed text unchanged. */
 export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,4 +1,4 @@
-/** Reads the addresses of Redis and Valkey servers. */
+/** Parses the addresses of Redis and Valkey servers. */
 
 export type RedisPlace = { readonly host: string; readonly port: number } | { readonly path: string };
 
@@ -10,16 +10,16 @@ export interface RedisAddress {
   readonly places: readonly RedisPlace[];
   readonly username: string;
   readonly password: string;
-  /** What the Sentinels call the master; empty for the other kinds. */
+  /** Name of the master for the Sentinels; empty for the other kinds. */
   readonly master: string;
   readonly database: number;
-  /** Put before each key. */
+  /** Prefix of each key. */
   readonly prefix: string;
   /** PEM files: the client's certificate and its key, and the only authority to trust. */
   readonly files: Readonly<Partial<Record<'cert' | 'key' | 'ca', string>>>;
 }
 
-/** Completes "must be". */
+/** What an address must be, for messages. */
 export const REDIS_FORMS =
   'the address of a Redis server: redis://[user:password@]host[:port][/database], unix:///path/to.sock, ' +
   'redis+sentinel://host,host/master or redis+cluster://host,host (rediss in place of redis: TLS)';
@@ -33,12 +33,12 @@ const PATHS = {
   unix: /^(?<socket>\/.+)$/,
 } as const;
 
-/** Returns undefined for anything else, and where an option is unknown. */
+/** Parses an address; undefined for anything else, or if an option is unknown. */
 export function parseRedisAddress(text: string): RedisAddress | undefined {
   try {
     return read(text);
   } catch {
-    // The URL constructor, or a %-escape.
+    // An invalid URL or a malformed %-escape.
     return undefined;
   }
 }

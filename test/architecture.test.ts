@@ -1,4 +1,4 @@
-/** The house as src/README.md draws it: who may import whom, and who may name what. */
+/** Checks the layout in src/README.md: which folders may import which, and which names they may use. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';

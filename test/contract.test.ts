@@ -1,4 +1,4 @@
-/** Client and sandbox agree: every route of the table, every status it documents, through both, over real HTTP. */
+/** Client and sandbox agree on every route and each of its documented statuses, over real HTTP. */
 import { describe, expect, it } from 'vitest';
 import type { InventoryItem } from '../src/api/item.ts';
 import { parseJson } from '../src/api/json.ts';

@@ -1,4 +1,4 @@
-/** Secrets in texts, and the ports that commands get. */
+/** Redaction of secrets in texts, and in the ports that commands get. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';

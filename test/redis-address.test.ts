@@ -1,4 +1,4 @@
-/** What PETSTORE_LEDGER may be. */
+/** Valid values of PETSTORE_LEDGER. */
 import { expect, it } from 'vitest';
 import { parseRedisAddress } from '../src/redis-address.ts';
 

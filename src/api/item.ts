@@ -1,15 +1,15 @@
-/** InventoryItem (service spec, part 2) as the program holds it, and its JSON form. */
+/** InventoryItem (service spec, part 2) and its JSON form. */
 import { type JsonObject, type JsonValue, stringifyJson } from './json.ts';
 import { ITEM_FIELDS, type ItemField } from './values.ts';
 
 export interface InventoryItem {
   readonly petId: bigint;
   readonly quantity: bigint;
-  /** One of PET_STATUSES, or whatever else the service sends. */
+  /** One of PET_STATUSES, or any other text that the service sends. */
   readonly status: string;
   /** Fields beyond the contract, kept in their order. */
   readonly extra?: JsonObject;
-  /** The item as `itemToJsonText` writes it, where the service has written it so. */
+  /** The item's text, if the service has sent it as `itemToJsonText` writes it. */
   readonly json?: string;
 }
 
@@ -18,12 +18,12 @@ export function itemMembers(item: InventoryItem): [ItemField, JsonValue][] {
   return ITEM_FIELDS.map((name) => [name, item[name]]);
 }
 
-/** The item as a JSON value, its own fields first. */
+/** Returns the item as a JSON value, the fields of the contract first. */
 export function itemToJson(item: InventoryItem): JsonObject {
   return new Map([...itemMembers(item), ...(item.extra ?? [])]);
 }
 
-/** One line of JSON in the service's own shape, ids digit for digit. */
+/** Returns the item as one line of JSON in the service's shape, ids digit for digit. */
 export function itemToJsonText(item: InventoryItem): string {
   if (item.json !== undefined) return item.json;
   const { extra, petId, quantity, status } = item;

@@ -1,10 +1,10 @@
-/** Reads many JSON values from one text: an array, or one value a line. */
+/** Reads many JSON values from one text: an array, or one value per line. */
 import { JsonError, type JsonValue, parseJson } from './json.ts';
 
-/** `line`: where it begins, from 1. An error in an array is an error of the whole text. */
+/** `line`: where the value begins, from 1. An error in an array is an error of the whole text. */
 export type JsonRow = { readonly line: number } & ({ readonly value: JsonValue } | { readonly error: JsonError });
 
-/** A byte order mark is skipped, and so are blank lines. */
+/** Skips a byte order mark and blank lines. */
 export function parseJsonRows(text: string): readonly JsonRow[] {
   const plain = text.replace(/^\ufeff/, '');
   if (!/^\s*\[/.test(plain)) {

@@ -8,7 +8,7 @@
  * - nesting deeper than MAX_DEPTH is an error instead of a stack overflow.
  */
 
-/** A JSON number that is no plain integer, or a very long one, kept as it was written. */
+/** A JSON number that is not a plain integer, or a very long one, as it was written. */
 export class RawNumber {
   readonly source: string;
   constructor(source: string) {
@@ -24,17 +24,17 @@ export function jsonObject(members: Readonly<Record<string, JsonValue>>): JsonOb
   return new Map(Object.entries(members));
 }
 
-/** Returns an integer of any size; undefined for any other value. */
+/** Returns an integer as a bigint; undefined for any other value. */
 export function integer(value: JsonValue | undefined): bigint | undefined {
   if (typeof value === 'bigint') return value;
   return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : undefined;
 }
 
 const MAX_DEPTH = 128;
-/** A bigint of more takes time that grows faster than its length. */
+/** Parsing a longer bigint takes time that grows faster than its length. */
 export const MOST_DIGITS = 400;
 
-/** The text is not JSON. `at` is the offset of the first character that cannot be right, in UTF-16 units. */
+/** The text is not JSON. `at`: offset of the first invalid character, in UTF-16 units. */
 export class JsonError extends Error {
   override name = 'JsonError';
   readonly at: number;
@@ -46,7 +46,7 @@ export class JsonError extends Error {
   }
 }
 
-/** The text ended inside a value: more of it may make it whole. */
+/** The text ended inside a value: more text may complete it. */
 export class JsonIncomplete extends JsonError {
   override name = 'JsonIncomplete';
   constructor(at: number) {
@@ -54,14 +54,15 @@ export class JsonIncomplete extends JsonError {
   }
 }
 
-/** The value holds more others than the caller takes. */
+/** The value contains more values than the caller allows. */
 export class JsonTooLarge extends JsonError {
   override name = 'JsonTooLarge';
 }
 
 /**
- * @param starts gets the offset of each element, where the value is an array
- * @throws {JsonError} the text is anything but exactly one JSON value
+ * Parses a text that is exactly one JSON value.
+ * @param starts receives the offset of each element, if the value is an array
+ * @throws {JsonError}
  */
 export function parseJson(text: string, starts?: number[]): JsonValue {
   const reader = new JsonReader(text, 0);
@@ -73,8 +74,8 @@ export function parseJson(text: string, starts?: number[]): JsonValue {
 }
 
 /**
- * Reads one value that begins at `start`; leading white space is skipped. It may hold `mostValues` others.
- * A number at the very end of the text counts as whole.
+ * Reads one value from `start` on, after white space. It may contain at most `mostValues` others.
+ * A number at the very end of the text counts as complete.
  * @throws {JsonIncomplete} the text ends inside the value
  * @throws {JsonTooLarge} it holds more values
  * @throws {JsonError} it is not JSON
@@ -87,9 +88,9 @@ export function readJsonValue(text: string, start: number, mostValues?: number):
 
 const RUN = /[-+.0-9eE]+/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?(?![-+.0-9eE])/y;
-/** What a number may begin with. */
+/** First characters of a number. */
 const BEGUN_NUMBER = /^-?(?:(?:0|[1-9][0-9]*)(?:\.(?:[0-9]+(?:[eE][+-]?[0-9]*)?)?|[eE][+-]?[0-9]*)?)?/;
-/** What is right within a string. All of a long one at once would need more stack than there is. */
+/** Valid characters within a string, a part at a time: a long string at once would overflow the stack. */
 // eslint-disable-next-line no-control-regex -- a string must not hold control characters
 const STRING_PART = /[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*){0,1000}/y;
 const LITERALS: readonly [string, JsonValue][] = [
@@ -167,7 +168,7 @@ class JsonReader {
     return value;
   }
 
-  /** The next character that is not white space. */
+  /** Returns the next character that is not white space. */
   private peek(): string | undefined {
     this.skipSpace();
     return this.text[this.at];
@@ -239,18 +240,18 @@ class JsonReader {
 }
 
 /**
- * What a terminal, a log viewer or a JavaScript parser might act on: C0, DEL, C1; bidi marks, overrides and isolates;
- * invisible format characters and line separators; tag characters; lone surrogates. ZWJ and ZWNJ are left out: names
- * and emoji need them.
+ * Characters that a terminal, a log viewer or a JavaScript parser might act on: C0, DEL, C1; bidi marks, overrides and
+ * isolates; invisible format characters and line separators; tag characters; lone surrogates. Without ZWJ and ZWNJ,
+ * which names and emoji need.
  */
 export const UNSAFE =
   // eslint-disable-next-line no-control-regex -- control characters are the point
   /[\u0000-\u001f\u007f-\u009f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
 
-/** ASCII that JSON writes as it is. */
+/** ASCII that JSON writes unescaped. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
-/** A string as JSON text with every control, bidi and invisible character as a visible \u escape. */
+/** Returns a string as JSON text, with every control, bidi and invisible character as a \u escape. */
 function stringifyString(text: string): string {
   if (PLAIN.test(text)) return `"${text}"`;
   return JSON.stringify(text).replace(UNSAFE, (character) =>
@@ -261,7 +262,7 @@ function stringifyString(text: string): string {
   );
 }
 
-/** Returns where the white space from `at` on ends. */
+/** Returns the offset after the white space at `at`. */
 export function afterSpace(text: string, at: number): number {
   for (let end = at; ; end++) {
     const c = text.charCodeAt(end);
@@ -269,7 +270,7 @@ export function afterSpace(text: string, at: number): number {
   }
 }
 
-/** The inverse of parseJson, on one line: exact integers, raw numbers as written, safe strings. */
+/** Returns the value as one line of JSON, the inverse of parseJson: exact integers, raw numbers as written, safe strings. */
 export function stringifyJson(value: JsonValue): string {
   if (value === null || typeof value === 'boolean') return String(value);
   if (typeof value === 'number' || typeof value === 'bigint') return value.toString();

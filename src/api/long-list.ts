@@ -1,14 +1,14 @@
 /**
- * What keeps a list of a million pets fast: rows that stay text until a value is asked for, and a sort that holds a row
- * in 18 bytes. Outside of this file an item is an `InventoryItem`, and nothing else.
+ * Keeps lists of a million pets fast: rows stay text until a value is needed, and a sort holds each row in 18 bytes.
+ * Outside this file, an item is just an `InventoryItem`.
  */
 import type { InventoryItem } from './item.ts';
 import { type JsonValue, stringifyJson } from './json.ts';
 import { ITEM_FIELDS, type ItemField, PET_STATUSES } from './values.ts';
 
-/** Without leading zeros or `-0`; of 19 digits those below 9e18, which fit an int64 without a check. */
+/** No leading zeros, no `-0`. With 19 digits only below 9e18, which fits an int64 without a check. */
 const INTEGER = '(?:0|-?(?:[1-9][0-9]{0,17}|[1-8][0-9]{18}))';
-/** A row as most serializers write it; all others are for the strict reader. */
+/** A row as most serializers write it; the strict reader takes all others. */
 const ROW = rowWith('');
 const SPACED_ROW = rowWith(String.raw`[ \t\r\n]*`);
 const PET_ID_AT = '{"petId":'.length;
@@ -46,7 +46,7 @@ class RowItem implements InventoryItem {
   }
 }
 
-/** Returns the row that begins at `at`; undefined where there is no whole one, or one that the strict reader has to read. */
+/** Returns the row that begins at `at`; undefined if it is incomplete or needs the strict reader. */
 export function quickRow(text: string, at: number): { readonly item: InventoryItem; readonly end: number } | undefined {
   ROW.lastIndex = at;
   if (ROW.test(text)) return { item: new RowItem(text.slice(at, ROW.lastIndex)), end: ROW.lastIndex };
@@ -57,7 +57,7 @@ export function quickRow(text: string, at: number): { readonly item: InventoryIt
   return { item: new RowItem(text.slice(at, end).replace(/\s+/g, '')), end };
 }
 
-/** Returns the pattern of a row with this between its parts. */
+/** Returns the pattern of a row with `space` between its tokens. */
 function rowWith(space: string): RegExp {
   const members = [
     ['"petId"', ':', INTEGER],
@@ -70,7 +70,7 @@ function rowWith(space: string): RegExp {
   );
 }
 
-/** Returns the integer that begins at `at`. By way of a number, as long as that is exact, it takes a third of the time. */
+/** Returns the integer that begins at `at`. Via a number while that is exact: this takes a third of the time. */
 function integerAt(text: string, at: number): bigint {
   const isNegative = text.charCodeAt(at) === MINUS;
   let value = 0;
@@ -79,13 +79,13 @@ function integerAt(text: string, at: number): bigint {
   return Number.isSafeInteger(value) ? BigInt(isNegative ? -value : value) : BigInt(text.slice(at, end));
 }
 
-/** Returns what reads the member of this name, of an item that has it. */
+/** Returns a function that reads the member of this name, undefined for an item without it. */
 export function memberOf(name: string): (item: InventoryItem) => JsonValue | undefined {
   const field = ITEM_FIELDS.find((each) => each === name);
   return field === undefined ? ({ extra }) => extra?.get(name) : (item) => item[field];
 }
 
-/** Returns what writes the fields of these names, those that an item has, as one line of JSON. */
+/** Returns a function that writes these fields of an item, if it has them, as one line of JSON. */
 export function jsonTextOfFields(names: readonly string[]): (item: InventoryItem) => string {
   const members = [...new Set(names)].map((name) => {
     const field = ITEM_FIELDS.find((each) => each === name);
@@ -106,7 +106,7 @@ export function jsonTextOfFields(names: readonly string[]): (item: InventoryItem
   };
 }
 
-/** Returns what writes the fields of these names as a line of CSV; undefined for an item that may need quotes. */
+/** Returns a function that writes these fields as a line of CSV; it returns undefined for an item that may need quotes. */
 export function csvTextOfFields(names: readonly string[]): (item: InventoryItem) => string | undefined {
   const fields = names.map((name) => ITEM_FIELDS.find((each) => each === name));
   return (item) => {
@@ -121,23 +121,23 @@ export function csvTextOfFields(names: readonly string[]): (item: InventoryItem)
 }
 
 export const SORTS = [...ITEM_FIELDS, ...ITEM_FIELDS.map((field) => `-${field}` as const)];
-/** A field; with a minus the largest first. */
+/** A field; with a minus in descending order. */
 export type Sort = (typeof SORTS)[number];
 
-/** Rows for which there is room at first: memory that is not used yet costs nothing. */
+/** Initial room, in rows: unused memory costs nothing. */
 const FIRST_ROOM = 1 << 21;
 const BATCH = 1_000;
 
-/** Sorts the items of a list: exact, and in their old order where the field is the same. */
+/** Sorts the items of a list exactly and stably. */
 export class SortedItems {
   private count = 0;
   private readonly columns = {
     petId: new BigInt64Array(FIRST_ROOM),
     quantity: new BigInt64Array(FIRST_ROOM),
-    /** Index in PET_STATUSES, which are in the order of the alphabet. */
+    /** Index in PET_STATUSES, which are in alphabetical order. */
     status: new Uint16Array(FIRST_ROOM),
   };
-  /** Items that do not fit into the columns, by their index. */
+  /** Items that do not fit into the columns, by index. */
   private readonly others = new Map<number, InventoryItem>();
 
   add(items: readonly InventoryItem[]): void {
@@ -182,7 +182,7 @@ export class SortedItems {
     return Uint32Array.from(keys.keys()).sort(compare);
   }
 
-  /** `transfer` frees the old memory at once, which the garbage collector does late. */
+  /** Doubles the room. `transfer` frees the old memory at once; the garbage collector would do so late. */
   private makeRoom(more: number): void {
     const { columns } = this;
     if (this.count + more <= columns.status.length) return;
@@ -204,11 +204,11 @@ function orderOf(keys: BigInt64Array | Uint16Array, count: number, sign: 1 | -1)
   for (let index = 0; index < count; index++) order[index] = index;
   for (let word = 0; word < perKey; word++) {
     const at = IS_LITTLE_ENDIAN ? word : perKey - 1 - word;
-    // The highest bit of an int64 is its sign.
+    // The highest bit of an int64 is the sign.
     const flip = (word === 3 ? 0x8000 : 0) ^ (sign < 0 ? 0xffff : 0);
     const starts = new Uint32Array(0x10001);
     for (const index of order) starts[(words[perKey * index + at]! ^ flip) + 1]!++;
-    // All words are the same.
+    // All words are equal.
     if (starts.includes(count)) continue;
     for (let value = 1; value < starts.length; value++) starts[value]! += starts[value - 1]!;
     for (const index of order) next[starts[words[perKey * index + at]! ^ flip]!++] = index;

@@ -1,26 +1,26 @@
 /**
- * The body of GET /inventory -> items, as they arrive. The one function that reads lists.
+ * Reads the body of GET /inventory and yields items as they arrive. The one function that reads lists.
  *
  * A row in the usual spelling is taken as it is (long-list.ts); any other row goes through the strict reader and the
- * schema. Both accept the same texts and give the same items (tested).
- * Memory holds one chunk and one unfinished row, however long the list is.
+ * schema. Both accept the same texts and return the same items (tested).
+ * Holds one chunk and one unfinished row in memory, however long the list is.
  */
 import { Failure, isFailure } from '../errors.ts';
 import { afterSpace, JsonError, JsonIncomplete, JsonTooLarge, readJsonValue } from './json.ts';
 import type { InventoryItem } from './item.ts';
 import { quickRow } from './long-list.ts';
 
-/** One row is never larger than this many UTF-16 units, and seldom than these. */
+/** Largest row, and a size that rows rarely exceed, in UTF-16 units. */
 const MAX_ROW = 1 << 20;
 const USUAL_ROW = 200;
 
-/** More values in one row would hold up signals and timers while they are read and written. */
+/** Most values in one row: more would delay signals and timers while they are read and written. */
 const MOST_VALUES = 10_000;
 
 const COMMA = 0x2c;
 
 /**
- * Yields the items of each chunk together; the rows before a bad one are good, and come before its failure.
+ * Yields the items of each chunk together. Yields the rows before a bad one, then throws its failure.
  * @throws {Failure} `contract`: not strict JSON, not UTF-8, not an array, or a row that breaks the contract
  */
 export async function* readInventoryList(body: AsyncIterable<Uint8Array>): AsyncGenerator<InventoryItem[]> {
@@ -51,20 +51,20 @@ let schemas: Promise<typeof import('./schemas.ts')> | undefined;
 type Expecting = 'start' | 'first-or-end' | 'row' | 'comma-or-end' | 'nothing';
 
 class ListReader {
-  /** True when no text follows: the beginning of a row is then read as it is. */
+  /** True if no more text follows: an incomplete row is then an error. */
   ended = false;
-  /** How much of the body came before the text that is held. */
+  /** How much of the body came before the held text. */
   private passed = 0;
   private text = '';
   private at = 0;
-  /** Text that has come since; how much of all text is unread, and how much there must be for another try. */
+  /** Text that has arrived since; how much text is unread, and how much is needed for another try. */
   private waiting: string[] = [];
   private length = 0;
   private enough = 0;
   private rows = 0;
   private expecting: Expecting = 'start';
 
-  /** Adds text; returns the rows that are whole by now, up to the first bad one. */
+  /** Adds text, and returns the rows that are complete, up to the first bad one. */
   async take(more: string): Promise<{ items: InventoryItem[]; broken?: Failure }> {
     const items: InventoryItem[] = [];
     this.waiting.push(more);
@@ -89,12 +89,12 @@ class ListReader {
     return { items };
   }
 
-  /** @throws {Failure} the text has ended inside the list */
+  /** Checks that the list has ended. @throws {Failure} */
   finish(): void {
     if (this.expecting !== 'nothing') throw this.broken('ends too early');
   }
 
-  /** Takes the rows that are here whole, with their commas, as long as they are in the usual spelling. */
+  /** Takes complete rows and their commas, as long as they are in the usual spelling. */
   private quickRows(items: InventoryItem[]): void {
     while (this.expecting === 'row' || this.expecting === 'first-or-end') {
       this.at = afterSpace(this.text, this.at);
@@ -110,7 +110,7 @@ class ListReader {
     }
   }
 
-  /** One move through the list's own punctuation, or one row the slow way; undefined: more text is needed. */
+  /** Reads one token of the list's punctuation, or one row the slow way; undefined if more text is needed. */
   private async step(): Promise<InventoryItem | 'moved' | undefined> {
     this.at = afterSpace(this.text, this.at);
     const c = this.text[this.at];
@@ -134,13 +134,13 @@ class ListReader {
   }
 
   private async slowRow(): Promise<InventoryItem | undefined> {
-    // The beginning of a row, at the end of a chunk: the rest is on its way.
+    // The start of a row at the end of a chunk: the rest is still to come.
     const left = this.text.length - this.at;
     if (!this.ended && left < USUAL_ROW && this.text.indexOf('}', this.at) < 0) return undefined;
     const read = this.strictValue();
     // More digits of a bare number may follow in the next chunk.
     const isWhole = read !== undefined && (this.ended || read.end < this.text.length || typeof read.value === 'object');
-    // Each try begins anew: with twice the text each time, all of them together take as long as two.
+    // Each try starts over. With twice the text each time, all tries together take as long as two.
     this.enough = isWhole ? 0 : Math.min(2 * left, MAX_ROW + 1);
     if (!isWhole) return undefined;
     const { readItem, ContractViolation } = await (schemas ??= import('./schemas.ts'));
@@ -156,7 +156,7 @@ class ListReader {
     }
   }
 
-  /** Undefined: the text ends within the row. */
+  /** Reads one row strictly; undefined if the text ends within it. */
   private strictValue(): ReturnType<typeof readJsonValue> | undefined {
     const { at, text } = this;
     try {

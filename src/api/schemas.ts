@@ -29,7 +29,7 @@ export const InventoryItemSchema = z.object({
   status: PetStatusSchema,
 });
 
-/** What the client accepts: a status that the contract does not list is shown, not refused. */
+/** What the client accepts: it shows a status that the contract does not list. */
 const ReceivedItemSchema = z.extend(InventoryItemSchema, { status: z.string() });
 
 export const InventoryUpdateSchema = z.object({ quantity: Integer });
@@ -40,10 +40,10 @@ export const ErrorSchema = z.object({
   status: z.int(),
 });
 
-/** A gateway adds to its 412 what the pet has. */
+/** A gateway's 412 contains the pet's quantity too. */
 const ReceivedErrorSchema = z.extend(ErrorSchema, { quantity: z.catch(z.optional(Integer), undefined) });
 
-/** The value breaks the contract; `problem` says which field and how. */
+/** A value that breaks the contract. `problem`: which field, and how. */
 export class ContractViolation extends Error {
   override name = 'ContractViolation';
 }
@@ -80,7 +80,7 @@ function explain(members: JsonObject, issues: readonly { path: PropertyKey[]; me
   return `has ${describe(value)} as its ${field}, which is not ${wanted}`;
 }
 
-/** A value in words, short enough for a message. */
+/** Describes a value in a few words, for a message. */
 function describe(value: JsonValue): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';

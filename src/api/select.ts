@@ -1,4 +1,4 @@
-/** Filters, order and oddities of a list of items: exact, and without a service. */
+/** Filters the items of a list, and collects what is unexpected in them. */
 import type { InventoryItem } from './item.ts';
 import { isOneOf, PET_STATUSES } from './values.ts';
 
@@ -8,7 +8,7 @@ export interface Filter {
   /** Inclusive bounds of the quantity. */
   readonly min?: bigint | undefined;
   readonly max?: bigint | undefined;
-  /** A condition of another kind. */
+  /** Another condition. */
   readonly where?: (item: InventoryItem) => boolean;
 }
 
@@ -26,13 +26,13 @@ export function matcher({ status, pet, min, max, where }: Filter): (item: Invent
     where?.(item) !== false;
 }
 
-/** Collects what a list held beyond the contract, so that one warning each can name it. */
+/** Collects what a list contains beyond the contract, for one warning each. */
 export class UnexpectedFields {
   private readonly statuses = new Set<string>();
   private readonly fields = new Set<string>();
   private readonly pets: Set<bigint>;
 
-  /** `pets`: those that were asked for and may be missing. */
+  /** `pets`: the requested pets, which may be missing. */
   constructor(pets: readonly bigint[] = []) {
     this.pets = new Set(pets);
   }
@@ -56,12 +56,12 @@ export class UnexpectedFields {
   }
 }
 
-/** A hostile list must not fill the memory with names: the first few tell enough. */
+/** Keeps the first few names only: a hostile list must not fill the memory. */
 function add(names: Set<string>, name: string): void {
   if (names.size < 10) names.add(name.slice(0, 60));
 }
 
-/** Yields the same items, each after it was shown to `see`. */
+/** Yields the same items, after passing each to `see`. */
 export async function* eachSeen(
   batches: AsyncGenerator<readonly InventoryItem[]>,
   see: (item: InventoryItem) => void,

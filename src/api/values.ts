@@ -19,11 +19,11 @@ export function isOneOf<T extends string>(known: readonly T[], text: string): te
 }
 
 const CANONICAL_INTEGER = /^(?:0|-?[1-9][0-9]*)$/;
-/** Far beyond any stock; keeps a hostile or pasted text from costing quadratic time. */
+/** Most digits of an integer: far beyond any stock, so that a hostile or pasted text does not take quadratic time. */
 export const MAX_DIGITS = 40;
 
 /**
- * A canonical decimal integer: no sign but a minus, no leading zero, no fraction, exponent, space or hex.
+ * Parses a canonical decimal integer: no plus sign, leading zero, fraction, exponent, space or hex.
  * Undefined for anything else.
  */
 export function parseInteger(text: string): bigint | undefined {
@@ -31,13 +31,13 @@ export function parseInteger(text: string): bigint | undefined {
   return BigInt(text);
 }
 
-/** A canonical decimal int64, or undefined. */
+/** Parses a canonical decimal int64; undefined for anything else. */
 export function parseInt64(text: string): bigint | undefined {
   const value = parseInteger(text);
   return value !== undefined && value >= INT64_MIN && value <= INT64_MAX ? value : undefined;
 }
 
-/** True for one line of text, no longer than the limit, that shows as it is stored. */
+/** True for one line of text within the limit, without characters that would be escaped. */
 export function isLine(text: string, most: number): boolean {
   return (
     /^[^\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+$/u.test(text) && text.trim() !== '' && Array.from(text).length <= most

@@ -1,4 +1,4 @@
-/** `inventory browse`: the stock as a table to search and change. What is changed is applied as an import is. */
+/** `inventory browse`: a table of the stock to search and change. Applies changes as an import does. */
 import { hash } from 'node:crypto';
 import type { Filter } from '../api/select.ts';
 import { noteValue, wordValue } from '../cli/value-parsers.ts';
@@ -24,7 +24,7 @@ import { readListing } from './listing.ts';
 export interface BrowseOptions extends Filter {
   /** The largest quantity that counts as low stock. */
   readonly low: bigint;
-  /** Lines of text in place of a full screen. */
+  /** Uses lines of text instead of the full screen. */
   readonly plain?: boolean;
   readonly dryRun?: boolean;
 }
@@ -45,7 +45,7 @@ export async function browse(context: CommandContext, options: BrowseOptions): P
     visit.browser.changesOf = (petId, limit) =>
       [...journal.history({ environment, pet: [petId], limit })].flat().filter((change) => change.origin === origin);
     if (options.dryRun === true || !canAsk(context)) return await visit.run();
-    // Only a person continues with what was left: a script, and a dry run, begin with nothing and leave nothing.
+    // Only a person continues with earlier changes. Scripts and dry runs start without any, and leave none.
     using _lock = await lockHere(context, `browse-${hash('sha256', origin).slice(0, 16)}`, 'the table');
     visit.tellUnfinished();
     await visit.offerDraft();
@@ -53,7 +53,7 @@ export async function browse(context: CommandContext, options: BrowseOptions): P
   });
 }
 
-/** Asks for a terminal that can show a full screen. @throws {Failure} `usage` */
+/** Requires a terminal that can show a full screen. @throws {Failure} `usage` */
 function needScreen({ env, globals, stdin, stdout }: CommandContext): void {
   if (globals.input && stdin.isTTY && stdout.isTTY && env.TERM !== 'dumb') return;
   throw new Failure('usage', {
@@ -68,9 +68,9 @@ class Visit {
   private readonly options: BrowseOptions;
   private readonly origin: string;
   readonly browser: Browser;
-  /** True where changes that are not applied are kept for the next visit. */
+  /** True if changes that are not applied are kept for the next time. */
   private keeps = false;
-  /** Of the next changes that are applied. */
+  /** Cause and note of the changes that are applied next. */
   private why: Why = {};
 
   constructor(context: CommandContext, journal: Journal, options: BrowseOptions, origin: string) {
@@ -81,7 +81,7 @@ class Visit {
     this.browser = new Browser(options.low);
   }
 
-  /** Tells of changes whose applying was cut off, as by a power cut. */
+  /** Reports a run of changes that was cut off, for example by a power cut. */
   tellUnfinished(): void {
     const { browser, context, journal, origin } = this;
     const run = journal.unfinished().find((each) => each.kind === 'browse' && each.origin === origin);
@@ -91,13 +91,13 @@ class Visit {
     for (const text of [`Run ${run.id} (browse) was not finished:`, ...steps]) context.notices.info(text);
   }
 
-  /** Continues with the changes that an earlier visit has left, unless the user discards them. From now on they are kept. */
+  /** Continues with the changes of an earlier session, unless the user discards them. Keeps all changes from now on. */
   async offerDraft(): Promise<void> {
     const { browser, context, journal, origin } = this;
     const kept = readDraft(journal.state, origin);
     this.keeps = true;
     browser.onChange = () => {
-      // The next change stores all of them again.
+      // The next change stores all of them.
       this.save().catch((error: unknown) => {
         browser.message = `The changes could not be saved: ${messageOf(context, error)}`;
       });
@@ -140,14 +140,14 @@ class Visit {
         if (options.dryRun === true) return await dryRunPlan(context, { plan: (stock) => this.plan(stock) });
         const applied = await this.apply();
         if (applied === undefined) continue;
-        // What went wrong has to be read before all else.
+        // An error must be readable before anything else.
         if (applied.failure !== undefined) return applied;
         if (done !== undefined) context.notices.info(done.text);
         done = applied;
       }
     } catch (error) {
       this.tellKept();
-      // A later line of a script was wrong: what was applied before it stays applied.
+      // A later line of the script is wrong. What was applied before stays applied.
       if (done !== undefined && isFailure(error) && error.is('invalid-rows')) {
         return { ...done, failure: new Failure('rows-after-apply', error.details, error) };
       }
@@ -159,7 +159,7 @@ class Visit {
     return done ?? confirmation('Nothing was changed.', [['applied', 0]]);
   }
 
-  /** Asks why the stock changes: for the history, and only where the user wants to say it. An empty answer says nothing. */
+  /** Asks for the cause and the note, at the user's request. Both may stay empty. */
   private async askWhy(): Promise<void> {
     const { browser, context } = this;
     if (!canAsk(context)) throw new Failure('no-terminal', { what: 'the cause', instead: 'Use --cause and --note.' });
@@ -186,7 +186,7 @@ class Visit {
     );
   }
 
-  /** Shows the plan, asks, and applies it. Returns undefined where nothing was begun: the changes stay. */
+  /** Shows the plan, asks, and applies it. Returns undefined if nothing was applied: the changes stay. */
   private async apply(): Promise<RecordView | undefined> {
     const { browser, context, journal } = this;
     const run = { hasBegun: false, conflicts: new Set<bigint>() };
@@ -235,7 +235,7 @@ class Visit {
   }
 }
 
-/** Returns an empty text for none. */
+/** Returns '' for 0. */
 function conflictWords(count: number): string {
   if (count === 0) return '';
   return count === 1

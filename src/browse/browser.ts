@@ -1,4 +1,4 @@
-/** What `inventory browse` holds: the pets it shows, and the changes that are not applied yet. Draws and sends nothing. */
+/** The state of `inventory browse`: the pets that it shows, and the pending changes. Neither draws nor sends. */
 import type { InventoryItem } from '../api/item.ts';
 import { MAX_DIGITS } from '../api/values.ts';
 import { barcodeIn } from '../catalog/barcode.ts';
@@ -9,45 +9,45 @@ import type { Change } from '../state/journal.ts';
 import { plural } from '../view/words.ts';
 import { Selection } from './selection.ts';
 
-/** How a visit to the table ends. */
+/** How the session ends. */
 export type End = 'apply' | 'why' | 'leave' | 'discard';
 
 /** Shows the table until the user ends it. @throws {Failure} what ends a read of the stock; the signal's reason */
 export type Show = (context: CommandContext, browser: Browser, reload: Reload) => Promise<End>;
 export type Reload = (context: CommandContext) => Promise<void>;
 
-/** `quantity`: one is typed for the pet at the cursor. `leave`: the user wants to leave while changes are pending. */
+/** `quantity`: the user types one for the pet at the cursor. `leave`: the user is asked about pending changes. */
 type Mode = 'table' | 'quantity' | 'leave' | 'help';
 
-/** What one keystroke has changed: of each pet, the change before it and after it. */
+/** What one keystroke has changed: by pet, the pending change before and after it. */
 type Step = readonly {
   readonly petId: bigint;
   readonly before: DraftChange | undefined;
   readonly after: DraftChange | undefined;
 }[];
 
-/** Is said until the first key. */
+/** Shown until the first key. */
 export const TIP = 'Type to search. Enter sets the quantity.';
 
 export class Browser extends Selection {
   mode: Mode = 'table';
-  /** The quantity as far as it is typed. */
+  /** The quantity typed so far. */
   typed = '';
-  /** Which page of the keys is shown, and whether another one follows. */
+  /** Which page of the help is shown, and whether another one follows. */
   helpPage = 0;
   hasMoreHelp = false;
   /** True while the last changes of the pet at the cursor are shown. */
   hasPane = false;
   /** One sentence for the user. */
   message = TIP;
-  /** The same while the stock is read. */
+  /** The sentence while the stock is read. */
   reading: string | undefined;
   /** Pets that are changed together. */
   readonly marked = new Set<bigint>();
   private done: Step[] = [];
   private undone: Step[] = [];
 
-  /** Called when the pending changes are others than before. */
+  /** Called when the pending changes have changed. */
   onChange: () => void = () => undefined;
   /** Returns the pet's last changes that were made from this machine, newest first. */
   changesOf: (petId: bigint, limit: number) => readonly Change[] = () => [];
@@ -64,15 +64,15 @@ export class Browser extends Selection {
     return this.selected === undefined ? [] : [this.selected];
   }
 
-  /** The quantity that the pet will have. A change is not applied, and does not count, where someone else has changed the stock since. */
+  /** Returns the pet's quantity after its pending change, if nobody else has changed the stock since. */
   quantityOf({ petId, quantity }: InventoryItem): bigint {
     const change = this.pending.get(petId);
     return change?.current === quantity ? change.quantity : quantity;
   }
 
   /**
-   * Notes the quantities to set; the quantity that a pet has takes its change back. Returns whether all are allowed; else
-   * nothing is changed.
+   * Sets pending changes. The quantity that a pet has removes its change. Returns whether all are allowed; if not,
+   * changes none.
    */
   change(items: readonly InventoryItem[], wanted: (item: InventoryItem) => bigint): boolean {
     const step: Step[number][] = [];
@@ -99,7 +99,7 @@ export class Browser extends Selection {
     this.change(this.targets, (item) => this.quantityOf(item) + by);
   }
 
-  /** Takes the last change back. */
+  /** Undoes the last step. */
   undo(): void {
     const step = this.done.pop();
     if (step !== undefined) this.undone.push(step);
@@ -107,14 +107,14 @@ export class Browser extends Selection {
       this.take(step, 'before') ?? 'There is nothing to undo here. Applied changes: petstore inventory undo';
   }
 
-  /** Makes the change again that was taken back last. */
+  /** Redoes the step that was undone last. */
   redo(): void {
     const step = this.undone.pop();
     if (step !== undefined) this.done.push(step);
     this.message = this.take(step, 'after') ?? 'There is nothing to redo.';
   }
 
-  /** Returns what was done in words; undefined without a step. */
+  /** Applies a step backwards or forwards. Returns it in words; undefined without a step. */
   private take(step: Step | undefined, side: 'before' | 'after'): string | undefined {
     if (step === undefined) return undefined;
     for (const { petId, [side]: change } of step) {
@@ -129,14 +129,14 @@ export class Browser extends Selection {
     return `${word}: pet ${petId} is ${change?.quantity ?? stock} again.`;
   }
 
-  /** Keeps only these changes, and no way back to the others. */
+  /** Replaces the pending changes, and forgets the steps. */
   keep(petIds: ReadonlySet<bigint>): void {
     for (const petId of this.pending.keys()) if (!petIds.has(petId)) this.pending.delete(petId);
     this.done = [];
     this.undone = [];
   }
 
-  /** Marks the pet at the cursor or takes its mark away, and moves on. */
+  /** Marks or unmarks the pet at the cursor, and moves to the next. */
   mark(): void {
     const { selected } = this;
     if (selected === undefined) return;
@@ -144,7 +144,7 @@ export class Browser extends Selection {
     this.move('down');
   }
 
-  /** Marks all pets that are found; if some are marked, takes the marks away. */
+  /** Marks all matching pets; if some pets are marked, unmarks all. */
   markAll(): void {
     if (this.marked.size > 0) this.marked.clear();
     else for (const { petId } of this.found) this.marked.add(petId);
@@ -155,11 +155,11 @@ export class Browser extends Selection {
     else [this.mode, this.typed] = ['quantity', typed];
   }
 
-  /** Takes the quantity that was typed; none leaves all as it is. */
+  /** Uses the quantity that was typed; an empty one changes nothing. */
   endQuantity(): void {
     const { targets, typed } = this;
     this.mode = 'table';
-    // A scanner does not know that a quantity is asked for.
+    // A scanner may type a barcode where a quantity is expected.
     const barcode = barcodeIn(typed, (code) => this.catalog?.ownerOf(code) !== undefined);
     if (barcode !== undefined) {
       this.scanned(barcode);
@@ -171,7 +171,7 @@ export class Browser extends Selection {
     }
     const present = (item: InventoryItem): bigint => this.quantityOf(item);
     if (typed !== '' && this.change(targets, (item) => parseQuantity(typed, present(item))!)) this.marked.clear();
-    // What found the only pet is done with: the next scan, or word, begins anew.
+    // Clears the search that found the only pet, for the next scan or word.
     if (this.found.length === 1) this.show({ text: '' });
   }
 
@@ -192,7 +192,7 @@ export class Browser extends Selection {
   }
 }
 
-/** `12` sets; `+3` and `-3` change the present quantity. Undefined for anything else. */
+/** Parses `12`, which sets, or `+3` and `-3`, which change the present quantity. Undefined for anything else. */
 export function parseQuantity(typed: string, present: bigint): bigint | undefined {
   if (!/^[+-]?[0-9]+$/.test(typed) || typed.replace(/^[+-]/, '').length > MAX_DIGITS) return undefined;
   const value = BigInt(typed.replace(/^\+/, ''));

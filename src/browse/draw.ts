@@ -1,4 +1,4 @@
-/** The screen of `inventory browse` as lines of text: a function of what there is to show and of the size. */
+/** Draws the screen of `inventory browse` as lines of text. Pure: a function of the state and the size. */
 import { BETWEEN } from '../view/fit.ts';
 import { limitWords } from '../view/progress.ts';
 import { displayWidth, fitting, padTo, truncate } from '../view/width.ts';
@@ -10,10 +10,10 @@ import { barOf, type Surroundings, tableOf } from './rows.ts';
 
 /** Title, search, heading. */
 const LINES_ABOVE = 3;
-/** Message, rate limit, keys too. */
+/** Also message, rate limit and keys. */
 const LINES_AROUND = LINES_ABOVE + 3;
 
-/** Returns one line of text for each row of the screen, none wider than it. Tells the browser how many pets fit, and where. */
+/** Returns a line for each row of the screen, none too wide. Sets in the browser how many pets fit, and where. */
 export function drawScreen(browser: Browser, around: Surroundings): string[] {
   const { columns, style, rows } = around;
   const isRoomy = rows > LINES_AROUND;
@@ -37,12 +37,12 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
     keyLine(columns),
   ];
   const heading = style.heading(browser.hasPane && !isBeside ? '' : table.heading);
-  // Of a very low screen, the rows and the question are what is needed.
+  // A very low screen shows only the rows and the question.
   if (!isRoomy) return full(lines, below.slice(0, 1), rows);
   return full([title, fit(searchLine(browser, columns)), heading, ...lines], below, rows);
 }
 
-/** What is left of the rate limit, in full and shorter. */
+/** Returns what is left of the rate limit, in full, then shorter. */
 function limitsOf(browser: Browser, now: number): string[] {
   const limits = browser.limits();
   if (limits === undefined || limits.resetAt <= now) return [''];
@@ -54,7 +54,7 @@ function full(above: readonly string[], below: readonly string[], rows: number):
   return [...above, ...blank, ...below].slice(0, rows);
 }
 
-/** What is shown, and at the right which of the rows, where there is room for that. */
+/** Returns the title, with the range of rows at the right if there is room. */
 function titleOf(browser: Browser, { columns, environment, isUnicode }: Surroundings): string {
   const { before, items } = browser.visible;
   const { found } = browser.counts;
@@ -67,7 +67,7 @@ function titleOf(browser: Browser, { columns, environment, isUnicode }: Surround
   return `${padTo(title, room + BETWEEN.length, 'left')}${place}`;
 }
 
-/** What is shown and how much there is of it, in full and shorter. */
+/** Returns what is shown and how many pets match, in full, then shorter. */
 function titlesOf({ counts, marked, pending, pendingWords, reading }: Browser, environment: string): string[] {
   if (reading !== undefined && counts.all === 0) return [environment];
   const found = counts.found === counts.all ? '' : `${counts.found} of `;
@@ -87,7 +87,7 @@ function searchLine({ text, status, isChangedOnly, isLowOnly, order }: Browser, 
     ...(order === 'as listed' ? [] : [`by ${order}`]),
   ];
   const line = [`Search: ${text}_`, ...filters].join(BETWEEN);
-  // Of a long text the end is what is being typed.
+  // Shows the end of a long text, because the user is typing there.
   return displayWidth(line) <= columns ? line : `Search: ${endOf(text, columns - 'Search: …_'.length)}_`;
 }
 
@@ -97,7 +97,7 @@ function endOf(text: string, columns: number): string {
   return end === text ? text : `…${end}`;
 }
 
-/** What is asked or said, in full and shorter. */
+/** Returns the question or message, in full, then shorter. */
 function questionsOf(browser: Browser, { shown }: Surroundings): string[] {
   const { marked, message, mode, pendingWords, reading, selected, typed } = browser;
   if (mode === 'leave') {

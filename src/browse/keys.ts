@@ -7,17 +7,17 @@ import type { Browser, End } from './browser.ts';
 import { next } from './selection.ts';
 import { reverse } from './rows.ts';
 
-/** What the user asks for that needs more than the rows. `stop`: to stop reading the stock. */
+/** Requests that need more than the rows. `stop`: stop reading the stock. */
 export type Request = End | 'refresh' | 'stop';
 
 interface KeyText {
   readonly key: string;
-  /** What the last line shows: with the key at most 20 columns. */
+  /** Label in the last line; with the key, at most 20 columns. */
   readonly label: string;
   readonly text: string;
 }
 
-/** The most important first: as many as fit. */
+/** Keys for the last line, the most important first: as many as fit. */
 const KEYS: readonly KeyText[] = [
   { key: '^X', label: 'apply', text: 'Shows all changes, and applies them.' },
   { key: 'Enter =', label: 'set', text: 'Asks for the quantity (12), or what to add (+3) or take away (-3).' },
@@ -42,7 +42,7 @@ const KEYS: readonly KeyText[] = [
 /** Rows that a step of the mouse's wheel scrolls. */
 const WHEEL = 3;
 
-/** Does what the key is for. Returns what is left to do. */
+/** Handles a key. Returns what the caller has to do. */
 export function press(browser: Browser, key: Key): Request | undefined {
   const { name, ctrl } = key;
   if (ctrl && (name === 'c' || name === 'q' || name === 'd')) return leave(browser);
@@ -74,7 +74,7 @@ export function press(browser: Browser, key: Key): Request | undefined {
 function leave(browser: Browser): Request | undefined {
   const { hasStock, mode, pending, reading } = browser;
   if (reading !== undefined && hasStock) return 'stop';
-  // The second Ctrl-C leaves in any case: pending changes are kept.
+  // A second Ctrl-C always leaves; pending changes are kept.
   if (pending.size === 0 || mode === 'leave' || !hasStock) return 'leave';
   browser.mode = 'leave';
   return undefined;
@@ -83,7 +83,7 @@ function leave(browser: Browser): Request | undefined {
 function pressInTable(browser: Browser, { name, ctrl, shift, text }: Key): Request | undefined {
   if (ctrl) return pressCtrl(browser, name);
   if (text === '?') [browser.mode, browser.helpPage] = ['help', 0];
-  // Typed in full and ended with Enter: a name that is pasted here changes nothing.
+  // Must be typed in full and ended with Enter, so that a pasted name changes nothing.
   else if (text === '=' || name === 'return' || name === 'enter') browser.askQuantity('');
   else if (text === '+' || text === '-') browser.askQuantity(text);
   else if (name === 'right') browser.changeBy(1n);
@@ -93,7 +93,7 @@ function pressInTable(browser: Browser, { name, ctrl, shift, text }: Key): Reque
   else if (name === 'backspace') browser.searchFor(browser.text.replace(/.$/u, ''));
   else if (name === 'delete') browser.change(browser.targets, ({ quantity }) => quantity);
   else if (name === 'insert') browser.mark();
-  // The habit of less and k9s: what is typed searches anyway.
+  // A habit from less and k9s: typing searches anyway.
   else if (text === '/' && browser.text === '') browser.message = 'Type to search.';
   else if (text !== '') browser.searchFor((browser.text + text).trimStart());
   else browser.move(name);
@@ -134,7 +134,7 @@ function typeQuantity(browser: Browser, { name, text }: Key): void {
 
 const MARGIN = Math.max(...KEYS.map(({ key }) => key.length)) + BETWEEN.length;
 
-/** Returns all keys with a sentence each, on as many pages of that many rows as it takes. */
+/** Returns the pages of the help, with this many rows each: all keys with a sentence each. */
 export function helpPages(columns: number, rows: number): string[][] {
   const pages: string[][] = [[]];
   for (const { key, text } of KEYS) {

@@ -1,4 +1,4 @@
-/** `inventory browse --plain`: the same table by lines of text, for screen readers and terminals that cannot do more. */
+/** `inventory browse --plain`: the same table as lines of text, for screen readers and simple terminals. */
 import type { InventoryItem } from '../api/item.ts';
 import { isOneOf, PET_STATUSES } from '../api/values.ts';
 import { petOfCode } from '../catalog/local-catalog.ts';
@@ -25,7 +25,7 @@ const HELP = [
   '  q              leaves; changes are kept (discard leaves without them)',
 ];
 
-/** Commands that nothing follows. */
+/** Commands without arguments. */
 const ALONE = new Set([
   '?',
   'apply',
@@ -45,7 +45,7 @@ const ALONE = new Set([
 
 export function byLines({ signal, stdin }: CommandContext): Show {
   const open = (): AsyncIterator<string> => stdin.lines(signal)[Symbol.asyncIterator]();
-  // Questions are answered on the same terminal; of a pipe, no line may be lost.
+  // Questions are answered on the same terminal; from a pipe, no line may be lost.
   const piped = stdin.isTTY ? undefined : open();
   let number = 0;
   return async (context, browser, reload) => {
@@ -74,7 +74,7 @@ class Lines {
   private readonly browser: Browser;
   private readonly reload: Reload;
   private at = 0;
-  /** Of the line that is read. */
+  /** Number of the current line. */
   private number = 0;
 
   constructor(context: CommandContext, browser: Browser, reload: Reload) {
@@ -83,7 +83,7 @@ class Lines {
     this.reload = reload;
   }
 
-  /** Carries out a line. Returns how it ends the visit to the table, if it does. */
+  /** Runs the command of a line. Returns how the session ends, if it does. */
   async take(line: string, number: number): Promise<End | undefined> {
     const { browser } = this;
     this.number = number;
@@ -178,7 +178,7 @@ class Lines {
     this.context.notices.info(text);
   }
 
-  /** A person types the line again; of a script nothing is applied. @throws {Failure} `invalid-rows` */
+  /** Warns on a terminal, where the user can try again; ends a script. @throws {Failure} `invalid-rows` */
   private refuse(reason: string): void {
     if (!this.context.stdin.isTTY) {
       throw new Failure('invalid-rows', { source: 'stdin', problems: [{ line: this.number, reason }] });

@@ -45,5 +45,5 @@ export async function readListing(
   return { items, catalog, widths: { id, name, quantity } };
 }
 
-/** How many names are measured, those of the most characters. */
+/** How many names are measured, the longest ones. */
 const MEASURED = 100;

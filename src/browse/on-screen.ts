@@ -1,4 +1,4 @@
-/** The full screen of `inventory browse`: reads keys, draws, and reads the stock anew when asked to. */
+/** The full screen of `inventory browse`: reads keys, draws, and reads the stock again on request. */
 import { Failure, isFailure } from '../errors.ts';
 import { type Clock, type FullScreen, reasonOf } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
@@ -25,7 +25,7 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
     shown: (text: string): string => visible(context.secrets.redact(text)),
   };
   const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<End>();
-  // It may fail before anyone waits for it.
+  // It may fail before it is awaited.
   ended.catch(() => undefined);
   const onSignal = (): void => {
     fail(reasonOf(signal));
@@ -56,7 +56,7 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
   };
   const painter = painterOf(screen, clock, draw, fail);
   signal.addEventListener('abort', onSignal, { once: true });
-  // For what counts down.
+  // Redraws countdowns.
   let cancelTick = clock.alarm(SECOND, function tick() {
     painter.ask();
     cancelTick = clock.alarm(SECOND, tick);
@@ -75,7 +75,7 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
   }
 };
 
-/** Reads the stock. A first read that fails ends the command; later, what was read before stays. */
+/** Reads the stock. If the first read fails, the command ends; later the earlier stock stays. */
 async function readStock(context: CommandContext, browser: Browser, reload: Reload, redraw: () => void): Promise<void> {
   const say = (text: string): void => {
     browser.reading = text;
@@ -103,7 +103,7 @@ function onScreen({ clock, globals, notices }: CommandContext, browser: Browser,
       browser.message = text;
     },
     debug: () => undefined,
-    // Lines on stderr would be on the screen; a log takes them.
+    // Lines on stderr would appear on the screen; they go to the log.
     attempt: (facts) => {
       if (!globals.verbose && !globals.debug) notices.attempt(facts);
     },
@@ -127,12 +127,12 @@ function onScreen({ clock, globals, notices }: CommandContext, browser: Browser,
   };
 }
 
-/** Of DEC private mode 2026: a terminal that knows it shows all of it at once, others ignore it. */
+/** DEC private mode 2026, synchronized output: terminals without it ignore it. */
 const BEGIN = '\u001b[?2026h';
 const END = '\u001b[?2026l';
 const CLEAR = '\u001b[2J';
 
-/** @param onFailure called where the terminal cannot be written to */
+/** @param onFailure called if the terminal cannot be written to */
 function painterOf(screen: FullScreen, clock: Clock, draw: () => string[], onFailure: (error: unknown) => void) {
   let shown: readonly string[] | undefined;
   let isAsked = false;
@@ -159,7 +159,7 @@ function painterOf(screen: FullScreen, clock: Clock, draw: () => string[], onFai
       painting = undefined;
     }
   };
-  /** Draws soon: several keys that have arrived together are drawn once. */
+  /** Schedules a redraw: keys that arrive together cause only one. */
   const ask = (): void => {
     isAsked = true;
     painting ??= paint();
@@ -171,7 +171,7 @@ function painterOf(screen: FullScreen, clock: Clock, draw: () => string[], onFai
       shown = undefined;
       ask();
     },
-    /** Resolves once nothing is written any more. */
+    /** Resolves when nothing more is being written. */
     async close(): Promise<void> {
       isClosed = true;
       await painting;

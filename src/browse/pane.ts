@@ -1,4 +1,4 @@
-/** The pane of `inventory browse`: the last changes of the pet at the cursor, with a bar for the quantity after each. */
+/** Draws the pane of `inventory browse`: the last changes of the pet at the cursor, each quantity with a bar. */
 import type { Change } from '../state/journal.ts';
 import { bar } from '../view/bar.ts';
 import { BETWEEN } from '../view/fit.ts';
@@ -8,17 +8,17 @@ import { signed } from '../view/words.ts';
 import type { Browser } from './browser.ts';
 import type { Surroundings } from './rows.ts';
 
-/** From this width on the pane is beside the table; below, it covers it. */
+/** Least screen width for a pane next to the table; on a narrower screen the pane covers it. */
 const LEAST_BESIDE = 80;
 const MOST = 64;
 const BORDER = ' | ';
 
-/** Returns how many columns the table leaves to the pane; all of them on a narrow screen. */
+/** Returns the width of the pane; on a narrow screen, all columns. */
 export function paneWidth(columns: number): number {
   return columns < LEAST_BESIDE ? columns : Math.min(MOST, Math.floor(columns * 0.4));
 }
 
-/** Returns the table with the pane beside it, or the pane alone. */
+/** Returns the table with the pane next to it, or only the pane. */
 export function withPane(table: readonly string[], browser: Browser, around: Surroundings): readonly string[] {
   const { columns, style } = around;
   const own = paneWidth(columns);

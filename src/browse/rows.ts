@@ -1,4 +1,4 @@
-/** The rows of the screen of `inventory browse`. */
+/** Draws the rows of `inventory browse`. */
 import type { InventoryItem } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import type { DraftChange } from '../state/draft.ts';
@@ -8,7 +8,7 @@ import { padTo, truncate } from '../view/width.ts';
 import { signed } from '../view/words.ts';
 import type { Browser } from './browser.ts';
 
-/** What the screen is drawn with: its size, what surrounds the stock, and the looks. */
+/** What drawing needs besides the browser: size, texts around the stock, and style. */
 export interface Surroundings {
   readonly environment: string;
   readonly columns: number;
@@ -16,13 +16,13 @@ export interface Surroundings {
   /** Epoch ms. */
   readonly now: number;
   readonly style: Style;
-  /** True where the terminal shows Unicode. */
+  /** True if the terminal shows Unicode. */
   readonly isUnicode: boolean;
-  /** Makes a text from elsewhere fit to be shown: without secrets and control characters. */
+  /** Makes a text from outside safe to show: redacts secrets and escapes control characters. */
   readonly shown: (text: string) => string;
 }
 
-/** Reverse video is not a colour: NO_COLOR leaves it. */
+/** Reverse video is not a colour, so NO_COLOR does not turn it off. */
 export function reverse(text: string): string {
   return `\u001b[7m${text}\u001b[27m`;
 }
@@ -84,13 +84,13 @@ export function tableOf(browser: Browser, around: Surroundings): { heading: stri
 }
 
 interface Widths extends Readonly<Record<Column, number>> {
-  /** True where there is room for the difference that a change makes. */
+  /** True if there is room for the difference that a change makes. */
   readonly hasDelta: boolean;
 }
 
 /**
- * Returns the same widths for every page, so that nothing moves sideways. On a narrow terminal, names and status matter
- * more: ids then have the room that those on the screen need.
+ * Returns the same widths for every page, so that nothing moves sideways. On a narrow terminal, where names and status
+ * matter more, ids get only the room that those on the screen need.
  */
 function fittingWidths(browser: Browser, columns: number, items: readonly InventoryItem[]): Widths {
   const same = widthsOf(browser, columns, browser.widths.id);
@@ -99,8 +99,8 @@ function fittingWidths(browser: Browser, columns: number, items: readonly Invent
 }
 
 /**
- * Returns the widths, given that of the longest id. Numbers are never cut; where there is not room for all, the
- * difference goes first, then the status, then the name.
+ * Returns the widths for a width of the ids. Numbers are never cut. If there is too little room, omits the difference
+ * first, then the status, then the name.
  */
 function widthsOf({ catalog, hasLevels, pending, widths }: Browser, columns: number, longestId: number): Widths {
   const id = Math.max(HEADING.id.length, longestId);
@@ -116,7 +116,7 @@ function widthsOf({ catalog, hasLevels, pending, widths }: Browser, columns: num
   const hasDelta = full + least <= free;
   const needed = hasDelta ? full : widest(false);
   let left = free - needed;
-  /** Takes columns, as long as so many are left beside. */
+  /** Takes columns if enough are left for the rest. */
   const take = (wanted: number, beside: number): number => {
     if (wanted === 0 || left < beside + wanted + BETWEEN.length) return 0;
     left -= wanted + BETWEEN.length;
@@ -124,7 +124,7 @@ function widthsOf({ catalog, hasLevels, pending, widths }: Browser, columns: num
   };
   const status = take(STATUS_WIDTH, least);
   const name = left < least ? 0 : take(least && Math.min(left - BETWEEN.length, Math.max(LEAST_NAME, widths.name)), 0);
-  // Room for the first change, so that nothing moves when it comes.
+  // Leaves room for the first change, so that nothing moves then.
   const usual = BETWEEN.length + '→  +'.length + 2 * widths.quantity;
   const change = left + needed >= usual ? Math.max(needed, usual) : needed;
   return { id, name, quantity, change: Math.max(0, change - BETWEEN.length), status, hasDelta };

@@ -1,4 +1,4 @@
-/** Which pets `inventory browse` shows, in which order, and where the cursor is. */
+/** The selection of `inventory browse`: which pets it shows, in which order, and where the cursor is. */
 import type { InventoryItem } from '../api/item.ts';
 import { type Sort, SortedItems } from '../api/long-list.ts';
 import { parseInt64, type PetStatus } from '../api/values.ts';
@@ -9,11 +9,11 @@ import type { DraftChange } from '../state/draft.ts';
 export const ORDERS = ['as listed', 'petId', 'name', 'quantity', 'quantity, largest first', 'status'] as const;
 export type Order = (typeof ORDERS)[number];
 
-/** The stock as it was read. */
+/** The stock as last read. */
 export interface Listing {
   readonly items: readonly InventoryItem[];
   readonly catalog: Catalog | undefined;
-  /** The longest text of each column, in columns of the terminal. */
+  /** Width of the longest text of each column, in terminal columns. */
   readonly widths: Readonly<Record<'id' | 'name' | 'quantity', number>>;
 }
 
@@ -23,7 +23,7 @@ export class Selection {
   isLowOnly = false;
   isChangedOnly = false;
   order: Order = 'as listed';
-  /** How many rows fit the screen, and on which line of it the first one is. */
+  /** How many rows fit the screen, and the screen line of the first one. */
   page = 10;
   firstRow = 0;
   /** True once the stock has been read. */
@@ -39,7 +39,7 @@ export class Selection {
   private sum = 0n;
   private cursor = 0;
   private top = 0;
-  /** Tell whether a pet is at or below its own minimum, or else at or below `low`. */
+  /** Tests whether a pet is at or below its own minimum, or `low` if it has none. */
   private belowMinimum: Orders;
   private belowLow: Orders;
 
@@ -52,7 +52,7 @@ export class Selection {
     return { all: this.items.length, found: this.found.length, quantity: this.sum };
   }
 
-  /** True if some pet has a minimum of its own. */
+  /** True if any pet has a minimum. */
   get hasLevels(): boolean {
     return this.belowMinimum !== undefined;
   }
@@ -75,7 +75,7 @@ export class Selection {
     return this.found[this.cursor];
   }
 
-  /** Returns the pets that match, from one place to another. */
+  /** Returns the matching pets between two places. */
   between(from: number, to: number): readonly InventoryItem[] {
     return this.found.slice(from, to);
   }
@@ -96,7 +96,7 @@ export class Selection {
     this.search(petId);
   }
 
-  /** The orders that make sense: by name only where there are names. */
+  /** Sort orders that make sense: by name only if there are names. */
   get orders(): readonly Order[] {
     return ORDERS.filter((order) => order !== 'name' || this.catalog !== undefined);
   }
@@ -154,7 +154,7 @@ export class Selection {
     this.search();
   }
 
-  /** Shows other pets or another order; the cursor stays on its pet. */
+  /** Changes the filter or the order; the cursor stays on its pet. */
   show(wanted: Partial<Pick<Selection, 'text' | 'status' | 'isLowOnly' | 'isChangedOnly' | 'order'>>): void {
     Object.assign(this, wanted);
     if (wanted.order !== undefined) this.ordered = this.inOrder();
@@ -176,12 +176,12 @@ export class Selection {
   }
 }
 
-/** Returns the value after this one, or before it; after the last comes the first. */
+/** Returns the next or the previous value, cyclically. */
 export function next<T>(values: readonly T[], value: T, step: 1 | -1): T {
   return values[(values.indexOf(value) + step + values.length) % values.length]!;
 }
 
-/** Returns a test of a pet's id, for a part of the id or the name, or a barcode; undefined where all match. */
+/** Returns a test of a pet by a part of its id or name, or a barcode; undefined if all match. */
 function matcherOf(text: string, catalog: Catalog | undefined): ((petId: bigint) => boolean) | undefined {
   if (text === '') return undefined;
   const ids = new Set(catalog?.containing(text));

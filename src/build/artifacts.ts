@@ -1,6 +1,6 @@
 /**
- * What a release consists of, beside the executables: the npm package, the Debian package, the bill of materials, and
- * NOTES.md, the notes of this version. Needs the build, and dpkg-deb.
+ * Makes the files of a release, except the executables: the npm package, the Debian package, the bill of materials, and
+ * NOTES.md, the notes of this version. Needs the build and dpkg-deb.
  *
  *   npm run build -- --artifacts FOLDER
  */
@@ -12,7 +12,7 @@ import { packagesIn } from './licences.ts';
 import { readPackage, ROOT } from './package.ts';
 import * as z from 'zod/mini';
 
-/** As much of CycloneDX 1.5 as is read here. */
+/** The part of CycloneDX 1.5 that is used here. */
 const Bom = z.looseObject({
   metadata: z.looseObject({ component: z.looseObject({ 'bom-ref': z.string(), name: z.string() }) }),
   components: z.array(z.looseObject({ 'bom-ref': z.string() })),
@@ -38,7 +38,7 @@ const bom = execSync('npm sbom --sbom-format cyclonedx --sbom-type application -
 const published = publishedBom(JSON.parse(bom), name, bundled);
 writeFileSync(join(folder, `petstore-${version}.cdx.json`), `${JSON.stringify(published, null, 2)}\n`);
 
-// Scripts stay off: the build is there already.
+// Without scripts: the build already exists.
 execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], {
   cwd: ROOT,
   stdio: ['ignore', 'ignore', 'inherit'],
@@ -49,11 +49,11 @@ execFileSync(process.execPath, [join(import.meta.dirname, 'deb.ts'), folder], {
 console.log(folder);
 
 /**
- * Narrows what `npm sbom` says of the whole checkout to what is published. To npm all packages are for development,
- * because the build puts their code into dist/ and nothing is installed beside it.
+ * Reduces the output of `npm sbom`, which covers the whole checkout, to what is published. For npm all packages are
+ * development dependencies, because the build bundles their code into dist/.
  *
  * @param bundled `name@version` of each package in the build
- * @throws where one of them is not in the document
+ * @throws if one of them is not in the document
  */
 function publishedBom(document: unknown, name: string, bundled: readonly string[]): z.infer<typeof Bom> {
   const { metadata, components, dependencies, ...rest } = z.parse(Bom, document);
@@ -63,7 +63,7 @@ function publishedBom(document: unknown, name: string, bundled: readonly string[
   if (missing.length > 0) throw new Error(`The bill of materials lacks ${missing.join(', ')}.`);
   return {
     ...rest,
-    // npm names it after the folder.
+    // npm uses the folder's name.
     metadata: { ...metadata, component: { ...metadata.component, name } },
     components: kept.map((component) => ({ ...component, scope: 'required', properties: [] })),
     dependencies: [

@@ -1,7 +1,7 @@
 /**
- * The build: src/main.ts and all it imports, npm packages included, into dist/ as CommonJS modules that load each
- * other lazily: Node starts them without its loader of ES modules. The published package so has no dependencies of its
- * own and installs without a network.
+ * The build: bundles src/main.ts and everything it imports, including npm packages, into dist/ as CommonJS modules that
+ * load each other lazily. Node starts them without its ES module loader, and the published package has no dependencies,
+ * so that it installs without a network.
  */
 import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
@@ -15,7 +15,7 @@ import { manPage } from './man.ts';
 import { readPackage, ROOT } from './package.ts';
 import { buildPage } from './page.ts';
 
-/** What else can be made of the build: `npm run build -- --deb`. */
+/** Packages made from the build: `npm run build -- --deb`. */
 const PACKAGES: Readonly<Record<string, string>> = {
   '--standalone': 'standalone.ts',
   '--deb': 'deb.ts',
@@ -35,15 +35,15 @@ function options(plugins: readonly Plugin[]) {
     platform: 'node',
     format: 'cjs',
     outExtension: { '.js': '.cjs' },
-    // The scripts of completions/, one of which has no extension.
+    // The scripts in completions/, one of which has no extension.
     loader: { '.bash': 'text', '.fish': 'text', '.ps1': 'text', '': 'text' },
     target: 'node22.13',
     mainFields: ['module', 'main'],
-    // Names stay: they are what a bug report's stack shows.
+    // Keeps names, which appear in the stack trace of a bug report.
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: 'none',
-    // esbuildDetection is how undici leaves out its second, experimental parser.
+    // With esbuildDetection undici omits its second, experimental parser.
     define: { __VERSION__: JSON.stringify(version), esbuildDetection: 'true' },
     logLevel: 'warning',
     plugins: [...plugins, replace, gettingBuiltins],
@@ -58,7 +58,7 @@ async function bundleOurs(): Promise<Bundle> {
   return build({ ...options(plugins), entryPoints });
 }
 
-/** A file for each group of packages. */
+/** Makes one file for each group of packages. */
 async function bundleVendors(): Promise<Bundle> {
   const folder = join(ROOT, 'node_modules', VENDOR_FOLDER);
   mkdirSync(folder, { recursive: true });
@@ -78,7 +78,7 @@ async function bundleVendors(): Promise<Bundle> {
   }
 }
 
-/** By its own specifier; imported, not required, so that only what is named is kept. */
+/** Re-exports names under the specifier. Imports instead of requiring, so that unused code is dropped. */
 function reexport(specifier: string, names: readonly string[]): string {
   const own = specifier.replace(/[^a-z0-9]/gi, '_');
   const imported = names.map((name) => `${name} as ${own}_${name}`).join(', ');
@@ -86,12 +86,12 @@ function reexport(specifier: string, names: readonly string[]): string {
   return `import { ${imported} } from '${specifier}';\nconst ${own} = { ${members} };\nexport { ${own} as '${specifier}' };\n`;
 }
 
-/** CommonJS with one export: of undici, what proxies need runs where there is one. */
+/** Re-exports lazily: the parts of undici for proxies run only if there is one. */
 function lazily(specifier: string): string {
   return `Object.defineProperty(module.exports, '${specifier}', { get: () => ({ default: require('${specifier}') }) });\n`;
 }
 
-/** bin/start.js reads it as Latin-1, and tells by the hash whether what it has kept is of this file. */
+/** Prepends a hash, by which bin/start.js recognises its cached code. It reads the file as Latin-1. */
 function hashed(text: string): string {
   if (/[^\0-\x7f]/.test(text)) throw new Error('the build is not ASCII alone');
   return `/*${hash('sha256', text).slice(0, 16)}*/${text}`;

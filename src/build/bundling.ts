@@ -9,14 +9,13 @@ const REFUSE = "throw new Error('left out of the build');";
 const REFUSE_WHEN_CALLED = `const leftOut = () => { ${REFUSE} }; export { leftOut as Ajv2020, leftOut as default };`;
 
 /**
- * What the build has in place of modules that the libraries load, most of them dear to start.
+ * Stubs for modules that the libraries load, most of which are slow to start.
  *
- * Never reached: conf's schema validator (no schema is given), undici's bodies that are forms (ours are text),
- * commander's commands that are programs of their own, HTTP/2 (allowH2 is off).
- * Loaded whole by undici and used little: node:http, for the size of headers (16 KiB,
- * nodejs.org/api/http.html#httpmaxheadersize) and a class; node:assert, for its plainest call; a tree of the usual
- * headers' names, which only saves lower-casing them; tables of llhttp, computed whenever they are loaded, of which it
- * reads two.
+ * Never used here: conf's schema validator (we pass no schema), undici's form bodies (ours are text), commander's
+ * commands that are separate programs, HTTP/2 (allowH2 is off).
+ * Loaded by undici as a whole but hardly used: node:http, for the maximum size of headers (16 KiB,
+ * nodejs.org/api/http.html#httpmaxheadersize) and a class; node:assert, for its simplest call; a tree of common header
+ * names, which only saves lower-casing them; tables of llhttp, computed at each load, of which it reads two.
  */
 const REPLACED: readonly (readonly [library: string, module: RegExp, contents: string])[] = [
   ['conf', /^ajv(-formats$|\/)/, REFUSE_WHEN_CALLED],
@@ -33,7 +32,7 @@ const REPLACED: readonly (readonly [library: string, module: RegExp, contents: s
   ['undici', /llhttp\/constants\.js$/, `module.exports = ${JSON.stringify({ ERROR, TYPE })};`],
 ];
 
-/** Returns a path as it is written here, also on Windows. */
+/** Returns a path with slashes, also on Windows. */
 function slashed(path: string): string {
   return path.replaceAll('\\', '/');
 }
@@ -55,8 +54,8 @@ export const replace: Plugin = {
 };
 
 /**
- * Node's own modules are got when the module of ours that wants them runs, and only the names that it uses are read:
- * esbuild's way copies every property, which for node:process alone takes as long as all of commander.
+ * Loads Node's own modules when a module of ours that uses them runs, and reads only the names in use. esbuild would
+ * copy every property, which for node:process alone takes as long as all of commander.
  */
 const BUILTIN = /^(node:.*|http|process|util)$/;
 
@@ -83,9 +82,9 @@ export const gettingBuiltins: Plugin = {
 };
 
 /**
- * Files of the build, each with the modules that are loaded from it. Each holds all of ours that it needs: Node takes
- * longer to load forty small files than one of half a megabyte, of which it compiles only what is called. What others
- * may load too is whole in one of them alone, so that no class is there twice.
+ * Files of the build, each with the modules that are loaded from it. Each contains all the modules of ours that it
+ * needs: Node loads one file of half a megabyte, of which it compiles only what is called, faster than forty small
+ * ones. A module that other files may load is in one of them only, so that no class exists twice.
  */
 export const FILES: Readonly<Record<string, readonly string[]>> = {
   main: ['src/main.ts'],
@@ -104,7 +103,7 @@ export const entries: Plugin = {
   },
 };
 
-/** What the build alone makes: the commands as data, in place of the module that makes them of all specs; the page. */
+/** Adds what only the build makes: the sandbox's page, and the commands as data in place of command-tree.ts. */
 export function madeByBuild(tree: Tree, page: object): Plugin {
   return {
     name: 'made-by-build',
@@ -118,7 +117,7 @@ export function madeByBuild(tree: Tree, page: object): Plugin {
   };
 }
 
-/** Loads one file of the build from another. Only main does: within the rest nothing is loaded from outside. */
+/** Lets one file of the build load another. Only main does so; the others load nothing from outside. */
 export const betweenFiles: Plugin = {
   name: 'between-files',
   setup(setup) {
@@ -135,17 +134,17 @@ export const betweenFiles: Plugin = {
   },
 };
 
-/** A module with these names of what the expression gives; esbuild's own way would go over all of them. */
+/** Returns a module that exports these names of an expression's value; esbuild itself would copy all of them. */
 function named(expression: string, names: readonly string[]): string {
-  // `default` and `enum` are not valid names. Each is read on use, since some of Node's are slow to load.
+  // `default` and `enum` are not valid names. Reads each on use, since some of Node's are slow to load.
   const each = names.map((name) => `const the_${name} = /* @__PURE__ */ (() => from.${name})();`);
   const exported = names.map((name) => `the_${name} as ${name}`).join(', ');
   return [`const from = ${expression};`, ...each, `export { ${exported} };`].join('\n');
 }
 
 /**
- * Packages, each with what is used of it, are files of their own, loaded when the module of ours that imports them
- * runs for the first time.
+ * Packages in files of their own, with the names that we use. A file is loaded when a module of ours that imports the
+ * package first runs.
  */
 export const VENDORS: Readonly<Record<string, { readonly names: readonly string[]; readonly file: string }>> = {
   '@inquirer/confirm': { names: ['default'], file: 'inquirer' },
@@ -163,7 +162,7 @@ export const VENDORS: Readonly<Record<string, { readonly names: readonly string[
   'undici/lib/dispatcher/client.js': { names: ['default'], file: 'undici' },
 };
 
-/** Packages among our own code: every command needs them, so that a file would cost more. */
+/** Packages bundled with our own code: every command needs them, so a separate file would be slower. */
 const INLINED = /^(@noble\/hashes|commander|structured-headers|zod)\b/;
 
 export const toVendors: Plugin = {

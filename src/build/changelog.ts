@@ -1,8 +1,8 @@
-/** CHANGELOG.md, which is kept by hand in the form of Keep a Changelog: a release cuts it, and takes its notes from it. */
+/** Reads and cuts CHANGELOG.md, which people keep in the form of Keep a Changelog, for a release and its notes. */
 
 const UNRELEASED = '## Unreleased';
 
-/** Returns what is below the heading `## Unreleased`, or `## 1.2.3 - 2026-11-22`, without the heading. */
+/** Returns the text below the heading `## Unreleased` or `## 1.2.3 - 2026-11-22`. */
 export function sectionOf(text: string, name: string): string | undefined {
   const parts = text.split(/^(?=## )/m);
   const part = parts.find((each) => each.startsWith(`## ${name}\n`) || each.startsWith(`## ${name} - `));
@@ -10,8 +10,8 @@ export function sectionOf(text: string, name: string): string | undefined {
 }
 
 /**
- * Moves what is unreleased below a heading with the version and the date (YYYY-MM-DD). `Unreleased` stays, and is empty.
- * @throws where nothing is unreleased, or the version is there already
+ * Moves the unreleased text below a heading with the version and the date (YYYY-MM-DD). `Unreleased` stays, empty.
+ * @throws if nothing is unreleased, or the version already exists
  */
 export function cutChangelog(text: string, version: string, date: string): string {
   const unreleased = sectionOf(text, 'Unreleased');
@@ -22,8 +22,8 @@ export function cutChangelog(text: string, version: string, date: string): strin
 }
 
 /**
- * Returns the version after `current`: with that part raised, or `wanted` itself, which must be higher.
- * @throws where it is neither
+ * Returns the version after `current`: with that part raised, or `wanted` itself.
+ * @throws if `wanted` is neither a part nor a higher version
  */
 export function nextVersion(current: string, wanted: string): string {
   const [major = 0, minor = 0, patch = 0] = current.split('.').map(Number);

@@ -1,10 +1,10 @@
 /**
- * The checks that run nothing of the program, side by side; what each says comes in one piece when it has ended. Then
- * the tests, but with --static.
+ * Runs the static checks in parallel, and prints the output of each when it has ended. Then runs the tests, unless
+ * --static is given.
  *
- * With PETSTORE_CHECK_CACHE, a folder, what has been found of a file is not looked for again. That is for who checks
- * the same files several times, as CI does on each Node: a rule that knows types may say something else of a file
- * when another one has changed.
+ * PETSTORE_CHECK_CACHE names a folder that caches the results for each file. Use it only to check the same files
+ * several times, as CI does on each Node: the result of a rule that knows types may change when another file has
+ * changed.
  */
 import { exec, spawnSync } from 'node:child_process';
 
@@ -22,7 +22,7 @@ const CHECKS: readonly string[] = [
 
 function run(command: string): Promise<number> {
   return new Promise((resolve) => {
-    // A shell finds what is in node_modules/.bin, on every system.
+    // Through a shell, which finds node_modules/.bin on every system.
     exec(command, { maxBuffer: Infinity }, (error, stdout, stderr) => {
       if (error !== null) console.error(`${command} failed:\n${stdout}${stderr}`);
       resolve(error === null ? 0 : 1);

@@ -1,5 +1,5 @@
 /**
- * A Debian package of what is built: the program, its man page and its completions. Needs dpkg-deb.
+ * Makes a Debian package of the build: the program, its man page and its completions. Needs dpkg-deb.
  *
  *   npm run build -- --deb [FOLDER]
  */
@@ -12,7 +12,7 @@ import { readPackage, ROOT } from './package.ts';
 
 const { version, description = '' } = readPackage(ROOT);
 
-/** From the checkout -> in the package. */
+/** Paths in the checkout and in the package. */
 const COPIES: readonly (readonly [from: string, to: string])[] = [
   ['package.json', 'usr/lib/petstore/package.json'],
   ['bin', 'usr/lib/petstore/bin'],
@@ -58,7 +58,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Without a time stamp, so that the same sources make the same package. */
+/** Compresses without a time stamp, so that the same sources make the same package. */
 function compressed(from: string, to: string): void {
   mkdirSync(dirname(join(folder, to)), { recursive: true });
   writeFileSync(join(folder, to), gzipSync(readFileSync(join(ROOT, from)), { level: 9 }));

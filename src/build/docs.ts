@@ -1,22 +1,22 @@
-/** The generated parts of the documents in docs/, between `<!-- name: begin -->` and `<!-- name: end -->`. */
+/** Generates parts of the documents in docs/, between `<!-- name: begin -->` and `<!-- name: end -->`. */
 import { EXIT_CODES } from '../report/exit-codes.ts';
 import { commonText, ownText, summaryOf } from '../cli/help/render.ts';
 import type { Tree } from '../cli/help/tree.ts';
 import { buildTree } from '../commands/command-tree.ts';
 
-/** Returns docs/commands.md with its reference made anew. */
+/** Returns docs/commands.md with an updated reference. */
 export async function generateCommands(text: string): Promise<string> {
   return replacePart(text, 'commands', commands(await buildTree()));
 }
 
-/** Returns docs/exit-codes.md with its table made anew. */
+/** Returns docs/exit-codes.md with an updated table. */
 export function generateExitCodes(text: string): string {
   const rows = EXIT_CODES.map(({ code, meaning, then }) => `| ${code} | ${meaning} | ${then} |`);
   const table = ['| code | meaning | what a script does |', '| --- | --- | --- |', ...rows].join('\n');
   return replacePart(text, 'exit-codes', table);
 }
 
-/** Replaces what is between the markers of a part. Throws where the text lacks them. */
+/** Replaces the text between the markers of a part. Throws if the markers are missing. */
 export function replacePart(text: string, name: string, content: string): string {
   const [begin, end] = [`<!-- ${name}: begin -->`, `<!-- ${name}: end -->`];
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
@@ -24,7 +24,7 @@ export function replacePart(text: string, name: string, content: string): string
   return `${text.slice(0, from + begin.length)}\n\n${content}\n\n${text.slice(to)}`;
 }
 
-/** Returns the help of each command, folded, and that of the common options once. */
+/** Returns the help of each command, folded, and the common options once. */
 function commands(tree: Tree): string {
   const folded = (summary: string, text: string): string =>
     `<details>\n<summary>${summary}</summary>\n\n\`\`\`text\n${text}\n\`\`\`\n\n</details>`;

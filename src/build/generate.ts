@@ -1,4 +1,4 @@
-/** Writes every generated file; with --check, fails where one is not what it would write. */
+/** Writes every generated file; with --check, fails if one is out of date. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
@@ -7,7 +7,7 @@ import { generateCommands, generateExitCodes } from './docs.ts';
 import { ROOT } from './package.ts';
 import { schemas } from './output-schemas.ts';
 
-/** Path below the root -> its text, from the one that it has. */
+/** Maps paths below the root to functions from the old text to the new one. */
 const FILES: Readonly<Record<string, (text: string, path: string) => string | Promise<string>>> = {
   'src/api/openapi.json': () => `${JSON.stringify(openapiDocument(), null, 2)}\n`,
   'schemas.json': schemas,

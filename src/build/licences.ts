@@ -1,31 +1,31 @@
-/** dist/THIRD-PARTY-LICENSES.txt: the licence of each package whose code is in the build. */
+/** Makes dist/THIRD-PARTY-LICENSES.txt: the licence of each package with code in the build. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Metafile } from 'esbuild';
 import { readPackage, ROOT } from './package.ts';
 
-/** Where the build writes what it bundles of packages; not a package itself. */
+/** Folder for the build's entry points of packages; not a package itself. */
 export const VENDOR_FOLDER = '.petstore-vendors';
 
-/** The folders of the packages that the bundle holds code of. */
+/** Returns the folders of the packages with code in the bundle. */
 function packageFolders(metafiles: readonly Metafile[]): readonly string[] {
   const used = metafiles.flatMap(({ outputs }) => Object.values(outputs)).flatMap(({ inputs }) => Object.keys(inputs));
   const folders = used.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
   return [...new Set(folders)].filter((folder) => !folder.endsWith(VENDOR_FOLDER)).sort();
 }
 
-/** Packages under the MIT licence that come without its text: who holds the copyright, as their repository says. */
+/** Copyright lines, from their repositories, of packages under the MIT licence that come without its text. */
 const COPYRIGHT: Readonly<Record<string, string>> = {
   '@redis/client': 'Copyright (c) 2022-2025, Redis, inc.',
 };
 
-/** The licence's text, which is the same as this project's but for the copyright. */
+/** Returns the MIT licence: this project's own text with another copyright. */
 function mitLicence(copyright: string): string {
   const [title, , ...terms] = readFileSync(join(ROOT, 'LICENSE'), 'utf8').split(/\n\n/);
   return [title, copyright, ...terms].join('\n\n').trim();
 }
 
-/** The licences of the packages in the bundle, which each of them asks to keep with its code. */
+/** Returns the licences of the packages in the bundle, which must accompany their code. */
 export function licences(metafiles: readonly Metafile[]): string {
   const notices = packageFolders(metafiles).map((folder) => {
     const { name, version, license = 'unknown' } = readPackage(join(ROOT, folder));
@@ -42,7 +42,7 @@ export function licences(metafiles: readonly Metafile[]): string {
 
 const LINE = `\n${'-'.repeat(80)}\n\n`;
 
-/** Returns the packages that such a text names, as `name@version`. */
+/** Returns the packages in such a text, as `name@version`. */
 export function packagesIn(text: string): string[] {
   return text.split(LINE).map((notice) => notice.slice(0, notice.indexOf(' (')).replace(' ', '@'));
 }

@@ -1,6 +1,6 @@
 /**
- * Lets an older Node run the sources, for the build: what it does not understand yet (`using`, before Node 24) is
- * rewritten as each file is loaded. Use: node --import ./src/build/lower.ts FILE
+ * Lets an older Node run the sources for the build: rewrites newer syntax (`using`, before Node 24) as each file is
+ * loaded. Usage: node --import ./src/build/lower.ts FILE
  */
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';

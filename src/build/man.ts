@@ -1,4 +1,4 @@
-/** The man page petstore(1), in man(7), made from the same tree as help and completion. */
+/** Makes the man page petstore(1), in man(7), from the same tree as help and completion. */
 import { EXIT_CODES } from '../report/exit-codes.ts';
 import { summaryOf } from '../cli/help/render.ts';
 import { TOPICS } from '../cli/help/topics.ts';
@@ -7,10 +7,10 @@ import { capital } from '../view/words.ts';
 import { wrapLine } from '../view/width.ts';
 import { commandsOf, type Tree, type TreeCommand, type TreeOption, type ValueSpec } from '../cli/help/tree.ts';
 
-/** Room is left for what escaping adds. */
+/** Longest line; leaves room for escapes. */
 const LONGEST = 70;
 
-/** When its form last changed: a build of the same sources makes the same page on any day. */
+/** Date of the last change of its form, fixed so that the same sources always make the same page. */
 const DATE = '2026-11-22';
 
 export function manPage(tree: Tree, version: string): string {
@@ -104,7 +104,7 @@ function literal(lines: readonly string[]): string[] {
   return ['.PP', '.RS 4', '.EX', ...lines.map(escape), '.EE', '.RE'];
 }
 
-/** Paragraphs; indented text is kept as it is. */
+/** Returns paragraphs; keeps indented text as it is. */
 function topic(content: string): string[] {
   return content
     .trim()
@@ -115,7 +115,7 @@ function topic(content: string): string[] {
     .slice(1);
 }
 
-/** A sentence a line, and none too long. */
+/** Puts each sentence on a line, and wraps long ones. */
 function text(content: string): string[] {
   return content
     .split('\n')

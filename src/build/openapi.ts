@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the routes and the schemas. */
+/** Makes the OpenAPI 3.1 document from the routes and the schemas. */
 import * as z from 'zod';
 import type { JSONSchema } from 'zod/v4/core';
 import { ROUTES, type Route } from '../api/routes.ts';
@@ -13,14 +13,14 @@ import {
 
 const ITEM = { petId: 7, quantity: 12, status: 'available' };
 
-/** One of each body. */
+/** An example of each body. */
 const EXAMPLES: Readonly<Record<string, unknown>> = {
   InventoryItem: ITEM,
   'InventoryItem[]': [ITEM, { petId: 8, quantity: 0, status: 'sold' }],
   InventoryUpdate: { quantity: 12 },
 };
 
-/** Which code goes with a status is not shown: these are the sandbox's. */
+/** The spec gives no code for a status: these are the sandbox's. */
 const ERRORS: Readonly<Record<string, { code: string; message: string }>> = {
   400: { code: 'invalid_request', message: 'quantity must be an integer.' },
   401: { code: 'unauthorized', message: 'The API key is missing or invalid.' },
@@ -119,21 +119,21 @@ function header(description: string): Record<string, unknown> {
   return { description, required: true, schema: { type: 'integer' } };
 }
 
-/** The enumeration has a name of its own. */
+/** Refers to the status enumeration by name. */
 function withStatus(item: JSONSchema.BaseSchema): JSONSchema.BaseSchema {
   return { ...item, properties: { ...item.properties, status: { $ref: '#/components/schemas/PetStatus' } } };
 }
 
-/** JSON Schema of what goes over the wire, where an exact integer is a plain integer. */
+/** Returns the JSON Schema of the JSON on the wire, where an exact integer is a plain integer. */
 export function schemaOf(schema: z.core.$ZodType): JSONSchema.BaseSchema {
   const made = z.toJSONSchema(schema, {
     io: 'input',
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
-      // The bounds of a double are zod's, not the service's.
+      // zod adds the bounds of a double; the service has none.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-      // The format says it.
+      // The format implies it.
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
       if (zodSchema !== Int64 && zodSchema !== Integer) return;
       delete jsonSchema.anyOf;

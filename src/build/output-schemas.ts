@@ -1,4 +1,4 @@
-/** JSON Schema 2020-12 of everything that petstore prints as JSON. Its tests hold every output against them. */
+/** JSON Schemas (2020-12) of everything that petstore prints as JSON. Tests check every output against them. */
 import * as z from 'zod/mini';
 import { InventoryItemSchema, Int64 as id, Integer as number } from '../api/schemas.ts';
 import type { Health } from '../doctor/diagnosis.ts';
@@ -13,7 +13,7 @@ import { schemaOf } from './openapi.ts';
 
 const { object, optional, nullable: maybe, array, union, literal: is } = z;
 const [text, flag, count, time] = [z.string(), z.boolean(), z.int(), z.iso.datetime()];
-/** `staging`; in a profile `berlin/staging`. */
+/** `staging`, or in a profile `berlin/staging`. */
 const environment = union([
   z.enum(ENVIRONMENTS),
   z.string().check(z.regex(/^[a-z0-9_-]{1,32}\/(production|staging)$/)),
@@ -21,7 +21,7 @@ const environment = union([
 const kind = z.enum(FAILURE_KINDS);
 const exitCode = z.literal(Object.values(EXIT));
 
-/** Takes every word of a type: a new one does not compile until it is here. */
+/** Requires every word of a type: a new word does not compile until it is listed here. */
 function oneOf<T extends string>(words: Readonly<Record<T, true>>) {
   return z.enum(Object.keys(words) as T[]);
 }
@@ -32,7 +32,7 @@ const why = oneOf<BlockReason>({ 'rate-limited': true, banned: true, paused: tru
 const done = { applied: true, failed: true, unknown: true, unchanged: true, conflict: true, discarded: true } as const;
 const state = oneOf<ChangeState>({ planned: true, sent: true, ...done });
 
-/** A status that the contract does not list is printed too, and so are further fields. */
+/** Allows unknown statuses and further fields, which are printed too. */
 const pet = z.looseObject({ ...InventoryItemSchema.shape, status: text });
 const changedPet = z.looseObject({ ...pet.shape, before: optional(number) });
 const limit = { limit: count, remaining: count, resetAt: time };
@@ -60,7 +60,7 @@ const served = { at: time, method: text, target: text, status: count, ms: z.numb
 const logged = { time, run: text };
 const attempt = { status: optional(count), failure: optional(text), code: optional(text), ms: count };
 
-/** The members of an object, or any other schema. */
+/** Members of an object, or any other schema. */
 type Shape = z.core.$ZodShape | z.core.$ZodType;
 
 function schemaIn(shape: Shape): object {
@@ -72,7 +72,7 @@ function one(description: string, shape: Shape): object {
   return { description, ...schemaIn(shape) };
 }
 
-/** Describes a list by its row: the array is that of -o json, the row alone a line of -o ndjson. */
+/** Describes a list by its row: -o json prints an array of rows, -o ndjson one row per line. */
 function rows(description: string, shape: Shape): object {
   const item = { $ref: '#/$defs/row' };
   return { description, anyOf: [{ type: 'array', items: item }, item], $defs: { row: schemaIn(shape) } };
@@ -222,7 +222,7 @@ const OUTPUTS: Readonly<Record<string, object>> = {
   schemas: rows('help schemas', { schema: text, of: text }),
 };
 
-/** Returns a file with all schemas by name, one a line. */
+/** Returns schemas.json: all schemas by name, one per line. */
 export function schemas(): string {
   const lines = Object.entries(OUTPUTS).map(([title, schema]) => {
     const head = { $schema: 'https://json-schema.org/draft/2020-12/schema', title };

@@ -1,4 +1,4 @@
-/** Where the project is, and what its package.json and those of its packages say. */
+/** Finds the project's root, and reads package.json files. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-/** The sandbox's page as one document: markup, style and script from src/sandbox/page, and the policy that allows just these. */
+/** Builds the sandbox's page as one document from src/sandbox/page, with a policy that allows only its own code. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -39,7 +39,7 @@ async function bundle(file: string): Promise<string> {
   return outputFiles[0]?.text.trim() ?? '';
 }
 
-/** Content Security Policy 3, 2.3.1. */
+/** A hash source (Content Security Policy 3, 2.3.1). */
 function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }

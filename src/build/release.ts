@@ -1,6 +1,6 @@
 /**
- * Cuts a release: sets the version, gives what is unreleased in CHANGELOG.md that version and today's date, commits and
- * tags. Publishes nothing: that is what .github/workflows/release.yml does once the tag has been pushed.
+ * Cuts a release: sets the version, moves the unreleased part of CHANGELOG.md below that version and today's date,
+ * commits and tags. Does not publish: .github/workflows/release.yml does that once the tag has been pushed.
  *
  *   npm run release -- major|minor|patch|VERSION
  */
@@ -11,7 +11,7 @@ import { cutChangelog, nextVersion } from './changelog.ts';
 import { readPackage, ROOT } from './package.ts';
 
 const CHANGELOG = join(ROOT, 'CHANGELOG.md');
-/** What a release changes. */
+/** Files that a release changes. */
 const FILES = ['package.json', 'package-lock.json', 'CHANGELOG.md'];
 
 function git(...args: string[]): string {
@@ -23,7 +23,7 @@ function requireCleanTree(): void {
   if (changed !== '') throw new Error(`There are changes that are not committed:\n${changed}`);
 }
 
-/** @throws where a test or check fails */
+/** @throws if a test or check fails */
 function requireGreen(): void {
   try {
     execSync('npm run check', { cwd: ROOT, stdio: 'inherit' });

@@ -1,6 +1,6 @@
 /**
- * The standalone executable: dist/ and Bun in one file, for people without Node. standalone/README.md says why Bun, and
- * how to make it on Linux for another system. Needs the build, and installs Bun in standalone/node_modules.
+ * Makes the standalone executable, dist/ and Bun in one file, for people without Node. standalone/README.md explains
+ * why Bun, and how to make one for another system on Linux. Needs the build; installs Bun in standalone/node_modules.
  *
  *   npm run build -- --standalone [OUTPUT [BUN-OF-THE-OTHER-SYSTEM]]
  */
@@ -30,12 +30,12 @@ execFileSync(
     'build',
     join(ROOT, 'dist/main.cjs'),
     '--compile',
-    // Compiled beforehand, as bin/start.js keeps it for Node.
+    // Compiles in advance, like the code cache of bin/start.js for Node.
     '--bytecode',
     '--format=cjs',
-    // Bun refuses an executable of Windows for its own system; it tells Linux's apart by itself.
+    // Bun rejects a Windows executable for its own system; Linux executables it distinguishes by itself.
     `--target=${foreign?.endsWith('.exe') === true ? 'bun-windows-x64' : 'bun'}`,
-    // Bun would read a .env or bunfig.toml of the working folder.
+    // Otherwise Bun would read .env and bunfig.toml in the working folder.
     '--no-compile-autoload-dotenv',
     '--no-compile-autoload-bunfig',
     `--outfile=${file}`,

@@ -1,15 +1,15 @@
-/** What the catalog adds to the items of a list: names, how many to order, and an order by name. */
+/** Adds the catalog's data to the items of a list: names, how many to order, and sorting by name. */
 import type { InventoryItem } from '../api/item.ts';
 import { isOneOf, ITEM_FIELDS } from '../api/values.ts';
 import { Failure } from '../errors.ts';
 import type { Catalog, StockLevel } from './local-catalog.ts';
 
-/** Rows to read before a column that none of them has is refused. */
+/** How many rows to read before a column that none of them has is refused. */
 const MOST_HELD = 10_000;
 
 type Batches = AsyncIterable<readonly InventoryItem[]>;
 
-/** Returns how many to order of a pet, and undefined for one that is not low; undefined without --low. */
+/** Returns how many to order of a pet; undefined if it is not low. Undefined itself without --low. */
 export type Orders = ((item: InventoryItem) => bigint | undefined) | undefined;
 
 /**
@@ -23,7 +23,7 @@ function orderOf(quantity: bigint, { min, target }: StockLevel = {}, low?: bigin
   return missing > 0n ? missing : 0n;
 }
 
-/** @param low the minimum of a pet without one of its own; true: such pets are left out */
+/** @param low the minimum of pets without one; true omits such pets */
 export function ordersOf(low: bigint | true | undefined, catalog: Catalog | undefined): Orders {
   if (low === undefined) return undefined;
   return ({ petId, quantity }) => orderOf(quantity, catalog?.levelOf(petId), low === true ? undefined : low);
@@ -31,7 +31,7 @@ export function ordersOf(low: bigint | true | undefined, catalog: Catalog | unde
 
 interface Sources {
   readonly catalog: Catalog | undefined;
-  /** The catalog too, where names are shown. */
+  /** The catalog, if names are shown. */
   readonly names: Catalog | undefined;
   readonly orders: Orders;
 }
@@ -58,7 +58,7 @@ export async function* withFields(
   }
 }
 
-/** Yields all items by name, those without one last. @param isDown from Z to A */
+/** Yields all items sorted by name, those without a name last. @param isDown sorts from Z to A */
 export async function* sortedByName(
   batches: Batches,
   catalog: Catalog | undefined,
@@ -70,7 +70,7 @@ export async function* sortedByName(
 }
 
 /**
- * Holds rows back until every column has been seen in one of them, so that a mistyped name prints nothing.
+ * Holds rows back until every column has occurred in one of them, so that nothing is printed for a mistyped name.
  * @throws {Failure} `usage`
  */
 export async function* withColumns(

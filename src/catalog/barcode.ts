@@ -6,10 +6,10 @@
 const DIGITS = 14;
 /** EAN-13 is the longest of them. */
 const MOST_DIGITS = 13;
-/** More zeros than any scanner adds. */
+/** Most characters with leading zeros: more than any scanner adds. */
 const MOST_CHARACTERS = 40;
 
-/** Returns the code with 14 digits; undefined where `barcodeProblem` returns why not. */
+/** Returns the code with 14 digits; undefined for an invalid one (see `barcodeProblem`). */
 export function parseBarcode(text: string): string | undefined {
   if (!/^\d+$/.test(text) || text.length > MOST_CHARACTERS) return undefined;
   const digits = text.replace(/^0+/, '');
@@ -17,12 +17,12 @@ export function parseBarcode(text: string): string | undefined {
   return checkDigit(digits.slice(0, -1)) === Number(digits.at(-1)) ? digits.padStart(DIGITS, '0') : undefined;
 }
 
-/** As printed on labels: EAN-8, UPC-A, EAN-13, and the 14 digits of some scanners. */
+/** Lengths on labels: EAN-8, UPC-A, EAN-13, and the 14 digits of some scanners. */
 const LABEL_LENGTHS = [8, 12, MOST_DIGITS, DIGITS];
 
 /**
- * Returns the barcode that a scanner has typed where a number was expected: the whole text, or, behind digits that were
- * typed before, a barcode that is known.
+ * Returns the barcode that a scanner has typed into a field for a number: the whole text, or a known barcode at its
+ * end, after digits that were typed before.
  */
 export function barcodeIn(text: string, isKnown: (code: string) => boolean): string | undefined {
   if (LABEL_LENGTHS.includes(text.length) && parseBarcode(text) !== undefined) return text;
@@ -47,13 +47,13 @@ export function barcodeProblem(text: string): string {
   return `barcode ${shown} has the wrong check digit: it ends in ${digits.at(-1)} and should end in ${checkDigit(digits.slice(0, -1))}`;
 }
 
-/** Returns a code of 14 digits as it is printed on the label: with 8, 12 or 13 digits. */
+/** Converts a code of 14 digits to the 8, 12 or 13 digits on the label. */
 export function labelOf(gtin: string): string {
   const { length } = gtin.replace(/^0+/, '');
   return gtin.slice(DIGITS - (length <= 8 ? 8 : length <= 12 ? 12 : MOST_DIGITS));
 }
 
-/** Returns the barcode that reads as this id, if it is one. */
+/** Returns the code of 14 digits that reads as this id; it may be a barcode. */
 export function barcodeWithDigitsOf(petId: bigint): string {
   return petId.toString().padStart(DIGITS, '0');
 }

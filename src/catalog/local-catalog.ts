@@ -1,6 +1,6 @@
 /**
- * The catalog of an address: names, barcodes, minimum and target of its pets, which the service does not have. It is in
- * the tables `catalogPet` and `catalogBarcode` of the state database, and only what is asked for is read from them.
+ * Reads the catalog of a service: names, barcodes, minimum and target of its pets, which the service itself does not
+ * have. Stored in the tables `catalogPet` and `catalogBarcode` of the state database.
  */
 import { parseInt64 } from '../api/values.ts';
 import { type Database, DatabaseFailure, type SqlRow, type SqlValue } from '../ports.ts';
@@ -8,27 +8,27 @@ import { integer, optional, text } from '../state/journal-rows.ts';
 import { namesIn } from '../state/pets.ts';
 import { parseBarcode } from './barcode.ts';
 
-/** How much of a pet there should be. */
+/** The stock levels of a pet. */
 export interface StockLevel {
-  /** At this quantity or below, stock is low. */
+  /** Stock is low at this quantity or below. */
   readonly min?: bigint | undefined;
-  /** What an order fills the stock up to. */
+  /** An order fills the stock up to this quantity. */
   readonly target?: bigint | undefined;
 }
 
 export interface Entry extends StockLevel {
   readonly petId: bigint;
-  /** Empty for a pet without one. */
+  /** Empty for a pet without a name. */
   readonly name: string;
-  /** With 14 digits each, in ascending order. */
+  /** 14 digits each, in ascending order. */
   readonly barcodes: readonly string[];
-  /** It came with the catalog of the service itself, of a gateway or the sandbox. */
+  /** True if it comes from the catalog of a gateway or the sandbox. */
   readonly isProvided: boolean;
 }
 
 export interface Owner {
   readonly petId: bigint;
-  /** Stored with --force: in a stocktake the barcode comes before a pet's id with the same digits. */
+  /** Stored with --force: in a stocktake the barcode wins over a pet id with the same digits. */
   readonly isForced: boolean;
   /** The pet came with the catalog of the service itself. */
   readonly isProvided: boolean;
@@ -36,7 +36,7 @@ export interface Owner {
 
 /** Entries in one query. */
 const PAGE = 1_000;
-/** Pets whose levels are read one by one: a list of a few does not read a catalog of a million. */
+/** How many pets' levels are read one by one, so that a short list does not read a catalog of a million. */
 const MOST_SINGLE_LEVELS = 1_000;
 
 export class Catalog implements Disposable {
@@ -45,7 +45,7 @@ export class Catalog implements Disposable {
   private levelsRead = 0;
   private allLevels: ReadonlyMap<bigint, StockLevel> | undefined;
 
-  /** @param database closed with the catalog, if it can be */
+  /** @param database is closed with the catalog, if it can be */
   constructor(database: Pick<Database, 'all'> & Partial<Disposable>, origin: string) {
     this.database = database;
     this.origin = origin;
@@ -79,7 +79,7 @@ export class Catalog implements Disposable {
     return { petId: integer(row, 'petId'), isForced, isProvided };
   }
 
-  /** Returns the pets with exactly this name; without one, those that a search finds. */
+  /** Returns the pets with exactly this name; if there are none, those that a search finds. */
   named(wanted: string): readonly Pick<Entry, 'petId' | 'name'>[] {
     const same = this.called(wanted);
     const exact = same.filter(({ name }) => name === wanted);
@@ -88,10 +88,10 @@ export class Catalog implements Disposable {
     return same.length > 0 ? same : this.pets(where, ...words);
   }
 
-  /** Returns the pets whose name has each word of the text in it, in any order. */
+  /** Returns the pets whose name contains each word of the text, in any order. */
   containing(wanted: string): readonly bigint[] {
     const { where, words } = searched(wanted);
-    // As one row: as many rows as pets would take three times as long.
+    // As one row: a row per pet would take three times as long.
     const [row] = this.query(`SELECT group_concat(petId) AS ids FROM catalogPet WHERE ${where}`, ...words);
     const ids = row === undefined ? undefined : optional(row, 'ids', text);
     return ids === undefined ? [] : ids.split(',').map(BigInt);
@@ -113,7 +113,7 @@ export class Catalog implements Disposable {
     return this.query(sql).map((row) => text(row, 'name'));
   }
 
-  /** Returns the items by name, those without one last. @param isDown from Z to A */
+  /** Returns the items sorted by name, those without a name last. @param isDown sorts from Z to A */
   byName<Item extends { readonly petId: bigint }>(items: readonly Item[], isDown = false): Item[] {
     const names = this.namesOf(items.map(({ petId }) => petId));
     const { compare } = new Intl.Collator(undefined, { numeric: true });
@@ -123,7 +123,7 @@ export class Catalog implements Disposable {
     return items.toSorted((a, b) => placeOf(a) - placeOf(b));
   }
 
-  /** Returns what each change of the catalog changes. */
+  /** Returns a version that every change of the catalog changes. */
   version(): string {
     const [row] = this.query("SELECT value FROM meta WHERE name = 'catalog ' || ?");
     return row === undefined ? '' : text(row, 'value');
@@ -182,7 +182,7 @@ function levelIn(row: SqlRow): StockLevel {
   return { ...(min !== undefined && { min: BigInt(min) }), ...(target !== undefined && { target: BigInt(target) }) };
 }
 
-/** Names are never worth a failure. Returns undefined if the database cannot be read. */
+/** Returns undefined if the database cannot be read: a list without names is better than none. */
 function readable<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -192,7 +192,7 @@ function readable<T>(read: () => T): T | undefined {
   }
 }
 
-/** Returns the name as it is searched: without case and accents. */
+/** Normalises a name for searching: without case and accents. */
 export function folded(name: string): string {
   return name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 }
@@ -202,7 +202,7 @@ function searched(wanted: string): { readonly where: string; readonly words: rea
   return { where: ['origin = ?', ...words.map(() => 'instr(search, ?)')].join(' AND '), words };
 }
 
-/** Returns the pet with this id or barcode, as a scanner has read it, or why there is none. */
+/** Returns the pet with this id or barcode, as a scanner types it, or why there is none. */
 export function petOfCode(
   code: string,
   stock: { has(petId: bigint): boolean },

@@ -1,4 +1,4 @@
-/** Stores what a catalog is to have. All of it is part of the caller's transaction. */
+/** Changes the catalog. All functions run in the caller's transaction. */
 import type { Database } from '../ports.ts';
 import { visible } from '../view/sanitise.ts';
 import { barcodeProblem, barcodeWithDigitsOf, labelOf, parseBarcode } from './barcode.ts';
@@ -8,19 +8,19 @@ type Tables = Pick<Database, 'all' | 'run'>;
 
 /** A row of a file, or of `catalog set`. Several rows of a pet add their barcodes together. */
 export interface CatalogRow {
-  /** In the file. */
+  /** Line in the file. */
   readonly line: number;
   readonly petId: bigint;
-  /** Undefined leaves the name as it is; empty removes it. */
+  /** Undefined keeps the name; empty removes it. */
   readonly name?: string | undefined;
-  /** As they were written. Undefined leaves the pet's barcodes as they are. */
+  /** As they were written. Undefined keeps the pet's barcodes. */
   readonly barcodes?: readonly string[] | undefined;
-  /** Undefined leaves it as it is; null removes it. */
+  /** Undefined keeps it; null removes it. */
   readonly min?: bigint | null | undefined;
   readonly target?: bigint | null | undefined;
 }
 
-/** What the rows of a pet say together. */
+/** The rows of one pet combined. */
 type Said = { -readonly [Column in 'name' | 'min' | 'target']: CatalogRow[Column] };
 
 interface CatalogChange {
@@ -39,7 +39,7 @@ export interface Problem {
 
 /**
  * Stores rows, and returns what is wrong with each bad row: the caller then rolls back.
- * @param force allows a barcode with the digits of another pet's id, and stores that barcodes come before ids
+ * @param force allows a barcode with the digits of another pet's id, and stores that barcodes win over ids
  */
 export function storeRows(
   database: Tables,
@@ -49,7 +49,7 @@ export function storeRows(
 ): readonly Problem[] {
   const catalog = new Catalog(database, origin);
   touch(database, origin);
-  // First all ids, which no barcode may be, and the barcodes that are replaced, which others may have.
+  // First all ids, which no barcode may equal, and the barcodes that are replaced, which become free.
   for (const { petId, barcodes } of rows) {
     database.run(
       `INSERT INTO catalogPet (origin, petId, provided, name, search) VALUES (?, ?, 0, '', '')
@@ -106,7 +106,7 @@ function addBarcode(change: CatalogChange, text: string, { petId, line }: Catalo
     return `barcode ${labelOf(barcode)} is also the id of pet ${id}; to have both, add --force`;
   }
   lines.set(barcode, line);
-  // One that came with the catalog of the service itself is taken from its pet.
+  // A barcode from the service's own catalog is taken from its pet.
   const values = [origin, barcode, petId, force ? 1n : 0n];
   database.run('INSERT OR REPLACE INTO catalogBarcode VALUES (?, ?, ?, ?)', ...values);
   return undefined;
@@ -120,7 +120,7 @@ function idProblem({ catalog, lines, force }: CatalogChange, petId: bigint): str
   return `petId ${petId} is also a barcode of pet ${owner.petId}; to have both, add --force`;
 }
 
-/** Adds the minimum and the target of a row to its pet's. Returns why the pet cannot have them. @param stored what the catalog has */
+/** Adds a row's minimum and target to its pet. Returns why the pet cannot have them. @param stored levels in the catalog */
 function addLevels(pet: Said, row: CatalogRow, stored: StockLevel): string | undefined {
   for (const column of ['min', 'target'] as const) {
     const [value, earlier] = [row[column], pet[column]];
@@ -138,7 +138,7 @@ function addLevels(pet: Said, row: CatalogRow, stored: StockLevel): string | und
 
 const MOST_CHARACTERS = 200;
 
-/** Adds the name of a row to its pet's. Returns why the pet cannot have it. */
+/** Adds a row's name to its pet. Returns why the pet cannot have it. */
 function addName(pet: Said, { petId, name }: CatalogRow): string | undefined {
   const before = pet.name ?? '';
   if (name === undefined) return undefined;
@@ -150,12 +150,12 @@ function addName(pet: Said, { petId, name }: CatalogRow): string | undefined {
   return `pet ${petId} has the name ${JSON.stringify(before)} on an earlier line, and ${JSON.stringify(name)} here`;
 }
 
-/** A pet of the catalog that a service brings along. */
+/** A pet in the catalog of a gateway or the sandbox. */
 export type ProvidedEntry = Omit<Entry, 'isProvided'>;
 
 /**
- * Stores the catalog that a service brings along, in place of the one that it brought before. Pets and barcodes that
- * the user has entered stay as they are.
+ * Stores the catalog of a gateway or the sandbox, in place of the earlier one. Keeps pets and barcodes that the user
+ * has entered.
  */
 export function provideEntries(database: Tables, origin: string, entries: readonly ProvidedEntry[]): void {
   touch(database, origin);
@@ -181,7 +181,7 @@ export function removePet(database: Tables, origin: string, petId: bigint): bool
   return database.run('DELETE FROM catalogPet WHERE origin = ? AND petId = ?', origin, petId).changes > 0n;
 }
 
-/** Gives the catalog another version: see Catalog.version. */
+/** Gives the catalog a new version; see Catalog.version. */
 function touch(database: Tables, origin: string): void {
   database.run("INSERT OR REPLACE INTO meta VALUES ('catalog ' || ?, hex(randomblob(8)))", origin);
 }

@@ -1,10 +1,10 @@
-/** How a command is declared. Parsing, help, reference, completion and the type of `run`'s input follow from it. */
+/** Declares commands. Parsing, help, reference, completion and the type of `run`'s input follow from the declaration. */
 import type { CommandContext } from '../session/globals.ts';
 import type { View } from '../view/view.ts';
 import type { Topic } from './help/topics.ts';
 import type { Parser } from './value-parsers.ts';
 
-/** `T`: the type of the value in the command's input; with undefined where the input may lack it. */
+/** `T`: type of the value in the command's input, with undefined if it may be missing. */
 interface ValueSpec<T> {
   readonly description: string;
   /** A flag takes no value and has no parser. */
@@ -17,26 +17,26 @@ export interface ArgumentSpec<T = unknown> extends ValueSpec<T> {
   readonly variadic?: true;
 }
 
-/** What an option may have beside its flags, parser and description. */
+/** What an option may have besides flags, parser and description. */
 interface OptionDetails {
-  /** The default in the help, where it is decided elsewhere. */
+  /** Default shown in the help, if it is decided elsewhere. */
   readonly shownDefault?: string;
-  /** All possible values, where only modules that the command loads know them. */
+  /** All possible values, if only modules that the command loads know them. */
   readonly words?: () => Promise<readonly string[]>;
   /** Names of other options of the command. */
   readonly conflicts?: readonly string[];
-  /** The name of the option without which it has no meaning. */
+  /** Name of another option that it needs. */
   readonly needs?: string;
-  /** What `--no-x` does, which sets the value to false. */
+  /** Description of `--no-x`, which sets the value to false. */
   readonly no?: string;
 }
 
 export interface OptionSpec<T = unknown> extends ValueSpec<T>, OptionDetails {
   /** In commander's notation: `--min <quantity>`. */
   readonly flags: string;
-  /** As a user would write it; true for a flag. */
+  /** Default as a user would write it; true for a flag. */
   readonly default?: string | true;
-  /** Its heading in the help; `Options` without one. */
+  /** Heading in the help. Default: `Options`. */
   readonly purpose?: string;
 }
 
@@ -46,7 +46,7 @@ type OptionalName<Specs> = {
   [Name in keyof Specs]: undefined extends ValueOf<Specs[Name]> ? Name : never;
 }[keyof Specs];
 
-/** The type of the input that arguments and options by name give. An absent option is an absent property. */
+/** Type of the input that results from arguments and options. An absent option is an absent property. */
 export type InputOf<Specs> = {
   readonly [Name in Exclude<keyof Specs, OptionalName<Specs>>]: ValueOf<Specs[Name]>;
 } & {
@@ -59,28 +59,29 @@ export interface Example {
 }
 
 /**
- * The common options that apply to a command, each with those before it: `output` to every command, `environment` to one
- * that reads what belongs to an environment, `requests` to one that sends requests, `questions` to one that may ask.
+ * The common options that apply to a command, each with those before it: `output` to every command, `environment` to
+ * one that reads what belongs to an environment, `requests` to one that sends requests, `questions` to one that may
+ * ask.
  */
 export type Common = 'output' | 'environment' | 'requests' | 'questions';
 
 export interface CommandDescription {
-  /** `inventory list`: the group, where there is one, and the name. */
+  /** `inventory list`: the group, if any, and the name. */
   readonly path: string;
   readonly summary: string;
   readonly description?: string;
-  /** The service itself calls the operation experimental. */
+  /** True if the service calls the operation experimental. */
   readonly experimental?: true;
-  /** Topics of `petstore help` that tell more. */
+  /** Related topics of `petstore help`. */
   readonly more?: readonly Topic[];
-  /** The common options that its help lists; by default all. */
+  /** The common options that its help lists. Default: all. */
   readonly common?: Common;
-  /** The time it may take to end in order once it is to stop, in ms; by default, what a write in flight may take. */
+  /** How long it may take to end after a stop signal, in ms. Default: as long as a write in flight. */
   readonly graceMs?: number;
 }
 
 interface Described extends CommandDescription {
-  /** What each does -> the command line. */
+  /** Description -> command line. */
   readonly examples: Readonly<Record<string, string>>;
 }
 
@@ -88,7 +89,7 @@ interface Described extends CommandDescription {
 export interface AnyCommand extends Described {
   readonly arguments: Named<ArgumentSpec>;
   readonly options: Named<OptionSpec>;
-  /** `input`: what its own arguments and options give. @throws {Failure} */
+  /** `input`: values of its own arguments and options. @throws {Failure} */
   run(input: object, context: CommandContext): Promise<View>;
 }
 
@@ -116,7 +117,7 @@ export function optionalArgument<T>(parser: Parser<T>, description: string): Arg
   return { parser, description, optional: true };
 }
 
-/** Declares an option that takes a value. Used without its value in `[brackets]`, it is true. */
+/** Declares an option with a value. If the value is in `[brackets]` and omitted, it is true. */
 export function option<T>(
   flags: string,
   parser: Parser<T>,
@@ -145,14 +146,14 @@ export function option<T>(flags: string, parser: Parser<T>, description: string,
   return { flags, parser, description, ...details };
 }
 
-/** Declares an option without a value. `--no-header` sets `header` to false, which is true otherwise. */
+/** Declares an option without a value. `--no-header` sets `header` to false; otherwise it is true. */
 export function flag(flags: `--no-${string}`, description: string, details?: OptionDetails): OptionSpec<boolean>;
 export function flag(flags: string, description: string, details?: OptionDetails): OptionSpec<boolean | undefined>;
 export function flag(flags: string, description: string, details?: OptionDetails): OptionSpec<boolean> {
   return { flags, description, ...(flags.startsWith('--no-') && { default: true }), ...details };
 }
 
-/** Returns the options under a heading of the help. */
+/** Puts the options under a heading of the help. */
 export function under<Options extends Named<OptionSpec>>(heading: string, options: Options): Options {
   const entries = Object.entries(options).map(([name, spec]) => [name, { ...spec, purpose: heading }]);
   return Object.fromEntries(entries) as Options;
@@ -163,7 +164,7 @@ export function argumentsOf(command: Pick<AnyCommand, 'arguments'>): (ArgumentSp
   return Object.entries(command.arguments).map(([name, spec]) => ({ name, ...spec }));
 }
 
-/** Returns a command's options in the order of the help, those with a `no` twice. */
+/** Returns a command's options in the order of the help, those with a `--no-` form twice. */
 export function optionsOf(command: Pick<AnyCommand, 'options'>): (OptionSpec & { readonly name: string })[] {
   return Object.entries(command.options).flatMap(([name, { no, ...spec }]) => {
     const all = [{ name, ...spec }];

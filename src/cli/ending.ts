@@ -1,13 +1,13 @@
-/** When a command has to end: on a signal or at its deadline. */
+/** Ends a command on a signal or at its deadline. */
 import { Failure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 
-/** How long a command may take to end once it is to stop, in ms: 2 s for a write in flight, and time to record it. */
+/** How long a command may take to stop, in ms: 2 s for a write in flight, and time to record it. */
 const GRACE_MS = 3_000;
-/** How long a reader may leave output in a full pipe then, in ms. */
+/** How long a stopping command waits for the reader of a full pipe, in ms. */
 const READER_MS = 500;
 
-/** When a command has to end: on a signal or at its deadline, and soon after, whatever holds it up. */
+/** Makes a command end on a signal or at its deadline, and soon after that whatever holds it up. */
 export type Ending = ReturnType<typeof endingOf>;
 
 export function endingOf(
@@ -26,7 +26,7 @@ export function endingOf(
       deadline.abort(new Failure('deadline', { deadlineMs }));
     });
   }
-  /** Rejects with the signal's reason where the work takes longer than this after the signal. */
+  /** Settles as the work does, or rejects with the signal's reason if it takes longer than this after the signal. */
   const within = async (ms: number, work: Promise<void>): Promise<void> => {
     const { promise: late, reject } = Promise.withResolvers<never>();
     const onStop = (): void => {
@@ -45,9 +45,9 @@ export function endingOf(
   return {
     /** Aborts on the program's signal, or at the deadline. */
     signal,
-    /** Waits for the command, once it is to stop not longer than its grace. @throws the signal's reason */
+    /** Waits for the command, and after the signal no longer than its grace period. @throws the signal's reason */
     inTime: (command: Promise<void>) => within(graceMs, command),
-    /** Waits for output to be taken; not for long once the command is to stop. @throws the signal's reason */
+    /** Waits until output is written, and after the signal not for long. @throws the signal's reason */
     taken: (output: Promise<void>) => within(READER_MS, output),
     cancel: (): void => {
       for (const cancel of cancels) cancel();

@@ -1,4 +1,4 @@
-/** A command that has failed: which failure it reports, and how that reads. Loaded only then. */
+/** Formats the failure of a command as text and JSON. Loaded only for failures. */
 import { stringifyJson, type JsonValue } from '../api/json.ts';
 import { type ExitCode, Failure, isFailure, type ServiceError } from '../errors.ts';
 import { DatabaseFailure } from '../ports.ts';
@@ -6,15 +6,15 @@ import { describeFailure } from '../report/failures.ts';
 import type { OpenWrite } from '../session/globals.ts';
 import { visible } from '../view/sanitise.ts';
 
-/** Returns what a command reports. `open`: its writes that are not recorded. */
+/** Returns the failure that a command reports. `open`: its writes that are not recorded yet. */
 export function failureOf(error: unknown, path: string, open: ReadonlySet<OpenWrite>): Failure {
   return withWrite(withHelp(toFailure(error), path), open);
 }
 
-/** Returns the failure that an error is; what is no failure of a known kind is a bug. */
+/** Converts any error to a Failure. One of an unknown kind is a bug. */
 export function toFailure(error: unknown): Failure {
   if (isFailure(error)) return error;
-  // What failed first, where closing a session or a file has failed too (`using`).
+  // With `using`, closing may fail too: the first error counts.
   if (error instanceof Error && 'suppressed' in error) return toFailure(error.suppressed);
   if (error instanceof DatabaseFailure) {
     return new Failure('state', { path: 'the state folder', problem: 'unusable', detail: error.message }, error);
@@ -24,7 +24,7 @@ export function toFailure(error: unknown): Failure {
   return new Failure('bug', { message: error instanceof Error ? error.message : String(error) }, error);
 }
 
-/** Returns what a command reports that has to end before a write is recorded: what became of the write comes first. */
+/** Adds the outcome of a write that is not recorded yet, if the command has to end before it is. */
 function withWrite(failure: Failure, open: ReadonlySet<OpenWrite>): Failure {
   const [first] = [...open].sort((a, b) => b.outcome.localeCompare(a.outcome));
   if (first === undefined) return failure;
@@ -35,7 +35,7 @@ function withWrite(failure: Failure, open: ReadonlySet<OpenWrite>): Failure {
   return new Failure('outcome-unknown', { ...write, because: failure, looked: false });
 }
 
-/** Returns the failure where the machine lets the program open no more files, whatever it was about to do. */
+/** Returns the failure for too many open files, wherever in the chain of causes that is. */
 function tooManyFiles(error: unknown): Failure | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, path } = cause as Error & { code?: unknown; path?: unknown };
@@ -55,16 +55,16 @@ export function exitCodeOf(failure: Failure): ExitCode {
   return describeFailure(failure, 0).exit;
 }
 
-/** Commands that a hint proposes without saying the environment; of their help there is one for all. */
+/** Commands in a hint that depend on the environment and do not name it. */
 const COMMAND =
   /\bpetstore (?=(?:api|catalog|inventory|limits|login|proxy|smoke|wait)\b)(?![^.,;:(]* --(?:env|help|all-environments)\b)/g;
 
-/** Adds the environment of this command: another shell may have another one. */
+/** Adds this command's environment to the commands in a hint, since the user's next shell may have another one. */
 function withEnvironment(hint: string, env: string | undefined): string {
   return env === undefined ? hint : hint.replace(COMMAND, `petstore --env ${env} `);
 }
 
-/** Returns `error: …`, lines with more, and `hint: …`; less where the user stopped the command. */
+/** Returns `error: …`, more lines, and `hint: …`; less if the user stopped the command. */
 export function formatErrorLines(failure: Failure, now: number, env?: string): string[] {
   const { message, text: form, lines = [], hint } = describeFailure(failure, now);
   if (form === 'none') return [];

@@ -1,9 +1,9 @@
-/** The options that every command takes, by what they are for. */
+/** The options of every command, by purpose. */
 import { flag, type InputOf, option, optionsOf, type OptionSpec, under } from './command.ts';
 import { durationValue, sizeValue, textValue } from './value-parsers.ts';
 import { SETTINGS, type Setting } from '../session/settings.ts';
 
-/** Without a default of commander's: a variable or the config may have another. */
+/** Has no default for commander, because a variable or the config may have another. */
 function settingOption<T>(setting: Setting<T> & { readonly flags: string; readonly default: string }) {
   return option(setting.flags, setting.parser, setting.about, { shownDefault: setting.default });
 }
@@ -29,7 +29,7 @@ const OPTIONS = {
     yes: flag('-y, --yes', 'answer yes to all prompts'),
   }),
   ...under('Requests', {
-    // The command checks it, once it knows whether http is allowed.
+    // The command validates it once it knows whether http is allowed.
     baseUrl: option(SETTINGS.baseUrl.flags, textValue, SETTINGS.baseUrl.about),
     insecureHttp: flag('--insecure-http', 'allow unencrypted http to other machines (exposes the key)'),
     verbose: flag('-v, --verbose', 'print each request on stderr'),
@@ -44,7 +44,7 @@ const OPTIONS = {
   }),
 };
 
-/** What the command line need not say, and no setting does. */
+/** Defaults of options that are not settings. */
 export const UNSAID = {
   input: true,
   yes: false,
@@ -61,7 +61,7 @@ export type GlobalInput = InputOf<typeof OPTIONS>;
 
 export const GLOBAL_OPTIONS: readonly (OptionSpec & { readonly name: string })[] = optionsOf({ options: OPTIONS });
 
-/** Answered before a command runs. */
+/** Handled before a command runs. */
 export const HELP_OPTIONS = optionsOf({
   options: under('Help', {
     help: flag('-h, --help', 'show help: -h on one screen, --help all of it'),

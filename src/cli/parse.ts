@@ -1,4 +1,4 @@
-/** Turns a command line into the call of a command, or into text to print. The scanner has found the command. */
+/** Turns a scanned command line into the call of a command, or into text to print. */
 import { Command, CommanderError, Option } from 'commander';
 import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from './command.ts';
 import { FOREVER_MS } from '../duration.ts';
@@ -10,18 +10,18 @@ import type { Globals } from '../session/globals.ts';
 import { type Stored, type StoredValues, storedValues } from '../session/settings.ts';
 import { VERSION } from '../version.ts';
 
-/** By name. */
+/** Values by name. */
 type Values = Record<string, unknown>;
 
-/** The program's commands, none of which is loaded before a line names it. */
+/** The program's commands. Each is loaded only when a line names it. */
 export interface Commands {
-  /** Path -> the command. */
+  /** Path -> loader of the command. */
   readonly loaders: Readonly<Record<string, () => Promise<AnyCommand>>>;
-  /** All of them as plain data. */
+  /** Returns all commands as plain data. */
   tree(): Promise<Tree>;
 }
 
-/** `isCommon`: an option of every command, not the command's own; `api` has an --input beside the common --no-input. */
+/** `isCommon`: an option of every command. `api` has its own --input besides the common --no-input. */
 type LineOption = ScanOption & OptionSpec & { readonly name: string; readonly isCommon: boolean };
 
 export interface Request {
@@ -43,7 +43,7 @@ function lineOptions(specs: ReturnType<typeof optionsOf>, isCommon: boolean): Li
   return specs.map((spec) => ({ ...spec, ...shapeOf(spec.flags), isCommon }));
 }
 
-/** Scans the line, and once more with the options of the command that it names. */
+/** Scans the line, then once more with the options of the command that it names. */
 export async function readRequest({ loaders }: Commands, argv: readonly string[]): Promise<Request> {
   const commands = Object.keys(loaders);
   const line = scan({ commands, optionsAt: () => COMMON }, argv);
@@ -53,7 +53,7 @@ export async function readRequest({ loaders }: Commands, argv: readonly string[]
   return { argv, command, line: scan({ commands, optionsAt: (path) => (path === line.path ? all : COMMON) }, argv) };
 }
 
-/** Returns a text where it is all that the line asks for. @throws {Failure} `usage`, `invalid-value` */
+/** Returns the call of a command, or a text if the line only asks for that. @throws {Failure} `usage`, `invalid-value` */
 export async function resolveRequest(
   request: Request,
   commands: Commands,
@@ -78,8 +78,8 @@ export async function resolveRequest(
 }
 
 /**
- * `petstore help inventory set` is `petstore inventory set --help`; `petstore help` alone is the help of all.
- * Undefined for a topic. @throws {Failure} `usage`
+ * Returns the help for `petstore help inventory set`, which is that of `petstore inventory set --help`; undefined for a
+ * topic. @throws {Failure} `usage`
  */
 async function helpOn(line: Line<LineOption>, commands: Commands, width: number): Promise<string | undefined> {
   const words = argumentsIn(line);
@@ -97,18 +97,18 @@ async function help({ tree }: Commands, wanted: HelpRequest, width: number): Pro
 }
 
 /**
- * Lets commander read the words that do not name the command: its input, and the common options that were given.
+ * Lets commander parse the words after the command's name: its input, and the common options that were given.
  * @throws {CommanderError | Failure}
  */
 function valuesOn({ argv, line }: Request, spec: AnyCommand): { input: Values; given: Values } {
   const command = configure(new Command(spec.path.replace(/^.* /, '')));
-  // Commander names a command in its messages only where it has a parent.
+  // Commander names a command in its messages only if it has a parent.
   configure(new Command('petstore')).addCommand(command);
-  // Those on the line alone: to make all of them takes longer than to read it.
+  // Only options on the line: making all of them takes longer than reading the line.
   const options = new Set(line.tokens.flatMap((token) => ('option' in token ? [token.option] : [])));
   for (const each of options) command.addOption(optionFor(each));
   const all = argumentsOf(spec);
-  // The first argument may be left out before a required one: `api [method] <path>`.
+  // The first argument may be omitted before a required one: `api [method] <path>`.
   const isShort = all[0]?.optional === true && all[1]?.optional !== true && argumentsIn(line).length < all.length;
   const specified = isShort && all.length > 1 ? all.slice(1) : all;
   for (const { name, optional, variadic } of specified) {
@@ -136,7 +136,7 @@ function valuesOn({ argv, line }: Request, spec: AnyCommand): { input: Values; g
   return values;
 }
 
-/** @throws {Failure} `usage`: an option without the one that it needs */
+/** @throws {Failure} `usage`: the option that this one needs is missing */
 function requireOther(
   { names, needs }: LineOption,
   options: ReadonlySet<LineOption>,
@@ -166,7 +166,7 @@ function optionFor({ flags, parser, conflicts = [], ...spec }: LineOption): Opti
   });
 }
 
-/** Returns the name under which commander keeps an option's value. */
+/** Returns the name under which commander stores an option's value. */
 function keyOf({ name, isCommon }: Pick<LineOption, 'name' | 'isCommon'>): string {
   return isCommon ? `common ${name}` : name;
 }

@@ -1,6 +1,6 @@
 /**
- * The ports as commands get them: what the service says is redacted as it comes in, before it is read, laid out, cut or
- * escaped, and all that leaves is redacted once more. A command needs to do nothing for it.
+ * The ports that commands get. Text from the service is redacted as it arrives, before it is parsed, wrapped, cut or
+ * escaped, and all output is redacted once more. Commands need not do anything for it.
  */
 import {
   type Context,
@@ -15,13 +15,13 @@ import {
 } from '../ports.ts';
 import { decoded, type Matcher, Secrets } from '../redact.ts';
 
-/** Returns what the environment holds that an error text might repeat: the key, and passwords for other purposes. */
+/** Returns secrets in the environment that an error text might repeat: the key, and passwords for other purposes. */
 export function secretsIn(env: Context['env']): Secrets {
   const secrets = new Secrets();
   secrets.add(env.PETSTORE_API_KEY ?? '');
   const proxies = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
   for (const name of [...proxies, 'PETSTORE_LEDGER']) {
-    // Up to the last @: an unescaped password may hold any character.
+    // Up to the last @, since an unescaped password may contain any character.
     const password = /^(?:[a-z][\w+.-]*:\/\/)?[^:@]*:(.*)@/i.exec(env[name] ?? '')?.[1] ?? '';
     secrets.add(password);
     secrets.add(decoded(password));
@@ -43,7 +43,7 @@ export function redactedPorts(context: Context, secrets: Secrets): Context {
   };
 }
 
-/** Returns a port with some members in place of its own; the others, getters too, stay those of the port. */
+/** Returns a port with some members replaced. The others, including getters, stay. */
 function withMembers<Port extends object>(port: Port, members: Partial<Port>): Port {
   return Object.assign(Object.create(port) as Port, members);
 }
@@ -82,7 +82,7 @@ function redactedPrompt(prompt: Prompt, secrets: Secrets): Prompt {
   };
 }
 
-/** The key that a request carries is known from the request itself. */
+/** Redacts replies. Learns the key from each request. */
 function redactedHttp(http: Http, secrets: Secrets): Http {
   return withMembers(http, {
     async connect(target) {
@@ -103,7 +103,7 @@ function redactedHeaders(headers: HttpReply['headers'], matcher: Matcher): HttpR
   let all = '';
   for (const [name, values] of headers) all += `${name}\n${values.join('\n')}\n`;
   if (!matcher.mayMatch(all)) return headers;
-  // A number stays one, even where the key is a number.
+  // A number stays a number, even if the key is one.
   const value = (text: string): string => (/^\s*[-+.0-9]*\s*$/.test(text) ? text : matcher.redact(text));
   return new Map([...headers].map(([name, values]) => [matcher.redact(name), values.map(value)]));
 }
@@ -114,10 +114,10 @@ function redactedBody(body: HttpBody, matcher: Matcher): HttpBody {
   return matcher.mayMatch(whole) ? [bytes(redactedText(latin1(whole), matcher))] : body;
 }
 
-/** The body with secrets redacted, also those that came in several pieces. */
+/** Yields the body with secrets redacted, even those that arrive in several pieces. */
 async function* redactedStream(body: AsyncIterable<Uint8Array>, matcher: Matcher): AsyncGenerator<Uint8Array> {
   if (matcher.mindsStrings) {
-    // Where a string begins and ends is only sure in the whole.
+    // Only in the whole text is it certain where a string begins and ends.
     yield* redactedBody(await Array.fromAsync(body), matcher);
     return;
   }
@@ -129,14 +129,14 @@ async function* redactedStream(body: AsyncIterable<Uint8Array>, matcher: Matcher
       if (done !== '') yield bytes(done);
     }
   } catch (error) {
-    // What came before the break is still good.
+    // What arrived before the break is still valid.
     if (held !== '') yield bytes(matcher.redact(held));
     throw error;
   }
   if (held !== '') yield bytes(matcher.redact(held));
 }
 
-/** Returns one character for each byte: secrets are ASCII, and all else comes out as it went in. */
+/** Returns one character per byte: secrets are ASCII, and everything else stays as it is. */
 function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }
@@ -145,7 +145,7 @@ function bytes(text: string): Uint8Array {
   return Buffer.from(text, 'latin1');
 }
 
-/** In JSON, numbers stay as they are where a secret may be one. */
+/** Redacts a text. In JSON, keeps numbers if a secret may be one. */
 function redactedText(text: string, matcher: Matcher): string {
   if (!matcher.mindsStrings || !/^(?:\xef\xbb\xbf)?\s*[[{"]/.test(text)) return matcher.redact(text);
   return text.replace(

@@ -1,6 +1,6 @@
 /**
- * Everything written to stderr: warnings, request attempts, wait countdowns, rate limits and errors. With JSON output
- * each is one line of JSON, and information only appears with --verbose.
+ * Writes everything that goes to stderr: warnings, request attempts, wait countdowns, rate limits and errors. With JSON
+ * output each is one line of JSON, and information appears only with --verbose.
  */
 import type { AttemptFacts, Backoff, Unanswered } from '../client/service.ts';
 import type { RunLog } from './run-log.ts';
@@ -22,13 +22,13 @@ import { visible } from '../view/sanitise.ts';
 import { capital } from '../view/words.ts';
 import { forPeople, type Style } from '../view/style.ts';
 
-/** How often the progress of a run is a line of a log. */
+/** How often the progress of a run is printed without a terminal, in ms. */
 const LOG_PACE_MS = 10_000;
-/** Less of the limit than this needs attention. */
+/** Fraction of the limit below which it needs attention. */
 const LOW_SHARE = 0.2;
 
 export interface ReporterSettings extends Pick<Globals, 'quiet' | 'verbose' | 'debug' | 'showLimits'> {
-  /** Of stderr. */
+  /** Style of stderr. */
   readonly isJson: boolean;
 }
 
@@ -38,7 +38,7 @@ interface Parts {
   readonly settings: ReporterSettings;
   readonly style: Style;
   readonly animate: boolean;
-  /** stdout is a terminal: nothing reads the data but a person. */
+  /** True if stdout is a terminal, so that a person reads the data. */
   readonly isWatched: boolean;
   readonly isUnicode: boolean;
   redact(text: string): string;
@@ -51,9 +51,9 @@ export class Reporter implements Notices {
   private pending: Promise<void> = Promise.resolve();
   private log: RunLog | undefined;
   private announced = false;
-  /** Whether the time of --retry-for has been announced. */
+  /** True once the time of --retry-for has been announced. */
   private isRetrying = false;
-  /** Of a run under way: its waits are shown with it. */
+  /** Progress of the current run, which is shown with its waits. */
   private progressLine: string | undefined;
   private share: Share | undefined;
   private began: (Began & { loggedAt: number }) | undefined;
@@ -83,7 +83,7 @@ export class Reporter implements Notices {
     if (this.parts.settings.debug) this.say('debug', text);
   }
 
-  /** Sends what happens from now on to a log, too. */
+  /** Also writes everything from now on to a log. */
   logTo(log: RunLog): void {
     this.log = log;
   }
@@ -142,7 +142,7 @@ export class Reporter implements Notices {
     this.waiting(wait && { why: 'backoff', ...wait });
   }
 
-  /** On the live line alone: a log has the attempt. */
+  /** Shows a slow request on the live line only: a log has the attempt. */
   unanswered(wait: Unanswered | undefined): void {
     const { live, progressLine } = this;
     if (live === undefined) return;
@@ -168,7 +168,7 @@ export class Reporter implements Notices {
     this.newestLimits = newest;
   }
 
-  /** Prints `7 of 60 requests left, …`: where it was asked for, and for people on a terminal. */
+  /** Prints `7 of 60 requests left, …` on request, and for people on a terminal. */
   limits(): void {
     const limits = this.newestLimits();
     const { isWatched, settings, stderr, style } = this.parts;
@@ -181,7 +181,7 @@ export class Reporter implements Notices {
     else this.print([limitWords({ ...limits, now: this.parts.clock.now() })], style[isLow ? 'attention' : 'muted']);
   }
 
-  /** Prints what went wrong. Returns the exit code. @param env the environment that commands of the hint name */
+  /** Prints the failure, and returns the exit code. @param env environment for the commands in the hint */
   async failure(failure: Failure, env?: string): Promise<ExitCode> {
     const { exitCodeOf, formatErrorJson, formatErrorLines } = await import('./error-output.ts');
     const now = this.parts.clock.now();
@@ -207,7 +207,7 @@ export class Reporter implements Notices {
     else this.write(text);
   }
 
-  /** As text is shown: without secrets, and only then escaped, laid out or cut. */
+  /** Redacts a text, and only then escapes, wraps or cuts it. */
   private shown(text: string): string {
     return visible(this.parts.redact(text));
   }

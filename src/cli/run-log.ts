@@ -1,4 +1,4 @@
-/** `--log FILE`: writes one invocation as JSON lines, for unattended machines. */
+/** `--log FILE`: logs an invocation as JSON lines, for unattended machines. */
 import { jsonObject, type JsonObject, stringifyJson } from '../api/json.ts';
 import type { AttemptFacts } from '../client/service.ts';
 import { fileFailure } from '../errors.ts';
@@ -8,11 +8,11 @@ import { VERSION } from '../version.ts';
 
 export interface RunLog {
   attempt(facts: AttemptFacts, limits: RateLimit | undefined): void;
-  /** `kind`: of the failure that ended the command. */
+  /** `kind`: kind of the failure that ended the command. */
   end(exitCode: number, kind: string | undefined): Promise<void>;
 }
 
-/** What is logged of a command line: no value of it, since one may be secret. */
+/** What is logged about a command line: no values, since one may be secret. */
 export interface RunStart {
   readonly command: string;
   /** Names of options. */
@@ -23,7 +23,7 @@ type LogPorts = Pick<Context, 'clock' | 'files' | 'randomBytes'> & {
   readonly notices: { warning(text: string): void };
 };
 
-/** Opens the log and adds the start. @throws {Failure} `file` */
+/** Opens the log and writes the start. @throws {Failure} `file` */
 export async function openRunLog(
   { clock, files, notices, randomBytes }: LogPorts,
   path: string,

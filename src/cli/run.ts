@@ -1,4 +1,4 @@
-/** One invocation: argv -> command -> view -> text -> exit code. */
+/** Runs one invocation: argv -> command -> view -> text -> exit code. */
 import { type Ending, endingOf } from './ending.ts';
 import { Reporter, type ReporterSettings } from './reporter.ts';
 import type { CommandContext, Globals, OpenWrite } from '../session/globals.ts';
@@ -23,8 +23,8 @@ import { createStyle, isColoured, type Style } from '../view/style.ts';
 import type { View } from '../view/view.ts';
 
 /**
- * Runs the command that argv names. Never rejects: every failure is reported and becomes an exit code.
- * `onCommand` receives the command that the line names, and whether it runs on the sandbox: `sandbox.inventory.list`.
+ * Runs the command that argv names. Never rejects: reports every failure and returns its exit code.
+ * `onCommand` receives the name of the command, with a prefix if it runs on the sandbox: `sandbox.inventory.list`.
  */
 export async function run(
   commands: Commands,
@@ -36,7 +36,7 @@ export async function run(
   let safe = redactedPorts(context, secrets);
   const configFile = once(() => readConfigFile(safe));
   const stored = async (): Promise<Stored> => {
-    // A command that needs the config reports what is wrong with it.
+    // A command that needs the config reports its problems.
     const file = await configFile().catch(() => undefined);
     return { env: safe.env, config: file?.config ?? {} };
   };
@@ -63,7 +63,7 @@ function optionsOn({ tokens }: Request['line']): string[] {
   return tokens.flatMap(({ role, text }) => (role === 'option' ? [text] : []));
 }
 
-/** Returns the profile that the line names, or else the variables. @throws {Failure} `usage`: two different ones */
+/** Returns the profile that the line names, else the variables. @throws {Failure} `usage`: two different ones */
 function profileOn({ line }: Request, env: Context['env']): string | undefined {
   const named = (place: string | undefined, profile: string | undefined): string | undefined => {
     const own = partsOf(place ?? '').profile;
@@ -77,7 +77,7 @@ function profileOn({ line }: Request, env: Context['env']): string | undefined {
   );
 }
 
-/** Returns the environment that hints name: the one of --env, or of a profile, which another shell may not have. */
+/** Returns the environment for hints: that of --env or a profile, which the next shell may not have. */
 async function hintedPlace({ env, globals, settings }: CommandContext): Promise<string | undefined> {
   if (env.PETSTORE_PROFILE === undefined) return globals.env;
   const place = await settings().then(
@@ -134,21 +134,21 @@ async function runCommand(
   return code;
 }
 
-/** Prints a view, and what belongs below it on stderr. @throws {Failure} that of the view, of its check, or of the output */
+/** Prints a view, and its summary on stderr. @throws {Failure} of the view, its check, or the output */
 async function show(view: View, context: CommandContext, ending: Ending, style: Style): Promise<void> {
   const { globals, notices, secrets, stdout } = context;
   const { columns: width, isTTY } = stdout;
   const { isForPeople } = FORMAT_FACTS[globals.output];
   const { failure, isConfirmation = false } = view.view === 'record' || view.view === 'raw' ? view : {};
   const isDone = isConfirmation && failure === undefined;
-  // A confirmation with a failure, or in a format for programs, is printed all the same.
+  // Prints a confirmation despite --quiet if it has a failure or is for programs.
   const isLeftOut = isDone && globals.quiet && isForPeople && view.view === 'record';
   const shown = isLeftOut ? ({ view: 'text', text: '' } as const) : view;
   const screen = { width, isTTY, style, isUnicode: hasUnicode(context), format: globals.output };
   const chunks = render(shown, { ...screen, redact: (text) => secrets.redact(text) });
   const isWork = view.view === 'rows' && view.isWork === true;
   const count = await print(chunks, context, ending, view.view === 'rows' && !isWork).catch(async (error: unknown) => {
-    // A reader that has gone does not make a failed command succeed.
+    // A failed command stays failed even if its reader is gone.
     const failed = isWork ? view.check?.(0) : failure;
     if ((error instanceof OutputClosed || isWork) && failed !== undefined) throw failed;
     if (!isFailure(error)) throw error;
@@ -165,10 +165,10 @@ async function show(view: View, context: CommandContext, ending: Ending, style: 
   if (failed !== undefined) throw failed;
 }
 
-/** The longest that signals and timers wait while a long output is written without a pause, in ms. */
+/** Longest time without a turn of the event loop during a long output, so that signals and timers are not late, in ms. */
 const TURN_MS = 50;
 
-/** Writes as the reader takes it; what `stops` is not written to its end after a signal. Returns the number of rows. */
+/** Writes with back-pressure. After a signal, stops output that `stops`. Returns the number of rows. */
 async function print(
   chunks: AsyncGenerator<string | Uint8Array, number>,
   { clock, stdout }: Pick<Context, 'clock' | 'stdout'>,
@@ -191,7 +191,7 @@ async function print(
   }
 }
 
-/** Reports what is wrong with a command line. `format`: of the output, as it was typed. */
+/** Reports an invalid command line. `format`: the output format as typed. */
 async function reportEarly(
   line: Request['line'] | undefined,
   error: unknown,

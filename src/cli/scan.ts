@@ -1,31 +1,31 @@
 /**
- * The one reading of a command line that needs no command's code: which command it names, what each word is, and
- * whether help, the version or JSON is wanted. It reads options as commander 15 does, in one pass: those before the
- * command's name are options of every command, those after it may also be the command's own.
+ * Scans a command line without loading any command: finds the command, classifies each word, and tells whether help,
+ * the version or JSON is wanted. Reads options as commander 15 does, in one pass: before the command's name only common
+ * options, after it also the command's own.
  */
 
 export interface ScanOption {
   /** `-e`, `--env`. */
   readonly names: readonly string[];
-  /** Absent: the option takes no value. */
+  /** Absent if the option takes no value. */
   readonly value?: { readonly optional: boolean; readonly variadic: boolean };
 }
 
 export interface Grammar<O extends ScanOption> {
   /** The path of every command: `inventory list`, `limits`. */
   readonly commands: readonly string[];
-  /** Returns the options that are understood once the words have named a path: a command, a group, or `''`. */
+  /** Returns the options that are valid after the words of a path: a command, a group, or `''`. */
   optionsAt(path: string): readonly O[];
 }
 
-/** What a word, or a part of it, is. `index` is that of the word in argv: `-qesandbox` holds two options and a value. */
+/** A word or a part of one. `index`: of the word in argv. `-qesandbox` contains two options and a value. */
 export type Token<O extends ScanOption> = { readonly index: number; readonly text: string } & (
   | { readonly role: 'command' | 'argument' | 'separator' | 'unknown-command' | 'unknown-option' }
   | { readonly role: 'option' | 'value'; readonly option: O }
 );
 
 export interface Line<O extends ScanOption> {
-  /** The command, or the group as far as the words name one; `''` without any. */
+  /** The command or group that the words name; `''` if none. */
   readonly path: string;
   readonly isCommand: boolean;
   readonly tokens: readonly Token<O>[];
@@ -38,26 +38,26 @@ export interface Line<O extends ScanOption> {
     | {
         readonly kind: 'command' | 'option';
         readonly text: string;
-        /** What the words before it have named. */
+        /** The path that the words before it name. */
         readonly path: string;
       }
     | undefined;
-  /** The option whose value would come next. */
+  /** The option whose value is missing at the end. */
   readonly pending: O | undefined;
-  /** The option that takes a next word that does not look like an option. */
+  /** The variadic option that would take another word. */
   readonly variadic: O | undefined;
   /** True after `--`: no further word is an option. */
   readonly isOver: boolean;
 }
 
-/** As commander 15 tells a negative number from an option. */
+/** A negative number, as commander 15 distinguishes it from an option. */
 const NEGATIVE = /^-(\d+|\d*\.\d+)(e[+-]?\d+)?$/i;
 
 export function scan<O extends ScanOption>(grammar: Grammar<O>, argv: readonly string[]): Line<O> {
   return new Scanner(grammar, argv).line();
 }
 
-/** `path`: of a command or group, `''` for all. */
+/** `path`: a command or group, `''` for all commands. */
 export interface HelpRequest {
   readonly path: string;
   /** `-h`: the summary, the command's own options and a few examples. */
@@ -65,8 +65,8 @@ export interface HelpRequest {
 }
 
 /**
- * Returns the help that the line asks for: by `-h` or `--help`, or by naming no command. Undefined where it asks for
- * none, names an unknown command, or lacks the value of an option.
+ * Returns the help that the line asks for, by `-h`, `--help` or by naming no command. Undefined if it does not, or if
+ * it names an unknown command or an option without its value.
  */
 export function helpWanted(line: Line<ScanOption>): HelpRequest | undefined {
   const { path, isCommand, help, version, unknown, pending } = line;
@@ -79,12 +79,12 @@ export function argumentsIn({ tokens }: Line<ScanOption>): string[] {
   return tokens.flatMap(({ role, text }) => (role === 'argument' ? [text] : []));
 }
 
-/** Returns the value that an option was given last. */
+/** Returns the last value of an option. */
 export function lastValue({ tokens }: Pick<Line<ScanOption>, 'tokens'>, name: string): string | undefined {
   return tokens.findLast((token) => token.role === 'value' && token.option.names.includes(name))?.text;
 }
 
-/** Reads `-e, --env <name>`, `--watch [interval]`, `--no-header` or `--pet <id...>`. */
+/** Parses `-e, --env <name>`, `--watch [interval]`, `--no-header` or `--pet <id...>`. */
 export function shapeOf(flags: string): ScanOption & { readonly valueName?: string } {
   const names = flags.match(/(?<![\w-])--?[a-z0-9][\w-]*/gi) ?? [];
   const value = /[<[](.*?)(\.\.\.)?[>\]]$/.exec(flags);
@@ -92,7 +92,7 @@ export function shapeOf(flags: string): ScanOption & { readonly valueName?: stri
   return { names, valueName: value[1]!, value: { optional: flags.endsWith(']'), variadic: value[2] !== undefined } };
 }
 
-/** Other names of commands. */
+/** Aliases of commands. */
 const ALIASES: Readonly<Record<string, string>> = { 'inventory ls': 'inventory list' };
 
 class Scanner<O extends ScanOption> {
@@ -130,7 +130,7 @@ class Scanner<O extends ScanOption> {
     };
   }
 
-  /** `text`: a word, or what is left of one that combines short options. */
+  /** Reads a word, or the rest of one that combines short options. */
   private read(index: number, text: string): void {
     const isNumber = NEGATIVE.test(text);
     if (this.isOver || !looksLikeOption(text)) this.readPlain(index, text);
@@ -155,7 +155,7 @@ class Scanner<O extends ScanOption> {
       const path = ALIASES[words] ?? words;
       const isCommand = this.grammar.commands.includes(path);
       const isGroup = this.grammar.commands.some((each) => each.startsWith(`${path} `));
-      // `proxy` is a command, and the first word of others.
+      // `proxy` is a command and also the first word of others.
       const isDeeper = (isCommand || isGroup) && this.tokens.at(-1)?.role === 'command';
       if (this.isCommand && !isDeeper) this.tokens.push({ role: 'argument', index, text });
       else if (this.unknown?.kind === 'command' || !(isCommand || isGroup)) this.refuse('command', index, text);
@@ -190,7 +190,7 @@ class Scanner<O extends ScanOption> {
     return true;
   }
 
-  /** A required value is the next word, whatever it looks like. */
+  /** Takes the next word as the option's value. A required value may look like anything. */
   private takeValue(option: O): void {
     if (option.value === undefined) return;
     const { optional, variadic } = option.value;
@@ -212,7 +212,7 @@ class Scanner<O extends ScanOption> {
     return this.grammar.optionsAt(this.path).find(({ names }) => names.includes(name));
   }
 
-  /** Returns the form in which an option was used first: `-h` or `--help`. */
+  /** Returns the form of an option's first use: `-h` or `--help`. */
   private used(name: string): string | undefined {
     return this.tokens.find((token) => token.role === 'option' && token.option.names.includes(name))?.text;
   }

@@ -1,4 +1,4 @@
-/** Options that several commands take: which pets, what every change of stock has, and where a server listens. */
+/** Options of several commands: to choose pets, for every change of stock, and for servers. */
 import type { CommandContext, Why } from '../session/globals.ts';
 import { find, SETTINGS } from '../session/settings.ts';
 import { CAUSES } from '../state/journal-rows.ts';
@@ -17,7 +17,7 @@ import {
 } from './value-parsers.ts';
 import { PET_STATUSES } from '../api/values.ts';
 
-/** One pet, in place of its id. */
+/** Options that name one pet in place of its id. */
 export const PET_OPTIONS = {
   name: option('--name <text>', nameValue, 'the pet by its name in the catalog, or a part of it'),
   barcode: option('--barcode <code>', nameValue, 'the pet by its barcode in the catalog'),
@@ -30,8 +30,8 @@ export interface PetChoice {
 }
 
 /**
- * Returns the id of the one pet that a command line names. Without --name and --barcode, no catalog is opened.
- * @param missing the failure where it names no pet
+ * Returns the id of the one pet that a command line names. Opens the catalog only for --name and --barcode.
+ * @param missing the failure if it names no pet
  * @throws {Failure} `usage`: it names several, or the catalog does not have the pet
  */
 export async function petIdOf(
@@ -54,7 +54,7 @@ export function missingArgument(command: string, name: string): { readonly probl
   return { problem: `Missing required argument '${name}'.`, hint: `See: petstore ${command} --help` };
 }
 
-/** The filters of api/select.ts, the same in each command that takes them. */
+/** The filters of api/select.ts, the same in every command that has them. */
 export const FILTER_OPTIONS = under('Filters', {
   status: option(
     '--status <status...>',
@@ -68,7 +68,7 @@ export const FILTER_OPTIONS = under('Filters', {
 
 const { flags, parser, about } = SETTINGS.person;
 
-/** Why, and who. */
+/** Options for cause, note and person. */
 export const WHY_OPTIONS = under('For the history', {
   cause: option('--cause <cause>', wordValue(CAUSES), `why: ${CAUSES.join(', ')}`),
   note: option('--note <text>', noteValue, 'a remark of at most 200 characters'),
@@ -76,8 +76,8 @@ export const WHY_OPTIONS = under('For the history', {
 });
 
 /**
- * Returns the context of a command that changes stock: its history notes what those options say.
- * @throws {Failure} `invalid-value`: the variable has no name of a person
+ * Adds cause, note and person to the context of a command that changes stock.
+ * @throws {Failure} `invalid-value`: the variable is not the name of a person
  */
 export function withWhy(context: CommandContext, { cause, note, person: option }: Why): CommandContext {
   const found = find(SETTINGS.person, { option, env: context.env, config: {} });
@@ -87,7 +87,7 @@ export function withWhy(context: CommandContext, { cause, note, person: option }
 
 const WRITE_OPTIONS = { dryRun: flag('--dry-run', 'show what would change, and send no write'), ...WHY_OPTIONS };
 
-/** Declares a command that changes stock: with --dry-run, and with a history that notes why, and who. */
+/** Declares a command that changes stock: adds --dry-run, and the options for cause, note and person. */
 export function defineWrite<Arguments extends object = object, Options extends object = object>(
   spec: CommandSpec<Arguments, Options, typeof WRITE_OPTIONS>,
 ): AnyCommand {
@@ -101,7 +101,7 @@ export function defineWrite<Arguments extends object = object, Options extends o
   };
 }
 
-/** The options of a server. @param beyond what it needs to listen for other machines */
+/** Returns the options of a server. @param beyond what it needs to serve other machines, for the help */
 export function listenOptions(port: string, beyond: string) {
   return under('Where', {
     port: option('--port <port>', countValue(0, 65_535), '0 takes a free one', { default: port }),

@@ -1,14 +1,14 @@
-/** The failures of a line that cannot be read, each with a suggestion, and without any text that may hold a secret. */
+/** Builds the failures of invalid command lines, with suggestions and without text that may contain a secret. */
 import type { CommanderError } from 'commander';
 import { type Failure, usageFailure } from '../errors.ts';
 import { TOPICS } from './help/topics.ts';
 import { optionsAt, pathsOf, type Tree, commandsOf } from './help/tree.ts';
 import type { Line, ScanOption } from './scan.ts';
 
-/** Returns the failure of a line that names no command, or holds an option that does not exist or lacks its value. */
+/** Returns the failure of an unknown command or option, or an option without its value. */
 export function scanFailure(line: Line<ScanOption>, tree: Tree): Failure {
   const { pending, unknown: { kind, text = '', path = '' } = {} } = line;
-  // What follows `=` may be a secret.
+  // The text after `=` may be a secret.
   const name = text.split(/[=\n]/)[0]!;
   const problem = `Unknown ${kind} '${name}'.`;
   const see = seeHelp(line);
@@ -18,6 +18,7 @@ export function scanFailure(line: Line<ScanOption>, tree: Tree): Failure {
     return usageFailure(`Option '${pending.names.at(-1)}' needs a value.`, see);
   }
   if (kind === 'command') return failure(commandHint(line, tree));
+  if (/^-\.?\d/.test(name)) return usageFailure(`${name} is not a whole number.`, see);
   const namesAt = (place: string): string[] => optionsAt(tree, place).flatMap((option) => option.names);
   if (namesAt(path).includes(name)) {
     return usageFailure(`Option '${name}' takes no value.`, see);
@@ -27,7 +28,7 @@ export function scanFailure(line: Line<ScanOption>, tree: Tree): Failure {
   return failure(found && `Did you mean ${found}?`);
 }
 
-/** Returns the failure of values that commander refuses: arguments that are missing or too many, options that conflict. */
+/** Returns the failure of values that commander refuses: missing or surplus arguments, conflicting options. */
 export function valueFailure({ code, message }: CommanderError, line: Line<ScanOption>): Failure {
   // A surplus argument may be a secret.
   const text = message
@@ -52,7 +53,7 @@ export function isTopic(text: string): boolean {
   return Object.hasOwn(TOPICS, text);
 }
 
-/** Returns the failure of `petstore help` on what is neither a command nor a topic. */
+/** Returns the failure of `petstore help` with neither a command nor a topic. */
 export function unknownTopic(topic: string, tree: Tree): Failure {
   const [group = '', ...rest] = topic.split(' ');
   const path = rest.length === 0 ? suggestCommand(tree, '', group) : suggestCommand(tree, group, rest.join(' '));
@@ -85,8 +86,8 @@ function helpPath(line: Line<ScanOption>, group: string, tree: Tree): string {
 }
 
 /**
- * Returns the whole line with the path in it, where the word was exactly its last; undefined where another word may be
- * a secret, or would need quotes.
+ * Returns the whole line with the right path, if the word was the path's last; undefined if another word may be a
+ * secret or would need quotes.
  */
 function correctedLine({ tokens, unknown }: Line<ScanOption>, path: string): string | undefined {
   const others = tokens.filter(({ role }) => role !== 'command');
@@ -98,7 +99,7 @@ function correctedLine({ tokens, unknown }: Line<ScanOption>, path: string): str
   return others.map(({ text }, i) => (i === at ? path : text)).join(' ');
 }
 
-/** Returns the candidate that the word abbreviates, or the nearest within a slip or two; of equal ones the first. */
+/** Returns the candidate that the word abbreviates, or the nearest within one or two typos; of equal ones the first. */
 function nearest(word: string, candidates: readonly string[]): string | undefined {
   const { length } = word.replace(/^-+/, '');
   if (length < 3) return undefined;
@@ -110,13 +111,13 @@ function nearest(word: string, candidates: readonly string[]): string | undefine
     .toSorted((a, b) => a.slips - b.slips)[0]?.each;
 }
 
-/** Other words for `list`, which people know from other programs. */
+/** Words for `list` in other programs. */
 const LIST_WORDS = ['ls', 'get', 'show', 'export'];
 
 /**
- * Returns the path of the command or group that `word` after `group` (`''`: at the start) was probably meant to name.
- * A command that changes stock is suggested for a single slip only, never where another is as near, and never for a word
- * after another group: who writes `config edit` wants no stock to change.
+ * Returns the path of the command or group that `word` after `group` (`''` at the start) probably means. Suggests a
+ * command that changes stock only for a single typo, never if another command is as near, and never after another
+ * group: a user who types `config edit` does not want to change stock.
  */
 export function suggestCommand(tree: Tree, group: string, word: string): string | undefined {
   const words = wordsBelow(tree, group);
@@ -135,7 +136,7 @@ export function suggestCommand(tree: Tree, group: string, word: string): string 
   return isFar && isWrite(found) ? undefined : words.get(found);
 }
 
-/** Returns what may follow a group, and at the start also the last words of all commands: word -> path. */
+/** Maps the words that may follow a group to paths; at the start also the last words of all commands. */
 function wordsBelow(tree: Tree, group: string): ReadonlyMap<string, string> {
   const start = group === '' ? '' : `${group} `;
   const paths = commandsOf(tree).flatMap(({ path }) => (path.startsWith(start) ? [path] : []));
@@ -155,7 +156,7 @@ function wordsBelow(tree: Tree, group: string): ReadonlyMap<string, string> {
   return words;
 }
 
-/** Counts what is typed too much, too little, wrongly or in the wrong order (optimal string alignment). */
+/** Counts typos: extra, missing, wrong and swapped characters (optimal string alignment). */
 function slipsBetween(a: string, b: string): number {
   let [before, last] = [[] as number[], Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; i++) {

@@ -3,11 +3,11 @@ import { isLine, parseInt64, parseInteger } from '../api/values.ts';
 import { DAY_MS, FOREVER_MS, parseDuration } from '../duration.ts';
 import { Failure } from '../errors.ts';
 
-/** What completion may propose for a value. */
+/** What completion can propose for a value. */
 interface Proposals {
   /** All possible values, or the common ones. */
   readonly words?: readonly string[];
-  /** Completion may propose pet ids seen on this machine. */
+  /** Completion offers pet ids seen on this machine. */
   readonly isPet?: true;
 }
 
@@ -18,7 +18,7 @@ export interface Parser<T = unknown> extends Proposals {
   readonly isList?: true;
 }
 
-/** Makes a parser from a function that returns undefined for anything but `expected`. */
+/** Makes a parser from a function that returns undefined for any text that is not `expected`. */
 export function parserOf<T>(
   expected: string,
   read: (text: string, name: string) => T | undefined,
@@ -80,7 +80,7 @@ export function instantValue(dayIs: 'its start' | 'its end'): Parser<(now: numbe
     if (ago !== undefined) return (now) => now - ago;
     const [, day = '', dayOfMonth, time] = DATE_TIME.exec(text) ?? [];
     const at = new Date(`${day}T${time ?? '00:00'}`);
-    // JavaScript takes February 31 for March 3.
+    // JavaScript reads February 31 as March 3.
     const isDay = new Date(`${day}T00:00Z`).getUTCDate() === Number(dayOfMonth);
     if (Number.isNaN(at.getTime()) || !isDay) return undefined;
     if (time === undefined && dayIs === 'its end') at.setDate(at.getDate() + 1);
@@ -103,14 +103,14 @@ export function countValue(least = 0, most = 1_000_000): Parser<number> {
   });
 }
 
-/** Parses one line of text that people read. */
+/** Parses one line of text for people. */
 export function lineValue(most: number): Parser<string> {
   return parserOf(`one line of 1 to ${most} characters, without control characters`, (text) =>
     isLine(text, most) ? text : undefined,
   );
 }
 
-/** Parses a remark that the history keeps. */
+/** Parses a note for the history. */
 export const noteValue = lineValue(200);
 
 const SIZE = /^([1-9][0-9]{0,14})(KiB|MiB|GiB|kB|MB|GB)?$/;
@@ -131,8 +131,8 @@ export const sizeValue = parserOf('a size such as 1048576, 64MiB or 1GB', (text)
 });
 
 /**
- * Parses how long to keep something into ms; `forever` is Infinity. There is a minimum, because a number without its
- * unit (730 are seconds) must not remove the history.
+ * Parses how long to keep something into ms; `forever` is Infinity. Has a minimum, because a number without a unit (730
+ * is seconds) must not remove the history.
  */
 export const keptTimeValue = parserOf('a duration such as 400d, of at least 1d, or forever', (text) => {
   const ms = text === 'forever' ? Number.POSITIVE_INFINITY : parseDuration(text);
@@ -143,22 +143,22 @@ const madeUpKey = parserOf('printable characters without spaces', (text) =>
   /^[\x21-\x7e]{1,200}$/.test(text) ? text : undefined,
 );
 
-/** Accepts a made-up key of the sandbox. */
+/** Accepts a made-up key for the sandbox. */
 export const sandboxKeyValue: Parser<string> = { parse: (text) => madeUpKey.parse(text, 'a key') };
 
-/** Parses the values of an option that may be repeated; a comma is part of a value. */
+/** Parses the values of a repeatable option; a comma is part of a value. */
 export function repeated<T>(one: Parser<T>): Parser<T[]> {
   return { ...one, parse: (text, name) => [one.parse(text, name)] };
 }
 
-/** Parses the values of an option that may be repeated, or takes several values separated by commas. */
+/** Parses the values of an option that may be repeated or take several values, separated by commas. */
 export function listOf<T>(one: Parser<T>): Parser<T[]> {
   return { ...one, isList: true, parse: (text, name) => text.split(',').map((each) => one.parse(each, name)) };
 }
 
 /**
- * Splits a command at white space, as a shell does: '…' and "…" hold words together, and a backslash takes the next
- * character as it is, except between single quotes and on Windows, where paths have it. Nothing is expanded.
+ * Splits a command into words as a shell does: '…' and "…" quote, and a backslash escapes the next character, except in
+ * single quotes and on Windows, where paths contain it. Expands nothing.
  * @throws {Failure} `invalid-value`
  */
 export function splitWords(command: string, platform = '', name = 'The key command'): readonly [string, ...string[]] {
@@ -174,16 +174,16 @@ export function splitWords(command: string, platform = '', name = 'The key comma
   }
   const [program, ...args] = words;
   if (program === undefined || program === '') throw refuse('a program and its arguments');
-  // eslint-disable-next-line no-control-regex -- what no program can be started with, and what no one types
+  // eslint-disable-next-line no-control-regex -- characters that no program accepts and no user types
   if (/[\0-\x08\x0a-\x1f\x7f]/.test(command)) throw refuse('one line without control characters');
   return [program, ...args];
 }
 
-/** `word`: one at the start of a text. `part`: what is quoted, or escaped, in it. */
+/** `word`: a word at the start of a text. `part`: a quoted or escaped part of it. */
 const POSIX = {
   word: /^(?:'[^']*'|"(?:[^"\\]|\\[^])*"|\\[^]|[^\s'"\\])+(?=\s|$)/,
   part: /'([^']*)'|"((?:[^"\\]|\\[^])*)"|\\[^]/g,
-  // Between double quotes a backslash before other characters than these two is one that is meant.
+  // In double quotes, a backslash is literal except before these two characters.
   unescape: (text: string): string =>
     text.length === 2 && text.startsWith('\\') ? text.slice(1) : text.replace(/\\(["\\])/g, '$1'),
 };

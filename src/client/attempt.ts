@@ -1,6 +1,6 @@
 /**
- * One attempt: a connection, the gate's leave, one request, the response's headers back to the gate.
- * No retry, no judgement.
+ * One attempt: connects, asks the gate for permission, sends the request, and reports the response's headers to the
+ * gate. Neither retries nor classifies.
  */
 import { type Connection, type HttpBody, HttpFailure, type HttpReply, type HttpRequest, isWhole } from '../ports.ts';
 import { Failure } from '../errors.ts';
@@ -11,16 +11,15 @@ import { parseHttpDate } from '../http/http-date.ts';
 
 /** Grace period for an in-flight write after a stop signal, in ms. */
 const GRACE_MS = 2_000;
-/** How long the ledger may take to note an answer then, in ms. */
+/** How long the ledger may take to record an answer after a stop signal, in ms. */
 const NOTED_MS = 500;
-/** How long a request may take before it is shown, and how often then, ms. */
+/** After how long a slow request is announced, and how often after that, in ms. */
 const LONG_MS = 2_000;
 const TICK_MS = 1_000;
 
 /**
- * Sends one request and returns the response. Where permission to send has ended before the first byte, it is asked for
- * again.
- * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait is longer than allowed; nothing was sent
+ * Sends one request and returns the response. Asks for permission again if it expired before the first byte.
+ * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait would be longer than allowed; nothing was sent
  * @throws {HttpFailure} no connection, no response, or (from `body`) a broken one
  */
 export async function exchange(service: Service, call: Call): Promise<HttpReply> {
@@ -38,7 +37,7 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
     });
   };
   const { ticket, connection } = await gate.enter(operationOf(call), connect);
-  // A read ends with the program, a write has a grace period to be answered.
+  // A stop signal ends a read at once; a write gets a grace period for its answer.
   const cut = new AbortController();
   const answered = afterStop(service, call.method === 'GET' ? 0 : GRACE_MS, () => {
     cut.abort(signal.reason);
@@ -50,7 +49,7 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
     const noted = tellsOfService(reply)
       ? ticket.answered(reply.status, reply.headers, clock.now())
       : ticket.lost(false);
-    // A refusal is recorded first of all. Once the program is to stop, all else must not keep a write's answer from it.
+    // A refusal must be recorded. Anything else must not delay a write's answer once the program has to stop.
     await (isRefusal(reply) ? noted : untilStop(service, noted));
     tell({ status: reply.status });
     if (gatewayOf(reply.headers) !== undefined) gateways.add(service.http);
@@ -71,12 +70,12 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
   }
 }
 
-/** False where a gateway has refused the request for a reason of its own, which no time changes: no block follows from it. */
+/** False if a gateway has refused the request for a reason of its own, without a time: no block follows. */
 function tellsOfService({ headers, status }: HttpReply): boolean {
   return gatewayOf(headers) !== 'refused' || status === 429 || headers.has('retry-after');
 }
 
-/** Shows what takes long, unless it is done for another client. */
+/** Announces a request that takes long, unless it is forwarded for another client. */
 async function shown<T>({ clock, watch }: Service, { forwarded }: Call, { host }: URL, work: Promise<T>): Promise<T> {
   if (forwarded !== undefined) return work;
   const from = clock.monotonic();
@@ -96,7 +95,7 @@ async function shown<T>({ clock, watch }: Service, { forwarded }: Call, { host }
   }
 }
 
-/** Calls `end` when the program has been told to stop, and that long ago (ms). Returns what cancels it. */
+/** Calls `end` this many ms after a stop signal. Returns a function that cancels it. */
 function afterStop({ clock, signal }: Service, ms: number, end: () => void): () => void {
   let cancel = (): void => undefined;
   const onStop = (): void => {
@@ -111,7 +110,7 @@ function afterStop({ clock, signal }: Service, ms: number, end: () => void): () 
   };
 }
 
-/** Resolves with the work, or soon after the program has been told to stop. */
+/** Resolves with the work, or soon after a stop signal. */
 function untilStop(service: Service, work: Promise<unknown>): Promise<unknown> {
   const { promise: stopped, resolve } = Promise.withResolvers<undefined>();
   const cancel = afterStop(service, NOTED_MS, () => {
@@ -120,15 +119,15 @@ function untilStop(service: Service, work: Promise<unknown>): Promise<unknown> {
   return Promise.race([work, stopped]).finally(cancel);
 }
 
-/** The connections that lead to a gateway, by an answer that came over them. */
+/** HTTP clients whose answers have shown that they talk to a gateway. */
 const gateways = new WeakSet<Service['http']>();
 
-/** True where an answer has shown that the base URL is that of a `petstore proxy`. */
+/** True if an answer has shown that the base URL is that of a `petstore proxy`. */
 export function isGateway({ http }: Service): boolean {
   return gateways.has(http);
 }
 
-/** Returns what a service may count apart: method and path without ids, such as `PATCH /inventory/{id}`. */
+/** Returns the name of a call's operation, which a service may limit separately: `PATCH /inventory/{id}`. */
 export function operationOf({ method, path }: Pick<Call, 'method' | 'path'>): string {
   const [plain = ''] = path.split(/[?#]/);
   return `${method} ${plain.replace(/\/-?[0-9]+(?=\/|$)/g, '/{id}')}`;
@@ -204,7 +203,7 @@ async function* limited(
 
 const warned = new WeakMap<ClientWatch, Set<string>>();
 
-/** Warns once per command and operation; a header that cannot be read is ignored. */
+/** Warns once per command and operation. Ignores a header that cannot be read. */
 function warnOfSunset(headers: HttpReply['headers'], { clock, watch }: Service, call: Call): void {
   const now = clock.now();
   const seconds = /^@(\d{1,12})$/.exec(headers.get('deprecation')?.[0]?.trim() ?? '')?.[1];

@@ -1,12 +1,12 @@
 /**
  * Classifies a response or transport error: which Failure it is, and whether it may be retried.
- * Pure. The rules are those of a write that must not be sent twice by accident:
+ * Pure. The rules keep a write from being sent twice by accident:
  *
  * - `never`    a repeat would fail again, or could do harm
  * - `read`     a read may be repeated, a write may not
  * - `unsent`   nothing was sent, so a write may be repeated too
  * - `look`     a write may have been applied: look first, repeat only if it was not
- * - `look-only` the same, but a repeat would fail again
+ * - `look-only` the same, but never repeat: it would fail again
  * - `rate`     429: the gate decides when
  */
 import type { HttpFailureFacts, HttpReply } from '../ports.ts';
@@ -23,7 +23,7 @@ export interface Classified {
   readonly retryAfterMs?: number;
 }
 
-/** A request as it was sent the last time. */
+/** The request that was sent, and how often. */
 export interface Asked {
   readonly service: Pick<Service, 'baseUrl' | 'environment' | 'keySource' | 'maxWaitMs' | 'timeoutMs'>;
   readonly call: Call;
@@ -38,7 +38,7 @@ export function isWrite(method: Call['method']): boolean {
 
 const UNSENT_REPEATABLE: readonly string[] = ['dns', 'connect', 'connect-timeout', 'reset'];
 const READ_REPEATABLE: readonly string[] = ['reset', 'response-timeout', 'body-timeout', 'body-cut'];
-/** The service answered, but not with what its contract says. */
+/** Phases in which the service answered, but broke its contract. */
 const BROKEN_ANSWER: readonly string[] = ['header-overflow', 'protocol', 'body-cut', 'coding'];
 
 export function judgeFailure(facts: HttpFailureFacts, asked: Asked): Classified {
@@ -62,7 +62,7 @@ function brokenAnswer(facts: HttpFailureFacts): string {
 /** Transient server statuses: worth retrying. */
 const PASSING: readonly number[] = [500, 502, 503, 504];
 
-/** What the headers of an answer say. */
+/** What classification needs of an answer's headers. */
 interface Headers {
   readonly location: string | undefined;
   readonly retryAfterMs: number | undefined;
@@ -75,7 +75,7 @@ function never(failure: Failure): Classified {
   return { repeat: 'never', failure };
 }
 
-/** Any status but 200. */
+/** Classifies an answer with any status but 200. */
 export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Headers): Classified {
   const { status } = serviceError;
   const { call, service } = asked;
@@ -89,7 +89,7 @@ export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Head
   if (status === 401) return never(new Failure('unauthorized', { serviceError, environment, keySource, gateway }));
   if (status === 412 && petId !== undefined && expected !== undefined && serviceError.quantity !== undefined)
     return never(new Failure('precondition-failed', { petId, expected, found: serviceError.quantity }));
-  // A 404 is about the address or the pet, also from a gateway.
+  // A 404 is about the address or the pet, even from a gateway.
   if (gateway === 'refused' && status !== 404 && status !== 408) return judgeRefusal(serviceError, service, more);
   if (status === 403) return never(new Failure('forbidden', { serviceError, environment }));
   if (status === 400 && isUpdate) return never(new Failure('rejected', { serviceError }));
@@ -108,7 +108,7 @@ export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Head
   return isUpdate && status < 300 ? { repeat: 'look', failure } : never(failure);
 }
 
-/** A gateway has not sent the request: the service is not to be called before a time, or the client may not do this. */
+/** Classifies a refusal by a gateway, which has not sent the request: the key is blocked, or the client may not do this. */
 function judgeRefusal(
   serviceError: ServiceError,
   { maxWaitMs }: Asked['service'],
@@ -135,7 +135,7 @@ function originOf(location: string | undefined, base: string): string | undefine
   return location !== undefined && URL.canParse(location, base) ? new URL(location, base).origin : undefined;
 }
 
-/** A captive portal answers every address with a page of its own and status 200. */
+/** Refuses an HTML page: a captive portal answers every address with its own page and status 200. */
 export function refuseWebPage(reply: Pick<HttpReply, 'headers'>): void {
   const type = reply.headers.get('content-type')?.[0] ?? '';
   if (!/^text\/html\b/i.test(type)) return;

@@ -9,8 +9,8 @@ import { judgeBroken, perform } from './retry.ts';
 import type { Call, Service } from './service.ts';
 
 /**
- * Rows are handed on only once the list has ended or this many have come, or this many bytes: a list that breaks off
- * before is asked for again, and no reader ever saw half of it. A longer list streams.
+ * Rows are held back until the list has ended or this many rows or bytes have arrived. A list that breaks off before is
+ * read again, and no reader has seen half of it. A longer list streams.
  */
 const HELD_ROWS = 10_000;
 const HELD_BYTES = 4 << 20;
@@ -18,7 +18,7 @@ const HELD_BYTES = 4 << 20;
 const CALL: Call = { method: route.method, path: route.path };
 
 /**
- * Batches of items, in the service's order.
+ * Yields batches of items, in the service's order.
  * @throws {Failure} see classify.ts; `contract` with the row where a row breaks the contract
  */
 export async function* listInventory(service: Service): AsyncGenerator<readonly InventoryItem[]> {
@@ -38,7 +38,7 @@ export async function* listInventory(service: Service): AsyncGenerator<readonly 
 
 interface Beginning {
   readonly held: InventoryItem[][];
-  /** A row of this beginning breaks the contract: the rows before it are good. */
+  /** A row near the start breaks the contract; the rows before it are valid. */
   readonly broken?: Failure;
   readonly rest: AsyncGenerator<InventoryItem[]>;
 }

@@ -1,4 +1,4 @@
-/** Answers of the service as they come, for checks. */
+/** Sends single requests for checks, and returns the service's answers as they are. */
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 import type { Failure } from '../errors.ts';
 import { sendRaw } from './raw.ts';
@@ -10,17 +10,17 @@ export interface Evidence {
   /** `GET /inventory`. */
   readonly request: string;
   readonly status?: number;
-  /** Those that the check is about; never the key. */
+  /** The headers that checks are about; never the key. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Answer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, readonly string[]>;
-  /** Undefined where the body is not JSON; `problem` has the reason. */
+  /** Undefined if the body is not JSON; `problem` then has the reason. */
   readonly json?: JsonValue;
   readonly problem?: string;
-  /** What it means for any command; undefined: nothing is wrong. */
+  /** The failure that any command would report; undefined if nothing is wrong. */
   readonly failure?: Failure;
   readonly ms: number;
   readonly receivedAt: number;
@@ -28,7 +28,7 @@ export interface Answer {
   readonly unreachable?: undefined;
 }
 
-/** There was no answer. */
+/** Why there was no answer. */
 export interface Unreachable {
   readonly unreachable: HttpFailureFacts;
   readonly failure: Failure;
@@ -51,7 +51,7 @@ const SHOWN = [
 ];
 
 /**
- * Sends one request. `waits`: after a 429 it is sent again when the gate allows it.
+ * Sends one request. `waits`: sends it again after a 429, when the gate allows it.
  * @throws {Failure} `rate-limited` and what else the gate or a signal ends it with
  */
 export async function probe(service: Service, call: Call, { waits = false } = {}): Promise<Reply> {
@@ -82,7 +82,7 @@ function read(body: Uint8Array): { json: JsonValue } | { problem: string } {
   }
 }
 
-/** The service's clock, epoch ms; undefined where it does not tell. */
+/** Returns the time on the service's clock, epoch ms; undefined without a Date header. */
 export function dateOf({ headers, receivedAt }: Pick<Answer, 'headers' | 'receivedAt'>): number | undefined {
   const text = headers.get('date')?.[0];
   return text === undefined ? undefined : parseHttpDate(text, receivedAt);

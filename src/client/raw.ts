@@ -1,4 +1,4 @@
-/** A call of any path below the base URL, its answer as it came: for `petstore api` and the clients of `petstore proxy`. */
+/** Calls any path below the base URL and returns the answer unchanged: for `petstore api` and the clients of the proxy. */
 import type { HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { isWrite } from './classify.ts';
@@ -6,11 +6,11 @@ import { perform, stopReason, type Trouble, withWholeBody } from './retry.ts';
 import type { Call, Service } from './service.ts';
 
 export interface RawAnswer extends HttpReply {
-  /** What the status means for the caller. */
+  /** The failure that the status means, if any. */
   readonly failure?: Failure;
 }
 
-/** Sends one request once; a read again for the time of --retry-for. Returns its whole answer, what is wrong with it, or why no answer came. */
+/** Sends a request once, or a read for the time of --retry-for. Returns the answer and its failure, or why none came. */
 export async function sendRaw(service: Service, call: Call, waits: boolean): Promise<Partial<Trouble>> {
   const reads = (status: number): boolean => status < 300;
   const repeats = !isWrite(call.method) && (service.retryForMs ?? 0) > 0;
@@ -42,7 +42,7 @@ export async function callRaw(service: Service, call: Call): Promise<RawAnswer> 
 }
 
 /**
- * Sends a write as callRaw does. A read is repeated as every command does, and its answer is streamed.
+ * Sends a write as callRaw does. Retries a read as every command does, and streams its answer.
  * @throws {Failure} see callRaw
  */
 export async function forward(service: Service, call: Call): Promise<RawAnswer> {

@@ -1,7 +1,6 @@
 /**
- * The loop around one request: send, judge the answer, wait, send again, at most ATTEMPTS times, or for the time of
- * --retry-for.
- * A 429 is not counted: the gate waits before the next request, or ends it.
+ * The retry loop around one request: send, classify the answer, wait, send again, at most ATTEMPTS times or for the
+ * time of --retry-for. A 429 does not count as an attempt: the gate waits before the next one, or gives up.
  */
 import { HttpFailure, type HttpFailureFacts, type HttpReply } from '../ports.ts';
 import { type Failure, isFailure, type ServiceError } from '../errors.ts';
@@ -11,34 +10,34 @@ import { exchange, operationOf } from './attempt.ts';
 import { type Asked, type Classified, isWrite, judgeFailure, judgeStatus } from './classify.ts';
 import type { Call, Service } from './service.ts';
 
-/** One attempt and at most two more. */
+/** Most attempts, the first included. */
 const ATTEMPTS = 3;
-/** The longest backoff, in ms. */
+/** Longest backoff, in ms. */
 const LONGEST_MS = 60_000;
-/** Shorter waits are not announced. */
+/** Shorter waits are not announced, in ms. */
 const NOTICED_MS = 200;
-/** Of the body of an error. */
+/** Most bytes that are read of an error's body. */
 const MOST_BYTES = 64 * 1024;
 const SHOWN_CHARACTERS = 200;
 
 export interface Operation<T> {
   readonly call: Call;
-  /** False: sent once, because it is not known whether it may run twice. */
+  /** False for a request that is sent once, because it is unknown whether it may run twice. */
   readonly repeats?: boolean;
-  /** False: a 429 is a failure like any other. */
+  /** False if a 429 is a failure like any other. */
   readonly waits?: boolean;
-  /** True for the statuses that are read; all others are failures. Default: 200. */
+  /** True for statuses whose body is read; all others are failures. Default: 200. */
   readonly reads?: (status: number) => boolean;
-  /** True: the body of a failure is needed as a whole, to be passed on. */
+  /** True if the whole body of a failure is needed, to be passed on. */
   readonly isRaw?: boolean;
-  /** May throw HttpFailure, or a Failure. */
+  /** Reads the body. May throw an HttpFailure or a Failure. */
   read(reply: HttpReply): Promise<T>;
 }
 
 export interface Trouble extends Classified {
-  /** The answer, where there was one. Its body is read already, unless the operation is raw. */
+  /** The answer, if there was one. Its body is already read, unless the operation is raw. */
   readonly reply?: HttpReply;
-  /** Why there was none. */
+  /** Why there was no answer. */
   readonly facts?: HttpFailureFacts;
   readonly serviceError?: ServiceError;
 }
@@ -47,8 +46,8 @@ export type Outcome<T> = { readonly value: T } | { readonly trouble: Trouble };
 
 /**
  * Returns what was read, or the trouble of the last attempt.
- * @param before attempts that the caller has already made, and the time for all of them
- * @throws {Failure} where the gate or a signal ends it, or a read finds a broken answer
+ * @param before attempts that the caller has made before, and the time allowed for all of them
+ * @throws {Failure} if the gate or a signal ends it, or a read finds a broken answer
  */
 export async function perform<T>(
   service: Service,
@@ -81,7 +80,7 @@ async function tryOnce<T>(service: Service, operation: Operation<T>, attempts: n
     return { trouble: await judgeReply(service, asked, reply) };
   } catch (error) {
     if (error instanceof HttpFailure) return { trouble: judgeBroken(service, call, attempts, error) };
-    // An answer that cannot be accepted does not tell whether the write was applied.
+    // An invalid answer does not tell whether the write was applied.
     if (isFailure(error) && isWrite(call.method) && reply !== undefined)
       return { trouble: { repeat: 'look', failure: error } };
     throw error;
@@ -93,14 +92,14 @@ export async function withWholeBody(reply: HttpReply): Promise<HttpReply> {
   return { ...reply, body: [Buffer.concat(await Array.fromAsync(reply.body))] };
 }
 
-/** Judges an exchange that broke. @throws what ends the program, where nothing can have been applied */
+/** Classifies an exchange that broke. @throws the reason of the stop signal, if nothing can have been applied */
 export function judgeBroken(service: Service, call: Call, attempts: number, { facts }: HttpFailure): Trouble {
-  // A write that was cut short by the program's own end may have been applied: its caller must say so.
+  // A write that a stop signal cut short may have been applied: its caller must say so.
   if (facts.phase === 'aborted' && !(isWrite(call.method) && facts.mayHaveBeenSent)) throw service.signal.reason;
   return { ...judgeFailure(facts, { service, call, attempts }), facts };
 }
 
-/** Judges a reply of any status but 200, by what its headers and its body say. */
+/** Classifies a reply by its status, headers and body. */
 async function judgeReply({ clock, watch }: Service, asked: Asked, reply: HttpReply): Promise<Trouble> {
   const { bodyStatus = reply.status, ...serviceError } = await readServiceError(reply);
   const { status, raw } = serviceError;
@@ -114,7 +113,7 @@ async function judgeReply({ clock, watch }: Service, asked: Asked, reply: HttpRe
   return { ...judgeStatus(serviceError, asked, more), reply, serviceError };
 }
 
-/** Reads what the service, or a gateway before it, says in the body of an error, as far as it can be read. */
+/** Parses the body of an error from the service or a gateway, as far as possible. */
 async function readServiceError(reply: HttpReply): Promise<ServiceError & { bodyStatus?: number }> {
   const { status, headers } = reply;
   const text = await readText(reply.body);
@@ -134,14 +133,14 @@ async function readServiceError(reply: HttpReply): Promise<ServiceError & { body
   return { status, raw: text.slice(0, SHOWN_CHARACTERS) };
 }
 
-/** Returns a problem's title and detail, once where they are the same (RFC 9457, 3.1: other types are ignored). */
+/** Returns a problem's title and detail, once if they are equal (RFC 9457, 3.1: other types are ignored). */
 function problemMessage(value: JsonValue): string {
   const members = value instanceof Map ? [value.get('title'), value.get('detail')] : [];
   const texts = members.map((each) => (typeof each === 'string' ? each.trim().replace(/\.$/, '') : ''));
   return [...new Set(texts.filter(Boolean))].join(': ');
 }
 
-/** Returns the first MOST_BYTES as text; undefined where the body broke off. An error's status counts without it. */
+/** Returns the first MOST_BYTES as text; undefined if the body broke off, since the status tells enough. */
 async function readText(body: HttpReply['body']): Promise<string | undefined> {
   const decoder = new TextDecoder();
   let text = '';
@@ -158,10 +157,10 @@ async function readText(body: HttpReply['body']): Promise<string | undefined> {
   }
 }
 
-/** The operations of a service that have failed for all of the time of --retry-for, and have not been answered since. */
+/** Operations that failed for all of --retry-for and have not been answered since, by service. */
 const lost = new WeakMap<Service['http'], Set<string>>();
 
-/** The time of --retry-for, from the first failure on. An operation that has had all of it gets none until it is answered. */
+/** The time of --retry-for since the first failure. An operation that has used it up gets no more until it is answered. */
 export class RetryPeriod {
   private readonly service: Service;
   private readonly operation: string;
@@ -178,7 +177,7 @@ export class RetryPeriod {
     this.ms = this.down.has(this.operation) ? 0 : retryForMs;
   }
 
-  /** Returns how long this failure is met by another attempt, in ms: 0 for a service that answers, with less than 500. */
+  /** Returns how long this failure may still be retried, in ms: 0 for an answer below 500. */
   left({ facts, failure }: Trouble): number {
     if (this.ms === 0 || (facts === undefined && !failure.is('service-failed'))) return 0;
     const now = this.service.clock.monotonic();
@@ -188,7 +187,7 @@ export class RetryPeriod {
     return left;
   }
 
-  /** The service has answered. */
+  /** Notes that the service has answered. */
   end(attempts: number): void {
     const { clock, watch } = this.service;
     this.down.delete(this.operation);
@@ -196,17 +195,17 @@ export class RetryPeriod {
   }
 }
 
-/** Waits before a further attempt; returns false where no other may follow. */
+/** Waits before the next attempt; returns false if there is none. */
 async function mayTryAgain(service: Service, trouble: Trouble, attempt: number, period: RetryPeriod): Promise<boolean> {
   if (trouble.repeat !== 'unsent' && trouble.repeat !== 'read') return false;
-  // The longest that the backoff may be, so that chance does not decide.
+  // By the longest possible backoff, so that chance does not decide.
   const isLast = attempt >= ATTEMPTS || longestBackoffMs(attempt) > service.maxWaitMs;
   if (isLast && period.left(trouble) === 0) return false;
   return waitBefore(service, attempt, trouble, period);
 }
 
 /**
- * Waits as long as the service asks, at least the backoff, at most to the end of the period; returns false where the
+ * Waits as long as the service asks, at least the backoff, at most to the end of the period. Returns false if the
  * service asks for longer than allowed.
  */
 export async function waitBefore(
@@ -241,14 +240,14 @@ export async function waitBefore(
 }
 
 /**
- * Returns the longest wait after the given attempt (from 1), in ms: 0.5 s, 1 s, 2 s, to a minute. It is anything from 0
- * to that: full jitter, so that many clients do not return together.
+ * Returns the longest backoff after an attempt (from 1), in ms: 0.5 s, 1 s, 2 s, up to a minute. The backoff is
+ * anything from 0 to that (full jitter), so that many clients do not return together.
  */
 function longestBackoffMs(attempt: number): number {
   return Math.min(500 * 2 ** (attempt - 1), LONGEST_MS);
 }
 
-/** Why the command has to end, if it has to: a signal, or its deadline. */
+/** Returns why the command has to stop, if it has to: a signal, or its deadline. */
 export function stopReason({ signal }: Service): Failure | undefined {
   const reason: unknown = signal.reason;
   return signal.aborted && isFailure(reason) ? reason : undefined;

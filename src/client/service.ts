@@ -15,11 +15,11 @@ export interface Service {
   readonly gate: Gate;
   readonly clock: Clock;
   readonly random: Random;
-  /** Longest time that one attempt may spend waiting for the service, in ms. */
+  /** Longest time that one attempt waits for the service, in ms. */
   readonly timeoutMs: number;
-  /** Longest wait before a further attempt, in ms. */
+  /** Longest wait before another attempt, in ms. */
   readonly maxWaitMs: number;
-  /** How long an operation is tried again from its first failure on, in ms, if longer than three tries take. */
+  /** How long an operation is retried after its first failure, in ms, if that is longer than three attempts take. */
   readonly retryForMs?: number;
   /** Most bytes of a decoded body. */
   readonly maxBodyBytes: number;
@@ -28,7 +28,7 @@ export interface Service {
   readonly watch: ClientWatch;
 }
 
-/** Tells a gateway how long the request may wait there to be sent, in whole seconds. A service ignores it. */
+/** Tells a gateway how long it may hold the request back, in whole seconds. A service ignores it. */
 export const MAX_WAIT_HEADER = 'petstore-max-wait';
 
 export const METHODS = ['GET', 'PATCH', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS'] as const;
@@ -40,29 +40,29 @@ export interface Call {
   readonly body?: string;
   /** Of an update: the pet, for messages. */
   readonly petId?: bigint;
-  /** The quantity that the pet must have: a gateway refuses the update where it has another one. */
+  /** The quantity that the pet must have: a gateway refuses the update otherwise. */
   readonly ifMatch?: bigint;
-  /** Asked just before the first byte: false where too much time has passed, and the request is not sent. */
+  /** Called just before the first byte. False if too much time has passed: the request is not sent. */
   readonly isCurrent?: () => boolean;
-  /** What another client sent, to be passed on as it is: in place of petstore's own headers and the body. */
+  /** Headers and body of another client, which are sent unchanged in place of petstore's own. */
   readonly forwarded?: { readonly headers: Readonly<Record<string, string>>; readonly body?: Uint8Array };
 }
 
 export interface AttemptFacts {
   readonly method: string;
   readonly url: string;
-  /** Absent where no response came. */
+  /** Absent without a response. */
   readonly status?: number;
   readonly failure?: HttpFailureFacts;
   readonly ms: number;
 }
 
-/** The wait before a further attempt, due at `until` (epoch ms). */
+/** A wait before another attempt, which is due at `until` (epoch ms). */
 export interface Backoff extends Pick<AttemptFacts, 'status' | 'failure'> {
   readonly until: number;
   readonly remainingMs: number;
   readonly attempt: number;
-  /** Absent where the time is limited (--retry-for), not the number. */
+  /** Absent if the time is limited (--retry-for), not the number. */
   readonly attempts?: number;
   /** Epoch ms. */
   readonly giveUpAt?: number;
@@ -70,7 +70,7 @@ export interface Backoff extends Pick<AttemptFacts, 'status' | 'failure'> {
 
 /** A request that has not been answered for some time. */
 export interface Unanswered {
-  /** Host and port that it went to. */
+  /** Host and port of the peer. */
   readonly peer: string;
   readonly ms: number;
 }
@@ -78,11 +78,11 @@ export interface Unanswered {
 /** Observer for --verbose, the live countdown and warnings. */
 export interface ClientWatch {
   attempt(facts: AttemptFacts): void;
-  /** Undefined: the wait is over. */
+  /** Called with undefined when the wait is over. */
   backoff(wait: Backoff | undefined): void;
-  /** Once a second, of a request that takes long; undefined: it does no longer. */
+  /** Called once a second while a request takes long, and with undefined at its end. */
   unanswered(wait: Unanswered | undefined): void;
-  /** The service answered after it had been tried again for a time. */
+  /** Called when the service answers after retries. */
   recovered(facts: { readonly attempts: number; readonly ms: number }): void;
   warning(text: string): void;
   debug(text: string): void;

@@ -1,10 +1,10 @@
 /**
  * PATCH /inventory/{petId} (service spec, part 4.2): sets the quantity of one pet.
  *
- * The service has no idempotency key. When it is not known whether a write was applied, the list is read once: the write
- * counts as done if the stock is what was asked for. It is sent again only if the stock is as it was before, where that
- * is known: any other quantity was set by another client. A gateway is told that quantity, and refuses the update where
- * the pet has another one by then.
+ * The service has no idempotency key. If it is unknown whether a write was applied, petstore reads the list: the write
+ * counts as applied if the pet has the new quantity, and is sent again only if the pet still has the earlier one. Any
+ * other quantity was set by another client. A gateway is sent the earlier quantity as a condition, and refuses the
+ * update if the pet has another one.
  */
 import type { InventoryItem } from '../api/item.ts';
 import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
@@ -18,38 +18,38 @@ import { type Classified, refuseWebPage } from './classify.ts';
 import { type Operation, type Outcome, perform, RetryPeriod, stopReason, type Trouble, waitBefore } from './retry.ts';
 import type { Service } from './service.ts';
 
-/** Bytes; an item is far smaller. */
+/** Most bytes of an answer; an item is far smaller. */
 const MOST_BYTES = 1 << 20;
-/** How long ago the list may have been read for a write that is sent again, ms. */
+/** How old the list may be when a write is sent again, in ms. */
 const RECENT_MS = 1_000;
-/** A write that has to wait each time is given up after reading the list this often. */
+/** How often the list is read for one write that has to wait too long each time. */
 const MOST_LOOKS = 3;
 
 export interface Update {
   readonly petId: bigint;
   readonly quantity: bigint;
-  /** What the pet had when it was read; absent: it was not, and whatever it has is replaced. */
+  /** The quantity that was read; absent if it was not: then any quantity is replaced. */
   readonly before?: bigint | undefined;
-  /** See Call; where it is false, the failure `isOutdated`. */
+  /** See Call. If it returns false, the failure is one that `isOutdated` recognises. */
   readonly isCurrent?: (() => boolean) | undefined;
-  /** Asked just before each attempt: false where another machine may change the pet, and nothing is sent either. */
+  /** Called just before each attempt. False if another machine may change the pet: nothing is sent then either. */
   readonly isLocked?: () => boolean;
 }
 
-/** True for a write that was not sent because what was read for it was too old by then. */
+/** True for a write that was not sent because the stock had been read too long ago. */
 export function isOutdated(error: unknown): boolean {
   return isFailure(error) && error.is('network') && error.details.phase === 'withdrawn';
 }
 
-/** The request as it is sent: also what --dry-run shows. */
+/** Returns the request as it is sent, and as --dry-run shows it. */
 export function updateCall({ petId, quantity }: Pick<Update, 'petId' | 'quantity'>) {
   const path = route.path.replace('{petId}', petId.toString());
   return { method: route.method, path, body: stringifyJson(new Map([['quantity', quantity]])), petId };
 }
 
 /**
- * The entry as the service stored it: the pet and the quantity that were asked for.
- * @throws {Failure} `outcome-unknown` where even looking did not tell; see classify.ts for the others
+ * Sends the update. Returns the item as the service stored it, with the pet and the quantity that were asked for.
+ * @throws {Failure} `outcome-unknown` if even the list did not tell; see classify.ts for the others
  */
 export async function updateInventory(service: Service, update: Update): Promise<InventoryItem> {
   const { before, isCurrent = always, isLocked = always } = update;
@@ -73,7 +73,7 @@ export async function updateInventory(service: Service, update: Update): Promise
     if (trouble.repeat === 'look-only') throw trouble.failure;
     const again = await send(attempts, isRecent(service)).catch((error: unknown) => {
       if (isOutdated(error)) return undefined;
-      // The first one may still be on its way, or at work behind a gateway that has given up.
+      // The first request may still be on its way, or behind a gateway that has given up.
       throw isFailure(error) ? unknown(service, update, trouble, { looked: true }) : error;
     });
     if (again !== undefined) {
@@ -88,13 +88,13 @@ export async function updateInventory(service: Service, update: Update): Promise
 
 const always = (): boolean => true;
 
-/** Returns a function that is true for a short time: others may change what was read while a request waits. */
+/** Returns a function that is true for a short time: while a request waits, others may change the stock. */
 function isRecent({ clock }: Service): () => boolean {
   const from = clock.monotonic();
   return () => clock.monotonic() - from <= RECENT_MS;
 }
 
-/** Returns the stored item, or the trouble that calls for a look. */
+/** Returns the stored item, or the trouble after which the list has to be read. */
 async function sendOnce(
   service: Service,
   operation: Operation<InventoryItem>,
@@ -106,7 +106,7 @@ async function sendOnce(
 }
 
 /**
- * Returns the item if the write turns out to be applied, and undefined if it may be sent again.
+ * Reads the list. Returns the item if the write was applied, and undefined if it may be sent again.
  * @throws {Failure} `outcome-unknown`
  */
 async function look(
@@ -115,7 +115,7 @@ async function look(
   trouble: Trouble,
   { attempts, looks, period }: { readonly attempts: number; readonly looks: number; readonly period: RetryPeriod },
 ): Promise<InventoryItem | undefined> {
-  // What ends the wait does not make the write unsent.
+  // Even if the wait is cut short, the write may have been sent.
   const isDue = !service.signal.aborted && (await waitBefore(service, attempts, trouble, period).catch(() => false));
   if (!isDue) throw unknown(service, update, trouble);
   const open = `It is not known whether pet ${update.petId} was set to ${update.quantity}`;
@@ -134,8 +134,8 @@ async function look(
 }
 
 /**
- * Returns one pet's entry in the list; undefined where the list has none.
- * @throws {Failure} `contract`: it has two, and no write can be decided; what listInventory throws
+ * Reads one pet's item from the list; undefined if the list does not have it.
+ * @throws {Failure} `contract`: the list has it twice, so no write can be decided; what listInventory throws
  */
 export async function findPet(service: Service, petId: bigint): Promise<InventoryItem | undefined> {
   const { listInventory } = await import('./list.ts');
@@ -166,7 +166,7 @@ export async function checkCondition(service: Service, petId: bigint, ifMatch: s
   throw new Failure('precondition-failed', { petId, expected, found: found.quantity });
 }
 
-/** @param look whether the list was read, and its quantity where that is neither the earlier nor the wanted one */
+/** @param look whether the list was read, and its quantity if that is neither the earlier nor the new one */
 function unknown(
   service: Service,
   { petId, quantity }: Update,
@@ -181,7 +181,7 @@ function unknown(
   return new Failure('outcome-unknown', { ...write, ...look, because: stop ?? trouble.failure });
 }
 
-/** A signal that came while the write was in flight ends the command, and says that the write was done. */
+/** Returns the item, or throws if a signal arrived meanwhile: the command ends and says that the write was applied. */
 function finished(service: Service, item: InventoryItem, { petId, quantity }: Update): InventoryItem {
   const stop = stopReason(service);
   if (stop?.is('interrupted') !== true) return item;

@@ -19,7 +19,7 @@ const methodValue = parserOf(
   { words: METHODS },
 );
 
-/** `quantity=12`: what reads as a JSON number, true, false or null is one; all else is a text. */
+/** Parses `quantity=12`. JSON numbers, true, false and null are kept as such; anything else is a string. */
 const fieldValue: Parser<readonly [string, JsonValue]> = parserOf('a name and a value: quantity=12', (text) => {
   const at = text.indexOf('=');
   if (at < 1) return undefined;
@@ -131,7 +131,7 @@ async function bodyOf(
   return text;
 }
 
-/** The key goes to the service and nowhere else. @throws {Failure} `usage` */
+/** Returns the path below the base URL: the key is sent nowhere else. @throws {Failure} `usage` */
 function pathBelow(baseUrl: URL, given: string): string {
   const base = baseUrl.href;
   const whole = /^[a-z][a-z0-9+.-]*:/i.test(given) ? given : `${base}/${given.replace(/^\//, '')}`;

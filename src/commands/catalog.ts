@@ -120,12 +120,12 @@ export const catalogList = defineCommand({
   },
 });
 
-/** Returns where a pet of the catalog comes from: from this machine's user, or from the gateway or the sandbox. */
+/** Returns the source of a catalog entry: this machine's user, or the gateway or sandbox that provided it. */
 function sourceOf(isProvided: boolean): string {
   return isProvided ? 'service' : 'local';
 }
 
-/** Yields the pets of a catalog, and closes it. */
+/** Yields the entries of a catalog, then closes it. */
 function* entriesOf(catalog: Catalog | undefined): Generator<readonly Entry[]> {
   using _catalog = catalog;
   if (catalog !== undefined) yield* catalog.entries();
@@ -194,7 +194,7 @@ async function confirmed(context: CommandContext, petId: bigint, what: string): 
   return confirmation(`Pet ${petId} ${what} the catalog of ${environment}.`, { environment, petId });
 }
 
-/** Stores rows, all of them or none. @param refuse throws if there are problems */
+/** Stores all of the rows, or none. @param refuse throws if there are problems */
 function store(
   context: CommandContext,
   rows: readonly CatalogRow[],

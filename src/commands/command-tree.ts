@@ -1,3 +1,4 @@
+/** Turns the command specs into plain data, for help, completion, reference and man page. */
 import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from '../cli/command.ts';
 import { GLOBAL_OPTIONS, HELP_OPTIONS } from '../cli/global-options.ts';
 import type { Tree, TreeCommand, TreeOption, ValueSpec } from '../cli/help/tree.ts';
@@ -5,10 +6,10 @@ import { shapeOf } from '../cli/scan.ts';
 import type { Parser } from '../cli/value-parsers.ts';
 import { GROUPS, LOADERS, SECTIONS } from './index.ts';
 
-/** What `help` takes as well as a topic, and cannot know itself. */
+/** First words of the commands, which `help` also accepts but cannot import. */
 const FIRST_WORDS = [...new Set(Object.keys(LOADERS).map((path) => path.split(' ')[0]!))];
 
-/** Returns the command specs as plain data. The build evaluates it once, and puts its result in its place. */
+/** Returns the command specs as plain data. The build calls it once, and bundles the result in place of this file. */
 export async function buildTree(): Promise<Tree> {
   return {
     name: 'petstore',

@@ -45,7 +45,7 @@ export const completion = defineCommand({
   },
 });
 
-/** @throws {Failure} `usage` where SHELL names no shell that petstore has a script for */
+/** @throws {Failure} `usage`: there is no script for the shell that SHELL names */
 function loginShell({ env }: Context): Shell {
   const name = wordIn(SHELLS, env.SHELL?.replace(/^.*\//, '') ?? '');
   if (name !== undefined) return name;
@@ -56,20 +56,20 @@ function text(content: string): View {
   return { view: 'text', text: content };
 }
 
-/** Returns the pets that this machine has seen, those changed last first, with their names in that place. */
+/** Returns the pets that this machine has seen, last changed first, with their names in the catalog of `place`. */
 export async function knownPets(context: Context, place?: Place): Promise<readonly KnownPet[]> {
   const { petsSeen } = await import('../state/pets.ts');
   try {
     const paths = { sandbox: sandboxFile(context), state: statePath(context, 'state.db') };
     return await petsSeen(context, paths, async () => (place === undefined ? undefined : originAt(context, place)));
   } catch (error) {
-    // Without a home there is nothing to know.
+    // Without a home directory, no state exists.
     if (isFailure(error) && error.is('no-home')) return [];
     throw error;
   }
 }
 
-/** Returns what tells the service apart from others; undefined where an option, a variable or the config is wrong. */
+/** Returns the origin of the service; undefined if an option, a variable or the config is invalid. */
 async function originAt(ports: Context, { env, profile, baseUrl, insecureHttp }: Place): Promise<string | undefined> {
   const [{ readConfigFile }, { requireBaseUrl, resolveSettings }, { originOf, partsOf }] = await Promise.all([
     import('../session/config-file.ts'),
@@ -89,7 +89,7 @@ async function originAt(ports: Context, { env, profile, baseUrl, insecureHttp }:
   }
 }
 
-/** Where each shell looks by itself, or a file that its profile is to name. */
+/** Writes the script where the shell finds it, or to a file that the user's profile must load. */
 async function installed(context: CommandContext, shell: Shell, script: string): Promise<TextView> {
   const { path, left } = installedAt(context, shell);
   try {

@@ -18,7 +18,7 @@ function isSecret(key: string): boolean {
   return CONFIG_SETTINGS.get(key)?.isSecret === true;
 }
 
-/** Returns what the config has, as it may be shown. */
+/** Returns a value of the config, masked if it is a key. */
 function shownValue(key: string, config: Readonly<Record<string, string>>): string | undefined {
   const value = config[key];
   return value !== undefined && isSecret(key) ? maskKey(value) : value;
@@ -61,7 +61,7 @@ export const configSet = defineCommand({
   },
   async run({ setting, value }, context) {
     const spec = CONFIG_SETTINGS.get(setting)!;
-    // Before the lock: a value that is refused waits for no other petstore.
+    // Parsed before the lock is taken: an invalid value fails without waiting for another petstore.
     const parsed = spec.parser.parse(value, setting);
     const kept = typeof parsed === 'string' ? parsed : value;
     const replaced = spec === SETTINGS.keyCommand ? { [setting.replace('key-command', 'api-key')]: undefined } : {};

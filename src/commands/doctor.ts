@@ -6,7 +6,7 @@ import type { CommandContext } from '../session/globals.ts';
 
 const HOST = /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 
-/** A domain name of two labels or more, in the form that DNS has (international ones as Punycode), without a final dot. */
+/** Parses a domain name of two or more labels into the form DNS uses: Punycode, without a final dot. */
 const hostValue = parserOf('a domain name such as shop.example.com', (text) => {
   const url = `http://${text}`;
   const host = /^[^/\\?#@:\s]+$/.test(text) && URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : '';
@@ -31,7 +31,7 @@ const redirectValue = parserOf(
   },
 );
 
-/** c-ares takes addresses alone: a name would have to be resolved first. */
+/** Accepts addresses only: c-ares cannot resolve the name of a DNS server. */
 const dnsServerValue = parserOf('an address, with or without a port', (text) => {
   const isAddress = /^(\d{1,3}(\.\d{1,3}){3}(:\d{1,5})?|\[[0-9a-f:]+\](:\d{1,5})?|[0-9a-f:]*:[0-9a-f:]*)$/i.test(text);
   return isAddress && URL.canParse(`http://${/^[^[]*:.*:/.test(text) ? `[${text}]` : text}`) ? text : undefined;
@@ -111,7 +111,7 @@ export const doctor = defineCommand({
   },
 });
 
-/** A domain, or this machine first, then the way to the service. */
+/** Checks a domain; without one, this machine, then the connection to the service. */
 async function* steps(input: DoctorInput, context: CommandContext): AsyncGenerator<Diagnosis> {
   const { domain, target, redirect: redirects = [], ca, dnsServer, connect } = input;
   if (domain !== undefined && target !== undefined) {

@@ -10,7 +10,7 @@ import { list, type RowsView, type View } from '../view/view.ts';
 
 const NAMES = Object.keys(TOPICS) as Topic[];
 
-/** `petstore help COMMAND` and `petstore help options` are answered where the commands are known (cli/parse.ts); here are the topics. */
+/** Shows topics. cli/parse.ts answers `petstore help COMMAND` and `petstore help options`: it knows the commands. */
 export const help = defineCommand({
   path: 'help',
   common: 'output',

@@ -1,4 +1,4 @@
-/** Every command, in the order of the help, each loaded by itself: a line loads the one that it names. */
+/** Lists every command, in the order of the help. A command line loads only the one that it names. */
 import type { AnyCommand, CommandDescription } from '../cli/command.ts';
 
 interface Section {
@@ -7,7 +7,7 @@ interface Section {
   readonly commands: Readonly<Record<string, () => Promise<AnyCommand>>>;
 }
 
-/** `petstore --help` has a line for each command of the first, and one line for each of the others. */
+/** `petstore --help` lists each command of the first section, but only the groups of the others. */
 export const SECTIONS: readonly Section[] = [
   {
     title: 'Stock',
@@ -72,12 +72,12 @@ export const SECTIONS: readonly Section[] = [
   },
 ];
 
-/** Path -> the command. */
+/** Command path -> loader. */
 export const LOADERS = Object.fromEntries(SECTIONS.flatMap(({ commands }) => Object.entries(commands)));
 
 type Group = Pick<CommandDescription, 'summary' | 'common' | 'more'>;
 
-/** The groups that hold them, each with what its commands have in common unless they say otherwise. */
+/** Groups of commands, each with the defaults that its commands inherit unless they override them. */
 export const GROUPS: Readonly<Record<string, Group>> = {
   inventory: { summary: 'Stock levels of the pets' },
   catalog: { summary: 'Names, barcodes, minimum and target of the pets', common: 'environment' },

@@ -3,7 +3,7 @@ import { argument, flag, option, optionalArgument } from '../cli/command.ts';
 import { defineWrite, missingArgument, petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
 import { integerValue, parserOf, petIdValue } from '../cli/value-parsers.ts';
 
-/** A plus sign is natural here. */
+/** Accepts a plus sign, too. */
 const deltaValue = parserOf('a whole number with or without a sign, such as +3 or -1', (text) =>
   parseInteger(text.replace(/^\+(?=\d)/, '')),
 );

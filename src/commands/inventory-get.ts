@@ -43,7 +43,7 @@ export const inventoryGet = defineCommand({
   },
 });
 
-/** Reads no more of a long list than it has to. */
+/** Reads the list only until the pet is found. */
 async function findInList(service: Service, petId: bigint): Promise<InventoryItem | undefined> {
   const matches = matcher({ pet: [petId] });
   for await (const items of listInventory(service)) {

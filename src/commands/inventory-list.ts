@@ -112,7 +112,7 @@ export const inventoryList = defineCommand({
     if (input.watch !== undefined) {
       if (context.globals.output === 'csv') throw usageFailure('--watch does not go with csv.', 'Use -o ndjson.');
       const { watchView } = await import('../watch/watch.ts');
-      // It stays open: the levels of pets are read later.
+      // Stays open: each check reads the pets' minimums from it.
       const catalog = await catalogFor(input, context);
       const orders = ordersOf(input.low, catalog);
       const intervalMs = input.watch === true ? undefined : input.watch;
@@ -154,9 +154,9 @@ export const inventoryList = defineCommand({
       csvText: csvTextOfFields(columns),
       header: input.header,
       summary: (count) => {
-        // With --limit the rest of the list may not have been read.
-        const isAll = count === read || input.limit !== undefined;
-        const pets = isAll ? plural(count, 'pet') : `${count} of ${plural(read, 'pet')}`;
+        // With --limit alone, the rest of the list may not have been read.
+        const isCut = input.limit !== undefined && input.sort === undefined;
+        const pets = count === read || isCut ? plural(count, 'pet') : `${count} of ${plural(read, 'pet')}`;
         return `${pets}, ${stock.toLocaleString('en')} in stock`;
       },
       empty: isFilter(filter) ? 'No pet matches.' : 'The store tracks no pets.',
@@ -169,7 +169,7 @@ function showsNames({ columns }: Pick<ListInput, 'columns'>, { globals }: Comman
   return columns === undefined ? FORMAT_FACTS[globals.output].isForPeople : columns.includes('name');
 }
 
-/** Opens the catalog where an option needs it. @throws {Failure} `usage`: no catalog exists */
+/** Opens the catalog if an option or the table needs it. @throws {Failure} `usage`: no catalog exists */
 async function catalogFor(input: ListInput, context: CommandContext): Promise<Catalog | undefined> {
   const { low, name, sort = '', watch } = input;
   const needed = [name !== undefined && '--name', low === true && '--low', sort.endsWith('name') && '--sort name'];
@@ -179,7 +179,7 @@ async function catalogFor(input: ListInput, context: CommandContext): Promise<Ca
   return openCatalog(context, originOf(await context.target()));
 }
 
-/** Turns --name into the ids that have it, and --low into a condition. */
+/** Turns --name into the ids of matching pets, and --low into a condition. */
 function filterOf({ name, pet, ...filter }: ListInput, catalog: Catalog | undefined, orders: Orders): Filter {
   const found = name === undefined ? pet : catalog?.containing(name).filter((petId) => pet?.includes(petId) !== false);
   return {
@@ -194,7 +194,7 @@ function column(name: string): Column<InventoryItem> {
   return { name, cell: (item) => jsonCell(of(item) ?? null) };
 }
 
-/** Yields the items as --sort, --desc and --limit want them. */
+/** Applies --sort, --desc and --limit. */
 async function* inOrder(
   batches: AsyncGenerator<readonly InventoryItem[]>,
   { sort, desc, limit }: ListInput,
@@ -211,7 +211,7 @@ async function* inOrder(
   yield* items.batches(isDown ? `-${name}` : name, limit);
 }
 
-/** Stops reading once there are enough. */
+/** Yields up to `limit` items, then stops reading. */
 async function* limited(
   batches: AsyncGenerator<readonly InventoryItem[]>,
   limit = Number.POSITIVE_INFINITY,
@@ -224,7 +224,7 @@ async function* limited(
   }
 }
 
-/** Streams. The session lives as long as its rows are read. @param onRead is called with what the service has, too */
+/** Streams the matching items; the session stays open until the last one. @param onRead gets every item, unfiltered */
 async function* filtered(
   input: ListInput,
   filter: Filter,

@@ -45,7 +45,7 @@ export const inventorySummary = defineCommand({
       }
     }
     for (const warning of oddities.warnings()) context.notices.warning(warning);
-    // Those of the contract, then others in the order of the alphabet.
+    // Statuses of the contract first, then unknown ones alphabetically.
     const others = [...counts.keys()].filter((status) => !isOneOf(PET_STATUSES, status)).sort();
     const rows = [...known, ...others].map(countOf);
     return FORMAT_FACTS[context.globals.output].isForPeople ? tableView(rows) : list(rows, MEMBERS);
@@ -68,7 +68,7 @@ const MEMBERS = {
   outOfStock: ({ outOfStock }: StatusSummary) => outOfStock,
 };
 
-/** How wide a share is at most: `100 %`. */
+/** Width of the longest share, `100 %`. */
 const SHARE_COLUMNS = 5;
 
 function tableView(rows: readonly StatusSummary[]): View {

@@ -71,7 +71,6 @@ async function confirmClearing(context: CommandContext): Promise<void> {
   if (word !== 'clear') throw new Failure('cancelled', {});
 }
 
-/** Returns how long ago something was. */
 function ago(ms: number): string {
   return ms < 1_000 ? 'just now' : `${duration(ms)} ago`;
 }

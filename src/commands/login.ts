@@ -20,7 +20,7 @@ import { readText } from '../session/read-text.ts';
 import { Failure, isFailure, usageFailure } from '../errors.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
 
-/** No key is near this long. */
+/** Real keys are much shorter. */
 const MOST_KEY_BYTES = 16 * 1024;
 
 const OPTIONS = {
@@ -31,7 +31,7 @@ const OPTIONS = {
 
 type LoginInput = InputOf<typeof OPTIONS>;
 
-/** Where the key is for. */
+/** The service to log in to. */
 interface Destination extends Pick<Target, 'baseUrl'> {
   readonly environment: RemoteEnvironment;
 }
@@ -70,7 +70,7 @@ export const login = defineCommand({
   },
 });
 
-/** How to use the environment, where it is not the default one already. */
+/** Describes how to use the environment, unless it was the default already. */
 function useText({ env }: CommandContext, environment: RemoteEnvironment, before: Config, after: Config): string {
   const profile = profileOf(env);
   const said = profile === undefined ? '' : `--profile ${profile} `;
@@ -110,12 +110,12 @@ async function chooseBaseUrl(context: CommandContext, environment: string, store
   throw new Failure('no-terminal', { what: 'the base URL', instead: 'Add --base-url https://HOST/v1' });
 }
 
-/** True for what the option or the variable gives: it is not asked for. */
+/** True for a value from an option or a variable: the user is not asked for it. */
 function isSaidNow(found: Sourced<string> | undefined): boolean {
   return found?.source.from === 'flag' || found?.source.from === 'variable';
 }
 
-/** Returns what to store: a key or a command, the one in place of the other. */
+/** Returns what to store: a key or a key command. Either replaces the other. */
 async function chooseKey(
   { keyCommand, keyStdin, verify }: LoginInput,
   context: CommandContext,
@@ -130,7 +130,7 @@ async function chooseKey(
     return { name: 'key-command', value: keyCommand };
   }
   if (keyStdin === true) {
-    // PowerShell's pipe begins with a BOM; a file or `echo` ends the line. Anything more is not a key.
+    // PowerShell's pipes begin with a BOM; files and `echo` end with a line break. takeKey refuses anything else.
     const text = (await readText(context, '-', MOST_KEY_BYTES)).replace(/^\ufeff|\r?\n$/g, '');
     const value = takeKey(context, text, 'stdin');
     await check(value);
@@ -143,16 +143,16 @@ async function chooseKey(
   });
 }
 
-/** Sends one request. @throws {Failure} `unauthorized` and all else: nothing is stored then */
+/** Checks the key with one request. @throws {Failure} `unauthorized` and others; nothing is stored then */
 async function tryKey(context: CommandContext, to: Destination, apiKey: string): Promise<void> {
   context.notices.info(`Checking the key with one request to ${to.baseUrl.host}.`);
   const environment = placeIn(profileOf(context.env), to.environment);
   await using session = await open(context, { ...to, environment, apiKey, keySource: 'this login' });
-  // The first rows tell as much as all of them.
+  // The first rows prove as much as the whole list.
   await listInventory(session.service).next();
 }
 
-/** Warns of variables that override what is stored with another value. */
+/** Warns of variables that override the stored settings with other values. */
 function warnOfShadows({ env, notices }: CommandContext, environment: string, config: Config): void {
   for (const setting of [SETTINGS.apiKey, SETTINGS.baseUrl, SETTINGS.env]) {
     const kept = setting === SETTINGS.env ? environment : config[keyOf(setting, environment)];
@@ -176,7 +176,7 @@ function loggedIn({ keyCommand, verify }: LoginInput, to: Destination, path: str
   });
 }
 
-/** @param fallback the answer of Enter alone */
+/** @param fallback taken if the user types nothing */
 async function askEnvironment(context: CommandContext, fallback: RemoteEnvironment): Promise<RemoteEnvironment> {
   const { notices, prompt, signal } = context;
   const names = REMOTE_ENVIRONMENTS.join(' or ');
@@ -188,7 +188,7 @@ async function askEnvironment(context: CommandContext, fallback: RemoteEnvironme
   }
 }
 
-/** Offers the URL that was probably meant. @param stored the answer of Enter alone */
+/** Asks for the URL, and suggests the one probably meant. @param stored taken if the user types nothing */
 async function askBaseUrl(context: CommandContext, name: string, stored: string | undefined): Promise<URL> {
   const { globals, notices, prompt, signal } = context;
   for (;;) {
@@ -205,7 +205,7 @@ async function askBaseUrl(context: CommandContext, name: string, stored: string 
   }
 }
 
-/** @param check tries the key; where the service refuses it, the question is asked again */
+/** Asks for the key until the service accepts it. @param check sends a request with the key */
 async function askKey(
   context: CommandContext,
   environment: string,
@@ -221,7 +221,7 @@ async function askKey(
     } catch (error) {
       if (!isFailure(error)) throw error;
       if (error.is('key-malformed')) notices.warning(`The key ${error.details.problem}. Type it again.`);
-      // Another key would not help where that of a gateway is refused.
+      // If the service refused a gateway's own key, typing another one does not help.
       else if (error.is('unauthorized') && error.details.gateway !== 'passed') notices.warning(refusal(error));
       else throw error;
     }

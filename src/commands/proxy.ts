@@ -6,7 +6,7 @@ import { Failure, usageFailure } from '../errors.ts';
 import { isClientName, shareOf } from '../proxy/clients.ts';
 import { record } from '../view/view.ts';
 
-/** How long requests that were sent may take once the proxy is to end, and all of it, in ms. */
+/** Time after a stop signal for requests in flight to finish, and for the whole shutdown, in ms. */
 const DRAIN_MS = 20_000;
 const GRACE_MS = 25_000;
 
@@ -71,7 +71,7 @@ export const proxy = defineCommand({
     const { apiKey } = await context.target();
     const credentials = await openCredentials(context, input, apiKey);
     const log = await openLog(context, input.log, logLine, logObject);
-    // Ends what is still on its way when the time to finish is over.
+    // Aborts the requests that are still in flight after DRAIN_MS.
     const hard = new AbortController();
     const serving = { ...context, signal: hard.signal };
     const session = await connect(serving, { isServer: true });

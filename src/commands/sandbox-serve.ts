@@ -22,7 +22,7 @@ import { dataFile, readPets } from '../serve/data-file.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { clockTime } from '../view/progress.ts';
 
-/** How long requests in flight may take once the server is to end, in ms. */
+/** Time after a stop signal for requests in flight to finish, in ms. */
 const GRACE_MS = 2_000;
 
 const rangeValue = parserOf('a range such as 0..1000 or -10..10', (text) => {
@@ -31,7 +31,7 @@ const rangeValue = parserOf('a range such as 0..1000 or -10..10', (text) => {
   return isRange ? { least, most } : undefined;
 });
 
-/** `-1h` -> ms. */
+/** Parses `-1h` to ms. */
 const skewValue = parserOf('a duration such as 30s, 1h or -1h', parseSignedDuration);
 
 const { banAfter, banForMs, banStatus, quantity } = DEFAULT_RULES;
@@ -194,7 +194,7 @@ async function readFaults({ fault = [] }: ServeInput): Promise<readonly FaultRul
   });
 }
 
-/** Reads what --seed names: a number of pets, or a file of them. @throws {Failure} `file`, `invalid-value` */
+/** Reads the value of --seed: a number of pets, or a file of them. @throws {Failure} `file`, `invalid-value` */
 async function readSeed(context: CommandContext, from: string): Promise<Pets> {
   if (!/^[0-9]+$/.test(from)) return readPets(context, from);
   const count = Number(from);

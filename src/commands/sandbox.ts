@@ -25,7 +25,7 @@ export const sandboxReset = defineCommand({
       store.forgetAllowances();
       for (const key of store.keys()) store.removeKey(key);
     });
-    // What was changed before can no longer be undone. Another file is not the one of --env sandbox.
+    // Earlier changes can no longer be undone. With --data, the stock of --env sandbox does not change.
     if (data === undefined) {
       const { withWritableJournal } = await import('../stock/open-journal.ts');
       await withWritableJournal(context, (journal) => journal.forget('sandbox'));
@@ -60,7 +60,7 @@ export const sandboxSeed = defineCommand({
       store.replacePets(others);
     });
     if (data === undefined) {
-      // Pets of a file are others than those of the sandbox's own catalog.
+      // The sandbox's own catalog does not describe the pets of a file.
       const { seedCatalog } = await import('../sandbox/seed.ts');
       await storeSandboxCatalog(context, pets === undefined ? [] : seedCatalog());
     }
@@ -78,7 +78,7 @@ export const sandboxStatus = defineCommand({
   examples: { 'Where it is and what is in it': 'petstore sandbox status' },
   options: { data },
   async run({ data }, context) {
-    // Only to look: a damaged file stays where it is.
+    // Without `notices`, a damaged file is not moved aside.
     const { file } = dataFile(context, data);
     const facts = await context.files.facts(file);
     const { pets, keys } =

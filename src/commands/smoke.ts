@@ -72,7 +72,7 @@ export const smoke = defineCommand({
     'List the checks': 'petstore smoke --list',
     'As GitHub annotations': 'petstore --env staging smoke --format github',
   },
-  // A write in flight, and one more that puts the pet back.
+  // Enough for a write in flight and one more that restores the pet.
   graceMs: 6_000,
   options: OPTIONS,
   more: ['scripting', 'rate-limits', 'exit-codes'],

@@ -52,13 +52,13 @@ function linesOf(settings: ResolvedSettings, context: CommandContext): readonly 
   }
   return [
     ['environment', environment],
-    // A base URL that is refused elsewhere may hold credentials: the refusal itself is shown masked.
+    // An invalid base URL may contain credentials: parsing it throws a failure that shows it masked.
     ['baseUrl', baseUrl && { ...baseUrl, value: parseBaseUrl(baseUrl.value, context.globals).href }],
     ['apiKey', keyCommand ?? (apiKey && { ...apiKey, value: maskKey(apiKey.value) })],
   ];
 }
 
-/** For people. */
+/** In the text. */
 const LABELS: Readonly<Record<string, string>> = { baseUrl: 'base URL', apiKey: 'API key' };
 
 type Note = readonly [name: string, words: string];
@@ -70,7 +70,7 @@ async function ledgerTarget(context: CommandContext): Promise<LedgerTarget> {
   return { environment, baseUrl: requireBaseUrl(settings, context.globals), apiKey };
 }
 
-/** Returns what is known of the key's rate limit and block; nothing where that would need a key command. */
+/** Returns what is known of the key's rate limit and block; nothing if that would need a key command. */
 async function limitNotes(context: CommandContext): Promise<Note[]> {
   if ((await context.settings()).keyCommand !== undefined) return [];
   try {
@@ -91,7 +91,7 @@ async function limitNotes(context: CommandContext): Promise<Note[]> {
   }
 }
 
-/** What else keeps the state from being read is for `doctor` to explain. */
+/** Returns no runs if the state cannot be read: `doctor` explains why. */
 async function unfinishedRuns(context: CommandContext): Promise<readonly RunSummary[]> {
   try {
     const { withJournal } = await import('../stock/open-journal.ts');

@@ -76,7 +76,7 @@ export const wait = defineCommand({
       for: input.for ?? (timeoutIsExplicit ? timeout : DEFAULT_MS),
     });
     const text = `Pet ${found.petId}: ${found.quantity} (${found.status}).`;
-    // The pet is shown all the same.
+    // Shows the pet even if --exec fails.
     const failure = await alert?.run([itemToJson(found)]).then(
       () => undefined,
       (error: unknown) => {
@@ -88,7 +88,7 @@ export const wait = defineCommand({
   },
 });
 
-/** @throws {Failure} `usage`: the catalog has none for the pet */
+/** @throws {Failure} `usage`: the pet has no minimum in the catalog */
 async function minimumOf(context: CommandContext, petId: bigint): Promise<bigint> {
   const { requireCatalog } = await import('../session/open-catalog.ts');
   using catalog = await requireCatalog(context, '--low');

@@ -1,4 +1,4 @@
-/** Doctor's look at the way to the service: each step of a connection by itself, then one request with the key. */
+/** Doctor's checks of the connection: each step separately, then one request with the key. */
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { sharingOf } from '../session/limit-words.ts';
@@ -10,10 +10,10 @@ import { capital, plural } from '../view/words.ts';
 import { bad, certificate, clockDifference, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
 import { type Answer, probe } from '../client/probe.ts';
 
-/** A clock that is off by more than this makes logs and certificates doubtful. */
+/** A larger offset of the clock makes logs and certificates doubtful. */
 const SKEW_MS = 60_000;
 
-/** Reported among the checks of the machine. */
+/** Failures that the checks of the machine report. */
 const KEYLESS = ['no-key', 'key-unreadable', 'key-malformed'] as const;
 
 export async function* lookAtService(context: CommandContext, url: URL): AsyncGenerator<Diagnosis> {
@@ -31,12 +31,12 @@ export async function* lookAtService(context: CommandContext, url: URL): AsyncGe
   yield* lookAtKey(context);
 }
 
-/** Reads and writes a key as the lock of a pet does, which the server may allow its user or not. */
+/** Reads and writes a key as the lock of a pet does, to see whether the server allows it. */
 const LOCK_RIGHTS = "redis.call('GET', KEYS[1]) redis.call('SET', KEYS[1], '', 'PX', 1) return ''";
 
 /**
- * `PETSTORE_LEDGER`, where there is one: a step of the key that is used, and one of the lock of a pet.
- * @returns whether a request may be sent, as far as that server is asked
+ * Checks the server of `PETSTORE_LEDGER`, if set: one step for the key, and one for the lock of a pet.
+ * @returns whether this server allows requests to be sent
  */
 async function* lookAtLedger(context: CommandContext): AsyncGenerator<Diagnosis, boolean> {
   const { clock } = context;
@@ -61,12 +61,12 @@ async function* lookAtLedger(context: CommandContext): AsyncGenerator<Diagnosis,
       yield failed(id, failure, clock.now());
       return false;
     }
-    // A key that is missing, or an address that is malformed, is reported among the other checks.
+    // The other checks report a missing key or a malformed address.
     return true;
   }
 }
 
-/** @returns whether it is worth sending a request */
+/** Checks each step of the connection. @returns whether it is worth sending a request */
 async function* lookAtWay(context: CommandContext, network: Network, url: URL): AsyncGenerator<Diagnosis, boolean> {
   const route = network.proxyFor(url);
   if (route.kind === 'unusable') {
@@ -145,7 +145,7 @@ async function* lookAtCertificate(
   return diagnosis.health !== 'fail';
 }
 
-/** One request. */
+/** Sends one request with the key. */
 async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
   const now = context.clock.now();
   try {
@@ -169,7 +169,7 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
       yield skipped('service', 'No key is set.');
       return;
     }
-    // A rate limit does not mean that the key is bad.
+    // Being rate limited does not mean that the key is bad.
     yield failed('service', error, now, isFailure(error) && error.is('rate-limited') ? 'warn' : 'fail');
   }
 }
@@ -199,7 +199,7 @@ function at(address: string, port: number): string {
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
-/** Opens the network. A step that takes longer than 10 s is one that failed, and there are several. */
+/** Opens the network. Each step fails after 10 s. */
 export function networkOf({ globals, signal, openNetwork }: CommandContext): Promise<Network> {
   return openNetwork({ timeoutMs: Math.min(globals.timeout, 10_000), signal });
 }

@@ -1,4 +1,4 @@
-/** What `doctor` finds: the result in a sentence, and how to fix it. */
+/** Findings of `doctor`: the result in a sentence, and how to fix it. */
 import { type Answer, dateOf } from '../client/probe.ts';
 import { DAY_MS } from '../duration.ts';
 import { isFailure, Failure, type Kind } from '../errors.ts';
@@ -19,7 +19,7 @@ export interface Diagnosis {
   readonly says: string;
   /** Always with `warn` and `fail`. */
   readonly fix?: string;
-  /** What another command would end with. */
+  /** The failure that another command would end with. */
   readonly failure?: Failure;
 }
 
@@ -29,7 +29,7 @@ export const skipped = (id: string, says: string): Diagnosis => ({ id, health: '
 export const warn = (id: string, says: string, fix: string): Diagnosis => ({ id, health: 'warn', says, fix });
 export const bad = (id: string, says: string, fix: string): Diagnosis => ({ id, health: 'fail', says, fix });
 
-/** Returns how far the service's clock is ahead of this machine's, in ms and in words; undefined: it tells no time. */
+/** Returns how far the service's clock is ahead of this machine's, in ms and in words; undefined without a Date. */
 export function clockDifference(
   answer: Pick<Answer, 'headers' | 'receivedAt'>,
 ): { readonly ms: number; readonly words: string } | undefined {
@@ -40,17 +40,17 @@ export function clockDifference(
   return { ms, words };
 }
 
-/** A failure in its own words. @throws anything that is not a Failure */
+/** Returns a failure as a finding. @throws anything that is not a Failure */
 export function failed(id: string, error: unknown, now: number, health: 'warn' | 'fail' = 'fail'): Diagnosis {
   if (!isFailure(error)) throw error;
   const { message, hint } = describeFailure(error, now);
   return { id, health, says: message, fix: hint ?? 'See: petstore help exit-codes', failure: error };
 }
 
-/** Automatic renewal happens 30 days before the end; with two weeks left something is wrong. */
+/** Automatic renewal happens 30 days before the end, so with two weeks left something is wrong. */
 const SOON_MS = 14 * DAY_MS;
 
-/** Returns what is wrong; the name before the chain, since a placeholder of the platform has neither. */
+/** Returns what is wrong with a certificate: the name before the chain, since a placeholder has neither right. */
 function problemOf(found: Encrypted, name: string, now: number): string | undefined {
   const { problem, validFrom, validTo, names } = found;
   const day = (at: number): string => new Date(at).toISOString().slice(0, 10);
@@ -65,7 +65,7 @@ function problemOf(found: Encrypted, name: string, now: number): string | undefi
   return `${of} comes from ${chain(found)}, which this machine does not trust (${problem}).`;
 }
 
-/** Returns a server's certificate in words. */
+/** Describes a server's certificate. */
 export function certificate(id: string, found: Encrypted, name: string, now: number, fix: string): Diagnosis {
   const problem = problemOf(found, name, now);
   if (problem !== undefined) return bad(id, problem, fix);
@@ -82,7 +82,7 @@ function chain({ chain: names }: Encrypted): string {
 
 const FORBIDDEN: readonly Kind[] = ['forbidden', 'banned'];
 
-/** As sentences for people, as rows for programs; the command fails where a check did, a 403 as in every command. */
+/** Returns the view: sentences for people, rows for programs. Fails if a check did; a 403 exits as in every command. */
 export function diagnosisView(found: readonly Diagnosis[], output: Format): RecordView | RowsView<Diagnosis> {
   const sick = found.filter(({ health }) => health === 'fail').map(({ id }) => id);
   const judged = found.filter(({ health }) => health !== 'note' && health !== 'skip').length;

@@ -1,4 +1,4 @@
-/** Doctor's walk through the custom-domain workflow (service spec, part 1): from the record to the certificate. */
+/** Doctor's checks of a custom domain (service spec, part 1): from the DNS record to the certificate. */
 import type { CommandContext } from '../session/globals.ts';
 import { type CaaProperty, type DnsResolver, type DnsType, type Network, NetworkFailure, type Peer } from '../ports.ts';
 import { bad, certificate, type Diagnosis, note, ok, skipped, warn } from './diagnosis.ts';
@@ -12,13 +12,13 @@ export interface Redirect {
 
 export interface DomainOptions {
   readonly domain: string;
-  /** The platform's name that the CNAME must point to. */
+  /** Name of the platform that the CNAME must point to. */
   readonly target: string;
-  /** The authority that the platform uses, as CAA records name it. */
+  /** The platform's certificate authority, as CAA records name it. */
   readonly ca: string | undefined;
-  /** In place of the system's. */
+  /** DNS server to use instead of the system's. */
   readonly dnsServer: string | undefined;
-  /** Where to check the certificate, in place of the domain's own address and port 443. */
+  /** Where to check the certificate, instead of the domain's own address and port 443. */
   readonly connect: Pick<Peer, 'address' | 'port'> | undefined;
   readonly redirects: readonly Redirect[];
 }
@@ -94,7 +94,7 @@ async function lookAtRecord(walk: Walk, zone: Zone): Promise<Diagnosis> {
   const own = await addressesOf(dns, domain);
   if (own.length === 0) return bad('record', `${domain} has no record.`, create);
   if (!isApex) return bad('record', `${conflict(domain, own)} blocks the CNAME.`, `Delete it. ${create}`);
-  // An ALIAS or ANAME shows as the target's own addresses.
+  // With an ALIAS or ANAME, the domain has the target's own addresses.
   if (wanted === undefined) {
     return skipped('record', `The addresses of ${target} are unknown; ask another server with --dns-server.`);
   }
@@ -103,7 +103,7 @@ async function lookAtRecord(walk: Walk, zone: Zone): Promise<Diagnosis> {
   return bad('record', `${conflict(domain, others)} is not of ${target}.`, `Delete it. ${create}`);
 }
 
-/** Returns the target's addresses. The server of one zone may not know them: the system's is asked next. */
+/** Returns the target's addresses. Asks the system's DNS server if the domain's server does not know them. */
 async function targetAddresses({ dns, dnsServer, network, target }: Walk): Promise<readonly string[] | undefined> {
   const servers = dnsServer === undefined ? [dns] : [dns, network.resolver()];
   for (const server of servers) {
@@ -118,7 +118,7 @@ function conflict(domain: string, addresses: readonly string[]): string {
   return `A conflicting ${type} record of ${domain} (${addresses.join(', ')})`;
 }
 
-/** The records of the domain itself count, or of the nearest name above it that has some (RFC 8659, 3). */
+/** Returns the CAA records of the domain, or of the nearest name above it that has some (RFC 8659, 3). */
 async function lookAtAuthorities(walk: Walk): Promise<Diagnosis> {
   for (let name = walk.domain; name !== ''; name = parentOf(name)) {
     const found = await noneIfMissing(walk.dns.authorities(name));
@@ -128,7 +128,7 @@ async function lookAtAuthorities(walk: Walk): Promise<Diagnosis> {
 }
 
 function judgeAuthorities({ domain, ca }: Walk, name: string, properties: readonly CaaProperty[]): Diagnosis {
-  // `issue` alone counts for a host; its parameters come after a semicolon, and an empty name forbids all.
+  // Only `issue` counts for a host. Parameters follow a semicolon, and an empty name forbids all authorities.
   const issue = properties.filter(({ tag }) => tag.toLowerCase() === 'issue');
   if (issue.length === 0) return ok('caa', `The CAA records of ${name} restrict no authority for ${domain}.`);
   const mayIssue = issue.map(({ value }) => value.replace(/;[^]*/, '').trim().toLowerCase()).filter(Boolean);
@@ -183,7 +183,7 @@ function isSameName(one: string, other: string): boolean {
 }
 
 interface Zone {
-  /** The nearest name above, or the domain itself, that has an SOA record. */
+  /** The domain, or the nearest name above it, that has an SOA record. */
   readonly name: string;
   /** The domain's name within it; `@` for the apex. */
   readonly label: string;
@@ -198,12 +198,12 @@ async function findZone(dns: DnsResolver, domain: string): Promise<Zone | undefi
   return undefined;
 }
 
-/** Empty where the name does not exist. @throws {NetworkFailure} DNS does not answer */
+/** Empty if the name does not exist. @throws {NetworkFailure} DNS does not answer */
 function recordsOf(dns: DnsResolver, type: DnsType, name: string): Promise<readonly string[]> {
   return noneIfMissing(dns.records(type, name));
 }
 
-/** IPv4 first. @throws {NetworkFailure} DNS does not answer */
+/** Returns IPv4 first. @throws {NetworkFailure} DNS does not answer */
 async function addressesOf(dns: DnsResolver, name: string): Promise<readonly string[]> {
   return [...(await recordsOf(dns, 'A', name)), ...(await recordsOf(dns, 'AAAA', name))];
 }

@@ -1,4 +1,4 @@
-/** Doctor's look at this machine: nothing is sent. Files are read as every command reads them. */
+/** Doctor's checks of this machine. Sends nothing, and reads files as every command does. */
 import { DatabaseFailure } from '../ports.ts';
 import { unknownVariables, VARIABLES } from '../session/settings.ts';
 import { configFolder, homeProblem, stateFolder, statePath } from '../session/paths.ts';
@@ -16,10 +16,10 @@ import { capital, plural } from '../view/words.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { bad, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
 
-/** The most unfinished runs that are shown. */
+/** Most unfinished runs to show. */
 const MOST_RUNS = 5;
 
-/** Yields what it finds, and returns the base URL; undefined: none is known. */
+/** Yields findings, and returns the base URL if it is known. */
 export async function* lookAtMachine(
   context: CommandContext,
   isOffline: boolean,
@@ -42,7 +42,7 @@ export async function* lookAtMachine(
   return url;
 }
 
-/** A failure ends the check: it is what is yielded last, and undefined is returned. */
+/** Runs a check. Yields its failure as the last finding, and then returns undefined. */
 async function* guarded<T>(
   id: string,
   clock: CommandContext['clock'],
@@ -73,7 +73,7 @@ async function* config(context: CommandContext): AsyncGenerator<Diagnosis, Confi
   return file;
 }
 
-/** Finds what other users may change: who may write to a folder may put another file in the place of one in it. */
+/** Finds files that other users may change. Users who can write to a folder can replace its files. */
 async function openToOthers(
   context: CommandContext,
   id: string,
@@ -82,7 +82,7 @@ async function openToOthers(
   const found: Diagnosis[] = [];
   for (const path of context.machine.platform === 'win32' ? [] : paths) {
     const facts = await context.files.facts(path);
-    // A link has no mode of its own.
+    // A link does not have its own mode.
     if (facts === undefined || facts.kind === 'symlink') continue;
     const isFolder = facts.kind === 'directory';
     if (isForeign(context, facts)) found.push(warn(id, `${path} belongs to another user.`, `chown it to yourself.`));
@@ -100,7 +100,7 @@ async function* environment(context: CommandContext): AsyncGenerator<Diagnosis, 
   return settings;
 }
 
-/** Those that hide a value of the config, that nothing reads, and that weaken TLS. */
+/** Checks environment variables that hide a value of the config, are unknown, or weaken TLS. */
 function* variables({ env }: CommandContext, settings: ResolvedSettings | undefined): Generator<Diagnosis> {
   const found: Diagnosis[] = [];
   for (const value of [settings?.environment, settings?.baseUrl, settings?.apiKey]) {
@@ -150,7 +150,7 @@ async function* key(
   }
 }
 
-/** @returns whether the state database can be used */
+/** Checks the state database. @returns whether it can be used */
 async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolean> {
   const folder = stateFolder(context);
   const path = statePath(context, 'state.db');
@@ -184,10 +184,10 @@ async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolea
   return true;
 }
 
-/** A database of more bytes is not read whole, which takes a second for each 60 MB; and how many changes of it are. */
+/** Largest database that is read whole (1 s per 60 MB), and how many changes are read of a larger one. */
 const [MOST_CHECKED, MOST_CHANGES] = [32_000_000, 100_000];
 
-/** Reads its structure, of a large one all but the older changes; changes nothing. */
+/** Checks the database without changing it; of a large one, not the older changes. */
 async function isDamaged({ openDatabase }: CommandContext, path: string, size: number): Promise<boolean> {
   try {
     using database = await openDatabase(path, { readOnly: true });
@@ -197,7 +197,7 @@ async function isDamaged({ openDatabase }: CommandContext, path: string, size: n
     database.get(`SELECT sum(length(after)) FROM (SELECT after FROM change ORDER BY id DESC LIMIT ${MOST_CHANGES})`);
     return !tables.every(({ name }) => check(String(name)));
   } catch (error) {
-    // Whatever else is wrong with it shows when it is opened as always.
+    // Other problems show when it is opened as usual.
     return error instanceof DatabaseFailure && error.problem === 'corrupt';
   }
 }
@@ -209,7 +209,7 @@ function isAbout(error: unknown, kinds: readonly Kind[]): boolean {
   return isFailure(error) && kinds.includes(error.kind);
 }
 
-/** Checks what the ledger knows of the key. A shared ledger is checked with the network. */
+/** Checks what the ledger knows about the key. A shared ledger is checked with the network. */
 async function* ledger(context: CommandContext): AsyncGenerator<Diagnosis> {
   const now = context.clock.now();
   if (sharedLedger(context) !== undefined) {
@@ -225,12 +225,12 @@ async function* ledger(context: CommandContext): AsyncGenerator<Diagnosis> {
       ? warn('limits', says, 'Wait. petstore limits shows why.')
       : ok('limits', 'The service has not asked to wait.');
   } catch (error) {
-    // The base URL and the key have checks of their own.
+    // The base URL and the key have their own checks.
     if (!isAbout(error, [...BASE_URL_KINDS, ...KEY_KINDS])) throw error;
   }
 }
 
-/** Returns the sizes of the database, its log and the reports of runs, and how long they are kept, as two sentences. */
+/** Returns two sentences: the sizes of the database, its log and the reports, and how long they are kept. */
 async function stateSize({ files, globals: { keepHistory } }: CommandContext, folder: string): Promise<string> {
   const sizeOf = async (name: string): Promise<number> => (await files.facts(`${folder}/${name}`))?.size ?? 0;
   const reports = await files.list(`${folder}/reports`);
@@ -242,7 +242,7 @@ async function stateSize({ files, globals: { keepHistory } }: CommandContext, fo
   return `${sizes} History is kept ${kept}.`;
 }
 
-/** Returns a size as people read it: kB, MB or GB, rounded up. */
+/** Returns a size in kB, MB or GB, rounded up. */
 function bytes(count: number): string {
   if (count < 1e6) return `${Math.ceil(count / 1e3)} kB`;
   return count < 1e9 ? `${Math.ceil(count / 1e5) / 10} MB` : `${Math.ceil(count / 1e8) / 10} GB`;

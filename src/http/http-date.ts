@@ -1,4 +1,4 @@
-/** Dates as headers carry them: HTTP-date in its three forms (RFC 9110, 5.6.7), read leniently, ISO 8601, JavaScript's. */
+/** Parses dates in headers: the three forms of HTTP-date (RFC 9110, 5.6.7), leniently, and ISO 8601 and JavaScript's form. */
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const MONTH = `(?<month>${MONTHS.join('|')})`;
@@ -7,7 +7,7 @@ const ZONE = '(?:Z|GMT|UTC|(?:GMT|UTC)?(?<sign>[+-])(?<zoneHour>[0-9]{2}):?(?<zo
 const DAYS = '(?:mon|tue|wed|thu|fri|sat|sun)';
 const LONG_DAYS = '(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)';
 
-// The weekday is not compared with the date: a wait must not become shorter because it is wrong.
+// Ignores the weekday: a wrong one must not make a wait shorter.
 const FORMS = [
   new RegExp(`^(?:${DAYS}, )?(?<day>[0-9]{1,2}) ${MONTH} (?<year>[0-9]{4}) ${TIME} ${ZONE}$`, 'i'),
   new RegExp(`^${LONG_DAYS}, (?<day>[0-9]{2})-${MONTH}-(?<year>[0-9]{2}|[0-9]{4}) ${TIME} ${ZONE}$`, 'i'),
@@ -18,8 +18,8 @@ const FORMS = [
 ];
 
 /**
- * Returns epoch ms, or undefined for anything that is not a date of the calendar. A fraction of a second is rounded up.
- * @param now epoch ms: a year of two digits is the one within 50 years of it
+ * Returns epoch ms; undefined for anything that is not a valid date. Rounds a fraction of a second up.
+ * @param now epoch ms, by which a year of two digits is completed
  */
 export function parseHttpDate(text: string, now: number): number | undefined {
   const parts = FORMS.find((form) => form.test(text))?.exec(text)?.groups;
@@ -32,7 +32,7 @@ export function parseHttpDate(text: string, now: number): number | undefined {
   const year = parts.year?.length === 2 ? fullYear(number('year'), now) : number('year');
   const midnight = new Date(0);
   midnight.setUTCFullYear(year, month, day);
-  // JavaScript carries a day that the month does not have over into the next month.
+  // JavaScript carries a day that the month does not have into the next month.
   if (midnight.getUTCDate() !== day || midnight.getUTCMonth() !== month) return undefined;
   const offset = (parts.sign === '-' ? -1 : 1) * (number('zoneHour') * 60 + number('zoneMinute')) * 60_000;
   const fraction = /[.,][0-9]*[1-9]/.test(text.slice(19)) ? 1_000 : 0;

@@ -1,4 +1,4 @@
-/** What the HTTP servers of petstore have in common: a port, limits for slow and large clients, and their end. */
+/** Shared by petstore's HTTP servers: listening, limits for slow and large clients, and shutdown. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -7,21 +7,21 @@ import type { Duplex } from 'node:stream';
 import { Failure } from '../errors.ts';
 import { type Clock, errorCode } from '../ports.ts';
 
-/** In ms: how long a client may take to send a request's head, and all of it. */
+/** How long a client may take to send a request's head, and the whole request, in ms. */
 export interface Patience {
   readonly headMs: number;
   readonly requestMs: number;
 }
 
 const PATIENCE: Patience = { headMs: 10_000, requestMs: 30_000 };
-/** A client that reads nothing is disconnected within this time, ms. */
+/** After how long a client that reads nothing is disconnected, in ms. */
 export const SILENCE_MS = 120_000;
 /**
- * How long a connection stays open without a request, ms: longer than load balancers keep theirs (60 s is usual). The
- * server must not be the first to close, because a request may be on its way then.
+ * How long an idle connection stays open, in ms: longer than load balancers keep theirs (usually 60 s). The server must
+ * not close first, because a request may be on its way.
  */
 const KEEP_ALIVE_MS = 75_000;
-/** Once the server is to end: how long a client may take to use a connection that it has kept open, ms. */
+/** How long a kept-alive connection may still be used once the server is stopping, in ms. */
 const IDLE_MS = 1_000;
 const MOST_CONNECTIONS = 1_000;
 export const LONGEST_HEAD = 16 * 1024;
@@ -35,7 +35,7 @@ interface RefusalResponse {
   readonly body: string;
 }
 
-/** A certificate with those that it is signed by, and its private key, PEM. */
+/** A certificate with its chain, and the private key, PEM. */
 export interface Identity {
   readonly cert: string;
   readonly key: string;
@@ -43,20 +43,20 @@ export interface Identity {
 
 interface ServerOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 for a free port. */
   readonly port: number;
-  /** A socket that another process listens with, in place of host and port. `check` throws where it may not be used. */
+  /** A listening socket passed by another process, in place of host and port. `check` throws if it may not be used. */
   readonly passed?: { readonly fd: number; check(address: string): void } | undefined;
-  /** Speaks TLS. */
+  /** Enables TLS. */
   readonly identity?: Identity | undefined;
   readonly mostConnections?: number;
   readonly clock: Pick<Clock, 'alarm'>;
   readonly patience?: Patience | undefined;
-  /** Resolves once it has been answered, and never rejects. */
+  /** Answers a request. Never rejects. */
   handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void>;
-  /** Returns the response to what is not an HTTP request. */
+  /** Returns the response to something that is not an HTTP request. */
   refuse(refusal: Refusal): RefusalResponse | Promise<RefusalResponse>;
-  /** Refused in the same way. Default: what Node does with them. */
+  /** Requests that are refused too. Default: Node's own treatment. */
   readonly unsupported?: Readonly<Partial<Record<'connect' | 'upgrade', Refusal>>>;
   readonly onConnection?: (socket: Socket) => void;
 }
@@ -64,9 +64,9 @@ interface ServerOptions {
 export interface Serving {
   /** `http://127.0.0.1:PORT/v1`. */
   readonly baseUrl: string;
-  /** Uses another certificate for the connections that come. */
+  /** Uses a new certificate for new connections. */
   renew(identity: Identity): void;
-  /** Accepts no more connections; answers what was asked for at most `graceMs`, then closes all that are left. */
+  /** Stops accepting connections, answers open requests for at most `graceMs`, then closes all connections. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -86,7 +86,7 @@ export async function serve(options: ServerOptions): Promise<Serving> {
     void handle(incoming, outgoing).then(() => unanswered.delete(outgoing));
   };
   server.on('request', onRequest).on('checkContinue', onRequest).on('checkExpectation', onRequest);
-  /** Returns the last of the answers that whole requests of a connection wait for: a refusal would be taken for it. */
+  /** Returns the last response that a complete request of the connection waits for: a refusal must come after it. */
   const lastOn = (socket: Duplex): ServerResponse | undefined =>
     [...unanswered].findLast(({ req }) => req.socket === socket && req.complete);
   const refuseRaw = (socket: Duplex, refusal: Refusal): void => {
@@ -96,9 +96,9 @@ export async function serve(options: ServerOptions): Promise<Serving> {
   };
   server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Duplex) => {
     const last = lastOn(socket);
-    // Of TLS, there is no connection to answer on.
+    // After a TLS failure there is no connection to answer on.
     if (/^(?:ECONNRESET$|ERR_SSL_|ERR_TLS_)/.test(code) || !socket.writable) socket.destroy();
-    // The connection ends with it.
+    // The connection ends after this response.
     else if (last !== undefined) last.shouldKeepAlive = false;
     else refuseRaw(socket, REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.']);
   });
@@ -114,14 +114,14 @@ export async function serve(options: ServerOptions): Promise<Serving> {
     baseUrl: `${secure === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}/v1`,
     renew(next) {
       if (secure === undefined) return;
-      // Another runtime than Node's may have no such function.
+      // Only Node has this function.
       if (!('setSecureContext' in secure)) {
         throw new Failure('usage', { problem: 'A new certificate needs a restart here.' });
       }
       secure.setSecureContext(next);
     },
     async close(graceMs) {
-      // Node's HTTP `close` disconnects idle clients at once, also those whose next request is on its way.
+      // Node's HTTP `close` disconnects idle clients at once, even if their next request is on its way.
       const { close } = server instanceof Server ? Server.prototype : server;
       const closed = new Promise((resolve) => close.call(server, resolve));
       for (const each of unanswered) each.shouldKeepAlive = false;
@@ -158,7 +158,7 @@ function openServer({ identity, mostConnections, patience }: ServerOptions) {
   return { server, secure };
 }
 
-/** Returns where it listens. @throws {Failure} `port`, `usage` */
+/** Starts to listen, and returns the address. @throws {Failure} `port`, `usage` */
 async function listen(server: Server, { host, port, passed }: ServerOptions) {
   const where = passed === undefined ? { host, port } : { fd: passed.fd };
   const own = await tryListen(server, where).catch(async (cause: unknown) => {
@@ -195,7 +195,7 @@ async function freePort(host: string): Promise<number | undefined> {
   }
 }
 
-/** Writes a response where Node has none to write to, and ends the connection. */
+/** Writes a response directly to a socket for which Node has no response object, and ends the connection. */
 function endRaw(socket: Duplex, { status, headers, body }: RefusalResponse): void {
   const lines = Object.entries({ ...headers, Connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`, () => {
@@ -204,8 +204,8 @@ function endRaw(socket: Duplex, { status, headers, body }: RefusalResponse): voi
 }
 
 /**
- * Reads the whole body. Undefined where it is longer than `most` bytes: the connection ends with the answer, and the rest
- * is read and dropped before it, so that the client gets to read that.
+ * Reads the whole body; undefined if it is longer than `most` bytes. The connection then ends with the answer, and the
+ * rest is read and dropped first, so that the client can read the answer.
  */
 export async function readBody(
   incoming: IncomingMessage,
@@ -215,7 +215,7 @@ export async function readBody(
   const { 'content-length': length, 'transfer-encoding': coding, expect } = incoming.headers;
   if (length === undefined && coding === undefined) return Buffer.alloc(0);
   let body: Buffer | undefined;
-  // A client that asks first (RFC 9110, 10.1.1) gets the answer before it sends the body.
+  // A client that sends Expect (RFC 9110, 10.1.1) gets the answer before it sends the body.
   if (expect === undefined || Number(length ?? 0) <= most) {
     if (expect !== undefined) outgoing.writeContinue();
     body = await received(incoming, most);
@@ -227,7 +227,7 @@ export async function readBody(
 function received(incoming: IncomingMessage, most: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // By its events: an iterator of the stream costs as much as all the rest of a small request.
+  // With events: an async iterator costs as much as everything else about a small request.
   return new Promise((resolve, reject) => {
     incoming
       .on('data', (chunk: Buffer) => {
@@ -245,12 +245,12 @@ function received(incoming: IncomingMessage, most: number): Promise<Buffer | und
   });
 }
 
-/** Addresses and localhost: an attacker cannot make them his. */
+/** Addresses and localhost, which an attacker cannot register. */
 const OWN_NAME = /^([0-9a-f:.]*:[0-9a-f:.]*|[0-9]{1,3}(\.[0-9]{1,3}){3}|(.*\.)?localhost)$/;
 
 /**
- * True when a Host header names this server. A page of another site that has its name resolved to 127.0.0.1 (DNS
- * rebinding) still sends that name.
+ * True if a Host header names this server. A web page whose site resolves to 127.0.0.1 (DNS rebinding) still sends the
+ * name of its site.
  */
 export function isOurs(host: string | undefined, names: readonly string[]): boolean {
   const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?$/i.exec(host ?? '');
@@ -258,7 +258,7 @@ export function isOurs(host: string | undefined, names: readonly string[]): bool
   return name !== undefined && (OWN_NAME.test(name) || names.includes(name));
 }
 
-/** True for an address of a socket, or to listen on, that is this machine's own. */
+/** True for a loopback address. */
 export function isLoopbackAddress(address: string): boolean {
   return /^(localhost|127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/i.test(address);
 }

@@ -1,21 +1,21 @@
-/** What Bun, which runs the standalone executable, does in another way than Node. */
+/** Handles differences between Node and Bun, which runs the standalone executable. */
 
 /** Bun's version; undefined on Node. */
 export const BUN: string | undefined = process.versions.bun;
 
-/** Bun has a version of Node's as well: the one that it is like. */
+/** Checks for Bun first: it also reports the Node version that it imitates. */
 export const RUNTIME =
   BUN === undefined
     ? ({ name: 'Node', version: process.versions.node } as const)
     : ({ name: 'Bun', version: BUN } as const);
 
-/** As much of dlopen in bun:ffi (bun.com/docs/runtime/ffi) as is used here. */
+/** The part of dlopen in bun:ffi (bun.com/docs/runtime/ffi) that is used here. */
 export type Dlopen = (
   library: string,
   functions: Readonly<Record<string, { readonly args: readonly string[]; readonly returns: 'i32' }>>,
 ) => { readonly symbols: Readonly<Record<string, (...args: readonly (number | BigInt64Array)[]) => number>> };
 
-/** @throws where it is missing: without the clock nothing may be sent. */
+/** @throws if it is missing: without the clock nothing may be sent. */
 export function bunDlopen(): Dlopen {
   const ffi: object | undefined = process.getBuiltinModule('bun:ffi');
   if (!hasDlopen(ffi)) throw new Error('bun:ffi is missing');
@@ -26,7 +26,7 @@ function hasDlopen(ffi: object | undefined): ffi is { readonly dlopen: Dlopen } 
   return ffi !== undefined && 'dlopen' in ffi;
 }
 
-/** Returns what reads the clock of a system that process.platform names. @throws where that clock is not known. */
+/** Returns a function that reads the clock of a platform (process.platform). @throws if that clock is not known. */
 export function systemMonotonicMs(platform: string, dlopen: Dlopen): () => number {
   if (platform === 'win32') return performanceCounterMs(dlopen);
   const clock = POSIX_CLOCKS[platform];
@@ -41,7 +41,7 @@ interface PosixClock {
 }
 
 const POSIX_CLOCKS: Readonly<Record<string, PosixClock>> = {
-  // CLOCK_MONOTONIC. The loader of musl takes libc.so.6 for itself.
+  // CLOCK_MONOTONIC. The loader of musl maps libc.so.6 to itself.
   linux: { library: 'libc.so.6', id: 1 },
   // CLOCK_MONOTONIC_RAW, which is mach_continuous_time; CLOCK_MONOTONIC there moves when the time is adjusted.
   darwin: { library: 'libSystem.B.dylib', id: 4 },

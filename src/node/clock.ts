@@ -3,7 +3,7 @@ import { setImmediate as nextRound, setTimeout as wait } from 'node:timers/promi
 import type { Clock } from '../ports.ts';
 import { BUN, bunDlopen, systemMonotonicMs } from './bun.ts';
 
-/** setTimeout counts in 32 bits and fires at once beyond that. */
+/** In ms. setTimeout fires at once for a longer time. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 function nodeMonotonicMs(): number {
@@ -11,9 +11,9 @@ function nodeMonotonicMs(): number {
 }
 
 /**
- * Milliseconds since the machine was started, of the one clock that its processes share. Node's process.hrtime is that
- * on every system. Bun's counts from the start of its own process, so that no two would agree on when a block in the
- * ledger is over: there, the system is asked for the clock that Node reads, because both may run on one machine.
+ * Returns ms since the machine was started, from the one clock that all its processes share. Node's process.hrtime is
+ * that clock on every system. Bun's starts with its own process, so two processes would disagree about when a block in
+ * the ledger ends. On Bun we therefore ask the system for the clock that Node reads: both may run on one machine.
  */
 export const monotonicMs: () => number =
   BUN === undefined ? nodeMonotonicMs : systemMonotonicMs(process.platform, bunDlopen());

@@ -1,4 +1,4 @@
-/** The program's one real context: the ports over this process. */
+/** Creates the real context of the program: the ports over this process. */
 import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { type Context, errorCode, type SignalName } from '../ports.ts';
 import { EXIT, Failure, fileFailure } from '../errors.ts';
@@ -10,7 +10,7 @@ import { nodeInput, nodeOutput } from './streams.ts';
 
 const SIGNALS: readonly SignalName[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-/** Looked up at their first use, and often. */
+/** Cached at first use, because both are needed often. */
 let boot: string | undefined;
 let space: string | undefined;
 
@@ -65,13 +65,13 @@ export function nodeContext(): Context {
   };
 }
 
-/** Returns HOME if it is absolute: a relative one would be another folder in each folder. On Windows, the profile. */
+/** Returns HOME if it is absolute: a relative one would depend on the current folder. On Windows, the user profile. */
 function homeFolder(): string | undefined {
   if (process.platform === 'win32') return process.getBuiltinModule('node:os').homedir();
   return process.env.HOME?.startsWith('/') === true ? process.env.HOME : undefined;
 }
 
-/** @throws {Failure} `file`: it has been removed */
+/** @throws {Failure} `file`: the folder was removed */
 function currentFolder(): string {
   try {
     return process.cwd();
@@ -84,12 +84,12 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // EPERM: it exists, and belongs to another user.
+    // EPERM: it exists but belongs to another user.
     return errorCode(error) !== 'ESRCH';
   }
 }
 
-/** A container may run as a user without a name. */
+/** Empty if a container runs as a user without a name. */
 function userName(): string {
   try {
     return process.getBuiltinModule('node:os').userInfo().username;
@@ -99,8 +99,8 @@ function userName(): string {
 }
 
 /**
- * Returns Linux's id of the boot, with the time namespace where it is not the machine's own: its monotonic clock is
- * another one. Empty elsewhere: there the monotonic clock itself tells a reboot, and a clock that is set does not.
+ * Returns Linux's boot id, plus the time namespace if it is not the machine's own, because its monotonic clock differs.
+ * Empty on other systems: there the monotonic clock itself shows a reboot, and setting the wall clock does not matter.
  */
 function bootId(): string {
   try {
@@ -115,7 +115,7 @@ function bootId(): string {
 /** PROC_TIME_INIT_INO of the Linux kernel. */
 const FIRST_TIME_NAMESPACE = '4026531834';
 
-/** Returns the number of a namespace of this process (namespaces(7)); empty where the system shows none. */
+/** Returns the number of a namespace of this process (namespaces(7)); empty if the system shows none. */
 function namespace(kind: 'pid' | 'time'): string {
   try {
     return readlinkSync(`/proc/self/ns/${kind}`).replace(/\D/g, '');
@@ -126,7 +126,7 @@ function namespace(kind: 'pid' | 'time'): string {
 
 const hangUps: (() => void)[] = [];
 
-/** The first signal stops the work in an orderly way, a second one ends the process at once. */
+/** Aborts at the first signal, so that the work can end in order. A second one ends the process at once. */
 function firstSignal(): AbortSignal {
   const controller = new AbortController();
   for (const signal of SIGNALS) {
@@ -144,15 +144,15 @@ function firstSignal(): AbortSignal {
 
 function uncaughtError(): Promise<never> {
   const uncaught = new Promise<never>((_resolve, reject) => {
-    // Unhandled rejections come here too.
+    // This includes unhandled rejections.
     process.on('uncaughtException', reject);
   });
-  // Its consumers get it; it must not count as an unhandled rejection itself.
+  // Consumers handle it; without this it would itself be an unhandled rejection.
   uncaught.catch(() => undefined);
   return uncaught;
 }
 
-/** Over conf, which writes a temporary file and renames it over the old one. */
+/** Uses conf, which writes a temporary file and renames it over the old one. */
 export const openConfigWriter: Context['openConfigWriter'] = async () => {
   const { default: Conf } = await import('conf');
   return (folder, content) => {
@@ -166,7 +166,7 @@ export const openConfigWriter: Context['openConfigWriter'] = async () => {
     try {
       store.store = { ...content };
     } catch (error) {
-      // conf removes its temporary file in the background, which the end of the program may forestall.
+      // conf removes its temporary file in the background, and the program may end before that.
       for (const name of readdirSync(folder)) {
         if (name.startsWith('config.json.tmp-')) rmSync(`${folder}/${name}`, { force: true });
       }

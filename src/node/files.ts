@@ -4,11 +4,11 @@ import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { errorCode, type FileKind, type Files } from '../ports.ts';
 
-// Without O_NONBLOCK, opening a FIFO would hang. Windows has neither this nor O_NOFOLLOW: undefined counts as 0 in the
-// sum of bits.
+// Without O_NONBLOCK, opening a FIFO would hang. Windows has neither this nor O_NOFOLLOW: undefined counts as 0 in a
+// bitwise OR.
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = fs.constants;
 
-/** File systems of Linux that several machines may mount at once: the `f_type` of statfs(2). */
+/** Network file systems on Linux: their `f_type` in statfs(2). */
 const NETWORK_FILE_SYSTEMS: ReadonlySet<number> = new Set([
   0x6969, // NFS
   0x517b, // SMB
@@ -26,7 +26,7 @@ function kindOf(found: fs.Stats): FileKind {
   return found.isSymbolicLink() ? 'symlink' : 'other';
 }
 
-/** Does the work on the opened file. */
+/** Opens the file, does the work, and closes it. */
 function withFile<T>(path: string, flags: number, work: (file: number) => T): Promise<T> {
   return atOnce(() => {
     const file = fs.openSync(path, flags | O_NONBLOCK);
@@ -38,14 +38,14 @@ function withFile<T>(path: string, flags: number, work: (file: number) => T): Pr
   });
 }
 
-/** Without the thread pool: most commands need these answers, and it costs ten times as much as they do. */
+/** Works synchronously: most commands need these answers, and the thread pool would cost ten times as much. */
 function atOnce<T>(work: () => T): Promise<T> {
   return new Promise((resolve) => {
     resolve(work());
   });
 }
 
-/** Returns the result of `work`, or the fallback where the file does not exist. */
+/** Returns the result of `work`, or the fallback if the file does not exist. */
 async function orIfMissing<T>(fallback: T, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -55,20 +55,20 @@ async function orIfMissing<T>(fallback: T, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Before 3.51 SQLite does not notice that it has lost a lock. Bun has a newer one. */
+/** SQLite before 3.51 does not notice that it has lost a lock. Bun has a newer one. */
 const [major = 0, minor = 0] = (process.versions.sqlite ?? '3.51').split('.').map(Number);
 const isOldSqlite = major === 3 && minor < 51;
 
 /**
- * Closes a file that may be a database. When a process closes a file, its locks on it end (POSIX), also those of an
- * SQLite connection that it has; another process would then remove the write-ahead log (sqlite.org/howtocorrupt.html,
- * 2.2). An old SQLite does not notice that: the file is left open.
+ * Closes a file that may be a database. When a process closes a file, it loses its locks on it (POSIX), including those
+ * of its own SQLite connections; another process would then remove the write-ahead log (sqlite.org/howtocorrupt.html,
+ * 2.2). An old SQLite does not notice that, so the file stays open.
  */
 export function closeDatabaseFile(file: number): void {
   if (!isOldSqlite) fs.closeSync(file);
 }
 
-/** Returns the first bytes of a plain file. @throws where it is missing */
+/** Returns the first bytes of a plain file. @throws if it is missing */
 export function headOf(path: string, bytes: number): Uint8Array | undefined {
   const file = fs.openSync(path, O_RDONLY | O_NONBLOCK);
   try {
@@ -81,8 +81,8 @@ export function headOf(path: string, bytes: number): Uint8Array | undefined {
 }
 
 /**
- * Creates the folder and its parents. Node's own recursive mkdir spins for ever where the system says that something
- * is missing below a folder that is there, as /proc does.
+ * Creates the folder and its parents. Node's own recursive mkdir never ends if the system reports a missing entry below
+ * a folder that exists, as /proc does.
  */
 function makeFolder(path: string): void {
   if (isFolder(path)) return;
@@ -91,7 +91,7 @@ function makeFolder(path: string): void {
   try {
     fs.mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Another process may have made it meanwhile.
+    // Another process may have created it.
     if (!isFolder(path)) throw error;
   }
 }
@@ -100,7 +100,7 @@ function isFolder(path: string): boolean {
   return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** Returns this process's stdout or stderr where the path names it: opened anew, a socket fails and a file is overwritten. */
+/** Returns our own stdout or stderr if the path names it: reopening fails for a socket and overwrites a file. */
 function ownOutput(path: string): Writable | undefined {
   const [, name] = /^\/(?:dev\/(?:fd\/)?|proc\/self\/fd\/)(1|2|stdout|stderr)$/.exec(path) ?? [];
   if (name === undefined) return undefined;
@@ -127,7 +127,7 @@ export const nodeFiles: Files = {
       makeFolder(path);
     }),
 
-  // Loaded with node:net and node:tty, which most commands do not need.
+  // Loads node:net and node:tty, which most commands do not need.
   stream: async (path, signal) => (await import('./special-files.ts')).readPieces(path, signal),
 
   async append(path, onFailure) {
@@ -143,7 +143,7 @@ export const nodeFiles: Files = {
       },
       async close() {
         await new Promise<void>((resolve) => {
-          // An output of this process stays open for the rest that it has to say.
+          // Our own stdout or stderr stays open for other output.
           if (own === undefined) stream.end(resolve);
           else resolve();
         });
@@ -154,7 +154,7 @@ export const nodeFiles: Files = {
   list: (folder) => orIfMissing([], () => atOnce(() => fs.readdirSync(folder))),
 
   async isOnNetwork(path) {
-    // Elsewhere the number means something else.
+    // On other systems the number means something else.
     if (process.platform !== 'linux') return false;
     try {
       return NETWORK_FILE_SYSTEMS.has(fs.statfsSync(path).type >>> 0);
@@ -180,7 +180,7 @@ export const nodeFiles: Files = {
       await fs.promises.writeFile(path, text, { flag: O_WRONLY | O_NONBLOCK });
       return;
     }
-    // A link stays one: what it points to is replaced.
+    // Replaces the target of a link, so that the link stays.
     const target = found === undefined ? path : await fs.promises.realpath(path);
     const temporary = `${target}.${process.pid}.tmp`;
     try {

@@ -1,14 +1,14 @@
-/** The whole terminal: the alternate screen, and each key as it is pressed. */
+/** Takes over the terminal: the alternate screen, and every key and mouse event. */
 import { writeSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { Failure } from '../errors.ts';
 import type { FullScreen, Key, ScreenEvents } from '../ports.ts';
 import { nodeOutput } from './streams.ts';
 
-/** The alternate screen, without a cursor; clicks and the wheel of the mouse, in the SGR form. */
+/** Alternate screen, hidden cursor; mouse clicks and wheel in SGR form. */
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?1000h\u001b[?1006h';
 const LEAVE = '\u001b[?1006l\u001b[?1000l\u001b[?25h\u001b[?1049l';
-/** How long Esc waits for what may follow it, in ms: a key such as an arrow comes as Esc and more. */
+/** How long to wait after Esc, in ms: an arrow key, for instance, arrives as Esc and more bytes. */
 const ESCAPE_MS = 50;
 
 interface KeyPress {
@@ -41,12 +41,12 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
   const onKeyPress = (text: string | undefined, pressed: KeyPress): void => {
     onKey(keyOf(text, pressed));
   };
-  // The terminal is restored first: once its child has stopped, the shell has the terminal.
+  // Restore the terminal first: once this process has stopped, the shell owns the terminal.
   const suspend = (): void => {
     leave();
-    // As the terminal itself does it: for all programs of the pipeline.
+    // Stop all programs of the pipeline, as the terminal itself does.
     process.kill(0, 'SIGTSTP');
-    // The signal is ignored where no shell could continue the program.
+    // The system ignores the signal if no shell could continue the program.
     setImmediate(() => {
       if (!isShown && !isClosed) onContinue();
     });
@@ -87,9 +87,9 @@ interface Listeners {
 function listen({ onKeyPress, onMouse }: Listeners, onGone: () => void): () => void {
   const { stdin } = process;
   const { emitKeypressEvents } = process.getBuiltinModule('node:readline');
-  // node:readline would take what the mouse sends for typed text.
+  // node:readline would treat mouse events as typed text.
   const keys = new PassThrough();
-  // Of an interface only this is used: without it, Esc would wait for half a second.
+  // The only option used here: without it, Esc would wait for half a second.
   emitKeypressEvents(keys, { escapeCodeTimeout: ESCAPE_MS } as never);
   keys.on('keypress', onKeyPress);
   const mouse = mouseFilter(onMouse, (piece) => keys.emit('data', piece));
@@ -101,7 +101,7 @@ function listen({ onKeyPress, onMouse }: Listeners, onGone: () => void): () => v
 
 // eslint-disable-next-line no-control-regex -- xterm's SGR form: button, column and row from 1, M pressed, m released
 const MOUSE = /\u001b\[<(\d+);\d+;(\d+)([Mm])/;
-// eslint-disable-next-line no-control-regex -- the beginning of it
+// eslint-disable-next-line no-control-regex -- an incomplete one
 const MOUSE_BEGUN = /\u001b\[(?:<[\d;]*)?$/;
 const BUTTONS: ReadonlyMap<string, string> = new Map([
   ['0M', 'click'],
@@ -109,7 +109,7 @@ const BUTTONS: ReadonlyMap<string, string> = new Map([
   ['65M', 'wheeldown'],
 ]);
 
-/** Returns what takes the bytes of a terminal in pieces, and hands them on without what the mouse has sent. */
+/** Returns a function that takes terminal input in pieces and passes it on without the mouse events. */
 function mouseFilter(onMouse: (key: Key) => void, onRest: (rest: Buffer) => void): (piece: Buffer) => void {
   let held = '';
   const handOn = (text: string): void => {
@@ -134,7 +134,7 @@ function restore(): void {
     if (process.stdin.isTTY) process.stdin.setRawMode(false);
     writeSync(1, LEAVE);
   } catch {
-    // The terminal has gone.
+    // The terminal is gone.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Turns what undici, node:net, node:tls and node:zlib throw into the Http port's failures. */
+/** Converts errors of undici, node:net, node:tls and node:zlib to the Http port's failures. */
 import { errorCode, HttpFailure, type HttpFailurePhase, INVALID_PROXY } from '../ports.ts';
 import { CERTIFICATE } from './certificates.ts';
 import { portOf } from './proxies.ts';
@@ -12,7 +12,7 @@ const RESPONSE: Readonly<Record<string, HttpFailurePhase>> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'body-cut',
 };
 
-/** The time allowed to connect has passed. */
+/** Connecting took too long. */
 export class ConnectTimeout extends Error {
   readonly code = 'ETIMEDOUT';
 }
@@ -25,20 +25,20 @@ interface Cause {
 }
 
 function causeOf(thrown: unknown): Cause {
-  // Of several addresses, the first.
+  // The first of several addresses counts.
   const first: unknown =
     thrown instanceof AggregateError && errorCode(thrown) === undefined ? thrown.errors[0] : thrown;
   const error = first instanceof Error ? first : new Error(String(first));
   return { code: errorCode(error) ?? error.name, error };
 }
 
-/** What was to be reached when connecting failed: the proxy by TCP or TLS, the proxy's CONNECT answer, the service. */
+/** The step at which connecting failed: TCP or TLS to the proxy, the proxy's CONNECT answer, or the service. */
 export interface Leg {
   readonly url: URL;
   readonly to: 'service' | 'proxy' | 'tunnel';
 }
 
-/** Nothing was sent. */
+/** At this point, nothing was sent. */
 export function toConnectFailure(thrown: unknown, leg: Leg, signal: AbortSignal | undefined): HttpFailure {
   if (thrown instanceof HttpFailure) return thrown;
   const { code, error } = causeOf(thrown);
@@ -64,7 +64,7 @@ function proxyProblem(base: ReturnType<typeof connectPhase>, { to }: Leg, error:
   return base === 'tls' ? 'its certificate was not accepted' : 'it cannot be reached';
 }
 
-/** A proxy that answers with a status of its own in place of the service's. */
+/** Creates the failure for a proxy that answers with an error status of its own. */
 export function proxyRefusal(proxy: URL, status: number, cause?: unknown): HttpFailure {
   const detail = status === 407 ? 'it asks for a user name and a password' : 'it answers with an error';
   const peer = hostAndPort(proxy);
@@ -79,14 +79,14 @@ export function unusableProxy(variable: string, problem: string): HttpFailure {
 export interface Exchange {
   /** `host:port` of the service. */
   readonly target: string;
-  /** The proxy that forwards the request; a tunnel's proxy takes no part in it. */
+  /** The proxy that forwards the request, if any; not that of a tunnel. */
   readonly forwarder: URL | undefined;
-  /** Whether the first byte of the request has been written. */
+  /** True once the first byte of the request has been written. */
   isWritten: boolean;
   readonly signal: AbortSignal | undefined;
 }
 
-/** `stage`: whether the response's headers had been received. */
+/** `stage`: the part of the response that was awaited. */
 export function toHttpFailure(thrown: unknown, stage: 'headers' | 'body', exchange: Exchange): HttpFailure {
   if (thrown instanceof HttpFailure) return thrown;
   const { code, error } = causeOf(thrown);

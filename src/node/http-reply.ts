@@ -1,15 +1,15 @@
-/** Receives a response from undici: headers as a map, the body decoded. */
+/** Receives a response from undici: headers as a map, and the decoded body. */
 import type { Dispatcher } from 'undici';
 import { HttpFailure, type HttpReply, reasonOf } from '../ports.ts';
 import { type Exchange, proxyRefusal, toHttpFailure } from './http-failure.ts';
 
 type Controller = Dispatcher.DispatchController;
 
-/** As many as curl accepts: each takes memory. */
+/** Same limit as curl: each coding takes memory. */
 const MOST_CODINGS = 5;
 /** In bytes. */
 const LONG_BODY = 1 << 20;
-/** Bytes that wait for the reader before the service is made to pause. */
+/** Unread bytes after which the service is paused. */
 const MOST_WAITING = 64 * 1024;
 
 export interface Reception {
@@ -17,7 +17,7 @@ export interface Reception {
   readonly timeoutMs: number;
   /** Called immediately before the first byte is written. */
   maySend(): boolean;
-  /** Called once: nothing more will come. */
+  /** Called once, when nothing more will arrive. */
   onOver(): void;
 }
 
@@ -25,7 +25,7 @@ interface End {
   readonly error?: unknown;
 }
 
-/** Receives one response. It is the body, too: its chunks wait here until they are read. */
+/** Receives one response. It is also the body: chunks are queued here until they are read. */
 export class Receiver implements Dispatcher.DispatchHandler, AsyncIterableIterator<Uint8Array> {
   private readonly reception: Reception;
   private readonly head = Promise.withResolvers<Omit<HttpReply, 'body'>>();
@@ -42,7 +42,7 @@ export class Receiver implements Dispatcher.DispatchHandler, AsyncIterableIterat
     reception.exchange.signal?.addEventListener('abort', this.onAbort);
   }
 
-  /** undici calls it before it writes, in the same turn. */
+  /** Called by undici before it writes, in the same turn. */
   onRequestStart(controller: Controller): void {
     const { exchange, maySend, timeoutMs } = this.reception;
     const { signal, target } = exchange;
@@ -96,7 +96,7 @@ export class Receiver implements Dispatcher.DispatchHandler, AsyncIterableIterat
     const { status, headers } = await this.head.promise;
     const codings = codingsOf(headers.get('content-encoding')?.join(','));
     const isWhole = this.end !== undefined && !('error' in this.end);
-    // The response to HEAD has the coding of a body that it does not have.
+    // A response to HEAD names a coding but has no body.
     if (codings.length > 0 && !(isWhole && this.received === 0)) {
       return { status, headers, body: decodedBody(this, codings, this.reception.exchange) };
     }
@@ -121,14 +121,14 @@ export class Receiver implements Dispatcher.DispatchHandler, AsyncIterableIterat
     return { done: true, value: undefined };
   }
 
-  /** Ends the connection where the reader does not want the rest of the body. */
+  /** Closes the connection if the reader does not want the rest of the body. */
   return(): Promise<IteratorResult<Uint8Array, undefined>> {
     this.chunks = [];
     if (this.end === undefined) this.controller?.abort(new Error('the rest of the body is not read'));
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  /** Returns all that waits as one chunk: a service may send each byte on its own. */
+  /** Returns everything queued as one chunk: a service may send single bytes. */
   private take(): Uint8Array {
     const [only = Buffer.alloc(0), ...more] = this.chunks;
     const all = more.length === 0 ? only : Buffer.concat(this.chunks);
@@ -165,7 +165,7 @@ function codingsOf(text = ''): string[] {
   return codings.filter((coding) => coding !== '' && coding !== 'identity');
 }
 
-/** Yields the body as it was before it was coded. */
+/** Yields the body without its content codings. */
 async function* decodedBody(
   receiver: Receiver,
   codings: readonly string[],
@@ -184,7 +184,7 @@ async function* decodedBody(
   let bytes = 0;
   try {
     let body: AsyncIterable<Uint8Array> = receiver;
-    // The last coding was applied last.
+    // Undoes the last coding first.
     for (const coding of codings.toReversed()) {
       const open = decoders.get(coding);
       if (open === undefined || codings.length > MOST_CODINGS) throw unsupported(codings, exchange);
@@ -204,14 +204,14 @@ async function* decodedBody(
 }
 
 /**
- * Stops the growth of V8's space for new objects, from a few MB to 32. What a stream leaves behind is garbage at once,
- * so that the room would be taken for nothing.
+ * Keeps V8's space for new objects at a few MB instead of up to 32. Chunks of a stream become garbage at once, so more
+ * space would be wasted.
  */
 function stopYoungGenerationGrowth(): void {
   try {
     process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1');
   } catch {
-    // Bun has another engine.
+    // Bun has a different engine.
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * The Http port over undici: connections that are kept, one request at a time on each; redirects and retries none.
- * Proxies come from the environment (proxies.ts); extra authorities from NODE_EXTRA_CA_CERTS, which Node itself adds
- * to every TLS connection.
+ * The Http port over undici: keeps connections alive, sends one request at a time on each, follows no redirects and
+ * never retries. Proxies come from the environment (proxies.ts); extra authorities from NODE_EXTRA_CA_CERTS, which Node
+ * itself adds to every TLS connection.
  */
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -22,16 +22,16 @@ import { Receiver } from './http-reply.ts';
 import { inTime } from './in-time.ts';
 import { type Environment, portOf, proxyAuthorization, routeTo } from './proxies.ts';
 
-/** How long an unused connection is kept, in ms: as long as undici keeps a used one. */
+/** How long to keep an unused connection, in ms: the same as undici for a used one. */
 const IDLE_MS = 4_000;
 
 /** A connection between requests. */
 interface Line {
   readonly socket: Socket;
   readonly client: Client;
-  /** The proxy to which requests are sent whole: that of an http URL. */
+  /** The proxy that forwards requests to an http URL. */
   readonly forwarder: URL | undefined;
-  /** Makes it available again. */
+  /** Returns it to the pool. */
   giveBack(): void;
 }
 
@@ -40,7 +40,7 @@ export function openHttp(env: Environment): Http {
   const idle = new Map<string, Line[]>();
   const openSocket = socketOpener((socket, takenOver) => {
     sockets.add(socket);
-    // Node crashes where a socket is destroyed before the TLS connection on it; that destroys both.
+    // Node crashes if a socket is destroyed before the TLS connection on it. Destroying that one destroys both.
     if (takenOver !== undefined) sockets.delete(takenOver);
     socket.once('close', () => sockets.delete(socket));
   });
@@ -64,7 +64,7 @@ export function openHttp(env: Environment): Http {
       const { origin } = target.url;
       const lines = idle.get(origin) ?? [];
       idle.set(origin, lines);
-      // A server that closes a connection after its response has done so by the next turn.
+      // If a server closes the connection after its response, this is noticed by the next turn.
       if (lines.length > 0) await nextTurn();
       let line = lines.pop();
       while (line !== undefined && !isOpen(line.socket)) line = lines.pop();
@@ -85,7 +85,7 @@ function proxyFor(url: URL, env: Environment): URL | undefined {
   return route.kind === 'proxy' ? route.proxy : undefined;
 }
 
-/** Data that no request asked for ends a connection too. */
+/** False also for a connection with data that no request asked for. */
 function isOpen(socket: Socket): boolean {
   return socket.readyState === 'open' && socket.readableLength === 0;
 }
@@ -130,12 +130,12 @@ function optionsOf(call: HttpRequest, forwarder: URL | undefined): Dispatcher.Di
 }
 
 /**
- * Returns what opens one socket to `target` on which a request can be written at once, through `proxy` where there is
- * one: DNS, TCP, TLS and a proxy's CONNECT, all within one time. It throws HttpFailure. `onSocket` is called with each
- * TCP or TLS socket as soon as it exists, and with the one that it takes over.
+ * Returns a function that opens a socket to `target`, ready for a request, through `proxy` if there is one: DNS, TCP,
+ * TLS and a proxy's CONNECT, all within one timeout. It throws HttpFailure. Calls `onSocket` with each TCP or TLS
+ * socket as soon as it exists, and with the socket that it takes over.
  */
 function socketOpener(onSocket: (socket: Socket, takenOver?: Socket) => void) {
-  // Each has a cache of TLS sessions.
+  // Each connector caches TLS sessions.
   const newConnector = (): Connector => buildConnector({ timeout: 0, allowH2: false, ...CHECKED });
   const toService = newConnector();
   const toProxy = newConnector();
@@ -180,7 +180,7 @@ function dialOnce(start: (callback: Parameters<Connector>[1]) => Socket): Promis
       if (error === null) resolve(ready);
       else reject(error);
     });
-    // Destroyed by close(), or because its time is over: neither is an error to the connector.
+    // The connector does not report a socket destroyed by close() or by the timeout.
     socket.once('close', () => {
       reject(new Error('the connection was closed'));
     });
@@ -201,15 +201,15 @@ async function openTunnel(socket: Socket, url: URL, proxy: URL): Promise<Socket>
   throw proxyRefusal(proxy, statusCode);
 }
 
-/** undici's client over a socket that is connected already; it never opens another. */
+/** Returns undici's client over an open socket; it never opens another. */
 function clientOver(socket: Socket, origin: string): Client {
   let isTaken = false;
   return new Client(origin, {
     allowH2: false,
-    // The caller's own timers are exact, and 1xx responses do not start them anew.
+    // The caller's own timers are exact, and 1xx responses do not restart them.
     headersTimeout: 0,
     connect: (_options, callback) => {
-      // undici does not expect the answer within its own call.
+      // undici does not expect the callback during its own call.
       queueMicrotask(() => {
         if (isTaken || socket.destroyed) {
           callback(new Error('the connection was closed before the request was written'), null);

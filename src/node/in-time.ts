@@ -1,12 +1,13 @@
+/** Limits the time of asynchronous work. */
 import { reasonOf } from '../ports.ts';
 
-/** How long work may take, and what ends it before. */
+/** How long work may take, and the signal that ends it earlier. */
 export interface TimeLimit {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Settles as the work does, or before: with `late()` after the time, with the signal's reason once it aborts. */
+/** Settles like the work. Rejects earlier with `late()` after the timeout, or with the signal's reason if it aborts. */
 export async function inTime<T>(
   { timeoutMs, signal }: TimeLimit,
   late: () => Error,
@@ -14,7 +15,7 @@ export async function inTime<T>(
 ): Promise<T> {
   signal?.throwIfAborted();
   const work = start();
-  // It may fail after nothing waits for it any more.
+  // It may fail when nothing awaits it any more.
   work.catch(() => undefined);
   const { promise: stopped, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {

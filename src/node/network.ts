@@ -9,7 +9,7 @@ import { type Environment, routeTo } from './proxies.ts';
 import { type DnsType, type Encrypted, errorCode, type Network, NetworkFailure, type Peer } from '../ports.ts';
 
 const NO_DATA: readonly string[] = ['ENODATA', 'EBADRESP'];
-/** c-ares asks each server so often, waiting twice as long the second time. */
+/** Times that c-ares asks each server, with twice the timeout the second time. */
 const DNS_TRIES = 2;
 
 export function openNetwork(env: Environment, limits: TimeLimit): Network {
@@ -24,7 +24,7 @@ export function openNetwork(env: Environment, limits: TimeLimit): Network {
       await opened(limits, connectTcp({ host: peer.address, port: peer.port }), 'connect', () => undefined);
     },
     handshake: (peer) =>
-      // Whether it can be trusted is what is asked: an untrusted one must be looked at too.
+      // The caller wants to know whether the certificate can be trusted, so accept any here.
       opened(
         limits,
         openChecked(() => connectTls({ ...tlsTo(peer), rejectUnauthorized: false })),
@@ -43,7 +43,7 @@ function resolver(limits: TimeLimit, server: string | undefined): ReturnType<Net
       return await answered(limits, question);
     } catch (error) {
       if (limits.signal?.aborted === true) dns.cancel();
-      // The name is there, and has no such record; c-ares finds an alias in its place a bad response, for SOA.
+      // The name exists without such a record. For SOA, c-ares reports an alias in its place as a bad response.
       if (error instanceof NetworkFailure && NO_DATA.includes(error.code)) return [];
       throw error;
     }
@@ -81,7 +81,7 @@ function toFailure(error: unknown): NetworkFailure {
   return new NetworkFailure(errorCode(error) ?? errorCode(first) ?? 'UNKNOWN', error);
 }
 
-/** Waits for the socket's event, looks at it, and hangs up in any case. */
+/** Waits for the socket's event, inspects the socket, and always closes it. */
 async function opened<S extends Socket, T>(
   limits: TimeLimit,
   socket: S,
@@ -101,19 +101,19 @@ async function opened<S extends Socket, T>(
   try {
     return await answered(limits, whenReady);
   } finally {
-    // What it says from here on is of no interest; an error without a listener would end the program.
+    // Later errors do not matter, but one without a listener would end the program.
     socket.on('error', () => undefined).destroy();
   }
 }
 
 function tlsTo({ address, port, name }: Peer): ConnectionOptions {
-  // An address cannot be a server name (RFC 6066, 3): the certificate is compared with `host` then.
+  // An address cannot be a server name (RFC 6066, 3); Node then compares the certificate with `host`.
   return isIP(name) === 0 ? { host: address, port, servername: name } : { host: name, port };
 }
 
 function describe(socket: TLSSocket): Encrypted {
   const certificate = socket.getPeerCertificate(true);
-  // The types have an Error here; it is the code.
+  // The types declare an Error here, but it is the code.
   return {
     protocol: socket.getProtocol() ?? 'unknown',
     ...(!socket.authorized && { problem: String(socket.authorizationError) }),
@@ -124,7 +124,7 @@ function describe(socket: TLSSocket): Encrypted {
   };
 }
 
-/** A root is its own issuer; some chains end before one. Any part may be missing, whatever the types say. */
+/** Returns the names up to a root, which is its own issuer; some chains end earlier. Any part may be missing. */
 function chainOf(certificate: DetailedPeerCertificate): string[] {
   const names: string[] = [];
   const seen = new Set<unknown>();

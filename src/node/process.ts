@@ -1,11 +1,11 @@
-/** This process, as little of it as the shortest commands need. */
+/** Minimal access to this process for the shortest commands, which load nothing else. */
 import { fstatSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { EXIT } from '../errors.ts';
 
 export const argv: readonly string[] = process.argv.slice(2);
 
-/** Of the terminal that stdout is, in columns; 80 elsewhere. */
+/** Width of the terminal in columns; 80 if stdout is not one. */
 export function width(): number {
   return process.stdout.isTTY ? Math.max(process.stdout.columns, 20) : 80;
 }
@@ -16,7 +16,7 @@ export function isTerminal(): boolean {
   return process.stdout.isTTY;
 }
 
-/** Prints what is longer than the terminal through PAGER, or less, as git does; without one as any other text. */
+/** Prints a text longer than the terminal through PAGER or less, as git does; any other text directly. */
 export function pageOrPrint(text: string): void {
   const { PAGER: pager = process.platform === 'win32' ? '' : 'less', TERM } = env;
   const isLong = process.stdout.isTTY && text.split('\n').length > process.stdout.rows;
@@ -24,17 +24,17 @@ export function pageOrPrint(text: string): void {
     printAndEnd(text);
     return;
   }
-  // Ctrl-C is for the pager.
+  // Leave Ctrl-C to the pager.
   process.on('SIGINT', () => undefined);
   const { spawnSync } = process.getBuiltinModule('node:child_process');
   const own = { LESS: 'FRX', ...env, PETSTORE_API_KEY: undefined, PETSTORE_LEDGER: undefined };
   const isShell = env.PAGER !== undefined;
   const { status } = spawnSync(pager, { shell: isShell, input: text, stdio: ['pipe', 'inherit', 'inherit'], env: own });
-  // There is no less, or a shell does not find the program.
+  // less is missing, or the shell did not find the pager.
   if (status === null || status === 127) printAndEnd(text);
 }
 
-/** Prints and lets the process end. A reader that has gone is not a failure; a full disk or a closed stdout is. */
+/** Prints and lets the process end. A closed pipe is not a failure; a full disk or a closed stdout is. */
 export function printAndEnd(text: string): void {
   const fail = ({ code = '' }: NodeJS.ErrnoException): void => {
     process.exitCode = code === 'EPIPE' ? EXIT.ok : EXIT.local;
@@ -48,14 +48,14 @@ export function printAndEnd(text: string): void {
 /** The device number of Linux's /dev/null. */
 const NULL_DEVICE = (1 << 8) | 3;
 
-/** Programs that run others with the stdout that they have themselves, or as a shell's redirection says. */
+/** Programs that give their children their own stdout, or a redirected one as shells do. */
 const PASSES_ON =
   /^((ba|da|a|z|k|mk|ya|fi|c|tc)?sh[0-9.-]*|busybox|timeout|flock|sudo|su|make|xargs|crond?|anacron|atd)$/;
 
 /**
- * Returns true where stdout was closed when the program was started, as `>&-` does, as far as Linux tells. Node puts
- * /dev/null in its place, open for reading and writing, so nothing that is written fails. `> /dev/null` is open for
- * writing alone; but Python, Node and daemons open it for both, so the parent has to be a program that does not.
+ * True if stdout was closed when the program was started, as with `>&-`, as far as Linux shows. Node then opens
+ * /dev/null for reading and writing in its place, so writes never fail. `> /dev/null` opens it for writing only; but
+ * Python, Node and daemons open it for both, so the parent must be a program that does not.
  */
 export function isStdoutClosed(): boolean {
   try {
@@ -67,34 +67,34 @@ export function isStdoutClosed(): boolean {
     if (!PASSES_ON.test(basename(readlinkSync(`${parent}/exe`)))) return false;
     return statSync(`${parent}/fd/1`, { throwIfNoEntry: false })?.rdev !== NULL_DEVICE;
   } catch {
-    // Another user's process, one that is gone or outside of this container, or /proc is hidden.
+    // The parent belongs to another user, is gone or outside this container, or /proc is hidden.
     return false;
   }
 }
 
-/** Returns the process that has started petstore: the parent of an older Node that has handed on to this one (bin/petstore.js). */
+/** Returns the process that started petstore: our parent, or that of an older Node in between (bin/petstore.js). */
 function starter(): string {
   const { channel, ppid } = process;
   if (channel == null) return String(ppid);
   return /^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${ppid}/status`, 'utf8'))?.[1] ?? '';
 }
 
-/** Resolves once the event loop has come round. */
+/** Resolves after one turn of the event loop. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
 }
 
-/** Ends the process; what was written has been handed to the system by then. */
+/** Ends the process. All output must already have been handed to the system. */
 export function exit(code: number): never {
   if (process.getActiveResourcesInfo().some((name) => THREAD_WORK.test(name))) leaveThreads(code);
-  // Node's older releases abort in process.exit() where the terminal has gone (nodejs/node#58200).
+  // Older releases of Node abort in process.exit() if the terminal is gone (nodejs/node#58200).
   if (code === EXIT.SIGHUP && !('execve' in process) && [0, 1, 2].some(isTerminalFile)) endBySignal('SIGHUP');
   process.exit(code);
 }
 
-/** True also for a terminal that has gone. */
+/** True also for a terminal that is gone. */
 function isTerminalFile(fd: number): boolean {
   try {
     const found = fstatSync(fd);
@@ -104,41 +104,41 @@ function isTerminalFile(fd: number): boolean {
   }
 }
 
-/** Work of Node's thread pool: files and names. */
+/** Work of Node's thread pool: files and name lookups. */
 const THREAD_WORK = /^(FSReq|FileHandle|GetAddrInfo|GetNameInfo)/;
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
 /**
- * Ends the process without its threads. process.exit() waits for them, and one may be held up for minutes by a name
- * server that does not answer or by a file system that hangs. Another program in this one's place ends all of them;
- * so does a signal, which a shell reports with the same code.
+ * Ends the process without waiting for its threads. process.exit() waits, and a name server that does not answer or a
+ * file system that hangs may hold up a thread for minutes. Replacing the process by another program ends them all; so
+ * does a signal, which a shell reports with the same code.
  */
 function leaveThreads(code: number): void {
   try {
     if (process.stdin.isTTY) process.stdin.setRawMode(false);
-    // Node has it from 22.15 on.
+    // Available since Node 22.15.
     process.execve?.('/bin/sh', ['sh', '-c', `exit ${code}`], {});
   } catch {
-    // There is another way for signals, and none for the rest.
+    // Signals have another way below; other codes do not.
   }
   const signal = SIGNALS.find((name) => EXIT[name] === code);
   if (signal !== undefined) endBySignal(signal);
 }
 
-/** Sends the signal to this process. Windows has none: there it would end at once, and Node calls the listeners. */
+/** Sends the signal to this process. On Windows, where that would end it at once, calls the listeners instead. */
 export function signalSelf(signal: NodeJS.Signals): void {
   if (process.platform === 'win32') process.emit(signal, signal);
   else process.kill(process.pid, signal);
 }
 
-/** Does nothing on Windows, where a process can only end with a code. */
+/** Does nothing on Windows, where a process can end only with a code. */
 function endBySignal(signal: NodeJS.Signals): void {
   if (process.platform === 'win32') return;
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
 }
 
-/** Keeps Node's warnings that contain the text from being printed, until the returned function is called. */
+/** Suppresses Node's warnings that contain the text, until the returned function is called. */
 export function muteWarnings(text: string): () => void {
   const emit = process.emitWarning;
   process.emitWarning = (...all: [warning: string | Error, ...rest: unknown[]]) => {

@@ -1,4 +1,4 @@
-/** Questions on the terminal. They are asked on stderr: stdout is for data. */
+/** Asks questions on the terminal, on stderr because stdout is for data. */
 import type { PassThrough } from 'node:stream';
 import confirm from '@inquirer/confirm';
 import input from '@inquirer/input';
@@ -25,7 +25,7 @@ interface Terminal {
   readonly signal: AbortSignal;
 }
 
-/** @throws {Failure} `cancelled` at Ctrl-D, `interrupted` at Ctrl-C or without the terminal; the signal's reason */
+/** @throws {Failure} `cancelled` at Ctrl-D, `interrupted` at Ctrl-C or if the terminal is gone; the signal's reason */
 async function ask<T>(signal: AbortSignal, start: (terminal: Terminal) => Promise<T>): Promise<T> {
   const ended = new AbortController();
   const keys = openKeys((reason) => {
@@ -47,8 +47,8 @@ async function ask<T>(signal: AbortSignal, start: (terminal: Terminal) => Promis
 }
 
 /**
- * The terminal's keys in a stream of their own: inquirer handles neither the end of stdin nor an error of it, and
- * never settles once Ctrl-D has closed its readline.
+ * Opens a separate stream of the terminal's keys: inquirer handles neither the end nor an error of stdin, and never
+ * settles once Ctrl-D has closed its readline.
  */
 function openKeys(onEnd: (reason: Failure) => void): { input: PassThrough; close(): void } {
   const { stdin } = process;
@@ -58,7 +58,7 @@ function openKeys(onEnd: (reason: Failure) => void): { input: PassThrough; close
     setRawMode: (isRaw: boolean) => stdin.isTTY && stdin.setRawMode(isRaw),
   });
   const onData = (bytes: Uint8Array): void => void input.write(bytes);
-  // A terminal in raw mode ends only when it is closed, which may be noticed before its SIGHUP.
+  // A terminal in raw mode ends only when it is closed, which may be noticed before SIGHUP.
   const end = (): void => {
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
   };
@@ -66,7 +66,7 @@ function openKeys(onEnd: (reason: Failure) => void): { input: PassThrough; close
     onEnd(new Failure('cancelled', {}));
   };
   const onKey = (_text: unknown, key: { readonly ctrl?: boolean; readonly name?: string }): void => {
-    // Readline closes at Ctrl-D only where the line is empty; it leaves raw mode then.
+    // Readline closes at Ctrl-D only if the line is empty; then it leaves raw mode.
     const endIfClosed = (): void => {
       if (!stdin.isRaw) cancel();
     };
@@ -74,7 +74,7 @@ function openKeys(onEnd: (reason: Failure) => void): { input: PassThrough; close
     if (key.name === 'escape') cancel();
   };
   input.on('keypress', onKey);
-  // After Ctrl-Z and fg: readline has paused its input and does not resume it.
+  // After Ctrl-Z and fg, readline does not resume the input that it has paused.
   const onContinue = (): void => void setImmediate(() => input.resume());
   process.on('SIGCONT', onContinue);
   stdin.on('data', onData).on('end', end).on('error', end);

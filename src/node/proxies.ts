@@ -1,22 +1,22 @@
 /**
- * Which proxy a URL is reached through, from the environment; pure. Like curl: `https_proxy` for https, `http_proxy`
- * for http (in lower case only: a CGI server sets HTTP_PROXY from a request's header), else `all_proxy`, unless
- * `no_proxy` names the host. Unlike curl, never for this machine itself.
+ * Finds the proxy for a URL in the environment. Like curl: `https_proxy` for https, `http_proxy` for http (in lower
+ * case only: a CGI server sets HTTP_PROXY from a request's header), else `all_proxy`, unless `no_proxy` names the host.
+ * Unlike curl, never uses a proxy for this machine itself.
  */
-// Whole, so that BlockList is loaded where it is used.
+// Imported as a whole, so that BlockList is loaded only when used.
 import net from 'node:net';
 import type { ProxyRoute } from '../ports.ts';
 import { decoded } from '../redact.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The first that has a value counts. */
+/** The first variable with a value counts. */
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   'https:': ['https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'],
   'http:': ['http_proxy', 'all_proxy', 'ALL_PROXY'],
 };
 const EXCEPTIONS: readonly string[] = ['no_proxy', 'NO_PROXY'];
-/** Never proxied: http is allowed to these because it does not leave the machine. */
+/** Never proxied: http to these is allowed because it does not leave the machine. */
 const LOOPBACK = 'localhost,127.0.0.0/8,::1';
 
 export function routeTo(url: URL, env: Environment): ProxyRoute {
@@ -39,7 +39,7 @@ function readProxy(variable: string, value: string): ProxyRoute {
   const unusable = (problem: string): ProxyRoute => ({ kind: 'unusable', variable, problem });
   if (!URL.canParse(text)) return unusable(`is not a URL: ${shown}`);
   const proxy = new URL(text);
-  // A password with an unescaped / ? or #: what URL takes for the host is a part of it.
+  // The password has an unescaped / ? or #, so URL mistakes a part of it for the host.
   if (`${proxy.pathname}${proxy.search}${proxy.hash}`.includes('@')) return unusable(`is not a URL: ${shown}`);
   if (/^https?:$/.test(proxy.protocol)) return { kind: 'proxy', proxy, variable };
   return unusable(`is ${shown}, and petstore supports http and https proxies only`);
@@ -56,7 +56,7 @@ function matches(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true;
   const subnet = /^\[?([^\]]+?)\]?\/(\d{1,3})$/.exec(entry);
   if (subnet !== null) return isInSubnet(host, subnet[1]!, Number(subnet[2]));
-  // A name or an address, in brackets where it is IPv6 with a port.
+  // A name or an address, in brackets if it is IPv6 with a port.
   const [, bracketed, plain = '', entryPort] = /^(?:\[(.+)\]|([^:]*|.*:.*:.*?))(?::(\d+))?$/.exec(entry) ?? [];
   const name = bracketed ?? plain;
   if (entryPort !== undefined && entryPort !== port) return false;
@@ -77,7 +77,7 @@ export function portOf(url: URL): string {
   return url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
 }
 
-/** The header that carries the user name and password of the proxy's URL, where it has any. */
+/** Returns the header with the user name and password of the proxy's URL, if it has any. */
 export function proxyAuthorization({ username, password }: URL): Record<string, string> {
   if (username === '' && password === '') return {};
   const credentials = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');

@@ -1,7 +1,7 @@
 /**
- * The Redis port over @redis/client: one attempt, an answer in time or none. The library's clients for Sentinel and
- * Cluster try again in the background without end; so each server gets a plain client, and asking the Sentinels and
- * following a cluster's redirections is done here.
+ * The Redis port over @redis/client: one attempt, with a timeout. The library's own clients for Sentinel and Cluster
+ * retry in the background forever. So each server gets a plain client, and this file asks the Sentinels and follows a
+ * cluster's redirections itself.
  */
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
@@ -16,22 +16,22 @@ import { inTime } from './in-time.ts';
 const PATIENCE_MS = 2_000;
 /** A run follows this many redirections of a cluster. */
 const MOST_REDIRECTIONS = 5;
-/** The most keys that are remembered with the node of the cluster that has them. */
+/** Number of keys for which the cluster's node is cached. */
 const MOST_KEYS = 1_000;
 
-/** Errors that last until the address, a password, a right or a certificate is changed. */
+/** Errors that last until someone changes the address, a password, a permission or a certificate. */
 const SETTINGS = [
   /\b(WRONGPASS|NOAUTH|NOPERM|DENIED)\b/,
   /^ERR (unknown command|invalid password|AUTH|Client sent AUTH|(invalid )?DB index|SELECT)/,
-  // What a script may not do, in Redis 7.0 and since.
+  // A command that the script may not run, in Redis 7.0 and later.
   /user executing the script can't|ACL failure/,
-  // Of a socket.
+  // A socket.
   /^EACCES$/,
   CERTIFICATE,
 ];
-/** So does this where one server is named, unless it has run well before: it has been demoted or replaced since. */
+/** Lasts too if the address names one server, unless that has worked before: then it was demoted or replaced. */
 const OTHER_SERVER = /\b(READONLY|MOVED|CROSSSLOT)\b|^Unknown RESP type/;
-/** What a server does that expects TLS, or a certificate of the client, and gets none. */
+/** How a server reacts that expects TLS or a client certificate and gets none. */
 const HANGS_UP = /^(ECONNRESET|EPIPE|Socket closed unexpectedly)$/;
 const REDIRECTION = /^(MOVED|ASK) [0-9]+ (.*):([0-9]+)/;
 
@@ -42,11 +42,11 @@ type Command = readonly [script: string, key: string, args: readonly string[]];
 export function openRedis(url: string): Redis {
   const address = parseRedisAddress(url);
   if (address === undefined) throw new RedisFailure('the address cannot be read', 'settings');
-  /** The one to try first comes first. */
+  /** In the order in which to try them. */
   const places = [...address.places];
   let current: Link | undefined;
   let hasRun = false;
-  /** Makes the next run connect anew. Runs that wait for this link keep waiting. */
+  /** Makes the next run reconnect. Runs that wait for this link keep waiting. */
   const retire = (link: Link): void => {
     if (link === current) {
       current = undefined;
@@ -90,7 +90,7 @@ function toFailure(error: unknown, { kind, isTls, password }: RedisAddress, hasR
   const words = errorCode(error) ?? messageOf(error);
   const isOther = kind === 'server' && !hasRun && OTHER_SERVER.test(words);
   const isSettings = isOther || SETTINGS.some((each) => each.test(words));
-  // A server that does not know AUTH repeats the password; one that refuses a script adds its hash and line.
+  // A server without AUTH repeats the password; one that rejects a script adds the script's hash and line.
   const line = words
     .replace(/^Unknown RESP.*/s, 'what answers is not a Redis server')
     .split(/, with args| script: |\n/)[0]!
@@ -101,18 +101,18 @@ function toFailure(error: unknown, { kind, isTls, password }: RedisAddress, hasR
   return new RedisFailure(shown + guess, isSettings ? 'settings' : 'lost');
 }
 
-/** What one attempt to connect led to: the server, or several nodes of a cluster. All of it ends together. */
+/** The connections of one attempt: the server, or several nodes of a cluster. They all end together. */
 class Link {
-  /** How many runs wait for it. */
+  /** Number of runs that wait for it. */
   runs = 0;
   isOpen = false;
-  /** Why it ended by itself. */
+  /** The error that ended it. */
   broken: unknown;
   readonly #address: RedisAddress;
   readonly #retire: (link: Link) => void;
   readonly #over = new AbortController();
   readonly #nodes = new Map<string, Promise<Client>>();
-  /** Keys and the nodes that have them. */
+  /** Nodes by the keys that they hold. */
   readonly #homes = new Map<string, Promise<Client>>();
   readonly #first: Promise<Client>;
 
@@ -120,7 +120,7 @@ class Link {
     this.#address = address;
     this.#retire = retire;
     setMaxListeners(0, this.#over.signal);
-    // A run that has less time than others must not end the attempt for them.
+    // A run with a shorter timeout must not end the attempt for others.
     this.#first = this.#reach(places, PATIENCE_MS / places.length);
   }
 
@@ -128,7 +128,7 @@ class Link {
     this.#over.abort();
   }
 
-  /** Connects to the first place that leads to a server. Those that do not are put last. */
+  /** Connects to the first place that leads to a server. Moves the others to the end. */
   async #reach(places: RedisPlace[], timeoutMs: number): Promise<Client> {
     const { signal } = this.#over;
     for (let left = places.length - 1; ; left--) {
@@ -146,7 +146,7 @@ class Link {
     }
   }
 
-  /** Asks a Sentinel for the master. It may want the same password, or none and refuse every one. */
+  /** Asks a Sentinel for the master. It may require the same password, or none and reject any. */
   async #master(place: RedisPlace): Promise<Client> {
     const { master, username, password } = this.#address;
     const sentinel = await this.#connect(place, { username: '', password: '', database: 0 });
@@ -162,7 +162,7 @@ class Link {
     });
     if (found === null) throw new RedisFailure(`the Sentinel knows no master ${master}`, 'settings');
     if (!Array.isArray(found)) throw new RedisFailure('the answer of the Sentinel cannot be read');
-    // The old master takes writes for ten seconds more, and then loses them. Without the right to hear of it, so be it.
+    // The old master accepts writes for ten more seconds, and then loses them. Subscribing may not be permitted.
     const onSwitch = (message: string): void => {
       if (message.startsWith(`${master} `)) retire();
     };
@@ -190,13 +190,13 @@ class Link {
   async #connect(place: RedisPlace, login: Login): Promise<Client> {
     const { signal } = this.#over;
     const { isTls, files } = this.#address;
-    // An address cannot be a server name (RFC 6066, 3): the certificate is compared with `host` then.
+    // An address cannot be a server name (RFC 6066, 3); Node then compares the certificate with `host`.
     const servername = 'host' in place && isIP(place.host) === 0 ? place.host : '';
     const secure = isTls && { tls: true as const, servername, ...CHECKED, ...(await contents(files)) };
     signal.throwIfAborted();
     const client = newClient({ ...place, ...secure, signal, reconnectStrategy: false }, login);
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    // An answer that is not of the protocol is an event, and no end of the connection.
+    // An answer that violates the protocol emits an error without closing the connection.
     client.on('error', reject);
     openChecked(() => client.connect()).then(resolve, reject);
     try {
@@ -209,7 +209,7 @@ class Link {
     return client;
   }
 
-  /** @param isOver true once no run waits for the answer: nothing is sent then */
+  /** @param isOver true once no run waits for the answer; then nothing is sent */
   async run(command: Command, isOver: () => boolean): Promise<unknown> {
     const key = command[1];
     let client = await (this.#homes.get(key) ?? this.#first);
@@ -232,7 +232,7 @@ class Link {
   }
 }
 
-/** @param isAsking the key is on its way to this node (Redis Cluster Specification, "ASK redirection") */
+/** @param isAsking the key is being moved to this node (Redis Cluster Specification, "ASK redirection") */
 async function evaluate(client: Client, [script, key, args]: Command, isAsking: boolean): Promise<unknown> {
   const send = async (name: string, text: string): Promise<unknown> => {
     const asking = isAsking ? client.sendCommand(['ASKING']) : undefined;
@@ -251,7 +251,7 @@ type Login = Pick<RedisAddress, 'username' | 'password' | 'database'>;
 
 function newClient(socket: Socket, { username, password, database }: Login) {
   return createClient({
-    // The older protocol: proxies speak it too, and it can log in without a user's name.
+    // The older protocol: proxies support it too, and it allows a login without a user name.
     RESP: 2,
     ...(username !== '' && { username }),
     password,
@@ -276,7 +276,7 @@ async function contents(files: RedisAddress['files']): Promise<Record<string, st
   return Object.fromEntries(await Promise.all(Object.entries(files).map(read)));
 }
 
-/** Returns where a node of a cluster is: a redirection without a host means the same one. */
+/** Returns the host of a client's node: a redirection without a host means the same one. */
 function hostOf({ options: { socket } }: Client): string {
   return socket !== undefined && 'host' in socket ? String(socket.host) : '';
 }

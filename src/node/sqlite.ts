@@ -6,9 +6,9 @@ import { type Context, type Database, DatabaseFailure, type DatabaseProblem } fr
 import { closeDatabaseFile, headOf } from './files.ts';
 import { muteWarnings } from './process.ts';
 
-/** SQLite waits without letting the event loop run: keep that short, so that Ctrl-C is heard; callers retry. */
+/** In ms. SQLite blocks the event loop while it waits: keep that short, so that Ctrl-C works; callers retry. */
 const BUSY_MS = 20;
-/** Two processes that create one file at the same time may both meet a lock. */
+/** Two processes that create the same file at once may both find it locked. */
 const OPEN_TRIES = 50;
 
 const MEMORY = ':memory:';
@@ -24,12 +24,12 @@ export const openDatabase: Context['openDatabase'] = async (path, { readOnly = f
   for (let tries = 1; ; tries++) {
     try {
       const place = placeOf(path);
-      // To look at it changes no byte. A read-only connection leaves a -wal and a -shm where they did not exist, and one that
-      // may write removes its own again; but the latter would copy a -wal that was left there into the file.
+      // Reading must not change the file. A read-only connection leaves new -wal and -shm files behind; a writable one
+      // removes its own, but it would copy a -wal that was already there into the file.
       const database = readOnly
         ? configured(new DatabaseSync(path, { readOnly: !isWalWithoutLog(path) }), TO_READ)
         : configured(new DatabaseSync(path), isLock ? TO_LOCK : TO_WRITE);
-      // Put aside by another process meanwhile: this would be the old one.
+      // Otherwise another process has just moved the file aside, and this is the old one.
       if (placeOf(path) === place || tries === OPEN_TRIES) return wrap(database, () => placeOf(path) === place);
       database.close();
     } catch (error) {
@@ -40,19 +40,19 @@ export const openDatabase: Context['openDatabase'] = async (path, { readOnly = f
   }
 };
 
-/** Creates the file if it is missing. A FIFO would block the program for ever. @throws {DatabaseFailure} */
+/** Creates the file if it is missing. A FIFO would block the program forever. @throws {DatabaseFailure} */
 function makeFile(path: string, isLock: boolean): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile() === false) throw new DatabaseFailure('other', new Error(`${path} is not a plain file`));
-  // To close it would free the lock, should this process hold it.
+  // Closing the file would release a lock that this process holds.
   if (isLock && found !== undefined) return;
-  // SQLite makes -wal and -shm with the mode of the file itself.
+  // SQLite creates -wal and -shm with the mode of the file itself.
   closeDatabaseFile(openSync(path, 'a', 0o600));
 }
 
 const TO_WRITE = 'PRAGMA synchronous = NORMAL';
 const TO_READ = 'PRAGMA query_only = 1';
-/** Without a file beside it, as nothing is written; its callers wait themselves. */
+/** Avoids a journal file, as nothing is written; callers do the waiting. */
 const TO_LOCK = 'PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY';
 
 function configured(database: DatabaseSync, pragmas: string): DatabaseSync {
@@ -65,7 +65,7 @@ function configured(database: DatabaseSync, pragmas: string): DatabaseSync {
   }
 }
 
-/** Names the file that is there; undefined where none is, and for a database in memory. */
+/** Identifies the file at the path; undefined if it is missing, or for a database in memory. */
 function placeOf(path: string): string | undefined {
   if (path === MEMORY) return undefined;
   try {
@@ -76,12 +76,12 @@ function placeOf(path: string): string | undefined {
   }
 }
 
-/** Byte 19 of the header tells the journal mode (sqlite.org/fileformat.html). */
+/** True in WAL mode (byte 19 of the header, sqlite.org/fileformat.html) if there is no log. */
 function isWalWithoutLog(path: string): boolean {
   try {
     return !existsSync(`${path}-wal`) && headOf(path, 20)?.[19] === 2;
   } catch {
-    // Then it cannot be opened at all, and SQLite says why.
+    // Then SQLite cannot open it either, and reports why.
     return false;
   }
 }
@@ -116,7 +116,7 @@ function wrap(database: DatabaseSync, isInPlace: () => boolean): Database {
   };
   const close = (): void => {
     statements.clear();
-    // Its own isOpen is newer than the oldest Node (22.15).
+    // node:sqlite has its own isOpen only from Node 22.15 on.
     if (isOpen) database.close();
     isOpen = false;
   };
@@ -148,13 +148,13 @@ const PROBLEMS: Readonly<Record<number, DatabaseProblem>> = {
   26: 'corrupt',
 };
 
-/** A read beyond the end of a file that was cut short. */
+/** SQLITE_IOERR_SHORT_READ: the file was truncated. */
 const SHORT_READ = 522;
 
 function toFailure(error: unknown): DatabaseFailure {
   if (error instanceof DatabaseFailure) return error;
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : undefined;
-  // The second has the code of any error of a statement.
+  // An unsupported format has the same code as any failed statement.
   if (code === SHORT_READ || String(error).includes('unsupported file format')) {
     return new DatabaseFailure('corrupt', error);
   }

@@ -8,13 +8,13 @@ import { signalSelf } from './process.ts';
 /** In bytes. */
 const LONGEST_LINE = 65_536;
 
-/** Both are missing where the stream is not a terminal. */
+/** Both are missing if the stream is not a terminal. */
 type MaybeTerminal = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 /**
- * @param open called at the first use, except that a pipe or plain file is known to be no terminal without it: stderr is
- *   seldom written to, and to open it loads node:net
- * @param isClosed whether there is nothing behind the stream; asked before the first write
+ * @param open opens the stream at its first use. A pipe or plain file is known not to be a terminal without it: stderr
+ *   is seldom used, and opening it loads node:net
+ * @param isClosed returns true if the stream was closed at the start; called before the first write
  */
 export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed: () => boolean = () => false): Output {
   let broken: Error | undefined;
@@ -71,7 +71,7 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
     },
     lines(signal) {
       const input = stream();
-      // On a terminal readline reads key by key: Ctrl-D ends the lines, and stdin can be read again after it.
+      // On a terminal readline reads key by key, so that stdin can be read again after Ctrl-D ends the lines.
       const terminal = input.isTTY === true && process.stderr.isTTY;
       const output = terminal ? { output: process.stderr, prompt: '', historySize: 0 } : {};
       const { createInterface } = process.getBuiltinModule('node:readline');
@@ -81,10 +81,10 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
         signalSelf('SIGINT');
       });
       if (!terminal) endAtLongLine(input);
-      // After Ctrl-Z and fg: readline has paused its input and does not resume it.
+      // After Ctrl-Z and fg, readline does not resume the input that it has paused.
       const onContinue = (): void => void setImmediate(() => input.resume());
       if (terminal) process.on('SIGCONT', onContinue);
-      // At once, and so is raw mode: what is typed from now on is shown once, and not lost.
+      // Start now, in raw mode, so that text typed from here on is echoed only once and not lost.
       const lines = reader[Symbol.asyncIterator]();
       return (async function* () {
         try {
@@ -97,7 +97,7 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
           reader.close();
         }
         if (signal.aborted) throw reasonOf(signal);
-        // A terminal in raw mode ends only when it is closed, which may be noticed before its SIGHUP.
+        // A terminal in raw mode ends only when it is closed, which may be noticed before SIGHUP.
         if (terminal && (input.readableEnded || input.errored !== null)) {
           throw new Failure('interrupted', { signal: 'SIGHUP' });
         }
@@ -106,7 +106,7 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
   };
 }
 
-/** readline keeps a line until its end, however long it is. */
+/** Limits the length of a line: readline buffers a line of any length. */
 function endAtLongLine(input: Readable): void {
   let bytes = 0;
   input.on('data', (piece: Uint8Array) => {

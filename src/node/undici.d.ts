@@ -1,5 +1,5 @@
-// The parts of undici that one request needs, loaded one by one: the whole library takes twice as long to start. All its
-// private paths are here and, for the build, in src/build/bundling.ts; package.json therefore names its exact version.
+// Types of the parts of undici that a request needs. Loading the whole library takes twice as long. All private paths
+// are here and, for the build, in src/build/bundling.ts, so package.json pins the exact version.
 declare module 'undici/lib/dispatcher/client.js' {
   import { Client } from 'undici';
   export default Client;
@@ -7,7 +7,7 @@ declare module 'undici/lib/dispatcher/client.js' {
 declare module 'undici/lib/core/connect.js' {
   import type { Socket } from 'node:net';
   import type { buildConnector as build } from 'undici';
-  // It returns the socket as well, which undici's own types leave out.
+  // It also returns the socket, which undici's own types omit.
   export type Connector = (options: build.Options, callback: build.Callback) => Socket;
   export default function buildConnector(options: build.BuildOptions): Connector;
 }

@@ -1,4 +1,4 @@
-/** Programs of the user's: an editor on this terminal, a command that prints a key or gets an alert. */
+/** Runs programs of the user: an editor on this terminal, a command that prints a key or receives an alert. */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { isatty } from 'node:tty';
@@ -6,15 +6,15 @@ import { Failure } from '../errors.ts';
 import { errorCode, type CommandOptions, reasonOf } from '../ports.ts';
 import { inTime } from './in-time.ts';
 
-/** Variables that may hold a secret; programs of the user's have no use for them. */
+/** Removes variables that may hold a secret; the user's programs do not need them. */
 const SECRETS = { PETSTORE_API_KEY: undefined, PETSTORE_LEDGER: undefined };
 
-/** Where cmd.exe finds the path: a variable is not read again once its value has been put in. */
+/** Passes the path to cmd.exe, which does not expand the value of a variable again. */
 const PATH_VARIABLE = 'PETSTORE_EDITED_FILE';
 
 /**
- * Returns how to open the file. The variable may hold options too, so a shell reads it: sh, or cmd.exe on Windows. The
- * path is never a part of what it reads.
+ * Returns the command to open the file. VISUAL or EDITOR may include options, so a shell parses it: sh, or cmd.exe on
+ * Windows. The path is never part of the parsed text.
  */
 export function editorStart(platform: string, env: NodeJS.ProcessEnv, path: string) {
   const isWindows = platform === 'win32';
@@ -36,7 +36,7 @@ export async function openEditor(env: NodeJS.ProcessEnv, path: string, signal: A
     const fail = (problem: string): void => {
       reject(new Failure('editor', { command, problem, ...(variable !== undefined && { variable }) }));
     };
-    // cmd.exe reads its line by rules of its own.
+    // cmd.exe has its own quoting rules.
     const child = spawn(file, args, { stdio: 'inherit', env: own, signal, windowsVerbatimArguments: true });
     child.on('error', (error: NodeJS.ErrnoException) => {
       if (signal.aborted) reject(reasonOf(signal));
@@ -50,18 +50,18 @@ export async function openEditor(env: NodeJS.ProcessEnv, path: string, signal: A
   });
 }
 
-/** Exit code of a shell that does not find the program. */
+/** Exit code of a shell that cannot find the program. */
 const NOT_FOUND = 127;
 
-/** Returns what keeps the shell's own words about a missing program off the screen, where the name is a plain one. */
+/** Returns a check that avoids the shell's own message about a missing program; empty unless the name is plain. */
 function checkProgram(command: string): string {
   const [program = ''] = command.trim().split(/\s+/);
   return /^[\w./+-]+$/.test(program) ? `command -v ${program} >/dev/null || exit ${NOT_FOUND}; ` : '';
 }
 
-/** No key is near this long. */
+/** Real keys are far shorter. */
 const MOST_BYTES = 16 * 1024;
-/** How long its output may be on its way after it has ended, ms: a program that it has left behind may keep it open. */
+/** How long to wait for output after the program ends, in ms: a child that it left behind may keep the pipe open. */
 const GRACE_MS = 200;
 
 export async function runCommand(
@@ -69,10 +69,10 @@ export async function runCommand(
   [program, ...args]: readonly [string, ...string[]],
   { timeoutMs, signal, onLine, fail, input }: CommandOptions,
 ): Promise<string> {
-  // At a terminal it stays in this process's group, so that it can ask there; stdin may hold data for petstore.
+  // At a terminal it stays in our process group, so that it can prompt there; stdin may hold data for petstore.
   const detached = process.platform !== 'win32' && ![0, 1, 2].some((fd) => isatty(fd));
   const child = spawn(program, args, { stdio: 'pipe', env: { ...env, ...SECRETS }, detached });
-  // It may end without reading it.
+  // It may end without reading its input.
   child.stdin.on('error', () => undefined).end(input ?? '');
   const late = (): Error => fail(`did not end within ${timeoutMs / 1_000} s and was stopped`, false);
   try {
@@ -81,19 +81,19 @@ export async function runCommand(
     );
   } finally {
     if (child.exitCode === null && child.signalCode === null) stop(child, detached);
-    // Its own children may keep them open.
+    // Its children may keep these open.
     child.stdout.destroy();
     child.stderr.destroy();
   }
 }
 
-/** Ends the program, and those that it has started where they have a group of their own. */
+/** Kills the program; with a process group of its own, also the programs that it started. */
 function stop({ pid }: ChildProcess, isGroup: boolean): void {
   if (pid === undefined) return;
   try {
     process.kill(isGroup ? -pid : pid, 'SIGKILL');
   } catch {
-    // It has ended meanwhile.
+    // It has already ended.
   }
 }
 
@@ -119,7 +119,7 @@ function outputOf(
     });
     const end = (code: number | null, signal: NodeJS.Signals | null): void => {
       if (code === 0) resolve(Buffer.concat(pieces).toString('utf8'));
-      // Ctrl-C goes to all programs on the terminal, and this news may come before the signal itself.
+      // Ctrl-C reaches all programs on the terminal, and the child may end before we get the signal.
       else if (signal === 'SIGINT') reject(new Failure('interrupted', { signal }));
       else reject(fail(signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`, false));
     };

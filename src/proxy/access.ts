@@ -1,4 +1,4 @@
-/** Decides who may use the proxy: programs that know its token, and no web page; and how much each may take of it. */
+/** Decides who may use the proxy (programs with a token, never web pages) and how many connections each may have. */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { isOneOf } from '../api/values.ts';
@@ -8,16 +8,16 @@ import { isOurs, type Refusal } from '../http/server.ts';
 import { type Client, clientOf } from './clients.ts';
 import { isLooping, pathBelowBase } from './messages.ts';
 
-/** What is asked of clients. */
+/** What clients need. */
 export interface Access {
-  /** A token of one of them has to be sent; undefined: no token is asked for. */
+  /** Clients whose tokens are accepted; undefined if no token is needed. */
   readonly clients: readonly Client[] | undefined;
   readonly isReadOnly: boolean;
-  /** Lower-case host names by which clients reach the proxy. */
+  /** Host names of the proxy, in lower case. */
   readonly names?: readonly string[] | undefined;
 }
 
-/** Returns why a request is refused, by its head alone. */
+/** Returns why a request is refused, judged by its head. */
 export function refusalOf(
   incoming: IncomingMessage,
   { clients, isReadOnly, names = [] }: Access,
@@ -25,7 +25,7 @@ export function refusalOf(
 ): Refusal | undefined {
   const { headers, headersDistinct, method = '', url = '' } = incoming;
   if ((headersDistinct.host?.length ?? 0) > 1) return [400, 'malformed', 'A request has one Host header.'];
-  // By a name of another site that is resolved to this machine (DNS rebinding).
+  // The name of another site that resolves to this machine (DNS rebinding).
   if (!isOurs(headers.host, names)) {
     return [403, 'foreign_host', 'The Host header must be localhost, an address or a name by --allow-host.'];
   }
@@ -54,14 +54,14 @@ export function refusalOf(
   return undefined;
 }
 
-/** True for the status and the metrics of the proxy. */
+/** True for the proxy's own paths: status, metrics, catalog. */
 export function isOwnPath(url: string): boolean {
   return url.startsWith('/__petstore/');
 }
 
-/** Connections that have shown no token. */
+/** Most connections without a valid token so far. */
 const MOST_STRANGERS = 500;
-/** Connections of one client with a name. */
+/** Most connections of one named client. */
 const MOST_OF_ONE = 100;
 
 const SHORTEST_DELAY_MS = 100;
@@ -69,15 +69,15 @@ const LONGEST_DELAY_MS = 10_000;
 const FORGOTTEN_MS = 60_000;
 const MOST_ADDRESSES = 1_000;
 
-/** Limits what those without a token, and each client with a name, can take of the proxy. */
+/** Limits the connections of clients without a token, and of each named client. */
 export class Visitors {
   /** The oldest first. */
   private readonly strangers = new Map<string, Socket>();
   private readonly byName = new Map<string, Set<Socket>>();
-  /** Wrong tokens: how many, and when the last one came. */
+  /** By address: how many wrong tokens, and when the last one came. */
   private readonly wrong = new Map<string, { readonly count: number; readonly at: number }>();
 
-  /** Disconnects the oldest of the connections that have shown no token, so that they never take all places. */
+  /** Closes the oldest connection without a token if there are too many, so that they never take all places. */
   arrived(socket: Socket): void {
     const { strangers } = this;
     const peer = peerOf(socket);
@@ -89,7 +89,7 @@ export class Visitors {
     oldest[1].destroy();
   }
 
-  /** Notes that a connection has shown a token. Refuses it where its client has too many of them. */
+  /** Notes that a connection has sent a valid token. Returns a refusal if its client has too many connections. */
   recognize(socket: Socket, name: string | undefined): Refusal | undefined {
     this.strangers.delete(peerOf(socket));
     if (name === undefined) return undefined;
@@ -103,7 +103,7 @@ export class Visitors {
     return undefined;
   }
 
-  /** Counts a wrong token, and returns how long its refusal has to wait, ms. Right ones never wait, wherever they are from. */
+  /** Counts a wrong token, and returns how long to delay its refusal, in ms. Valid tokens are never delayed. */
   delayOf(address: string, now: number): number {
     const { wrong } = this;
     const { count, at } = wrong.get(address) ?? { count: 0, at: now };
@@ -116,7 +116,7 @@ export class Visitors {
   }
 }
 
-/** Names a connection: TLS has another socket for it than TCP. */
+/** Identifies a connection, which has one socket for TCP and another for TLS. */
 function peerOf({ localAddress, remoteAddress, remotePort }: Socket): string {
   return `${localAddress} ${remoteAddress} ${remotePort}`;
 }

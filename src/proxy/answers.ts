@@ -1,4 +1,4 @@
-/** Builds the answers of the proxy itself, as an Error body (part 2 of the service's specification). */
+/** Builds the proxy's own answers, with an Error body (service spec, part 2). */
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import { Failure, isFailure, type Kind } from '../errors.ts';
 import type { Refusal } from '../http/server.ts';
@@ -7,7 +7,7 @@ import { GATEWAY_HEADER, REFUSED_BY_GATEWAY } from '../rate-limit/headers.ts';
 import { describeFailure } from '../report/failures.ts';
 
 export interface Answer {
-  /** Of an Error body. */
+  /** Code of an Error body. */
   readonly code?: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ export function ownAnswer(type: string, body: string, headers: Answer['headers']
   return { status: 200, headers: { 'content-type': type, 'content-length': length, ...headers }, body };
 }
 
-/** A request that the service has not had. `members`: of the body, besides those of every Error body. */
+/** Refuses a request that was not sent to the service. `members`: additional members of the Error body. */
 export function answerOf(
   [status, code, message]: Refusal,
   headers: Answer['headers'] = {},
@@ -31,7 +31,7 @@ export function answerOf(
   return { ...ownAnswer('application/json', body, all), code, status };
 }
 
-/** When to try again, where nothing tells it better, s. */
+/** When to try again if nothing else says so, in s. */
 const SOON = { 'retry-after': '5' };
 const HEADERS: Readonly<Record<number, Answer['headers']>> = {
   401: { 'www-authenticate': 'Bearer' },
@@ -40,24 +40,24 @@ const HEADERS: Readonly<Record<number, Answer['headers']>> = {
   503: SOON,
 };
 
-/** What keeps this machine from asking for leave, or from noting an answer. */
+/** Failures of this machine, before the request was sent or after. */
 const OWN: readonly Kind[] = ['ledger-refused', 'state', 'file'];
 
-/** Of what kind of failure; 500 for all others, which no wait changes. */
+/** Status for each kind of failure; 500 for all others. */
 const STATUSES: readonly (readonly [status: number, ...kinds: Kind[]])[] = [
   [400, 'usage'],
-  // The service's own answer to the list that is read before a conditional update, as if it were passed on.
+  // The service's answer to the list that is read before a conditional update, as if it were passed on.
   [401, 'unauthorized'],
   [403, 'banned', 'forbidden'],
   [404, 'pet-not-found'],
   [412, 'precondition-failed'],
   [429, 'rate-limited'],
   [502, 'network', 'contract', 'outcome-unknown'],
-  // Of that list, too.
+  // Of the same list.
   [502, 'not-the-service', 'redirected', 'service-failed', 'unexpected-status'],
   [503, 'paused', 'run-locked', 'interrupted', 'state', 'file'],
 ];
-/** The service has not had the request, or has refused it. */
+/** Kinds that say that the service has not received the request, or has refused it. */
 const UNSENT: readonly Kind[] = [
   'rate-limited',
   'banned',
@@ -69,14 +69,14 @@ const UNSENT: readonly Kind[] = [
 ];
 const TIMEOUTS: readonly string[] = ['connect-timeout', 'response-timeout', 'body-timeout'];
 
-/** `now`: epoch ms. `isSent`: the gate had let the request through. */
+/** Returns the answer for a failure. `now`: epoch ms. `isSent`: true if the gate had allowed the request. */
 export function answerOfFailure(error: unknown, now: number, isSent: boolean): Answer {
   const failure = toFailure(error);
   const isTimeout = failure.is('network') && TIMEOUTS.includes(failure.details.phase);
   const [usual] = STATUSES.find(([, ...kinds]) => kinds.includes(failure.kind)) ?? [500];
   const status = isTimeout ? 504 : usual;
   const { message } = describeFailure(failure, now);
-  // The client can try again with it, without another request.
+  // With it, the client can try again without another request.
   const members = failure.is('precondition-failed') ? { quantity: failure.details.found } : {};
   const words = wordsOf(failure, message);
   const isUnsent =
@@ -89,13 +89,13 @@ export function answerOfFailure(error: unknown, now: number, isSent: boolean): A
 
 function toFailure(error: unknown): Failure {
   if (isFailure(error)) return error;
-  // The body broke off, or cannot be decoded.
+  // The body broke off or cannot be decoded.
   if (error instanceof HttpFailure)
     return new Failure('contract', { what: 'The response', problem: error.facts.detail });
   return new Failure('bug', { message: String(error) });
 }
 
-/** In whole seconds, rounded up: a client that waits this long comes when the wait is over. */
+/** Returns Retry-After in whole seconds, rounded up, so that the client does not come too early. */
 function retryAfterOf(failure: Failure): Answer['headers'] {
   if (!failure.is('rate-limited') && !failure.is('banned') && !failure.is('paused')) return {};
   return { 'retry-after': String(Math.max(1, Math.ceil(failure.details.waitMs / 1_000))) };

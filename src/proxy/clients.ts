@@ -1,4 +1,4 @@
-/** Knows the clients of the proxy by their tokens: what each may do, and its part of the rate limit. */
+/** The named clients of the proxy: their tokens, what each may do, and its share of the rate limit. */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { Failure, fileFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -9,10 +9,10 @@ import { acquireLock } from '../state/lock.ts';
 export interface Client {
   /** SHA-256 of its token. */
   readonly digest: Buffer;
-  /** Absent: it is named by its User-Agent. */
+  /** Absent for a client that is named by its User-Agent. */
   readonly name?: string;
   readonly isReadOnly?: boolean;
-  /** Its part of the rate limit, at most 1. */
+  /** Its share of the rate limit, at most 1. */
   readonly share?: number | undefined;
 }
 
@@ -20,16 +20,16 @@ export function digestOf(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
-/** Returns the client whose bearer token it is. Compares in a time that does not depend on the tokens. */
+/** Returns the client with this bearer token. Compares in constant time. */
 export function clientOf(authorization = '', clients: readonly Client[] = []): Client | undefined {
   const token = /^bearer +([^]*)$/i.exec(authorization)?.[1];
   if (token === undefined) return undefined;
   const given = digestOf(token);
-  // The first byte of a digest tells nothing of its token, and saves time where there are a thousand.
+  // The first byte of a digest reveals nothing about the token, and saves time with a thousand clients.
   return clients.filter(({ digest }) => digest[0] === given[0] && timingSafeEqual(digest, given))[0];
 }
 
-/** Accepts what can be one word of a line, a person in the history and a label in the metrics. */
+/** Valid names: one word in the file, a person in the history, a label in the metrics. */
 export function isClientName(text: string): boolean {
   return /^[^\s\p{C}"\\#][^\s\p{C}"\\]{0,79}$/u.test(text);
 }
@@ -61,10 +61,10 @@ export function readClients(text: string, path: string): Client[] {
 }
 
 const LONGEST_FILE = 2 ** 20;
-/** How long to wait for another process that adds a token, ms. */
+/** How long to wait for another process that adds a token, in ms. */
 const PATIENCE_MS = 10_000;
 
-/** Adds a client to a file, which is created if it is missing (mode 0600). @throws {Failure} `file`, `file-unusable`, `run-locked`, `usage` */
+/** Adds a client to a file, or creates it (mode 0600). @throws {Failure} `file`, `file-unusable`, `run-locked`, `usage` */
 export async function addClient(
   context: CommandContext,
   path: string,

@@ -1,4 +1,4 @@
-/** Reads what proves who the proxy is, and who its clients are: a certificate, and tokens. */
+/** Reads the proxy's certificate and its clients' tokens. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { Failure } from '../errors.ts';
@@ -9,29 +9,29 @@ import { readText } from '../session/read-text.ts';
 import type { Access } from './access.ts';
 import { digestOf, readClients, writeSecret } from './clients.ts';
 
-/** The options that say it. */
+/** The options that name them. */
 interface CredentialOptions {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly tokens?: string;
   readonly tokenFile?: string;
-  /** False: no token is asked for. */
+  /** False if no token is needed. */
   readonly token: boolean;
   readonly allowHost?: readonly string[];
 }
 
-/** As they were read last. */
+/** The credentials as last read. */
 interface Credentials {
   clients: Access['clients'];
   names: readonly string[];
   identity: Identity | undefined;
-  /** How clients prove who they are: a title, the member of the JSON, and the value. */
+  /** How clients authenticate: title, member of the JSON, and value. */
   shown: readonly (readonly [title: string, name: string, value: string])[];
-  /** Receives each certificate that is read later. */
+  /** Called with each certificate that is read later. */
   onIdentity: (identity: Identity) => void;
 }
 
-/** Refuses to serve other machines without TLS and names for the clients. @throws {Failure} `usage` */
+/** Refuses to serve other machines without TLS and named clients. @throws {Failure} `usage` */
 export function requireGuard({ tlsCert, tlsKey, tokens }: CredentialOptions, address: string): void {
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new Failure('usage', { problem: '--tls-cert and --tls-key need each other.' });
@@ -42,7 +42,7 @@ export function requireGuard({ tlsCert, tlsKey, tokens }: CredentialOptions, add
   });
 }
 
-/** Returns the listening socket that systemd has passed to this process (sd_listen_fds(3)). @throws {Failure} `usage`: several */
+/** Returns the listening socket that systemd has passed (sd_listen_fds(3)). @throws {Failure} `usage`: several */
 export function passedSocket({ env, machine }: CommandContext, options: CredentialOptions) {
   const { LISTEN_PID: pid, LISTEN_FDS: count } = env;
   if (pid !== `${machine.pid}` || count === undefined) return undefined;
@@ -55,7 +55,7 @@ export function passedSocket({ env, machine }: CommandContext, options: Credenti
   return { fd: 3, check };
 }
 
-/** Reads the files of the options, and again when they change. @throws {Failure} `file`, `file-unusable`, `usage` */
+/** Reads the files, and again whenever they change. @throws {Failure} `file`, `file-unusable`, `usage` */
 export async function openCredentials(
   context: CommandContext,
   { tlsCert, tlsKey, tokens, tokenFile, ...options }: CredentialOptions,
@@ -90,7 +90,7 @@ export async function openCredentials(
   return credentials;
 }
 
-/** Checks a certificate and its key, and returns the host names that it is for. @throws {Failure} `file-unusable` */
+/** Checks a certificate and its key, and returns its host names. @throws {Failure} `file-unusable` */
 function namesOf([certFile, cert]: readonly [string, string], [keyFile, key]: readonly [string, string]): string[] {
   const read = <T>(path: string, what: string, of: () => T): T => {
     try {
@@ -112,7 +112,7 @@ function namesOf([certFile, cert]: readonly [string, string], [keyFile, key]: re
 
 const LONGEST_FILE = 4_096;
 
-/** Reads the proxy's own token, which clients send in place of the key, of a file, or creates the file (mode 0600). @throws {Failure} `file`, `usage` */
+/** Reads the token that clients send in place of the key, or creates the file (mode 0600). @throws {Failure} `file`, `usage` */
 async function openToken(context: CommandContext, path: string, made: string): Promise<string> {
   const { files, machine, notices } = context;
   const facts = await files.facts(path);
@@ -127,7 +127,7 @@ async function openToken(context: CommandContext, path: string, made: string): P
       hint: 'Remove the file, and petstore proxy creates one.',
     });
   }
-  // A link has no mode of its own.
+  // A link does not have its own mode.
   if (machine.platform !== 'win32' && facts.kind === 'file' && (facts.mode & 0o077) !== 0) {
     notices.warning(`Others on this machine may read or change the token in ${path}: run chmod 600 ${path}`);
   }

@@ -5,9 +5,9 @@ import { MAX_WAIT_HEADER } from '../client/service.ts';
 import { type HttpReply, isWhole } from '../ports.ts';
 import { GATEWAY_HEADER } from '../rate-limit/headers.ts';
 
-/** Of one connection only (RFC 9110, 7.6.1), or obsolete ones that are. */
+/** Headers of one connection only (RFC 9110, 7.6.1), and obsolete ones. */
 const HOP_BY_HOP = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
-/** Concern only the client and the proxy. Of two ranges of a body, each may hold a part of the key that is not redacted. */
+/** Headers that are only for the proxy. A range may contain a part of the key, which would not be redacted. */
 const NOT_SENT = new Set([
   ...HOP_BY_HOP,
   'accept-encoding',
@@ -21,7 +21,7 @@ const NOT_SENT = new Set([
   'proxy-authorization',
   'range',
 ]);
-/** The body is decoded, and framed anew. */
+/** Headers that are not returned: the proxy decodes the body and frames it again. */
 const NOT_RETURNED = new Set([
   ...HOP_BY_HOP,
   'content-encoding',
@@ -29,10 +29,10 @@ const NOT_RETURNED = new Set([
   GATEWAY_HEADER,
   'proxy-authenticate',
 ]);
-/** The name of this proxy in `Via`, by which it knows a request that comes back to it. */
+/** The proxy's name in `Via`, by which it recognises its own requests. */
 const VIA = 'petstore';
 
-/** Returns the headers of a client's request that are sent to the service: all but `dropped`, and those of a connection. */
+/** Returns the headers of a request that are sent to the service: all but `dropped` and those of the connection. */
 export function sentHeaders(headers: IncomingHttpHeaders, dropped?: string): Record<string, string> {
   const others = [dropped, ...namedIn(headers.connection)];
   const sent: Record<string, string> = {};
@@ -44,12 +44,12 @@ export function sentHeaders(headers: IncomingHttpHeaders, dropped?: string): Rec
   return sent;
 }
 
-/** True for a request that this or another petstore proxy has sent. */
+/** True for a request that was sent by this or another petstore proxy. */
 export function isLooping({ via = '' }: IncomingHttpHeaders): boolean {
   return via.split(',').some((each) => each.trim().split(/\s+/)[1] === VIA);
 }
 
-/** Returns the headers of the service's response that the client gets: none whose name had to be redacted. */
+/** Returns the headers of a response that are sent to the client, without those whose name was redacted. */
 export function returnedHeaders({ headers }: Pick<HttpReply, 'headers'>): Record<string, string | string[]> {
   const others = namedIn(headers.get('connection')?.join(','));
   const isReturned = (name: string): boolean =>
@@ -63,8 +63,8 @@ function namedIn(connection = ''): string[] {
 }
 
 /**
- * Returns the path below the base URL, with its query: undefined where it leads out of it. Characters stay as they are.
- * A server on the way may resolve a segment of dots, however it is encoded and also with parameters (`..;a=b`).
+ * Returns the path below the base URL, with its query and unchanged characters; undefined if it leads out of it. A
+ * server on the way may resolve dot segments, however they are encoded, even with parameters (`..;a=b`).
  */
 export function pathBelowBase(target: string): string | undefined {
   if (!/^\/v1(?:[/?]|$)/.test(target) || !/^[!-~]+$/.test(target) || /[#\\]/.test(target)) return undefined;
@@ -74,30 +74,30 @@ export function pathBelowBase(target: string): string | undefined {
 
 /** Longer bodies are streamed. */
 const SMALL_BODY = 64 * 1024;
-/** For what was written, ms. Node allows it twice: it begins anew once, where the system has taken a part of that. */
+/** How long a client may take to read what was written, in ms. Half of the limit, since Node starts the time again once. */
 export const TAKING_MS = SILENCE_MS / 2;
 
 /**
- * Sends it as fast as the client takes it. Rejects where the body of the service breaks off or cannot be decoded: before
- * anything is sent, if that shows at once.
+ * Sends the reply as fast as the client reads. Rejects if the service's body breaks off or cannot be decoded, before
+ * anything is sent if that shows at once.
  */
 export async function sendReply(outgoing: ServerResponse, reply: HttpReply, method: string): Promise<void> {
   const { body, status } = reply;
   const headers = returnedHeaders(reply);
-  // Without the coding, a body has another length.
+  // The decoded body has another length.
   const length = reply.headers.has('content-encoding') ? undefined : reply.headers.get('content-length')?.[0];
   outgoing.sendDate = !reply.headers.has('date');
   if (method === 'HEAD' || status === 204 || status === 304) {
     outgoing.writeHead(status, { ...headers, ...(length !== undefined && { 'content-length': length }) }).end();
     return;
   }
-  // Without chunks, which HTTP/1.0 does not have, a body that breaks off would look complete.
+  // HTTP/1.0 has no chunks, so a body that breaks off would look complete.
   const isSmall = Number(length) <= SMALL_BODY || outgoing.req.httpVersionMinor === 0;
   const whole = isWhole(body) ? body : isSmall ? await Array.fromAsync(body) : undefined;
   if (whole !== undefined) {
     const bytes = Buffer.concat(whole);
     headers['content-length'] = String(bytes.length);
-    // As text, Node sends it with the head in one piece.
+    // As text, because Node then sends it together with the head.
     outgoing.writeHead(status, headers).end(bytes.toString('latin1'), 'latin1');
     return;
   }
@@ -110,11 +110,11 @@ export async function sendReply(outgoing: ServerResponse, reply: HttpReply, meth
   outgoing.end();
 }
 
-/** Resolves when the client has taken what was written, or is gone. */
+/** Resolves when the client has read what was written, or is gone. */
 function drained(outgoing: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
-      // The service may be silent for longer.
+      // The service may take longer than the client may.
       outgoing.setTimeout(0).off('drain', end).off('close', end);
       resolve();
     };

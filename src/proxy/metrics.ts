@@ -1,4 +1,4 @@
-/** Counts what passes through the proxy, and writes it in the OpenMetrics text format 1.0. */
+/** Counts the proxy's requests, and writes the metrics in the OpenMetrics text format 1.0. */
 import type { ProxiedRequest } from './requests.ts';
 import { isOneOf } from '../api/values.ts';
 import { METHODS } from '../client/service.ts';
@@ -7,10 +7,10 @@ import type { Known, Session } from '../session/connect.ts';
 import { sharingJson } from '../session/limit-words.ts';
 import { type Answer, answerOf, ownAnswer } from './answers.ts';
 
-/** Upper bounds of the waits, s, in the one way in which they may be written. */
+/** Upper bounds of the buckets of waits, in s, in OpenMetrics' canonical form. */
 const BUCKETS = ['0.01', '0.1', '1.0', '5.0', '15.0', '60.0', '300.0'];
 
-/** How many requests of clients wait to be sent, and how many are not answered yet. */
+/** How many requests wait to be sent, and how many are not answered yet. */
 interface Queue {
   readonly waiting: number;
   readonly inFlight: number;
@@ -38,7 +38,7 @@ export class Metrics {
     for (const [i, bound] of BUCKETS.entries()) if (seconds <= Number(bound)) this.waits[i]!++;
   }
 
-  /** Returns the whole exposition. */
+  /** Returns the metrics as text. */
   text({ waiting, inFlight }: Queue, { allowance, block, sharing }: Known): string {
     const buckets = BUCKETS.map((bound, i) => [`_bucket{le="${bound}"}`, this.waits[i]!] as const);
     const families = [

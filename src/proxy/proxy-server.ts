@@ -38,29 +38,29 @@ import {
 } from './requests.ts';
 import { Turns } from './turns.ts';
 
-/** Held of one client's requests, in bytes: each counts as its body and the longest head. */
+/** Most memory for one client's requests, in bytes: each counts as its body and the longest head. */
 const MOST_HELD = 16 * 2 ** 20;
 const TOO_MANY: Refusal = [429, 'too_many_waiting', 'Too many requests of this client are waiting.'];
 const TOO_LARGE: Refusal = [413, 'too_large', `A body holds at most ${LARGEST_BODY} bytes.`];
-/** For load balancers: needs no token, and is not logged. */
+/** Health check for load balancers: without a token, and not logged. */
 const HEALTH = '/__petstore/health';
-/** A thousand terminals with some connections each. */
+/** Most connections: a thousand terminals with a few each. */
 const MOST_CONNECTIONS = 4_000;
 
 export interface ProxyOptions {
   readonly host: string;
   readonly port: number;
   readonly passed?: Parameters<typeof serve>[0]['passed'];
-  /** As they are at the time. */
+  /** The current ones, which may change. */
   readonly credentials: Pick<Access, 'clients' | 'names'> & { readonly identity?: Identity | undefined };
   readonly isReadOnly: boolean;
-  /** Lower-case name of a header: requests that have it go first, and may use the reserve. */
+  /** Name of a header in lower case. Requests that have it go first, and may use the reserve. */
   readonly priorityHeader?: string | undefined;
   readonly patience?: Patience;
   readonly onRequest?: ((request: ProxiedRequest) => void) | undefined;
 }
 
-/** Its `close` refuses what waits, and gives what was sent the time to be answered. @throws {Failure} `port` */
+/** Starts the proxy. `close` refuses waiting requests and completes those that were sent. @throws {Failure} `port` */
 export async function startProxy(context: CommandContext, session: Session, options: ProxyOptions): Promise<Serving> {
   const { credentials, host, passed, patience, port } = options;
   const proxy = new ProxyServer(context, session, options);
@@ -89,14 +89,14 @@ export async function startProxy(context: CommandContext, session: Session, opti
       const closed = close(graceMs);
       proxy.stop();
       await closed;
-      // Writes whose clients are gone are recorded all the same.
+      // Records writes even if their clients are gone.
       await Promise.all([...proxy.passing].map(({ ended }) => ended));
     },
   };
 }
 
 class ProxyServer {
-  /** The requests that are being answered, in the order in which their heads came. */
+  /** The requests in progress, in the order in which their heads arrived. */
   readonly passing = new Set<Passing>();
   readonly visitors = new Visitors();
   private readonly context: CommandContext;
@@ -106,7 +106,7 @@ class ProxyServer {
   private readonly metrics = new Metrics();
   private readonly means: Means;
   private isStopping = false;
-  /** Of the ids of requests: another one for each proxy. */
+  /** Prefix of request ids, different for each proxy. */
   private readonly idStart: string;
   private count = 0;
 
@@ -154,7 +154,7 @@ class ProxyServer {
       const own = await this.handle(passing);
       if (own !== undefined) this.send(passing, own);
     } catch (error) {
-      // A response that was begun cannot be taken back: it ends without its end.
+      // A response that has begun can only be cut off.
       if (outgoing.headersSent || passing.isGone) outgoing.destroy();
       else this.send(passing, answerOfFailure(error, clock.now(), passing.isSent));
     }
@@ -165,7 +165,7 @@ class ProxyServer {
     this.options.onRequest?.(request);
   }
 
-  /** Refuses all requests that wait, and those that come. */
+  /** Refuses all requests that wait, and all new ones. */
   stop(): void {
     this.isStopping = true;
     for (const { gone } of this.passing) gone.abort(stopping());
@@ -177,7 +177,7 @@ class ProxyServer {
     const { credentials, isReadOnly, priorityHeader } = this.options;
     const { clients, names } = credentials;
     const refuse = (refusal: Refusal): Answer => {
-      // Its body is not read.
+      // The request's body is not read.
       outgoing.shouldKeepAlive = false;
       return answerOf(refusal);
     };
@@ -199,7 +199,7 @@ class ProxyServer {
     if (isFull) return refuse(TOO_MANY);
     if (body === undefined) return refuse(TOO_LARGE);
     passing.size = LONGEST_HEAD + body.length;
-    // However long it waits.
+    // No time limit while it waits.
     outgoing.setTimeout(0);
     const path = pathBelowBase(url);
     if (path === undefined || !isOneOf(METHODS, method)) throw new Failure('bug', { message: `a request for ${url}` });
@@ -212,12 +212,12 @@ class ProxyServer {
 
   private async catalog(known: string | undefined): Promise<Answer> {
     const { etag, body } = await gatewayCatalog(this.context, this.session.origin, known);
-    // It has not changed (RFC 9110, 15.4.5).
+    // Not changed (RFC 9110, 15.4.5).
     if (body === undefined) return { status: 304, headers: { etag }, body: '' };
     return ownAnswer('application/json', body, { etag });
   }
 
-  /** Waits before the refusal of a wrong token. */
+  /** Delays the refusal of a wrong token. */
   private async slowDown({ incoming: { headers, socket }, signal }: Passing): Promise<void> {
     if (headers.authorization === undefined) return;
     this.metrics.wrongTokens++;
@@ -234,7 +234,7 @@ class ProxyServer {
     try {
       return await recordedCall(context, { ...session, service }, { ...by, call }, (each) => forward(service, each));
     } catch (error) {
-      // The list before a conditional update was refused: with a block, the client gets its end.
+      // The list before a conditional update was refused. If a block has begun, tells the client when it ends.
       if (isFailure(error) && (error.is('forbidden') || error.is('service-failed'))) {
         await turns.checkWait(passing, operationOf(call));
       }

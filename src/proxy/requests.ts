@@ -1,4 +1,4 @@
-/** One request of a client, while it is being answered and in the log. */
+/** One request of a client: while it is in progress, and as an entry of the log. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isOneOf } from '../api/values.ts';
 import { isWrite } from '../client/classify.ts';
@@ -13,13 +13,13 @@ import { clockTime } from '../view/progress.ts';
 
 export type Passing = ReturnType<typeof newPassing>;
 
-/** A request is held in memory until it may be sent: the permission to send does not wait for a slow client. */
+/** Most bytes of a body. It is read into memory first, so that a slow client does not use up the permission to send. */
 export const LARGEST_BODY = 2 ** 20;
-/** Shown of a User-Agent, in characters. */
+/** Most characters shown of a User-Agent. */
 const LONGEST_CLIENT = 80;
 export const ID_HEADER = 'x-request-id';
 
-/** @param known by its token */
+/** @param known the client that the token belongs to */
 export function newPassing(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -40,41 +40,41 @@ export function newPassing(
     /** A write, and the memory that it may take, in bytes: not before its token was seen, for its name is only claimed. */
     isWrite: false,
     size: 0,
-    /** Aborts where the client has left, or the proxy ends. */
+    /** Aborts when the client has left or the proxy stops. */
     gone,
     signal: gone.signal,
-    /** The client has left before its answer was complete. */
+    /** True if the client left before its answer was complete. */
     isGone: false,
     waitedMs: 0,
     isSent: false,
-    /** The code of an Error body of the proxy's own. */
+    /** Code of the Error body, if the proxy itself has answered. */
     error: undefined as string | undefined,
-    /** Resolves once it has been answered. */
+    /** Resolves when it has been answered. */
     ended: Promise.resolve(),
   };
 }
 
-/** Returns how long a request may wait to be sent, ms: as its client says in whole seconds, and at most `mostMs`. */
+/** Returns how long a request may wait to be sent, in ms: as the client's header says, at most `mostMs`. */
 export function maxWaitOf({ [MAX_WAIT_HEADER]: seconds }: IncomingMessage['headers'], mostMs: number): number {
   return typeof seconds === 'string' && /^\d{1,12}$/.test(seconds) ? Math.min(Number(seconds) * 1_000, mostMs) : mostMs;
 }
 
-/** Counts a request as one of its client. */
+/** Counts a request as one of its client's. */
 export function acceptPassing(passing: Passing): void {
   const { 'content-length': length, 'transfer-encoding': coding } = passing.incoming.headers;
   passing.size = LONGEST_HEAD + Math.min(Number(length ?? (coding === undefined ? 0 : LARGEST_BODY)), LARGEST_BODY);
   passing.isWrite = isOneOf(METHODS, passing.method) && isWrite(passing.method);
 }
 
-/** Returns the id that a client, or a server before the proxy, has given a request. */
+/** Returns the id that the client, or a server in front of the proxy, has given the request. */
 export function givenId({ [ID_HEADER]: id }: IncomingMessage['headers']): string | undefined {
   return typeof id === 'string' && /^[\w.:-]{1,64}$/.test(id) ? id : undefined;
 }
 
 /**
  * Resolves when the earlier writes of the same client have been answered.
- * @param all in the order in which their heads came
- * @throws {Failure} `run-locked`: they were not for as long as it may wait
+ * @param all requests in progress, in the order in which their heads arrived
+ * @throws {Failure} `run-locked`: they were not answered for as long as this one may wait
  */
 export async function afterWrites(passing: Passing, all: ReadonlySet<Passing>, clock: Clock): Promise<void> {
   const { maxWaitMs } = passing;
@@ -96,24 +96,24 @@ export async function afterWrites(passing: Passing, all: ReadonlySet<Passing>, c
   }
 }
 
-/** Nginx's name for a client that did not wait for its answer. */
+/** Nginx's status for a client that did not wait for its answer. */
 const CLIENT_GONE = 499;
 
 export type ProxiedRequest = ReturnType<typeof proxiedRequest>;
 
-/** What the log has of a request, once it has been answered. */
+/** The log entry of an answered request. */
 export function proxiedRequest(passing: Passing, clock: Clock) {
   const { client, error, isGone, method, outgoing, since, url, waitedMs } = passing;
   return {
-    // That of the service, if it has one.
+    // The service's error code, if there is one.
     id: String(outgoing.getHeader(ID_HEADER)),
     at: clock.now(),
     method,
     target: url,
     status: isGone ? CLIENT_GONE : outgoing.statusCode,
-    /** From its head to the end of its answer. */
+    /** From the request's head to the end of its answer, in ms. */
     ms: clock.monotonic() - since,
-    /** How long of this it waited to be sent. */
+    /** How long of this it waited to be sent, in ms. */
     waitedMs,
     client,
     ...(error !== undefined && { error }),

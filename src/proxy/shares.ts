@@ -1,52 +1,52 @@
-/** Counts what each client with a share sends in a window, so that it gets no more than its part of the rate limit. */
+/** Counts what each client with a share sends in a window, so that it gets no more than its share of the rate limit. */
 import type { Clock } from '../ports.ts';
 import { heldFailure, type RateLimit } from '../rate-limit/gate.ts';
 
-/** Where no answer has told the window yet: how often to look for one, and how long to count without, ms. */
+/** Before an answer has named the window: how often to check for one, and how long to count without one, in ms. */
 const LOOK_MS = 100;
 const UNKNOWN_WINDOW_MS = 60_000;
-/** What operations are called is up to the clients: the oldest are forgotten. */
+/** Most operations. Clients choose their names, so the oldest are forgotten. */
 const MOST_PARTS = 10_000;
 
 /** A request that is to be sent. */
 export interface Claim {
   readonly client: string;
-  /** Longest wait, from its arrival, ms. */
+  /** Longest wait from its arrival, in ms. */
   readonly maxWaitMs: number;
-  /** The client's part of the rate limit; undefined: all of it. */
+  /** The client's share of the rate limit; undefined for all of it. */
   readonly share: number | undefined;
   readonly isUrgent: boolean;
   /** When it arrived, on the monotonic clock. */
   readonly since: number;
-  /** Aborts when the client is gone, with a Failure as its reason. */
+  /** Aborts when the client is gone, with a Failure as the reason. */
   readonly signal: AbortSignal;
-  /** How long it has waited to be sent, ms. */
+  /** How long it has waited to be sent, in ms. */
   waitedMs: number;
-  /** True once the gate has let it through. */
+  /** True once the gate has allowed it. */
   isSent: boolean;
 }
 
-/** What one client has sent of an operation in a window. */
+/** How much one client has sent of an operation in a window. */
 interface Part {
   count: number;
   /** End of the window, on the monotonic clock. */
   until: number;
-  /** An answer has told the end. */
+  /** True if an answer has named the end. */
   isKnown: boolean;
 }
 
 export class Shares {
   private readonly options: { readonly clock: Clock };
-  /** By operation: the newest limit; Infinity where answers name none. */
+  /** Newest limit by operation; Infinity if answers name none. */
   private readonly limits = new Map<string, number>();
-  /** By operation and client. */
+  /** Counts by operation and client. */
   private readonly parts = new Map<string, Part>();
 
   constructor(options: Shares['options']) {
     this.options = options;
   }
 
-  /** Waits for the client's part to have room, and counts the request. @throws {Failure} `rate-limited`: for too long */
+  /** Waits until the client's share has room, and counts the request. @throws {Failure} `rate-limited`: for too long */
   async take(claim: Claim, operation: string, leftMs: () => number): Promise<Part | undefined> {
     for (;;) {
       const waitMs = this.check(claim, operation, leftMs());
@@ -60,20 +60,20 @@ export class Shares {
     }
   }
 
-  /** Returns how long a request has to wait for its client's part, ms. @throws {Failure} `rate-limited`: for too long */
+  /** Returns how long a request has to wait for its client's share, in ms. @throws {Failure} `rate-limited`: too long */
   check(claim: Claim, operation: string, leftMs: number): number {
     if (claim.share === undefined) return 0;
     const { clock } = this.options;
     const { maxWaitMs } = claim;
     const { count, until, isKnown } = this.partOf(claim, operation);
-    // Before the first answer, one request asks for the limit.
+    // Before the first answer, one request finds out the limit.
     if (count < Math.max(1, Math.floor((this.limits.get(operation) ?? 0) * claim.share))) return 0;
     const waitMs = isKnown ? until - clock.monotonic() : LOOK_MS;
     if (waitMs <= leftMs) return waitMs;
     throw heldFailure({ until: clock.monotonic() + waitMs, why: 'window-spent' }, clock, { maxWaitMs, refusals: 0 });
   }
 
-  /** Notes what an answer says of the window in which the request was counted. */
+  /** Notes what an answer says about the window in which its request was counted. */
   learn(operation: string, part: Part | undefined, limits: RateLimit | undefined): void {
     const { clock } = this.options;
     if (limits !== undefined || !this.limits.has(operation)) {

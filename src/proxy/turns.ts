@@ -1,7 +1,6 @@
 /**
- * Decides which request asks the gate next: clients take turns, and urgent requests go before all others. When a request
- * may be sent, the gate alone decides: the first of a queue waits there, and those behind it only ask whether they may go
- * too.
+ * Decides which request asks the gate next: clients take turns, and urgent requests go first. The gate alone decides
+ * when a request may be sent: the first of a queue waits there, and the next ones only ask whether they may go too.
  */
 import { isFailure } from '../errors.ts';
 import { type Gate, type Gated, heldFailure, type Ticket } from '../rate-limit/gate.ts';
@@ -9,21 +8,21 @@ import { isTooLong } from '../rate-limit/governor.ts';
 import type { Clock } from '../ports.ts';
 import { type Claim, Shares } from './shares.ts';
 
-/** Most requests of a queue that ask the gate at once: it then takes them together. */
+/** How many requests of a queue may ask the gate at once: it then admits them together. */
 const MOST_ASKING = 64;
-/** Above this number, queues that are empty are dropped: what operations are called is up to the clients. */
+/** Empty queues are dropped above this number. Clients choose the names of operations. */
 const MOST_QUEUES = 64;
 
 export interface TurnOptions {
   readonly gate: Gate;
   readonly clock: Clock;
-  /** Requests that only urgent ones may use. */
+  /** Number of requests that only urgent ones may use. */
   readonly reserve: number;
 }
 
 export class Turns {
   private readonly options: TurnOptions;
-  /** By operation: each has a rate limit of its own. */
+  /** Queues by operation: each may have its own rate limit. */
   private readonly queues = new Map<string, FairQueue>();
   private readonly shares: Shares;
 
@@ -32,12 +31,12 @@ export class Turns {
     this.shares = new Shares(options);
   }
 
-  /** Requests that wait to be sent. */
+  /** Number of requests that wait to be sent. */
   get waiting(): number {
     return [...this.queues.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Returns the gate as one request sees it. */
+  /** Returns the gate for one request. */
   gateFor(claim: Claim): Gate {
     const { gate } = this.options;
     return {
@@ -48,7 +47,7 @@ export class Turns {
   }
 
   /**
-   * Refuses a request that would wait for too long, as far as is known: before a lock is taken for it, and it is recorded.
+   * Refuses a request that would wait too long, as far as is known, before a lock is taken for it and it is recorded.
    * @throws {Failure} `rate-limited`, `banned`, `paused`
    */
   async checkWait(
@@ -136,27 +135,27 @@ export class Turns {
 
 interface Entry {
   readonly claim: Claim;
-  /** In each round, one request of each client is sent. */
+  /** Round in which it is sent: each round has one request of each client. */
   readonly round: number;
-  /** It has waited for as long as it may, and asks the gate for the last time. */
+  /** True once it has waited as long as it may: it asks the gate one last time. */
   isLate: boolean;
-  /** Lets it ask the gate; undefined: it asks already. `isFirst`: it may wait there. */
+  /** Lets it ask the gate; undefined if it already does. `isFirst`: true if it may wait there. */
   start: ((isFirst: boolean) => void) | undefined;
 }
 
-/** The requests of one operation, in the order of their turns: urgent ones first, then by rounds. */
+/** The queue of one operation: urgent requests first, then by rounds. */
 class FairQueue {
-  /** How many may ask the gate at once: one more for each that is sent, one alone after a wait. */
+  /** How many may ask the gate at once: one more for each that is sent, only one after a wait. */
   width = 1;
   private readonly entries: Entry[] = [];
-  /** Of the last request that was sent. */
+  /** Round of the last request that was sent. */
   private round = 0;
 
   get size(): number {
     return this.entries.length;
   }
 
-  /** Returns the round of the client's next request, and how many would be sent before it. */
+  /** Returns the round of the client's next request, and how many requests go before it. */
   nextTurn({ client, isUrgent }: Claim): { readonly round: number; readonly place: number } {
     const { entries } = this;
     const last = entries.findLast(({ claim }) => claim.client === client && claim.isUrgent === isUrgent);
@@ -174,7 +173,7 @@ class FairQueue {
     return entry;
   }
 
-  /** Takes a request out. */
+  /** Removes a request. */
   remove(entry: Entry, isSent: boolean): void {
     const place = this.entries.indexOf(entry);
     if (place === -1) return;
@@ -182,7 +181,7 @@ class FairQueue {
     if (isSent) this.round = Math.max(this.round, entry.round);
   }
 
-  /** Resolves when it may ask the gate: true for the first, which may wait there. */
+  /** Resolves when the request may ask the gate: with true for the first, which may wait there. */
   turnOf(entry: Entry): Promise<boolean> {
     return new Promise((resolve) => {
       entry.start = (isFirst) => {

@@ -1,6 +1,6 @@
 /**
- * The gate that every request passes. The connection comes first, then the ledger's leave, then the first byte: so that
- * no refusal that arrives while a connection is made is overlooked.
+ * The gate that every request passes. It connects first, then asks the ledger for permission, then writes: a refusal
+ * that arrives while it connects is never missed.
  */
 import type { Clock, Random } from '../ports.ts';
 import { Failure } from '../errors.ts';
@@ -34,12 +34,12 @@ export interface Gated {
 
 export interface Ticket {
   /**
-   * True while the leave still holds: at once after it was given, and no refusal has come since. A process that was
-   * stopped in between has to ask again.
+   * True while the permission to send is valid: it was given just now, and no refusal has arrived since. A process that
+   * was suspended in between has to ask again.
    */
   isFresh(): boolean;
   /**
-   * Returns what is left of the operation's window, if that is known. Called before anything else is done with the
+   * Returns what is left of the operation's window, if that is known. Must be called first with every
    * response. `receivedAt`: epoch ms.
    */
   answered(
@@ -53,29 +53,29 @@ export interface Ticket {
 /** What a client needs of a gate. */
 export type Gate = Pick<LedgerGate, 'enter' | 'forecast' | 'limits'>;
 
-/** What one request may have of its own: a client of the proxy that leaves, or has waited already. */
+/** Options of a single request: a client of the proxy may disconnect, or may have waited already. */
 export interface OwnLimits extends Partial<Pick<GateOptions, 'maxWaitMs' | 'reserve' | 'signal'>> {
-  /** Connects without a look at the ledger first: a wait is not expected. The leave to send is asked for in any case. */
+  /** Connects before it checks the ledger, because no wait is expected. It still asks for permission to send. */
   readonly connectsFirst?: boolean;
 }
 
 export interface GateOptions {
   readonly ledger: Ledger;
-  /** What the service's address is called, such as `@5d0c2f`: operations at other addresses have windows of their own. */
+  /** Identifies the service's address, such as `@5d0c2f`: operations at other addresses have their own windows. */
   readonly address: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly maxWaitMs: number;
-  /** Longest time that an answer may take, ms. */
+  /** Longest time to wait for an answer, in ms. */
   readonly timeoutMs: number;
-  /** How many requests may follow a 429, each after its wait; one more strike ends the command. May fall while it runs. */
+  /** How many requests may follow a 429, each after its wait. One more 429 ends the command. May decrease while it runs. */
   readonly probes: number;
-  /** Begins the ids of reservations, see `ownerOf`. */
+  /** Prefix of the ids of reservations; see `ownerOf`. */
   readonly owner: string;
-  /** Requests to leave for others. */
+  /** Number of requests to leave for other programs. */
   readonly reserve: number;
   readonly signal: AbortSignal;
-  /** Called once a second while waiting; undefined: the wait is over. */
+  /** Called once a second while waiting, and with undefined when the wait is over. */
   onWait(wait: Wait | undefined): void;
 }
 
@@ -83,17 +83,17 @@ const TICK_MS = 1_000;
 /** Waits shorter than this are not announced, ms. */
 const NOTICED_MS = 200;
 const NOTICED_PACE_MS = 5_000;
-/** Leave that is older has to be asked for again, ms: between it and the first byte nothing waits. */
+/** How long a permission to send stays valid, in ms. Nothing waits between it and the first byte. */
 const FRESH_MS = 250;
 
 export class LedgerGate {
-  /** By the newest headers. */
+  /** What the newest headers said. */
   limits: RateLimit | undefined;
   private readonly options: GateOptions;
-  /** Strikes of the key that this command has met in a row. */
+  /** How many 429s in a row this command has received, each after the block before had ended. */
   private refusals = 0;
   private lastStrikes = 0;
-  /** Counts answers that refuse, of any request. */
+  /** How many answers were refusals, of all requests. */
   private refused = 0;
   private entered = 0;
 
@@ -103,8 +103,9 @@ export class LedgerGate {
 
   /**
    * Resolves when one request of the operation may be written now, on the connection.
-   * @param connect is called once nothing is known that holds the request back
-   * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait is longer than allowed, and was not begun
+   * @param connect is called once there is no known reason to wait
+   * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait would be longer than allowed, so it does not wait at
+   * all
    */
   async enter<C extends Gated>(
     operation: string,
@@ -124,12 +125,12 @@ export class LedgerGate {
     try {
       for (let isFirst = true; ; isFirst = false) {
         signal.throwIfAborted();
-        // A wait that is known keeps even the connection from being made.
+        // Does not even connect while there is a known reason to wait.
         let decision = isFirst && own.connectsFirst === true ? undefined : await ledger.check(intent);
         if (decision === undefined || decision.do === 'send') {
           if (connection?.isOpen !== true) connection = await connect();
           const { refused } = this;
-          // A machine that was suspended may have stopped its monotonic clock.
+          // The monotonic clock of a suspended machine may have stopped.
           const passed = clock.now() - clock.monotonic();
           decision = await ledger.admit(intent);
           if (decision.do === 'send') {
@@ -141,10 +142,10 @@ export class LedgerGate {
             return admitted;
           }
         }
-        // Waits add up: another client's probe may be asked after again and again.
+        // Waits add up: it may have to wait for one probe of another client after the other.
         if (decision.do === 'refuse' || clock.monotonic() - since > maxWaitMs) throw this.failure(decision, maxWaitMs);
         const { again, until } = decision;
-        // What may be over at any time is asked after for no longer than allowed.
+        // Never polls for longer than it may wait in all.
         await waits.sleep(decision, again === undefined ? until : Math.min(again, since + maxWaitMs + 1));
       }
     } finally {
@@ -153,12 +154,12 @@ export class LedgerGate {
     }
   }
 
-  /** Resolves with how long requests would have to wait, as far as is known: `until` on the monotonic clock. */
+  /** Resolves with how long requests would have to wait, as far as is known. `until` is on the monotonic clock. */
   async forecast(demand: Demand): Promise<Hold | undefined> {
     return this.options.ledger.forecast({ ...demand, operation: this.at(demand.operation) });
   }
 
-  /** Returns the operation as the ledger calls it, with the address. */
+  /** Returns the operation's name in the ledger, which contains the address. */
   private at(operation: string): string {
     return operation.replace(' ', ` ${this.options.address}`);
   }
@@ -170,7 +171,7 @@ export class LedgerGate {
         const read = readLimitHeaders(headers, receivedAt);
         if (isRefusal({ status })) this.refused++;
         const state = await ledger.answered({ id, operation, status, headers: read, random: random() });
-        // Several requests that are refused together are one strike.
+        // Several requests that are refused at the same time count as one 429.
         if (status === 429 && (state.strikes !== this.lastStrikes || this.refusals === 0)) this.refusals++;
         if (state.strikes === 0) this.refusals = 0;
         this.lastStrikes = state.strikes;
@@ -190,7 +191,7 @@ export class LedgerGate {
   }
 }
 
-/** Returns why a request is not sent. */
+/** Returns the failure of a request that is not sent. */
 export function heldFailure(
   { until, why, says }: Hold,
   clock: Clock,
@@ -202,7 +203,7 @@ export function heldFailure(
   return new Failure('rate-limited', { why, ...facts, ...(says !== undefined && { says }) });
 }
 
-/** The waits before one request. Reports them once a second, and when they are over. */
+/** Waits before one request, and reports each wait once a second and at its end. */
 function waitsOf({ clock, probes, onWait }: GateOptions, signal: AbortSignal, attempt: number) {
   let wait: { readonly why: WaitReason; readonly since: number; reportedAt?: number } | undefined;
   const end = (): void => {
@@ -214,7 +215,7 @@ function waitsOf({ clock, probes, onWait }: GateOptions, signal: AbortSignal, at
     async sleep({ again, until, why }: Hold, to: number): Promise<void> {
       if (why !== wait?.why) end();
       const current = (wait ??= { why, since: clock.monotonic() });
-      // The monotonic clock is asked again after each sleep: a suspended machine never sends early.
+      // Reads the monotonic clock again after each sleep, so that a machine that was suspended never sends early.
       for (let now = clock.monotonic(); now < to; now = clock.monotonic()) {
         const { since, reportedAt } = current;
         const remainingMs = until - now;

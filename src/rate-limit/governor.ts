@@ -1,7 +1,6 @@
 /**
- * The governor: whether a request with a key may be sent now. Pure decisions over one key's state (src/README.md has a
- * diagram).
- * All times are ms on one monotonic timeline.
+ * The governor: decides whether a request with a key may be sent now. Pure functions of one key's state (src/README.md
+ * has a diagram). All times are ms on one monotonic timeline.
  * A block belongs to the key; windows belong to the operations that use them (windows.ts).
  * Blocked: nothing is sent until the block ends; then exactly one probe request, however many callers wait.
  * Within a window `remaining` only falls. A 429 overrules any `remaining`.
@@ -20,8 +19,8 @@ import {
 } from './windows.ts';
 
 /**
- * `asking`: waiting for another request's response. `ledger-lost`: the server that machines share does not answer.
- * `paced`: the service sends no limit headers, so requests are spaced.
+ * `asking`: waiting for another request's response. `ledger-lost`: the Redis server that machines share does not
+ * answer. `paced`: the service sends no limit headers, so requests are spaced.
  */
 export type WaitReason = BlockReason | 'window-spent' | 'asking' | 'paced' | 'ledger-lost';
 
@@ -31,36 +30,36 @@ export interface Block {
   readonly why: BlockReason;
 }
 
-/** What one machine was lent of the windows that several machines share (lease.ts). */
+/** The permits that the Redis server has lent to this machine (lease.ts). */
 export interface Lease {
-  /** Random: one state folder since its machine has started. */
+  /** Random name of this state folder since the machine started. */
   readonly machine: string;
-  /** Which server has lent it. */
+  /** The Redis server that lent the permits. */
   readonly server: string;
-  /** Of the newest reply: which state, and what the three clocks showed. */
+  /** From the newest reply: the id of the server's state, and the readings of the three clocks. */
   readonly met?: Instant & { readonly id: string; readonly setBy: number; readonly server: number };
-  /** How many machines share the windows. */
+  /** How many machines share the key. */
   readonly machines: number;
-  /** Requests of each operation that may still be sent; `lent`: how many they were at first, `at` that time. */
+  /** By operation: how many requests may still be sent (`many`), and how many were lent at the time `at`. */
   readonly permits: Readonly<Record<string, Readonly<Record<'many' | 'until' | 'lent' | 'at', number>>>>;
-  /** Why the server had none, and until when. */
+  /** By operation: why the server had no permit, and until when. */
   readonly holds: Readonly<Record<string, Hold>>;
-  /** Until when a process of this machine asks the server: one at a time does. */
+  /** Until when one process of this machine is asking the server. Only one asks at a time. */
   readonly askedUntil?: number;
   readonly lost?: Loss;
 }
 
-/** The server does not answer. */
+/** A Redis server that does not answer. */
 export interface Loss {
   readonly since: number;
   readonly says: string;
-  /** When to try again. */
+  /** When to try it again. */
   readonly next: number;
-  /** When this machine last took a share of the window. */
+  /** When this machine last sent a request as its share of the window. */
   readonly sharedAt?: number;
 }
 
-/** What the clocks of this machine show: ms since it was started, and since the epoch. */
+/** Readings of this machine's clocks: ms since it started, and since the epoch. */
 export interface Instant {
   readonly monotonic: number;
   readonly wall: number;
@@ -69,14 +68,14 @@ export interface Instant {
 export interface LedgerState {
   readonly windows: readonly Window[];
   readonly block?: Block;
-  /** 429s in a row, each to a request sent after the block before had ended. */
+  /** 429s in a row, each to a request that was sent after the block before it had ended. */
   readonly strikes: number;
   readonly inFlight: readonly Reservation[];
-  /** Where the service sends no limit headers. */
+  /** The pace of requests to a service that sends no limit headers. */
   readonly pace?: { readonly everyMs: number; readonly nextAt: number };
   /** When the service last answered. */
   readonly seenAt?: number;
-  /** Where several machines share the windows: what this one was lent. */
+  /** Present where several machines share the key. */
   readonly lease?: Lease;
 }
 
@@ -85,21 +84,21 @@ export const UNKNOWN: LedgerState = { windows: [], strikes: 0, inFlight: [] };
 export interface Intent extends Demand {
   readonly id: string;
   readonly maxWaitMs: number;
-  /** Longest time that its answer may take, ms. */
+  /** Longest time to wait for its answer, in ms. */
   readonly timeoutMs: number;
 }
 
 export interface Hold {
-  /** At the latest. */
+  /** When the wait is over at the latest. */
   readonly until: number;
   readonly why: WaitReason;
-  /** Where it may be over at any time: when to ask again. */
+  /** When to ask again, if the wait may be over at any time. */
   readonly again?: number;
-  /** Of `ledger-lost`: what the server said last. */
+  /** What the server said last, for `ledger-lost`. */
   readonly says?: string;
 }
 
-/** `at`: when leave was given, which does not last. */
+/** `at`: when permission was given; it expires soon. */
 export type Decision = { readonly do: 'send'; readonly at: number } | ({ readonly do: 'wait' | 'refuse' } & Hold);
 
 export interface Answer {
@@ -107,20 +106,20 @@ export interface Answer {
   readonly operation: string;
   readonly status: number;
   readonly headers: LimitHeaders;
-  /** In [0, 1): the jitter of a block. */
+  /** Jitter of a block, in [0, 1). */
   readonly random: number;
 }
 
 const PACE_MS = 1_000;
 const SLOWEST_PACE_MS = 60_000;
-/** The pace recovers by a thousandth with each answer: from half to whole in some 700. */
+/** Each answer shortens the time between requests by a thousandth: 700 answers halve it. */
 const RECOVERY = 0.999;
-/** How much longer than its answer may take a request that was never answered is waited for. */
+/** How long to wait beyond the timeout for a request that was never answered, in ms. */
 const LATE_MS = 5_000;
-/** How soon to ask again while another's probe is under way. */
+/** How soon to check again while another process's probe is in flight, in ms. */
 const POLL_MS = 50;
 
-/** Decides on a request, and reserves it where it may be sent. */
+/** Decides whether a request may be sent, and if so reserves a place for it. */
 export function decide(before: LedgerState, now: number, intent: Intent): { state: LedgerState; decision: Decision } {
   const state = forgetLost(release(before, intent.id), now);
   const hold = holdOf(state, now, intent);
@@ -135,7 +134,7 @@ export function held(hold: Hold, now: number, { maxWaitMs }: Pick<Intent, 'maxWa
   return { do: isTooLong(hold, now, maxWaitMs) ? 'refuse' : 'wait', ...hold };
 }
 
-/** True where a wait is longer than allowed. A ban is for a person to look at: none is waited out. */
+/** True if a wait is longer than allowed. A ban always is: it needs a person. */
 export function isTooLong({ again, until, why }: Hold, now: number, maxWaitMs: number): boolean {
   return why === 'banned' || (again ?? until) - now > maxWaitMs;
 }
@@ -149,20 +148,20 @@ function holdOf(state: LedgerState, now: number, intent: Intent): Hold | undefin
 }
 
 /**
- * True where an operation that no answer has named yet may go beside its first request, which is slow: one a second,
- * as long as the windows that are known have room.
+ * True if an operation without a window may be sent although its first request is still unanswered: once a second, as
+ * long as the known windows have room.
  */
 function isPastFirst({ block, windows }: LedgerState, now: number, operation: string, probe: Reservation): boolean {
   const isNew = windowOf(windows, operation) === undefined && windowsFor(windows, operation, now).length > 0;
   return block === undefined && isNew && now - probe.at >= PACE_MS;
 }
 
-/** Returns until when a demand has to wait, and why, as far as is known; undefined: it need not. */
+/** Returns until when a demand has to wait, and why, as far as is known; undefined if it need not wait. */
 export function forecast(state: LedgerState, now: number, demand: Demand): Hold | undefined {
   const { block, pace, inFlight } = state;
   const { operation, count = 1 } = demand;
   if (block !== undefined) {
-    // After a block its probe is due, whatever the windows say.
+    // After a block, one probe is due whatever the windows say.
     return isBlocked(state, now) ? { until: block.until, why: block.why } : undefined;
   }
   const room = roomAt(state, demand, now);
@@ -185,18 +184,18 @@ function forAnswer(asked: Reservation, now: number): Hold {
   return { until: asked.lostAt, why: 'asking', again: now + POLL_MS };
 }
 
-/** True where a request of the operation finds out whether sending is allowed. */
+/** True if the next request of the operation is a probe: its answer tells whether others may be sent. */
 export function mustProbe(state: LedgerState, now: number, operation: string): boolean {
   return state.block !== undefined || isWindowless(state, now, operation);
 }
 
-/** True where no window is known that the operation uses now. */
+/** True if no live window of the operation is known. */
 function isWindowless({ windows }: LedgerState, now: number, operation: string): boolean {
   const own = windowOf(windows, operation);
   return own === undefined || !isLive(own, now);
 }
 
-/** Drops reservations from windows that are over, and those that were never answered. */
+/** Drops reservations whose window has ended and that were never answered. */
 function forgetLost(state: LedgerState, now: number): LedgerState {
   return filterInFlight(
     state,
@@ -208,34 +207,34 @@ function release(state: LedgerState, wanted: string): LedgerState {
   return filterInFlight(state, ({ id }) => id !== wanted);
 }
 
-/** Returns the same object where none goes: it need not be written. */
+/** Returns the same object if nothing is dropped, so that it need not be written. */
 function filterInFlight(state: LedgerState, isKept: (each: Reservation) => boolean): LedgerState {
   return state.inFlight.every(isKept) ? state : { ...state, inFlight: state.inFlight.filter(isKept) };
 }
 
-/** Returns the state after an answer, whatever its headers say. */
+/** Returns the state after an answer. */
 export function observe(before: LedgerState, now: number, answer: Answer): LedgerState {
   const { id, status, headers, random } = answer;
   const sent = before.inFlight.find((each) => each.id === id);
   const state = withWindows({ ...release(before, id), seenAt: now }, now, answer, sent);
   const { block, ...open } = state;
-  // Several in flight may be refused together: that is one strike, not one each.
+  // Several requests in flight may be refused together: that counts as one 429.
   const struck = isKnown(state, sent) ? Math.max(1, state.strikes) : state.strikes + 1;
   const strikes = status === 429 ? struck : state.strikes;
   const refusal = refusalOf(status, headers, strikes, random);
   if (refusal !== undefined) {
     return { ...learn(state, { since: now, until: now + refusal.ms, why: refusal.why }), strikes };
   }
-  // A request that was sent before the block ended does not tell what holds since then.
+  // The answer to a request that was sent before the block ended does not end the block.
   return block !== undefined && (sent?.at ?? 0) < block.until ? state : { ...open, strikes: 0 };
 }
 
-/** True where a request was sent before the block had ended: a refusal of it tells nothing new. */
+/** True if a request was sent before the block had ended: its refusal tells nothing new. */
 function isKnown({ block }: LedgerState, sent: Reservation | undefined): boolean {
   return block !== undefined && sent !== undefined && sent.at < block.until;
 }
 
-/** Notes a block: of two, the one that ends later counts; a ban stays one. */
+/** Notes a block. Of two blocks the later end counts, and a ban stays a ban. */
 export function learn(state: LedgerState, learnt: Block): LedgerState {
   const { block } = state;
   if (block === undefined || block.until <= learnt.since) return { ...state, block: learnt };
@@ -243,12 +242,12 @@ export function learn(state: LedgerState, learnt: Block): LedgerState {
   return { ...state, block: { since: learnt.since, until: Math.max(block.until, learnt.until), why } };
 }
 
-/** True for a block that names no time: nothing is known of the key, so that one probe goes first (lease-script.ts). */
+/** True for a block without a length: nothing is known about the key, so one probe goes first (lease-script.ts). */
 export function isNameless({ since, until }: Block): boolean {
   return until === since;
 }
 
-/** The user cleared the block: allow one probe. */
+/** Clears the block for the user: one probe may be sent. */
 export function unblock({ block: _lifted, windows: _doubtful, pace: _slow, ...state }: LedgerState): LedgerState {
   return { ...state, windows: [], strikes: 0 };
 }
@@ -262,8 +261,8 @@ export function lose(before: LedgerState, now: number, id: string, mayHaveBeenSe
 }
 
 /**
- * Notes that a request's process is dead. The request counts as sent. If it was to find out whether a block is over,
- * its unseen answer may have been a further 429: the block continues for as long as that answer would have been awaited.
+ * Notes that a request's process is dead. The request counts as sent. If it was the probe after a block, its answer may
+ * have been another 429: the block continues for as long as that answer would have been awaited.
  */
 export function abandon(before: LedgerState, now: number, id: string): LedgerState {
   const state = lose(before, now, id, true);
@@ -273,14 +272,14 @@ export function abandon(before: LedgerState, now: number, id: string): LedgerSta
   return { ...state, block: { ...block, since: now, until: Math.max(block.until, lostAt) } };
 }
 
-/** Takes up what an answer tells of the windows; without headers, of the pace. */
+/** Updates the windows from an answer's headers, or the pace if it has none. */
 function withWindows(state: LedgerState, now: number, answer: Answer, sent: Reservation | undefined): LedgerState {
   const { headers, operation, status } = answer;
   if (headers.window !== undefined) {
     const reported = status === 429 ? { ...headers.window, remaining: 0 } : headers.window;
     return { ...state, windows: observeWindow(state.windows, reported, { operation, sentAt: sent?.at ?? now, now }) };
   }
-  // One answer without headers within a known window: count it ourselves.
+  // An answer without headers within a known window: count it here.
   if (!isWindowless(state, now, operation)) return { ...state, windows: countDrawn(state.windows, operation, now) };
   const isRefused = status === 429;
   if (isRefused && isKnown(state, sent)) return state;

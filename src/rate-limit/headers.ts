@@ -1,9 +1,9 @@
 /**
  * Reads the rate-limit headers of a response (service spec, part 8; draft-ietf-httpapi-ratelimit-headers, to 10).
  *
- * A wait is read generously, and always to the longer side: sending too early can get the key banned, waiting a little
- * longer cannot. Dates and `Reset` are instants on the server's clock; the response's own `Date` turns them into waits,
- * so that a wrong clock on this machine changes nothing.
+ * Where a wait is ambiguous, the longer reading counts: sending too early can get the key banned, waiting longer
+ * cannot. Dates and `Reset` are instants on the server's clock. The response's `Date` turns them into waits, so a wrong
+ * clock on this machine changes nothing.
  */
 import { parseList } from 'structured-headers';
 import { parseHttpDate } from '../http/http-date.ts';
@@ -13,36 +13,36 @@ export const BLOCK_REASONS = ['rate-limited', 'banned', 'paused'] as const;
 export type BlockReason = (typeof BLOCK_REASONS)[number];
 
 export interface LimitHeaders {
-  /** Present only where limit and remaining make sense together. */
+  /** Present only if limit and remaining make sense together. */
   readonly window?: {
     /** Requests per window. */
     readonly limit: number;
     readonly remaining: number;
-    /** From receipt until the window has certainly ended, in ms. */
+    /** From receipt of the response until the window has certainly ended, in ms. */
     readonly resetInMs: number;
-    /** Length of a whole window, where the headers tell it, ms. */
+    /** Length of a whole window, if the headers name it, in ms. */
     readonly lengthMs?: number;
   };
-  /** The longest wait that a Retry-After names, from receipt, in ms. */
+  /** Longest wait that a Retry-After names, from receipt, in ms. */
   readonly retryAfterMs?: number;
-  /** The longest wait that a Reset names, whatever limit and remaining say, from receipt, in ms. */
+  /** Longest wait that a Reset names, whatever limit and remaining say, from receipt, in ms. */
   readonly resetMs?: number;
-  /** True where requests are left: a refusal has another reason than this window, so its Reset does not name the wait. */
+  /** True if requests are left: a refusal then has another cause than this window, and its Reset does not name the wait. */
   readonly hasRemaining?: boolean;
-  /** True where a gateway has refused the request: the time that it names is not a guess. */
+  /** True if a gateway has refused the request: it knows the time that it names. */
   readonly isOfGateway?: boolean;
-  /** True where a Retry-After cannot be read, or nothing else than a Reset names a wait and cannot be read. */
+  /** True if a Retry-After cannot be read, or if only a Reset names a wait and it cannot be read. */
   readonly unreadable?: boolean;
 }
 
 type Headers = ReadonlyMap<string, readonly string[]>;
 
-/** The header of every answer of `petstore proxy`. */
+/** Header of every answer of `petstore proxy`. */
 export const GATEWAY_HEADER = 'petstore-gateway';
-/** Its value where the proxy itself refuses, and the service has not had the request; else 1. */
+/** Its value if the proxy itself refuses, so that the service has not had the request; otherwise 1. */
 export const REFUSED_BY_GATEWAY = 'refused';
 
-/** Returns whether a gateway has passed the answer on, or refused the request; undefined: it is no gateway's. */
+/** Returns whether a gateway has passed the answer on or refused the request; undefined for an answer of the service. */
 export function gatewayOf(headers: Headers): Gateway | undefined {
   const value = headers.get(GATEWAY_HEADER)?.[0];
   return value === undefined ? undefined : value === REFUSED_BY_GATEWAY ? 'refused' : 'passed';
@@ -50,49 +50,49 @@ export function gatewayOf(headers: Headers): Gateway | undefined {
 
 export type Gateway = 'passed' | 'refused';
 
-/** The server's clock (this machine's where the response has no Date) and this machine's on receipt, epoch ms. */
+/** The clocks of the server (of this machine, if the response has no Date) and of this machine on receipt, epoch ms. */
 interface Clocks {
   readonly server: number;
   readonly local: number;
 }
 
-/** What one kind of headers says. `resets`: the waits of a refusal, undefined where one cannot be read. */
+/** What one kind of headers says. `resets`: the waits that it names, undefined for one that cannot be read. */
 interface Found {
   readonly window: LimitHeaders['window'];
   readonly left: number | undefined;
   readonly resets: readonly (number | undefined)[];
 }
 
-/** Length of a window whose end the headers do not tell, ms. */
+/** Assumed length of a window whose end the headers do not name, in ms. */
 const UNKNOWN_RESET_MS = 60_000;
-/** Allows for times that were cut to whole seconds. */
+/** Allows for times that were rounded down to whole seconds. */
 const ROUNDING_MS = 1_000;
-/** A Reset further ahead is not believed: no known quota lasts longer than a month. */
+/** A Reset further ahead is ignored: no known quota lasts longer than a month. */
 const LONGEST_WINDOW_MS = 32 * 86_400_000;
-/** No wait is counted beyond a hundred years. */
+/** Longer waits are cut to this: a hundred years. */
 const LONGEST_WAIT_MS = 100 * 365 * 86_400_000;
-/** Where a refusal names no wait that can be read. */
+/** Wait after a refusal that names none, or none that can be read. */
 const UNNAMED_WAIT_MS = 60_000;
 const SHORTEST_WAIT_MS = 2_000;
 const LONGEST_JITTER_MS = 5_000;
-/** A ban that names no end. */
+/** Length of a ban that names no end. */
 const BAN_MS = 3_600_000;
-/** A hostile or mistaken wait is kept for a day; then one probe asks again. */
+/** Longest block: after a hostile or mistaken wait, one probe asks again the next day. */
 export const LONGEST_BLOCK_MS = 86_400_000;
-/** Clocks that differ by less are taken to agree, ms. */
+/** Clocks that differ by less count as equal, in ms. */
 const AGREEING_MS = 60_000;
 
-/** Seconds below this are a number of seconds from now, above it an instant (1973). */
+/** A smaller number is seconds from now, a larger one an instant (1973). */
 const SMALLEST_EPOCH_S = 100_000_000;
-/** Up to each bound an instant is in seconds (to the year 5138), ms, µs or ns. */
+/** Up to these bounds an instant is in seconds (to the year 5138), ms, µs and ns. */
 const EPOCH_BOUNDS = [1e11, 1e14, 1e17, 1e20];
 
-/** Headers of their own for limit, remaining and reset, in order of preference. The drafts from 7 on come last. */
+/** Prefixes of separate headers for limit, remaining and reset, preferred first. Drafts 7 and later come after them. */
 const PREFIXES = ['x-ratelimit-', 'x-rate-limit-', 'ratelimit-'] as const;
-/** What is read of a window, and the parameters of drafts 8 to 10 that hold it. */
+/** Parts of a window, and their parameters in drafts 8 to 10. */
 const PARAMETERS = { limit: 'q', remaining: 'r', reset: 't', length: 'w' } as const;
 
-/** Headers that name a wait like Retry-After does; the value's unit in ms. */
+/** Headers that name a wait as Retry-After does, with their unit in ms. */
 const RETRY_HEADERS = [
   ['retry-after', 1_000],
   ['x-retry-after', 1_000],
@@ -101,12 +101,12 @@ const RETRY_HEADERS = [
   ['x-rate-limit-retry-after-seconds', 1_000],
 ] as const;
 
-/** Reads any headers without failing. `receivedAt`: epoch ms on this machine's clock. */
+/** Reads the headers; never throws. `receivedAt`: epoch ms on this machine's clock. */
 export function readLimitHeaders(headers: Headers, receivedAt: number): LimitHeaders {
   const server = parseHttpDate(valuesOf(headers, 'date')[0] ?? '', receivedAt) ?? receivedAt;
   const clocks = { server, local: receivedAt };
   const policies = valuesOf(headers, 'ratelimit-policy').flatMap(membersOf);
-  // Draft 6 has one window, whose length its policy names.
+  // Draft 6 has one window; its policy names the length.
   const length = policies.length === 1 ? policies[0]!.getAll('w') : [];
   const separate = PREFIXES.map((prefix) => {
     const isDraft = prefix === 'ratelimit-';
@@ -139,8 +139,8 @@ export function readLimitHeaders(headers: Headers, receivedAt: number): LimitHea
  * Reads `RateLimit: "name";r=3;t=23` with `RateLimit-Policy: "name";q=60;w=60` (drafts 8 to 10), and
  * `RateLimit: limit=60, remaining=3, reset=23` with `RateLimit-Policy: 60;w=60` (draft 7).
  *
- * The policy of requests with the least left is the window. Where a policy has nothing left, whatever its unit, those
- * with something left do not name the wait.
+ * The window is the policy of requests with the fewest left. If any policy has nothing left, whatever its unit, only
+ * those with nothing left name the wait.
  */
 function readDrafts(headers: Headers, policies: readonly URLSearchParams[], clocks: Clocks): Found {
   const members = valuesOf(headers, 'ratelimit').flatMap(membersOf);
@@ -157,7 +157,7 @@ function readDrafts(headers: Headers, policies: readonly URLSearchParams[], cloc
   return { window: found.find((each) => each.isOfRequests)?.window, left, resets };
 }
 
-/** Reads the names and parameters of a list (RFC 9651, 3.1), or the parameters alone of another header, as in draft 7. */
+/** Reads the names and parameters of a list (RFC 9651, 3.1), or, as in draft 7, parameters alone. */
 function membersOf(line: string): URLSearchParams[] {
   try {
     return parseList(line).map(([name, parameters]) => {
@@ -170,12 +170,12 @@ function membersOf(line: string): URLSearchParams[] {
   }
 }
 
-/** The values of a header, one for each line, without the white space around them (RFC 9110, 5.5). */
+/** Returns the values of a header, one per line, trimmed (RFC 9110, 5.5). */
 function valuesOf(headers: Headers, name: string): readonly string[] {
   return headers.get(name)?.map((each) => each.trim()) ?? [];
 }
 
-/** Splits comma-joined values, but not at the comma within a date. A value that is empty as a whole stays. */
+/** Splits values at commas, except within a date. Keeps a value that is empty as a whole. */
 function listOf(values: readonly string[]): string[] {
   return values.flatMap((value) => {
     const parts = value.split(/,(?!\s*[0-9]{1,2}[ -][a-z]{3})/i).map((each) => each.trim());
@@ -188,34 +188,34 @@ function longest(waits: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 ? undefined : Math.max(...known);
 }
 
-/** Reads delay-seconds or a date (RFC 9110, 10.2.3), with a fraction, a leading `+` or a trailing `s` as some send it. */
+/** Reads delay-seconds or a date (RFC 9110, 10.2.3). Accepts a fraction, a leading `+` and a trailing `s`, as some send. */
 function readRetryAfter(text: string, unitMs: number, clocks: Clocks): number | undefined {
   const seconds = /^\+?([0-9]+(?:\.[0-9]+)?)\s*s?$/i.exec(text)?.[1];
   if (seconds !== undefined) return Math.min(Math.ceil(Number(seconds) * unitMs), LONGEST_WAIT_MS);
   return waitUntil(parseHttpDate(text, clocks.server), clocks);
 }
 
-/** Reads the number that an unknown form begins with, such as `7200 seconds` or `"7200"`, as a minute at least. */
+/** Reads the number at the start of an unknown form, such as `7200 seconds` or `"7200"`; at least a minute. */
 function guessDelay(text: string, unitMs: number): number | undefined {
   const number = /^"?([0-9]+)/.exec(text)?.[1];
   if (number === undefined) return undefined;
   return Math.min(Math.max(Number(number) * unitMs, UNNAMED_WAIT_MS), LONGEST_WAIT_MS);
 }
 
-/** Reads seconds from now, or an instant as epoch seconds, ms, µs, ns or a date. Undefined where it cannot be right. */
+/** Reads seconds from now, or an instant as epoch seconds, ms, µs, ns or a date; undefined if it is implausible. */
 function readReset(text: string, clocks: Clocks): number | undefined {
   const value = /^[0-9]{1,20}(?:\.[0-9]+)?$/.test(text) ? Number(text) : Number.NaN;
   const unit = EPOCH_BOUNDS.findIndex((bound) => value <= bound);
   const at = unit < 0 ? parseHttpDate(text, clocks.server) : Math.ceil(value / 1_000 ** (unit - 1));
-  // One within the server's present second may still be ahead.
+  // An instant within the server's current second may still be ahead.
   const isNow = at !== undefined && at <= clocks.server && clocks.server - at < ROUNDING_MS;
   const wait = value < SMALLEST_EPOCH_S ? Math.ceil(value * 1_000) : isNow ? 0 : waitUntil(at, clocks);
   return wait !== undefined && wait + ROUNDING_MS <= LONGEST_WINDOW_MS ? wait : undefined;
 }
 
 /**
- * Turns an instant into a wait. The server's `Date` counts; the local clock only where it agrees with it, or where by
- * the server's the instant has passed, and only to make the wait longer.
+ * Turns an instant into a wait by the server's `Date`. The local clock can only make the wait longer, and only if it
+ * agrees with the server's or if the instant has passed by the server's.
  */
 function waitUntil(at: number | undefined, { server, local }: Clocks): number | undefined {
   if (at === undefined) return undefined;
@@ -229,28 +229,29 @@ function readCounts(textsOf: (part: keyof typeof PARAMETERS) => readonly string[
   const [limits, counts, ends] = [textsOf('limit'), textsOf('remaining'), listOf(textsOf('reset'))];
   const [limit, left] = [least(limits), least(counts)];
   const found = { left, resets: ends.map((text) => readReset(text, clocks)), window: undefined };
-  // A count on two lines is ambiguous: a proxy may have added one of them.
+  // A count that comes twice is ambiguous: a proxy may have added one.
   if (limits.length > 1 || counts.length > 1) return found;
   if (limit === undefined || left === undefined || left > limit) return found;
-  // Only the server's clock: a window must not be thought longer because the clocks differ.
+  // By the server's clock alone: a window must not look longer because the clocks differ.
   const only = { server: clocks.server, local: clocks.server };
   const lengthMs = longest(textsOf('length').map((text) => readReset(text, only) || undefined));
   const end = longest(ends.map((text) => readReset(text, only))) ?? lengthMs ?? UNKNOWN_RESET_MS - ROUNDING_MS;
-  // Whatever was cut from the Reset, no window ends later than a whole one that begins now.
+  // However the Reset was rounded, the window ends no later than one that begins now.
   const resetInMs = Math.max(end, Math.min(end + ROUNDING_MS, lengthMs ?? Infinity));
   const window = { limit, remaining: left, resetInMs };
   return { ...found, window: lengthMs === undefined ? window : { ...window, lengthMs } };
 }
 
-/** The least of the counts: `60`, `3, 3;w=90`, `0.0`. */
+/** Returns the least of the counts: `60`, `3, 3;w=90`, `0.0`. */
 function least(texts: readonly string[]): number | undefined {
   const counts = listOf(texts).map((text) => /^([0-9]{1,15})(?:\.[0-9]+)?(?:\s*;.*)?$/.exec(text)?.[1]);
   return counts.length === 0 || counts.includes(undefined) ? undefined : Math.min(...counts.map(Number));
 }
 
 /**
- * Returns why nothing may be sent after an answer, and for how long: never shorter than what the service named, up to a
- * day; undefined: it refuses nothing. A Reset counts where nothing is left, or where nothing else names a wait.
+ * Returns why nothing may be sent after an answer, and for how long: never shorter than the service named, at most a
+ * day. Undefined for an answer that is not a refusal. A Reset counts if nothing is left, or if nothing else names a
+ * wait.
  * @param consecutive429s each after the first doubles the wait, unless a gateway names it
  * @param random in [0, 1): jitter
  */

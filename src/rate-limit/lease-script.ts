@@ -1,13 +1,14 @@
-/** How long the server may take for one step, its connection included, ms. */
+/** Longest time for one step on the server, including the connection, in ms. */
 export const ASKING_MS = 2_000;
 
 /**
- * What runs on the Redis server, as one atomic step: a machine tells what it has learnt, and is lent permits for
- * requests. Lua 5.1, in which Redis scripts are written (redis.io/docs/latest/develop/programmability/lua-api).
+ * The script that runs on the Redis server as one atomic step: a machine reports what it has learnt and is lent permits
+ * for requests. Lua 5.1 (redis.io/docs/latest/develop/programmability/lua-api).
  *
- * `KEYS[1]` holds what all machines share, `KEYS[1]:machine` what one of them was lent. Times are ms on the server's
- * clock; a machine says and hears only how long ago something was, and how long it lasts. Permits end with their window,
- * and after 70 s at the latest: then a turn of the operation begins, and what dead machines were lent is free again.
+ * `KEYS[1]` holds the state that all machines share, `KEYS[1]:machine` the permits of one machine. Times are ms on the
+ * server's clock; machines send and receive only how long ago something was and how long it lasts. Permits expire with
+ * their window, after 70 s at the latest. Then a new turn of the operation begins, and the permits of dead machines are
+ * free again.
  */
 export const LEASE_SCRIPT = `
 local SAME_END, LATE, TURN, KEPT, STEP, PACE, PATIENCE = 2500, 5000, 70000, 86400000, 5000, 1000, ${ASKING_MS}

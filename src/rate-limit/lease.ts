@@ -1,7 +1,7 @@
 /**
- * What one machine was lent of the windows that several machines share: how many requests it may send before it asks the
- * Redis server again. All processes of the machine share it. Pure: what to ask, and the key's state after the reply.
- * Machine and server exchange only how long ago something was and how long it lasts: no two clocks need to agree.
+ * The permits that the Redis server has lent to this machine: how many requests it may send before it asks again. All
+ * processes of the machine share them. Pure: computes what to ask, and the key's state after the reply.
+ * Machine and server exchange only how long ago something was and how long it lasts, so their clocks need not agree.
  */
 import {
   type Block,
@@ -22,48 +22,48 @@ import { ASKING_MS } from './lease-script.ts';
 import { shift } from './ledger.ts';
 import { type Demand, LEAST_LENGTH_MS, lengthOf, mergeWindow, type Window, windowOf, windowsFor } from './windows.ts';
 
-/** A key's state on a machine that shares its windows with others. */
+/** A key's state on a machine that shares the key with other machines. */
 export type Leased = LedgerState & { readonly lease: Lease };
 
-/** What a machine asks. */
+/** A machine's question to the server. */
 export interface Question {
-  /** Permits; `waiting`: how many requests of this process wait for them. */
+  /** Asks for permits. `waiting`: how many requests of this process wait for them. */
   readonly want?: Pick<Intent, 'operation' | 'reserve' | 'timeoutMs'> & { readonly waiting: number };
-  /** The server replaces what it counts as lent. Only the one process that may ask for permits knows all of it. */
+  /** Replaces what the server counts as lent. Only the process that may ask for permits knows all of it. */
   readonly settles?: boolean;
-  /** Operations for which this process has been told to wait, and does not any more. */
+  /** Operations that this process was told to wait for, and no longer waits for. */
   readonly leaves?: readonly string[];
   /** The user clears the block. */
   readonly clears?: boolean;
 }
 
-/** What the server answers: times from its arrival on, or for `cleared` back from it. */
+/** The server's reply. Times count from its arrival, `cleared` back from it. */
 export interface Reply {
   readonly id: string;
-  /** The server's clock, as if it had never been set. */
+  /** The server's clock, corrected for the times that it was set. */
   readonly t: number;
-  /** By how many ms it has been. */
+  /** By how much it was set, in ms. */
   readonly setBy: number;
   readonly machines: number;
   readonly strikes: number;
-  /** A list, which Lua may write as an object. */
+  /** A list; Lua may encode it as an object. */
   readonly windows: Readonly<Record<string, Window>>;
-  /** Over, where this machine is to find out whether sending is allowed again. */
+  /** A block that is over if this machine is to send the probe. */
   readonly block?: Block;
   readonly cleared?: number;
   readonly hold?: Pick<Hold, 'why' | 'again'> & { readonly left: number; readonly spread: number };
   readonly granted?: { readonly many: number; readonly lasts: number };
 }
 
-/** How soon to look again while another process of this machine asks the server, ms. */
+/** How soon to check again while another process of this machine asks the server, in ms. */
 const POLL_MS = 20;
 const TWICE_WITHIN_MS = 1_000;
-/** A permit counts this long after the newest reply: another machine may have been refused since. */
+/** How long a permit is valid after the newest reply, in ms: another machine may have been refused since. */
 const FRESH_MS = 500;
 const SOONEST_TRY_MS = 1_000;
 const LATEST_TRY_MS = 20_000;
 
-/** Returns the state with what the server has lent. What another one has lent, and that it is lost, is forgotten. */
+/** Returns the state with a lease of this server. Drops the lease, and the loss, of any other server. */
 export function withLease(state: LedgerState, server: string, newMachine: () => string): Leased {
   const { lease } = state;
   if (lease?.server === server) return { ...state, lease };
@@ -71,9 +71,9 @@ export function withLease(state: LedgerState, server: string, newMachine: () => 
 }
 
 /**
- * Decides as this machine first: what it knows needs no question. Then by what it was lent. No decision: the server has to
- * be asked.
- * @param shares sends a part of the limit while the server is lost
+ * Decides by what this machine knows, then by the permits that it was lent. Without a decision the server has to be
+ * asked.
+ * @param shares sends this machine's share of the limit while the server is lost
  */
 export function decideLeased(
   before: Leased,
@@ -96,20 +96,20 @@ export function decideLeased(
   return { state: before, ...(isHeld && { decision: held(hold, now, intent) }) };
 }
 
-/** Lets one process of the machine ask the server, and has the others wait for it. */
+/** Lets one process of the machine ask the server, and makes the others wait for it. */
 export function takeTurn(before: Leased, now: number, intent: Intent): ReturnType<typeof decideLeased> {
   const { askedUntil = now } = before.lease;
   if (now >= askedUntil) return { state: { ...before, lease: { ...before.lease, askedUntil: now + ASKING_MS } } };
   return { state: before, decision: held({ until: askedUntil, why: 'asking', again: now + POLL_MS }, now, intent) };
 }
 
-/** Returns how many requests of the operation may still be sent without a question. */
+/** Returns how many requests of the operation may be sent without asking the server. */
 function permitsLeft({ permits }: Lease, now: number, operation: string): number {
   const { many, until } = permits[operation] ?? { many: 0, until: 0 };
   return now < until ? many : 0;
 }
 
-/** Takes one permit of the operation; undefined: the server has to be asked for one, or whether it still counts. */
+/** Takes one permit of the operation; undefined if the server has to be asked for one, or whether it is still valid. */
 function takePermit(lease: Lease, now: number, operation: string): Lease | undefined {
   const many = permitsLeft(lease, now, operation);
   const isFresh = lease.lost !== undefined ? now < lease.lost.next : now - (lease.met?.monotonic ?? 0) <= FRESH_MS;
@@ -117,27 +117,27 @@ function takePermit(lease: Lease, now: number, operation: string): Lease | undef
   return { ...lease, permits: { ...lease.permits, [operation]: { ...lease.permits[operation]!, many: many - 1 } } };
 }
 
-/** Takes a part of the window while the server is lost. Undefined: none is due. */
+/** Takes one request of this machine's share while the server is lost; undefined if none is due. */
 function takeShare(before: Leased, now: number, operation: string): Lease | undefined {
   const { lost } = before.lease;
   if (lost === undefined || now < nextShareAt(before, lost, now, operation)) return undefined;
   return { ...before.lease, lost: { ...lost, sharedAt: now } };
 }
 
-/** While the server is lost, the first part of the window is due after the longest window that is known. */
+/** Returns when the next request of the share is due. The first one is, once the longest known window has passed. */
 function nextShareAt(state: Leased, { sharedAt, since }: Loss, now: number, operation: string): number {
   if (sharedAt !== undefined) return sharedAt + spacingOf(state, now, operation);
   return since + Math.max(LEAST_LENGTH_MS, ...state.windows.map(lengthOf));
 }
 
-/** Then one request in the time that each machine has for one, by its newest window, too, if that is over. */
+/** Returns the time between two requests of the share, by the newest window even if that is over. */
 function spacingOf({ windows, lease }: Leased, now: number, operation: string): number {
   const known = [windowOf(windows, operation) ?? [], windowsFor(windows, operation, now)].flat();
   if (known.length === 0) return LEAST_LENGTH_MS;
   return Math.max(...known.map((each) => (lengthOf(each) * lease.machines) / Math.max(1, each.limit)));
 }
 
-/** Returns when so many requests may go while the server is lost. It may be back at the next try. */
+/** Returns when this many requests may be sent while the server is lost. It may be back at the next try. */
 function untilBack(
   state: Leased,
   lost: Loss,
@@ -151,7 +151,7 @@ function untilBack(
   return { until, why: 'ledger-lost', again: Math.min(next, shares ? first : next), says };
 }
 
-/** Returns until when a demand has to wait, as the governor does; where the server is lost, also for its part. */
+/** Returns until when a demand has to wait, as the governor does, and for its share if the server is lost. */
 export function forecastLeased(state: Leased, now: number, demand: Demand, shares: boolean): Hold | undefined {
   const hold = forecast(state, now, demand);
   const { lost } = state.lease;
@@ -161,14 +161,14 @@ export function forecastLeased(state: Leased, now: number, demand: Demand, share
   return part.until > Math.max(now, hold?.until ?? now) ? part : hold;
 }
 
-/** True while a request that finds out whether sending is allowed is under way, or may still be sent. */
+/** True while a probe is in flight or may still be sent. */
 export function isProbing(state: Leased, now: number): boolean {
   const { inFlight, lease } = state;
   const isUnsent = (each: string): boolean => permitsLeft(lease, now, each) > 0 && mustProbe(state, now, each);
   return inFlight.some(({ isProbe }) => isProbe === true) || Object.keys(lease.permits).some(isUnsent);
 }
 
-/** Returns what to tell the server: times from now on. @param newId of its state, should it have none */
+/** Returns what to send to the server, with times counted from now. @param newId for its state, if it has none */
 export function reportOf(
   state: Leased,
   { monotonic: now, wall }: Instant,
@@ -190,11 +190,11 @@ export function reportOf(
       monotonic: met.server + now - met.monotonic,
       wall: met.server + wall - met.wall,
     }),
-    // Requests under way, and those that may still be sent.
+    // Requests in flight, and those that may still be sent.
     ...(settles === true && {
       lent: Object.fromEntries(operations.map((each) => [each, underWay(each) + permitsLeft(lease, now, each)])),
     }),
-    // Permits that are left only need to be confirmed. A machine that uses them up quickly is lent twice as many.
+    // If permits are left, this only confirms them. A machine that uses its permits quickly asks for twice as many.
     ...(want !== undefined &&
       permitsLeft(lease, now, want.operation) === 0 && {
         want: { ...want, count: Math.max(want.waiting, now - at < TWICE_WITHIN_MS ? 2 * lent : 1) },
@@ -202,7 +202,7 @@ export function reportOf(
   };
 }
 
-/** Parses a reply; undefined: it is not one. */
+/** Parses a reply; undefined if the text is not one. */
 export function parseReply(text: string): Reply | undefined {
   try {
     const reply = JSON.parse(text) as Reply | null;
@@ -212,11 +212,11 @@ export function parseReply(text: string): Reply | undefined {
   }
 }
 
-/** Returns the state after a reply. @param random in [0, 1): spreads out those that ask again */
+/** Returns the state after a reply. @param random in [0, 1), spreads out the machines that ask again */
 export function afterReply(before: Leased, instant: Instant, reply: Reply, question: Question, random: number): Leased {
   const now = instant.monotonic;
   const { block, ...rest } = before;
-  // What a user has cleared, on another machine perhaps, is forgotten here, too.
+  // What a user has cleared, perhaps on another machine, is dropped here too.
   const cleared = now - (reply.cleared ?? Number.POSITIVE_INFINITY);
   const isBlocked = block !== undefined && block.since > cleared && now < block.until;
   const state: LedgerState = {
@@ -247,19 +247,19 @@ function leaseAfter(before: Lease, instant: Instant, reply: Reply, { settles, wa
     return { ...next, permits: { ...lease.permits, [operation]: permits } };
   }
   if (hold === undefined) return next;
-  // Machines that wait for the same moment come one after another.
+  // Machines that wait for the same moment ask one after another.
   const until = now + hold.left + hold.spread * random;
   const again = hold.again === undefined ? {} : { again: Math.min(until, now + hold.again * (0.5 + random)) };
   return { ...next, holds: { ...lease.holds, [operation]: { until, why: hold.why, ...again } } };
 }
 
-/** Returns the state after the server has refused the settings: it is not lost, and may be asked at once. */
+/** Returns the state after the server has refused the settings: it is not lost, and can be asked again at once. */
 export function afterRefusal({ lease, ...state }: Leased): Leased {
   const { askedUntil: _asked, lost: _found, ...known } = lease;
   return { ...state, lease: known };
 }
 
-/** Returns the state after the server did not answer. Each wait for the next try is twice as long as the one before. */
+/** Returns the state after the server did not answer. The wait for the next try doubles each time. */
 export function afterLoss(before: Leased, now: number, says: string): Leased {
   const { askedUntil: _asked, lost = { since: now }, ...lease } = before.lease;
   const next = now + Math.min(LATEST_TRY_MS, now - lost.since + SOONEST_TRY_MS);

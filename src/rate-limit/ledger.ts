@@ -1,5 +1,5 @@
 /**
- * Where one key's state is kept. Each operation is one atomic step: read, decide with the governor, keep.
+ * Stores one key's state. Each operation is one atomic step: read, decide with the governor, store.
  * Times are ms on the clock's monotonic timeline.
  */
 import {
@@ -18,17 +18,17 @@ import {
 import type { Clock, Machine } from '../ports.ts';
 import type { Demand } from './windows.ts';
 
-/** What a step of a ledger computes from the state at `now`. */
+/** Computes the new state and the result of a step from the state at `now`. */
 export type Work<T> = (before: LedgerState, now: number) => { readonly state: LedgerState; readonly result: T };
 
 export interface StepOptions {
-  /** Nothing is kept. */
+  /** Stores nothing. */
   readonly isRead?: boolean;
-  /** On the disk before the step is over: a block must outlive a power cut. */
+  /** Writes to the disk before the step ends: a block must survive a power cut. */
   readonly durable?: boolean;
-  /** Waited for in spite of a signal: what must be recorded is. */
+  /** Ignores a signal: an answer must be recorded. */
   readonly despiteSignal?: boolean;
-  /** The user clears the block, wherever it is kept. */
+  /** Clears the block for the user, wherever it is stored. */
   readonly clears?: boolean;
 }
 
@@ -58,9 +58,9 @@ export function createLedger(step: Step) {
     /** Returns until when a demand would have to wait, as far as is known. */
     forecast: (demand: Demand): Promise<Hold | undefined> =>
       step((before, now) => ({ state: before, result: forecast(before, now, demand) }), { isRead: true }),
-    /** Clears the block at the user's risk. */
+    /** Clears the block, at the user's own risk. */
     clearBlock: () => step((before) => kept(unblock(before)), { durable: true, clears: true }),
-    /** Gives back what was lent and is not used. */
+    /** Returns permits that were lent and not used. */
     close: () => Promise.resolve(),
   };
 }
@@ -70,7 +70,7 @@ export function isRefusal({ status }: Pick<Answer, 'status'>): boolean {
   return status === 429 || status === 403 || status === 503;
 }
 
-/** Keeps a state as long as the program lives. */
+/** Stores the state in memory. */
 export function memoryStep(clock: Pick<Clock, 'monotonic'>): Step {
   let state = UNKNOWN;
   return (work, { isRead } = {}) => {
@@ -80,7 +80,7 @@ export function memoryStep(clock: Pick<Clock, 'monotonic'>): Step {
   };
 }
 
-/** Begins a reservation's id, such as `process 4242@1f3a.4026531836/`. */
+/** Returns the prefix of a reservation's id, such as `process 4242@1f3a.4026531836`. */
 export function ownerOf({ pid, processSpace }: Pick<Machine, 'pid' | 'processSpace'>): string {
   return `process ${pid}@${processSpace}`;
 }
@@ -90,21 +90,21 @@ export function ownerName(id: string): string {
   return id.split(/[@/]/)[0] ?? id;
 }
 
-/** True where the owner is known to have died. One whose process ids mean nothing here is taken to be alive. */
+/** True if the owner is known to be dead. A process of another machine or container counts as alive. */
 export function isDeadOwner(id: string, machine: Pick<Machine, 'pid' | 'processSpace' | 'isAlive'>): boolean {
   const [, pid, space] = /^process (\d+)@([^/]*)\//.exec(id) ?? [];
   if (pid === undefined || space !== machine.processSpace || Number(pid) === machine.pid) return false;
   return !machine.isAlive(Number(pid));
 }
 
-/** Returns an instant of the monotonic clock as epoch ms: what people and programs want to see. */
+/** Converts an instant of the monotonic clock to epoch ms. */
 export function toWall(clock: Pick<Clock, 'now' | 'monotonic'>, at: number): number {
   return clock.now() + at - clock.monotonic();
 }
 
 const TIMES = new Set(['at', 'lostAt', 'resetAt', 'seenAt', 'answeredAt', 'since', 'until', 'nextAt']);
 
-/** Returns a state, or a part of one, with all its times moved by `by` ms. */
+/** Returns a state, or a part of one, with all its times shifted by `by` ms. */
 export function shift<T>(value: T, by: number): T {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((each: unknown) => shift(each, by)) as T;

@@ -1,7 +1,7 @@
 /**
- * The ledger of a machine that shares its key's windows with other machines, through a Redis server. This machine's own
- * ledger decides about each request, as everywhere; besides, a request needs a permit that the server has lent (lease.ts).
- * The server hears of answers with the next question; of a refusal, and of how a probe has ended, at once.
+ * The ledger of a machine that shares its key with other machines, through a Redis server. The machine's own ledger
+ * decides about each request as usual; in addition, a request needs a permit that the server has lent (lease.ts). The
+ * server learns of answers with the next question, and of a refusal or the end of a probe at once.
  */
 import { type Context, reasonOf, type Redis, RedisFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
@@ -36,22 +36,22 @@ import type { Demand } from './windows.ts';
 
 export interface SharedOptions extends Pick<Context, 'clock' | 'random' | 'randomBytes' | 'signal'> {
   readonly redis: Redis;
-  /** Its address, without a password. */
+  /** Address without a password. */
   readonly server: string;
-  /** What the key is called on the server: it must not tell it. */
+  /** Name of the key on the server; must not reveal the key. */
   readonly name: string;
-  /** Where the server is lost: `hold` waits for it, `share` sends a part of the limit. */
+  /** While the server is lost: `hold` waits for it, `share` sends this machine's share of the limit. */
   readonly whenLost: 'hold' | 'share';
-  /** Called when the server is lost, with what it said last, and when it is back. */
+  /** Called when the server is lost, with what it said last, and with undefined when it is back. */
   onChange(says: string | undefined): void;
 }
 
-/** What is shown is asked for again and again: the server is asked this often, ms. */
+/** Shortest time between two questions to the server for what is only shown, in ms. */
 const SHOWN_MS = 1_000;
-/** How long a process that is to end waits for the reply to its question, ms. */
+/** How long a process that ends waits for the reply to its question, in ms. */
 const LAST_REPLY_MS = 500;
 
-/** A step of this machine's own ledger. */
+/** Runs a step of this machine's own ledger. */
 type LeasedStep = <T>(work: (before: Leased, now: number) => ReturnType<Work<T>>, how?: StepOptions) => Promise<T>;
 
 export class RedisLedger implements Ledger {
@@ -59,14 +59,14 @@ export class RedisLedger implements Ledger {
   private readonly options: SharedOptions;
   private readonly shares: boolean;
   private isLost = false;
-  /** How many requests of this process wait for leave. */
+  /** How many requests of this process wait for permission. */
   private waiting = 0;
-  /** The question that is under way: all who need permits wait for it. */
+  /** The question in flight: every request that needs a permit waits for it. */
   private asking: Promise<void> | undefined;
-  /** Operations for which the server had nothing to lend when it was asked last: it may keep a place for them. */
+  /** Operations for which the server had no permit when last asked: it may hold a place for them. */
   private readonly refused = new Set<string>();
   private shownAt: number | undefined;
-  /** Whether this process has sent, or wanted to. */
+  /** True once this process has asked to send. */
   private isSender = false;
 
   /** @param step runs a step of this machine's own ledger */
@@ -122,7 +122,7 @@ export class RedisLedger implements Ledger {
 
   async view(): Promise<LedgerState> {
     const { clock } = this.options;
-    // The first time a server that was lost is tried, too.
+    // The first time, it also tries a server that was lost.
     const isFirst = this.shownAt === undefined;
     if (isFirst || clock.monotonic() - this.shownAt! >= SHOWN_MS) {
       this.shownAt = clock.monotonic();
@@ -148,26 +148,26 @@ export class RedisLedger implements Ledger {
   }
 
   async close(): Promise<void> {
-    // A process that only showed what is lent leaves it to those that send.
+    // A process that only showed the permits leaves them to those that send.
     if (!this.isSender) return;
     await this.lastReply();
     const state = await this.step(
       (before, now) => {
         const { askedUntil = now, lost } = before.lease;
         if (lost !== undefined || now < askedUntil) return { state: before, result: undefined };
-        // What is lent meanwhile would be given back, too: no other process asks.
+        // No other process may ask meanwhile: its permits would be given back too.
         return keep({ ...before, lease: { ...before.lease, permits: {}, askedUntil: now + ASKING_MS } });
       },
       { despiteSignal: true },
     );
     if (state === undefined) return;
     await this.visit(state, { settles: true, leaves: [...this.refused] }).catch((error: unknown) => {
-      // The next command will say so: this one is over.
+      // The next command reports it; this one is over.
       if (!isFailure(error) || !error.is('ledger-refused')) throw error;
     });
   }
 
-  /** Waits for what a process that is to end has asked: others would wait for those that use what it is lent. */
+  /** Waits for the reply to this process's last question: permits that nobody uses would keep others waiting. */
   private async lastReply(): Promise<void> {
     if (this.asking === undefined) return;
     const { promise: late, resolve } = Promise.withResolvers<undefined>();
@@ -178,7 +178,7 @@ export class RedisLedger implements Ledger {
     cancel();
   }
 
-  /** Tells the server at once what other machines wait for: a refusal, and how a probe has ended. */
+  /** Reports to the server at once what other machines wait for: a refusal, or the end of a probe. */
   private async tellAfter(
     work: (before: Leased, now: number) => LedgerState,
     isRefused: boolean,
@@ -195,7 +195,7 @@ export class RedisLedger implements Ledger {
     return state;
   }
 
-  /** Tells what is known, unless the server is lost: the next question will. */
+  /** Reports what is known, unless the server is lost: then the next question does. */
   private async tell(state: Leased): Promise<void> {
     const { lost } = state.lease;
     if (lost === undefined || this.options.clock.monotonic() >= lost.next) await this.visit(state, {});
@@ -216,7 +216,7 @@ export class RedisLedger implements Ledger {
       await this.step((state) => keep(afterReply(state, instant(), reply, question, spread)), {
         despiteSignal: true,
         durable: reply.block !== undefined,
-        // What a user has cleared on another machine is no longer kept here, either.
+        // Drops what a user has cleared on another machine.
         clears: before.block !== undefined && before.block.since <= clock.monotonic() - (reply.cleared ?? Infinity),
       });
       this.notice(undefined);
@@ -237,7 +237,7 @@ export class RedisLedger implements Ledger {
     return decision;
   }
 
-  /** Says once that the server is lost, and once that it is back. @param says what it said last; undefined: it answers */
+  /** Reports once that the server is lost, and once that it is back. @param says what it said last; undefined if it answers */
   private notice(says: string | undefined): void {
     if ((says !== undefined) === this.isLost) return;
     this.isLost = says !== undefined;
@@ -245,7 +245,7 @@ export class RedisLedger implements Ledger {
   }
 }
 
-/** Settles as the work does, or rejects once the signal aborts. The work goes on. */
+/** Settles as the work does, or rejects once the signal aborts. Does not stop the work. */
 async function unlessAborted(signal: AbortSignal, work: Promise<void> | undefined): Promise<void> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => {

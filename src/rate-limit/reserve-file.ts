@@ -1,6 +1,6 @@
 /**
- * The reserve for a block: an empty file, made beforehand, whose times say until when nothing may be sent. Setting them
- * needs no space on a full disk and no lock on the database, so it keeps what the ledger cannot take, or loses later.
+ * The reserve for a block: an empty file, created in advance, whose timestamps say until when nothing may be sent.
+ * Setting them needs no disk space and no lock, so it keeps a block that the ledger could not store, or loses later.
  */
 import type { Context } from '../ports.ts';
 import { isFailure } from '../errors.ts';
@@ -9,18 +9,18 @@ import { BLOCK_REASONS, LONGEST_BLOCK_MS } from './headers.ts';
 import { type Step, toWall } from './ledger.ts';
 
 const NO_BLOCK = { accessedAt: 0, modifiedAt: 0 };
-/** A block may end so much later in the file than in the ledger, ms: the wall clock is read in whole ms. */
+/** How much later a block may end in the file than in the ledger, in ms: the wall clock has whole ms. */
 const ROUNDING_MS = 10;
 
 export type ReserveFile = ReturnType<typeof reserveFile>;
 
-/** @param name what the key is called: it must not tell it */
+/** @param name of the file; must not reveal the key */
 export function reserveFile({ clock, files }: Pick<Context, 'clock' | 'files'>, folder: string, name: string) {
   const path = `${folder}/${name}`;
-  /** What the file could not keep: this process remembers it. */
+  /** A block that the file could not store, kept in memory. */
   let held: Block | undefined;
   const times = async () => (await files.facts(path)) ?? NO_BLOCK;
-  /** Modified: the end. Accessed: the begin, in whole seconds; the ms beyond are the reason. */
+  /** Stores the end as the modification time, the start (whole seconds) and the reason (ms) as the access time. */
   const write = ({ until, why }: Block): Promise<void> => {
     const accessedAt = Math.floor(clock.now() / 1_000) * 1_000 + BLOCK_REASONS.indexOf(why);
     return files.setTimes(path, { accessedAt, modifiedAt: Math.ceil(toWall(clock, until)) });
@@ -29,19 +29,19 @@ export function reserveFile({ clock, files }: Pick<Context, 'clock' | 'files'>, 
     held = undefined;
     return files.setTimes(path, NO_BLOCK).catch(() => undefined);
   };
-  /** Returns the block on the monotonic clock, unless it is over. A clock that is set back makes it no longer than it was. */
+  /** Returns the block on the monotonic clock, unless it is over. Setting the clock back does not make it longer. */
   const read = async (): Promise<Block | undefined> => {
     const since = clock.monotonic();
     if (held !== undefined && since < held.until) return held;
     const { accessedAt, modifiedAt } = await times().catch(() => NO_BLOCK);
     if (modifiedAt <= accessedAt) return undefined;
     const left = modifiedAt - clock.now();
-    // By a clock that is set back later it might seem to last again.
+    // If the clock is set back later, the block would seem to last again.
     if (left <= 0) return clear().then(() => undefined);
     const reason = Math.round(accessedAt) % 1_000;
     const length = Math.min(left, modifiedAt - Math.round(accessedAt) + reason, LONGEST_BLOCK_MS);
     const block = { since, until: since + length, why: BLOCK_REASONS[reason] ?? 'rate-limited' };
-    // By a clock that was set back it would begin anew at each look.
+    // With a clock that was set back, it would start again at each read.
     if (length < left) await write(block).catch(() => undefined);
     return block;
   };
@@ -49,13 +49,13 @@ export function reserveFile({ clock, files }: Pick<Context, 'clock' | 'files'>, 
     path,
     read,
     clear,
-    /** Makes the file, while there is space. Rejects with a system error. */
+    /** Creates the file while there is space. Rejects with a system error. */
     async prepare(): Promise<void> {
       if ((await files.facts(path)) !== undefined) return;
       await files.makePrivateFolder(folder);
       await files.replace(path, '', { mode: 0o600 });
     },
-    /** Notes a block; of two, the one that ends later counts. Returns whether the file has it. */
+    /** Notes a block; of two, the later end counts. Returns whether the file has it. */
     async note(block: Block): Promise<boolean> {
       const known = await read();
       if (known !== undefined && known.until >= block.until) return known !== held;
@@ -72,17 +72,17 @@ export function reserveFile({ clock, files }: Pick<Context, 'clock' | 'files'>, 
 
 interface ReserveOptions extends Pick<Context, 'clock'> {
   readonly file: ReserveFile;
-  /** Called when the ledger could not record an answer. `isKept`: whether the block, if any, is in the file. */
+  /** Called if the ledger could not record an answer. `isKept`: true if its block is in the file. */
   onUnwritten(failure: unknown, block: Block | undefined, isKept: boolean): void;
 }
 
-/** Returns a ledger's steps with the reserve: what the file knows holds, and what the ledger cannot take is noted there. */
+/** Adds the reserve to a ledger's steps: they respect the file's block, and a block that the ledger cannot store goes there. */
 export function withReserve(step: Step, { clock, file, onUnwritten }: ReserveOptions): Step {
   return async (work, options = {}) => {
     if (options.clears === true) await file.clear();
     const alone = (known: LedgerState) => work(known, clock.monotonic());
     const refusal = options.durable === true ? alone(UNKNOWN).state.block : undefined;
-    // At once, as the ledger may have to be waited for.
+    // First, because the ledger may have to wait.
     const isKept = refusal !== undefined && (await file.note(refusal));
     let known: Block | undefined;
     const asked = step((before, now) => {
@@ -93,15 +93,15 @@ export function withReserve(step: Step, { clock, file, onUnwritten }: ReserveOpt
     const failure: unknown = await asked.then(() => undefined, unlessSignal);
     if (options.despiteSignal === true) {
       if (failure !== undefined) onUnwritten(failure, refusal, isKept);
-      // The ledger's is longer after several refusals in a row.
+      // The ledger's block is longer after several refusals in a row.
       else if (isKept && known !== undefined) await file.note(known);
       return failure === undefined ? asked : alone(UNKNOWN).result;
     }
-    // Last: a refusal may come while the ledger is waited for.
+    // Last, because another process may be refused while the ledger waits.
     const block = await file.read();
     if (block === undefined || block.until <= (known?.until ?? clock.monotonic()) + ROUNDING_MS) return asked;
     const learning: typeof work = (before, now) => work(learn(before, block), now);
-    // The ledger has to know it, so that after the block one request goes first.
+    // The ledger has to know the block, so that one probe goes first after it.
     if (failure === undefined) {
       const learnt = step(learning, { ...options, isRead: false });
       if ((await learnt.then(() => undefined, unlessSignal)) === undefined) return learnt;
@@ -110,7 +110,7 @@ export function withReserve(step: Step, { clock, file, onUnwritten }: ReserveOpt
   };
 }
 
-/** Returns the failure of a ledger that cannot be used, which is not the end; a signal is. */
+/** Returns the failure of a ledger that cannot be used; rethrows anything else, such as a signal. */
 function unlessSignal(error: unknown): unknown {
   if (!isFailure(error) || !(error.is('state') || error.is('file'))) throw error;
   return error;

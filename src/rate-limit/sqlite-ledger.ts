@@ -1,7 +1,7 @@
 /**
- * The ledger that all processes of this user share: one row for each key in the state database, named by a salted hash,
- * so that neither the file nor this code knows which key it is about. Each step is one immediate transaction. It is never
- * held while a request is under way.
+ * The ledger that all processes of this user share: one row per key in the state database. A salted hash names the row,
+ * so neither the file nor this code reveals the key. Each step is one immediate transaction, never open during a
+ * request.
  */
 import type { Context } from '../ports.ts';
 import { strictest, together } from '../state/batch.ts';
@@ -10,7 +10,7 @@ import { abandon, type Instant, type LedgerState, UNKNOWN } from './governor.ts'
 import { isDeadOwner, shift, type Step, type StepOptions, type Work } from './ledger.ts';
 
 export interface Moment extends Instant {
-  /** Empty where the system has no name for a boot. */
+  /** Empty if the system does not name its boots. */
   readonly boot: string;
 }
 
@@ -21,8 +21,8 @@ interface Item {
 }
 
 /**
- * @param nameOf the row's name, by the database's salt
- * @param isBusy the steps of one turn of the event loop are one transaction, which reads and writes the row once
+ * @param nameOf returns the row's name for the database's salt
+ * @param isBusy runs all steps of one turn of the event loop in one transaction that reads and writes the row once
  */
 export function sqliteStep(
   { clock, machine }: Pick<Context, 'clock' | 'machine'>,
@@ -79,7 +79,7 @@ export function sqliteStep(
       if (how.isRead === true) run([item], false);
       else await add(item);
     } catch (error) {
-      // Damage that a read has met is healed by then: what was known is not.
+      // A damaged database that a read finds is replaced first; what was in it is lost.
       if (how.isRead !== true || !(await state.recover(error))) throw error;
       run([item], false);
     }
@@ -87,7 +87,7 @@ export function sqliteStep(
   };
 }
 
-/** Anything else than a state is unknown: one probe finds out, and a block is in the reserve file, too. */
+/** Parses a stored state. Anything else counts as unknown: one probe goes first, and the reserve file has the block too. */
 function parseState(text: string): LedgerState {
   try {
     const state = JSON.parse(text) as LedgerState;
@@ -98,18 +98,18 @@ function parseState(text: string): LedgerState {
 }
 
 /**
- * Returns the state on the present boot's monotonic clock. A monotonic clock that has advanced belongs to the same boot,
- * whatever the wall clock says; after a reboot the wall clock has to serve, and no wait becomes longer than it was.
- * Where a reboot cannot be detected because the new boot is older than the saved one was, waits only become longer.
+ * Converts the state to the current boot's monotonic clock. Within one boot that clock only advances, whatever the wall
+ * clock says. After a reboot the wall clock counts, and no wait becomes longer than it was. Without a name of the boot,
+ * a reboot may go unnoticed: waits then only become longer.
  */
 export function rebase(state: LedgerState, saved: Moment, now: Moment): LedgerState {
   if (saved.boot === now.boot && saved.monotonic <= now.monotonic) return state;
-  // A clock that was set back has passed no time.
+  // If the clock was set back, no time counts as passed.
   const passed = Math.max(0, now.wall - saved.wall);
   const { inFlight, lease: _ended, pace: _old, ...known } = shift(state, now.monotonic - saved.monotonic - passed);
   const windows = known.windows.map((window) => ({
     ...window,
-    // Requests that were under way when the machine stopped may have been sent.
+    // Requests that were in flight when the machine stopped may have been sent.
     remaining: Math.max(0, window.remaining - inFlight.length),
     answeredAt: window.resetAt,
   }));

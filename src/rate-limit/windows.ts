@@ -1,19 +1,19 @@
 /**
- * The rate-limit windows of one key: for each operation, what its newest answers have said. Which operations share a
- * window is derived, not remembered: windows of one limit that end together are taken for one, until an answer has shown
- * more left than the other had. An operation without a window of its own may draw on any at its address.
+ * The rate-limit windows of one key: what the newest answers said, by operation. Which operations share a window is
+ * derived, not stored: windows with the same limit and the same end count as one, until an answer shows more left than
+ * the other window had. An operation without a window may draw on any window of its address.
  */
 import type { LimitHeaders } from './headers.ts';
 
-/** A request that was let through and is not answered yet. */
+/** A request that was allowed and is not answered yet. */
 export interface Reservation {
   readonly id: string;
   /** Method and address without ids, such as `PATCH @5d0c2f/inventory/{id}`. */
   readonly operation: string;
   readonly at: number;
-  /** When to give up waiting for its answer, because its process was killed for instance. */
+  /** When to give up on its answer, for example because its process was killed. */
   readonly lostAt: number;
-  /** It finds out whether sending is allowed: others wait for its answer. */
+  /** Its answer tells whether sending is allowed: others wait for it. */
   readonly isProbe?: boolean;
 }
 
@@ -22,27 +22,27 @@ export interface Window {
   readonly limit: number;
   readonly remaining: number;
   readonly resetAt: number;
-  /** How long a whole window lasts, ms: as named, or as long as the ends of two were apart. */
+  /** Length of a whole window, in ms: as named, or the time between the ends of two windows. */
   readonly lengthMs?: number;
   /** When an answer first named it. */
   readonly seenAt: number;
-  /** When one last did; its end, once a request was counted that the service may not have got. */
+  /** When one last named it; set to its end once a request was counted that may not have reached the service. */
   readonly answeredAt: number;
-  /** Operations whose windows look like this one, and have proved to be others. */
+  /** Operations whose windows look the same but have proved to be separate. */
   readonly apart: Readonly<Record<string, true>>;
 }
 
-/** What is asked of the windows: room for `count` requests of an operation, beside the reserve. */
+/** A demand on the windows: room for `count` requests of an operation, in addition to the reserve. */
 export interface Demand {
   readonly operation: string;
   readonly reserve: number;
-  /** Default 1. */
+  /** Default: 1. */
   readonly count?: number;
-  /** Uses this part of what is left, evenly until the window ends, for one request after another. Default: all, at once. */
+  /** Spreads this fraction of what is left evenly over the rest of the window. Default: all of it, at once. */
   readonly share?: number;
 }
 
-/** What is known of a key's windows. */
+/** What is known about a key's windows. */
 interface Known {
   readonly windows: readonly Window[];
   readonly inFlight: readonly Reservation[];
@@ -50,29 +50,29 @@ interface Known {
 
 type Left = Window & { readonly left: number; readonly underWay: number };
 
-/** Two answers may name the end of one window this far apart, ms: rounding, and the time that an answer takes. */
+/** How far apart two answers may name the end of the same window, in ms: rounding, and the time of an answer. */
 const SAME_END_MS = 2_500;
-/** A service may cut its times to whole seconds. */
+/** Allows for times that were rounded down to whole seconds. */
 const ROUNDING_MS = 1_000;
-/** The last requests of a window go one at a time: another client may take some of them. */
+/** How many requests at the end of a window go one at a time, because another client may take some. */
 const EDGE = 2;
-/** The shortest length to expect of a window whose length is unknown, ms. */
+/** Least assumed length of a window whose length is unknown, in ms. */
 export const LEAST_LENGTH_MS = 60_000;
-/** A window that ended longer ago tells nothing, ms. */
+/** How long a window is kept after its end, in ms. */
 const KEPT_MS = 86_400_000;
-/** More than a service has; a hostile one cannot make the state grow. */
+/** More than any service has, so that a hostile one cannot make the state grow. */
 const MOST_WINDOWS = 32;
 
 export function isLive({ resetAt }: Window, now: number): boolean {
   return now < resetAt;
 }
 
-/** Returns how long a whole window lasts, ms; where that is unknown, at least a minute, and what an answer has named. */
+/** Returns the length of a whole window, in ms. If unknown: the longest time that an answer named, at least a minute. */
 export function lengthOf({ lengthMs, resetAt, seenAt }: Window): number {
   return lengthMs ?? Math.max(LEAST_LENGTH_MS, resetAt - seenAt);
 }
 
-/** Returns the window that an answer to the operation has named, over or not. */
+/** Returns the operation's own window, live or over. */
 export function windowOf(windows: readonly Window[], operation: string): Window | undefined {
   return windows.find((each) => each.operation === operation);
 }
@@ -99,7 +99,7 @@ function mayBeOne(live: Window, other: Window, now: number): boolean {
   return !isLive(other, now) || Math.abs(live.resetAt - other.resetAt) <= SAME_END_MS;
 }
 
-/** Returns the live windows, of one operation or all, tightest first; `left`: requests under way count as sent. */
+/** Returns the live windows of one operation, or all, tightest first. `left`: requests in flight count as sent. */
 export function liveWindows({ windows, inFlight }: Known, now: number, operation?: string): readonly Left[] {
   const live =
     operation === undefined ? windows.filter((each) => isLive(each, now)) : windowsFor(windows, operation, now);
@@ -116,8 +116,8 @@ export function liveWindows({ windows, inFlight }: Known, now: number, operation
 }
 
 /**
- * Returns when all the windows have room for the demand, requests under way counted as sent; undefined: they have now.
- * `isEdge`: an answer that is under way may make room sooner.
+ * Returns when all the windows have room for the demand; undefined if they have room now. Requests in flight count as
+ * sent. `isEdge`: an answer that is still to come may make room sooner.
  */
 export function roomAt(
   known: Known,
@@ -126,7 +126,7 @@ export function roomAt(
 ): { readonly until: number; readonly isEdge: boolean } | undefined {
   const full = liveWindows(known, now, operation).flatMap((window) => {
     const { limit, resetAt, left, underWay } = window;
-    // A reserve as large as the window would let nothing through, ever.
+    // A reserve as large as the window would never let anything through.
     const kept = Math.min(reserve, Math.max(0, limit - 1));
     const free = Math.max(0, left - kept);
     if (share !== undefined) {
@@ -139,7 +139,7 @@ export function roomAt(
   return full.sort((a, b) => b.until - a.until || Number(a.isEdge) - Number(b.isEdge))[0];
 }
 
-/** Notes that the service counted a request although no answer confirmed it. */
+/** Counts a request that no answer has confirmed. */
 export function countDrawn(windows: readonly Window[], operation: string, now: number): readonly Window[] {
   const drawn = windowsFor(windows, operation, now);
   return windows.map((each) => {
@@ -148,7 +148,7 @@ export function countDrawn(windows: readonly Window[], operation: string, now: n
   });
 }
 
-/** Returns the windows after an answer that names one. Within a window what is left only falls. */
+/** Returns the windows after an answer that names one. Within a window, `remaining` only falls. */
 export function observeWindow(
   windows: readonly Window[],
   { resetInMs, ...named }: NonNullable<LimitHeaders['window']>,
@@ -158,10 +158,10 @@ export function observeWindow(
   const resetAt = now + resetInMs;
   const before = known?.limit === named.limit ? known : undefined;
   const isCurrent = before !== undefined && isLive(before, now);
-  // A late answer from the window before says nothing of this one.
+  // A late answer from the window before tells nothing about this one.
   if (isCurrent && resetAt < before.resetAt - SAME_END_MS && sentAt < before.seenAt) return windows;
-  // What has as much left after a request as another window had before it is not that window. A refusal draws nothing.
-  // Nor does it prove anything of a window that may have ended since it was last heard of.
+  // A window with as many left after a request as another had before it is not the same window. A refusal draws nothing.
+  // Nor does it prove anything about a window that may have ended since the last answer.
   const isNext = before !== undefined && !isCurrent;
   const mayHaveEnded = ({ answeredAt, resetAt: end }: Window): boolean =>
     isNext || (answeredAt < (before?.seenAt ?? 0) && now > end - SAME_END_MS - ROUNDING_MS);
@@ -176,7 +176,7 @@ export function observeWindow(
     named.lengthMs ?? (isNext && moved > SAME_END_MS ? Math.min(moved, before.lengthMs ?? moved) : before?.lengthMs);
   const apart = Object.fromEntries(proved.map((each) => [each.operation, true] as const));
   const found = { operation, ...named, resetAt, seenAt: now, answeredAt: now, apart };
-  // An answer that took long names a later end of the same window: the service counted at any time since `sentAt`.
+  // A slow answer names a later end of the same window: the service may have counted at any time since `sentAt`.
   const isLate = isCurrent && moved > SAME_END_MS && moved <= ROUNDING_MS + now - sentAt;
   const late = isLate && { remaining: Math.min(before.remaining, named.remaining), seenAt: before.seenAt };
   return mergeWindow(
@@ -185,7 +185,7 @@ export function observeWindow(
   );
 }
 
-/** Returns the windows with one that an answer has named, here or on another machine. Within a window what is left only falls. */
+/** Merges a window from this or another machine into the windows. Within a window, `remaining` only falls. */
 export function mergeWindow(windows: readonly Window[], found: Window): readonly Window[] {
   const known = windowOf(windows, found.operation);
   const rest = windows.filter((each) => each !== known);
@@ -194,7 +194,7 @@ export function mergeWindow(windows: readonly Window[], found: Window): readonly
 
 function newest(known: Window, found: Window): Window {
   const apart = Object.fromEntries(Object.entries({ ...known.apart, ...found.apart }).slice(-MOST_WINDOWS));
-  // Short windows that follow each other end close together, too.
+  // Short windows that follow each other also end close together.
   const isOneTime = found.seenAt < known.resetAt && known.seenAt < found.resetAt;
   const isSame = known.limit === found.limit && isOneTime && Math.abs(known.resetAt - found.resetAt) <= SAME_END_MS;
   if (!isSame) return { ...(found.seenAt >= known.seenAt ? found : known), apart };

@@ -4,7 +4,7 @@ import { EXIT } from '../errors.ts';
 export interface ExitCodeHelp {
   readonly code: string;
   readonly meaning: string;
-  /** What a script does about it. */
+  /** What a script should do. */
   readonly then: string;
 }
 
@@ -48,7 +48,7 @@ export const EXIT_CODES: readonly ExitCodeHelp[] = [
   ),
 ];
 
-/** Which exit code a bulk run with several causes ends with: the first of these. */
+/** A run with several causes exits with the first of these codes. */
 export const CAUSES_FIRST_TO_LAST: readonly number[] = [
   EXIT.SIGHUP,
   EXIT.SIGINT,

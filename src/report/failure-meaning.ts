@@ -3,11 +3,11 @@ import type { ExitCode, Outcome } from '../errors.ts';
 
 export interface FailureMeaning {
   readonly exit: ExitCode;
-  /** What happened, and the offending value. Nothing here is sanitised or redacted: the reporter does both. */
+  /** What happened, and the offending value. The reporter sanitises and redacts it. */
   readonly message: string;
-  /** How people see it where it is what they asked for: the message without `error:`, or nothing. */
+  /** How to show a failure that the user asked for: the message without `error:`, or nothing. */
   readonly text?: 'plain' | 'none';
-  /** Lines of their own below the message. */
+  /** Additional lines below the message. */
   readonly lines?: readonly string[];
   /** One step, or one command. */
   readonly hint: string | undefined;
@@ -15,26 +15,26 @@ export interface FailureMeaning {
   readonly retryable: boolean;
   /** Epoch ms before which a repeat is useless or harmful. */
   readonly retryAt?: number;
-  /** What became of a single write; undefined where the failure says nothing about one. */
+  /** Outcome of a single write; undefined if the failure does not tell. */
   readonly outcome: Outcome | undefined;
   readonly bulkRow: RowOutcome;
 }
 
-/** What the failure of a row's request means for the row, and whether the run continues after it. */
+/** What a failed request means for its row, and whether the run continues. */
 export interface RowOutcome {
   readonly state: 'planned' | 'applied' | 'failed' | 'unknown' | 'conflict';
-  /** Always with `failed`, `unknown` and `conflict`. */
+  /** Always present with `failed`, `unknown` and `conflict`. */
   readonly reason?: string;
-  /** A gateway refused it, so the service never had it: it is not a change that was sent. */
+  /** True if a gateway refused it, so that it was not sent to the service. */
   readonly isUnsent?: boolean;
   /** `always`: the cause is in the row. `unless-often`: every row may fail with it. */
   readonly continues: 'always' | 'unless-often' | 'never';
 }
 
-/** Says what a kind of failure means. The type of its `details` is what a Failure of the kind holds. `now`: epoch ms. */
+/** Returns what a kind of failure means. The type of `details` is that of the Failure's details. `now`: epoch ms. */
 export type FailureRow<Details> = (details: Details, now: number) => FailureMeaning;
 
-/** Of rows that have several of them. */
+/** Message and hint, for rows with several of them. */
 export type Words = readonly [message: string, hint: string];
 
 /** Kind of failure -> its row. */
@@ -42,17 +42,17 @@ export type FailureTable = Readonly<Record<string, FailureRow<never>>>;
 
 type SharedMeaning = Pick<FailureMeaning, 'exit' | 'retryable' | 'outcome' | 'bulkRow'>;
 
-/** Nothing was sent, or no further request would fare better: a run stops, and the row stays planned. */
+/** Nothing was sent, or another request would fail too: the run stops, and the row stays planned. */
 export function stops(exit: ExitCode): SharedMeaning {
   return { exit, retryable: false, outcome: undefined, bulkRow: { state: 'planned', continues: 'never' } };
 }
 
-/** The service refused this one request: a run marks the row as failed and continues. */
+/** The service refused this request: the run marks the row as failed and continues. */
 export function refused(exit: ExitCode, reason: string): SharedMeaning {
   return { exit, retryable: false, outcome: 'not-applied', bulkRow: { state: 'failed', reason, continues: 'always' } };
 }
 
-/** `begun`: true when the command has sent other requests before. */
+/** `begun`: true if the command has sent other requests before. */
 export function nothingSent(begun: boolean): string {
   return begun ? 'nothing more was sent' : 'nothing was sent';
 }

@@ -17,15 +17,15 @@ import { SERVICE_FAILURES } from './service-failures.ts';
 import { plural } from '../view/words.ts';
 
 /**
- * A write whose outcome is not known: of a pet, even after the list was read (`looked`), or a raw call (`call`:
- * `POST /path`). `found`: the pet's quantity now, which is neither the earlier nor the wanted one. `because`: what went
- * wrong with the write itself.
+ * A write of unknown outcome: of a pet, perhaps even after the list was read (`looked`), or a raw call (`call`: `POST
+ * /path`). `found`: the pet's present quantity, neither the earlier nor the new one. `because`: what went wrong with
+ * the write.
  */
 type OutcomeUnknown = { environment: string; because: Failure } & (
   { petId: bigint; quantity: bigint; looked: boolean; found?: bigint | undefined } | { call: string }
 );
 
-/** Failures because of another one. Their types are written out, since that of `Failure` follows from the table. */
+/** Failures caused by another one. Their types are explicit, because the type of `Failure` follows from the table. */
 const FAILURES_BECAUSE: {
   readonly 'outcome-unknown': FailureRow<OutcomeUnknown>;
   readonly unrecorded: FailureRow<PetWrite & { because: Failure }>;
@@ -56,7 +56,7 @@ const FAILURES_BECAUSE: {
   }),
 };
 
-/** `write`: the one that was in flight; `outcome`: what became of it. */
+/** `write`: the write in flight; `outcome`: what became of it. */
 interface Interruption {
   signal: SignalName;
   outcome?: Outcome;
@@ -123,12 +123,12 @@ export function describeFailure<K extends Kind>({ kind, details }: Failure<K>, n
   return ROWS[kind](details, now);
 }
 
-/** Returns what the failure of a row's request means for the row and its run. */
+/** Returns what a failed request means for its row and the run. */
 export function rowOutcome(failure: Failure): RowOutcome {
   return describeFailure(failure, 0).bulkRow;
 }
 
-/** Returns the cause that a script has to know first, whichever came first; of equal ones the most uncertain write. */
+/** Returns the most important cause for a script; of equal ones, the most uncertain write. */
 export function firstCause(causes: readonly Failure[]): Failure | undefined {
   const place = (failure: Failure): number => {
     const { exit, outcome } = describeFailure(failure, 0);
@@ -159,7 +159,7 @@ function checkHint({ petId, environment }: { petId: bigint; environment: string 
   return `Check before you run it again: petstore --env ${environment} inventory list --pet ${petId}`;
 }
 
-/** True for Ctrl-C while no write was under way. */
+/** True for Ctrl-C while no write was in flight. */
 function isPlainStop({ signal, outcome }: Interruption): boolean {
   return signal === 'SIGINT' && outcome === undefined;
 }

@@ -1,4 +1,4 @@
-/** The part of the table of failures about the call, the config and this machine. */
+/** Failures of the call, the config and this machine: a part of the table of failures. */
 import { EXIT } from '../errors.ts';
 import { type FailureTable, stops, type Words } from './failure-meaning.ts';
 
@@ -68,7 +68,7 @@ export const LOCAL_FAILURES = {
     message: `Could not ${operation} ${path}: ${systemWords(code)}.`,
     hint: FILE_HINTS[operation],
   }),
-  /** A file that petstore was given, whose contents are not quoted. */
+  /** A file that the user named. Its contents are never quoted. */
   'file-unusable': ({ path, line, problem }: { path: string; line?: number; problem: string }) => ({
     ...stops(EXIT.local),
     message: `${path}${line === undefined ? '' : `, line ${line},`} ${problem}.`,
@@ -124,7 +124,7 @@ export const LOCAL_FAILURES = {
     message: `No API key is set for ${environment}.`,
     hint: `${LOGIN}${environment.includes('/') ? ` --env ${environment}` : ''} (or set PETSTORE_API_KEY). To try petstore without a key: petstore --env sandbox inventory list`,
   }),
-  /** `isLocal`: it could not be started. */
+  /** `isLocal`: true if it could not be started. */
   'key-command': (details: { command: string; problem: string; isLocal?: boolean; hint?: string }) => ({
     ...stops(details.isLocal === true ? EXIT.local : EXIT.key),
     message: `The key command ${details.problem}: ${details.command}`,
@@ -134,7 +134,7 @@ export const LOCAL_FAILURES = {
         ? 'Install the program, or log in again: petstore login'
         : 'Run the command yourself to see what is wrong.'),
   }),
-  /** A key may be stored, but the config cannot be read. */
+  /** The config cannot be read, so it is unknown whether a key is stored. */
   'key-unreadable': ({ path, code }: { path: string; code: string }) => ({
     ...stops(EXIT.key),
     message: `The API key could not be read from ${path}: ${systemWords(code)}.`,
@@ -158,7 +158,7 @@ const FILE_HINTS = {
   write: 'The previous contents are unchanged. Fix the problem and run the command again.',
 };
 
-/** A database file of petstore's, or a lock. */
+/** One of petstore's database files, or a lock. */
 interface StateDetails {
   path: string;
   problem: 'held' | 'newer' | 'foreign' | 'damaged' | 'replaced' | 'full' | 'readonly' | 'lock' | 'unusable';

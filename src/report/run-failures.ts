@@ -1,4 +1,4 @@
-/** The part of the table of failures about bulk runs, checks and waits. */
+/** Failures of bulk runs, checks and waits: a part of the table of failures. */
 import { EXIT } from '../errors.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { capital, plural } from '../view/words.ts';
@@ -11,7 +11,7 @@ export const RUN_FAILURES = {
     lines: problemLines(details.problems),
     hint: details.hint ?? 'Fix the file and run the command again.',
   }),
-  /** A later line of a script is wrong. */
+  /** A later line of a script is wrong, after others were applied. */
   'rows-after-apply': ({ source, problems }: { source: string; problems: RowProblems }) => ({
     ...stops(EXIT.incomplete),
     message: `${plural(problems.length, 'row')} of ${source} cannot be used; what was applied before stays applied.`,
@@ -24,7 +24,7 @@ export const RUN_FAILURES = {
     hint: `Add --max-wait forever: it would be done at about ${clockTime(now + ms, now)}, and can be interrupted and resumed.`,
     retryable: true,
   }),
-  /** Another process of this machine, which `what` names, applies a run, or changes the pet. `isOpen`: a user works on it. */
+  /** Another process (`what`) applies a run or changes the pet. `isOpen`: true if it is open in another window. */
   'run-locked': (details: { what: string; waitedMs: number; begun?: boolean; isOpen?: boolean }) => {
     const { what, waitedMs, begun = false, isOpen = false } = details;
     const still = `still running${waitedMs > 0 ? ` after ${duration(waitedMs)}` : ''}; ${nothingSent(begun)}`;
@@ -36,14 +36,14 @@ export const RUN_FAILURES = {
       outcome: begun ? undefined : 'not-sent',
     };
   },
-  /** The pet's stock is not what the change left, or the old quantity is not known. */
+  /** The pet's stock has changed since, or the old quantity is unknown. */
   'cannot-undo': ({ petId, reason, direction }: { petId: bigint; reason: string; direction: 'undo' | 'redo' }) => ({
     ...stops(EXIT.incomplete),
     message: `Pet ${petId}: cannot ${direction}: ${reason}.`,
     hint: `See what was changed: petstore inventory history --pet ${petId}`,
     outcome: 'not-applied',
   }),
-  /** What the run is about has changed since: the file, for instance. */
+  /** What the run depends on has changed, for example the file. */
   'cannot-resume': ({ problem, hint }: { problem: string; hint: string }) => ({
     ...stops(EXIT.usage),
     message: `${problem}; nothing was sent.`,
@@ -55,7 +55,7 @@ export const RUN_FAILURES = {
     hint: details.report === undefined ? 'See the rows listed above.' : `See the report: ${details.report}`,
   }),
 
-  /** --exit-code: the shop is not as the file says. */
+  /** --exit-code: the stock differs from the file. */
   'would-change': ({ changes, obstacles }: { changes: number; obstacles: number }) => ({
     ...stops(EXIT.checkFailed),
     text: 'plain',
@@ -92,7 +92,7 @@ type RowProblems = readonly { line: number; reason: string }[];
 
 const SHOWN_PROBLEMS = 20;
 
-/** The first of them, and how many more there are. */
+/** Returns the first problems, and how many more there are. */
 function problemLines(problems: RowProblems): string[] {
   const lines = problems.slice(0, SHOWN_PROBLEMS).map(({ line, reason }) => `line ${line}: ${reason}`);
   const more = problems.length - lines.length;

@@ -1,4 +1,4 @@
-/** The part of the table of failures about the service, the network and the limits. */
+/** Failures of the service, the network and the rate limit: a part of the table of failures. */
 import { EXIT, type ServiceError } from '../errors.ts';
 import { type HttpFailureFacts, INVALID_PROXY } from '../ports.ts';
 import type { Gateway } from '../rate-limit/headers.ts';
@@ -19,15 +19,15 @@ interface Waiting {
   retryAt: number;
   waitMs: number;
   maxWaitMs: number;
-  /** Blocks in a row that requests of this command have met. */
+  /** How many blocks in a row this command has met. */
   refusals: number;
-  /** True when the command has sent other requests before. */
+  /** True if the command has sent other requests before. */
   begun?: boolean;
   /** The command that continues a run. */
   resume?: string;
 }
 
-/** `says`: of `ledger-lost`, what the server said last. */
+/** `says`: what the server said last, for `ledger-lost`. */
 type RateLimited = Waiting & {
   why: 'rate-limited' | 'window-spent' | 'asking' | 'paced' | 'ledger-lost';
   says?: string;
@@ -42,7 +42,7 @@ interface Quota {
   begun: boolean;
 }
 
-/** `gateway`: who has answered, where it is a gateway. */
+/** `gateway`: whether a gateway refused or passed on the request, if there is one. */
 interface Unauthorized {
   serviceError: ServiceError;
   environment: string;
@@ -53,7 +53,7 @@ interface Unauthorized {
 type NetworkDetails = HttpFailureFacts & { timeoutMs: number; attempts: number; begun?: boolean; resume?: string };
 
 export const SERVICE_FAILURES = {
-  /** 404 on the list: the base URL lacks something. */
+  /** 404 on the list: the base URL is incomplete. */
   'not-the-service': ({ url }: { url: string }) => ({
     ...stops(EXIT.local),
     message: `No inventory at ${url} (404).`,
@@ -64,7 +64,7 @@ export const SERVICE_FAILURES = {
     message: describeUnauthorized(details),
     hint: unauthorizedHint(details),
   }),
-  /** A gateway does not pass this request on. */
+  /** A gateway has refused the request. */
   'gateway-refused': ({ serviceError: { message, status } }: { serviceError: ServiceError }) => ({
     ...stops(EXIT.forbidden),
     message: message ?? `The gateway refuses this (${status}).`,
@@ -83,7 +83,7 @@ export const SERVICE_FAILURES = {
     message: `The service refused the value (400${quote(serviceError)}).`,
     hint: 'Fix the value and run the command again.',
   }),
-  /** 404 on one pet; without `serviceError` the list was read and lacks it. */
+  /** 404 on one pet; without `serviceError`, the list does not have it. */
   'pet-not-found': (details: { petId: bigint; environment: string; serviceError?: ServiceError }) => ({
     ...refused(EXIT.notFound, NO_SUCH_PET),
     message: `Pet ${details.petId} was not found in ${details.environment}${details.serviceError === undefined ? '' : ` (404${quote(details.serviceError)})`}.`,
@@ -104,14 +104,14 @@ export const SERVICE_FAILURES = {
     retryable: true,
     retryAt: details.retryAt,
   }),
-  /** A block after a 403 lasts. */
+  /** The block after a 403 is not over yet. */
   banned: (details: Waiting, now) => ({
     ...stops(EXIT.forbidden),
     message: `The key may be banned (403): petstore sends nothing with it until ${clockTime(details.retryAt, now)}.`,
     hint: 'Stop every job that uses this key and ask the owners of the service. Once the ban is lifted, run petstore limits --clear-block',
     retryAt: details.retryAt,
   }),
-  /** The service has asked, with a 503, not to be called before a time. */
+  /** The service named a time with a 503. Nothing is sent before it. */
   paused: (details: Waiting, now) => ({
     ...stops(EXIT.service),
     message: `The service is unavailable (503) until about ${clockTime(details.retryAt, now)}; ${unsent(details)}.`,
@@ -145,7 +145,7 @@ export const SERVICE_FAILURES = {
       }),
     };
   },
-  /** The deadline of the whole command passed while nothing of a write was in flight. */
+  /** The deadline of the whole command passed while no write was in flight. */
   deadline: ({ deadlineMs, resume }: { deadlineMs: number; resume?: string }) => ({
     ...stops(EXIT.network),
     message: `The command did not finish within its deadline of ${deadlineMs % 1_000 === 0 ? duration(deadlineMs) : `${deadlineMs} ms`}.`,
@@ -163,7 +163,7 @@ export const SERVICE_FAILURES = {
     retryable: true,
     ...(details.retryAt !== undefined && { retryAt: details.retryAt }),
   }),
-  /** The service broke its contract: wrong body, wrong type, wrong status. `at`: offset in the body, in UTF-16 units. */
+  /** The service broke its contract: wrong body, wrong type, wrong status. `at`: offset in the body, UTF-16 units. */
   contract: ({ what, problem }: { what: string; problem: string; at?: number }) => ({
     ...uncertain(EXIT.service),
     message: `Invalid response: ${what.charAt(0).toLowerCase()}${what.slice(1)} ${problem}.`,
@@ -187,7 +187,7 @@ export const SERVICE_FAILURES = {
   },
 } satisfies FailureTable;
 
-/** `, NOT_FOUND: no such pet` as far as the service named them. */
+/** Returns `, NOT_FOUND: no such pet`, or what the service sent of it. */
 function quote({ code, message }: ServiceError): string {
   const words = [code, message].filter((each) => each !== undefined && each !== '').join(': ');
   return words === '' ? '' : `, ${words.replace(/\.$/, '')}`;
@@ -228,7 +228,7 @@ function waitHint({ retryAt, waitMs, maxWaitMs, resume }: Waiting, now: number):
   return `Run the command again after ${clockTime(retryAt, now)}${allow}`;
 }
 
-/** Never suggests to skip the check of a certificate. */
+/** Describes a network failure. Never suggests skipping the check of a certificate. */
 function describeNetwork(details: NetworkDetails): Words {
   const { code, detail, mayHaveBeenSent, peer, resume, timeoutMs } = details;
   const nothing = nothingSent(details.begun === true);

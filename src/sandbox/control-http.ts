@@ -1,4 +1,4 @@
-/** The page for people and the controls under `/__sandbox`, over HTTP, for this machine alone. */
+/** Serves the sandbox's page and its controls under `/__sandbox` over HTTP, to this machine only. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FilePorts } from '../state/file.ts';
 import { administer } from './control.ts';
@@ -10,7 +10,7 @@ import { send, type Served } from './serve-request.ts';
 
 const LONGEST_COMMAND = 64 * 1024;
 const BELOW = '/__sandbox';
-/** So that a proxy or a sleeping laptop does not think the stream dead. */
+/** Keeps a proxy or a sleeping laptop from closing the stream. */
 const HEARTBEAT_MS = 15_000;
 
 /** Never rejects. */
@@ -39,13 +39,13 @@ export async function control(
   await send(ports, outgoing, response, [], served.handler.now());
 }
 
-/** A page of another site can make a browser send such a request, but not without saying whose it is. */
+/** True if the page of another site made the browser send the request, according to the browser's headers. */
 function isForeign({ headers, method }: IncomingMessage): boolean {
   if (headers['sec-fetch-site'] !== undefined && !['same-origin', 'none'].includes(headers['sec-fetch-site'])) {
     return true;
   }
   if (headers.origin !== undefined) return headers.origin !== `http://${headers.host ?? ''}`;
-  // Without either, a form of an old browser could still post: JSON it could not.
+  // Without either header, an old browser could still post a form, but not JSON.
   return method === 'POST' && !/^application\/json\b/.test(headers['content-type'] ?? '');
 }
 
@@ -64,11 +64,11 @@ async function page(method: string, path: string): Promise<SandboxResponse | und
   };
 }
 
-/** Each request as it is answered, as server-sent events. */
+/** Streams each answered request as a server-sent event. */
 function stream({ clock }: FilePorts, { log }: Served, incoming: IncomingMessage, outgoing: ServerResponse): void {
   outgoing.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
   outgoing.write(': here is the sandbox\n\n');
-  // A reader that is behind misses some; the page asks for them.
+  // A slow reader misses some events; the page then fetches them.
   const onRequest = (request: LoggedRequest): void => {
     if (outgoing.writableLength < LONGEST_COMMAND) outgoing.write(`data: ${JSON.stringify(request)}\n\n`);
   };

@@ -1,12 +1,12 @@
 /**
- * The sandbox's own controls, beside the service and without its limits: what is in it, what it was asked, which
- * faults are on, what time it is. From JSON to JSON, without a socket.
+ * The sandbox's own controls, outside the service and its limits: stock, usage, request log, faults and clock. Takes
+ * and returns JSON, without a socket.
  *
  * | request                                | does                                                        |
  * |----------------------------------------|-------------------------------------------------------------|
  * | GET /__sandbox/state                   | plan, clock, pets, each key's allowance, faults             |
  * | GET /__sandbox/pets?after=ID&limit=N   | the stock                                                   |
- * | GET /__sandbox/requests?after=N        | the newest requests (at most 1,000); DELETE forgets them    |
+ * | GET /__sandbox/requests?after=N        | the newest requests (at most 1,000); DELETE clears them     |
  * | GET, PUT, DELETE /__sandbox/faults     | the rules, as an array of texts                             |
  * | POST /__sandbox/clock                  | `{"advance":"1d"}`                                          |
  * | POST /__sandbox/reset                  | reset stock and usage                                       |
@@ -33,10 +33,10 @@ export interface AdminRequest {
 
 const A_CENTURY_MS = 100 * 365 * 86_400_000;
 
-/** Something the request asks for that cannot be. */
+/** The request asks for something invalid. */
 class InvalidControl extends Error {}
 
-/** Each within a transaction. */
+/** Each runs within a transaction. */
 const ACTIONS: Readonly<Record<string, (served: Served, request: AdminRequest) => JsonValue>> = {
   'GET /state': describeState,
   'GET /pets': listPets,
@@ -69,7 +69,7 @@ export async function administer(served: Served, request: AdminRequest): Promise
       try {
         return { status: 200, headers: {}, body: stringifyJson(action(served, request)) };
       } catch (problem) {
-        // Caught here: the transaction may be shared with requests. Nothing has been changed yet.
+        // Catch it here, because requests may share the transaction. Nothing has been changed yet.
         if (problem instanceof InvalidControl) return error(400, 'invalid_request', problem.message);
         throw problem;
       }
@@ -82,7 +82,7 @@ export async function administer(served: Served, request: AdminRequest): Promise
   return error(405, 'method_not_allowed', `Allowed here: ${allowed.join(', ')}.`, { Allow: allowed.join(', ') });
 }
 
-/** With the names of the sandbox's own catalog. */
+/** Lists pets with their names in the sandbox's own catalog. */
 function listPets({ handler: { store } }: Served, { query }: AdminRequest): JsonValue {
   const names = new Map(seedCatalog().map(({ petId, name }) => [petId, name]));
   return store
@@ -124,7 +124,7 @@ function rulesOf(faults: Served['faults']): JsonValue {
   return faults.rules.map(({ text, seen, fired }) => jsonObject({ text, seen, fired }));
 }
 
-/** Others on this machine may read this; the built-in key is not a secret. */
+/** Masks a key, because other users of this machine may read it. The built-in key is not a secret. */
 function masked(apiKey: string): string {
   return apiKey === SANDBOX_KEY ? apiKey : `${apiKey.slice(0, apiKey.length < 12 ? 1 : 4)}…`;
 }

@@ -1,16 +1,16 @@
 /**
- * Faults on demand. A rule says what goes wrong, and with which requests:
+ * Injects faults on demand. A rule names one fault and the requests that it affects:
  *
  *     status=503,method=PATCH,p=0.1     one in ten updates is answered 503
  *     status=429,retry-after=2,times=20 a storm of twenty 429s
  *     reset,after,path=/inventory/*     applied, then the connection is reset
  *     delay=2s,nth=3                    the third request is answered late
  *
- * The same rules, seed and requests give the same faults.
+ * The same rules, seed and requests always give the same faults.
  */
 import { parseDuration, parseSignedDuration } from '../duration.ts';
 
-/** What is wrong with a rule's text. */
+/** The problem with a rule's text. */
 export class FaultSyntaxError extends Error {}
 
 type Parse<T> = (value: string, name: string) => T;
@@ -46,31 +46,31 @@ const matching = (form: RegExp, what: string): Parse<string> => {
 const share = matching(/^(0|1|0?\.[0-9]+|1\.0+)$/, 'a share from 0 to 1');
 const headerName = matching(/^[\w-]+$/, 'the name of a header, or limits');
 
-/** What goes wrong: a rule has exactly one of these. */
+/** The faults; a rule has exactly one of these. */
 const EFFECTS = {
-  /** Answered so. */
+  /** Answers with this status. */
   status: whole(400, 599),
   reset: bare,
-  /** ms. */
+  /** In ms. */
   delay: duration(parseDuration),
-  /** A few bytes of the body at a time, with pauses of this many ms. */
+  /** Sends a few bytes of the body at a time, with pauses of this many ms. */
   drip: duration(parseDuration),
-  /** The connection ends after this many bytes of the body; half of them by default. */
+  /** Closes the connection after this many bytes of the body, by default half of it. */
   truncate: (value: string, name: string) => (value === '' ? true : whole(0)(value, name)),
   type: matching(/^[\x21-\x7e][\x20-\x7e]*$/, 'a content type'),
-  /** Every petId becomes 2^63, one more than an int64 holds. */
+  /** Turns every petId into 2^63, one more than an int64 can hold. */
   'bad-int64': bare,
-  /** Lower case; `limits`: all three of the rate limit. */
+  /** Name in lower case; `limits` for all three rate-limit headers. */
   'no-header': (value: string, name: string) => headerName(value, name).toLowerCase(),
-  /** ms that the Date header is off. */
+  /** Error of the Date header, in ms. */
   date: duration(parseSignedDuration),
 } satisfies Record<string, Parse<unknown>>;
 
 const SETTINGS = {
   ...EFFECTS,
-  /** After the work is done, else in its place. */
+  /** Does the work first; otherwise the fault replaces it. */
   after: bare,
-  /** s. */
+  /** In s. */
   'retry-after': whole(0),
   method: matching(/^[A-Z]+$/, 'a method in capitals'),
   /** Below the base path; `*` matches one segment. */
@@ -79,22 +79,22 @@ const SETTINGS = {
   p: (value: string, name: string) => Number(share(value, name)),
   nth: whole(1),
   every: whole(1),
-  /** How often at most. */
+  /** At most this often. */
   times: whole(1),
 } satisfies Record<string, Parse<unknown>>;
 
 type Settings = { readonly [Name in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[Name]> };
 
 export interface FaultRule extends Partial<Settings> {
-  /** As it was given. */
+  /** As the user gave it. */
   readonly text: string;
   readonly does: keyof typeof EFFECTS;
 }
 
-/** A rule with that effect. */
+/** A rule with this effect. */
 export type Fault<Name extends keyof Settings> = FaultRule & Pick<Settings, Name>;
 
-/** The effects that a setting goes with; absent: all. */
+/** The effects that allow a setting; all if absent. */
 const ONLY_WITH: Readonly<Record<string, readonly FaultRule['does'][]>> = {
   after: ['status', 'reset', 'delay'],
   'retry-after': ['status'],
@@ -124,7 +124,7 @@ export function parseFault(text: string): FaultRule {
   return { text, does, ...(Object.fromEntries(settings) as Partial<Settings>) };
 }
 
-/** Returns the first rule with that effect. */
+/** Returns the first rule with this effect. */
 export function faultIn<Name extends FaultRule['does']>(
   rules: readonly FaultRule[],
   name: Name,
@@ -132,14 +132,14 @@ export function faultIn<Name extends FaultRule['does']>(
   return rules.find((rule): rule is Fault<Name> => rule.does === name);
 }
 
-/** A rule as it was given, how many requests it matched, and how many of them it changed. */
+/** A rule's text, how many requests it matched, and how many of them it changed. */
 export interface ActiveFault {
   readonly text: string;
   readonly seen: number;
   readonly fired: number;
 }
 
-/** The active rules, and how often each has been met. */
+/** The active rules, with a count of the requests that matched each. */
 export class Faults {
   private armed: readonly { readonly rule: FaultRule; seen: number; fired: number }[] = [];
   private readonly random: () => number;
@@ -157,7 +157,7 @@ export class Faults {
     return this.armed.map(({ rule, seen, fired }) => ({ text: rule.text, seen, fired }));
   }
 
-  /** What goes wrong with this request. @param path below the base path, without a query */
+  /** Returns the rules that affect this request. @param path below the base path, without a query */
   choose(method: string, path: string): readonly FaultRule[] {
     return this.armed.flatMap((each) => {
       const { rule } = each;
@@ -181,7 +181,7 @@ function concerns(rule: FaultRule, method: string, path: string): boolean {
   return wanted.length === found.length && wanted.every((part, i) => part === '*' || part === found[i]);
 }
 
-/** mulberry32: small, good enough for chance, the same on every machine. */
+/** mulberry32: small, random enough, and the same on every machine. */
 function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,7 +1,7 @@
 /**
- * The service (service spec, parts 4 to 8), from request to response, without a socket.
+ * Implements the service (service spec, parts 4 to 8), from request to response, without a socket.
  *
- * What the spec does not show is the sandbox's own choice:
+ * Where the spec leaves something open, the sandbox chooses:
  *
  * | open in the spec             | here                                                                  |
  * |------------------------------|-----------------------------------------------------------------------|
@@ -33,7 +33,7 @@ import type { Store } from './sandbox-store.ts';
 
 const NO_KEY = '';
 
-/** Handles a request, however busy or broken the store is. Never rejects. */
+/** Handles a request. Never rejects, even if the store is busy or broken. */
 export async function handle(
   handler: Handler,
   request: SandboxRequest,
@@ -44,7 +44,7 @@ export async function handle(
   try {
     const isKnown = given !== undefined && (handler.apiKeys.includes(given) || store.hasKey(given));
     const apiKey = isKnown ? given : NO_KEY;
-    // Before the transaction: the checks may load a module.
+    // Before the transaction, because validation may load a module.
     const operation = await findOperation(handler, request);
     const now = handler.now();
     const work = (): SandboxResponse => {
@@ -67,7 +67,7 @@ export async function handle(
   }
 }
 
-/** What went wrong in the sandbox itself. */
+/** Describes an error in the sandbox itself. */
 export function troubleOf(problem: unknown): SandboxResponse {
   if (!isFailure(problem) || !problem.is('state')) return error(500, 'internal', 'The sandbox failed.');
   const { problem: reason } = problem.details;
@@ -75,7 +75,7 @@ export function troubleOf(problem: unknown): SandboxResponse {
   return error(503, 'damaged', "The sandbox's file is damaged. Begin a new one with: petstore sandbox reset");
 }
 
-/** For what is not handled: an Error body with the headers of every response, as far as the store can still tell. */
+/** Completes an Error body with the headers of every response, and with the limits if the store works. */
 export async function refuse({ now, rules, store }: Handler, result: SandboxResponse): Promise<SandboxResponse> {
   const at = now();
   const work = (): SandboxResponse =>
@@ -87,7 +87,7 @@ function withHeaders(result: SandboxResponse, limits = {}): SandboxResponse {
   return { ...result, headers: { 'Content-Type': 'application/json', ...limits, ...result.headers } };
 }
 
-/** All headers of a response as it is sent. @param now epoch ms on the sandbox's clock */
+/** Returns all headers of a response. @param now epoch ms on the sandbox's clock */
 export function headersOf({ status, headers, body }: SandboxResponse, now: number): Record<string, string> {
   const hasLength = typeof body === 'string' && status !== 204;
   return { ...headers, Date: httpDate(now), ...(hasLength && { 'Content-Length': String(Buffer.byteLength(body)) }) };
@@ -95,7 +95,7 @@ export function headersOf({ status, headers, body }: SandboxResponse, now: numbe
 
 let shown = { second: Number.NaN, text: '' };
 
-/** Of the whole second: one text serves all answers in it. */
+/** Formats a Date header, cached for the whole second. */
 function httpDate(ms: number): string {
   const second = Math.floor(ms / 1_000);
   if (second !== shown.second) shown = { second, text: new Date(ms).toUTCString() };

@@ -1,4 +1,4 @@
-/** The sandbox within this process: its handler as an Http port, without a server or a socket. */
+/** Runs the sandbox within this process: its handler as an Http port, without a server or a socket. */
 import { type Clock, type Http, HttpFailure, type HttpReply, type HttpRequest } from '../ports.ts';
 import type { FilePorts } from '../state/file.ts';
 import { handle, headersOf } from './handler.ts';
@@ -7,8 +7,8 @@ import { DEFAULT_RULES, SANDBOX_KEY, SANDBOX_URL } from './plans.ts';
 import { openStore, type SandboxFile } from './sandbox-store.ts';
 
 /**
- * Opens the store. It is left open when the command ends, as the state database is: to close it, SQLite writes to the
- * disk five times.
+ * Opens the store. Like the state database, it stays open when the command ends: to close it, SQLite writes to disk
+ * five times.
  * @throws {Failure} `state`, `file`
  */
 export async function openInProcess(ports: FilePorts, file: SandboxFile): Promise<Http> {
@@ -17,7 +17,7 @@ export async function openInProcess(ports: FilePorts, file: SandboxFile): Promis
   return inProcess(ports.clock, { store, rules: DEFAULT_RULES, apiKeys: [SANDBOX_KEY], baseUrl: SANDBOX_URL, now });
 }
 
-/** Hands each request to the handler. */
+/** Returns an Http port over the handler. */
 export function inProcess(clock: Clock, handler: Handler): Http {
   return {
     connect({ url, signal }) {
@@ -41,7 +41,7 @@ export function inProcess(clock: Clock, handler: Handler): Http {
 async function send(clock: Clock, handler: Handler, request: HttpRequest, maySend: () => boolean): Promise<HttpReply> {
   const { method, url } = request;
   const body = request.body ?? Buffer.from(request.bytes ?? []).toString();
-  // A signal is heard between requests, as it is with a socket.
+  // Lets signals through between requests, as a socket would.
   await clock.turn();
   if (request.signal?.aborted === true) throw aborted(url, false);
   if (!maySend()) throw HttpFailure.withdrawn(url.host);

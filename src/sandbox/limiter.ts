@@ -1,21 +1,20 @@
 /**
- * Request limits per key (service spec, part 8): fixed windows of a minute and of a day, counted in the store,
- * so that they hold between commands and across processes. A window begins with its first request.
+ * Enforces request limits per key (service spec, part 8): fixed windows of a minute and of a day, counted in the store,
+ * so that they apply across commands and processes. A window begins with its first request.
  *
- * A request before the time that a 429 named is counted as early; too many of those, and the key is
- * banned for a while.
+ * A request before the time that a 429 named counts as early. Too many early requests ban the key for a while.
  */
 import type { Plan, Rules } from './plans.ts';
 import type { Usage, Store } from './sandbox-store.ts';
 
 export interface LimiterDecision {
   readonly outcome: 'allowed' | 'spent' | 'banned';
-  /** The window with the least left: what the three headers describe. */
+  /** Limit of the window with the least left, which the three headers describe. */
   readonly limit: number;
   readonly remaining: number;
   /** Epoch ms. */
   readonly resetAt: number;
-  /** Epoch ms; of a refusal. */
+  /** Epoch ms; set if refused. */
   readonly retryAt?: number;
 }
 
@@ -28,7 +27,7 @@ export interface Window {
 
 type LimiterSettings = Pick<Rules, 'plan' | 'banAfter' | 'banForMs'>;
 
-/** Counts one request and judges it. A refused one draws nothing. To be called within a transaction. */
+/** Counts one request and decides about it. A refused one uses up nothing. Call it within a transaction. */
 export function count(store: Store, rules: LimiterSettings, apiKey: string, now: number): LimiterDecision {
   const usage = store.allowance(apiKey);
   const { minute, day } = windowsOf(usage, rules.plan, now);
@@ -61,15 +60,15 @@ export function count(store: Store, rules: LimiterSettings, apiKey: string, now:
   return { outcome: 'allowed', ...least(...drawn) };
 }
 
-/** A 429 that a fault made counts like one of ours: an earlier request counts as early. */
+/** Blocks a key after a 429 from a fault, so that a request before `until` counts as early. */
 export function blockUntil(store: Store, apiKey: string, until: number): void {
   store.setAllowance(apiKey, { ...store.allowance(apiKey), blockedUntil: until });
 }
 
-/** What a key has used, without counting anything. */
+/** Returns a key's windows, without counting a request. */
 export function windowsOf(allowance: Usage, plan: Plan, now: number): { minute: Window; day: Window } {
   const window = (from: number, used: number, ms: number, limit: number): Window => {
-    // A clock that was set back must not leave a window that never ends.
+    // After the clock was set back, a window must still end.
     const live = now >= from && now < from + ms;
     return live ? { limit, from, used, resetAt: from + ms } : { limit, from: now, used: 0, resetAt: now + ms };
   };
@@ -82,20 +81,20 @@ export function windowsOf(allowance: Usage, plan: Plan, now: number): { minute: 
 
 function least(minute: Window, day: Window): Pick<LimiterDecision, 'limit' | 'remaining' | 'resetAt'> {
   const left = ({ limit, used }: Window): number => Math.max(0, limit - used);
-  // Where both have nothing left, the one that ends later is what matters.
+  // If both have nothing left, the one that ends later counts.
   const isDay = left(day) < left(minute) || (left(day) === 0 && day.resetAt > minute.resetAt);
   const window = isDay ? day : minute;
   return { limit: window.limit, remaining: left(window), resetAt: window.resetAt };
 }
 
-/** The three headers of every response; Retry-After besides where the request is refused. */
+/** Returns the three headers of every response, and Retry-After if the request is refused. */
 export function limitHeaders(
   verdict: LimiterDecision,
   now: number,
   format: Rules['retryAfter'],
 ): Record<string, string> {
   const { limit, remaining, resetAt, retryAt } = verdict;
-  // Rounded up: a client that comes back at that second is welcome.
+  // Rounded up, so that a client that returns at that second is not early.
   return {
     'X-RateLimit-Limit': String(limit),
     'X-RateLimit-Remaining': String(remaining),

@@ -1,4 +1,4 @@
-/** Which operation a request asks for (service spec, part 4), with its values checked. */
+/** Finds the operation that a request asks for (service spec, part 4), and validates its values. */
 import { itemToJsonText } from '../api/item.ts';
 import { JsonError, jsonObject, type JsonValue, parseJson, stringifyJson } from '../api/json.ts';
 import { listInventory, updateInventory } from '../api/routes.ts';
@@ -12,38 +12,38 @@ export interface SandboxRequest {
   readonly target: string;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Undefined: more than a body may hold. */
+  /** Undefined if it was too large. */
   readonly body: string | undefined;
 }
 
-/** Of the handler, with all headers but those of the message itself; of an operation, with its own. */
+/** From the handler, it has all headers except those of the message itself; from an operation, only its own. */
 export interface SandboxResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** In pieces where it is long. */
+  /** In pieces if it is long. */
   readonly body: string | Iterable<string>;
-  /** Of an Error body: its message. */
+  /** The message of an Error body. */
   readonly reason?: string;
-  /** True where a fault rule set the status. */
+  /** True if a fault rule set the status. */
   readonly isFault?: boolean;
 }
 
 export interface Handler {
   readonly store: Store;
   readonly rules: Rules;
-  /** The keys that are valid besides those in the store. */
+  /** Valid keys in addition to those in the store. */
   readonly apiKeys: readonly string[];
-  /** Where clients find the service. */
+  /** URL at which clients reach the service. */
   readonly baseUrl: string;
   /** Epoch ms. */
   now(): number;
 }
 
-/** What the request asks for, its values checked, ready to be done within a transaction. */
+/** A validated operation, ready to run within a transaction. */
 export interface Operation {
-  /** Whether what it does must survive a power cut. */
+  /** True if its changes must survive a power cut. */
   readonly writes: boolean;
-  /** Whether it needs no key. */
+  /** True if it needs no key. */
   readonly isPublic?: boolean;
   run(store: Store): SandboxResponse;
 }
@@ -65,7 +65,7 @@ const SERVED: readonly Served[] = [
   { method: listInventory.method, path: below(listInventory.path), ask: () => LIST },
   { method: updateInventory.method, path: below(updateInventory.path), ask: update },
   { method: 'GET', path: below('/openapi.json'), ask: describe },
-  // The spec names these two and shows nothing of them.
+  // The spec names these two, without any details.
   { method: 'GET', path: below('/pets/{petId}'), undocumented: true, ask: sunset },
   {
     method: 'GET',
@@ -75,12 +75,12 @@ const SERVED: readonly Served[] = [
   },
 ];
 
-/** `{name}` is a parameter. */
+/** Matches a path; `{name}` is a parameter. */
 function below(path: string): RegExp {
   return new RegExp(`^${BASE_PATH}${path.replace('.', '\\.').replace(/\{(\w+)\}/g, '(?<$1>[^/]*)')}$`);
 }
 
-/** Never throws for anything that a request may hold. */
+/** Finds the operation. Never throws, whatever the request contains. */
 export async function findOperation(handler: Handler, request: SandboxRequest): Promise<Operation> {
   const path = pathOf(request.target);
   const isServed = ({ undocumented }: Served): boolean => undocumented !== true || handler.rules.withUndocumented;
@@ -95,7 +95,7 @@ export async function findOperation(handler: Handler, request: SandboxRequest): 
   return answer(error(405, 'method_not_allowed', `Allowed here: ${allow.Allow}.`, allow));
 }
 
-/** Without the query; of a request to a proxy too. */
+/** Returns the path without query, also for proxy requests. */
 export function pathOf(target: string): string {
   if (/^\/[^?#]*$/.test(target)) return target;
   return target.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
@@ -117,7 +117,7 @@ const LIST: Operation = {
   },
 };
 
-/** Yields the list in pieces, each with the stock as it is when the piece is read. */
+/** Yields the list in pieces. Each shows the stock at the time it is read. */
 function* listOf(store: Store): Generator<string> {
   let pets = store.page(undefined, WHOLE_LIST);
   yield '[';
@@ -146,7 +146,7 @@ async function update({ rules }: Handler, { headers, body }: SandboxRequest, pet
   };
 }
 
-/** What is wrong with how the body comes, if anything (RFC 9110, 8.3, 8.4 and 15.5.16). */
+/** Returns the error for an unsupported content type or coding, if any (RFC 9110, 8.3, 8.4 and 15.5.16). */
 function checkContent(headers: SandboxRequest['headers']): SandboxResponse | undefined {
   const unsupported = (message: string): SandboxResponse => error(415, 'unsupported_media_type', message);
   const coding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
@@ -159,7 +159,7 @@ function checkContent(headers: SandboxRequest['headers']): SandboxResponse | und
   return ['utf-8', 'utf8', 'us-ascii', undefined].includes(charset) ? undefined : unsupported('JSON comes as UTF-8.');
 }
 
-/** The InventoryUpdate (part 2), or what is wrong with it. */
+/** Parses the InventoryUpdate (part 2), or returns what is wrong with it. */
 async function readUpdate(body: string, range: Rules['quantity']): Promise<{ quantity: bigint } | string> {
   let value: JsonValue;
   try {
@@ -178,7 +178,7 @@ async function readUpdate(body: string, range: Rules['quantity']): Promise<{ qua
     : `quantity must be from ${range.least} to ${range.most}.`;
 }
 
-/** The OpenAPI document, with this sandbox as its server. */
+/** Answers with the OpenAPI document, with this sandbox as its server. */
 async function describe({ baseUrl }: Handler): Promise<Operation> {
   const { default: document } = await import('../api/openapi.json', { with: { type: 'json' } });
   const servers = [{ url: baseUrl, description: 'This sandbox' }];
@@ -189,7 +189,7 @@ function notShown(operation: string): SandboxResponse {
   return error(501, 'not_shown', `The service has ${operation}, but its specification does not show what it answers.`);
 }
 
-/** Deprecated, with a sunset (part 9): RFC 9745 and RFC 8594. The date itself is not shown there. */
+/** Answers as deprecated, with a sunset (part 9): RFC 9745 and RFC 8594. The spec gives no date. */
 function sunset(handler: Handler): Operation {
   const year = new Date(handler.now()).getUTCFullYear();
   const headers = {
@@ -199,7 +199,7 @@ function sunset(handler: Handler): Operation {
   return answer({ ...notShown('GET /pets/{petId}'), headers });
 }
 
-/** An Error body (service spec, part 2). */
+/** Returns an Error body's response (service spec, part 2). */
 export function error(
   status: number,
   code: string,

@@ -1,14 +1,14 @@
-/** How a sandbox behaves: the plans of the service, and what the service spec leaves open. */
+/** Configures a sandbox: the plans of the service, and rules that the service spec leaves open. */
 
-/** The built-in sandbox's key. No secret: it opens nothing but the sandbox. */
+/** The built-in sandbox's key. Not a secret: it opens only the sandbox. */
 export const SANDBOX_KEY = 'sandbox';
-/** The base URL of the sandbox within this process, which nothing listens on. */
+/** Base URL of the in-process sandbox; nothing listens there. */
 export const SANDBOX_URL = 'http://sandbox.localhost/v1';
 
 export interface Plan {
   readonly perMinute: number;
   readonly perDay: number;
-  /** A shorter minute, in ms, for those who cannot wait. */
+  /** Length of the minute window, in ms, for faster tests. */
   readonly minuteMs?: number;
 }
 
@@ -24,13 +24,13 @@ export const PLAN_NAMES: readonly PlanName[] = ['free', 'pro', 'business', 'cust
 
 export interface Rules {
   readonly plan: Plan;
-  /** Early requests after a 429 that get a key banned; 0: none ever is. */
+  /** Number of early requests after a 429 that bans a key; 0 for never. */
   readonly banAfter: number;
   readonly banForMs: number;
   readonly banStatus: number;
   readonly quantity: { readonly least: bigint; readonly most: bigint };
   readonly retryAfter: 'seconds' | 'date';
-  /** Whether the operations that the spec only names answer too, with 501. */
+  /** True if operations that the spec only names answer with 501. */
   readonly withUndocumented: boolean;
 }
 

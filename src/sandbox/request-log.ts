@@ -1,21 +1,21 @@
-/** What the sandbox was asked, and what it answered: for its log, and its page. */
+/** A request to the sandbox and its answer, as shown in its log and on its page. */
 export interface LoggedRequest {
   /** Counts from 1. */
   readonly id: number;
-  /** When its answer was settled, epoch ms on the sandbox's clock. */
+  /** When the answer was decided, epoch ms on the sandbox's clock. */
   readonly at: number;
   readonly method: string;
   readonly target: string;
-  /** 0: the connection was reset. */
+  /** 0 if the connection was reset. */
   readonly status: number;
-  /** From the request's head to its answer, in ms. */
+  /** Time from the request's head to its answer, in ms. */
   readonly ms: number;
   readonly limit?: number;
   readonly remaining?: number;
-  /** Of a refusal, in s. */
+  /** In s, if refused. */
   readonly retryAfter?: number;
-  /** Why it was refused, or failed. */
+  /** Why it was refused or failed. */
   readonly reason?: string;
-  /** What a fault rule did to it. */
+  /** Faults that affected it. */
   readonly faults?: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** The sandbox over HTTP, for others to talk to. */
+/** Serves the sandbox over HTTP (`petstore sandbox serve`). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isLoopbackAddress, isOurs, type Patience, serve, type Serving } from '../http/server.ts';
 import type { FilePorts } from '../state/file.ts';
@@ -13,27 +13,27 @@ import { inBatches } from '../state/batch.ts';
 
 export interface Sandbox extends Pick<Serving, 'baseUrl'> {
   readonly apiKey: string;
-  /** Answers what has been asked, for at most `graceMs` (by default 0), then cuts off what is in flight. */
+  /** Answers open requests for at most `graceMs` (0 by default), then drops the rest. */
   close(graceMs?: number): Promise<void>;
 }
 
 export interface SandboxOptions extends SandboxFile {
   readonly rules?: Partial<Rules>;
-  /** Default: this machine alone. */
+  /** Default: this machine only. */
   readonly host?: string;
   /** Default: a free one. */
   readonly port?: number;
-  /** Default: the sandbox's own, which everybody knows. */
+  /** Default: the built-in key, which is public. */
   readonly apiKeys?: readonly string[];
-  /** Further names that clients know the server by. */
+  /** More host names by which clients may reach the server. */
   readonly names?: readonly string[];
-  /** Replace the stock, once the port is known to be free. */
+  /** Replaces the stock, once the port is known to be free. */
   readonly pets?: Pets;
   readonly faults?: readonly FaultRule[];
   readonly faultSeed?: number;
   /** How far the sandbox's clock runs ahead of this machine's, in ms. */
   readonly skewMs?: number;
-  /** Whether the page and the controls are served, to this machine alone. */
+  /** True to serve the page and the controls, to this machine only. */
   readonly controls?: boolean;
   readonly patience?: Patience;
   readonly onRequest?: (request: LoggedRequest) => void;
@@ -42,7 +42,7 @@ export interface SandboxOptions extends SandboxFile {
 /** @throws {Failure} `state`, `file`, `port` */
 export async function startSandbox(ports: FilePorts, options: SandboxOptions): Promise<Sandbox> {
   const { apiKeys = [SANDBOX_KEY], host = '127.0.0.1', patience, port = 0, pets } = options;
-  // What several requests ask at the same time shares a transaction, and its write to the disk.
+  // Requests that arrive at the same time share a transaction and its disk write.
   const store = await openStore(ports, options, (state) => inBatches(state, () => ports.clock.turn()));
   let serving: Serving | undefined;
   let served: Served;
@@ -59,7 +59,7 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
         return { status: response.status, headers: headersOf(response, served.handler.now()), body };
       },
     });
-    // Before the first request: none is read in this turn of the event loop.
+    // Set before the first request: none is read in this turn of the event loop.
     served = {
       handler: {
         store,
@@ -113,7 +113,7 @@ async function answerAny(
   } else await answer(ports, served, incoming, outgoing);
 }
 
-/** The page and the controls are for this machine alone. */
+/** True for the page and the controls, which only this machine may use. */
 function isForControls({ url = '', socket }: IncomingMessage): boolean {
   return /^\/(__sandbox(\/|$)|[?#]|$)/.test(url) && isLoopbackAddress(socket.remoteAddress ?? '');
 }

@@ -1,6 +1,6 @@
 /**
- * The sandbox's pets, keys and allowances, in SQLite. An int64 column holds every petId exactly.
- * Several processes may work on one file.
+ * Stores the sandbox's pets, keys and usage in SQLite. An int64 column holds every petId exactly.
+ * Several processes may share one file.
  */
 import type { InventoryItem } from '../api/item.ts';
 import type { SqlRow } from '../ports.ts';
@@ -31,12 +31,12 @@ const SCHEMA: readonly string[] = [
 const ALLOWANCE = ['minuteFrom', 'minuteUsed', 'dayFrom', 'dayUsed', 'blockedUntil', 'early', 'bannedUntil'] as const;
 
 /**
- * What one key has used, and what it has to wait for: `blockedUntil` is what the last 429 named, `early` counts the
- * requests that came before it. Instants: epoch ms; 0 where not set.
+ * What one key has used, and how long it must wait: `blockedUntil` is the time that the last 429 named, `early` counts
+ * requests before that time. Times are epoch ms; 0 if not set.
  */
 export type Usage = Readonly<Record<(typeof ALLOWANCE)[number], number>>;
 
-/** Pets that are given, or this number of generated ones. */
+/** The given pets, or a number of generated ones. */
 export type Pets = Iterable<InventoryItem> | { readonly generated: number };
 
 export class Store implements Disposable {
@@ -52,27 +52,27 @@ export class Store implements Disposable {
     return Number(this.database.get('SELECT count(*) AS pets FROM pet')?.pets);
   }
 
-  /** At most `limit` pets, those with an id beyond `after`, by id. */
+  /** Returns at most `limit` pets with an id above `after`, by id. */
   page(after: bigint | undefined, limit: number): InventoryItem[] {
     const from = after === undefined ? '' : 'WHERE petId > ?';
     const sql = `SELECT petId, quantity, status FROM pet ${from} ORDER BY petId LIMIT ?`;
     return this.database.all(sql, ...(after === undefined ? [] : [after]), BigInt(limit)).map(toItem);
   }
 
-  /** The entry as stored now, or undefined for an unknown pet. */
+  /** Returns the entry as now stored; undefined for an unknown pet. */
   setQuantity(petId: bigint, quantity: bigint): InventoryItem | undefined {
     const sql = 'UPDATE pet SET quantity = ? WHERE petId = ? RETURNING petId, quantity, status';
     const row = this.database.get(sql, quantity, petId);
     return row === undefined ? undefined : toItem(row);
   }
 
-  /** Others in place of all pets. */
+  /** Replaces all pets. */
   replacePets(pets: Pets): void {
     this.database.exec('DELETE FROM pet');
     insert(this.database, 'generated' in pets ? generatedPets(pets.generated) : pets);
   }
 
-  /** Zeros for a key that has used nothing. */
+  /** Returns a key's usage; zeros if it has used nothing. */
   allowance(apiKey: string): Usage {
     const row = this.database.get(`SELECT ${ALLOWANCE.join(', ')} FROM allowance WHERE apiKey = ?`, apiKey);
     const entries = ALLOWANCE.map((name) => [name, row === undefined ? 0 : Number(integer(row, name))]);
@@ -83,13 +83,13 @@ export class Store implements Disposable {
     this.database.run(WRITE_ALLOWANCE, ...ALLOWANCE.map((name) => BigInt(allowance[name])), apiKey);
   }
 
-  /** As if no request had ever been made; of that key alone, where one is given. */
+  /** Resets the usage of all keys, or of the given one. */
   forgetAllowances(apiKey?: string): void {
     if (apiKey === undefined) this.database.run('DELETE FROM allowance');
     else this.database.run('DELETE FROM allowance WHERE apiKey = ?', apiKey);
   }
 
-  /** Those added to the file. */
+  /** Returns the keys added to the file. */
   keys(): string[] {
     return this.database.all('SELECT apiKey FROM apiKey ORDER BY apiKey').map((row) => text(row, 'apiKey'));
   }
@@ -102,12 +102,12 @@ export class Store implements Disposable {
     this.database.run('INSERT OR IGNORE INTO apiKey VALUES (?)', apiKey);
   }
 
-  /** False where the key is unknown. */
+  /** Returns false if the key is unknown. */
   removeKey(apiKey: string): boolean {
     return this.database.run('DELETE FROM apiKey WHERE apiKey = ?', apiKey).changes > 0n;
   }
 
-  /** All of the work, or none. It survives the end of the process; `durable`: that of the machine too. @throws {Failure} `state` */
+  /** Runs the work in one transaction, which survives a crash; `durable`: a power cut too. @throws {Failure} `state` */
   exclusively<T>(work: () => T, { durable } = { durable: false }): Promise<T> {
     return this.state.exclusively(work, { durable, despiteSignal: true });
   }
@@ -147,13 +147,13 @@ function toItem(row: SqlRow): InventoryItem {
 export interface SandboxFile {
   /** The database file; its folder is created if it is missing. */
   readonly file: string;
-  /** Who hears that it was damaged, and put aside. Without it, as outside of the state folder, a damaged one is refused. */
+  /** Receives a warning if a damaged file was moved aside. Without it (outside the state folder), that is an error. */
   readonly notices?: Warned['notices'];
 }
 
 /**
- * Opens the store's file; a damaged one of our own is put aside.
- * @param wrap changes how its transactions are run
+ * Opens the store's file; moves a damaged one in the state folder aside.
+ * @param wrap changes how transactions run
  * @throws {Failure} `state`, `file`
  */
 export async function openStore(

@@ -1,4 +1,4 @@
-/** The store that a new sandbox has: always the same, small enough to read, and with what goes wrong elsewhere. */
+/** The pets of a new sandbox: always the same, few enough to read, and with values that break other clients. */
 import type { InventoryItem } from '../api/item.ts';
 import type { PetStatus } from '../api/values.ts';
 
@@ -36,19 +36,19 @@ const ROWS: readonly Row[] = [
   [21n, 4n, 'pending', 'Chinchilla'],
   [22n, 11n, 'available', 'Ramshorn snail'],
   [23n, 2n, 'sold', 'Tortoise'],
-  // Beyond 2^53, and the largest int64: a client that reads ids as doubles is found out at once.
+  // Beyond 2^53, and the largest int64: they expose a client that reads ids as doubles.
   [9007199254740993n, 4n, 'available', 'Koi'],
   [9223372036854775807n, 1n, 'available', 'Tarantula'],
 ];
 
-/** What the sandbox is meant for, and what it can list in a few seconds. */
+/** As many as the sandbox can list in a few seconds. */
 export const MOST_PETS = 1_000_000;
 
 export function seedItems(): InventoryItem[] {
   return ROWS.map(([petId, quantity, status]) => ({ petId, quantity, status }));
 }
 
-/** Returns the catalog of a new sandbox. Barcodes have 14 digits, and begin as those that a shop prints for itself. */
+/** Returns the catalog of a new sandbox. Barcodes have 14 digits, with the prefix for a shop's own labels. */
 export function seedCatalog() {
   return ROWS.map(([petId, , , name, barcode = '', min, target]) => {
     return { petId, name, barcodes: barcode === '' ? [] : [barcode.padStart(14, '0')], min, target };
@@ -58,14 +58,14 @@ export function seedCatalog() {
 const FIRST_GENERATED = 24n;
 
 /**
- * As many pets as asked for: those of a new sandbox, in order, then made-up ones, always the same.
- * About one in eight is sold, one in eight pending, and one in twenty has run out.
+ * Yields `count` pets: those of a new sandbox in order, then generated ones, always the same.
+ * About one in eight is sold, one in eight pending, and one in twenty out of stock.
  */
 export function* generatedPets(count: number): Generator<InventoryItem> {
   const known = seedItems();
   yield* known.slice(0, count);
   for (let i = 0; i < count - known.length; i++) {
-    // Knuth's multiplicative hash: spreads neighbours, the same on every machine.
+    // Knuth's multiplicative hash spreads neighbours, the same on every machine.
     const mixed = Math.imul(i + 1, 2_654_435_761) >>> 0;
     const status = mixed % 8 === 0 ? 'sold' : mixed % 8 === 1 ? 'pending' : 'available';
     const quantity = (mixed >>> 8) % 20 === 0 ? 0n : BigInt((mixed >>> 3) % 120);

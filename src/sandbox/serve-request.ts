@@ -1,4 +1,4 @@
-/** One request of the service over HTTP: read, handled, logged, answered, and what a fault does to it on the way. */
+/** Serves one request over HTTP: reads, handles, logs and answers it, and applies faults on the way. */
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
@@ -36,7 +36,7 @@ export async function answer(
   const path = pathOf(target);
   const chosen = path.startsWith(`${BASE_PATH}/`) ? faults.choose(method, path.slice(BASE_PATH.length)) : [];
   const response = await handled(ports, handler, incoming, outgoing, chosen);
-  // A request that was refused before, by its key or the rate limit, keeps its status.
+  // A request already refused for its key or the rate limit keeps its status.
   const effects = chosen.filter(({ does }) => does !== 'status' || response.isFault === true);
   const now = handler.now();
   log.add({
@@ -89,10 +89,10 @@ function numbers(headers: SandboxResponse['headers'] = {}): Pick<LoggedRequest, 
 }
 
 const LIMIT_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
-/** Bytes of a dripping body at a time. */
+/** Bytes sent at a time with `drip`. */
 const DROP = 8;
 
-/** @param now epoch ms on the sandbox's clock. Never rejects: a client that is gone needs no answer. */
+/** Sends a response. Never rejects: a client that is gone needs none. @param now epoch ms on the sandbox's clock */
 export async function send(
   { clock }: { readonly clock: Clock },
   outgoing: ServerResponse,
@@ -137,7 +137,7 @@ function spoilt(body: SandboxResponse['body'], effects: readonly FaultRule[]): s
   return whole.replace(/"petId":-?[0-9]+/g, '"petId":9223372036854775808');
 }
 
-/** The head promises the whole body; the connection ends before it. */
+/** Announces the whole body, but closes the connection before its end. */
 async function cutOff(outgoing: ServerResponse, body: string, bytes: number | true): Promise<void> {
   const whole = Buffer.from(body);
   outgoing.flushHeaders();
@@ -154,17 +154,17 @@ async function* drops(clock: Clock, body: string, ms: number): AsyncGenerator<Bu
   }
 }
 
-/** Requests that the log keeps. */
+/** Number of requests that the log keeps. */
 const KEPT = 1_000;
 
-/** The newest requests. Emits each one, and `end` when there will be no more. */
+/** Keeps the newest requests. Emits each one, and `end` when no more will come. */
 export class RequestLog extends EventEmitter<{ request: [LoggedRequest]; end: [] }> {
   private readonly kept: LoggedRequest[] = [];
   private ids = 0;
 
   constructor() {
     super();
-    // One for each page that is open.
+    // Each open page has a listener.
     this.setMaxListeners(0);
   }
 
@@ -175,7 +175,7 @@ export class RequestLog extends EventEmitter<{ request: [LoggedRequest]; end: []
     this.emit('request', numbered);
   }
 
-  /** The kept ones with a larger id, oldest first. */
+  /** Returns the kept requests with a larger id, oldest first. */
   since(id: number): readonly LoggedRequest[] {
     return this.kept.filter((each) => each.id > id);
   }

@@ -1,4 +1,4 @@
-/** What the sandbox commands have in common: the file, the numbers, and pets from a file. */
+/** Shared by the sandbox commands: opens the sandbox's file, and reads pets from a file. */
 import type { InventoryItem } from '../api/item.ts';
 import { parseJsonRows } from '../api/json-rows.ts';
 import { Failure } from '../errors.ts';
@@ -7,7 +7,7 @@ import { sandboxFile } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
 
-/** Returns the file given, or that of `--env sandbox`, which is put aside if it is damaged. @throws {Failure} `usage`, `no-home` */
+/** Returns the given file, or that of `--env sandbox`, which may be put aside. @throws {Failure} `usage`, `no-home` */
 export function dataFile(context: CommandContext, data: string | undefined): SandboxFile {
   const { env } = context.globals;
   if (env !== undefined && env !== 'sandbox') {
@@ -29,7 +29,7 @@ export async function withStore<T>(
   return await work(store);
 }
 
-/** Changes the store. Returns how many pets it has then. */
+/** Changes the store, and returns the number of its pets. */
 export function changeStore(
   context: CommandContext,
   file: SandboxFile,

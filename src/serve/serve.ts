@@ -1,4 +1,4 @@
-/** What `petstore proxy` and `sandbox serve` have in common: a log, and how they are reached. */
+/** Shared by `petstore proxy` and `sandbox serve`: the log, watched files, readiness and shutdown. */
 import { once } from 'node:events';
 import { type JsonObject, stringifyJson } from '../api/json.ts';
 import { fileFailure, isFailure } from '../errors.ts';
@@ -12,7 +12,7 @@ interface ServerLog<T> {
   close(): Promise<void>;
 }
 
-/** Lines for people, or objects into a file. @throws {Failure} `file` */
+/** Opens the log: lines for people, or JSON objects in a file. @throws {Failure} `file` */
 export async function openLog<T>(
   { files, globals, notices }: CommandContext,
   path: string | undefined,
@@ -40,13 +40,13 @@ export async function openLog<T>(
   }
 }
 
-/** How often files are compared with what was read last, ms. */
+/** How often files are checked for changes, in ms. */
 const LOOK_MS = 5_000;
 const LONGEST_FILE = 2 ** 20;
 
 /**
- * Reads files and uses their texts, again when they change and on SIGHUP, until the command is to stop. What cannot be
- * used then is a warning, and the texts before it stay.
+ * Reads files and uses their texts, and again whenever they change and on SIGHUP, until the command stops. If the new
+ * texts cannot be used, it warns and keeps the old ones.
  * @throws {Failure} `file`, and what `use` throws
  */
 export async function followFiles(
@@ -88,7 +88,7 @@ export async function followFiles(
   context.onHangUp(() => void look());
 }
 
-/** Says how a server is reached. @param rows of a title, the member of the JSON, and the value */
+/** Prints how to reach the server. @param rows title, member of the JSON, and value */
 export function introduce(rows: readonly (readonly [title: string, name: string, value: string])[]): RecordView {
   const widest = Math.max(...rows.map(([title]) => title.length));
   const lines = rows.map(([title, , value]) => `${title.padEnd(widest)}  ${value}`);
@@ -98,10 +98,10 @@ export function introduce(rows: readonly (readonly [title: string, name: string,
   );
 }
 
-/** How long systemd's own program may take, ms. */
+/** Time limit for `systemd-notify`, in ms. */
 const NOTIFY_MS = 5_000;
 
-/** Tells systemd that the server is ready (sd_notify(3)): by a program of its own, because Node cannot send to its socket. */
+/** Tells systemd that the server is ready (sd_notify(3)), with `systemd-notify`, because Node has no such sockets. */
 export async function notifyReady({ env, notices, runCommand, signal }: CommandContext): Promise<void> {
   if ((env.NOTIFY_SOCKET ?? '') === '') return;
   const fail = (problem: string): Error => new Error(problem);

@@ -1,6 +1,6 @@
 /**
- * The config file: read by ourselves, so that a broken one is reported with its place and never overwritten;
- * written by conf, whole and atomically, under the state database's lock, so that no concurrent change is lost.
+ * Reads and writes the config file. Our own reader reports the position of an error and never overwrites a broken file;
+ * conf writes it atomically, under the state database's lock, so that no concurrent change is lost.
  */
 import { type ConfigWriter, type Context, errorCode, type FileFacts } from '../ports.ts';
 import { Failure, fileFailure } from '../errors.ts';
@@ -13,7 +13,7 @@ import { configFolder, joinPath, stateFolder } from './paths.ts';
 import { CONFIG_SETTINGS, SETTINGS, type Stored } from './settings.ts';
 
 const CONFIG_VERSION = 1;
-/** No config is near this large. */
+/** Most bytes of a config: far more than any has. */
 const MOST_BYTES = 1 << 20;
 
 export type Config = Stored['config'];
@@ -24,13 +24,13 @@ export interface ConfigFile {
   readonly config: Config;
   /** False if it does not exist yet. */
   readonly exists: boolean;
-  /** The system's code where there is one that could not be read: a key in it is out of reach. */
+  /** System error code if the file exists and cannot be read, so that a key in it is out of reach. */
   readonly unreadable?: string;
-  /** Others than its owner may read the file. */
+  /** True if other users may read the file. */
   readonly exposed: boolean;
-  /** Others than its owner may change the file. */
+  /** True if other users may change the file. */
   readonly isWritableByOthers: boolean;
-  /** True where another user owns the file, root aside, and may send the key elsewhere. */
+  /** True if another user (except root) owns the file, and could send the key elsewhere. */
   readonly isForeign: boolean;
 }
 
@@ -41,7 +41,7 @@ export function configPath(context: Context): string {
 }
 
 /**
- * Without a home folder the config is empty, and variables may be enough.
+ * Reads the config. Without a home folder it is empty, and variables may be enough.
  * @throws {Failure} `config-invalid`, `config-newer`, `config-not-a-file`
  */
 export async function readConfigFile(context: Context): Promise<ConfigFile> {
@@ -65,13 +65,13 @@ export async function readConfigFile(context: Context): Promise<ConfigFile> {
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
-    // Above a missing HOME there may be a plain file: no config then, rather than a broken one.
+    // A parent of a missing HOME may be a plain file: then there is no config.
     if (code === 'ENOTDIR') return { path, ...NONE };
     return { path, ...NONE, exists: true, unreadable: code };
   }
 }
 
-/** True where neither this user nor root owns the file or folder. */
+/** True if neither this user nor root owns the file or folder. */
 export function isForeign({ machine: { userId } }: Context, { owner }: FileFacts): boolean {
   return userId !== undefined && owner !== userId && owner !== 0;
 }
@@ -85,14 +85,14 @@ function pathIfAny(context: Context): string | undefined {
   }
 }
 
-/** Requires that what is in the config is known. @throws {Failure} `file` */
+/** Requires that the config could be read. @throws {Failure} `file` */
 export function requireReadable(file: ConfigFile): ConfigFile {
   if (file.unreadable === undefined) return file;
   throw new Failure('file', { operation: 'read', path: file.path, code: file.unreadable });
 }
 
 /**
- * Reads, changes and writes the config while no other petstore can. @param changes undefined removes a value
+ * Reads, changes and writes the config under a lock. @param changes undefined removes a value
  * @throws {Failure} as readConfigFile, and `state`, `file`
  */
 export async function changeConfig(
@@ -117,7 +117,7 @@ async function writeConfig(context: Context, write: ConfigWriter, path: string, 
   try {
     await context.files.makePrivateFolder(folder);
     write(folder, { version: CONFIG_VERSION, ...config });
-    // A killed writer leaves its unfinished file behind, with a key in it. The lock keeps other writers out.
+    // A killed writer leaves a temporary file behind that may contain a key. The lock keeps other writers out.
     const left = (await context.files.list(folder)).filter((name) => name.startsWith('config.json.tmp'));
     for (const name of left) await context.files.remove(`${folder}/${name}`);
   } catch (error) {
@@ -135,7 +135,7 @@ function parseConfig(path: string, written: string): Config {
     if (!(error instanceof JsonError)) throw error;
     const before = text.slice(0, error.at);
     const place = { line: before.split('\n').length, column: error.at - before.lastIndexOf('\n') };
-    // Without its cause, which may quote the text, and with it a key.
+    // Without the cause, which may quote the text and so a key.
     throw invalid('is not valid JSON', place);
   }
   if (!(value instanceof Map)) throw invalid('holds no JSON object');

@@ -1,4 +1,4 @@
-/** From the settings to a client that is ready to send. */
+/** Builds a session from the settings: a client that is ready to send. */
 import { isGateway } from '../client/attempt.ts';
 import type { Service } from '../client/service.ts';
 import type { Http, Redis } from '../ports.ts';
@@ -14,35 +14,35 @@ import type { Sharing } from './limit-words.ts';
 import { sandboxFile } from './paths.ts';
 import type { CommandContext, Target } from './globals.ts';
 
-/** Closed by `await using`. */
+/** `await using` closes it. */
 export interface Session extends AsyncDisposable {
   readonly environment: Place;
-  /** Tells the service apart from others, also in the journal. */
+  /** Identifies the service, for example in the journal. */
   readonly origin: string;
   readonly service: Service;
-  /** Where the machines that share the key lock pets; undefined where this one has them to itself. */
+  /** Server on which the machines that share the key lock pets; undefined without other machines. */
   readonly redis?: Redis | undefined;
-  /** Nothing is known of other processes that use the key: one request at a time then. */
+  /** True if other processes that use the key are unknown: then only one request at a time. */
   isAlone(): boolean;
-  /** Returns what is known of the key; undefined is what there is not. */
+  /** Returns what is known about the key. */
   known(): Promise<Known>;
 }
 
 export interface Known {
-  /** What is left of the window, but for what is in flight and reserved. */
+  /** Requests left in the window, without those in flight and the reserve. */
   readonly allowance: RateLimit | undefined;
-  /** The block that keeps requests back, `until` in epoch ms. */
+  /** The current block, `until` in epoch ms. */
   readonly block: { readonly why: BlockReason; readonly until: number } | undefined;
-  /** How the machines that share the key do. */
+  /** State of the sharing with other machines. */
   readonly sharing: Sharing | undefined;
 }
 
 export interface ConnectOptions {
-  /** Gives up at the third 429 in a row rather than the second; with --max-wait forever, never. */
+  /** Gives up at the third 429 in a row, not the second; with --max-wait forever, never. */
   readonly isBulk?: boolean;
-  /** Sends for many clients at once: any number of 429s is waited out, and no wait is shown. */
+  /** For a proxy, which sends for many clients: waits out any number of 429s, and shows no waits. */
   readonly isServer?: boolean;
-  /** Closed with the session. By default one over the network. */
+  /** HTTP client, closed with the session. Default: one over the network. */
   readonly http?: Http;
 }
 
@@ -55,7 +55,7 @@ export async function connect(context: CommandContext, options: ConnectOptions =
   return open(context, target, { ...options, http });
 }
 
-/** A session with an address and a key that are already known (login checks a key before it is kept). */
+/** Opens a session for a given address and key (login checks a key before it stores it). */
 export async function open(context: CommandContext, target: Target, options: ConnectOptions = {}): Promise<Session> {
   const { clock, globals, notices, random, signal } = context;
   const { name, version } = context.machine.runtime;
@@ -70,7 +70,7 @@ export async function open(context: CommandContext, target: Target, options: Con
     maxWaitMs: globals.maxWait,
     timeoutMs: globals.timeout,
     get probes() {
-      // Where nothing is shared with other processes, a 429 ends the command.
+      // Without a ledger that others share, a 429 ends the command.
       return opened.isAlone && options.isServer !== true ? 0 : probesFor(context, options);
     },
     reserve: globals.reserve,
@@ -128,7 +128,7 @@ async function known({ clock, globals }: CommandContext, { ledger, redis }: Open
   };
 }
 
-/** Returns how many requests may follow a 429, each after its wait; one more ends the command. */
+/** Returns the number of probes after a 429, each after its wait; a further 429 ends the command. */
 function probesFor({ globals }: CommandContext, { isBulk = false, isServer = false }: ConnectOptions): number {
   if (isServer) return Number.POSITIVE_INFINITY;
   if (!isBulk) return 1;

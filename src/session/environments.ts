@@ -1,4 +1,4 @@
-/** The environments, and what a base URL may look like. */
+/** Environments, profiles, and validation of base URLs. */
 import { Failure } from '../errors.ts';
 
 export const ENVIRONMENTS = ['production', 'staging', 'sandbox'] as const;
@@ -9,8 +9,8 @@ export const REMOTE_ENVIRONMENTS = ['production', 'staging'] as const;
 export type RemoteEnvironment = (typeof REMOTE_ENVIRONMENTS)[number];
 
 /**
- * A base address of the service (service spec, part 1): https, the last path segment `v1`, no credentials,
- * no query. http only on loopback, or anywhere with --insecure-http.
+ * Parses a base URL (service spec, part 1): https, last path segment `v1`, no credentials, no query. http only on
+ * loopback, or anywhere with --insecure-http.
  * @throws {Failure} `base-url`, with credentials masked
  */
 export function parseBaseUrl(text: string, options: { insecureHttp: boolean }): URL {
@@ -42,8 +42,8 @@ export function parseBaseUrl(text: string, options: { insecureHttp: boolean }): 
 }
 
 /**
- * Returns the base URL that a refused text was probably meant to be: with a scheme (http for this machine itself, else
- * https), ending in /v1, without a query. Undefined where it holds credentials, or nothing like an address.
+ * Returns the base URL that a refused text probably means: with a scheme (http on loopback, else https), ending in /v1,
+ * without a query. Undefined if it contains credentials or does not look like an address.
  */
 export function suggestBaseUrl(text: string): URL | undefined {
   const hasScheme = /^[a-z][a-z\d+.-]*:\/\//i.test(text);
@@ -60,45 +60,45 @@ export function suggestBaseUrl(text: string): URL | undefined {
   return url;
 }
 
-/** An environment, or `berlin/staging`: that of the profile of one of several shops. */
+/** An environment, or with a profile `berlin/staging`. */
 export type Place = EnvironmentName | `${string}/${RemoteEnvironment}`;
 
-/** Returns the profile of a place and its environment, neither of them checked. */
+/** Splits a place into profile and environment, without checking them. */
 export function partsOf(place: string): { readonly profile?: string | undefined; readonly environment: string } {
   const [, profile, environment = place] = /^([^/]*)\/(.*)$/.exec(place) ?? [];
   return { profile, environment };
 }
 
-/** True in every profile. */
+/** True for production in any profile. */
 export function isProduction(place: Place): boolean {
   return partsOf(place).environment === 'production';
 }
 
-/** Returns the environment of a profile. The sandbox is the same in all of them. */
+/** Returns the environment in a profile. All profiles share one sandbox. */
 export function placeIn(profile: string | undefined, environment: EnvironmentName): Place {
   return profile === undefined || environment === 'sandbox' ? environment : `${profile}/${environment}`;
 }
 
-/** Tells shops apart, in the journal and in the catalog. */
+/** Returns the origin, which identifies a shop in the journal and the catalog. */
 export function originOf({ environment, baseUrl }: { environment: Place; baseUrl: URL }): string {
   if (environment === 'sandbox') return 'sandbox';
   return [partsOf(environment).profile ?? [], baseUrl.origin].flat().join(' ');
 }
 
-/** Returns the address of an origin: two profiles may lead to one service. */
+/** Returns the service of an origin, which several profiles may share. */
 export function serviceOf(origin: string): string {
   const address = origin.replace(/^.* /, '');
   return URL.canParse(address) ? addressOf({ environment: 'production', baseUrl: new URL(address) }) : address;
 }
 
-/** Tells apart where a key is used: this machine's own addresses by their port alone, whatever name they go by. */
+/** Returns what identifies the address for a key: loopback addresses by port alone, whatever their name. */
 export function addressOf({ environment, baseUrl }: { environment: Place; baseUrl: URL }): string {
   const { hostname, origin, port, protocol } = baseUrl;
   if (isLoopback(hostname)) return `${protocol}//localhost${port && `:${port}`}`;
   return environment === 'sandbox' ? 'sandbox' : origin;
 }
 
-/** A name or address that never leaves this machine. */
+/** True for a name or address that never leaves this machine. */
 export function isLoopback(hostname: string): boolean {
   return (
     hostname === 'localhost' ||
@@ -116,7 +116,7 @@ function masked(url: URL): string {
   return copy.href;
 }
 
-/** For text that is not a URL: anything before an @ may be a secret. */
+/** Masks a text that is not a URL: anything before an @ may be a secret. */
 function mask(text: string): string {
   return text.replace(/^(.*\/\/)?[^@/]*@/, '$1***@');
 }

@@ -1,6 +1,6 @@
 /**
- * The catalog of a chain of shops: a gateway (`petstore proxy`) serves its own, and the terminals behind it use it beside
- * theirs. A terminal asks after a command that the gateway has answered, once a minute at most.
+ * Shares the catalog in a chain of shops: a gateway (`petstore proxy`) serves its catalog, and terminals use it besides
+ * their own. A terminal asks for it after a command that the gateway has answered, at most once a minute.
  */
 import { isLine, parseInt64 } from '../api/values.ts';
 import {
@@ -20,16 +20,16 @@ import { DatabaseFailure, HttpFailure, type HttpReply } from '../ports.ts';
 import { openCatalog, providedNote, storeProvided } from './open-catalog.ts';
 import type { CommandContext } from './globals.ts';
 
-/** Beside the base URL. */
+/** Path of the catalog, beside the base URL. */
 const PLACE = '__petstore/catalog';
 export const CATALOG_PATH = `/${PLACE}`;
 const EVERY_MS = 60_000;
-/** How long the gateway may take: the user waits for the end of the command. */
+/** Time limit for the gateway, in ms: the user waits for the end of the command. */
 const PATIENCE_MS = 2_000;
-/** As many characters as a name of the catalog may have. */
+/** Most characters of a name. */
 const LONGEST_NAME = 200;
 
-/** What a gateway answers; undefined: the client has it already. */
+/** Returns the gateway's answer; `body` undefined if the client already has it. */
 export async function gatewayCatalog(
   context: CommandContext,
   origin: string,
@@ -46,7 +46,7 @@ function toJson({ petId, name, barcodes, min, target }: Entry): string {
   return stringifyJson(jsonObject({ petId, name, barcodes: [...barcodes], min: min ?? null, target: target ?? null }));
 }
 
-/** Takes over the gateway's catalog where it has changed. Names are never worth a failure: what goes wrong is --debug's. */
+/** Stores the gateway's catalog if it has changed. Never fails: --debug shows what went wrong. */
 export async function refreshCatalog(context: CommandContext, origin: string, service: Service): Promise<void> {
   const { clock, notices } = context;
   try {
@@ -66,7 +66,7 @@ export async function refreshCatalog(context: CommandContext, origin: string, se
   }
 }
 
-/** Asks beside the gate: the gateway answers this itself. @throws {HttpFailure} */
+/** Requests the catalog without the gate, since the gateway answers this itself. @throws {HttpFailure} */
 async function ask(
   { apiKey, baseUrl, http, signal, userAgent }: Service,
   etag: string | undefined,
@@ -84,7 +84,7 @@ async function ask(
   return connection.send({ ...common, method: 'GET', headers }, () => true);
 }
 
-/** Returns the entries; undefined for what is no catalog. @throws {HttpFailure} */
+/** Parses the entries; undefined if it is not a catalog. @throws {HttpFailure} */
 async function read({ body }: HttpReply, mostBytes: number): Promise<readonly ProvidedEntry[] | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;

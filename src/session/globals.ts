@@ -1,4 +1,4 @@
-/** What a command is given: the options that every command takes, the settings, and a way to speak on stderr. */
+/** The context of a command: common options, settings, and notices on stderr. */
 import type { PetWrite } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import type { Share } from '../view/progress.ts';
@@ -9,7 +9,7 @@ import type { ClientWatch } from '../client/service.ts';
 import type { RateLimit, Wait } from '../rate-limit/gate.ts';
 import type { Change } from '../state/journal-rows.ts';
 
-/** The options that every command takes: durations in ms, sizes in bytes. */
+/** The common options: durations in ms, sizes in bytes. */
 export interface Globals extends StoredValues {
   readonly env?: string;
   readonly baseUrl?: string;
@@ -20,37 +20,37 @@ export interface Globals extends StoredValues {
   readonly verbose: boolean;
   readonly debug: boolean;
   readonly showLimits: boolean;
-  /** File that what happens is added to. */
+  /** Log file. */
   readonly log?: string;
   readonly insecureHttp: boolean;
   readonly timeout: number;
-  /** Whether the call says it: to `wait` it is the whole wait then. */
+  /** True if the command line has --timeout: for `wait` it is then the whole wait. */
   readonly timeoutIsExplicit: boolean;
-  /** Absent: none. */
+  /** Absent without a deadline. */
   readonly deadline?: number;
   readonly maxBody: number;
 }
 
-/** A write that is sent, and not recorded yet. */
+/** A write that was sent and is not recorded yet. */
 export interface OpenWrite extends PetWrite {
   outcome: 'unknown' | 'applied';
 }
 
-/** What the history notes beside each change of a command. */
+/** What the history records with each change of a command. */
 export interface Why extends Pick<Change, 'cause' | 'note'> {
   readonly person?: string | undefined;
 }
 
 export interface ResolvedSettings {
   readonly environment: Sourced<Place>;
-  /** As it was given, not yet checked. Absent in the sandbox. */
+  /** As given, not yet checked. Absent in the sandbox. */
   readonly baseUrl?: Sourced<string> | undefined;
   readonly apiKey?: Sourced<string> | undefined;
   /** The command that prints the key; excludes `apiKey`. */
   readonly keyCommand?: Sourced<string>;
 }
 
-/** Where requests go, and with which key. */
+/** Where requests are sent, and with which key. */
 export interface Target {
   readonly environment: Place;
   readonly baseUrl: URL;
@@ -59,39 +59,39 @@ export interface Target {
   readonly keySource: string;
 }
 
-/** What a command's `run` is given: the ports, the common options, and a way to speak on stderr. */
+/** The context that a command's `run` gets: ports, common options, and notices on stderr. */
 export interface CommandContext extends Context {
-  /** Why the command changes stock, and who does it, as its options say. */
+  /** Cause, note and person from the command's options. */
   readonly why?: Why;
-  /** What was typed behind `petstore`, quoted for a shell. */
+  /** The words after `petstore`, quoted for a shell. */
   readonly line: string;
   readonly globals: Globals;
   readonly notices: Notices;
-  /** Whatever is added here never appears in any output, file or journal. */
+  /** Secrets, which never appear in any output, file or journal. */
   readonly secrets: { add(secret: string): void; redact(text: string): string };
-  /** What the end of the command has to report, however it ends. */
+  /** Writes whose outcome the command reports, however it ends. */
   readonly openWrites: Set<OpenWrite>;
   /** Reads the config, once. @throws {Failure} `config-invalid`, `config-newer`, `config-not-a-file` */
   configFile(): Promise<ConfigFile>;
   /** Resolves environment, base URL and key, once. @throws {Failure} what configFile and resolveSettings throw */
   settings(): Promise<ResolvedSettings>;
-  /** Requires all that a request needs, and warns of what is unsafe, once. @throws {Failure} `no-key`, `no-base-url`, … */
+  /** Resolves what a request needs, and warns once about what is unsafe. @throws {Failure} `no-key`, `no-base-url`, … */
   target(): Promise<Target>;
 }
 
-/** What a command prints beside its data; all of it goes to stderr. */
+/** What a command prints besides its data, on stderr. */
 export interface Notices extends ClientWatch {
-  /** For people; --quiet turns it off. */
+  /** Information for people; --quiet turns it off. */
   info(text: string): void;
   /**
-   * Progress on one line, redrawn on a terminal with a bar where it is known how much there is; elsewhere a line every
-   * ten seconds in that case. undefined: removes it.
+   * Shows progress on one live line, with a bar if the total is known. Without a terminal, prints a line every ten
+   * seconds if the total is known. undefined removes it.
    */
   progress(line: string | undefined, share?: Share): void;
-  /** Whether `progress` shows anything. */
+  /** True if `progress` shows anything. */
   readonly isLive: boolean;
-  /** The gate waits; undefined: the wait is over. */
+  /** Called while the gate waits, and with undefined when the wait is over. */
   waiting(wait: Wait | undefined): void;
-  /** Where the newest rate-limit headers can be read when the command ends. */
+  /** Sets where to read the newest rate limit when the command ends. */
   watchLimits(newest: () => RateLimit | undefined): void;
 }

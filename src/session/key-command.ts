@@ -1,4 +1,4 @@
-/** The command that prints the API key. */
+/** Runs the command that prints the API key. */
 import { splitWords } from '../cli/value-parsers.ts';
 import { Failure } from '../errors.ts';
 import type { ConfigFile } from './config-file.ts';
@@ -7,8 +7,8 @@ import type { CommandContext } from './globals.ts';
 const TIMEOUT_MS = 30_000;
 
 /**
- * Runs the command without a shell, and returns the key that it prints, less one line end. Shows what it writes to
- * stderr: at once on a terminal, where it may ask the user to do something; elsewhere at the end, without the key.
+ * Runs the command without a shell, and returns the key that it prints, without its line end. Shows what it writes to
+ * stderr: at once on a terminal, where it may prompt the user; otherwise at the end, without the key.
  * @throws {Failure} `key-command`; the reason of the command's signal
  */
 export async function keyFromCommand(context: Omit<CommandContext, 'target'>, command: string): Promise<string> {
@@ -25,7 +25,7 @@ export async function keyFromCommand(context: Omit<CommandContext, 'target'>, co
     const printed = await context.runCommand(words, { timeoutMs: TIMEOUT_MS, signal, onLine, fail });
     const key = printed.replace(/\r?\n$/, '');
     if (key === '') throw new Failure('key-command', { command, problem: 'printed no key' });
-    // Also one that cannot be sent: it may be more than the key, but not less.
+    // Even a key that cannot be sent: it may contain the real one.
     secrets.add(key);
     return key;
   } finally {
@@ -33,7 +33,7 @@ export async function keyFromCommand(context: Omit<CommandContext, 'target'>, co
   }
 }
 
-/** Requires a config file that only the user, or root, can have written. @throws {Failure} `key-command` */
+/** Requires a config file that only the user or root can write. @throws {Failure} `key-command` */
 export function assertTrusted({ path, isForeign, isWritableByOthers }: ConfigFile, command: string): void {
   if (!isForeign && !isWritableByOthers) return;
   throw new Failure('key-command', {

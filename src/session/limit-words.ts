@@ -1,4 +1,4 @@
-/** What a ledger knows of a key, in words; its instants shifted to epoch ms. */
+/** Describes what a ledger knows about a key, with its times in epoch ms. */
 import { type JsonObject, jsonObject } from '../api/json.ts';
 import type { Clock } from '../ports.ts';
 import type { LedgerState } from '../rate-limit/governor.ts';
@@ -7,13 +7,13 @@ import { isLive, liveWindows, shownOperation, windowsFor } from '../rate-limit/w
 import { clockTime, duration, limitWords } from '../view/progress.ts';
 import { plural } from '../view/words.ts';
 
-/** Returns one line, or one for each window where operations have limits of their own. Times are epoch ms. */
+/** Returns one line, or one for each window if operations have separate limits. Times are epoch ms. */
 export function rateLimitWords(view: LedgerState, now: number): string[] {
   const { windows } = view;
   const [newest] = windows;
   if (newest === undefined) return ['unknown'];
   const operations = windows.filter((each) => isLive(each, now)).map(({ operation }) => operation);
-  // Operations of one window have the same first one.
+  // Operations of the same window have the same first operation.
   const shared = [...Map.groupBy(operations, (each) => windowsFor(windows, each, now)[0]).values()];
   if (shared.length === 0) return [`the window of ${newest.limit} is over; the next request shows what is left`];
   return shared.map((names) => {
@@ -22,7 +22,7 @@ export function rateLimitWords(view: LedgerState, now: number): string[] {
   });
 }
 
-/** Returns why and until when nothing is sent, or `none`. */
+/** Describes why and until when nothing is sent, or returns `none`. */
 export function blockWords({ block }: LedgerState, now: number): string {
   if (block === undefined) return 'none';
   const { until } = block;
@@ -35,17 +35,17 @@ export function blockWords({ block }: LedgerState, now: number): string {
   return `${why}. Nothing is sent until ${clockTime(until, now)} (${duration(until - now)})`;
 }
 
-/** How this machine shares the key with others, through a server. */
+/** State of sharing the key with other machines. */
 export interface Sharing {
-  /** How many use the key, this one included. */
+  /** Number of machines that use the key, including this one. */
   readonly machines: number;
-  /** Requests that this one may still send before it asks the server again. */
+  /** Requests that this machine may send before it asks the server again. */
   readonly lent: number;
-  /** The server does not answer. `since`, and `next`, when it is tried again: epoch ms. */
+  /** Present if the server does not answer. `since` and `next` (the next try): epoch ms. */
   readonly lost?: { readonly since: number; readonly says: string; readonly next: number } | undefined;
 }
 
-/** Reads it from a view whose times are still monotonic; undefined: the key is not shared. */
+/** Returns the state of sharing from a view with monotonic times; undefined if the key is not shared. */
 export function sharingOf({ lease }: LedgerState, clock: Pick<Clock, 'now' | 'monotonic'>): Sharing | undefined {
   if (lease === undefined) return undefined;
   const { lost, machines, permits } = lease;

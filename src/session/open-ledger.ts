@@ -1,6 +1,6 @@
 /**
- * Which ledger there is: the one in the state database, or, where that cannot be used, one for this run alone.
- * With PETSTORE_LEDGER, one on a Redis server that several machines share.
+ * Opens the ledger: in the state database or, if that cannot be used, in memory for this run. With PETSTORE_LEDGER,
+ * on a Redis server that several machines share.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
@@ -19,18 +19,18 @@ import { stateFolder } from './paths.ts';
 
 export interface OpenLedger extends AsyncDisposable {
   readonly ledger: Ledger;
-  /** What the service's address is called in it, and in operations. */
+  /** Identifies the service's address in the ledger, and in the names of operations. */
   readonly address: string;
-  /** True while nothing is shared with other processes that use the key: one request at a time then. */
+  /** True while other processes that use the key are unknown: then only one request at a time. */
   readonly isAlone: boolean;
-  /** The server of PETSTORE_LEDGER, for the locks of pets, too; undefined where no other machine is meant. */
+  /** The server of PETSTORE_LEDGER, also for the locks of pets; undefined without other machines. */
   readonly redis?: Redis;
 }
 
 export type LedgerTarget = Pick<Target, 'environment' | 'baseUrl' | 'apiKey'>;
 
 /**
- * Opens the ledger of that service and key. `isBusy`: many requests at once use it, so their steps are taken together.
+ * Opens the ledger of a service and key. `isBusy`: many concurrent requests use it, so their steps are batched.
  * `isShown`: the caller itself shows whether a shared server answers.
  * @throws {Failure} `state`: another process holds the database; `invalid-value`: PETSTORE_LEDGER
  */
@@ -43,8 +43,8 @@ export async function openLedger(
   const address = names.address();
   const url = sharedLedger(context);
   const { step, isAlone } = await openStep(context, names, isBusy);
-  // The sandbox belongs to this machine alone. The database is not closed: the process is about to end, and the last one
-  // to close copies the write-ahead log back, which takes longer than the two entries of a request.
+  // Only this machine uses the sandbox. The database stays open: the process is about to end, and the last process to
+  // close it copies the write-ahead log back, which takes longer than the two steps of a request.
   if (url === undefined || target.environment === 'sandbox') {
     return { ledger: createLedger(step), address, isAlone, [Symbol.asyncDispose]: () => Promise.resolve() };
   }
@@ -76,51 +76,51 @@ export async function openLedger(
 }
 
 /**
- * Returns what a ledger is called, by hashes that reveal neither origin nor key.
- * What every command needs is not computed by node:crypto, which takes a fifth of Node's own start to load.
+ * Returns the names of a ledger: hashes that reveal neither origin nor key. What every command needs is not computed by
+ * node:crypto, whose loading takes a fifth of Node's start.
  */
 export function ledgerNames(target: LedgerTarget) {
   const { apiKey } = target;
-  // A block belongs to the key, wherever it is used. What listens on this machine is known by its port.
+  // A block belongs to the key, wherever it is used. Loopback addresses are identified by port.
   const address = addressOf(target);
   const scope = address === 'sandbox' || /:\/\/localhost(:|$)/.test(address) ? address : '';
   const pair = JSON.stringify([scope, apiKey]);
   const digest = (text: string): string => bytesToHex(sha256(utf8ToBytes(text)));
   let row: { readonly salt: string; readonly name: string } | undefined;
   return {
-    /** In the state database. Asked for at every step, of the same salt. */
+    /** Name in the state database, needed at every step with the same salt. */
     row: (salt: string) => (row?.salt === salt ? row : (row = { salt, name: digest(salt + pair) })).name,
-    /** The service's address. */
+    /** Name of the service's address. */
     address: () => `@${digest(JSON.stringify([address, apiKey])).slice(0, 12)}`,
-    /** The reserve file: without the salt, which is in the database that may not open. */
+    /** Name of the reserve file. Without the salt, because the database with it may not open. */
     file: () => digest(`petstore block ${pair}`).slice(0, 32),
-    /** On a server: the key itself is the salt, so that all who share it find the same name. */
+    /** Name on a server. The key itself is the salt, so that all machines with the key find the same name. */
     async shared() {
       const { createHmac } = await import('node:crypto');
       const name = createHmac('sha256', apiKey).update(scope).digest('hex');
-      // The braces keep what belongs to the key on one node of a cluster.
+      // The braces keep everything of the key on one node of a cluster.
       return `petstore:{${name}}`;
     },
   };
 }
 
-/** User and password of an address. */
+/** Matches user and password in an address. */
 const LOGIN = /\/\/[^/?#]*@/;
 
-/** The address in PETSTORE_LEDGER, if any. @throws {Failure} `invalid-value` */
+/** Returns the address in PETSTORE_LEDGER, if any. @throws {Failure} `invalid-value` */
 export function sharedLedger({ env }: Pick<CommandContext, 'env'>): string | undefined {
   const address = env.PETSTORE_LEDGER ?? '';
   if (address === '') return undefined;
   if (parseRedisAddress(address) !== undefined) return address;
   throw new Failure('invalid-value', {
     name: 'PETSTORE_LEDGER',
-    // It may hold a password.
+    // The address may contain a password.
     value: address.replace(/\/\/.*@/, '//…@'),
     expected: REDIS_FORMS,
   });
 }
 
-/** `PETSTORE_LEDGER_LOST`. @throws {Failure} `invalid-value` */
+/** Reads `PETSTORE_LEDGER_LOST`. @throws {Failure} `invalid-value` */
 function whenLost({ env }: Pick<CommandContext, 'env'>): 'hold' | 'share' {
   const value = env.PETSTORE_LEDGER_LOST || 'hold';
   if (value === 'hold' || value === 'share') return value;
@@ -142,8 +142,8 @@ function reportChange({ notices }: CommandContext, mode: 'hold' | 'share', says:
 }
 
 /**
- * Opens this machine's own ledger: in the state database, or, where that cannot be used, in memory. petstore knows of no
- * other process then: it says so, and does not try again after a 429.
+ * Opens this machine's own ledger: in the state database or, if that cannot be used, in memory. Other processes are
+ * then unknown: petstore warns, and does not retry after a 429.
  * @throws {Failure} `state`: another process holds the database, or a newer petstore wrote it
  */
 async function openStep(
@@ -159,12 +159,12 @@ async function openStep(
     file = reserveFile(context, `${folder}/blocks`, names.file());
     if (!(await files.isOnNetwork(folder))) {
       const state = await openState(context, folder);
-      // It has to be there before the disk is full.
+      // The file must exist before the disk is full.
       await file.prepare().catch(() => undefined);
       return { step: reserved(context, sqliteStep(context, state, names.row, isBusy), file), isAlone: false };
     }
   } catch (error) {
-    // A state of a newer petstore may hold a block.
+    // The state of a newer petstore may contain a block.
     if (!isOutOfReach(error)) throw error;
     why = 'cannot be used';
   }

@@ -1,6 +1,6 @@
 /**
- * Where files are kept: XDG base directories (relative values are ignored, an empty one is unset), on macOS too, as gh
- * and git have it; on Windows APPDATA for the config and LOCALAPPDATA for what stays on this machine.
+ * Paths of files: XDG base directories (relative values are ignored, empty ones count as unset), on macOS too, as with
+ * gh and git. On Windows, APPDATA for the config and LOCALAPPDATA for everything else.
  */
 import type { Context } from '../ports.ts';
 import { Failure } from '../errors.ts';
@@ -14,7 +14,7 @@ export function configFolder(places: Places): string {
   return profile === undefined ? commonConfigFolder(places) : joinPath(profilesFolder(places), profile);
 }
 
-/** Returns the folder with a folder for each profile. @throws {Failure} `no-home` */
+/** Returns the folder that contains a folder for each profile. @throws {Failure} `no-home` */
 export function profilesFolder(places: Places): string {
   return joinPath(commonConfigFolder(places), 'profiles');
 }
@@ -33,12 +33,12 @@ export function statePath(places: Places, ...names: readonly string[]): string {
   return joinPath(stateFolder(places), ...names);
 }
 
-/** Where each run of several rows leaves its report: `import-3.csv`. @throws {Failure} `no-home` */
+/** Returns the folder for reports of runs, such as `import-3.csv`. @throws {Failure} `no-home` */
 export function reportFolder(places: Places): string {
   return statePath(places, 'reports');
 }
 
-/** What the built-in sandbox keeps. @throws {Failure} `no-home` */
+/** Returns the file of the built-in sandbox. @throws {Failure} `no-home` */
 export function sandboxFile(places: Places): string {
   return statePath(places, 'sandbox.db');
 }
@@ -58,12 +58,12 @@ export function homeProblem({ env }: Pick<Context, 'env'>): string {
   return env.HOME === undefined || env.HOME === '' ? 'HOME is not set' : 'HOME is not an absolute path';
 }
 
-/** Returns the path of a file as seen from the current folder. */
+/** Resolves a path against the current folder. */
 export function absolutePath({ machine }: Pick<Context, 'machine'>, path: string): string {
   return isAbsolute(path, machine.platform) ? path : joinPath(machine.cwd, path);
 }
 
-/** Joins with the separator of the system whose folder it is: cmd.exe does not read a path with both. */
+/** Joins a path with the folder's own separator: cmd.exe does not accept both in one path. */
 export function joinPath(folder: string, ...names: readonly string[]): string {
   return [folder, ...names].join(IS_OF_WINDOWS.test(folder) ? '\\' : '/');
 }
@@ -73,7 +73,7 @@ export function fileName(path: string): string {
   return path.replace(IS_OF_WINDOWS.test(path) ? /^.*[\\/]/ : /^.*\//, '');
 }
 
-/** A drive, or a share. */
+/** A Windows drive or share. */
 const IS_OF_WINDOWS = /^([A-Za-z]:[\\/]|\\\\)/;
 
 function isAbsolute(path: string, platform: string): boolean {

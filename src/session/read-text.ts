@@ -1,16 +1,16 @@
-/** Reads what a user names as input: a file, a pipe, or stdin. */
+/** Reads input that the user names: a file, a pipe, or stdin. */
 import { Failure, fileFailure, usageFailure } from '../errors.ts';
 import type { CommandContext } from './globals.ts';
 
 const MOST_BYTES = 256 * 2 ** 20;
 
-/** Reads all of the file as UTF-8, as `readBytes` does. */
+/** Reads a whole file as UTF-8, like `readBytes`. */
 export async function readText(...source: Parameters<typeof readBytes>): Promise<string> {
   return Buffer.from(await readBytes(...source)).toString('utf8');
 }
 
 /**
- * Reads all of the file; `-` is stdin.
+ * Reads a whole file; `-` is stdin.
  * @throws {Failure} `file`; `usage`: it holds more than `maxBytes`; the reason of the command's signal, at once
  */
 export async function readBytes(

@@ -1,4 +1,4 @@
-/** Environment, base URL and key of a command, each with its source; read when they are first asked for, and once. */
+/** Resolves environment, base URL and key, each with its source, once and only when needed. */
 import { Failure, usageFailure } from '../errors.ts';
 import { SANDBOX_KEY, SANDBOX_URL } from '../sandbox/plans.ts';
 import type { ConfigFile } from './config-file.ts';
@@ -31,17 +31,17 @@ export function resolveSettings(call: { env?: string; baseUrl?: string }, stored
   return { environment, baseUrl, apiKey: { ...apiKey, shadows: KEY_COMMAND } };
 }
 
-/** Names the environment's source for the line that announces a write. */
+/** Returns the environment's source, for the line that announces a write. */
 export function environmentSource({ environment: { source } }: ResolvedSettings): string {
   return source.from === 'default' ? 'the default environment' : `environment from ${source.name}`;
 }
 
-/** Returns the environment that the flag, the variable or the config names; undefined for the default. */
+/** Returns the environment if the flag, the variable or the config names it; undefined for the default. */
 export function namedEnvironment({ environment: { value, source } }: ResolvedSettings): string | undefined {
   return source.from === 'default' ? undefined : value;
 }
 
-/** Returns the command that takes back the last one: with --env, where the next shell may have another environment. */
+/** Returns the command that undoes the last one, with --env if the next shell may have another environment. */
 export function undoCommand({ environment: { value, source } }: ResolvedSettings): string {
   return `petstore ${source.from === 'flag' || value.includes('/') ? `--env ${value} ` : ''}inventory undo`;
 }
@@ -78,7 +78,7 @@ export function lazySettings(context: Omit<CommandContext, Lazy>): Pick<CommandC
   return { settings, target: once(() => findTarget({ ...context, settings })) };
 }
 
-/** Returns a function that works when it is first called. */
+/** Returns a function that does the work once, when first called. */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => (made ??= make());
@@ -111,7 +111,8 @@ async function findTarget(context: Omit<CommandContext, 'target'>): Promise<Targ
 }
 
 /**
- * Without a terminal, production must be named by flag or variable, or confirmed by --yes: a default is not enough.
+ * Checks that a write is allowed. Without a terminal, production must be named by flag or variable or confirmed by
+ * --yes: a default is not enough.
  * @throws {Failure} `production-not-confirmed`
  */
 export async function assertWriteAllowed(context: CommandContext): Promise<void> {
@@ -122,18 +123,19 @@ export async function assertWriteAllowed(context: CommandContext): Promise<void>
   throw new Failure('production-not-confirmed', { environment: value, line: context.line });
 }
 
-/** True when a prompt can be answered: questions go to stderr, answers come from stdin. */
+/** True if a prompt can be answered: both stderr (questions) and stdin (answers) are terminals. */
 export function canAsk({ globals, stdin, stderr }: Pick<CommandContext, 'globals' | 'stdin' | 'stderr'>): boolean {
   return globals.input && stdin.isTTY && stderr.isTTY;
 }
 
-/** Returns a key as it may be shown: enough to tell two apart, too little to use one. */
+/** Masks a key: enough to tell two apart, too little to use one. */
 export function maskKey(key: string): string {
   return key.length >= 16 ? `****${key.slice(-4)}` : '****';
 }
 
 /**
- * A key travels in a header: visible ASCII only (RFC 6750 allows less, the service shows no form).
+ * Checks a key. It is sent in a header, so only visible ASCII is allowed (RFC 6750 allows less; the service shows no
+ * form).
  * @throws {Failure} `key-malformed`, which never holds the key
  */
 export function checkKey(key: string, source: string): void {
@@ -142,7 +144,7 @@ export function checkKey(key: string, source: string): void {
   throw new Failure('key-malformed', { source, problem, ...(problem === UTF_16 && { hint: 'Save it as UTF-8.' }) });
 }
 
-/** Takes a key that was typed, piped in or fetched: from then on it is redacted. @throws {Failure} `key-malformed` */
+/** Checks a key that was typed, piped in or fetched, and redacts it from then on. @throws {Failure} `key-malformed` */
 export function takeKey(
   context: { readonly secrets: { add(secret: string): void } },
   key: string,
@@ -156,7 +158,7 @@ export function takeKey(
 const UTF_16 = 'looks like UTF-16';
 
 function keyProblem(key: string): string {
-  // Every other byte is 0, or the text begins with the mark of UTF-16, which is not valid UTF-8.
+  // UTF-16: every other byte is 0, or the text begins with its mark, which is not valid UTF-8.
   if (/^\ufffd\ufffd|\0[^]\0|^[^]\0$/.test(key)) return UTF_16;
   if (key === '') return 'is empty';
   if (/[\r\n]/.test(key)) return 'holds a line break';

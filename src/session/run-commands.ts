@@ -1,10 +1,10 @@
-/** Commands that messages propose: to resume or discard a run. */
+/** Builds commands for messages: to resume or discard a run. */
 import type { Run, RunSummary } from '../state/journal.ts';
 
-/** Returns the command that resumes a run (or puts back the pet of a smoke test), whatever the environment of the next shell. */
+/** Returns the command that resumes a run, or restores the pet of a smoke test, in any shell. */
 export function resumeCommand(run: Pick<Run, 'environment' | 'id'> & Partial<RunSummary>): string {
   const { environment, id, kind, left, source = '-' } = run;
-  // What a pipe has held is in the journal alone.
+  // Only the journal has the rows that came through a pipe.
   if (kind === 'import' && source !== '-' && !source.startsWith('/dev/')) {
     return `petstore --env ${environment} inventory import ${shellWord(source)} --resume`;
   }
@@ -16,18 +16,18 @@ export function resumeCommand(run: Pick<Run, 'environment' | 'id'> & Partial<Run
   return `petstore --env ${environment} ${command} ${id}`;
 }
 
-/** Returns what can be done with an unfinished run, each with its command. */
+/** Returns what the user can do with an unfinished run, each with its command. */
 export function nextSteps(run: RunSummary): readonly string[] {
   if (run.kind === 'smoke') return [`put its pet back: ${resumeCommand(run)}`];
   return [`continue: ${resumeCommand(run)}`, `give up: ${discardCommand(run)}`];
 }
 
-/** Returns the command that gives up what is left of a run. */
+/** Returns the command that discards the rest of a run. */
 export function discardCommand({ environment, id }: Pick<Run, 'environment' | 'id'>): string {
   return `petstore --env ${environment} inventory runs discard ${id}`;
 }
 
-/** Quotes a word for a POSIX shell, where it needs quotes. */
+/** Quotes a word for a POSIX shell if needed. */
 export function shellWord(word: string): string {
   return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

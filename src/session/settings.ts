@@ -1,4 +1,4 @@
-/** Every setting, once: where it can be given, what it may be, and which value wins. */
+/** The one table of settings: where each can be given, how it is parsed, and which value wins. */
 import {
   countValue,
   durationValue,
@@ -22,14 +22,14 @@ export interface Setting<T = unknown> {
   readonly variable?: `PETSTORE_${string}`;
   /** Its name in the config. */
   readonly key?: string;
-  /** In the config each environment has its own: `staging.base-url`. */
+  /** True if each environment has its own value in the config: `staging.base-url`. */
   readonly isPerEnvironment?: true;
-  /** Never shown, and never taken from a command line. */
+  /** True for a value that is never shown, and never taken from a command line. */
   readonly isSecret?: true;
-  /** What the help says of it. */
+  /** Description in the help. */
   readonly about: string;
   readonly parser: Parser<T>;
-  /** As a user would write it. */
+  /** Default as a user would write it. */
   readonly default?: string;
 }
 
@@ -42,7 +42,7 @@ const apiKeyValue: Parser<string> = {
   },
 };
 
-/** Parses the name of a profile, which is a folder of the config, too. */
+/** Parses the name of a profile, which is also a folder name. */
 const profileValue = parserOf('1 to 32 small letters, digits, - and _, such as berlin', (text) =>
   isProfileName(text) ? text : undefined,
 );
@@ -81,7 +81,7 @@ export const SETTINGS = {
     key: 'base-url',
     isPerEnvironment: true,
     about: 'address of the service, ending in /v1',
-    // A command that sends knows whether http is allowed.
+    // The command that sends checks it: it knows whether http is allowed.
     parser: { parse: (text) => parseBaseUrl(text, { insecureHttp: true }).href },
   },
   apiKey: {
@@ -165,17 +165,17 @@ export const SETTINGS = {
 
 const ALL: readonly Setting[] = Object.values(SETTINGS);
 
-/** Every variable of petstore's own. */
+/** All of petstore's variables. */
 export const VARIABLES: readonly string[] = ALL.flatMap(({ variable = [] }) => variable);
 
-/** Returns the variables that look like petstore's and that nothing reads. */
+/** Returns variables that look like petstore's but are unknown. */
 export function unknownVariables(env: Context['env']): string[] {
   return Object.keys(env).filter((name) => name.startsWith('PETSTORE_') && !VARIABLES.includes(name));
 }
 
-/** What the config may hold, by name: `environment`, `staging.base-url`, `max-wait`. */
+/** Settings in the config, by name: `environment`, `staging.base-url`, `max-wait`. */
 export const CONFIG_SETTINGS: ReadonlyMap<string, Setting> = new Map<string, Setting>([
-  // A config is in a profile already.
+  // The config itself belongs to a profile.
   [SETTINGS.env.key, { ...SETTINGS.env, parser: wordValue(ENVIRONMENTS) }],
   ...REMOTE_ENVIRONMENTS.flatMap((environment) =>
     ALL.filter(({ isPerEnvironment }) => isPerEnvironment).map((each) => [keyOf(each, environment), each] as const),
@@ -188,14 +188,14 @@ export function keyOf({ key = '', isPerEnvironment }: Setting, environment = '')
   return isPerEnvironment ? `${environment}.${key}` : key;
 }
 
-/** Returns the command that sets what the config calls `key`. */
+/** Returns the command that sets `key` in the config. */
 export function commandFor(key: string): string {
   if (CONFIG_SETTINGS.get(key)?.isSecret !== true) return `petstore config set ${key} VALUE`;
   return `petstore login --env ${key.split('.')[0]}`;
 }
 
 /**
- * Returns the profile that the variable names, which a command line overrides; undefined without one.
+ * Returns the profile in the variable, which a command line overrides; undefined without one.
  * @throws {Failure} `invalid-value`
  */
 export function profileOf(env: Context['env']): string | undefined {
@@ -203,7 +203,7 @@ export function profileOf(env: Context['env']): string | undefined {
   return env[variable] ? parser.parse(env[variable], variable) : undefined;
 }
 
-/** Where a value comes from. `name` is for messages: `--env`, `PETSTORE_ENV`, `the config`. */
+/** The origin of a value. `name` is for messages: `--env`, `PETSTORE_ENV`, `the config`. */
 export interface Source {
   readonly from: 'flag' | 'variable' | 'config' | 'key-command' | 'built in' | 'default';
   readonly name: string;
@@ -212,11 +212,11 @@ export interface Source {
 export interface Sourced<T> {
   readonly value: T;
   readonly source: Source;
-  /** A value further down the order that this one hides. */
+  /** A value with lower precedence that this one hides. */
   readonly shadows?: Source | undefined;
 }
 
-/** What there is beside the command line. */
+/** Sources of settings besides the command line. */
 export interface Stored {
   readonly env: Context['env'];
   /** By the names of `CONFIG_SETTINGS`, as the user wrote them. */
@@ -233,7 +233,7 @@ export function find(setting: Setting, { option, env, config, environment }: Giv
   const { flags = '', variable = '', key } = setting;
   const candidates: [Source['from'], name: string, value: string | undefined][] = [
     ['flag', /--[\w-]+/.exec(flags)?.[0] ?? '', option],
-    // An empty variable is an unset one.
+    // An empty variable counts as unset.
     ['variable', variable, env[variable] || undefined],
     ['config', 'the config', key && config[keyOf(setting, environment)]],
     ['default', 'the default', setting.default],
@@ -244,7 +244,7 @@ export function find(setting: Setting, { option, env, config, environment }: Giv
   return first && { ...first, shadows: second?.source.from === 'default' ? undefined : second?.source };
 }
 
-/** Returns the value that wins, parsed; undefined where there is none. @throws {Failure} `invalid-value`, with its source */
+/** Returns the value that wins, parsed; undefined if there is none. @throws {Failure} `invalid-value`, with its source */
 export function resolve<T>(setting: Setting<T> & { readonly default: string }, given: Given): Sourced<T> {
   const found = find(setting, given)!;
   const { from, name } = found.source;
@@ -255,8 +255,8 @@ export function resolve<T>(setting: Setting<T> & { readonly default: string }, g
 export type StoredValues = ReturnType<typeof storedValues>;
 
 /**
- * Returns what the options of every command are without the command line.
- * @throws {Failure} `invalid-value`; for `config`, with which it can be corrected, such a value is as good as none
+ * Returns the values of the common options apart from the command line.
+ * @throws {Failure} `invalid-value`, except for `config`, which can correct the value and so ignores it
  */
 export function storedValues(stored: Stored, path: string) {
   const valueOf = <T>(setting: Setting<T> & { readonly default: string }): T => {

@@ -1,4 +1,4 @@
-/** What a check is, and what came of it. */
+/** A contract check and its result. */
 import { ErrorSchema } from '../api/schemas.ts';
 import type { Answer, Evidence, Reply, Unreachable } from '../client/probe.ts';
 
@@ -6,10 +6,10 @@ export type Verdict = 'pass' | 'fail' | 'skip';
 
 export interface Finding {
   readonly verdict: Verdict;
-  /** What was expected and what came, or why it was not checked. */
+  /** What was expected and what was received, or why it was not checked. */
   readonly problem?: string;
   readonly evidence?: Evidence;
-  /** Says that the contract could not be checked: the network, the key or a server that is down. */
+  /** True if the contract could not be checked: the network, the key or a server that is down. */
   readonly isError?: true;
 }
 
@@ -18,15 +18,15 @@ export interface SmokeOptions {
   /** Ids to run; absent: all. */
   readonly only?: readonly string[];
   readonly skip?: readonly string[];
-  /** The pet that may be written to, and is put back. */
+  /** The pet that may be written to, and is restored. */
   readonly write: bigint | undefined;
-  /** Use up the rate limit, and send one request more. */
+  /** Use up the rate limit, then send one more request. */
   readonly provoke429?: boolean;
-  /** Of the list; undefined: not checked. */
+  /** Longest time for the list; undefined to skip the check. */
   readonly maxLatency?: number;
-  /** Of the service's clock. */
+  /** For the service's clock. */
   readonly maxSkew: number;
-  /** How long to wait for the service to answer at all. */
+  /** How long to wait for a first answer. */
   readonly waitReady?: number;
 }
 
@@ -34,7 +34,7 @@ export interface CheckFacts {
   /** For --only and --skip; never changes its meaning. */
   readonly id: string;
   readonly title: string;
-  /** The part of docs/service.md that it checks; undefined: none of it. */
+  /** The part of docs/service.md that it checks, if any. */
   readonly clause: string | undefined;
 }
 
@@ -52,12 +52,12 @@ export function skip(problem: string): Finding {
   return { verdict: 'skip', problem };
 }
 
-/** Returns the check with what was found, and the answer that shows it. */
+/** Returns the check with its result and the answer as evidence. */
 export function checked({ id, title, clause }: CheckFacts, finding: Finding, from?: Reply): Checked {
   return { id, title, clause, ms: from?.ms ?? 0, ...(from !== undefined && { evidence: from.evidence }), ...finding };
 }
 
-/** Finds fault with anything but an answer of that status. */
+/** Fails for anything but an answer with this status. */
 export function withStatus(answer: Reply, status: number, then: (answer: Answer) => Finding = () => PASS): Finding {
   if (answer.unreachable !== undefined) return fail(`status ${status}`, noAnswer(answer));
   return answer.status === status ? then(answer) : fail(`status ${status}`, String(answer.status));
@@ -67,7 +67,7 @@ export function noAnswer({ unreachable: { phase, code } }: Unreachable): string 
   return `no answer (${phase}: ${code})`;
 }
 
-/** Finds fault with a body that is not an Error (service spec, part 2). */
+/** Fails for a body that is not an Error (service spec, part 2). */
 export function isError({ json, problem }: Answer): Finding {
   if (json === undefined) return fail('an Error body', `one that is not JSON: ${problem ?? ''}`);
   const { error } = ErrorSchema.safeParse(json instanceof Map ? Object.fromEntries(json) : {});

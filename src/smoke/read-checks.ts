@@ -1,4 +1,4 @@
-/** Contract checks that only read. Pure: an answer -> a finding. */
+/** Contract checks that only read. Pure: each maps an answer to a finding. */
 import { clockDifference } from '../doctor/diagnosis.ts';
 import { stringifyJson } from '../api/json.ts';
 import { InventoryItemSchema } from '../api/schemas.ts';
@@ -10,12 +10,12 @@ import { type Answer, dateOf } from '../client/probe.ts';
 export type Question = 'list' | 'keyless' | 'wrong' | 'unknown';
 
 export interface ReadCheck extends CheckFacts {
-  /** The answers it checks, one by one. Only those that some check needs are requested. */
+  /** The answers that it checks. Only those that a chosen check needs are requested. */
   readonly asks: readonly Question[];
   check(answer: Answer, bounds: SmokeOptions): Finding;
 }
 
-/** Runs a check only where the list was received. */
+/** Runs a check only if the list was received. */
 const ofList = (check: ReadCheck['check']): ReadCheck['check'] => {
   return (answer, bounds) => (answer.status === 200 ? check(answer, bounds) : skip('no list was received'));
 };
@@ -37,7 +37,7 @@ const hasStatus = (status: number): ReadCheck['check'] => {
   return (answer) => withStatus(answer, status);
 };
 
-/** Characters of the service's text in a report. */
+/** Most characters of the service's text in a report. */
 const SHOWN = 60;
 const LIST = ['list'] as const;
 const REFUSALS = ['keyless', 'wrong'] as const;

@@ -1,4 +1,4 @@
-/** Checks as text, JUnit XML, TAP, JSON and GitHub annotations. */
+/** Renders checks as text, JUnit XML, TAP, JSON and GitHub annotations. */
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import { visible } from '../view/sanitise.ts';
 import type { Checked } from './finding.ts';
@@ -12,7 +12,7 @@ export interface Suite {
   readonly checks: readonly Checked[];
 }
 
-/** JSON and TAP's YAML escape control characters, so that a reader gets the text itself; in the others they are shown. */
+/** JSON and TAP's YAML escape control characters themselves, so readers get the exact text; the others need `shown`. */
 export const REPORTERS: Readonly<Record<ReportFormat, (suite: Suite) => string>> = {
   text: (suite) => text(shown(suite)),
   junit: (suite) => junit(shown(suite)),
@@ -52,7 +52,7 @@ function place(clause: string | undefined): string {
   return clause === undefined ? '' : `docs/service.md, part ${clause}`;
 }
 
-/** Returns where the sentences of a text begin. */
+/** Returns the column where the sentences of a text begin. */
 export function marginOf(checks: readonly Checked[]): number {
   return 'FAIL  '.length + Math.max(0, ...checks.map(({ id }) => id.length)) + 2;
 }
@@ -69,7 +69,7 @@ function text({ checks }: Suite): string {
   return [...lines, `${passed} passed, ${failed} failed, ${skipped} skipped`, ''].join('\n');
 }
 
-/** As Ant's JUnit task writes it: what Jenkins, GitLab and the others read. */
+/** JUnit XML as Ant writes it, which Jenkins, GitLab and others read. */
 function junit({ name, startedAt, checks }: Suite): string {
   const { failed, skipped } = tally(checks);
   const errors = checks.filter(({ isError }) => isError).length;
@@ -110,7 +110,7 @@ function evidenceText(evidence: Checked['evidence']): string {
   return [request, ...(status === undefined ? [] : [`status ${status}`]), ...lines].join('\n');
 }
 
-/** Without the characters that XML 1.0 has no way to write. */
+/** Escapes a text for XML 1.0, and replaces what it cannot represent. */
 function xml(value: string): string {
   return value
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
@@ -132,7 +132,7 @@ function tap({ checks }: Suite): string {
   return ['TAP version 14', `1..${checks.length}`, ...lines, ''].join('\n');
 }
 
-/** A double-quoted scalar (YAML 1.2, 7.3.1): JSON's, with every character escaped that a reader or terminal might obey. */
+/** Returns a double-quoted scalar (YAML 1.2, 7.3.1): as in JSON, with everything escaped that a terminal might obey. */
 function yaml(value: string): string {
   return JSON.stringify(value).replace(
     /[\u007f-\u009f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g,
@@ -175,7 +175,7 @@ function github(suite: Suite): string {
   return `${lines.join('')}${text(suite)}`;
 }
 
-/** A table, for the summary page of a job on GitHub. */
+/** Renders a Markdown table for the summary page of a GitHub job. */
 function markdown({ name, checks }: Suite): string {
   const cell = (value: string): string => value.replace(/[\\|<>`*_[\]]/g, '\\$&').replace(/\s+/g, ' ');
   const rows = checks.map(

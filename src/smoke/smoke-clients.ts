@@ -1,4 +1,4 @@
-/** The requests of a smoke test, and what would end any other command. */
+/** Sends the requests of a smoke test, and records failures that would end any other command. */
 import { probe, type Reply } from '../client/probe.ts';
 import type { Call, Service } from '../client/service.ts';
 import { Failure, type Kind } from '../errors.ts';
@@ -11,16 +11,16 @@ interface ClientChange extends Partial<Pick<CommandContext['globals'], 'maxWait'
 }
 
 const USUAL_CAUSES: readonly Kind[] = ['unauthorized', 'service-failed', 'redirected', 'paused'];
-/** By the service, or by a gateway before it. */
+/** Refused by the service or a gateway. */
 const FORBIDDEN: readonly Kind[] = ['forbidden', 'banned', 'gateway-refused'];
 
 /** Closed by `await using`. */
 export class SmokeClients implements AsyncDisposable {
   readonly session: Session;
-  /** What would end any other command: the exit code of the run, before that of a failed check. */
+  /** Failures that would end any other command. They decide the exit code before failed checks do. */
   readonly causes: Failure[] = [];
   private readonly context: CommandContext;
-  /** Requests that the checks need. */
+  /** Number of requests that the checks need. */
   private readonly need: number;
   private readonly others: Session[] = [];
   private isBegun = false;
@@ -35,7 +35,7 @@ export class SmokeClients implements AsyncDisposable {
     return this.session.service;
   }
 
-  /** Opens another client for the same service: with another key, signal or wait. */
+  /** Opens another client for the same service, with another key, signal or wait. */
   async open({ apiKey = this.keyed.apiKey, signal, ...globals }: ClientChange): Promise<Service> {
     const { context, keyed, session } = this;
     const { baseUrl, http, keySource } = keyed;
@@ -50,10 +50,10 @@ export class SmokeClients implements AsyncDisposable {
     return other.service;
   }
 
-  /** Checks the rate limit: rather no run than half of one. @throws {Failure} `quota-insufficient` */
+  /** Checks that the rate limit is enough for all checks. @throws {Failure} `quota-insufficient` */
   async afford(): Promise<void> {
     const { allowance: known, block } = await this.session.known();
-    // The window may end before the block does: the gate refuses the first request, or waits, as in every command.
+    // The window may end before the block does: as in every command, the gate then waits or refuses the first request.
     if (block !== undefined) return;
     const need = this.isBegun ? this.need - 1 : this.need;
     if (known === undefined || known.remaining >= need) return;
@@ -73,7 +73,7 @@ export class SmokeClients implements AsyncDisposable {
   }
 
   /**
-   * Notes an answer that would end any command. Where the service is asked for something that it has to refuse (not
+   * Records an answer that would end any other command. If the service is supposed to refuse the request (not
    * `isUsual`), a 401 or 500 only fails the check.
    */
   noteCause(service: Service, { failure, status }: Reply, isUsual: boolean): void {

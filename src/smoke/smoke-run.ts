@@ -1,4 +1,4 @@
-/** `petstore smoke`, from its options to its report. */
+/** `petstore smoke`: runs the checks and writes the reports. */
 import { dirname } from 'node:path';
 import { type LockedPet, withPet, withWriter } from '../stock/write-one.ts';
 import { duration } from '../view/progress.ts';
@@ -22,7 +22,7 @@ interface Reports {
 
 const READY_PACE_MS = 2_000;
 
-/** @throws {Failure} `usage`, `file`, a signal's, and what connect throws; every other one becomes the view's failure */
+/** @throws {Failure} `usage`, `file`, a signal's, and what connect throws; any other becomes the view's failure */
 export async function smoke(context: CommandContext, options: SmokeOptions & Reports): Promise<RawView> {
   checkIds([...(options.only ?? []), ...(options.skip ?? [])]);
   const { out = [] } = options;
@@ -57,7 +57,7 @@ export async function smoke(context: CommandContext, options: SmokeOptions & Rep
   };
 }
 
-/** Returns every chosen check. A failure that ends the run early is a check of its own, and the rest is skipped. */
+/** Returns every chosen check. A failure that ends the run early becomes a check, and the rest is skipped. */
 async function check(
   context: CommandContext,
   clients: SmokeClients,
@@ -91,7 +91,7 @@ async function check(
   return [...facts, ...ended].map((each) => found.get(each.id) ?? checked(each, skip('the run ended early')));
 }
 
-/** Without it a report of skipped checks alone would look green. */
+/** The check for a run that ended early: a report with only skipped checks would look green. */
 const RAN: CheckFacts = { id: 'run', title: 'the checks could be run', clause: undefined };
 
 /** @throws {Failure} `usage` */
@@ -106,7 +106,7 @@ function checkIds(ids: readonly string[]): void {
 
 /**
  * Asks every two seconds, within the rate limit, until the service or its gateway answers without a 5xx.
- * @returns whether it does in time
+ * @returns whether it did in time
  */
 async function waitReady(context: CommandContext, clients: SmokeClients, ms: number): Promise<boolean> {
   const { clock, notices, signal } = context;
@@ -116,7 +116,7 @@ async function waitReady(context: CommandContext, clients: SmokeClients, ms: num
     const answer = await probe(patient, { method: 'GET', path: '/inventory' });
     if (answer.unreachable === undefined && answer.status < 500) return true;
     const left = giveUp - clock.monotonic();
-    // The checks ask once more.
+    // The checks try once more.
     if (left <= 0) {
       notices.info(`The service is not ready after ${duration(ms)}; asking once more.`);
       return false;
@@ -127,7 +127,7 @@ async function waitReady(context: CommandContext, clients: SmokeClients, ms: num
   }
 }
 
-/** A report that has no place to go is found before the first request. @throws {Failure} `file` */
+/** Checks before the first request that the report can be written. @throws {Failure} `file` */
 async function findFolder({ files }: CommandContext, folder: string): Promise<void> {
   const found = await files.facts(folder).catch((cause: unknown) => {
     throw fileFailure('find', folder, cause);
@@ -135,7 +135,7 @@ async function findFolder({ files }: CommandContext, folder: string): Promise<vo
   if (found === undefined) throw new Failure('file', { operation: 'find', path: folder, code: 'ENOENT' });
 }
 
-/** Adds the suite to the summary page of a job on GitHub. */
+/** Adds the suite to the summary page of a GitHub job. */
 async function summarise({ env, files, notices }: CommandContext, suite: Suite): Promise<void> {
   const path = env.GITHUB_STEP_SUMMARY;
   if (path === undefined || path === '') return;

@@ -1,4 +1,4 @@
-/** The contract of the service, as checks: those that read, those that write, those that spend. */
+/** The service's contract as checks: read checks, write checks, and the rate-limit check. */
 import type { LockedPet } from '../stock/write-one.ts';
 import { isLoopback } from '../session/environments.ts';
 import { refuseWebPage } from '../client/classify.ts';
@@ -26,7 +26,7 @@ const LIST = { method: 'GET', path: '/inventory' } as const;
 /** Not a valid key of any service. */
 const WRONG_KEY = 'petstore-smoke-wrong-key';
 
-/** Without `apiKey`: with the user's. */
+/** Default for `apiKey`: the user's. */
 const CALLS: Readonly<Record<Question, { readonly call: Call; readonly apiKey?: string }>> = {
   list: { call: LIST },
   keyless: { call: LIST, apiKey: '' },
@@ -67,14 +67,14 @@ function chosen(options: SmokeOptions): (facts: CheckFacts) => boolean {
 /** Returns how many requests the chosen checks need, without those that provoke a 429. */
 export function requestsFor(options: SmokeOptions): number {
   const isChosen = chosen(options);
-  // The list is always asked for: it shows whether there is anything to check.
+  // Always requests the list, which shows whether the service can be checked at all.
   const reads = new Set<Question>(['list', ...READ_CHECKS.filter(isChosen).flatMap(({ asks }) => asks)]).size;
   return reads + (options.write === undefined ? 0 : writeRequests(isChosen));
 }
 
 /**
- * Runs the checks one after the other, each request once. Ends early where the list cannot be had.
- * @param pet the one that may be written to
+ * Runs the checks one after the other, each request once. Ends early if the list cannot be read.
+ * @param pet the pet that may be written to
  * @throws {Failure} what the gate or a signal ends it with
  */
 export async function* runSmoke(
@@ -95,7 +95,7 @@ export async function* runSmoke(
   };
   const first = await answerTo('list');
   await clients.afford();
-  /** The first answer that fails, or else passes, or else the first. */
+  /** Returns the first finding that fails, else the first that passes, else the first. */
   const verdictOf = async (check: ReadCheck): Promise<Checked> => {
     const found: Checked[] = [];
     for (const question of check.asks) {
@@ -110,7 +110,7 @@ export async function* runSmoke(
   if (isChosen(REACHABLE)) yield checked(REACHABLE, reachable(first), first);
   if (isChosen(TLS)) yield checked(TLS, encrypted(first, clients.keyed.baseUrl), first);
   const obstacle = obstacleOf(first, clients);
-  // At once: others may change the pet meanwhile.
+  // Before the other checks: others may change the pet meanwhile.
   if (obstacle === undefined && options.write !== undefined && pet !== undefined) {
     yield* runWrites(clients, pet, options.write, first, isChosen);
   }
@@ -123,8 +123,8 @@ export async function* runSmoke(
 }
 
 /**
- * Returns the one check that shows why nothing else can be checked: the service does not answer, refuses the key or
- * fails, or something else answers in its place. A login page of a network comes with a 200, or after a redirect.
+ * Returns the one check that explains why nothing else can be checked: the service does not answer, refuses the key or
+ * fails, or something else answers in its place. A network's login page comes with a 200 or after a redirect.
  */
 function obstacleOf(list: Reply, { causes }: SmokeClients): string | undefined {
   if (list.unreachable !== undefined) return REACHABLE.id;
@@ -154,12 +154,12 @@ function encrypted(first: Reply, { hostname, protocol }: URL): Finding {
   return isLoopback(hostname) ? skip('the service is on this machine') : fail('an https address', 'http');
 }
 
-/** Side by side, or a window may be over before it is spent. */
+/** Number of parallel requests: one at a time might not use up a window before it ends. */
 const WORKERS = 8;
-/** A rate limit that is not exceeded by then is too large to exceed in a test. */
+/** Most requests: a larger rate limit cannot be exceeded in a test. */
 const MOST = 2_000;
 
-/** Checks the answer to a request beyond the rate limit. The key is blocked afterwards, for all who use it. */
+/** Checks the answer to a request beyond the rate limit. Afterwards the key is blocked for everyone who uses it. */
 async function* runProvoked(clients: SmokeClients, isChosen: (facts: CheckFacts) => boolean): AsyncGenerator<Checked> {
   if (!PROVOKED_CHECKS.some(isChosen)) return;
   const { end, sent } = await spend(clients);
@@ -175,7 +175,7 @@ function saysWhen({ headers, receivedAt }: Answer): Finding {
   return fail('a Retry-After header', headers.get('retry-after')?.join(', ') ?? 'none');
 }
 
-/** Returns the first answer that was not a list; none: the gate let no more through, or there were too many. */
+/** Returns the first answer that was not a list; none if the gate let no more through or the limit is too large. */
 async function spend(clients: SmokeClients): Promise<{ end: Reply | undefined; sent: number }> {
   const spender = await clients.open({ reserve: -1, maxWait: 0 });
   const spent: { end: Reply | undefined; sent: number } = { end: undefined, sent: 0 };
@@ -192,7 +192,7 @@ async function spend(clients: SmokeClients): Promise<{ end: Reply | undefined; s
     }
   };
   await Promise.all(Array.from({ length: WORKERS }, untilRefused));
-  // The gate has held the others back at the edge: the one request beyond it goes alone.
+  // At the end of the window, the gate has held the others back: this request goes beyond the limit.
   await untilRefused();
   const { end } = spent;
   if (end !== undefined && end.status !== 429) clients.noteCause(spender, end, true);

@@ -1,4 +1,4 @@
-/** The pet that a smoke test writes to: a run of the journal, which ends when the pet is as it was before. */
+/** The pet that a smoke test writes to. Its changes are a run in the journal, which ends when the pet is restored. */
 import { integer } from '../api/json.ts';
 import { callOne, type LockedPet, updateOne, whereOf } from '../stock/write-one.ts';
 import type { Reply } from '../client/probe.ts';
@@ -9,19 +9,19 @@ import type { Change, Run } from '../state/journal.ts';
 import type { SmokeClients } from './smoke-clients.ts';
 
 export class TestedPet {
-  /** What it had before any smoke test. */
+  /** Its quantity before any smoke test. */
   original: bigint;
-  /** Undefined once an answer does not tell it. */
+  /** Its current quantity; undefined if an answer has left it unknown. */
   private present: bigint | undefined;
-  /** What this test, or one that was killed, may have set it to. */
+  /** Quantities that this test, or one that was killed, may have set. */
   private readonly written = new Set<bigint>();
-  /** True once the service has taken an invalid update, and once it cannot be read what it made of it. */
+  /** True if the service has accepted an invalid update, or its answer cannot be read. */
   private tookInvalid = false;
   private isUnreadable = false;
   private wasChanged = false;
   private run: Run | undefined;
   private readonly clients: SmokeClients;
-  /** With the key, and for a short time after a signal too. */
+  /** A client with the key, usable for a short time after a signal. */
   private readonly restorer: Service;
   private readonly locked: LockedPet;
   private readonly petId: bigint;
@@ -34,7 +34,7 @@ export class TestedPet {
     this.present = this.original = present;
   }
 
-  /** Begins the run; where a smoke test was killed before it had put the pet back, that is done first. */
+  /** Begins the run. First restores the pet if an earlier smoke test was killed before it could. */
   async begin(): Promise<void> {
     const { context, journal, session } = this.locked;
     const { environment, origin } = session;
@@ -61,7 +61,7 @@ export class TestedPet {
     this.run = await journal.begin(run, whereOf(context, session, 'smoke'), []);
   }
 
-  /** Sets it once, as a check, and records it. */
+  /** Sets the pet once, as a check, and records it. */
   async set(after: bigint, service = this.clients.keyed): Promise<Reply> {
     const { clients, petId } = this;
     const call = updateCall({ petId, quantity: after });
@@ -73,7 +73,7 @@ export class TestedPet {
     return this.seen(answer, after);
   }
 
-  /** Notes what an answer tells of the quantity: a refusal changes nothing. */
+  /** Learns the pet's quantity from an answer. A refusal changes nothing. */
   seen(answer: Reply, wanted?: bigint): Reply {
     const { json, status = 0 } = answer;
     // A server that gives up on a request may have applied it (408).
@@ -91,7 +91,7 @@ export class TestedPet {
     return this.present === quantity;
   }
 
-  /** Puts it back if it may have changed, and ends the run. Warns if it cannot be put back. */
+  /** Restores the pet if it may have changed, and ends the run. Warns if it cannot be restored. */
   async end(): Promise<void> {
     const { context, journal } = this.locked;
     const { environment, watch } = this.restorer;
@@ -112,7 +112,7 @@ export class TestedPet {
     }
   }
 
-  /** Puts it back, and returns the error with what became of the pet. */
+  /** Restores the pet, and returns the error with the outcome. */
   async stopped(error: unknown): Promise<unknown> {
     await this.end().catch(() => undefined);
     return this.withOutcome(error);
@@ -128,7 +128,7 @@ export class TestedPet {
     return new Failure('outcome-unknown', { ...write, looked: false, because: error }, error);
   }
 
-  /** Reads the quantity where an answer did not tell it. Another than this test has written is left alone. */
+  /** Reads the quantity if no answer has shown it. Leaves alone one that this test has not written. */
   private async look(): Promise<void> {
     if (this.present !== undefined) return;
     try {

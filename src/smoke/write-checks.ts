@@ -1,4 +1,4 @@
-/** The update's contract, as checks that write: one pet, put back to what it was, whatever happens. */
+/** Checks of the update's contract, which write to one pet and restore it whatever happens. */
 import { integer, type JsonValue, stringifyJson } from '../api/json.ts';
 import {
   type CheckFacts,
@@ -33,7 +33,7 @@ export const WRITE_CHECKS: readonly CheckFacts[] = [SAME, SET, RESTORE, UNKNOWN,
 
 type CheckFilter = (facts: CheckFacts) => boolean;
 
-/** Time to put a pet back after a signal, in ms: longer than the 2 s that the write before it may still take. */
+/** Time to restore the pet after a signal, in ms: longer than the 2 s that the write before it may still take. */
 const RESTORE_MS = 4_500;
 
 /** @param list the list, read since the pet was locked */
@@ -46,7 +46,7 @@ export async function* runWrites(
 ): AsyncGenerator<Checked> {
   const present = quantityOf(list, petId);
   if (present === undefined) {
-    // Of a list that breaks the contract, its own checks say so.
+    // The read checks report a list that breaks the contract.
     if (Array.isArray(list.json)) {
       clients.causes.push(new Failure('pet-not-found', { petId, environment: clients.keyed.environment }));
     }
@@ -102,7 +102,7 @@ function quantityOf(list: Reply, petId: bigint): bigint | undefined {
   return row instanceof Map ? integer(row.get('quantity')) : undefined;
 }
 
-/** Near the end of what an id may be, where no shop has one. */
+/** Ids near the end of the range, which no shop has. */
 function freeId(list: Reply): bigint {
   const ids = new Set(rowsOf(list).map((row) => (row instanceof Map ? integer(row.get('petId')) : undefined)));
   let id = 2n ** 63n - 1n;
@@ -120,7 +120,7 @@ function isEntry(answer: Reply, petId: bigint, quantity: bigint): Finding {
   });
 }
 
-/** Returns a signal for putting back what was changed, which aborts later than the command's. */
+/** Returns a signal for restoring the pet, which aborts later than the command's. */
 function afterGrace({ clock, signal }: CommandContext): AbortSignal {
   const controller = new AbortController();
   const start = (): void => {

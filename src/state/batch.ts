@@ -1,7 +1,7 @@
-/** What is asked for within one turn of the event loop is done together: a transaction costs more than what is in it. */
+/** Runs what is requested within one turn of the event loop together: a transaction costs more than its statements. */
 import type { Exclusive, State } from './database.ts';
 
-/** Turns of the event loop that the first item waits, at most. */
+/** Most turns of the event loop that the first item waits. */
 const MOST_TURNS = 4;
 
 interface Waiting<I> {
@@ -17,7 +17,7 @@ export function together<I>(
 ): (item: I) => Promise<void> {
   let waiting: Waiting<I>[] = [];
   const flush = async (): Promise<void> => {
-    // Not before a turn has brought no more, nor after too many of them.
+    // Waits until a turn has added nothing, but not for too many turns.
     for (let turns = 0, before = 0; turns < MOST_TURNS && waiting.length > before; turns++) {
       before = waiting.length;
       await turn();
@@ -40,7 +40,7 @@ export function together<I>(
 
 type Strictness = Pick<Exclusive, 'durable' | 'despiteSignal'>;
 
-/** Returns how to do what is as strict as each of them. */
+/** Returns options that are as strict as each of these. */
 export function strictest(each: readonly Strictness[]): Strictness {
   return {
     durable: each.some(({ durable }) => durable === true),
@@ -48,7 +48,7 @@ export function strictest(each: readonly Strictness[]): Strictness {
   };
 }
 
-/** Returns the state with one transaction for all the work of a turn, which must be synchronous. */
+/** Returns the state with one transaction for all work of a turn. The work must be synchronous. */
 export function inBatches(state: State, turn: () => Promise<void>): State {
   interface Item {
     work(): void;

@@ -1,7 +1,7 @@
 /**
  * Runs transactions on a database file. The write lock of the state database, `state.db` in the state folder, is the
- * lock of the whole program: SQLite releases it when the process that holds it dies, keeps it while that process is
- * stopped, and rolls back a transaction that did not end.
+ * lock of the whole program: SQLite releases it when its holder dies, keeps it while its holder is suspended, and rolls
+ * back a transaction that did not end.
  */
 import type { Database } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
@@ -19,25 +19,25 @@ import { STATE_DATABASE } from './schema.ts';
 import { type BusyWait, rollBack, whileBusy } from './transaction.ts';
 
 export interface Exclusive extends Pick<BusyWait, 'patienceMs'> {
-  /** The work is on the disk when `exclusively` resolves, even if the power fails. */
+  /** The work is on the disk when `exclusively` resolves: it survives a power cut. */
   readonly durable?: boolean;
-  /** Waits for the lock in spite of a signal, for what must be recorded. */
+  /** Waits for the lock in spite of a stop signal, for what must be recorded. */
   readonly despiteSignal?: boolean;
 }
 
-/** Closed by `using`, too. */
+/** An open state database. `using` closes it too. */
 export interface State extends Disposable {
   readonly path: string;
-  /** Its methods throw {@link Failure} `state`, which names the file. It stays the same object for the life of the state. */
+  /** Its methods throw {@link Failure} `state`, which names the file. The object stays the same if the file is replaced. */
   readonly database: Pick<Database, 'exec' | 'run' | 'all' | 'get'>;
   /**
-   * Runs the work in one transaction while no other process can write. If the file is damaged and may be put aside, it
-   * is, and the work runs again in a new one.
-   * @throws {Failure} `state`: one other process holds the lock for longer than 5 s. It is never stolen.
+   * Runs the work in one transaction while no other process can write. Puts a damaged file aside if allowed, and runs
+   * the work again in a new one.
+   * @throws {Failure} `state`: one other process holds the lock for longer than 5 s. The lock is never stolen.
    *   Waits longer while several processes take turns.
    */
   exclusively<T>(work: () => T | Promise<T>, how?: Exclusive): Promise<T>;
-  /** Checks the file after the error of a statement. Returns whether a new one is in its place now. */
+  /** Checks the file after a statement has failed. Returns whether it was replaced by a new one. */
   recover(error: unknown): Promise<boolean>;
   close(): void;
 }
@@ -52,7 +52,7 @@ export function openStateFile(context: FilePorts, path: string): Promise<State> 
   return openDatabaseFile(context, STATE_DATABASE, path);
 }
 
-/** @param notices a damaged file is put aside, and this is warned; without it, it stays. @throws {Failure} `state`, `file` */
+/** @param notices is warned if a damaged file is put aside; without it, none is. @throws {Failure} `state`, `file` */
 export async function openDatabaseFile(
   ports: FilePorts,
   kind: DatabaseKind,
@@ -111,7 +111,7 @@ class DatabaseFile implements State {
   async recover(error: unknown): Promise<boolean> {
     if (this.notices === undefined || !isFailure(error) || !error.is('state')) return false;
     const { path, problem } = error.details;
-    // SQLite rejects a statement of ours: its description of the tables may be damaged.
+    // If SQLite rejects our own statement, its schema may be damaged.
     return path === this.path && (problem === 'damaged' || problem === 'unusable') && this.renew();
   }
 
@@ -129,7 +129,7 @@ class DatabaseFile implements State {
     // Changes whenever another connection has committed (sqlite.org/pragma.html#pragma_data_version).
     const progress = () => this.database.get('PRAGMA data_version')?.data_version;
     const once = async (): Promise<T> => {
-      // Put aside by another process: what is written to it would be lost.
+      // Another process has put the file aside: what is written to it would be lost.
       if (this.renewal !== undefined || !this.connection.isInPlace()) await this.renew();
       return this.transaction(work, how.durable === true);
     };
@@ -148,7 +148,7 @@ class DatabaseFile implements State {
     this.isDurable = durable;
     connection.exec('BEGIN IMMEDIATE');
     try {
-      // Awaited only if asynchronous: nothing else of this process may run between BEGIN and COMMIT.
+      // Awaits only a promise: nothing else in this process may run between BEGIN and COMMIT.
       const working = work();
       const result = working instanceof Promise ? await working : working;
       if (everyTransaction !== undefined) database.run(everyTransaction);
@@ -160,7 +160,7 @@ class DatabaseFile implements State {
     }
   }
 
-  /** Opens the file that is there now. Returns whether it is another one. */
+  /** Opens the file that is there now. Returns whether it is a different one. */
   private renew(): Promise<boolean> {
     const renew = async (): Promise<boolean> => {
       const { connection, notices, place } = this;

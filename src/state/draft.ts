@@ -1,4 +1,4 @@
-/** The changes of `inventory browse` that are not applied yet, kept for each service: the table `draft`. */
+/** Stores the changes of `inventory browse` that are not applied yet, by service, in the table `draft`. */
 import type { State } from './database.ts';
 import { fromRow, insertInto } from './journal-rows.ts';
 
@@ -10,7 +10,7 @@ export interface DraftChange {
   readonly quantity: bigint;
 }
 
-/** Stores all changes for a service, as they are then. @throws {Failure} `state` */
+/** Replaces all changes for a service. @throws {Failure} `state` */
 export async function saveDraft(
   state: State,
   origin: string,
@@ -22,11 +22,11 @@ export async function saveDraft(
       insertInto(state.database, 'draft', { origin, petId, current, quantity });
     }
   };
-  // What the user has typed is stored, signal or not.
+  // A stop signal must not lose what the user has typed.
   await state.exclusively(store, { despiteSignal: true });
 }
 
-/** Returns the changes that an earlier process has left. @throws {Failure} `state` */
+/** Returns the changes that an earlier process left behind. @throws {Failure} `state` */
 export function readDraft({ database }: State, origin: string): DraftChange[] {
   return database
     .all('SELECT petId, current, quantity FROM draft WHERE origin = ? ORDER BY petId', origin)

@@ -1,6 +1,6 @@
 /**
- * Opens petstore's database files. One of another program or of a newer petstore is left as it is; a damaged one is put
- * aside, once, however many processes find it.
+ * Opens petstore's database files. Refuses those of other programs and of a newer petstore. Puts a damaged file aside,
+ * once, however many processes find it.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type Context, type Database, DatabaseFailure, errorCode } from '../ports.ts';
@@ -10,19 +10,19 @@ import { atomically, PATIENCE_MS, whileBusy } from './transaction.ts';
 
 export type FilePorts = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;
 
-/** Receives the warning that a file was put aside. */
+/** Receives a warning if a file was put aside. */
 export interface Warned {
   readonly notices: { warning(text: string): void };
 }
 
 export interface DatabaseKind {
-  /** As messages call it. */
+  /** Name in messages. */
   readonly name: 'state database' | 'sandbox';
-  /** In the header of the file: whose file it is. */
+  /** Identifies petstore's files in their header. */
   readonly applicationId: number;
-  /** Creates each table and index, in the words that SQLite keeps. */
+  /** The CREATE statements, exactly as SQLite stores them. */
   readonly schema: readonly string[];
-  /** Run in each transaction. */
+  /** A statement that runs in each transaction. */
   readonly everyTransaction?: string;
   /** Fills a new database. */
   fill?(database: Database): void;
@@ -45,7 +45,7 @@ const MAGIC = 'SQLite format 3\0';
 const APPLICATION_ID = 68;
 const HEADER_BYTES = 100;
 
-/** Pages of 4 KiB in the write-ahead log before SQLite copies it back; commands leave it behind for the next one. */
+/** Pages of 4 KiB in the write-ahead log before SQLite copies them back. Commands leave the log to the next one. */
 const LOG_PAGES = 250;
 
 /** Opens a file, or creates it. @throws {Failure} `state`, `file` */
@@ -69,7 +69,7 @@ export async function openFile(place: Place): Promise<Database> {
   }
 }
 
-/** Checks whose a file is without opening it as a database. One that is missing or empty passes. */
+/** Checks that a file is petstore's without opening it as a database. A missing or empty file passes. */
 async function requireOurs({ ports, kind: { name, applicationId }, path }: Place): Promise<void> {
   const head = await ports.files.head(path, HEADER_BYTES).catch((cause: unknown) => {
     throw fileFailure('read', path, cause);
@@ -84,7 +84,7 @@ async function requireOurs({ ports, kind: { name, applicationId }, path }: Place
   throw new Failure('state', { path, what: name, problem: 'foreign', detail });
 }
 
-/** Creates the tables before there is a log: a file that is not empty has the application id in its header. */
+/** Creates the tables before the log exists, so that every file that is not empty has the application id in its header. */
 async function createTables({ ports, kind, path }: Place, database: Database): Promise<void> {
   const version = (): number => Number(database.get('PRAGMA user_version')?.user_version);
   await whileBusy(ports, () => {
@@ -104,8 +104,8 @@ async function createTables({ ports, kind, path }: Place, database: Database): P
 }
 
 /**
- * Opens the file that is there now. A damaged one is renamed, never deleted, and a new one begun.
- * @returns `isNew`: this process has begun it
+ * Opens the file that is there now. Renames a damaged one, never deletes it, and creates a new one.
+ * @returns `isNew`: true if this process created it
  * @throws {Failure} `state`, `file`
  */
 export async function openSound(
@@ -131,7 +131,7 @@ export async function openSound(
   return { database: await openFile(place), isNew: true };
 }
 
-/** True when a full check finds no damage. Too slow for every start. */
+/** True if a full check finds no damage. Too slow for every start. */
 function isSound(database: Database, { schema }: DatabaseKind): boolean {
   const [check] = Object.values(database.get('PRAGMA integrity_check(1)') ?? {});
   const found = database.all('SELECT sql FROM sqlite_schema ORDER BY rowid').map(({ sql }) => sql);
@@ -146,7 +146,7 @@ async function putAside(
     let at = clock.now();
     while ((await files.facts(`${path}.damaged-${at}`)) !== undefined) at++;
     const aside = `${path}.damaged-${at}`;
-    // The file last: without it another process would begin a new one beside the old log.
+    // The file itself last: as soon as it is gone, another process may create a new one, beside the old log.
     for (const ending of ['-journal', '-shm', '-wal', '']) await files.rename(`${path}${ending}`, `${aside}${ending}`);
     const lost = name === 'sandbox' ? 'Its pets and keys' : 'The history, unfinished runs and rate limits';
     notices.warning(
@@ -162,7 +162,7 @@ export function isDamage(error: unknown): boolean {
   return isFailure(error) && error.is('state') && error.details.problem === 'damaged';
 }
 
-/** True when a state cannot be reached or written; false for one that must not be ignored. */
+/** True if the state cannot be reached or written, so that a command may do without it. */
 export function isOutOfReach(error: unknown): boolean {
   if (!isFailure(error)) return false;
   if (error.is('state')) return ['full', 'readonly', 'unusable'].includes(error.details.problem);
@@ -176,7 +176,7 @@ const PROBLEMS: Readonly<Partial<Record<DatabaseFailure['problem'], 'held' | 'fu
   corrupt: 'damaged',
 };
 
-/** Turns an error of SQLite into a failure that names the file; returns any other error unchanged. */
+/** Converts an SQLite error to a failure that names the file; returns any other error unchanged. */
 export function failureOf(error: unknown, { kind: { name }, path }: Place): unknown {
   if (!(error instanceof DatabaseFailure)) return error;
   const problem = PROBLEMS[error.problem];

@@ -24,7 +24,7 @@ export interface HistoryFilter {
   readonly since?: number | undefined;
   /** Sent before this time, epoch ms. */
   readonly until?: number | undefined;
-  /** Leaves out undos, redos, and what they have undone. */
+  /** Omits undos, redos, and the changes that were undone. */
   readonly isNet?: boolean;
   readonly limit: number;
 }
@@ -37,44 +37,44 @@ export interface RunFilter {
 
 /** What a change may have done to the service's stock. */
 export const MAY_BE_WRITTEN = "('sent', 'applied', 'unknown')";
-/** SQL: true for a change that was undone, and not redone since. `carriedOut`: which undos and redos count. */
+/** SQL: true for a change that was undone and not redone since. `carriedOut`: selects the undos and redos that count. */
 const isUndone = (carriedOut: string): string => `(
   SELECT kind FROM run AS undo WHERE (undoesRun = change.run OR undoesChange = change.id) AND ${carriedOut}
   ORDER BY undo.id DESC LIMIT 1) IS 'undo'`;
-/** SQL: it was begun, or found nothing to change. */
+/** SQL: true for an undo or redo that has begun, or found nothing to change. */
 const CARRIED_OUT = `(
   EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id AND state IN ('sent', 'applied', 'unknown', 'unchanged'))
   OR NOT EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id))`;
-/** SQL: it has changed the pet of the change. The `+` keeps SQLite from reading the whole run for each pet. */
+/** SQL: true for an undo or redo that has changed the pet. The `+` keeps SQLite from reading the whole run each time. */
 const UNDONE = isUndone(
   "EXISTS (SELECT 1 FROM change AS own WHERE own.petId = change.petId AND +own.run = undo.id AND own.state = 'applied')",
 );
-/** SQL: runs that `undo` and `redo` pass over. A smoke test that is over has put its pet back. */
+/** SQL: runs that `undo` and `redo` skip. A finished smoke test has put its pet back. */
 const PASSED = {
   undo: "kind IN ('undo', 'redo')",
-  // And undos that a later undo or redo of the same command has replaced.
+  // Also undos that a later undo or redo of the same command has replaced.
   redo: `kind = 'redo' OR kind = 'undo' AND id < (SELECT max(id) FROM run AS undo
     WHERE undoesRun IS run.undoesRun AND undoesChange IS run.undoesChange AND ${CARRIED_OUT})`,
 } as const;
-/** Columns of a table of changes: what they are made from, and when they differ from row to row. */
+/** Columns of the history and their SQL, to find those that differ from row to row. */
 const DIFFERENCES = {
   who: ['person', 'min(person) < max(person)'],
-  // Of these, one for all changes is shown too.
+  // These are shown even if all changes have the same value.
   cause: ['cause', 'count(cause) > 0'],
   note: ['note', 'count(note) > 0'],
   environment: ['environment', 'min(environment) < max(environment)'],
-  // A change outside of a run has none.
+  // A change outside of a run does not have one.
   run: ['run', 'min(run) < max(run) OR count(run) NOT IN (0, count(*))'],
   outcome: ['state', "min(state) < 'applied' OR max(state) > 'applied'"],
 } as const;
-/** The most changes that are read at once. */
+/** Most changes that are read at once. */
 const PAGE = 500;
-/** Name of a row of `meta`. */
+/** Name of its row in `meta`. */
 export const HOLDER = 'run-holder';
 
 export class History {
   readonly state: State;
-  /** Removes secrets from the texts that are stored. */
+  /** Redacts secrets in the texts that are stored. */
   protected readonly redact: (text: string) => string;
 
   constructor(state: State, redact = (text: string) => text) {
@@ -82,7 +82,7 @@ export class History {
     this.redact = redact;
   }
 
-  /** Returns the newest other change that this machine sent to the same pet. `since`: epoch ms. */
+  /** Returns this machine's newest other change of the same pet. `since`: epoch ms. */
   newestOther({ id, origin, petId }: Pick<Change, 'id' | 'origin' | 'petId'>, since: number): Change | undefined {
     return this.read<Change>(
       `SELECT * FROM change WHERE petId = ? AND origin = ? AND sentAt >= ? AND state IN ${MAY_BE_WRITTEN}
@@ -98,7 +98,7 @@ export class History {
     return this.read<Run>('SELECT * FROM run WHERE id = ?', id)[0];
   }
 
-  /** Returns runs with the number of their rows, newest first, without stocktakes that have no scan yet. */
+  /** Returns runs with the counts of their rows, newest first, except stocktakes without a scan. */
   runs({ environment, isUnfinished = false, limit = -1 }: RunFilter = {}): RunSummary[] {
     const rowsIn = (...states: readonly ChangeState[]): string =>
       `count(*) FILTER (WHERE state IN (${states.map((state) => `'${state}'`).join(', ')}))`;
@@ -112,7 +112,7 @@ export class History {
     return this.read(sql, environment ?? null, isUnfinished ? 0n : 1n, BigInt(limit));
   }
 
-  /** Returns the newest run that may have added some of these rows to the stock of a service, and all changes of such runs that are not undone. */
+  /** Returns the newest run that may have added these rows, and the changes of all such runs that are not undone. */
   added(rows: string, origin: string): { readonly run: Run; readonly changes: readonly Change[] } | undefined {
     const changes = this.read<Change>(
       `SELECT * FROM change WHERE run IN (SELECT id FROM run WHERE rows = ? AND origin = ?)
@@ -130,8 +130,8 @@ export class History {
   }
 
   /**
-   * Returns a change of the command that is next to undo: the newest of an environment that is not undone, and was sent
-   * and not refused. For `redo`, one of the newest command or undo: only after an undo is there something to redo.
+   * Returns a change of the command that `undo` takes next: the newest of an environment that was sent, not refused,
+   * and not undone. For `redo`, a change of the newest command or undo: there is something to redo only after an undo.
    */
   newestSent(environment: string, next: 'undo' | 'redo'): Change | undefined {
     const sql = `SELECT * FROM change WHERE environment = ? AND sentAt IS NOT NULL AND state NOT IN ('failed', 'discarded')
@@ -141,13 +141,13 @@ export class History {
     return this.read<Change>(sql, environment)[0];
   }
 
-  /** Returns the newest process that began to apply a run: `import (process 123)`. */
+  /** Returns the process that last began to apply a run: `import (process 123)`. */
   holder(): string {
     const row = this.state.database.get('SELECT value FROM meta WHERE name = ?', HOLDER);
     return row === undefined ? 'run' : text(row, 'value');
   }
 
-  /** Returns when the stocktakes of this machine that counted each pet last began, epoch ms. */
+  /** Returns when each pet was last counted: the start of that stocktake, epoch ms. */
   lastCounted(origin: string): ReadonlyMap<bigint, number> {
     const sql = `SELECT petId, max(startedAt) AS startedAt FROM run JOIN change ON change.run = run.id
       WHERE kind = 'count' AND run.origin = ? AND state IN ('applied', 'unchanged') GROUP BY petId`;
@@ -169,7 +169,7 @@ export class History {
     return this.state.database.get('SELECT 1 FROM change WHERE sentAt IS NOT NULL LIMIT 1') !== undefined;
   }
 
-  /** Returns which of these columns have one value in all rows of `history`; `outcome` only where all are applied. */
+  /** Returns the columns that have the same value in all rows of `history`; `outcome` only if all were applied. */
   uniform<Name extends keyof typeof DIFFERENCES>(
     { limit, ...filter }: HistoryFilter,
     names: readonly Name[],
@@ -197,8 +197,8 @@ export class History {
   }
 
   /**
-   * Reads the changes that were sent, newest first. Each page is a statement of its own: one that stayed open while a
-   * slow reader takes the rows would keep every process from emptying the write-ahead log.
+   * Reads the changes that were sent, newest first. Each page is a separate statement: one that stayed open for a slow
+   * reader would keep every process from emptying the write-ahead log.
    */
   *history({ limit, ...filter }: HistoryFilter): Generator<Change[]> {
     let last: Change | undefined;
@@ -221,7 +221,7 @@ export class History {
     try {
       return rows.map((row) => fromRow<T>(row));
     } catch (cause) {
-      // A quantity that is no number: the check of a file that is damaged does not find it.
+      // A quantity that is not a number: the check of a damaged file does not find it.
       const detail = `a row cannot be read (${(cause as Error).message})`;
       throw new Failure('state', { path: this.state.path, what: 'state database', problem: 'unusable', detail }, cause);
     }
@@ -248,7 +248,7 @@ function sentBy(
   const net = `NOT ${UNDONE} AND (state IN ('sent', 'unknown')
     OR coalesce(run, 0) NOT IN (SELECT id FROM run WHERE kind IN ('undo', 'redo')))`;
   const all = ['sentAt IS NOT NULL', ...given.map(([term]) => term), ...(isNet ? [net] : [])];
-  // From the second page on: by another index SQLite would read and sort all rows of a long run for each page.
+  // From the second page on. With another index, SQLite would read and sort all rows of a long run for each page.
   const index = last === undefined ? '' : 'INDEXED BY changesSent';
   return {
     from: `FROM change ${index} WHERE ${all.join(' AND ')}

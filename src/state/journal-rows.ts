@@ -7,7 +7,7 @@ export type RunKind = (typeof KINDS)[number];
 export type ChangeState =
   'planned' | 'sent' | 'applied' | 'failed' | 'unknown' | 'unchanged' | 'conflict' | 'discarded';
 
-/** Why stock changes, as people say it. */
+/** Causes of a change of stock. */
 export const CAUSES = [
   'received',
   'sold',
@@ -31,21 +31,21 @@ export interface Run {
   readonly environment: string;
   /** Of the service. */
   readonly origin: string;
-  /** The file that the rows came from. */
+  /** File that the rows came from. */
   readonly source?: string | undefined;
   /** SHA-256 of that file. */
   readonly hash?: string | undefined;
   /** True if its rows were added to the stock, so that applying them again would add twice. */
   readonly adds?: boolean;
-  /** SHA-256 of the rows that it adds, however the file has them. */
+  /** SHA-256 of the rows that it adds, in whatever order and file they are. */
   readonly rows?: string | undefined;
-  /** Of an undo or a redo: the run that it takes back, or brings back. */
+  /** For an undo or redo: the run that it undoes or redoes. */
   readonly undoesRun?: bigint | undefined;
-  /** The same, of a single change. */
+  /** For an undo or redo: the single change that it undoes or redoes. */
   readonly undoesChange?: bigint | undefined;
 }
 
-/** A run, and how many of its rows are done, left, in conflict, failed and discarded. */
+/** A run with the counts of its rows: done, left, in conflict, failed and discarded. */
 export interface RunSummary extends Run {
   readonly done: number;
   readonly left: number;
@@ -65,11 +65,11 @@ export interface Change {
   readonly origin: string;
   readonly command: string;
   readonly person: string;
-  /** Undefined where the user did not say it, as is `note`. */
+  /** Undefined if the user did not give one; the same for `note`. */
   readonly cause?: Cause | undefined;
   readonly note?: string | undefined;
   readonly petId: bigint;
-  /** What was there, where that is known. */
+  /** The quantity before, if known. */
   readonly before?: bigint | undefined;
   readonly after: bigint;
   readonly state: ChangeState;
@@ -83,16 +83,16 @@ export interface Scan {
   readonly seq: number;
   readonly petId: bigint;
   readonly quantity: bigint;
-  /** What the service had then. */
+  /** The service's quantity at that time. */
   readonly stock: bigint;
 }
 
-/** Integers that stay exact; the others are epoch ms and counts. */
+/** Columns that stay bigint; all other integers are epoch ms and counts. */
 const IDS = new Set(['id', 'run', 'petId', 'undoesRun', 'undoesChange']);
-/** Integers of any size, which are stored as text. */
+/** Columns with integers of any size, which are stored as text. */
 const QUANTITIES = new Set(['before', 'after', 'current', 'quantity', 'stock']);
 
-/** Returns a row whose columns have the names of T's fields. NULL becomes undefined. @throws {SyntaxError} a quantity is not a number */
+/** Converts a row whose columns are T's fields. NULL becomes undefined. @throws {SyntaxError} a quantity is not a number */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- who asks knows the columns
 export function fromRow<T>(row: SqlRow): T {
   const result: Record<string, unknown> = {};
@@ -105,7 +105,7 @@ export function fromRow<T>(row: SqlRow): T {
   return result as T;
 }
 
-/** Stores a record in a table whose columns have the names of its fields. Undefined becomes NULL. */
+/** Inserts a record into a table whose columns are named like its fields. Undefined becomes NULL. */
 export function insertInto(
   database: Pick<Database, 'run'>,
   table: string,

@@ -5,11 +5,11 @@
  *     planned ──► sent ──► applied
  *        │          ├────► failed     the service refused it
  *        │          └────► unknown    no answer, and the list did not show it
- *        ├────────► unchanged         it is already so
+ *        ├────────► unchanged         the pet already has the quantity
  *        ├────────► conflict          another program has changed it since
  *        └────────► discarded         the user discarded what was left of the run, or has undone a row without an answer
  *
- * `sent` is on the disk before the request leaves. A row found as `sent` later may or may not have been applied.
+ * `sent` is on the disk before the request is sent. A row that is still `sent` later may or may not have been applied.
  */
 import type { SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
@@ -20,16 +20,16 @@ import { History, HOLDER } from './history.ts';
 export type { Change, ChangeState, Run, RunKind, RunSummary, Scan } from './journal-rows.ts';
 
 export type NewRun = Omit<Run, 'id' | 'endedAt'>;
-/** `cause`, `note`: of this change alone; by default those of the whole run. */
+/** `cause`, `note`: for this change only; default: those of the run. */
 export type NewChange = Pick<Change, 'petId' | 'after'> &
   Partial<Pick<Change, 'before' | 'line' | 'state' | 'reason' | 'cause' | 'note'>>;
 export type Where = Pick<Change, 'environment' | 'origin' | 'command' | 'person' | 'cause' | 'note'>;
-/** What became of a change. `isUnsent`: the service never had it. */
+/** Outcome of a change. `isUnsent`: true if the service never received it. */
 export type Settled = Pick<Change, 'state' | 'reason'> & { readonly isUnsent?: boolean };
 
-/** How a write that must survive a power cut is stored. */
+/** Options for a write that must survive a power cut. */
 const DURABLE: Exclusive = { durable: true };
-/** How an outcome is stored: what happened is recorded, signal or not. */
+/** Options for an outcome, which is recorded in spite of a stop signal. */
 const CERTAIN: Exclusive = { despiteSignal: true };
 const DURABLE_AND_CERTAIN: Exclusive = { ...DURABLE, ...CERTAIN };
 
@@ -77,7 +77,7 @@ export class Journal extends History {
     }, CERTAIN);
   }
 
-  /** A change that is planned again, or was refused before the service, was not sent, and the history has only what was sent. Only a run sends it later. */
+  /** Marks a change as not sent, or deletes it if no run can send it later: the history has only what was sent. */
   private unsend(id: bigint): void {
     this.state.database.run('UPDATE change SET sentAt = NULL WHERE id = ?', id);
     this.state.database.run('DELETE FROM change WHERE id = ? AND run IS NULL', id);
@@ -89,7 +89,7 @@ export class Journal extends History {
     }, CERTAIN);
   }
 
-  /** Ends a run: its rows that are not done are never applied. A row that was sent may have been. */
+  /** Ends a run: rows that are left are never applied. A row that was sent may have been applied. */
   async discard(run: bigint, now: number): Promise<void> {
     await this.state.exclusively(() => {
       this.state.database.run("UPDATE change SET state = 'discarded' WHERE run = ? AND state = 'planned'", run);
@@ -98,7 +98,7 @@ export class Journal extends History {
     }, DURABLE_AND_CERTAIN);
   }
 
-  /** Removes what was done in an environment: its stock is another one now. */
+  /** Removes the history of an environment whose stock has been replaced. */
   async forget(environment: string): Promise<void> {
     const runs = 'SELECT id FROM run WHERE environment = ?';
     await this.state.exclusively(() => {
@@ -108,14 +108,14 @@ export class Journal extends History {
     });
   }
 
-  /** Notes who applies a run now, for those who wait: `import (process 123)`. */
+  /** Notes which process applies a run, for processes that wait: `import (process 123)`. */
   async noteHolder(holder: string): Promise<void> {
     await this.state.exclusively(() => {
       this.state.database.run('INSERT OR REPLACE INTO meta VALUES (?, ?)', HOLDER, holder);
     });
   }
 
-  /** Stores one scan of a stocktake, on the disk when it returns. */
+  /** Stores one scan of a stocktake; it is on the disk when this resolves. */
   async scan(run: bigint, scan: Scan): Promise<void> {
     await this.state.exclusively(() => {
       this.requireRun(run);
@@ -129,7 +129,7 @@ export class Journal extends History {
     }, DURABLE_AND_CERTAIN);
   }
 
-  /** Stores the rows of a run that has none yet: a stocktake that is over. */
+  /** Stores the rows of a stocktake whose scans are complete. */
   async plan(run: bigint, where: Where, changes: readonly NewChange[]): Promise<void> {
     await this.state.exclusively(() => {
       this.requireRun(run);
@@ -151,7 +151,7 @@ export class Journal extends History {
     return integer(this.state.database.get('SELECT last_insert_rowid() AS id')!, 'id');
   }
 
-  /** Changes a row that is known to be there. @throws {Failure} `state`: another file is in its place */
+  /** Updates a row that must exist. @throws {Failure} `state`: the file was replaced */
   private change(sql: string, ...params: SqlValue[]): void {
     if (this.state.database.run(sql, ...params).changes === 0n) throw this.replaced();
   }
@@ -168,22 +168,22 @@ export class Journal extends History {
 /** A pet of a service. */
 type Target = Pick<Change, 'origin' | 'petId'>;
 
-/** Counts transactions, not time: a clock may be set back. Within a transaction it is the count of the one before. */
+/** SQL: number of transactions before this one. Not a time, since a clock may be set back. */
 const TURN = "(SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'turns')";
 const NEXT_TURN = `coalesce(${TURN}, 0) + 1`;
 
-/** Returns a point in the order of this machine's writes, for `hasWrittenSince`. */
+/** Returns the current point in the order of this machine's writes, for `hasWrittenSince`. */
 export function momentOf({ database }: State): bigint {
   return integer(database.get(`SELECT coalesce(${TURN}, 0) AS turn`)!, 'turn');
 }
 
-/** True when a command of this machine may have written to that pet after that moment. */
+/** True if a command on this machine may have written to the pet after that point. */
 export function hasWrittenSince({ database }: State, { origin, petId }: Target, moment: bigint): boolean {
   const sql = 'SELECT turn FROM written WHERE origin = ? AND petId = ? AND turn > ?';
   return database.get(sql, origin, petId, moment) !== undefined;
 }
 
-/** Notes the write of a change of this database; part of the caller's transaction. */
+/** Notes that a change was written; part of the caller's transaction. */
 function noteWrite({ database }: State, change: bigint): void {
   database.run(`INSERT OR REPLACE INTO written SELECT origin, petId, ${NEXT_TURN} FROM change WHERE id = ?`, change);
 }

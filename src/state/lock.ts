@@ -1,6 +1,6 @@
 /**
- * A lock between processes: the write lock of an SQLite file of its own, in which nothing is ever written. The system
- * frees it when its holder dies, however it dies, and keeps it while its holder is merely stopped.
+ * A lock between processes: the write lock of a separate SQLite file, to which nothing is ever written. The system
+ * releases it when its holder dies in any way, and keeps it while its holder is suspended.
  */
 import { type Context, type Database, DatabaseFailure, errorCode } from '../ports.ts';
 import { Failure } from '../errors.ts';
@@ -8,7 +8,7 @@ import { isBusy, rollBack, whileBusy } from './transaction.ts';
 
 type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;
 
-/** Files of locks that stay open when they are released, by path: to open one costs much more than to take it. */
+/** Lock files that stay open after the release, by path: opening one costs much more than locking it. */
 export type KeptOpen = Map<string, Database>;
 
 /** A shorter wait for a lock is not announced, ms. */
@@ -35,12 +35,12 @@ export async function acquireLock(
       try {
         database ??= await open(ports, path);
         database.exec('BEGIN IMMEDIATE');
-        // Of a file that is no longer there, others would not notice the lock.
+        // Other processes would not notice a lock on a file that has been replaced.
         if (database.isInPlace() || tries === MOST_TRIES) return database;
       } catch (error) {
         const isDamaged = error instanceof DatabaseFailure && error.problem === 'corrupt';
         if (!isDamaged || tries === MOST_TRIES) throw error;
-        // Emptied in place, not replaced, so that a holder keeps the lock.
+        // Emptied, not replaced, so that a holder keeps its lock.
         await ports.files.empty(path);
       }
       database?.close();

@@ -2,21 +2,22 @@
 import { type Context, type Database, DatabaseFailure } from '../ports.ts';
 import { integer, text } from './journal-rows.ts';
 
-/** The most ids that completion proposes from a file. */
+/** Most ids that completion proposes from a file. */
 const MOST = 500;
 
 type Ports = Pick<Context, 'files' | 'openDatabase'>;
 
 export interface KnownPet {
   readonly petId: bigint;
-  /** In the catalog of the environment. */
+  /** Name in the catalog of the environment. */
   readonly name?: string | undefined;
 }
 
 /**
- * Returns the pets that were changed, the newest first, then the others of the sandbox. A file that is missing or cannot
- * be read has none.
- * @param originOf finds the service whose catalog has the names; undefined if it cannot. Called only if there is a catalog
+ * Returns the pets that were changed, newest first, then the other pets of the sandbox. A file that is missing or
+ * cannot be read counts as empty.
+ * @param originOf finds the service whose catalog has the names; undefined if it cannot. Called only if there is a
+ * catalog
  */
 export async function petsSeen(
   ports: Ports,
@@ -55,7 +56,7 @@ function idsIn(database: Database, query: string): bigint[] {
   return database.all(`${query} LIMIT ${MOST}`).map((row) => integer(row, 'petId'));
 }
 
-/** Returns the names of those pets of a service that have one. */
+/** Returns the names of a service's pets, of those that have one. */
 export function namesIn(
   database: Pick<Database, 'all'>,
   origin: string,

@@ -6,7 +6,7 @@ type Ports = Pick<Context, 'clock' | 'random'> & Partial<Pick<Context, 'signal'>
 export interface BusyWait {
   /** How long to wait for another process that does nothing, in ms; default 5 s. */
   readonly patienceMs?: number;
-  /** Returns another value after another process has committed: the wait then starts again. */
+  /** Returns a new value whenever another process has committed: the wait then starts again. */
   readonly progress?: () => unknown;
 }
 
@@ -42,7 +42,7 @@ export function isBusy(error: unknown): boolean {
   return error instanceof DatabaseFailure && error.problem === 'busy';
 }
 
-/** Runs all of the work, or none of it, while no other process writes. @throws {DatabaseFailure} `busy` */
+/** Runs the work in one transaction: all of it or nothing. @throws {DatabaseFailure} `busy` */
 export function atomically<T>(database: Database, work: () => T): T {
   database.exec('BEGIN IMMEDIATE');
   try {
@@ -55,7 +55,7 @@ export function atomically<T>(database: Database, work: () => T): T {
   }
 }
 
-/** Rolls back, unless SQLite has done so itself, as it does when the disk is full. */
+/** Rolls back, unless SQLite already has, for example because the disk is full. */
 export function rollBack(database: Database): void {
   try {
     database.exec('ROLLBACK');

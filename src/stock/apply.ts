@@ -1,4 +1,4 @@
-/** Applies a plan: shows it, asks, journals it, runs it, compares the stock with it, and reports. */
+/** Applies a plan: shows it, asks, records it in the journal, runs it, verifies the stock, and reports. */
 import { FOREVER_MS } from '../duration.ts';
 import { openNames, type PetNames } from '../session/open-catalog.ts';
 import { operationOf } from '../client/attempt.ts';
@@ -22,16 +22,16 @@ import { recordOutcome, whereOf } from './write-one.ts';
 const UPDATES = operationOf(updateCall({ petId: 0n, quantity: 0n }));
 
 export interface RunSpec extends Omit<NewRun, 'startedAt' | 'environment' | 'origin'> {
-  /** As the history shows it. */
+  /** Command as shown in the history. */
   readonly command: string;
-  /** A run whose rows are still to be planned: a stocktake. */
+  /** An existing run whose rows are still to be planned: a stocktake. */
   readonly run?: Run;
-  /** Without the environment: `Undo run 3`. */
+  /** The question without the environment: `Undo run 3`. */
   question?(steps: number): string;
   /** Describes the plan; by default as a table. */
   lines?(plan: Plan, names: PetNames | undefined): readonly string[];
   plan(stock: Stock): Plan;
-  /** Runs once the rows are journaled, before the first request. */
+  /** Called once the rows are in the journal, before the first request. */
   onBegin?(): Promise<void>;
   /** Checks that the session is for the right service. @throws {Failure} */
   check?(session: Session): void;
@@ -41,7 +41,7 @@ export interface PlanContext extends Omit<RunContext, 'session'> {
   readonly turn: Turn;
 }
 
-/** Plans a run for the present stock, asks, and applies it. */
+/** Plans a run for the current stock, asks, and applies it. */
 export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise<RecordView> {
   const { context, journal } = runContext;
   assertCanConfirm(context);
@@ -50,14 +50,14 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
   const seen = await look(session.service, journal);
   const plan = spec.plan(seen.stock);
   const isEmpty = plan.steps.length + plan.obstacles.length === 0;
-  // What was counted and found right is a result of the stocktake.
+  // A stocktake in which everything is right has a result too.
   if (isEmpty && spec.kind !== 'count') return await nothingToDo(runContext, session, spec, plan);
   const agreed = await confirmPlan(runContext, session, spec, plan);
   if (agreed === undefined) return await startRun({ ...runContext, session }, spec, plan, seen);
-  // The user may have agreed to a longer wait than that session allows.
+  // The user may have agreed to a longer wait than the session allows.
   const patient = { ...context, globals: { ...context.globals, ...agreed } };
   await using again = await connect(patient, { isBulk: true });
-  // Anyone may have changed the stock during the question.
+  // Others may have changed the stock during the question.
   return await startRun({ ...runContext, session: again }, spec, plan, await look(again.service, journal));
 }
 
@@ -68,7 +68,7 @@ export async function dryRunPlan(context: CommandContext, spec: Pick<RunSpec, 'c
   return await planView(context, session, spec.plan(await readStock(session.service)));
 }
 
-/** Requires --yes where no question can be asked. @throws {Failure} `no-terminal` */
+/** Requires --yes if no question can be asked. @throws {Failure} `no-terminal` */
 export function assertCanConfirm(context: CommandContext): void {
   if (context.globals.yes || canAsk(context)) return;
   throw new Failure('no-terminal', { what: 'confirmation', instead: 'To change without a question, add --yes.' });
@@ -82,7 +82,7 @@ async function nothingToDo(
   { unchanged: { length: unchanged } }: Plan,
 ): Promise<RecordView> {
   const { environment } = session;
-  // The next undo is to go one command further back.
+  // The next undo goes one command further back.
   const isKept = spec.kind === 'undo' || spec.kind === 'redo';
   const run = isKept ? await beginRun({ context, journal, session }, spec, []) : undefined;
   if (run !== undefined) await journal.end(run.id, context.clock.now());
@@ -92,7 +92,7 @@ async function nothingToDo(
 
 /**
  * Shows the plan, and asks on a terminal. --yes answers the question, not how long to wait.
- * @returns how long the user has agreed to wait; undefined: there was no question
+ * @returns how long the user has agreed to wait; undefined if no question was asked
  * @throws {Failure} `cancelled`, `run-too-long`
  */
 async function confirmPlan(
@@ -108,7 +108,7 @@ async function confirmPlan(
   const ms = Math.max(0, (held?.until ?? 0) - clock.monotonic());
   const tooLong = ms > globals.maxWait;
   const names = await openNames(context, origin, plan.steps.slice(0, PLAN_LINES));
-  // With --yes, the result of a single change says it all.
+  // With --yes, the result of a single change is enough.
   const lines = spec.lines === undefined ? planLines(plan, names) : globals.yes ? [] : spec.lines(plan, names);
   for (const line of lines) notices.info(line);
   if (plan.steps.length === 0) return undefined;
@@ -118,7 +118,7 @@ async function confirmPlan(
   }
   if (!globals.yes) {
     const question = `${spec.question?.(plan.steps.length) ?? `Change ${plural(plan.steps.length, 'pet')}`} in ${environment}?`;
-    // Others need not wait for the answer: a pet that they change meanwhile is a conflict.
+    // Other processes need not wait for the answer: a pet that they change meanwhile is a conflict.
     if (!(await turn.pause(() => prompt.confirm(question, signal)))) {
       throw new Failure('cancelled', {});
     }
@@ -156,7 +156,7 @@ async function beginRun(
   return spec.run;
 }
 
-/** Applies what is left of a run, wherever it stopped. */
+/** Applies the remaining rows of a run, wherever it stopped. */
 export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, unchanged = 0): Promise<RecordView> {
   const { context, journal, session } = runContext;
   const changes = journal.changesOf(run.id);
@@ -190,8 +190,8 @@ export function isLeft({ state }: Pick<Change, 'state'>): boolean {
 }
 
 /**
- * Reads the stock at the end: warns of pets that were changed again, and finds the outcome of rows where it was unknown.
- * @returns the signal that stopped it: the run itself is done
+ * Reads the stock at the end: warns about pets that were changed again, and settles rows of unknown outcome.
+ * @returns the signal that stopped it; the run itself is done
  */
 async function verifyStock({ context, journal, session }: RunContext, run: Run): Promise<Failure | undefined> {
   let stock: Stock;

@@ -1,4 +1,4 @@
-/** Asks which columns of a file hold what it lacks, and remembers the answers for files with the same header. */
+/** Asks which columns of a file have the missing data, and remembers the answers for files with the same header. */
 import type { CommandContext } from '../session/globals.ts';
 import { canAsk } from '../session/resolve.ts';
 import { visible } from '../view/sanitise.ts';
@@ -6,8 +6,8 @@ import { type ColumnName, findColumns, findName, type Mapping, parseMapping, sho
 import { withJournal, withWritableJournal } from './open-journal.ts';
 
 /**
- * Returns what the columns of a header are: `mappings` and what is remembered or, at a terminal, said.
- * @param add what the file has is added to the stock
+ * Returns the meaning of a header's columns: `mappings`, then remembered answers or, at a terminal, new ones.
+ * @param add true if the file's numbers are added to the stock
  */
 export async function nameColumns(
   context: CommandContext,
@@ -38,7 +38,7 @@ export async function nameColumns(
   return said;
 }
 
-/** Returns nothing where there are fewer columns than what the file lacks. */
+/** Asks for each missing column. Returns nothing if the file has too few columns. */
 async function askColumns(
   context: CommandContext,
   headings: readonly string[],
@@ -71,12 +71,12 @@ async function askColumns(
 
 type Choice<Name> = readonly [number: number, name: Name];
 
-/** Numbers columns from 1: of a file, as they are in it. */
+/** Numbers the names from 1. */
 function numbered<Name>(names: readonly Name[]): readonly Choice<Name>[] {
   return names.map((name, at) => [at + 1, name]);
 }
 
-/** What the question says of the columns. */
+/** Answers that the question suggests, and the columns that they mean. */
 const MEANINGS: Readonly<Record<string, ColumnName>> = { add: 'delta', set: 'quantity' };
 
 /** Asks until the answer is one of the names, or its number. */

@@ -23,7 +23,7 @@ export type PetChange = {
   | { readonly delta: bigint }
 );
 
-/** @throws {Failure} `pet-not-found`, `precondition-failed`, `below-zero`, and what connect and updateInventory throw */
+/** @throws {Failure} `pet-not-found`, `precondition-failed`, `below-zero`, and see connect and updateInventory */
 export async function changePet(context: CommandContext, change: PetChange): Promise<RecordView> {
   const isSet = 'quantity' in change;
   if (change.dryRun === true) return dryRun(context, change);
@@ -39,7 +39,7 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
         try {
           return await withPet(writer, change.petId, (pet) => readAndWrite(pet, change, name));
         } catch (error) {
-          // The lock was lost before the write left, so another machine may have changed the pet since it was read.
+          // The lock was lost before the write was sent: another machine may have changed the pet since it was read.
           if (isOutdated(error) && attempts === 1) continue;
           if (isSet || change.expect !== undefined || !isFailure(error) || !error.is('precondition-failed'))
             throw error;
@@ -47,12 +47,12 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
         }
       }
     },
-    // `adjust` would lose an update that comes between its read and its write.
+    // Without a lock, `adjust` would lose an update between its read and its write.
     meansFor(context, session, isSet),
   );
 }
 
-/** The longest waits of an adjustment after its first two attempts, ms: another machine's change takes two requests. */
+/** Longest waits after the first and after later attempts, in ms: another machine's change takes two requests. */
 const BACKOFF_MS = [250, 1_000] as const;
 
 /** Waits before an adjustment reads the pet again that another machine has changed. @throws {Failure} `run-locked` */
@@ -91,7 +91,7 @@ async function readAndWrite(pet: LockedPet, change: PetChange, name: string | un
   return changed(`${changeWords({ petId, before, after }, name)} in ${environment}.${undo}`, item, before);
 }
 
-/** True for a change that is sent without a read, as a script wants it: one request. */
+/** True for a change that is sent without a read, as scripts want: one request. */
 function isBlind(context: CommandContext, change: PetChange): boolean {
   return 'quantity' in change && change.expect === undefined && !(change.readFirst ?? canAsk(context));
 }

@@ -7,19 +7,19 @@ export type ColumnName =
 export type PetColumn = Extract<ColumnName, 'petId' | 'barcode' | 'name'>;
 type Found = ReadonlyMap<ColumnName, number>;
 
-/** A kind of file: its columns, and its words in messages. */
+/** A kind of file: its columns, and words for messages. */
 export interface FileKind {
   readonly columns: readonly ColumnName[];
-  /** Those that may name the pet, the first that a header has. */
+  /** Columns that may name the pet, in order of preference. */
   readonly pets: readonly PetColumn[];
-  /** A header. */
+  /** Example of a header. */
   readonly example: string;
-  /** What a file that is refused leaves as it was. */
+  /** What stays unchanged if the file is refused, for messages. */
   readonly unchanged: string;
   readonly allowsJson: boolean;
-  /** What may be the matter with a row that has more cells than the header. */
+  /** Likely cause of a row with more cells than the header, for messages. */
   readonly tooWide: string;
-  /** Returns the columns that a header lacks. */
+  /** Returns the columns that are missing in a header. */
   missing(found: Found): readonly string[];
 }
 
@@ -59,7 +59,7 @@ export function parseMapping(text: string, { columns }: FileKind = STOCK_FILE): 
   return plain(heading) === '' || column === undefined ? undefined : { heading, column };
 }
 
-/** Returns the one of some names that a user has typed. */
+/** Returns the name that the user has typed, if it is one of these. */
 export function findName<Name extends string>(names: readonly Name[], text: string): Name | undefined {
   return plain(text) === '' ? undefined : names.find((name) => plain(name) === plain(text));
 }
@@ -69,7 +69,7 @@ function plain(heading: string): string {
   return heading.replace(/[\s_-]/g, '').toLowerCase();
 }
 
-/** Returns the column that a heading names, if it is one that petstore uses. */
+/** Returns the column that a heading names, if petstore uses it. */
 function columnOf(heading: string, mappings: readonly Mapping[], { columns }: FileKind): ColumnName | undefined {
   const name = plain(heading);
   const mapped = mappings.find((each) => plain(each.heading) === name);
@@ -106,7 +106,7 @@ export function findColumns(
   return { found, ignored: ignored.filter(Boolean), problem };
 }
 
-/** `headings`: those of a header that only lacks columns, so that --map can name them. */
+/** `headings`: present if only columns are missing, which --map can name. */
 export interface HeaderProblem {
   readonly reason: string;
   readonly headings?: readonly string[];
@@ -133,7 +133,7 @@ export function headerProblem(
   return { reason: lacking, ...(ignored.length > 0 && { headings: names }) };
 }
 
-/** Returns what is wrong with --map: a heading that the file does not have, or that is mapped twice. */
+/** Returns what is wrong with --map: a heading that the file does not have, or one that is mapped twice. */
 export function mappingProblem(headings: readonly string[], mappings: readonly Mapping[]): string | undefined {
   const names = new Set(headings.map(plain));
   const unmatched = mappings.find(({ heading }) => !names.has(plain(heading)));

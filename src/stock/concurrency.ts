@@ -1,23 +1,23 @@
-/** Decides how many requests of a run are under way: one number. When a request may be sent, the gate decides. */
+/** Decides how many requests of a run are in flight. The gate decides when each may be sent. */
 import type { Session } from '../session/connect.ts';
 import type { Service } from '../client/service.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Gate, Ticket } from '../rate-limit/gate.ts';
 
 const MOST = 32;
-/** The most where answers come sooner than `SLOW_MS`: more would only slow such a service down. */
+/** Most requests if answers come sooner than `SLOW_MS`: more would only slow such a service down. */
 const MOST_WHEN_FAST = 8;
 const SLOW_MS = 200;
-/** What one answer adds; a slow one adds as much for each `SLOW_MS` that it took, up to one. */
+/** How much each answer adds. A slow answer adds this for each `SLOW_MS` that it took, up to one. */
 const GROWTH = 0.1;
 
-/** One at first, more with each answer, and one again after a 5xx or 429. Bounds reads and retries as well as rows. */
+/** One request at first, more with each answer, and one again after a 5xx or 429. Also limits reads and retries. */
 export class Pace {
-  /** The session's service, with a gate that lets no more requests through than the number. */
+  /** The session's service, with a gate that lets at most `concurrency` requests through. */
   readonly service: Service;
   private readonly session: Session;
   private most = 1;
-  /** Requests that were sent, or wait for permission. */
+  /** Number of requests that are in flight or wait for permission. */
   private underWay = 0;
   private isOver = false;
   private waiting: (() => void)[] = [];
@@ -38,7 +38,7 @@ export class Pace {
     return this.session.isAlone() ? 1 : Math.floor(this.most);
   }
 
-  /** Ends the run: requests that wait for room are not sent any more. */
+  /** Ends the run: requests that still wait are not sent. */
   end(): void {
     this.isOver = true;
     this.wake();
@@ -48,7 +48,7 @@ export class Pace {
     for (;;) {
       while (this.underWay >= this.concurrency) {
         await this.nextAnswer();
-        // Not the cause of the run's end, and no cause comes after it.
+        // Any failure will do: the run already has the cause of its end.
         if (this.isOver) throw new Failure('run-incomplete', { failed: 0, conflicts: 0, report: undefined });
       }
       this.underWay++;
@@ -60,7 +60,7 @@ export class Pace {
           this.wake();
           throw error;
         }
-        // Others that wait are not woken: they would only be refused as well.
+        // Does not wake the others that wait: they would only be refused too.
         await this.nextAnswer();
       }
     }
@@ -83,7 +83,7 @@ export class Pace {
     };
   }
 
-  /** `ms`: from permission to the head of the answer. */
+  /** `ms`: time from permission to the response headers. */
   private learn(status: number, ms: number): void {
     const grown = this.most + Math.min(1, GROWTH * Math.max(1, ms / SLOW_MS));
     // A limiter that sends no limits may count requests at the same time.
@@ -100,7 +100,7 @@ export class Pace {
   }
 }
 
-/** True where a request would have to wait longer than allowed for the answer to another one. */
+/** True for a request that is refused because it would wait too long for another one's answer. */
 function isForAnAnswer(error: unknown): boolean {
   return isFailure(error) && error.is('rate-limited') && error.details.why === 'asking';
 }

@@ -1,4 +1,4 @@
-/** `inventory count`: a stocktake. Each scan is on the disk at once; at the end the stock is set to what was counted. */
+/** `inventory count`: a stocktake. Stores each scan at once; at the end sets the stock to what was counted. */
 import { parseInteger } from '../api/values.ts';
 import { type Catalog, petOfCode } from '../catalog/local-catalog.ts';
 import { openCatalog } from '../session/open-catalog.ts';
@@ -21,19 +21,19 @@ import { clockTime } from '../view/progress.ts';
 import { petLabel, plural } from '../view/words.ts';
 
 export interface CountOptions {
-  /** What the scanner puts before each id. */
+  /** Prefix that the scanner types before each id. */
   readonly prefix?: string;
   /** A stocktake's number, or true for the newest. */
   readonly resume?: bigint | true;
   readonly dryRun?: boolean;
-  /** What becomes of pets that were not scanned: by default, they are left as they are. */
+  /** What to do with pets that were not scanned. Default: leave them. */
   readonly rest?: 'leave' | 'zero';
 }
 
 interface Stocktake {
   readonly run: Run;
   readonly stock: Stock;
-  /** Undefined where this machine has none for the service. */
+  /** Undefined if this machine has no catalog for the service. */
   readonly catalog: Catalog | undefined;
 }
 
@@ -63,7 +63,7 @@ export async function count(context: CommandContext, options: CountOptions): Pro
     const tally = new Tally(context, journal, stocktake);
     const end = await tally.read(options.prefix ?? '');
     const { problems } = tally;
-    // A person scans it again; of a script nothing is applied.
+    // A person can scan it again; a script's count is not applied.
     if (problems.length > 0 && !context.stdin.isTTY) {
       const saved = tally.scans.length > 0 && { hint: savedText(run) };
       throw new Failure('invalid-rows', { source: 'stdin', problems, ...saved });
@@ -99,7 +99,7 @@ export async function count(context: CommandContext, options: CountOptions): Pro
   });
 }
 
-/** True where the user did not agree to the change: it is not begun, and the scans are all there is of the run. */
+/** True if the user did not agree to the changes: none was begun, and the run only has scans. */
 function isDeclined(error: unknown): boolean {
   if (!isFailure(error)) return false;
   return error.is('cancelled') || (error.is('interrupted') && error.details.during === 'prompt');
@@ -109,7 +109,7 @@ function savedText(run: Run): string {
   return `Your count is saved. Continue: ${resumeCommand({ ...run, left: 0 })}`;
 }
 
-/** `q`: keeps the stocktake, or discards it where the user says so. */
+/** Handles `q`: keeps the stocktake, or discards it if the user wants that. */
 async function putAside(context: CommandContext, journal: Journal, run: Run): Promise<RecordView> {
   const members = [['run', run.id] as const];
   if (journal.scans(run.id).length === 0) return confirmation('Nothing was counted.', members);
@@ -118,7 +118,7 @@ async function putAside(context: CommandContext, journal: Journal, run: Run): Pr
   return confirmation(`Stocktake ${run.id} is discarded. Nothing was changed.`, members);
 }
 
-/** Asks whether the count is kept. It is, unless the user says no. @throws {Failure} `cancelled`, `interrupted` */
+/** Asks whether to keep the count, which is the default. @throws {Failure} `cancelled`, `interrupted` */
 async function keepsCount(context: CommandContext, run: Run): Promise<boolean> {
   try {
     return !canAsk(context) || (await context.prompt.confirm('Keep this count for later?', context.signal, true));
@@ -141,7 +141,7 @@ async function prepare(context: CommandContext, journal: Journal, { resume }: Co
   return { stock, catalog, run: await journal.begin(begun, where, []) };
 }
 
-/** Asks at a terminal whether to go on with the newest stocktake that was not finished. */
+/** Asks at a terminal whether to continue the newest unfinished stocktake. */
 async function offerStopped(context: CommandContext, journal: Journal, session: Session): Promise<Run | undefined> {
   const { clock, globals, prompt, signal } = context;
   const open = journal
@@ -192,7 +192,7 @@ class Tally {
     return sumOf(this.scans.filter(({ petId }) => petId === wanted));
   }
 
-  /** Reads scans and commands until one of them, or the end of the input, ends it. */
+  /** Reads scans and commands until `done`, `q` or the end of the input. */
   async read(prefix: string): Promise<'done' | 'quit'> {
     const { notices, signal, stdin } = this.context;
     const { environment, id } = this.stocktake.run;
@@ -255,7 +255,7 @@ class Tally {
     this.context.notices.info(`${petLabel(petId, catalog?.nameOf(petId))}: taken back, ${this.counted(petId)} counted`);
   }
 
-  /** Rings the bell, too: people who scan look at the shelf, not at the screen. */
+  /** Warns, and rings the bell: people who scan look at the shelf, not at the screen. */
   private async refuse(reason: string): Promise<void> {
     const { notices, stderr } = this.context;
     this.problems.push({ line: this.line, reason });

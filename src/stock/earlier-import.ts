@@ -1,4 +1,4 @@
-/** Finds the run that has begun, or done, the import of a file before. */
+/** Finds an earlier run that has begun or finished the import of the same file. */
 import type { CommandContext } from '../session/globals.ts';
 import { originOf } from '../session/environments.ts';
 import { discardCommand } from '../session/run-commands.ts';
@@ -16,13 +16,13 @@ export interface Earlier {
   readonly says: string;
   /** The rows that it has not added. */
   readonly rest: readonly Row[];
-  /** True if other rows of the file have been changed or added since: it is taken for the same delivery. */
+  /** True if the file's other rows have changed since. It still counts as the same delivery. */
   readonly isEdited: boolean;
 }
 
 /**
- * Returns the run that has added rows of a file that adds.
- * @throws {Failure} `cannot-resume`: a run that is not finished has, and the file has been changed since
+ * Returns the run that has already added rows of this file.
+ * @throws {Failure} `cannot-resume`: an unfinished run has, and the file has changed since
  */
 export async function earlierOf(
   context: CommandContext,
@@ -61,7 +61,7 @@ export async function earlierOf(
   return last?.rows === undefined ? undefined : earlierFor(last.rows, true);
 }
 
-/** How many runs back an import of the same path is still looked for. */
+/** How many runs back to search for an import of the same path. */
 const RECENT = 100;
 
 /** Finds the newest unfinished import of the same file or rows for this environment. */

@@ -53,7 +53,7 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
     }
     const plan = (stock: Stock): Plan => makePlan(rows, stock);
     if (isDryRun) return await dryRunPlan(context, { plan });
-    // Locked only now: an editor may stay open for hours.
+    // Locks only now, because an editor may stay open for hours.
     const done = await withLockedJournal(context, 'edit', (journal, turn) =>
       applyPlan({ context, journal, turn }, { kind: 'edit', command: 'inventory edit', plan }),
     );
@@ -98,7 +98,7 @@ function needEditor(context: CommandContext): void {
   });
 }
 
-/** A heading that no file of rows has: the id alone names the pet. */
+/** Heading of the column for the name, which is ignored when the rows are read: the id names the pet. */
 const NAME = 'pet name';
 
 function tableOf(items: readonly InventoryItem[], names: ReadonlyMap<bigint, string> | undefined): string {

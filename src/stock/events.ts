@@ -6,7 +6,7 @@ import type { Outcome } from './runner.ts';
 
 export type OnOutcome = (outcome: Outcome) => void;
 
-/** @param work applies the run; where events are wanted, its summary is the last of them */
+/** @param work applies the run. With events, its summary is the last one. */
 export function withEvents(
   isWanted: boolean | undefined,
   work: (onOutcome?: OnOutcome) => Promise<RecordView>,
@@ -41,7 +41,7 @@ function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>): RowsVi
       const { json } = await running;
       yield [new Map<string, JsonValue>([['event', 'end'], ...json])];
     } finally {
-      // The run does not end with its reader.
+      // The run continues if its reader goes away.
       await ended;
     }
   }

@@ -1,4 +1,4 @@
-/** Parses the rows of a file: a delivery, a stocktake, or a catalog. All are checked before one is applied. */
+/** Parses the rows of a file: a delivery, a stocktake or a catalog. Checks all before any is applied. */
 import { hash } from 'node:crypto';
 import type { CatalogRow } from '../catalog/store.ts';
 import { CAUSES } from '../state/journal-rows.ts';
@@ -9,7 +9,7 @@ import { type FileProblems, type FileRecord, readRecords } from './records.ts';
 
 /** `quantity`: what to set, or what to add. */
 export interface Row extends Wanted {
-  /** Where in the file, from 1; the first line, if several are added together. */
+  /** Line in the file, from 1; the first one if several lines are added together. */
   readonly line: number;
   /** All lines that are added together, if there are several. */
   readonly lines?: readonly number[];
@@ -21,7 +21,7 @@ export interface Rows extends FileProblems {
   readonly adds: boolean;
 }
 
-/** Returns the pet with a name or a barcode, or why it names no single pet. `isNeeded`: nothing else names it. */
+/** Returns the pet with a name or barcode, or why there is not one. `isNeeded`: nothing else names the pet. */
 export type PetOf = (column: Exclude<PetColumn, 'petId'>, text: string, isNeeded: boolean) => bigint | string;
 
 export interface RowOptions {
@@ -29,11 +29,11 @@ export interface RowOptions {
   /** Adds the quantities to the stock. */
   readonly add?: boolean | undefined;
   readonly mappings?: readonly Mapping[] | undefined;
-  /** By the catalog. */
+  /** Looks pets up in the catalog. */
   readonly petOf?: PetOf;
 }
 
-/** Parses any text; what is wrong with it is in `problems`. */
+/** Parses any text. `problems` has what is wrong with it. */
 export function parseRows(
   text: string,
   { allowNegative, add = false, mappings = [], petOf = () => 'there is no catalog' }: RowOptions,
@@ -56,13 +56,13 @@ export function parseRows(
   return { ...found, rows: [...byPet.values()], adds: first?.adds === true };
 }
 
-/** Returns the same text for the same rows, in whatever order and file they are. */
+/** Returns a hash of the rows that does not depend on their order or file. */
 export function hashOfRows(rows: readonly Row[]): string {
   const lines = rows.map(({ petId, quantity }) => `${petId} ${quantity}`);
   return hash('sha256', lines.sort().join('\n'));
 }
 
-/** Adds a row to an earlier one of the same pet; two rows that set the same pet contradict each other. */
+/** Adds a row to an earlier one of the same pet. Two rows that set the same pet are a problem. */
 function merge(row: Row, earlier: Row | undefined, adds: boolean): Row | string {
   if (earlier === undefined) return row;
   const problem = `pet ${row.petId} is already on line ${earlier.line}`;
@@ -83,7 +83,7 @@ function toRow(
 ): Row | string {
   const petId = petIn(has, text, petOf);
   if (typeof petId === 'string') return petId;
-  // Of a change a plus is a natural part.
+  // A change may have a plus sign.
   const quantity = parseNumber(column, adds ? text(column).replace(/^\+(?=[1-9])/, '') : text(column));
   if (typeof quantity === 'string') return quantity;
   const current = text('current') === '' ? undefined : parseNumber('current', text('current'));
@@ -92,7 +92,7 @@ function toRow(
   return typeof why === 'string' ? why : { line, petId, quantity, current, ...why };
 }
 
-/** Returns the pet of the first column that names one, or why there is none: others must not name another pet. */
+/** Returns the pet that the row's columns name, or why not: they must all name the same one. */
 function petIn(has: FileRecord['has'], text: FileRecord['text'], petOf: PetOf): bigint | string {
   const columns = STOCK_FILE.pets.filter(has);
   const [by, ...others] = columns.filter((each) => text(each) !== '');
@@ -131,7 +131,7 @@ export function parseCatalog(text: string, mappings: readonly Mapping[] = []): C
   const found = readRecords(text, { kind: CATALOG_FILE, mappings }, ({ line, has, text: textOf }) => {
     const petId = parseNumber('petId', textOf('petId'));
     if (typeof petId === 'string') return petId;
-    // As our own CSV has it: a name that a spreadsheet would run as a formula follows a quote.
+    // Our own CSV puts a quote before names that a spreadsheet would run as a formula.
     const name = has('name') ? textOf('name').replace(/^'(?=[=+\-@])/, '') : undefined;
     const codes = textOf('barcode')
       .split(/[\s;|]+/)
@@ -151,8 +151,8 @@ export function parseCatalog(text: string, mappings: readonly Mapping[] = []): C
 }
 
 /**
- * Returns why the text is refused, if it is not exactly such a number. What a spreadsheet has reformatted is refused
- * with the step that repairs it. @param text without the spaces around it
+ * Parses a number, or returns why the text is refused: for one that a spreadsheet has reformatted, with the fix.
+ * @param text trimmed
  */
 function parseNumber(column: ColumnName, text: string): bigint | string {
   if (text === '') return `${column} is missing`;

@@ -1,4 +1,4 @@
-/** The history summed up: how much stock came and went, by cause, pet, person or day. */
+/** Sums up the history: how much stock came and went, by cause, pet, person or day. */
 import type { Names } from '../session/open-catalog.ts';
 import type { Change } from '../state/journal.ts';
 import { list, type RowsView } from '../view/view.ts';
@@ -8,14 +8,14 @@ export const SUMS = ['cause', 'pet', 'person', 'day'] as const;
 type SumBy = (typeof SUMS)[number];
 
 interface Sum {
-  /** One of the changes: all have the environment and what they are summed up by. */
+  /** One of the summed changes, which all have the same environment and key. */
   readonly first: Change;
   changes: number;
   plus: bigint;
   minus: bigint;
 }
 
-/** What the changes of a sum have in common: the name of its column, and the value. */
+/** What the changes of a sum have in common: column and value. */
 const KEYS: Readonly<Record<SumBy, readonly [name: string, of: (change: Change) => string | bigint | undefined]>> = {
   cause: ['cause', ({ cause }) => cause],
   pet: ['petId', ({ petId }) => petId],
@@ -23,15 +23,15 @@ const KEYS: Readonly<Record<SumBy, readonly [name: string, of: (change: Change) 
   day: ['day', ({ sentAt = 0 }) => dayOf(new Date(sentAt))],
 };
 
-/** On this machine's calendar: `2026-03-01`. */
+/** Returns the local date: `2026-03-01`. */
 function dayOf(at: Date): string {
   const two = (part: number): string => `${part}`.padStart(2, '0');
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 }
 
 /**
- * Sums up changes that were applied. `unsized`: how many of them have no old quantity, which are counted and neither
- * plus nor minus; `uncertain`: how many may have been applied, and are left out.
+ * Sums up changes that were applied. `unsized`: how many have no old quantity and so neither plus nor minus;
+ * `uncertain`: how many may have been applied, and are left out.
  * @param names undefined in formats for programs, which have the environment in every row and no names
  */
 export function sumsView(
@@ -66,7 +66,7 @@ function sumUp(batches: Iterable<readonly Change[]>, by: SumBy) {
       if (change.state === 'sent' || change.state === 'unknown') left.uncertain++;
       if (change.state !== 'applied') continue;
       if (change.before === undefined) left.unsized++;
-      // In another service, the same id is another pet.
+      // The same id is another pet in another service.
       const where = [change.environment, by === 'pet' ? change.origin : ''];
       const key = JSON.stringify([...where, KEYS[by][1](change)?.toString()]);
       const sum = sums.get(key) ?? { first: change, changes: 0, plus: 0n, minus: 0n };
@@ -84,7 +84,7 @@ function add(sum: Sum, { before, after }: Change): void {
   else sum.minus += before - after;
 }
 
-/** What is not said comes last. */
+/** Sorts missing values last. */
 function compare<T extends string | bigint>(a: T | undefined, b: T | undefined): number {
   if (a === b) return 0;
   if (a === undefined || b === undefined) return a === undefined ? 1 : -1;

@@ -1,4 +1,4 @@
-/** The history as rows: for people a table, with names where a catalog has them. */
+/** Shows the history as rows: for people as a table, with names from the catalog. */
 import { stringifyJson } from '../api/json.ts';
 import type { Names } from '../session/open-catalog.ts';
 import type { HistoryFilter } from '../state/history.ts';
@@ -6,7 +6,7 @@ import type { Change, Journal } from '../state/journal.ts';
 import { clockTime } from '../view/progress.ts';
 import type { Column, RowsView, ChartLine, ChartView } from '../view/view.ts';
 
-/** What a table shows: on a screen of 80 columns, room is for what differs from row to row. */
+/** Columns of the table: 80 columns only have room for what differs from row to row. */
 interface Table {
   readonly journal: Journal;
   readonly filter: HistoryFilter;
@@ -22,7 +22,7 @@ export function historyView(
   const timeOf = (at: number): string => (table === undefined ? new Date(at).toISOString() : clockTime(at, now));
   const hasNames = table !== undefined && table.names.size > 0;
   const hidden: readonly string[] = table?.journal.uniform(table.filter, ['who', 'environment', 'cause', 'note']) ?? [];
-  // They make room for the names where the terminal is narrow.
+  // On a narrow terminal, these make room for the names.
   const yielding: readonly string[] = hasNames ? table.journal.uniform(table.filter, ['run', 'outcome']) : [];
   const columns: Readonly<Record<string, Column<Change>['cell']>> = {
     change: ({ id }) => id,
@@ -56,7 +56,7 @@ export function historyView(
   };
 }
 
-/** Returns the change as one line of JSON: for a million of them a third of the time that an object takes. */
+/** Returns the change as one line of JSON, in a third of the time that an object takes. */
 function jsonText(change: Change): string {
   const { id, sentAt, person, environment, petId, before = null, after, state, command, run } = change;
   const { reason = null, cause = null, note = null } = change;
@@ -70,12 +70,12 @@ function jsonText(change: Change): string {
   );
 }
 
-/** `count`, `import stock.csv`: of a file the name alone, the path is in JSON. */
+/** Shortens a command to `count` or `import stock.csv`; JSON has the whole path. */
 export function commandWords(command: string): string {
   return command.replace(/^inventory /, '').replace(/ (?!-)(?:(?:[A-Za-z]:|\\\\).*[\\/]|.*\/)/, ' ');
 }
 
-/** Returns `unknown` for a change that was sent and got no outcome, because its process was killed. */
+/** Returns the outcome: `unknown` for a change whose process was killed after sending it. */
 function outcomeOf(state: Change['state']): string {
   return state === 'sent' ? 'unknown' : state;
 }
@@ -84,14 +84,14 @@ interface Options {
   readonly names: Names;
   /** Epoch ms. */
   readonly now: number;
-  /** Of a chart without lines. */
+  /** Shown instead of a chart without lines. */
   readonly empty: string;
 }
 
 /**
- * Returns a chart of changes of one pet, newest first, each line with what was there after the change. Where it is not
- * certain that a change was applied, the line has no bar. Each service has a section of its own: in another one, the
- * same id is another pet. `failed`: how many changes failed; they have no line.
+ * Returns a chart of one pet's changes, newest first, each with the quantity after it. A change that may not have been
+ * applied has no bar. Each service has its own section, because the same id is another pet there. `failed`: how many
+ * changes failed; they have no line.
  */
 export function quantityChart(
   changes: Iterable<readonly Change[]>,

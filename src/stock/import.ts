@@ -56,7 +56,7 @@ export async function dryRun(context: CommandContext, options: ImportOptions): P
   });
 }
 
-/** Returns the plan of an import: what is left of a run that --resume continues, or else that of the file; of one without rows its name. */
+/** Returns the plan of the run that --resume continues, or of the file; for a file without rows, its name. */
 async function planToShow(
   context: CommandContext,
   journal: Journal,
@@ -90,7 +90,7 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
       assertCanConfirm(context);
       return file;
     };
-    // What is resumed is not read again: its columns may have been named by --map.
+    // A file that is resumed is not parsed again: --map may have named its columns.
     const ready = options.resume === true ? undefined : await prepare();
     return withLockedJournal(context, 'import', async (journal, turn) => {
       const runContext = { context, journal, turn, onOutcome };
@@ -113,14 +113,14 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
       const source = { ...file, wanted, planFor };
       const { rows, question } = await whatToAdd(context, journal, source, options, stopped !== undefined);
       const done = await applyPlan(runContext, { kind: 'import', ...file, plan: planFor(rows), question });
-      // What was left of it is done now.
+      // The rows that it had left are done now.
       if (stopped !== undefined && done.failure === undefined) await journal.discard(stopped.id, context.clock.now());
       return done;
     });
   });
 }
 
-/** Returns the run as one of this file: what it was begun with may be elsewhere, or gone. */
+/** Returns the run with this file as its source: the original file may have moved or be gone. */
 function sameIn(run: Run, { path, hash }: SourceFile): Run {
   return { ...run, source: path, hash };
 }
@@ -132,9 +132,10 @@ async function nothingIn(context: CommandContext, name: string): Promise<RecordV
 }
 
 /**
- * Returns the rows to apply, and the question before. Rows that were added before are added again only if the user says so.
- * @param isDeclined the user has just declined to resume the run that has added some of them
- * @throws {Failure} `usage`: they were, and there is no terminal to ask at
+ * Returns the rows to apply, and the question to ask. Rows that were added before are added again only if the user
+ * agrees.
+ * @param isDeclined true if the user has just declined to resume the run that added some of them
+ * @throws {Failure} `usage`: rows were added before, and there is no terminal to ask at
  */
 async function whatToAdd(
   context: CommandContext,
@@ -176,7 +177,7 @@ function findBegun(
 }
 
 /**
- * Asks on a terminal. Elsewhere a file that sets is imported anew, and one that adds is not: rows would be added twice.
+ * Asks on a terminal. Without one, a file that sets is imported again; one that adds is not, to add no row twice.
  * @throws {Failure} `cannot-resume`
  */
 async function wantsToResume({ context, journal, turn }: PlanContext, run: Run): Promise<boolean> {

@@ -12,7 +12,7 @@ export type WithJournal = <T>(work: Work<T>) => Promise<T>;
 type Work<T> = (journal: Journal) => T | Promise<T>;
 
 /**
- * Opens the journal to read: a damaged one is left alone, and a missing one is not created.
+ * Opens the journal to read. Leaves a damaged one alone, and does not create a missing one.
  * @throws {Failure} `state`, `file`, `no-home`
  */
 export async function withJournal<T>(context: CommandContext, work: Work<T>): Promise<T> {
@@ -20,7 +20,7 @@ export async function withJournal<T>(context: CommandContext, work: Work<T>): Pr
   return await work(journalIn(context, state));
 }
 
-/** Yields what is read from a journal that stays open meanwhile. @throws {Failure} as `withJournal` */
+/** Yields what `read` returns; the journal stays open until the end. @throws {Failure} as `withJournal` */
 export async function* readJournal<T>(
   context: CommandContext,
   read: (journal: Journal) => Iterable<T>,
@@ -36,7 +36,7 @@ async function openToRead(context: CommandContext): Promise<State> {
 }
 
 /**
- * Opens the journal to write to. A damaged one is put aside, with a warning.
+ * Opens the journal to write. Puts a damaged one aside, with a warning.
  * @throws {Failure} `state`, `file`, `no-home`
  */
 export async function withWritableJournal<T>(context: CommandContext, work: Work<T>): Promise<T> {
@@ -45,8 +45,8 @@ export async function withWritableJournal<T>(context: CommandContext, work: Work
 }
 
 /**
- * Returns `withWritableJournal` for many writes at once: the state database stays open until the process ends, and what
- * is recorded at the same time is one transaction.
+ * Returns `withWritableJournal` for many concurrent writes: the state database stays open until the process ends, and
+ * simultaneous records share a transaction.
  */
 export function journalKeptOpen(context: CommandContext): WithJournal {
   let opened: Promise<State> | undefined;
@@ -55,7 +55,7 @@ export function journalKeptOpen(context: CommandContext): WithJournal {
     return inBatches(state, () => context.clock.turn());
   };
   return async (work) => {
-    // Tried again by the next one.
+    // The next call tries again.
     opened ??= open().catch((error: unknown) => {
       opened = undefined;
       throw error;
@@ -70,7 +70,7 @@ async function written<T>(context: CommandContext, state: State, work: Work<T>):
     await pruneIfDue(context, state);
     return result;
   } catch (error) {
-    // Too late for this command; the next one finds a new file.
+    // Too late for this command. The next one finds a new file.
     if (await state.recover(error)) {
       throw new Failure('state', { path: state.path, what: 'state database', problem: 'replaced' }, error);
     }
@@ -82,15 +82,15 @@ function journalIn({ secrets }: CommandContext, state: State): Journal {
   return new Journal(state, (text) => secrets.redact(text));
 }
 
-/** The right to apply a run: with a journal, one process at a time has it. */
+/** The right to apply a run, which one process at a time has. */
 export interface Turn extends Disposable {
-  /** Lets others have their turn while the work runs: a question, for instance. */
+  /** Gives the turn to others while the work runs, for example during a question. */
   pause<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /**
  * Waits up to --max-wait until no other process applies a run.
- * @param what what it is for: import, count, edit, undo
+ * @param what the kind of run, for others that wait: import, count, edit, undo
  * @throws {Failure} `state`; `run-locked`: another process still applies a run
  */
 export async function takeTurn(context: CommandContext, journal: Journal, what: string): Promise<Turn> {

@@ -1,5 +1,5 @@
 /**
- * A lock for each pet, so that commands never change the same pet at the same time: of this machine, and of all that
+ * Locks pets, so that no two commands change the same pet at the same time: on this machine, and on all machines that
  * share a ledger.
  */
 import { hash } from 'node:crypto';
@@ -10,11 +10,11 @@ import { Failure, isFailure } from '../errors.ts';
 import { acquireLock, type KeptOpen, NOTICED_MS } from '../state/lock.ts';
 import type { Hold, LockSession } from './shared-pet-lock.ts';
 
-/** The pets of a service share locks: enough that two seldom share one, and few enough files. */
+/** Number of locks for the pets of a service: enough that two pets rarely share one, few enough to be files. */
 const LOCKS = 64n;
 /**
- * How long a lock stays free before the next row of the same run takes it, as a share of the time that it was held: one
- * that waits in another process only looks now and then, at most `MOST_REST_MS` apart.
+ * How long a lock stays free before the next row of the same run takes it, as a fraction of the time that it was held:
+ * a waiting process only checks from time to time, at most `MOST_REST_MS` apart.
  */
 const REST = 0.1;
 const MOST_REST_MS = 40;
@@ -22,12 +22,12 @@ const MOST_REST_MS = 40;
 /** Runs the work while no other command changes that pet. @throws {Failure} `run-locked`: one did for too long */
 export type WithLock = <T>(petId: bigint, work: (hold: Hold) => Promise<T>) => Promise<T>;
 
-/** Without other machines: the system keeps a lock for as long as its holder lives. */
+/** Used without other machines: the system keeps a lock as long as its holder lives. */
 const OWN_HOLD: Hold = { isHeld: () => true, lastHeldAt: Number.NEGATIVE_INFINITY };
 
 /**
- * Returns the locks for the writes of a command. Writes whose pets share a lock wait for each other first, however long:
- * only another process is waited for with patience. The files of the locks stay open until the process ends.
+ * Returns the locks for the writes of a command. Writes of the same command whose pets share a lock wait for each other
+ * without a time limit; only the wait for another process has one. The lock files stay open until the process ends.
  * @param isOptional does the work without a lock if this machine has no folder for locks
  */
 export function petLocksOf(context: CommandContext, session: LockSession, isOptional = true): WithLock {
@@ -35,13 +35,13 @@ export function petLocksOf(context: CommandContext, session: LockSession, isOpti
   const { redis } = session;
   const patienceMs = session.service.maxWaitMs;
   const kept: KeptOpen = new Map();
-  // Of each service its own: a terminal and the gateway that it asks may run on one machine.
+  // Separate locks for each service: a terminal and its gateway may run on one machine.
   const service = hash('sha256', serviceOf(session.origin)).slice(0, 8);
-  /** Of each lock, when the next row may take it. */
+  /** Lock -> resolves with the time when the next row may take it. */
   const next = new Map<bigint, Promise<number>>();
 
   async function locked<T>(petId: bigint, work: (hold: Hold) => Promise<T>): Promise<T> {
-    // First, so that only one process of each machine asks the server for a pet.
+    // The local lock first, so that only one process of each machine asks the server.
     using _lock = await takeLock(context, `${service}-${lockOf(petId)}`, petId, patienceMs, kept).catch(
       (error: unknown) => {
         const isPlaceless = isFailure(error) && (error.is('no-home') || error.is('state'));

@@ -1,4 +1,4 @@
-/** Compares rows with the present stock (which pets to change, which to leave, which rows cannot be applied), and shows it. */
+/** Plans rows against the current stock (which pets to change, leave, or report), and shows the plan. */
 import type { InventoryItem } from '../api/item.ts';
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
@@ -14,28 +14,28 @@ export type Stock = ReadonlyMap<bigint, InventoryItem>;
 
 export interface Plan {
   readonly steps: readonly Step[];
-  /** Pets that have the wanted quantity already. */
+  /** Pets that already have the wanted quantity. */
   readonly unchanged: readonly NewChange[];
-  /** Rows that are not applied, and why. */
+  /** Rows that cannot be applied, and why. */
   readonly obstacles: readonly (NewChange & { readonly reason: string })[];
 }
 
 export type Step = NewChange & { readonly before: bigint };
 
-/** A quantity that a pet is to have. */
+/** The quantity that a pet should have. */
 export interface Wanted {
-  /** Of the file. */
+  /** Line in the file. */
   readonly line?: number | undefined;
   readonly petId: bigint;
   readonly quantity: bigint;
-  /** The quantity that is expected to be there. */
+  /** The quantity that the pet is expected to have. */
   readonly current?: bigint | undefined;
-  /** Why this pet changes, as is `note`; by default for the same reason as the whole run. */
+  /** Cause of this change; the same for `note`. Default: those of the run. */
   readonly cause?: NewChange['cause'];
   readonly note?: string | undefined;
 }
 
-/** @param conflictOf returns why a row must not be applied to the present quantity, if it must not */
+/** Plans rows that set quantities. @param conflictOf returns why a row must not be applied, if so */
 export function makePlan<R extends Wanted>(
   rows: readonly R[],
   stock: Stock,
@@ -57,7 +57,7 @@ export function makePlan<R extends Wanted>(
   return { steps, unchanged, obstacles };
 }
 
-/** Plans rows that are added to the present stock. */
+/** Plans rows that are added to the stock. */
 export function makeAddingPlan(rows: readonly Wanted[], stock: Stock, allowNegative: boolean): Plan {
   const goals = rows.map((row) => ({ ...row, quantity: (stock.get(row.petId)?.quantity ?? 0n) + row.quantity }));
   return makePlan(goals, stock, (goal, present) => {
@@ -74,13 +74,13 @@ function conflictWithFile({ quantity, current }: Wanted, present: bigint): strin
   return `the file expects ${current}, but there are ${present}`;
 }
 
-/** The most lines of a plan that are printed. */
+/** Most lines of a plan to print. */
 export const PLAN_LINES = 40;
 
-/** Names of pets. */
+/** Pet id -> name. */
 type Names = ReadonlyMap<bigint, string>;
 
-/** The diff: `7  10 → 12  +2`, and the name where there is one. */
+/** Returns the lines of the plan: `7  10 → 12  +2`, and the name if there is one. */
 export function planLines(plan: Plan, names?: Names): string[] {
   const { steps, obstacles } = plan;
   const shown = steps.slice(0, PLAN_LINES);
@@ -108,14 +108,14 @@ export function planLines(plan: Plan, names?: Names): string[] {
   ];
 }
 
-/** `2 pets to change (+1 in all), 3 unchanged.` */
+/** Returns `2 pets to change (+1 in all), 3 unchanged.` */
 function totalsOf({ steps, unchanged, obstacles }: Plan): string {
   const sum = steps.reduce((all, { before, after }) => all + after - before, 0n);
   const blocked = obstacles.length === 0 ? '' : `, ${obstacles.length} that cannot be changed`;
   return `${plural(steps.length, 'pet')} to change (${signed(sum)} in all), ${unchanged.length} unchanged${blocked}.`;
 }
 
-/** Returns the output of --dry-run: what would be changed, and which rows could not be applied; in a table, with names. */
+/** Returns the output of --dry-run: changes, and rows that cannot be applied; with names in a table. */
 export async function planView(
   context: CommandContext,
   { environment, origin }: Session,

@@ -1,7 +1,7 @@
 /**
- * Removes history and reports that are older than keep-history: once a day, after a command has written. Unfinished runs
- * stay, and of each service the newest command, so that it can be undone, and the newest run, so that no number is given
- * twice.
+ * Removes history and reports that are older than keep-history, once a day, after a command has written. Keeps
+ * unfinished runs and, for each service, the newest command (so that it can be undone) and the newest run (so that no
+ * number is used twice).
  */
 import { DAY_MS } from '../duration.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -11,25 +11,25 @@ import { MAY_BE_WRITTEN } from '../state/history.ts';
 import { KINDS } from '../state/journal-rows.ts';
 import { plural } from '../view/words.ts';
 
-/** Name of the row of `meta` that holds when to prune next, epoch ms. */
+/** Row of `meta` with the time of the next prune, epoch ms. */
 const PRUNE_AT = 'prune-at';
-/** Changes that one transaction removes, within 200 ms. */
+/** Changes that one transaction removes, so that it takes at most 200 ms. */
 const AT_ONCE = 1_000;
-/** Transactions at a time; what is left is removed the next day. */
+/** Most transactions per day; the rest is removed the next day. */
 const MOST_TRANSACTIONS = 50;
-/** How long to wait for a process that writes, ms. */
+/** How long to wait for another process that writes, in ms. */
 const PATIENCE_MS = 1_000;
-/** Longer since the last time, ms, the clock may be wrong: nothing is removed before another day has passed. */
+/** Longest time that a prune may be overdue, in ms. After that the clock may be wrong: it waits for another day. */
 const LONGEST_PAUSE_MS = 365 * DAY_MS;
 const REPORT = new RegExp(`^(${KINDS.join('|')})-[1-9][0-9]*\\.csv$`);
 
-/** Prunes if a day has passed since the last time. Never fails, and waits for others no longer than a second. */
+/** Prunes if a day has passed since the last time. Never fails, and waits at most a second for other processes. */
 export async function pruneIfDue(context: CommandContext, state: State): Promise<void> {
   const { clock, globals, notices, signal } = context;
   const now = clock.now();
   try {
     if (signal.aborted || globals.keepHistory === Infinity || !isDue(state, now)) return;
-    // A connection of its own: the steps of the other may be batched with those of other clients.
+    // A separate connection, because the other one may batch its steps with those of other clients.
     using own = await openStateFile(context, state.path);
     if (!(await own.exclusively(() => claim(own, now), { patienceMs: PATIENCE_MS }))) return;
     const before = Math.round(now - globals.keepHistory);
@@ -43,26 +43,26 @@ export async function pruneIfDue(context: CommandContext, state: State): Promise
   }
 }
 
-/** Epoch ms; NaN the first time. */
+/** Returns when to prune next, in epoch ms; NaN in a new database. */
 function dueAt({ database }: State): number {
   return Number(database.get('SELECT value FROM meta WHERE name = ?', PRUNE_AT)?.value);
 }
 
 function isDue(state: State, now: number): boolean {
   const due = dueAt(state);
-  // More than a day ahead, the clock has been set back.
+  // If it is more than a day ahead, the clock was set back.
   return !(due > now && due <= now + DAY_MS);
 }
 
-/** Returns whether this process is the one that prunes now. */
+/** Sets when to prune next. Returns whether this process prunes now: never in a new database, which has nothing old. */
 function claim(state: State, now: number): boolean {
   if (!isDue(state, now)) return false;
-  const isLongAgo = now - dueAt(state) > LONGEST_PAUSE_MS;
+  const sinceMs = now - dueAt(state);
   state.database.run('INSERT OR REPLACE INTO meta VALUES (?, ?)', PRUNE_AT, `${now + DAY_MS}`);
-  return !isLongAgo;
+  return sinceMs <= LONGEST_PAUSE_MS;
 }
 
-/** Returns how many it removed. Other files, and links, stay. */
+/** Removes old reports, and returns how many. Keeps links and other files. */
 async function removeReports(context: CommandContext, before: number): Promise<number> {
   const { files } = context;
   const folder = reportFolder(context);
@@ -78,7 +78,7 @@ async function removeReports(context: CommandContext, before: number): Promise<n
   return count;
 }
 
-/** Returns how many changes it removed. */
+/** Removes old history, and returns how many changes. */
 async function removeHistory({ clock, signal }: CommandContext, state: State, before: number): Promise<number> {
   const old = oldIn(state, before);
   let count = 0;
@@ -87,13 +87,13 @@ async function removeHistory({ clock, signal }: CommandContext, state: State, be
     const removed = await state.exclusively(() => removeSome(state, old), { patienceMs: PATIENCE_MS });
     count += removed;
     if (removed < AT_ONCE) break;
-    // Others have their turn at the lock.
+    // Lets other processes take the lock.
     await clock.turn();
   }
   return count;
 }
 
-/** Returns what may go, as SQL that selects ids. */
+/** Returns SQL that selects the ids of old changes and runs. */
 function oldIn({ database }: State, before: number) {
   const sent = `FROM change INDEXED BY changesSent WHERE state IN ${MAY_BE_WRITTEN} AND sentAt`;
   const newest = database.all(
@@ -103,14 +103,14 @@ function oldIn({ database }: State, before: number) {
   const idsOf = (column: 'id' | 'run'): string => newest.flatMap((row) => row[column] ?? []).join();
   const runs = `SELECT id FROM run WHERE endedAt < ${before} AND id NOT IN (${idsOf('run')})
     AND id NOT IN (SELECT max(id) FROM run GROUP BY environment, origin)`;
-  // A single change that is `sent` may be under way.
+  // A single change that is `sent` may be in flight.
   const changes = `SELECT id FROM change INDEXED BY changesOfRun WHERE run IS NULL AND sentAt < ${before} AND state <> 'sent'
       AND id NOT IN (${idsOf('id')}) AND id < (SELECT max(id) FROM change)
     UNION ALL SELECT id FROM change WHERE run IN (${runs})`;
   return { changes, runs };
 }
 
-/** Removes changes, and with the last of them the runs. */
+/** Removes a batch of changes; with the last batch, the runs too. */
 function removeSome({ database }: State, { changes, runs }: ReturnType<typeof oldIn>): number {
   const removed = Number(database.run(`DELETE FROM change WHERE id IN (${changes} LIMIT ${AT_ONCE})`).changes);
   if (removed < AT_ONCE) {

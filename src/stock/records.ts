@@ -1,4 +1,4 @@
-/** Reads the records of a file, from CSV or JSON: one pet each, its texts by the name of their column. */
+/** Reads the records of a CSV or JSON file: one pet each, with texts by column name. */
 import { CsvError, parse } from 'csv-parse/sync';
 import { type JsonValue, stringifyJson } from '../api/json.ts';
 import { parseJsonRows } from '../api/json-rows.ts';
@@ -14,11 +14,11 @@ import {
 } from './columns.ts';
 
 export interface FileRecord {
-  /** Where it begins in the file, from 1. */
+  /** Line where it begins, from 1. */
   readonly line: number;
   /** True if the record has the column. */
   has(column: ColumnName): boolean;
-  /** Returns the text of a column without the spaces around it; empty without one. */
+  /** Returns the trimmed text of a column; empty without one. */
   text(column: ColumnName): string;
 }
 
@@ -27,18 +27,18 @@ export interface Problem {
   readonly reason: string;
 }
 
-/** The problem of a file that has a header alone. */
+/** Problem of a file that has only a header. */
 export const NO_ROWS = 'the file has no rows';
 
 export interface FileProblems {
   readonly problems: readonly Problem[];
-  /** Those of a CSV header that lacks columns, which --map can name. */
+  /** Headings of a CSV header that lacks columns, for --map. */
   readonly headings: readonly string[] | undefined;
   /** Columns that are not used. */
   readonly ignored: readonly string[];
 }
 
-/** What a file holds, and what its columns are called. */
+/** The kind of a file, and names for its columns. */
 export interface FileFormat {
   readonly kind: FileKind;
   readonly mappings: readonly Mapping[];
@@ -53,11 +53,11 @@ interface Values {
   readonly values: readonly JsonValue[];
 }
 
-/** Records, and what cannot be one. */
+/** Records, and lines that cannot be one. */
 type Found = Iterable<Values | (Problem & HeaderProblem)>;
 
 /**
- * Reads any text; what is wrong with it is in `problems`.
+ * Reads any text. `problems` has what is wrong with it.
  * @param take uses a record, or returns why it cannot be used
  */
 export function readRecords(
@@ -95,7 +95,7 @@ function recordOf({ line, columns: { found }, values }: Values): FileRecord {
 
 function* fromCsv(text: string, format: FileFormat): Found {
   const { kind, mappings } = format;
-  // Excel reads the delimiter from such a first line.
+  // A first line `sep=;` tells Excel the delimiter.
   const sep = /^"?sep=([^\w\s"]|\t)"?(?=[\r\n]|$)/i.exec(text);
   const table = text.slice(sep?.[0].length).replaceAll(/\r\n?/g, '\n');
   const delimiter = sep?.[1] ?? delimiterOf(table, format);
@@ -122,7 +122,7 @@ function* fromCsv(text: string, format: FileFormat): Found {
 }
 
 function problemOf(table: string, { bytes, code, column }: CsvError): Problem {
-  // As far as the delimiter before the cell.
+  // The text up to the delimiter before the cell.
   const before = Buffer.from(table).subarray(0, Number(bytes)).toString();
   const cell = `cell ${Number(column) + 1}`;
   const reason =
@@ -138,12 +138,12 @@ interface CsvRecord {
 }
 
 /**
- * Returns the records that hold anything: spreadsheets leave lines of delimiters behind. A quote inside an unquoted
- * cell is text, and spaces around a quoted cell are ignored.
+ * Yields records, except empty ones: spreadsheets leave lines of delimiters behind. A quote inside an unquoted cell is
+ * text, and spaces around a quoted cell are ignored.
  * @throws {CsvError} for anything else that RFC 4180 does not have
  */
 function* readCsv(text: string, delimiter: string, options: { readonly to?: 1 } = {}): Generator<CsvRecord, undefined> {
-  // csv-parse takes long for records of fewer cells than the first.
+  // csv-parse is slow for records with fewer cells than the first.
   if (!text.includes('"')) {
     for (const [i, line] of text.split('\n').entries()) {
       const cells = line.split(delimiter);
@@ -168,12 +168,12 @@ function* readCsv(text: string, delimiter: string, options: { readonly to?: 1 } 
   yield* records;
 }
 
-/** Counts the cells up to the last one that holds anything. */
+/** Counts the cells up to the last one that is not empty. */
 function widthOf(cells: readonly string[]): number {
   return cells.findLastIndex((cell) => cell.trim() !== '') + 1;
 }
 
-/** Returns the delimiter with which the header has the most known columns, and then the most cells. */
+/** Returns the delimiter that gives the header the most known columns, then the most cells. */
 function delimiterOf(table: string, { kind, mappings }: FileFormat): string {
   const scored = DELIMITERS.map((delimiter) => {
     const cells = headingsWith(table, delimiter);
@@ -186,7 +186,7 @@ function headingsWith(table: string, delimiter: string): readonly string[] {
   try {
     return readCsv(table, delimiter, { to: 1 }).next().value?.cells ?? [];
   } catch (error) {
-    // With another delimiter, a quoted cell may end where text follows.
+    // With a wrong delimiter, text may follow a quoted cell.
     if (error instanceof CsvError) return [];
     throw error;
   }
@@ -201,7 +201,7 @@ function* fromJson(text: string, { kind, mappings }: FileFormat): Found {
     yield { line: 1, reason: unmatched };
     return;
   }
-  // Most objects of a file have the same keys.
+  // Caches by keys, because most objects of a file have the same ones.
   const known = new Map<string, Columns>();
   for (const row of rows) {
     const { line } = row;

@@ -1,6 +1,6 @@
 /**
- * Applies a run's planned changes, each one journaled before and after. Whatever stops it (a signal, a spent rate limit,
- * a dead service) leaves a run that can be resumed.
+ * Applies the planned changes of a run, and records each in the journal before and after. Whatever stops it (a signal,
+ * a spent rate limit, a dead service), the run can be resumed.
  */
 import type { InventoryItem } from '../api/item.ts';
 import { listInventory } from '../client/list.ts';
@@ -20,20 +20,20 @@ export interface Outcome extends Pick<Change, 'state' | 'reason'> {
   readonly change: Change;
 }
 
-/** What a run is applied with. */
+/** What applying a run needs. */
 export interface RunContext {
   readonly context: CommandContext;
   readonly session: Session;
   readonly journal: Journal;
   readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
-  /** Pets that a stocktake leaves as they are, because they were not scanned. */
+  /** Pets that a stocktake leaves unchanged because they were not scanned. */
   readonly rest?: readonly InventoryItem[];
 }
 
 export interface RunnerOptions {
-  /** Ended when the run stops: rows that are under way come to their end. */
+  /** Limits how many rows are in flight. Ended when the run stops; rows in flight are completed. */
   readonly pace: Pace;
-  /** Sends with the service of `pace`. */
+  /** Writer that sends through `pace.service`. */
   readonly writer: Writer & { readonly journal: Journal };
   readonly run: Run;
   readonly seen: Seen;
@@ -43,16 +43,16 @@ export interface RunnerOptions {
 /** The stock, and when it was read. */
 export interface Seen {
   readonly stock: Stock;
-  /** From `momentOf`: what this machine has written later may not be in the stock. */
+  /** From `momentOf`. Later writes by this machine may not be in the stock. */
   readonly moment: bigint;
-  /** Before the request: on the monotonic clock, and epoch ms. */
+  /** Time before the request: monotonic, and epoch ms. */
   readonly at: number;
   readonly since: number;
 }
 
-/** How old the stock may be when a row is sent, so that changes by other programs are seen. */
+/** How old the stock may be when a row is sent, in ms, so that changes by other programs are noticed. */
 const FRESH_MS = 60_000;
-/** The run stops after N rows in a row that the service or the network did not take: the next would fail, too. */
+/** The run stops after this many failed rows in a row, if the service or the network is the cause. */
 const MOST_TROUBLE = 3;
 
 /** Reads the stock of all pets. @throws {Failure} `contract`: the list has a pet twice, so no change can be planned */
@@ -69,7 +69,7 @@ export async function readStock(service: Service): Promise<Stock> {
   return stock;
 }
 
-/** Reads the stock for a run, and notes when. */
+/** Reads the stock for a run, with the time before the request. */
 export async function look(service: Service, journal: Journal): Promise<Seen> {
   const { clock } = service;
   const before = { moment: momentOf(journal.state), at: clock.monotonic(), since: clock.now() };
@@ -79,12 +79,12 @@ export async function look(service: Service, journal: Journal): Promise<Seen> {
 /** Applies the changes of a run, several at a time. */
 export class Runner {
   private readonly options: RunnerOptions;
-  /** In the order in which they are applied; one that could not be sent comes once more at the end. */
+  /** In the order of application. A change that could not be sent is appended again. */
   private readonly changes: Change[];
   private seen: Seen;
   private refreshing: Promise<void> | undefined;
   private stopped: Failure | undefined;
-  /** Changes whose stock had become too old while they waited for the rate limit. */
+  /** Changes for which the stock became too old while they waited for the rate limit. */
   private readonly outdated = new Set<bigint>();
   private trouble = 0;
 
@@ -94,7 +94,7 @@ export class Runner {
     this.seen = options.seen;
   }
 
-  /** Resolves with the cause if the run stopped before its end. @throws {Failure} `bug` */
+  /** Applies the changes. Resolves with the cause if the run stopped early. @throws {Failure} `bug` */
   async run(): Promise<Failure | undefined> {
     const { pace } = this.options;
     const { signal } = pace.service;
@@ -128,7 +128,7 @@ export class Runner {
     await withPet(writer, change.petId, async (pet) => {
       const isOver = pet.hold.lastHeldAt >= this.seen.at || hasWrittenSince(journal.state, change, this.seen.moment);
       if (isOver) this.seen = await look(pace.service, journal);
-      // A change without an outcome is left for the next time.
+      // A change without an outcome is left for the resumed run.
       if (this.stopped === undefined) await this.execute(pet, change, this.seen);
     });
   }
@@ -143,7 +143,7 @@ export class Runner {
       return;
     }
     try {
-      // Where the rate limit allows a request or two in that time, it is sent all the same.
+      // The second time it is sent anyway: the rate limit may only allow a request or two in that time.
       const isCurrent = (): boolean => this.outdated.has(change.id) || this.isFresh(at);
       await updateOne(pet, change, isCurrent);
     } catch (error) {
@@ -171,7 +171,7 @@ export class Runner {
   /** @throws {Failure} the failure, if it stops the run */
   private failed(change: Change, failure: Failure): void {
     const { continues, ...outcome } = rowOutcome(failure);
-    // A row that could not be sent has no outcome yet.
+    // A row that could not be sent has no outcome.
     if (outcome.state !== 'planned') this.options.onOutcome({ change, ...outcome });
     if (continues === 'always') this.trouble = 0;
     else if (continues === 'never' || ++this.trouble >= MOST_TROUBLE) throw failure;
@@ -182,7 +182,7 @@ export class Runner {
     return this.options.pace.service.clock.monotonic() - at <= FRESH_MS;
   }
 
-  /** Reads the stock again when it is too old: the first worker that notices reads it, the others wait. */
+  /** Reads the stock again when it is too old. Concurrent rows share one read. */
   private async refresh(): Promise<void> {
     const { pace, writer } = this.options;
     if (this.refreshing === undefined && !this.isFresh(this.seen.at)) {
@@ -202,12 +202,12 @@ function wasSent({ state }: Change): boolean {
   return state === 'sent' || state === 'unknown';
 }
 
-/** True for a row of a run that has nothing left to do. Of one whose outcome was not known, the stock is the answer. */
+/** True for a row with nothing left to do. For a row of unknown outcome, the stock decides. */
 export function isThere(change: Change, { adds }: Pick<Run, 'adds'>, present: bigint): boolean {
   return present === change.after && (wasSent(change) || adds !== true);
 }
 
-/** Returns why a row must not be applied to the present quantity, if it must not. `since`: epoch ms. */
+/** Returns why a row must not be applied to the present quantity, if so. `since`: epoch ms. */
 export function conflictOf(journal: Journal, change: Change, present: bigint, since: number): string | undefined {
   const { before } = change;
   if (before === undefined || present === before) return undefined;

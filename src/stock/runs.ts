@@ -17,7 +17,7 @@ import { withEvents } from './events.ts';
 import { look, type RunContext } from './runner.ts';
 import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts';
 
-/** Resumes the newest run that was stopped, or the one that is named. @throws {Failure} `cannot-resume` */
+/** Resumes the newest stopped run, or the one that the user names. @throws {Failure} `cannot-resume` */
 export function resumeStopped(
   context: CommandContext,
   id: bigint | undefined,
@@ -28,7 +28,7 @@ export function resumeStopped(
   );
 }
 
-/** Resumes that run; the journal is locked. @throws {Failure} `cannot-resume` */
+/** Resumes this run. The journal must be locked. @throws {Failure} `cannot-resume` */
 export async function resumeNamed(runContext: Omit<RunContext, 'session'>, run: Run): Promise<RecordView> {
   const { context, journal } = runContext;
   const { environment } = await context.settings();
@@ -61,7 +61,7 @@ function findRun(journal: Journal, id: bigint | undefined): Run {
   }
   if (run.endedAt !== undefined) throw cannot(...whyDone(run, journal.changesOf(run.id)));
   refuseSmoke(run);
-  // Its scans are not rows yet: to end the run here would lose them.
+  // Its scans are not rows yet: ending the run here would lose them.
   if (run.kind !== 'count' || hasRows(run)) return run;
   const problem = `Run ${run.id} is a stocktake that is still counting`;
   throw cannot(problem, `Continue it: ${resumeCommand({ ...run, left: 0 })}`);
@@ -72,14 +72,14 @@ function refuseSmoke(run: Run): void {
   throw cannot(`Run ${run.id} is a smoke test that was stopped`, `Put its pet back with: ${resumeCommand(run)}`);
 }
 
-/** Returns why a run that is done cannot be resumed, and what to do instead. */
+/** Returns why a finished run cannot be resumed, and what to do instead. */
 function whyDone(run: Run, changes: readonly Change[]): [problem: string, hint?: string] {
   const { id, kind, source, adds } = run;
   const rest = changes.filter(({ state }) => state === 'failed' || state === 'conflict').length;
   if (rest === 0) return [`Run ${id} is done`];
   const problem = `Run ${id} is done, and ${rest} of its rows could not be applied`;
   if (adds === true) {
-    // What a pipe has held is in the journal alone.
+    // Only the journal has the rows that came through a pipe.
     if (source === '-') return [problem, 'Import only those rows: the others would be added again.'];
     return [problem, `Add only those: ${resumeCommand(run)}`];
   }
@@ -89,10 +89,10 @@ function whyDone(run: Run, changes: readonly Change[]): [problem: string, hint?:
   return [problem, `Import ${file} again: only what still differs is sent.`];
 }
 
-/** Refuses a file that has changed since the user agreed to it. The rows themselves are in the journal. */
+/** Refuses a file that has changed since the user agreed to it. The rows themselves come from the journal. */
 async function checkSource(context: CommandContext, { id, source, hash: before, adds }: Run): Promise<void> {
   if (source === undefined || source === '-' || before === undefined) return;
-  // A pipe gives what it holds once.
+  // A pipe can be read only once.
   if ((await context.files.facts(source).catch(() => undefined))?.kind === 'other') return;
   let bytes: Uint8Array;
   try {
@@ -117,7 +117,7 @@ export async function listRuns(context: CommandContext, filter: RunFilter): Prom
   const runs = await withJournal(context, (journal) => journal.runs(filter));
   const { clock, globals } = context;
   const now = clock.now();
-  // Most tables have no room for zeros.
+  // Hides columns of zeros, for which most tables have no room.
   const hasAny = (column: 'conflicts' | 'failed'): boolean =>
     globals.output !== 'table' || runs.some((run) => run[column] > 0);
   return list<RunSummary>(
@@ -130,7 +130,7 @@ export async function listRuns(context: CommandContext, filter: RunFilter): Prom
         globals.output === 'table' ? clockTime(startedAt, now) : new Date(startedAt).toISOString(),
       state: stateOf,
       done: ({ done }) => done,
-      // Of a run that has ended, nothing is applied any more: rows of unknown outcome may be among those undone.
+      // A finished run has nothing left, even if rows of unknown outcome were undone with it.
       left: ({ endedAt, left }) => (endedAt === undefined ? left : 0),
       ...(hasAny('conflicts') && { conflicts: ({ conflicts }: RunSummary) => conflicts }),
       ...(hasAny('failed') && { failed: ({ failed }: RunSummary) => failed }),
@@ -140,7 +140,7 @@ export async function listRuns(context: CommandContext, filter: RunFilter): Prom
       },
     },
     {
-      // Of all rows it is the one that the user has named.
+      // All rows have the environment that the user has named.
       looks: filter.environment === undefined ? {} : { environment: { yields: 0 } },
       empty: filter.isUnfinished === true ? 'No run was left unfinished.' : 'No runs yet.',
     },
@@ -153,7 +153,7 @@ function stateOf({ kind, endedAt, discarded, done, left, scans }: RunSummary): s
   return discarded > 0 || isDiscardedCount ? 'discarded' : 'finished';
 }
 
-/** Ends an unfinished run without applying its rows; asks at a terminal. @throws {Failure} `cannot-resume`, `cancelled` */
+/** Ends an unfinished run; its rows are not applied. Asks first. @throws {Failure} `cannot-resume`, `cancelled` */
 export async function discardRun(context: CommandContext, id: bigint): Promise<RecordView> {
   const { clock, globals, notices, prompt, signal } = context;
   return withLockedJournal(context, 'run', async (journal, turn) => {
@@ -201,7 +201,7 @@ export function assertSameEnvironment(environment: string, made: Origin, what: s
   });
 }
 
-/** Requires the same environment and the same address. @throws {Failure} `cannot-resume` */
+/** Requires the environment and the address that a run or change was made with. @throws {Failure} `cannot-resume` */
 export function assertSameOrigin(here: Session, made: Origin, what: string, command: string): void {
   assertSameEnvironment(here.environment, made, what, command);
   if (made.origin === here.origin) return;

@@ -1,4 +1,4 @@
-/** The lock of a pet on the Redis server of PETSTORE_LEDGER: at most one of the machines that share it changes the pet. */
+/** Locks a pet on the Redis server of PETSTORE_LEDGER, so that only one machine at a time changes it. */
 import { createHmac } from 'node:crypto';
 import { type Redis, RedisFailure } from '../ports.ts';
 import { Failure } from '../errors.ts';
@@ -8,9 +8,9 @@ import type { CommandContext } from '../session/globals.ts';
 import { NOTICED_MS } from '../state/lock.ts';
 
 /**
- * One step, of three: take, renew, release. Arguments: its name, who takes it, for how long, ms. The value is the holder
- * and when its lock ends; after the release no holder, and the time of the release. Forgotten after a day.
- * Returns how long ago another holder had the lock, ms, and -1 if it is not the caller's.
+ * Takes, renews or releases the lock. Arguments: the step, the holder, and the duration in ms. The value is the holder
+ * and the end of its lock; after the release an empty holder and the time of the release. Expires after a day. Returns
+ * how long ago another holder had the lock, in ms, or -1 if the caller does not have it.
  */
 const STEP = `
 local time = redis.call('TIME')
@@ -23,41 +23,41 @@ local after = ARGV[1] == 'release' and { '', now } or { ARGV[2], now + ARGV[3] }
 redis.call('SET', KEYS[1], cjson.encode(after), 'PX', 86400000)
 return tostring(holder == '' and math.max(0, now - ends) or 0)
 `;
-/** How much longer than --timeout a lock lasts, ms: all that a holder that was killed costs the others. */
+/** How much longer than --timeout a lock lasts, in ms: others wait this long for a holder that was killed. */
 const BEYOND_TIMEOUT_MS = 5_000;
-/** A write that leaves so shortly before the end of the lock might arrive after it, ms. */
+/** A write that is sent this shortly before the end of the lock may arrive after it, in ms. */
 const MARGIN_MS = 2_000;
-/** How often a lock is renewed while it lasts. */
+/** Number of renewals while a lock lasts. */
 const RENEWALS = 3;
-/** How often one looks whether the lock is free: at random in between, ms. */
+/** Shortest and longest time between two checks whether the lock is free, in ms. */
 const SHORTEST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 200;
-/** How far the clocks of server and machine may drift apart between the look at the stock and the lock, ms. */
+/** How far the clocks of server and machine may drift apart between reading the stock and locking, in ms. */
 const DRIFT_MS = 1_000;
 
-/** How long a command that is to end waits for its last step, ms. */
+/** Time limit for the last step of a command that is stopping, in ms. */
 const LAST_STEP_MS = 100;
 
-/** Servers of which it was said that they cannot be used. */
+/** Servers whose loss was reported. */
 const reported = new WeakSet<Redis>();
 
-/** Whose pets are locked, and how long a holder or one that waits may take. */
+/** The service whose pets are locked, and its time limits. */
 export type LockSession = Pick<Session, 'origin' | 'redis'> & {
   readonly service: Pick<Session['service'], 'apiKey' | 'maxWaitMs' | 'timeoutMs'>;
 };
 type Shared = LockSession & { readonly redis: Redis };
 
-/** What machines know of each other while one of them has locked a pet. */
+/** A held lock. */
 export interface Hold {
-  /** False once another machine may have the lock: what was read under it may be over. */
+  /** False once another machine may have the lock, so that what was read may be outdated. */
   isHeld(): boolean;
-  /** When another one last had it, on the monotonic clock: what was read earlier may be over. */
+  /** When another machine last had it, on the monotonic clock: what was read earlier may be outdated. */
   readonly lastHeldAt: number;
 }
 
 /**
- * Takes the lock, and renews it until it is disposed of.
- * @returns undefined without the server, after one warning
+ * Takes the lock, and renews it until it is disposed.
+ * @returns undefined if the server is lost, after one warning
  * @throws {Failure} `run-locked`: another machine held it for too long
  */
 export async function takeSharedLock(
@@ -95,7 +95,7 @@ class SharedLock implements Hold, AsyncDisposable {
   private readonly key: string;
   private readonly holder: string;
   private readonly lastsMs: number;
-  /** When it was taken or renewed; undefined: it is not this process's. */
+  /** When it was taken or last renewed; undefined if this process does not have it. */
   private since: { readonly monotonic: number; readonly wall: number } | undefined;
   private isOver = false;
   private cancel = (): void => undefined;
@@ -105,7 +105,7 @@ class SharedLock implements Hold, AsyncDisposable {
     this.context = context;
     this.session = session;
     this.petId = petId;
-    // Tells neither the key nor the pet.
+    // The name reveals neither the key nor the pet.
     const name = createHmac('sha256', service.apiKey)
       .update(`${serviceOf(origin)} ${petId}`)
       .digest('hex');
@@ -143,7 +143,7 @@ class SharedLock implements Hold, AsyncDisposable {
   isHeld(): boolean {
     const { clock } = this.context;
     if (this.since === undefined) return false;
-    // A machine that was suspended may have stopped its monotonic clock.
+    // The monotonic clock of a suspended machine may have stopped.
     const heldMs = Math.max(clock.monotonic() - this.since.monotonic, clock.now() - this.since.wall);
     return heldMs < this.lastsMs - MARGIN_MS;
   }
@@ -154,7 +154,7 @@ class SharedLock implements Hold, AsyncDisposable {
     await unlessLost(this.step('release'));
   }
 
-  /** Releases what a step that the signal has cut off may have taken: else others would wait until it ends. */
+  /** Releases the lock that an aborted step may have taken: otherwise others would wait until it expires. */
   async giveUp(): Promise<void> {
     await unlessLost(this.step('release', LAST_STEP_MS));
   }
@@ -163,7 +163,7 @@ class SharedLock implements Hold, AsyncDisposable {
     const { clock, signal } = this.context;
     const { redis } = this.session;
     const before = { monotonic: clock.monotonic(), wall: clock.now() };
-    // What is taken is renewed and released in spite of a signal.
+    // Renews and releases in spite of a signal.
     const how = { timeoutMs, ...(what === 'take' && { signal }) };
     const idleMs = Number(await redis.run(STEP, this.key, [what, this.holder, `${this.lastsMs}`], how));
     this.since = idleMs < 0 ? undefined : before;
@@ -172,7 +172,7 @@ class SharedLock implements Hold, AsyncDisposable {
 
   private renewLater(): void {
     this.cancel = this.context.clock.alarm(this.lastsMs / RENEWALS, () => {
-      // A server that is lost may be back before the lock ends; a lock that is lost stays lost.
+      // A lost server may be back before the lock expires. A lost lock stays lost.
       void unlessLost(this.step('renew')).then(() => {
         if (this.since !== undefined && !this.isOver) this.renewLater();
       });
@@ -180,7 +180,7 @@ class SharedLock implements Hold, AsyncDisposable {
   }
 }
 
-/** Does without the step where the server is lost: the lock ends by itself. */
+/** Ignores a lost server: the lock expires by itself. */
 async function unlessLost(step: Promise<unknown>): Promise<void> {
   await step.catch((error: unknown) => {
     if (!(error instanceof RedisFailure)) throw error;

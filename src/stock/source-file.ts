@@ -1,4 +1,4 @@
-/** Reads a file of rows as text; refuses spreadsheets in their own formats. */
+/** Reads a CSV or JSON file as text. Refuses spreadsheet formats such as .xlsx. */
 import { hash } from 'node:crypto';
 import { Failure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -7,7 +7,7 @@ import { readBytes } from '../session/read-text.ts';
 import { type FileKind, STOCK_FILE } from './columns.ts';
 
 export interface SourceFile {
-  /** What messages call it. */
+  /** Name for messages. */
   readonly name: string;
   /** Absolute; `-` for stdin. */
   readonly path: string;
@@ -33,7 +33,7 @@ const [ZIP, COMPOUND, UTF16_LE, UTF16_BE] = [
 
 /**
  * Decodes UTF-8, UTF-16 with a byte order mark, or else Latin-1.
- * @throws {Failure} `usage`: the file is empty or is not text; `name` is what the message calls it
+ * @throws {Failure} `usage`: the file is empty or is not text; `name` is its name in the message
  */
 export function decodeText(bytes: Uint8Array, name: string, kind: FileKind = STOCK_FILE): string {
   const startsWith = (magic: readonly number[]): boolean => magic.every((byte, i) => bytes[i] === byte);
@@ -49,7 +49,7 @@ export function decodeText(bytes: Uint8Array, name: string, kind: FileKind = STO
   return text;
 }
 
-/** Undefined where the bytes are not text in that encoding. */
+/** Returns undefined if the bytes are not text in that encoding. */
 function decoded(bytes: Uint8Array, encoding: string): string | undefined {
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);

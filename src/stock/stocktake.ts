@@ -1,4 +1,4 @@
-/** What a stocktake says of the pets in stock: those that were not scanned, and those not counted for long. */
+/** Finds pets that a stocktake did not scan, and pets that were not counted for a long time. */
 import type { InventoryItem } from '../api/item.ts';
 import { openNames } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';
@@ -11,7 +11,7 @@ import { withJournal } from './open-journal.ts';
 import { makePlan, type Plan, type Stock, type Wanted } from './plan.ts';
 import { readStock } from './runner.ts';
 
-/** The most pets that were not scanned that are printed. */
+/** Most unscanned pets to print. */
 const SHOWN = 10;
 
 /** Returns the pets that have stock and were not scanned. */
@@ -20,7 +20,7 @@ export function unscanned(scanned: readonly Wanted[], stock: Stock): InventoryIt
   return [...stock.values()].filter(({ petId, quantity }) => quantity !== 0n && !petIds.has(petId));
 }
 
-/** Plans what was counted, and 0 for the pets of `rest`. A pet that someone has changed meanwhile is a conflict. */
+/** Plans the counted quantities, and 0 for the pets of `rest`. A pet that was changed meanwhile is a conflict. */
 export function planCount(scanned: readonly Wanted[], rest: readonly InventoryItem[], stock: Stock): Plan {
   const zeros = rest.map(({ petId, quantity }) => ({ petId, quantity: 0n, current: quantity, isRest: true }));
   const rows: readonly (Wanted & { readonly isRest?: boolean })[] = [...scanned, ...zeros];
@@ -47,7 +47,7 @@ export async function showUnscanned(
   if (rest.length > SHOWN) notices.info(`  and ${rest.length - SHOWN} more`);
 }
 
-/** `count --due`: lists the pets that no stocktake of this machine has counted for that long, in ms; never counted first. */
+/** `count --due`: lists the pets that this machine has not counted for `due` ms, those never counted first. */
 export async function dueForCount(context: CommandContext, due: number): Promise<RowsView> {
   await using session = await connect(context);
   const stock = await readStock(session.service);
@@ -62,7 +62,7 @@ export async function dueForCount(context: CommandContext, due: number): Promise
     return isTable ? clockTime(instant, now) : new Date(instant).toISOString();
   };
   return list<InventoryItem>(
-    // Not their difference: of two that were never counted, it would be NaN.
+    // Not the difference: it is NaN for two pets that were never counted.
     pets.toSorted((a, b) => (at(a.petId) < at(b.petId) ? -1 : Number(at(a.petId) > at(b.petId)))),
     {
       petId: ({ petId }) => petId,

@@ -1,4 +1,4 @@
-/** Reports what became of a run: counts, the report file, and the failure that a script has to know. */
+/** Reports the outcome of a run: counts, the report file, and the failure for the exit code. */
 import type { JsonValue } from '../api/json.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
@@ -14,7 +14,7 @@ import { openNames, tableNames } from '../session/open-catalog.ts';
 import { joinPath, reportFolder } from '../session/paths.ts';
 import { csvCell } from '../view/formats.ts';
 
-/** Ends a run, unless rows are left, and returns its summary. */
+/** Ends a run unless rows are left, and returns its summary. */
 export async function summarise(
   { context, journal, rest = [] }: Pick<RunContext, 'context' | 'journal' | 'rest'>,
   run: Run,
@@ -33,7 +33,7 @@ export async function summarise(
   if (isOne && only.reason !== undefined) notices.warning(`Pet ${only.petId}: ${only.reason}.`);
   const report = isOne && run.kind !== 'count' ? undefined : await writeReport(context, run, changes, rest);
   const failure = failureOf(counts, stopped, resume, report && abbreviated(report, context));
-  // Where rows have failed, the error names the report.
+  // If rows have failed, the error names the report.
   if (report !== undefined && failure?.is('run-incomplete') !== true) {
     notices.info(`Report: ${abbreviated(report, context)}`);
   }
@@ -49,7 +49,7 @@ export async function summarise(
 
 type Counts = Record<ChangeState, number>;
 
-/** @param unchanged pets that the plan left out because nothing had to be changed */
+/** @param unchanged number of pets that the plan left out because they need no change */
 export function countStates(changes: readonly Pick<Change, 'state'>[], unchanged: number): Counts {
   const counts = { planned: 0, sent: 0, applied: 0, failed: 0, unknown: 0, unchanged, conflict: 0, discarded: 0 };
   for (const { state } of changes) counts[state]++;
@@ -92,19 +92,19 @@ export function summaryMembers({ run, environment, counts, report }: Summary): [
   ];
 }
 
-/** Returns the failure of a run; with several causes, the one that a script has to know first. */
+/** Returns the failure of a run; of several causes the most important one. */
 function failureOf(
   { applied, planned, sent, unknown: unanswered, failed, conflict: conflicts }: Counts,
   stopped: Failure | undefined,
   resume: string,
   report: string | undefined,
 ): Failure | undefined {
-  // A row that is still as sent has no outcome because it could not be recorded.
+  // A row that is still `sent` has no outcome because it could not be recorded.
   const unknown = unanswered + sent - (stopped?.is('unrecorded') === true ? 1 : 0);
   const outcome = unknown > 0 ? 'unknown' : planned === 0 && applied > 0 ? 'applied' : undefined;
-  // The row that the run stopped at is one of them.
+  // The unknown rows include the one that the run stopped at.
   const because = unknown > 0 && stopped?.is('outcome-unknown') === true ? stopped.details.because : undefined;
-  // What came too late to stop anything is no failure.
+  // A signal that came too late to stop anything is not a failure.
   const isOver = stopped?.is('deadline') === true && planned + sent + unanswered === 0;
   const causes: Failure[] = [];
   if (stopped?.is('interrupted') === true) {
@@ -129,8 +129,8 @@ const COLUMNS: Readonly<Record<string, (row: ReportRow) => bigint | number | str
 };
 
 /**
- * Writes the outcome of each row of a run as CSV to the state folder, and after a stocktake the pets that were not scanned.
- * @returns its path; undefined if it could not be written, which must not fail the run
+ * Writes the report: a CSV file in the state folder with each row's outcome and, after a stocktake, the unscanned pets.
+ * @returns its path; undefined if it could not be written, which does not fail the run
  */
 async function writeReport(
   context: CommandContext,
@@ -155,7 +155,7 @@ async function writeReport(
   }
 }
 
-/** Shortens the home folder of a path to `~`. */
+/** Abbreviates the home folder in a path to `~`. */
 function abbreviated(path: string, { env }: Pick<CommandContext, 'env'>): string {
   const home = env.HOME ?? '';
   return home !== '' && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;

@@ -20,15 +20,15 @@ import { recordOutcome } from './write-one.ts';
 
 export interface UndoOptions {
   readonly changeId?: bigint;
-  /** A run's number. */
+  /** Number of a run. */
   readonly run?: bigint;
   readonly dryRun?: boolean;
 }
 
-/** The last change of a pet, with the quantity from before the first one, and all that were written since. */
+/** A pet's last change, with the quantity before its first one, and all quantities that were written since. */
 type Written = Change & { readonly written?: readonly bigint[] };
 
-/** What is to be taken back: the changes of a command, or for a redo those of an undo. */
+/** What to undo: the changes of a command, or for a redo those of an undo. */
 interface Target {
   /** The command that is undone or redone. */
   readonly undoes: Pick<Run, 'undoesRun' | 'undoesChange'>;
@@ -69,7 +69,7 @@ export async function undo(
     assertCanConfirm(context);
     await assertWriteAllowed(context);
     const { uncertain, unfinished } = announce(context, journal, target, 'will');
-    // Also without rows that were never sent: resumed, the run would send a row again whose outcome it does not know.
+    // Also if no rows are left: when resumed, the run would send rows of unknown outcome again.
     const onBegin = async (): Promise<void> => {
       if (unfinished !== undefined) await journal.discard(unfinished.id, context.clock.now());
     };
@@ -81,9 +81,9 @@ export async function undo(
       return planned;
     };
     const done = await applyPlan({ context, journal, turn }, { ...spec, plan, onBegin });
-    // It was not begun where there was nothing to change.
+    // The run was not begun if there was nothing to change.
     await onBegin();
-    // The stock has told the outcome. A run that is resumed must not apply it again.
+    // The stock has shown the outcome. Resuming the run must not apply these rows again.
     for (const { id, petId } of done.failure === undefined ? uncertain : []) {
       const wasApplied = found.has(petId);
       await recordOutcome(
@@ -98,7 +98,7 @@ export async function undo(
 
 const UNAPPLIED = 'it was not applied';
 
-/** Says what is not certain about the command, or not finished. */
+/** Announces rows of unknown outcome, and rows that are left. */
 function announce({ notices }: CommandContext, journal: Journal, target: Target, verb: 'will' | 'would') {
   const { changes, run } = target;
   const uncertain = changes.filter(isLeft);
@@ -144,7 +144,7 @@ function nothingLeft(journal: Journal, environment: string, direction: Direction
     : nothingFound(`There is nothing to redo in ${environment}: the newest command was not undone`);
 }
 
-/** Refuses to pass over a newer run that has sent nothing yet, or an undo that is unfinished. @throws {Failure} `cannot-resume` */
+/** Refuses to skip a newer run that has sent nothing yet, or an unfinished undo. @throws {Failure} `cannot-resume` */
 function assertNoneUnfinishedSince(journal: Journal, environment: string, newest?: Change): void {
   const { run, sentAt = 0 } = newest ?? {};
   const [newer] = journal
@@ -171,7 +171,7 @@ function targetOfRun(journal: Journal, id: bigint): Target {
   return { undoes: { undoesRun: id }, words: `inventory undo --run ${id}`, command: changes[0].command, changes, run };
 }
 
-/** Returns what brings back the command that a run has undone. */
+/** Returns the target that redoes the command that a run has undone. */
 function redoOf(journal: Journal, run: Run): Target {
   const { undoesRun, undoesChange } = run;
   const first = undoesRun === undefined ? journal.sentChange(undoesChange ?? 0n) : journal.changesOf(undoesRun)[0];
@@ -202,7 +202,7 @@ function titleOf(target: Target): string {
   return command === '' ? nameOf(target) : `${nameOf(target)} (${commandWords(command)})`;
 }
 
-/** Returns the changes of a pet as one: a smoke test sets its pet several times. */
+/** Combines the changes of each pet: a smoke test sets its pet several times. */
 function foldPets(changes: readonly Change[]): Written[] {
   const byPet = Map.groupBy(changes, ({ petId }) => petId);
   return [...byPet.values()].map((all) => ({
@@ -212,7 +212,7 @@ function foldPets(changes: readonly Change[]): Written[] {
   }));
 }
 
-/** True for what was applied, or may have been: the stock shows which. */
+/** True for a change that was, or may have been, applied: the stock shows which. */
 function mayBeApplied({ state, sentAt }: Change): boolean {
   return (
     state === 'applied' || state === 'sent' || state === 'unknown' || (state === 'conflict' && sentAt !== undefined)

@@ -1,6 +1,6 @@
 /**
- * The one way to change stock: the pet is locked, the write is on the disk as `sent` before it leaves, and its outcome is
- * recorded before another command may change the pet. No other file sends an update or records one.
+ * The one way to change stock: locks the pet, records the write as `sent` on the disk, sends it, and records its
+ * outcome before another command may change the pet. No other file sends or records an update.
  */
 import type { InventoryItem } from '../api/item.ts';
 import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
@@ -23,17 +23,17 @@ import type { Hold } from './shared-pet-lock.ts';
 export interface Writer {
   readonly context: CommandContext;
   readonly session: Pick<Session, 'environment' | 'origin' | 'service' | 'redis'>;
-  /** Undefined if this machine has no usable state folder: its writes are in no history then. */
+  /** Undefined if this machine has no usable state folder: its writes are then not in the history. */
   readonly journal: Journal | undefined;
   readonly withLock: WithLock;
 }
 
-/** How writers open their journal and lock their pets. */
+/** How a writer opens the journal and locks pets. */
 export interface Means extends Pick<Writer, 'withLock'> {
   readonly withJournal: WithJournal;
 }
 
-/** @param isOptional without a usable state folder the pets are not locked */
+/** @param isOptional does not lock pets if there is no usable state folder */
 export function meansFor(context: CommandContext, session: Writer['session'], isOptional = true): Means {
   return {
     withLock: petLocksOf(context, session, isOptional),
@@ -41,16 +41,16 @@ export function meansFor(context: CommandContext, session: Writer['session'], is
   };
 }
 
-/** Returns what many calls at once share. */
+/** Returns a journal and locks that many concurrent calls share. */
 export function sharedMeans(context: CommandContext, session: Writer['session']): Means {
   return { withLock: petLocksOf(context, session), withJournal: journalKeptOpen(context) };
 }
 
-/** A write: a row of a run that is planned already, or a change that is in no journal yet. */
+/** A write: a planned row of a run, or a change that is not in the journal yet. */
 export type Write = Pick<Change, 'petId' | 'before' | 'after'> &
   (Pick<Change, 'id'> | { readonly command: string; readonly person?: string; readonly run?: bigint | undefined });
 
-/** The writer to a pet that is locked: only `withPet` makes one. */
+/** A writer that holds a pet's lock. Only `withPet` creates one. */
 export type LockedPet = Writer & { readonly hold: Hold };
 
 /** Locks the pet for the work. @throws {Failure} `run-locked`: another process held it for too long */
@@ -79,7 +79,7 @@ export async function withWriter<T>(
   }
 }
 
-/** Sends an update, and again where it was lost and not applied. @throws {Failure} `unrecorded`, and see updateInventory */
+/** Sends an update, again if it was lost and not applied. @throws {Failure} `unrecorded`, and see updateInventory */
 export async function updateOne(pet: LockedPet, write: Write, isCurrent?: () => boolean): Promise<InventoryItem> {
   const { hold, session } = pet;
   const { petId, before, after } = write;
@@ -90,7 +90,7 @@ export async function updateOne(pet: LockedPet, write: Write, isCurrent?: () => 
   throw failure ?? unrecorded!;
 }
 
-/** Sends a write as the caller has it, and returns its answer, whatever it says. @throws {Failure} without an answer */
+/** Sends a write by the caller's `send`, and returns its answer, even a refusal. @throws {Failure} without an answer */
 export async function callOne<T extends { readonly failure?: Failure | undefined }>(
   pet: LockedPet,
   write: Write,
@@ -143,7 +143,7 @@ async function writeOne<T>(
     const { outcome: _, ...details } = open;
     return { ...sent, unrecorded: new Failure('unrecorded', { ...details, because }, because) };
   }
-  // The failure itself tells the outcome of the write.
+  // The failure itself reports the outcome of the write.
   context.notices.warning('What became of the write could not be noted in the history.');
   return sent;
 }
@@ -164,15 +164,15 @@ async function markSent(writer: Writer, write: Write): Promise<bigint> {
   return write.id;
 }
 
-/** Records what became of a write, or of a row that is not sent. @throws {Failure} `state` */
+/** Records the outcome of a write, or of a row that is not sent. @throws {Failure} `state` */
 export async function recordOutcome({ journal }: Pick<Writer, 'journal'>, id: bigint, outcome: Settled): Promise<void> {
   await journal?.settle(id, outcome);
 }
 
 /**
- * Runs `send`: an update of a pet under its lock, and recorded if its body has a quantity. Other calls are only sent. The
- * `If-Match` of a client's recorded update is compared with the stock first, and not sent.
- * @param by `person`: by default the user who runs petstore; `means`: by default for this call alone
+ * Sends a call. An update of a pet is sent under the pet's lock, and recorded if its body has a quantity. The
+ * `If-Match` of a recorded update is compared with the stock first, and not sent.
+ * @param by `person` defaults to the user who runs petstore, `means` to new ones for this call
  */
 export async function recordedCall<T extends { readonly failure?: Failure }>(
   context: CommandContext,
@@ -190,7 +190,7 @@ export async function recordedCall<T extends { readonly failure?: Failure }>(
   return await withWriter(context, session, work, means);
 }
 
-/** True for a call that the history has. */
+/** True for a call that the history records. */
 export function isRecorded(call: Call): boolean {
   return changedPet(call) !== undefined && quantityIn(call) !== undefined;
 }
@@ -223,19 +223,19 @@ function quantityIn({ body, forwarded }: Call): bigint | undefined {
   }
 }
 
-/** Returns the value of a JSON number that is an integer, as 9.0 and 1e1 are. */
+/** Returns the value of a JSON number that is an integer, such as 9.0 or 1e1. */
 function integerIn(json: string): bigint | undefined {
   const number = Number(json);
   return parseInteger(json) ?? (Number.isSafeInteger(number) ? BigInt(number) : undefined);
 }
 
-/** Returns the pet of a path: without the query, and as a service may read it. */
+/** Returns the pet in a path, read as leniently as a service may read it. */
 function petIn(path: string): bigint | undefined {
   const [plain = ''] = path.split(/[?#]/);
   return parseInt64(/^\/+inventory\/+0*(\d+)\/*$/.exec(decoded(plain))?.[1] ?? '');
 }
 
-/** Returns what the history notes of a command's changes. */
+/** Returns what the history records about a command's changes. */
 export function whereOf(
   { machine, env, why }: CommandContext,
   session: Pick<Session, 'environment' | 'origin'>,

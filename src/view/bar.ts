@@ -6,9 +6,8 @@ const FULL = '█';
 const EIGHTHS = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
 /**
- * Returns a bar that is as long, of these columns, as `part` is of `whole`: exact to an eighth of a column, or to a
- * column of `#` in ASCII. It is rounded down, so that only the whole fills the columns, but any part above 0 is drawn.
- * Empty for a part of 0 or below.
+ * Returns a bar whose length in columns is `part` of `whole`: exact to an eighth of a column, or in ASCII to one `#`.
+ * Rounded down, so that only the whole fills the columns, but any part above 0 is visible. Empty for 0 or below.
  */
 export function bar(part: bigint, whole: bigint, columns: number, isUnicode: boolean): string {
   if (part <= 0n || whole <= 0n || columns < 1) return '';
@@ -20,8 +19,8 @@ export function bar(part: bigint, whole: bigint, columns: number, isUnicode: boo
 }
 
 /**
- * Returns a share as text, `72 %`. A part is never rounded to nothing or to the whole: `<1 %`, `>99 %`. Nothing has no
- * shares: empty.
+ * Returns a share as text, `72 %`. Never rounds a part to nothing or to the whole: `<1 %`, `>99 %`. Empty if the whole
+ * is 0.
  */
 export function percent(part: bigint, whole: bigint): string {
   if (whole <= 0n) return '';
@@ -31,8 +30,8 @@ export function percent(part: bigint, whole: bigint): string {
 }
 
 /**
- * True where the terminal shows Unicode, as far as the locale tells: LC_ALL, or else LC_CTYPE, or else LANG, of which an
- * empty one counts as unset (POSIX.1-2024, 8.2). Windows and macOS always do.
+ * True if the locale says that the terminal shows Unicode: LC_ALL, else LC_CTYPE, else LANG, where an empty one counts
+ * as unset (POSIX.1-2024, 8.2). Always true on Windows and macOS.
  */
 export function hasUnicode({ env, machine }: Pick<Context, 'env' | 'machine'>): boolean {
   if (machine.platform === 'win32' || machine.platform === 'darwin') return true;

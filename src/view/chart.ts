@@ -5,7 +5,7 @@ import { visible } from './sanitise.ts';
 import type { Screen } from './table.ts';
 import type { ChartLine, ChartSection, ChartView } from './view.ts';
 
-/** Where there is no terminal, or one that does not know its width. */
+/** Width without a terminal, or with one that does not know its width. */
 const USUAL_WIDTH = 80;
 /** Times are shortened until the bars have this many columns. */
 const LEAST_BAR = 20;
@@ -22,7 +22,7 @@ export function* renderChart({ now, sections }: ChartView, screen: Screen): Gene
   return count;
 }
 
-/** Returns what draws a line of the section on its scale. */
+/** Returns a function that draws a line of the section on its scale. */
 function drawing(
   lines: ChartSection['lines'],
   now: number,

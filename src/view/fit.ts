@@ -1,10 +1,10 @@
-/** Fits a table to the width of a terminal: narrows its texts, and leaves out columns that may be left out. */
+/** Fits a table to the width of a terminal: narrows its texts, and omits columns that may yield. */
 import type { Role } from './style.ts';
 import { displayWidth } from './width.ts';
 
 /** Words up to this long are not broken. */
 const LONGEST_WORD = 20;
-/** How narrow a column of bars becomes. */
+/** Least width of a column of bars. */
 const LEAST_BAR = 6;
 /** Between columns without borders. */
 export const BETWEEN = '  ';
@@ -13,18 +13,18 @@ export interface Cell {
   readonly text: string;
   readonly numeric: boolean;
   readonly role?: Role | undefined;
-  /** Of a bar, which has no text until the width of its column is known. */
+  /** Present for a bar, which has no text until the width of its column is known. */
   readonly share?: readonly [part: bigint, whole: bigint];
 }
 
 export interface TableColumn {
-  /** Its heading; empty for none. */
+  /** The heading; empty for none. */
   readonly name: string;
   readonly kind: 'text' | 'number' | 'bar';
   readonly width: number;
   /** As in `Column`. */
   readonly yields?: number | undefined;
-  /** Which cell of a row is its own. */
+  /** Index of its cell in a row. */
   readonly place: number;
 }
 
@@ -32,15 +32,15 @@ export interface Table {
   readonly columns: readonly TableColumn[];
   readonly rows: readonly (readonly Cell[])[];
   readonly header: boolean;
-  /** Rows of it have been shown already. */
+  /** True if rows of the table have been printed already. */
   readonly follows: boolean;
-  /** False on a terminal too narrow for them. */
+  /** False on a terminal that is too narrow for borders. */
   readonly hasColumns: boolean;
 }
 
 /**
- * Returns the table, then what is left of it without columns that yield: one more each time, so that the last of them
- * stays; in the end without that one alone, as nothing has to make room for it any more.
+ * Returns the table, then versions of it that omit yielding columns, one more each time, until one is left. The last
+ * version omits only that one: the others need not make room for it any more.
  */
 export function choices(table: Table): [Table, ...Table[]] {
   const order = table.columns.filter(({ yields }) => yields !== undefined).toSorted((a, b) => a.yields! - b.yields!);
@@ -52,7 +52,7 @@ function without(table: Table, columns: readonly TableColumn[]): Table {
   return { ...table, columns: table.columns.filter((column) => !columns.includes(column)) };
 }
 
-/** Returns the most of the table that fits between borders, texts broken between words; undefined where nothing does. */
+/** Returns as much of the table as fits with borders, texts broken between words; undefined if nothing fits. */
 export function inBorders(tables: readonly Table[], roomFor: (columns: number) => number): Table | undefined {
   for (const table of tables) {
     const fitted = fit(table, roomFor(table.columns.length), (column) => narrowest(table, column));
@@ -62,8 +62,8 @@ export function inBorders(tables: readonly Table[], roomFor: (columns: number) =
 }
 
 /**
- * Returns the most of the table that fits as columns without borders; without columns where nothing does.
- * @param leastCut what a text keeps at least that is cut to make room; undefined: nothing is cut
+ * Returns as much of the table as fits without borders; no columns if nothing fits.
+ * @param leastCut least width of a text that is cut to make room; undefined to cut nothing
  */
 export function inColumns(tables: readonly [Table, ...Table[]], width: number, leastCut: number | undefined): Table {
   for (const table of tables) {
@@ -77,7 +77,7 @@ export function inColumns(tables: readonly [Table, ...Table[]], width: number, l
   return cut ?? { ...tables[0], hasColumns: false };
 }
 
-/** True when nothing has to be narrowed. */
+/** True if nothing has to be narrowed. */
 export function fits(table: Table, width: number): boolean {
   return sum(table.columns.map((column) => column.width)) <= roomFor(table, width);
 }
@@ -86,7 +86,7 @@ function roomFor({ columns }: Table, width: number): number {
   return width - BETWEEN.length * (columns.length - 1);
 }
 
-/** The same table with its widest columns narrowed, each down to its least, until it fits; undefined where that is not enough. */
+/** Narrows the widest columns, each down to its least width, until the table fits; undefined if that is not enough. */
 function fit(table: Table, width: number, leastOf: (column: TableColumn) => number): Table | undefined {
   const widths = table.columns.map((column) => column.width);
   const least = table.columns.map((column) => Math.min(column.width, leastOf(column)));
@@ -98,7 +98,7 @@ function fit(table: Table, width: number, leastOf: (column: TableColumn) => numb
   return { ...table, columns: table.columns.map((column, i) => ({ ...column, width: widths[i]! })) };
 }
 
-/** Returns how narrow a column can be without breaking words; one of numbers is as wide as it is. */
+/** Returns the least width of a column without breaking words. A column of numbers keeps its width. */
 function narrowest({ rows }: Table, { kind, name, place, width }: TableColumn): number {
   if (kind !== 'text') return kind === 'bar' ? LEAST_BAR : width;
   const words = [name, ...rows.map((row) => row[place]!.text)].flatMap((text) => text.split(' '));

@@ -1,6 +1,6 @@
 /**
- * A view -> text, in the format asked for. JSON, NDJSON and CSV stream, and write nothing before the first rows are
- * there.
+ * Renders a view as text in the requested format. JSON, NDJSON and CSV stream, and write nothing before the first rows
+ * have arrived.
  */
 import { stringifyJson } from '../api/json.ts';
 import { visible, visibleLines } from './sanitise.ts';
@@ -9,7 +9,7 @@ import { type Column, jsonCell, type RecordView, type RowsView, type StreamView,
 import type { Format } from './output-formats.ts';
 import { forPeople } from './style.ts';
 
-/** Text in pieces, or bytes as they came; returns the number of rows. */
+/** Yields text in pieces, or raw bytes. Returns the number of rows. */
 export async function* render(
   view: View,
   options: Screen & { format: Format },
@@ -44,7 +44,7 @@ export async function* render(
 
 type Text = AsyncGenerator<string, number>;
 
-/** How a format is written: many rows, one record, one event of a stream. */
+/** A format's renderers: of many rows, one record, and one event of a stream. */
 interface Writer {
   rows(view: RowsView, screen: Screen): Text;
   record(view: RecordView, screen: Screen): string | Promise<string>;
@@ -62,7 +62,7 @@ const WRITERS: Readonly<Record<Format, Writer>> = {
       return yield* (await import('./table.ts')).renderTable(view, screen);
     },
     record: recordText,
-    // In a pipe a program reads it.
+    // In a pipe, the reader is a program.
     event: (view, event, screen) => (screen.isTTY ? eventText(view, event, screen) : jsonOf.event(view, event)),
   },
   json: { rows: renderJson, ...jsonOf },
@@ -90,7 +90,7 @@ async function recordCsv(view: RecordView): Promise<string> {
   return stringify([members.map(([name]) => name), members.map(([, value]) => csvCell(jsonCell(value)))]);
 }
 
-/** One item a line, so that a diff and `head` work on it too. The array is closed only when all rows are there. */
+/** Writes one item per line, for diff and `head`. Closes the array only after all rows. */
 async function* renderJson<Row>(view: RowsView<Row>): Text {
   let count = 0;
   for await (const batch of view.rows) {
@@ -106,7 +106,7 @@ async function* renderNdjson<Row>(view: RowsView<Row>): Text {
   let count = 0;
   for await (const batch of view.rows) {
     const lines = batch.map((row) => view.jsonText(row));
-    // Without the copy that adding to the whole would take.
+    // Avoids a copy of the whole text.
     lines.push('');
     yield lines.join('\n');
     count += batch.length;
@@ -114,7 +114,7 @@ async function* renderNdjson<Row>(view: RowsView<Row>): Text {
   return count;
 }
 
-/** RFC 4180 with line feeds. */
+/** RFC 4180, but with line feeds. */
 async function* renderCsv<Row>(view: RowsView<Row>): Text {
   const { stringify } = await import('csv-stringify/sync');
   let header = view.header ? stringify([view.columns.map(({ name }) => csvText(name))]) : '';
@@ -131,7 +131,7 @@ async function* renderCsv<Row>(view: RowsView<Row>): Text {
   return count;
 }
 
-/** Text that no reader of CSV takes for anything else. */
+/** Text that needs no quotes in CSV. */
 const UNQUOTED = /^(?:[\w./:][\w ./:-]*)?$/;
 
 function csvLine<Row>(columns: readonly Column<Row>[], row: Row, stringify: (rows: string[][]) => string): string {
@@ -150,7 +150,7 @@ export function csvCell(value: string | bigint | number): string {
   return typeof value === 'string' ? csvText(value) : value.toString();
 }
 
-/** What a spreadsheet would run as a formula begins with a quote instead (owasp.org, CSV injection). */
+/** Puts a quote before a text that a spreadsheet would run as a formula (owasp.org, CSV injection). */
 function csvText(text: string): string {
   return `${/^[=+\-@\t\r]/.test(text) ? "'" : ''}${visible(text)}`;
 }

@@ -1,13 +1,13 @@
-/** The formats of `--output`, and what the program asks about each. formats.ts has how each is written. */
+/** The formats of `--output` and their properties. formats.ts writes them. */
 
 interface FormatFacts {
   /** For `petstore help output`. */
   readonly summary: string;
-  /** True for people: local times, names of pets, a confirmation that --quiet leaves out. */
+  /** True if people read it: local times, names of pets, confirmations that --quiet omits. */
   readonly isForPeople: boolean;
-  /** What is written to stderr is JSON too. */
+  /** True if stderr is JSON too. */
   readonly isJson: boolean;
-  /** `--no-header` has something to leave out. */
+  /** True if `--no-header` applies. */
   readonly hasHeader: boolean;
 }
 

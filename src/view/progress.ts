@@ -1,4 +1,4 @@
-/** Waits, limits and times in words; and the one live line. */
+/** Describes waits, limits and times, and draws the live line. */
 import type { HttpFailureFacts, Output } from '../ports.ts';
 import { bar } from './bar.ts';
 import { fitting, prepareWidths } from './width.ts';
@@ -8,10 +8,10 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** No Date is later (ECMA-262, 21.4.1.1), epoch ms. */
+/** Latest possible Date (ECMA-262, 21.4.1.1), epoch ms. */
 const LAST_INSTANT = 8.64e15;
 
-/** `400 ms`, `23 s`, `4 min 5 s`, `2 h 3 min`, `3 days`; rounded up, so that a countdown never promises too early. */
+/** Returns `400 ms`, `23 s`, `4 min 5 s`, `2 h 3 min` or `3 days`, rounded up so that a countdown never ends early. */
 export function duration(ms: number): string {
   if (ms > 0 && ms < SECOND) return `${Math.ceil(ms)} ms`;
   const seconds = Math.max(0, Math.ceil(ms / SECOND)) * SECOND;
@@ -28,7 +28,7 @@ function two(ms: number, large: number, largeName: string, small: number, smallN
   return `${wholes} ${largeName}${rest === 0 ? '' : ` ${rest} ${smallName}`}`;
 }
 
-/** Local time `14:03:20`, with the date where it is not today. Both epoch ms. */
+/** Returns the local time `14:03:20`, with the date unless it is today. Both epoch ms. */
 export function clockTime(at: number, now: number): string {
   const date = new Date(Math.min(at, LAST_INSTANT));
   const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map(pad).join(':');
@@ -66,7 +66,7 @@ export function limitWords({ limit, remaining, resetAt, now }: LimitFacts): stri
 export type WaitWhy =
   'rate-limited' | 'banned' | 'paused' | 'window-spent' | 'asking' | 'paced' | 'ledger-lost' | 'backoff';
 
-/** Short: a line of 80 columns holds them with what follows. */
+/** Short words, so that a line of 80 columns has room for the rest. */
 const WHY: Readonly<Record<WaitWhy, string>> = {
   'rate-limited': 'Rate limited (429)',
   banned: 'Key banned? (403)',
@@ -78,7 +78,7 @@ const WHY: Readonly<Record<WaitWhy, string>> = {
   backoff: 'Request failed',
 };
 
-/** What broke an exchange, by its phase. */
+/** What broke a request, by phase. */
 const BROKEN: Readonly<Record<string, string>> = {
   dns: 'Name not found',
   connect: 'Cannot connect',
@@ -106,34 +106,34 @@ export function waitLines(wait: {
   now: number;
   attempt: number;
   attempts?: number;
-  /** Of `backoff`: what failed. */
+  /** For `backoff`: what failed. */
   status?: number;
   failure?: HttpFailureFacts;
-  /** Of `backoff` with --retry-for. */
+  /** For `backoff` with --retry-for. */
   giveUpAt?: number;
-  /** False where there is no terminal, and so no Ctrl-C. */
+  /** False without a terminal, and so without Ctrl-C. */
   canStop?: boolean;
-  /** Of a run that waits: `57 of 200 set`. */
+  /** Progress of a run: `57 of 200 set`. */
   progress?: string | undefined;
 }): readonly [string, ...string[]] {
   const { why, until, now, attempt, attempts, giveUpAt, canStop = true, progress } = wait;
   const what = why === 'backoff' ? failureWords(wait) : WHY[why];
-  // Outside of a terminal this line is the only one of the whole time.
+  // Without a terminal, this is the only line about the wait.
   if (giveUpAt !== undefined && !canStop && progress === undefined) {
     return [`${what}; retrying until ${clockTime(giveUpAt, now)} (${duration(giveUpAt - now)}).`];
   }
   const at = clockTime(until, now);
-  // Another request may be answered at any time: nothing to count down.
+  // Another request may be answered at any time, so there is no countdown.
   const then =
     why === 'asking'
       ? `until ${at} at most`
       : `${why === 'backoff' || why === 'ledger-lost' ? 'retrying' : 'continuing'} at ${at} (${duration(until - now)})`;
   if (progress !== undefined) {
-    // Of a run these two are not worth a word.
+    // For a run, these two are not worth a line.
     if (why === 'asking' || why === 'paced') return [progress];
     return [`${progress}; ${what.charAt(0).toLowerCase()}${what.slice(1)}, ${then}`];
   }
-  // The first attempt that waits for its turn has not failed.
+  // The first attempt has not failed; it only waits for permission.
   const which = attempt === 1 ? '' : `, try ${attempt}${attempts === undefined ? '' : `/${attempts}`}`;
   const stop = canStop ? ' Ctrl-C stops.' : '';
   return [
@@ -144,15 +144,15 @@ export function waitLines(wait: {
   ];
 }
 
-/** Returns who is waited for, and for how many whole seconds already. */
+/** Returns which server a request waits for, and for how many seconds so far. */
 export function unansweredWords({ peer, ms }: { peer: string; ms: number }): string {
   return `waiting for ${peer} (${duration(Math.floor(ms / SECOND) * SECOND)})`;
 }
 
-/** How much is done, and of how much. */
+/** How much is done, out of how much. */
 export type Share = readonly [done: number, of: number];
 
-/** When a run began, on the monotonic clock, and what was done by then. */
+/** When a run began, on the monotonic clock, and how much was done then. */
 export interface Began {
   readonly at: number;
   readonly done: number;
@@ -160,7 +160,7 @@ export interface Began {
 
 const BAR_COLUMNS = 16;
 
-/** `[████    ] 57 of 200 set, 3.2/s, 45 s left`, then shorter; the line alone where there is no share. */
+/** Returns `[████    ] 57 of 200 set, 3.2/s, 45 s left`, then shorter texts; only the line without a total. */
 export function progressLines(
   line: string,
   [done, of]: Share = [0, 0],
@@ -171,7 +171,7 @@ export function progressLines(
   if (began === undefined) return [line];
   const drawn = `[${bar(BigInt(done), BigInt(of), BAR_COLUMNS, isUnicode).padEnd(BAR_COLUMNS)}] ${line}`;
   const perSecond = ((done - began.done) * SECOND) / (now - began.at);
-  // The first moments say little.
+  // The speed of the first second is not reliable.
   if (now - began.at < SECOND || perSecond <= 0 || done === of) return [drawn, line];
   const rate = `${Number(perSecond.toPrecision(2))}/s, ${duration(((of - done) * SECOND) / perSecond)} left`;
   return [`${drawn}, ${rate}`, `${line}, ${rate}`, line];
@@ -179,7 +179,7 @@ export function progressLines(
 
 const ERASE_LINE = '\r\u001b[2K';
 
-/** One line at the bottom of a terminal, drawn over itself. The caller decides when. */
+/** A line at the bottom of a terminal that is overwritten. The caller decides when to draw. */
 export class LiveLine {
   private readonly output: Output;
   private shown = false;
@@ -188,7 +188,7 @@ export class LiveLine {
     this.output = output;
   }
 
-  /** The first of the texts that fits, or what fits of the last. */
+  /** Draws the first text that fits, or what fits of the last. */
   async draw(...texts: readonly [string, ...string[]]): Promise<void> {
     // One column less: a full line would wrap, and could not be erased.
     // A width of 0 is a terminal that does not know its own.

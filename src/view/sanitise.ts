@@ -1,15 +1,15 @@
-/** Text from elsewhere as text to look at: whatever a terminal might obey is shown escaped. */
+/** Makes text from outside safe to show: escapes everything that a terminal might obey. */
 import { UNSAFE } from '../api/json.ts';
 
 const ASCII = /^[ -~]*$/;
 
-/** `\x1b`, `\u202e`, `\u{e0001}` in place of each such character. */
+/** Replaces each unsafe character by `\x1b`, `\u202e` or `\u{e0001}`. */
 export function visible(text: string): string {
   if (ASCII.test(text)) return text;
   return text.replace(UNSAFE, escaped);
 }
 
-/** Text of our own that has lines: line feeds stay. */
+/** Like `visible`, but keeps line feeds: for our own text. */
 export function visibleLines(text: string): string {
   return text.split('\n').map(visible).join('\n');
 }

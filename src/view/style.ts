@@ -1,11 +1,11 @@
-/** Colour: decided once for each stream, and never the only carrier of a meaning. And texts for people. */
+/** Colours and wraps text for people. Colour is decided once per stream, and is never the only sign of a meaning. */
 import { prepareWidths, wrapLine } from './width.ts';
 
 type Paint = (text: string) => string;
 
 const ROLES = ['heading', 'muted', 'good', 'attention', 'bad', 'plus', 'minus', 'accent'] as const;
 
-/** What a text is for, whatever it looks like: `accent` is a label. */
+/** Role of a text. `accent` is for labels. */
 export type Role = (typeof ROLES)[number];
 
 export type Style = Readonly<Record<Role, Paint>>;
@@ -14,7 +14,7 @@ export interface ColourWishes {
   /** --color. */
   readonly choice: 'auto' | 'always' | 'never';
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Of the stream in question. */
+  /** True if the stream is a terminal. */
   readonly isTTY: boolean;
 }
 
@@ -29,8 +29,8 @@ export function isColoured({ choice, env, isTTY }: ColourWishes): boolean {
 export const PLAIN = Object.fromEntries(ROLES.map((role): [Role, Paint] => [role, String])) as Style;
 
 /**
- * Loads chalk only where there is colour. None of the sixteen colours can be read on light and dark backgrounds alike:
- * a text with a role has its own background. test/view/style.test.ts computes the contrasts.
+ * Loads chalk only if there is colour. None of the sixteen colours is readable on both light and dark backgrounds, so a
+ * text with a role has its own background. test/view/style.test.ts computes the contrasts.
  */
 export async function createStyle(hasColour: boolean): Promise<Style> {
   if (!hasColour) return PLAIN;
@@ -68,7 +68,7 @@ export function roleOf(column: string, value: string | bigint | number): Role | 
   return column === 'conflicts' ? 'attention' : undefined;
 }
 
-/** Words and numbers of sentences that mean the same wherever they are. */
+/** Words and numbers that have a role in any sentence. */
 const MEANINGS: readonly (readonly [RegExp, Role])[] = [
   [/^ok(?= )/gm, 'good'],
   [
@@ -86,12 +86,12 @@ function highlighted(text: string, style: Style): string {
   return MEANINGS.reduce((painted, [words, role]) => painted.replace(words, (word) => style[role](word)), text);
 }
 
-/** What the rest of a long line is set below. */
+/** Labels; the rest of a long line is aligned after them. */
 const LABEL = /^(?:error|warning|hint|debug): /;
 
 /**
- * Wraps lines at words, what follows set in below their label or by two columns, and paints what has a role:
- * `ok`, `FAIL`, `(+2)`, `1 conflict`, `error:`. @param margin where the sentences of all lines begin
+ * Wraps lines at words, indents the rest below the label or by two columns, and paints what has a role: `ok`, `FAIL`,
+ * `(+2)`, `1 conflict`, `error:`. @param margin column at which the text of all lines begins
  */
 export async function forPeople(
   lines: readonly string[],

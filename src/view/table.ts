@@ -1,11 +1,11 @@
 /**
- * Rows as a table. Up to MOST_HELD rows are collected first: a table with a bad row prints nothing.
+ * Renders rows as a table. Collects up to MOST_HELD rows first, so that a table with a bad row prints nothing.
  *
- * On a terminal up to MOST_DRAWN rows are drawn with borders by cli-table3, whose time grows faster than the
- * rows do; texts wrap between words where the terminal is narrow. More rows, and any in a pipe, are aligned
- * columns. Numbers are never cut: where nothing else fits, each row becomes lines of `name: value`.
+ * On a terminal, cli-table3 draws up to MOST_DRAWN rows with borders (its time grows faster than the number of rows),
+ * and texts wrap between words. More rows, and all rows in a pipe, become aligned columns. Numbers are never cut: if
+ * nothing else fits, each row becomes lines of `name: value`.
  *
- * Beyond MOST_HELD rows the widths are fixed by those, with room for any int64, and the rest streams.
+ * Beyond MOST_HELD rows, those fix the widths, with room for any int64, and the rest streams.
  */
 import { bar } from './bar.ts';
 import { BETWEEN, type Cell, choices, fits, inBorders, inColumns, type Table, type TableColumn } from './fit.ts';
@@ -19,22 +19,22 @@ const MOST_DRAWN = 1_000;
 const MOST_HELD = 10_000;
 /** `-9223372036854775808` */
 const INT64_WIDTH = 20;
-/** Lines handed over at a time. */
+/** Lines per piece of output. */
 const LINES = 1_000;
 /** `│ ` before each column, ` │` at the end. */
 const BORDERS = { perColumn: 3, end: 1 };
-/** A text that is cut to make room keeps at least this many columns. */
+/** Least width of a text that is cut to make room. */
 const LEAST_CUT = 12;
-/** How long a bar of the whole is, where there is room. */
+/** Length of a full bar if there is room. */
 const BAR_COLUMNS = 20;
 
 export interface Screen {
   readonly isTTY: boolean;
   readonly width: number | undefined;
   readonly style: Style;
-  /** Takes secrets out of a text, before it is wrapped or cut. */
+  /** Redacts secrets in a text before it is wrapped or cut. */
   readonly redact: (text: string) => string;
-  /** False where only ASCII is sure to be shown. */
+  /** False if the terminal may only show ASCII. */
   readonly isUnicode: boolean;
 }
 
@@ -59,7 +59,7 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
     }
     for (const row of rows) held.push(row);
     if (count <= MOST_HELD) continue;
-    // With room for rows that are yet to come, where there is any.
+    // Leaves room for the wider numbers of later rows, if it can.
     const roomy = await measured(view, held, INT64_WIDTH);
     fixed = inColumns(choices(fits(roomy, width) ? roomy : await measured(view, held, 0)), width, LEAST_CUT);
     yield* aligned(fixed, screen, width);
@@ -74,7 +74,7 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
   return count;
 }
 
-/** `leastNumber`: how wide a column of numbers is at least. */
+/** `leastNumber`: least width of a column of numbers. */
 async function measured<Row>(
   view: RowsView<Row>,
   rows: readonly (readonly Cell[])[],
@@ -115,7 +115,7 @@ function* texts(rows: readonly (readonly Cell[])[]): Generator<string> {
   for (const row of rows) for (const { text, numeric } of row) if (!numeric) yield text;
 }
 
-/** Draws the bars, as long as their columns are wide. */
+/** Draws the bars at the width of their columns. */
 function withBars(table: Table, { isUnicode }: Screen): Table {
   const widths = new Map(table.columns.flatMap(({ kind, place, width }) => (kind === 'bar' ? [[place, width]] : [])));
   if (widths.size === 0) return table;
@@ -136,18 +136,18 @@ async function draw({ columns, rows, header }: Table, style: Style): Promise<str
     colWidths: columns.map(({ width }) => width + 2),
     colAligns: columns.map(({ kind }) => (kind === 'number' ? 'right' : 'left')),
     wordWrap: true,
-    // Our own colours only, and no line between rows.
+    // Only our own colours, and no line between rows.
     style: { head: [], border: [], compact: true },
   });
   for (const row of rows) table.push(columns.map(({ place, width }) => cut(row[place]!, width)));
-  // Other texts have no such characters: they are placeholders yet.
+  // Only placeholders have such characters.
   const drawn = table.toString().replace(/[\u2500-\u257f]+/g, (border) => style.muted(border));
   return `${placeholders.replace(drawn)}\n`;
 }
 
 /**
- * cli-table3 measures with tables of its own, older than some scripts and emoji. A text beyond ASCII, or with a colour,
- * is laid out as so many private-use characters, which all count one column, and put in its place afterwards.
+ * cli-table3's own tables of widths are older than some scripts and emoji. So a text beyond Latin, or with a colour, is
+ * laid out as private-use characters, one per column, and replaced afterwards.
  */
 class Placeholders {
   private readonly texts: string[] = [];
@@ -156,7 +156,7 @@ class Placeholders {
     const painted = paint(text);
     const index = this.texts.indexOf(painted);
     const code = FIRST_PRIVATE + (index < 0 ? this.texts.push(painted) - 1 : index);
-    // More different texts than characters: this one is laid out as well as cli-table3 can.
+    // Out of placeholders: this text is laid out as well as cli-table3 can.
     return code > LAST_PRIVATE ? text : String.fromCharCode(code).repeat(Math.max(1, displayWidth(text)));
   }
 
@@ -185,7 +185,7 @@ function* aligned(table: Table, screen: Screen, width: number): Generator<string
   if (text !== '') yield text;
 }
 
-/** Yields the heading and the rows. In a pipe nothing is cut: text wider than its column is printed whole. */
+/** Yields the heading and the rows. In a pipe nothing is cut, even if a text is wider than its column. */
 function* columnLines(table: Table, style: Style, cut: boolean): Generator<string> {
   const { columns, rows, header, follows } = table;
   const last = columns.length - 1;
@@ -205,7 +205,7 @@ function* columnLines(table: Table, style: Style, cut: boolean): Generator<strin
   for (const row of rows) yield line(({ place }) => row[place]!);
 }
 
-/** For terminals too narrow for columns. */
+/** Renders rows as lines of `name: value`, for terminals that are too narrow for columns. */
 function* listed({ columns, rows, follows }: Table, style: Style, width: number): Generator<string> {
   for (const [index, row] of rows.entries()) {
     if (index > 0 || follows) yield '';

@@ -1,9 +1,9 @@
-/** Widths of texts beyond Latin ones. Apart from width.ts because its tables take as long to load as all the rest. */
+/** Measures texts beyond Latin. Separate from width.ts, because its tables take as long to load as everything else. */
 import stringWidth from 'string-width';
 
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** A list repeats its texts, and measuring one takes as long as hundreds of look-ups. */
+/** Caches widths: lists repeat their texts, and measuring takes as long as hundreds of look-ups. */
 const known = new Map<string, number>();
 const MOST_KNOWN = 10_000;
 
@@ -17,7 +17,7 @@ export function wideWidth(text: string): number {
   return width;
 }
 
-/** What a reader takes for one character, combining marks and emoji sequences whole. */
+/** Splits a text into what readers see as characters, with combining marks and emoji sequences whole. */
 export function graphemes(text: string): string[] {
   return Array.from(segments.segment(text), ({ segment }) => segment);
 }

@@ -1,4 +1,4 @@
-/** What a command returns: data and how it reads, not yet strings. formats.ts turns it into text. */
+/** Views: what commands return, as data and not yet as text. formats.ts renders them. */
 import type { Failure } from '../errors.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import type { Format } from './output-formats.ts';
@@ -6,21 +6,21 @@ import type { Role } from './style.ts';
 
 /** One column of a table or CSV file. */
 export interface Column<Row> {
-  /** Header in CSV; also the name `--columns` takes. */
+  /** Header in CSV, and the name for `--columns`. */
   readonly name: string;
-  /** Header in the table, where it is not the name as words: `Pet`, `Out of stock`. */
+  /** Header in the table. Default: the name as words, such as `Out of stock`. */
   readonly heading?: string;
-  /** The cell: a bigint or number is set to the right and never gets a formula prefix. */
+  /** Returns the cell. A bigint or number is aligned right and never gets a formula prefix. */
   cell(row: Row): string | bigint | number;
-  /** Paints the cell in a table; by default as its name and value say. */
+  /** Role of the cell in a table. Default: by name and value. */
   role?(row: Row): Role | undefined;
-  /** True for differences: a table shows `+2`. */
+  /** True for differences, which a table shows as `+2`. */
   readonly isSigned?: boolean;
-  /** In a table, a bar that is as long as the part is of the whole, in place of the cell's text. */
+  /** In a table, draws a bar instead of the cell's text: the part of the whole. */
   bar?(row: Row): readonly [part: bigint, whole: bigint] | undefined;
   /**
-   * Makes the column one that may be left out where the terminal is too narrow for the table: the lowest number first,
-   * to make room for the highest.
+   * Allows the column to be omitted if the terminal is too narrow for the table: the lowest number first, to make room
+   * for the highest.
    */
   readonly yields?: number;
 }
@@ -33,41 +33,41 @@ export interface RowsView<Row = unknown> {
   readonly rows: Iterable<readonly Row[]> | AsyncIterable<readonly Row[]>;
   /** The row as one line of JSON. */
   jsonText(row: Row): string;
-  /** The row as a line of CSV, where that is at hand and needs no quotes; undefined: it is made of the cells. */
+  /** Returns the row as a line of CSV if it needs no quotes; undefined to make it of the cells. */
   csvText?(row: Row): string | undefined;
   readonly header: boolean;
-  /** True where to read the rows is the work itself: after a signal it ends by its own rules. */
+  /** True if reading the rows is the work itself: after a signal it ends by its own rules. */
   readonly isWork?: boolean;
-  /** In this format, whatever was asked for. */
+  /** Overrides the requested format. */
   readonly format?: Format;
-  /** Printed on stderr in place of an empty table. */
+  /** Printed on stderr instead of an empty table. */
   readonly empty: string;
   /** Printed on stderr below a table at a terminal. */
   summary?(count: number): string;
-  /** Asked once all rows are written, with their number: the failure of a check, if any. */
+  /** Called with the number of rows after all are written. Returns the failure of a check, if any. */
   check?(count: number): Failure | undefined;
 }
 
-/** One thing: a sentence for people, an object for programs. */
+/** One record: a sentence for people, an object for programs. */
 export interface RecordView {
   readonly view: 'record';
-  /** The table format's text: whole lines, without a final newline. Not yet sanitised. */
+  /** Text of the table format: whole lines, without a final newline, not yet sanitised. */
   readonly text: string;
-  /** Where the sentences begin in the text's lines: on a terminal they are broken there, between words. */
+  /** Column where the sentences begin: on a terminal, they wrap there. */
   readonly margin?: number;
   readonly json: JsonObject;
-  /** CSV's columns, in order; the members of `json` where it is left out. */
+  /** Columns of CSV, in order. Default: the members of `json`. */
   readonly csv?: readonly Member[];
-  /** What went wrong all the same: reported once the record is printed. */
+  /** A failure that is reported after the record is printed. */
   readonly failure?: Failure;
-  /** True where it only confirms what the command did: with --quiet the text is not printed. */
+  /** True if it only confirms what the command did: --quiet omits its text. */
   readonly isConfirmation?: boolean;
-  /** Of a server: resolves when its work has ended, which is waited for once the record is printed. */
+  /** For a server: resolves when its work has ended. Awaited after the record is printed. */
   ended?(): Promise<void>;
 }
 
 type Member = readonly [name: string, value: JsonValue];
-/** In order; as pairs where the service has named them, since a name may be anything then. */
+/** Members in order. Pairs if the service has named them, since a name may be anything. */
 type Members = readonly Member[] | Readonly<Record<string, JsonValue>>;
 
 function pairsOf(members: Members): readonly Member[] {
@@ -85,7 +85,7 @@ export function record(
   return { view: 'record', text, json: new Map(pairsOf(members)), ...(csv && { csv: pairsOf(csv) }), ...more };
 }
 
-/** Returns a record whose text has a line for each thing: its label, then what there is to say of it. */
+/** Returns a record whose text has a line for each label and its text. */
 export function labelled(
   lines: readonly (readonly [label: string, words: string])[],
   members: Members,
@@ -101,10 +101,10 @@ export function confirmation(...[text, members, more]: Parameters<typeof record>
   return record(text, members, { ...more, isConfirmation: true });
 }
 
-/** How columns look in a table, and which may be left out, by their names. */
+/** Column -> its look in a table, and whether it may be omitted. */
 type Looks<Row> = Readonly<Record<string, Pick<Column<Row>, 'role' | 'isSigned' | 'yields'>>>;
 
-/** Returns rows that are at hand, whose columns are the members of their JSON too; an undefined one is null there. */
+/** Returns a view of rows in memory. Their JSON has the same members as the columns, null for undefined. */
 export function list<Row>(
   rows: readonly Row[],
   members: Readonly<Record<string, (row: Row) => string | bigint | number | undefined>>,
@@ -131,11 +131,11 @@ export function jsonCell(value: JsonValue): string | bigint | number {
 /** Numbers over time for people, each with a bar: in every format. */
 export interface ChartView {
   readonly view: 'chart';
-  /** Epoch ms: of a time on the same day the date is left out. */
+  /** Current time, epoch ms: times of the same day have no date. */
   readonly now: number;
-  /** Each has a scale of its own. */
+  /** Each section has its own scale. */
   readonly sections: readonly ChartSection[];
-  /** Printed on stderr in place of a chart without lines. */
+  /** Printed on stderr instead of a chart without lines. */
   readonly empty: string;
 }
 
@@ -148,17 +148,17 @@ export interface ChartLine {
   /** Epoch ms. */
   readonly at: number;
   readonly value: bigint;
-  /** In place of the bar, of a value that does not count. */
+  /** Shown instead of the bar, for a value that does not count. */
   readonly note?: string;
 }
 
-/** Text that is the same in every format (help topics, a path); nothing where it is empty. */
+/** Text that is the same in every format (help topics, a path). Prints nothing if empty. */
 export interface TextView {
   readonly view: 'text';
   readonly text: string;
 }
 
-/** What happens, as it happens: a line each for people, an object each for programs and in a pipe. */
+/** Events as they happen: a line each for people, an object each for programs and in a pipe. */
 export interface StreamView<Event = unknown> {
   readonly view: 'stream';
   readonly events: AsyncIterable<Event>;
@@ -166,13 +166,13 @@ export interface StreamView<Event = unknown> {
   json(event: Event): JsonValue;
 }
 
-/** Bytes as the service sent them. On a terminal they are shown like any other text: escaped. */
+/** Bytes as the service sent them. A terminal shows them escaped, like any other text. */
 export interface RawView {
   readonly view: 'raw';
-  /** Lines before it; empty for none. */
+  /** Lines before the body, if any. */
   readonly head: string;
   readonly body: Uint8Array;
-  /** Of text that is for people: as of a record. */
+  /** For text that people read, as in a record. */
   readonly margin?: number;
   readonly failure?: Failure;
   /** True for the answer to a write: where it cannot be printed, the write is not to be sent again. */

@@ -1,15 +1,15 @@
-/** How many columns a text takes on a terminal, and how it is fitted into them. */
+/** Measures texts in columns of the terminal, and fits them into a width. */
 /** Latin letters and signs, each a column wide; not the soft hyphen, which has none. */
 const LATIN = /^[\x20-\x7e\xa1-\xac\xae-\u024f]*$/;
 
-/** True where each character is a column wide, so that no tables are needed. */
+/** True if each character is one column wide, so that no tables are needed. */
 export function isLatin(text: string): boolean {
   return LATIN.test(text);
 }
 
 let wide: { wideWidth(text: string): number; graphemes(text: string): string[] } | undefined;
 
-/** To be called with all texts before they are measured: loads what other texts than Latin ones need, if there are any. */
+/** Loads the tables for texts beyond Latin ones if needed. Must be called with all texts before they are measured. */
 export async function prepareWidths(texts: Iterable<string>): Promise<void> {
   if (wide !== undefined) return;
   for (const text of texts) {
@@ -24,7 +24,7 @@ export function displayWidth(text: string): number {
   return wide === undefined || isLatin(text) ? text.length : wide.wideWidth(text);
 }
 
-/** The text cut to at most so many columns, with `…` where something is missing. */
+/** Cuts the text to at most this many columns, and marks the cut with `…`. */
 export function truncate(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   if (columns < 1) return '';
@@ -49,15 +49,15 @@ export function padTo(text: string, columns: number, side: 'left' | 'right'): st
   return side === 'left' ? text.padEnd(length) : text.padStart(length);
 }
 
-/** A line is never made narrower than that for the sake of its margin. */
+/** Least room for text after the margin. */
 const LEAST = 24;
 
-/** What follows the first piece of a line begins `margin` columns in. A word that is too long stays whole. */
+/** Wraps a line. The pieces after the first are indented by `margin` columns. A word that is too long stays whole. */
 export function wrapLine(line: string, width: number, margin: number): string {
   if (displayWidth(line) <= width) return line;
   const rest = ' '.repeat(width - margin < LEAST ? 2 : margin);
   const [, indent = '', text = ''] = /^( *)(.*)$/.exec(line) ?? [];
-  // Columns in the head of a line stay as they are.
+  // Keeps the spacing at the start of a line.
   const [head, ...words] =
     indent.length < margin ? [line.slice(0, margin), ...line.slice(margin).split(' ')] : [rest, ...text.split(' ')];
   const lines: string[] = [];

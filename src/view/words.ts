@@ -1,4 +1,4 @@
-/** Numbers and names as a sentence has them. */
+/** Numbers and names as words for sentences. */
 
 /** `1 pet`, `2 pets`. */
 export function plural(n: number, noun: string): string {

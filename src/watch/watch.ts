@@ -1,4 +1,4 @@
-/** `inventory list --watch` and `wait`: read the stock again and again, as often as the rate limit allows. */
+/** `inventory list --watch` and `wait`: read the stock repeatedly, as often as the rate limit allows. */
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { jsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import { listInventory } from '../api/routes.ts';
@@ -26,14 +26,14 @@ interface Change {
 }
 
 const SECOND = 1_000;
-/** The share of the remaining requests that a watch may use. */
+/** Fraction of the remaining requests that a watch may use. */
 const SHARE = 0.5;
 
 /**
- * Returns what changes in the stock, as it changes.
- * @param intervalMs the least time between two requests
- * @param onChange a command that is run with what has changed
- * @param orders with --low: how many to order
+ * Yields changes in the stock as they happen.
+ * @param intervalMs least time between two requests
+ * @param onChange command to run with the changes
+ * @param orders how many to order, with --low
  */
 export function watchView(
   context: CommandContext,
@@ -67,10 +67,10 @@ export function watchView(
   };
 }
 
-/** How long the command of an alert may take, in ms. */
+/** Time limit for the user's command, in ms. */
 const ALERT_MS = 60_000;
 
-/** Runs a command of the user's with rows on its stdin, one at a time: rows that come meanwhile are in the next run. */
+/** Runs the user's command with rows on its stdin, one run at a time. Rows that arrive meanwhile go to the next run. */
 export class Alerts {
   private readonly context: CommandContext;
   private readonly option: string;
@@ -99,7 +99,7 @@ export class Alerts {
     });
   }
 
-  /** Does not wait for the command, whose failure is a warning. */
+  /** Starts the command without waiting for it. Its failure is a warning. */
   add(rows: readonly JsonValue[]): void {
     this.waiting.push(...rows);
     this.running ??= this.drain().finally(() => (this.running = undefined));
@@ -155,7 +155,7 @@ async function* watch(
 function* changes(before: Stock, now: Stock, matches: (item: InventoryItem) => boolean, at: number): Generator<Change> {
   for (const item of now.values()) {
     const old = before.get(item.petId);
-    // Also what the filter let through before: with `--min 1`, a pet that is sold out is shown once more.
+    // Also pets that matched before: with `--min 1`, a pet that has sold out is shown once more.
     if (!matches(item) && (old === undefined || !matches(old))) continue;
     if (old === undefined) yield { at, event: 'appeared', item };
     else if (old.quantity !== item.quantity || old.status !== item.status) {
@@ -171,10 +171,10 @@ export interface WaitCondition extends Pick<Filter, 'min' | 'max'> {
   readonly pet: bigint;
   readonly quantity?: bigint;
   readonly status?: string;
-  /** ms. */
+  /** In ms. */
   readonly for: number;
   readonly interval: number;
-  /** Waits for a pet that is not in the list, in place of a failure. */
+  /** Keeps waiting if the list does not have the pet. */
   readonly allowMissing?: boolean;
 }
 
@@ -204,7 +204,7 @@ export async function waitFor(context: CommandContext, wanted: WaitCondition): P
   }
 }
 
-/** Sleeps until the next request, so that a watch uses only its share of the rate limit; on a terminal with a countdown. */
+/** Sleeps until the next request, so that a watch uses only its share of the rate limit. Shows a countdown on a terminal. */
 async function pause(context: CommandContext, { gate }: Service, what: string, leastMs: number, mostMs = Infinity) {
   const { clock, globals, notices, signal } = context;
   const held = await gate.forecast({ operation: operationOf(listInventory), reserve: globals.reserve, share: SHARE });

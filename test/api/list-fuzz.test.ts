@@ -1,7 +1,7 @@
 /**
- * The streaming reader of lists beside JSON.parse: whatever the text and wherever it is cut, both take the same
- * values, integers digit for digit, and stop at the same character. What is then filtered, sorted and reduced to some
- * columns is the same as in plain JavaScript. A case is one text cut at one byte, or one selection.
+ * Compares the streaming reader of lists with JSON.parse: for any text, cut anywhere, both read the same values,
+ * integers digit for digit, and stop at the same character. Filtering, sorting and choosing columns give the same
+ * result as plain JavaScript. A case is one text cut at one byte, or one selection.
  *
  *   PETSTORE_FUZZ_CASES=10000000 npm test -- test/api/list-fuzz.test.ts   many more cases
  *   PETSTORE_FUZZ_SEED=7 npm test -- test/api/list-fuzz.test.ts           other texts

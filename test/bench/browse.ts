@@ -1,7 +1,7 @@
 /**
- * `inventory browse` on a terminal of 120 × 40, with a name for each pet: the time until the list is shown, beside
- * `inventory list -o ndjson` of the same list, which takes turns with it; the time from a key to what it changes on the
- * screen; and the most memory held. Markdown on stdout. Linux: memory is read from /proc.
+ * Measures `inventory browse` on a terminal of 120 × 40, with a name for each pet: the time until it shows the list,
+ * alternating with `inventory list -o ndjson` of the same list; the time from a key to its change on the screen; and
+ * the peak memory. Prints Markdown on stdout. Linux only: reads memory from /proc.
  *
  *   npm run bench -- browse [--rounds 5] [--assert]
  */

@@ -1,7 +1,7 @@
 /**
- * A stocktake on one key: petstore beside `xargs -P curl`, without and with curl's own --retry, against the sandbox
- * with the Business plan and a shortened minute. What counts is how often each got a 429, and how often it came
- * back before the time that the 429 had named. Markdown on stdout.
+ * Compares petstore with `xargs -P curl`, without and with curl's own --retry, in a stocktake on one key, against the
+ * sandbox with the Business plan and a shortened minute. Counts how often each got a 429, and how often it returned
+ * before the time that the 429 had named. Prints Markdown on stdout.
  *
  *   npm run bench -- import [--rows 2500] [--minute 15s] [--assert]
  */

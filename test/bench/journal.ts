@@ -1,7 +1,7 @@
 /**
- * A history of a million changes in every format, beside Node's bare loop over the same rows and a list of as many pets
- * in the same run, which take turns; and what an import of 100,000 rows takes before its first request, beside a
- * list of as many pets. Markdown on stdout. Linux: memory is read from /proc.
+ * Measures a history of a million changes in every format, alternating with Node's bare loop over the same rows and a
+ * list of as many pets; and the time of an import of 100,000 rows before its first request, compared with a list of as
+ * many pets. Prints Markdown on stdout. Linux only: reads memory from /proc.
  *
  *   npm run bench -- journal [--rounds 3] [--assert]
  */

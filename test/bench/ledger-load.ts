@@ -1,6 +1,6 @@
 /**
- * How many requests a second one key's ledger takes, opened as the program opens it; beside it the simplest shared
- * counter that there is, one INCR and one EXPIRE for each request. Each process has one connection to Redis.
+ * Measures how many requests per second one key's ledger handles, opened as the program opens it, compared with the
+ * simplest shared counter: one INCR and one EXPIRE for each request. Each process has one connection to Redis.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

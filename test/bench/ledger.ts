@@ -1,8 +1,8 @@
 /**
- * What safety costs: one request with the ledger in the state database, and with one in memory (the state folder
- * cannot be used), in pairs, against a service of its own. A list needs the ledger alone; an update is also on the
- * disk, in the journal, before it is sent. Then how many requests a second each kind of ledger takes. Markdown on
- * stdout.
+ * Measures the cost of safety: one request with the ledger in the state database and one with a ledger in memory (the
+ * state folder is unusable), in pairs, against its own service. A list needs only the ledger; an update is also written
+ * to the journal on disk before it is sent. Then measures how many requests per second each kind of ledger handles.
+ * Prints Markdown on stdout.
  *
  *   npm run bench -- ledger [--runs 150] [--seconds 5] [--assert]
  */

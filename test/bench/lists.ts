@@ -1,7 +1,7 @@
 /**
- * Long lists: a million pets from a service on this machine, in every format, filtered, with columns and sorted, beside
- * `curl | jq` and JSON.parse of the whole in the same run, which take turns. Time from start to end, and the most memory
- * held. Markdown on stdout. Linux: memory is read from /proc.
+ * Measures long lists: a million pets from a service on this machine, in every format, filtered, with columns and
+ * sorted, alternating with `curl | jq` and JSON.parse of the whole list. Measures total time and peak memory. Prints
+ * Markdown on stdout. Linux only: reads memory from /proc.
  *
  *   npm run bench -- lists [--rounds 5] [--only TEXT] [--assert]
  */

@@ -1,11 +1,11 @@
 /**
- * All of petstore's figures in one run: each beside its peers, as a ratio with the median and the spread. Markdown on
+ * Runs all benchmarks: compares each figure with peers, as a ratio with the median and the spread. Prints Markdown on
  * stdout; --write updates the tables of docs/internals/performance.md, whose blocks have the names of the parts.
  *
  *   npm run bench [-- PART...] [--assert] [--write]
  *
- * A part's own options are passed on to it, if it is the only one. Peers that are not on this machine are left out;
- * Prism's mock and json-server come with `npm ci --prefix test/conformance --ignore-scripts`.
+ * Passes a part's own options on to it if it is the only one. Omits peers that are not installed; install Prism's mock
+ * and json-server with `npm ci --prefix test/conformance --ignore-scripts`.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

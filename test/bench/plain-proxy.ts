@@ -1,4 +1,4 @@
-/** A reverse proxy that does nothing but pass on, for test/bench/proxy.ts: of undici, or http-proxy-3. */
+/** A reverse proxy that only forwards requests, for test/bench/proxy.ts: with undici or http-proxy-3. */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Agent } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * The load of test/bench/proxy.ts, a process of its own: each connection sends its next request when the one before is
- * answered, over a bare socket, so that it takes little of the machine. Prints a `Measured` as JSON.
+ * Generates the load of test/bench/proxy.ts in a separate process: each connection sends its next request when the
+ * previous one is answered, over a bare socket to use little CPU. Prints a `Measured` as JSON.
  */
 import { connect } from 'node:net';
 

@@ -1,8 +1,8 @@
 /**
- * How many requests a second `petstore proxy` passes on, beside proxies that do nothing else, in front of a service
- * whose rate limit is never reached: GET of 25 pets, and PATCH. Then what it adds to the time of a request at a
- * moderate load, and whether its memory stays the same. Markdown on stdout.
- * http-proxy-3 comes with `npm ci --prefix test/conformance --ignore-scripts`.
+ * Measures how many requests per second `petstore proxy` passes on, compared with proxies that do nothing else, in
+ * front of a service whose rate limit is never reached: GET of 25 pets, and PATCH. Then measures the time that it adds
+ * to a request at a moderate load, and whether its memory stays the same. Prints Markdown on stdout.
+ * Install http-proxy-3 with `npm ci --prefix test/conformance --ignore-scripts`.
  *
  *   npm run bench -- proxy [--requests 20000] [--rounds 5] [--assert]
  */

@@ -1,4 +1,4 @@
-/** What the benchmarks share in telling their figures: Markdown, the median and the spread. */
+/** Reports the figures of the benchmarks: Markdown, the median and the spread. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

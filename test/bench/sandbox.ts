@@ -1,7 +1,7 @@
 /**
- * How many requests a second the sandbox answers, beside Prism's mock of the same document and json-server with the
- * same stock: GET /inventory with 25 pets, and PATCH of one. The peers check no limits and keep, at most, a file.
- * Needs `npm ci --prefix test/conformance --ignore-scripts`. Markdown on stdout.
+ * Measures how many requests per second the sandbox answers, compared with Prism's mock of the same document and
+ * json-server with the same stock: GET /inventory with 25 pets, and PATCH of one. The peers check no limits and store
+ * a file at most. Needs `npm ci --prefix test/conformance --ignore-scripts`. Prints Markdown on stdout.
  *
  *   npm run bench -- sandbox [--seconds 4] [--rounds 3] [--assert]
  */

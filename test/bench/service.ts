@@ -1,4 +1,4 @@
-/** What the benchmarks share: a service in a process of its own, and a home of their own. */
+/** Shared by the benchmarks: a service in a separate process, and a separate home folder. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

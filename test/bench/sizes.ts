@@ -1,5 +1,5 @@
 /**
- * What is downloaded: the npm package, and the standalone executable. Markdown on stdout.
+ * Measures the downloads: the npm package and the standalone executable. Prints Markdown on stdout.
  *
  *   npm run bench -- sizes [--assert]
  */

@@ -1,6 +1,6 @@
 /**
- * How long the program takes to start, as a ratio to a bare `node -e 0` on the same Node in the same run.
- * The commands take turns, so that a machine that slows down slows all of them. Markdown on stdout.
+ * Measures how long the program takes to start, as a ratio to a bare `node -e 0` on the same Node in the same run.
+ * The commands alternate, so that a machine that slows down affects all of them. Prints Markdown on stdout.
  *
  *   npm run bench -- startup [--runs 25] [--also FILE] [--assert]
  */

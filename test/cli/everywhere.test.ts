@@ -1,4 +1,4 @@
-/** Each command and option is defined once, and every list of commands has all of them. */
+/** Every command and option is defined once, and every list of commands is complete. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-/** The common options as a command gets them: of those that are not on the line, only the ones with a value count. */
+/** The common options that a command gets: an option that is not on the line counts only if it has a value. */
 import { expect, it } from 'vitest';
 import { readRequest, resolveRequest } from '../../src/cli/parse.ts';
 import { LOADERS } from '../../src/commands/index.ts';

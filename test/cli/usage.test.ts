@@ -1,4 +1,4 @@
-/** Lines that people type and commander alone would read otherwise. */
+/** Lines that people type and that commander alone would misread. */
 import { describe, expect, it } from 'vitest';
 import { buildTree } from '../../src/commands/command-tree.ts';
 import { helpText } from '../../src/cli/help/render.ts';
@@ -44,6 +44,7 @@ describe('what is refused', () => {
     ['catalog undo', "Unknown command 'undo'.", 'See: petstore catalog --help'],
     ['inventory bogus list', "Unknown command 'bogus'.", 'See: petstore inventory --help'],
     ['--sort quantity inventory list', "Unknown option '--sort'.", 'Put --sort after the command, inventory list.'],
+    ['inventory adjust 7 -1O', '-1O is not a whole number.', 'See: petstore inventory adjust --help'],
     ['limits -qx', "Unknown option '-x'.", 'See: petstore limits --help'],
     ['inventory list --sort', "Option '--sort' needs a value.", 'See: petstore inventory list --help'],
     ['--env', "Option '--env' needs a value.", 'See: petstore --help'],

@@ -1,4 +1,4 @@
-/** What a service may answer besides what its contract says, and what the commands make of it. */
+/** Answers outside the service's contract, and how commands handle them. */
 import { describe, expect, it } from 'vitest';
 import { runIn, withReplies } from '../support/in-process.ts';
 import { error, item, json, type PlainReply } from '../support/replies.ts';

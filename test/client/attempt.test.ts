@@ -1,4 +1,4 @@
-/** One attempt: what is asked for when, and what the gate and the watcher receive. */
+/** One attempt: the order of its steps, and what the gate and the watcher receive. */
 import { describe, expect, it } from 'vitest';
 import { exchange } from '../../src/client/attempt.ts';
 import type { Call } from '../../src/client/service.ts';

@@ -1,4 +1,4 @@
-/** What each outcome of an attempt means: the failure that it is, and which repeat it allows. */
+/** The failure for each outcome of an attempt, and the retry that it allows. */
 import { describe, expect, it } from 'vitest';
 import { type Asked, judgeFailure, judgeStatus, type RetryRule } from '../../src/client/classify.ts';
 import type { HttpFailureFacts, HttpFailurePhase } from '../../src/ports.ts';

@@ -1,4 +1,4 @@
-/** Which failure is repeated, how often, and after how long: with chance and time in the test's hands. */
+/** Which failures are retried, how often, and after which wait, with controlled time and random numbers. */
 import { describe, expect, it } from 'vitest';
 import { type Operation, type Outcome, perform } from '../../src/client/retry.ts';
 import type { Call, Service } from '../../src/client/service.ts';

@@ -1,4 +1,4 @@
-/** A Service whose gate lets everything through and whose connection answers as the test says. */
+/** A Service with a gate that permits everything and a connection that gives the test's answers. */
 import type { AttemptFacts, Service } from '../../src/client/service.ts';
 import { type Connection, HttpFailure, type HttpReply, type HttpRequest } from '../../src/ports.ts';
 import type { Gate, Ticket } from '../../src/rate-limit/gate.ts';

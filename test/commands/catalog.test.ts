@@ -1,4 +1,4 @@
-/** `petstore catalog`, and where its names and barcodes are used, in this process: no test here may send a request unless it says so. */
+/** `petstore catalog` and uses of its names and barcodes, in this process. Tests send no request unless they say so. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

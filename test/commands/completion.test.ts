@@ -1,4 +1,4 @@
-/** Which pets TAB proposes, and whose names it shows beside them. */
+/** Pets that TAB proposes, and the names that it shows beside them. */
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { knownPets } from '../../src/commands/completion.ts';

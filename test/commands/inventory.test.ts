@@ -1,4 +1,4 @@
-/** Whole invocations in this process: on a terminal and in a pipe, against the sandbox's handler, without sockets. */
+/** Whole invocations in this process, on a terminal and in a pipe, against the sandbox's handler, without sockets. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -62,6 +62,7 @@ describe('inventory list', () => {
     [[], '25 pets, 324 in stock'],
     [['--max', '1'], '7 of 25 pets, 3 in stock'],
     [['--limit', '2'], '2 pets, 17 in stock'],
+    [['--limit', '2', '--sort', 'quantity'], '2 of 25 pets, 0 in stock'],
   ])('on a terminal %j ends with: %s', async (options, summary) => {
     const context = await withSandbox({ terminal: true });
     const { stderr } = await run(context, 'inventory', 'list', ...options);

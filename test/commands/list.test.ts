@@ -1,4 +1,4 @@
-/** `inventory list` and `get` in this process: which pets, how many, which columns. */
+/** `inventory list` and `get` in this process: choice of pets, number of rows, columns. */
 import { describe, expect, it } from 'vitest';
 import { type Ran, runIn, withReplies } from '../support/in-process.ts';
 import { item, json } from '../support/replies.ts';

@@ -1,4 +1,4 @@
-/** What of an answer is shown, and how. */
+/** Which parts of an answer are shown, and how. */
 import { describe, expect, it } from 'vitest';
 import { FORMATS } from '../../src/view/output-formats.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';

@@ -1,4 +1,4 @@
-/** What a message proposes is what the user can run next, in the environment of this command. */
+/** Commands in messages can be run as they are, in the environment of the current command. */
 import { expect, it } from 'vitest';
 import { runIn } from '../support/in-process.ts';
 import { createTestContext } from '../support/test-context.ts';

@@ -1,4 +1,4 @@
-/** --quiet: a command that succeeds and was not asked for data prints nothing. */
+/** With --quiet, a command that succeeds and returns no data prints nothing. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

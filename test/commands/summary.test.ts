@@ -1,4 +1,4 @@
-/** `petstore inventory summary` in this process: one request, exact sums, bars for people alone. */
+/** `petstore inventory summary` in this process: one request, exact sums, bars only for people. */
 import { describe, expect, it } from 'vitest';
 import { runIn as run, STAGING_ENV, withReplies, type Ran } from '../support/in-process.ts';
 import { item, json } from '../support/replies.ts';

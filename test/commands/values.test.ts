@@ -1,4 +1,4 @@
-/** Values on the command line and in answers: exact, or refused. */
+/** Values on the command line and in answers are exact or rejected. */
 import { describe, expect, it } from 'vitest';
 import { FORMATS } from '../../src/view/output-formats.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';

@@ -1,4 +1,4 @@
-/** The sandbox's page in a real browser: Debian's Chromium, or whatever PETSTORE_CHROMIUM names. */
+/** Opens the sandbox's page in a real browser: Debian's Chromium, or the one in PETSTORE_CHROMIUM. */
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 

@@ -1,4 +1,4 @@
-/** The sandbox's page for people, in headless Chromium. */
+/** The sandbox's page in headless Chromium. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';

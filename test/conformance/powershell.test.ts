@@ -1,4 +1,4 @@
-/** No PowerShell is to be had everywhere; its grammar (tree-sitter-powershell) says whether the script is one. */
+/** Parses the PowerShell script with tree-sitter-powershell, because not every machine has PowerShell. */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Prism, as a proxy that validates, between petstore and the sandbox: it holds each request and each response against
- * the OpenAPI document that the sandbox serves. Its packages are installed by `npm ci --prefix test/conformance --ignore-scripts`.
+ * Runs Prism as a validating proxy between petstore and the sandbox. It checks each request and response against the
+ * sandbox's OpenAPI document. Install its packages with `npm ci --prefix test/conformance --ignore-scripts`.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * A release from end to end, in a copy of the checkout: `npm run release`, then the workflow's own commands, against
- * verdaccio, a registry on this machine, then an install from it.
+ * A release from end to end, in a copy of the checkout: `npm run release`, then the workflow's own commands against
+ * verdaccio, a local registry, then an install from it.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {

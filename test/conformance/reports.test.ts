@@ -1,6 +1,6 @@
 /**
- * What `smoke` writes for CI systems, read by other people's parsers: JUnit against the schema of Ant's JUnit task
- * (junit.xsd, by Windy Road Technology, Apache License 2.0), TAP by tap-parser.
+ * Reports of `smoke` for CI systems, checked with third-party tools: JUnit with the schema of Ant's JUnit task
+ * (junit.xsd, by Windy Road Technology, Apache License 2.0), TAP with tap-parser.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

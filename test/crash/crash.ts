@@ -1,7 +1,6 @@
 /**
- * Imports and undos of real processes that are killed with SIGKILL at any step and resumed until they are done, while
- * another client sets the same pets: is everything done in the end, once, and was nothing overwritten that had not been
- * read?
+ * Kills real imports and undos with SIGKILL at any step and resumes them until they are done, while another client sets
+ * the same pets. Checks that everything is done in the end, once, and that no unread quantity was overwritten.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * A clerk's day (docs/import-and-count.md) whose commands are killed with SIGKILL at any step, and continued as a clerk
- * does: from what petstore says. Does each change of the day happen, once, with its cause and its person?
+ * Runs a clerk's day (docs/import-and-count.md), kills its commands with SIGKILL at any step, and continues as a clerk
+ * would, from petstore's messages. Checks that each change happens once, with its cause and its person.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Loaded into a petstore process before anything else: kills it (SIGKILL) at step PETSTORE_DIES_AT of its transactions
- * and its connections, before or after the step is taken.
+ * Preloaded into a petstore process: kills it (SIGKILL) at step PETSTORE_DIES_AT of its transactions and connections,
+ * before or after that step.
  */
 import { Socket } from 'node:net';
 import process from 'node:process';

@@ -1,6 +1,6 @@
 /**
- * A service on loopback that logs, of each write, what it replaced. Another client, who knows nothing of petstore, sets
- * its pets as well.
+ * A service on loopback that logs the quantity that each write replaced. Another client, independent of petstore, sets
+ * its pets too.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

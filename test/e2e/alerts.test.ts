@@ -1,4 +1,4 @@
-/** Commands of the user's that `list --watch --on-change` and `wait --exec` run. */
+/** User commands that `list --watch --on-change` and `wait --exec` run. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Keys, base URLs and the secrets in them; where files and processes matter, through the built program. */
+/** Keys, base URLs and the secrets in them; through the built program if files and processes matter. */
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** `inventory browse` on a real terminal, and by lines. */
+/** `inventory browse` on a real terminal, and line by line. */
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore } from '../support/binary.ts';

@@ -1,4 +1,4 @@
-/** The commands that write more than one pet, or look before they write: in this process, on the built-in sandbox. */
+/** Commands that write several pets or read before they write, in this process, on the built-in sandbox. */
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
@@ -410,13 +410,12 @@ describe('inventory import', () => {
     const names = ['inventory', 'import', '--yes', file(home, 'name;delta\nguppy;2\n', 'names.csv')];
     expect((await run(names)).code).toBe(0);
     expect([await quantity(7), await quantity(8)]).toEqual([12, 8]);
-    const { code, stderr } = await run([
-      'inventory',
-      'import',
-      '--yes',
-      file(home, 'name;delta\nDodo;2\n', 'dodo.csv'),
-    ]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('line 2: no pet in the catalog is named "Dodo"')]);
+    const unknown = file(home, 'barcode;name;delta\n;Dodo;2\n96385074;;2\n4.00638E+12;;2\n', 'unknown.csv');
+    const { code, stderr } = await run(['inventory', 'import', '--yes', unknown]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('line 2: no pet in the catalog is named "Dodo"');
+    expect(stderr).toContain('line 3: no pet in the catalog has the barcode 96385074');
+    expect(stderr).toContain('line 4: barcode 4.00638E+12 was shortened by a spreadsheet');
   });
 
   describe('of a file with other headings', () => {

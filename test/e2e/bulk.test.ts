@@ -1,4 +1,4 @@
-/** Faults 12, 20, 83, 85 and 92 to 99 of a bulk run, by making them happen, through the binary. */
+/** Provokes faults 12, 20, 83, 85 and 92 to 99 of a bulk run, through the built program. */
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

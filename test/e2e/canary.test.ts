@@ -1,4 +1,4 @@
-/** A service that repeats the key in everything it says, and every command that could pass it on. */
+/** A service repeats the key in everything it sends; no command may pass the key on. */
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

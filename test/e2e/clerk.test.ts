@@ -1,4 +1,4 @@
-/** A clerk's morning at a real terminal: a wrong number, a spreadsheet and a stocktake, each question ended once with Ctrl-D. */
+/** A clerk's morning at a real terminal: a wrong number, a spreadsheet, a stocktake, and Ctrl-D at each question. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';

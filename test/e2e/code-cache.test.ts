@@ -1,4 +1,4 @@
-/** What bin/start.js keeps of the code that V8 has compiled: never in the way, whatever has become of it. */
+/** The cache of compiled code in bin/start.js never breaks a command, whatever happened to it. */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,

@@ -1,4 +1,4 @@
-/** What each shell must propose: the line as it was typed, cut into words; the last one is where the cursor is. */
+/** What each shell must propose for a typed line, split into words; the cursor is at the last one. */
 
 export interface Case {
   readonly words: readonly string[];

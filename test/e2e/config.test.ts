@@ -1,4 +1,4 @@
-/** The config file where processes, disks and homes are real, through the built program. */
+/** The config file with real processes, disks and home folders, through the built program. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

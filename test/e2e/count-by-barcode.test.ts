@@ -1,4 +1,4 @@
-/** A stocktake by barcode at a real terminal: unknown codes are refused, and no scan is lost when it is killed. */
+/** A stocktake by barcode at a real terminal: it rejects unknown codes, and loses no scan when it is killed. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

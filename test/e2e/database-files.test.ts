@@ -1,4 +1,4 @@
-/** Database files that are newer, not ours, or damaged, met by the built program. */
+/** How the built program handles database files that are newer, foreign or damaged. */
 import { hash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

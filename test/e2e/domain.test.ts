@@ -1,4 +1,4 @@
-/** `doctor --domain` against a real DNS server and real TLS servers, through the binary. */
+/** `doctor --domain` against a real DNS server and real TLS servers, through the built program. */
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

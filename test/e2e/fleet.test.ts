@@ -1,4 +1,4 @@
-/** The short version of `npm run fleet`: four machines on one Redis server, which something happens to. */
+/** The short version of `npm run fleet`: four machines on one Redis server that fails in several ways. */
 import { describe, expect, it } from 'vitest';
 import { FAULTS, GONE } from '../fleet/faults.ts';
 import { tryFault } from '../fleet/fleet.ts';

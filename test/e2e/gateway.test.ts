@@ -1,4 +1,4 @@
-/** `petstore proxy` for other machines: TLS, clients with names, and what they can take of it. */
+/** `petstore proxy` for other machines: TLS, named clients, and how much of it they may use. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFileSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';

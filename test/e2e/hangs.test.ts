@@ -1,4 +1,4 @@
-/** Nothing hangs: whatever a file, a pipe or stdin does, the deadline and the first signal end the program. */
+/** The program never hangs: the deadline and the first signal end it, whatever a file, a pipe or stdin does. */
 import { execFileSync, spawn } from 'node:child_process';
 import { createWriteStream, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** What petstore sends, and the codings that it reads, on real sockets through the built program. */
+/** Requests that petstore sends, and codings that it reads, on real sockets through the built program. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { item, json } from '../support/replies.ts';

@@ -1,4 +1,4 @@
-/** A key that a command prints: through the built program, with scripts, and with real password managers. */
+/** Keys printed by a command: through the built program, with scripts and with real password managers. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

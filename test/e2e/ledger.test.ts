@@ -1,4 +1,4 @@
-/** One key, several processes: the promise that a key is not used before its time, through the built program. */
+/** Several processes with one key never use it before its time, through the built program. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Rate limits as a service may send them, over real sockets, through the built program. */
+/** Rate limits in the forms that a service may send, over real sockets, through the built program. */
 import { describe, expect, it } from 'vitest';
 import { runPetstore } from '../support/binary.ts';
 import { error, item, json, type PlainReply, tooMany } from '../support/replies.ts';

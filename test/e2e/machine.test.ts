@@ -1,4 +1,4 @@
-/** What this machine does not let the program do is reported as such, and not as a bug. */
+/** If this machine refuses something, the program reports that, and not a bug. */
 import { expect, it } from 'vitest';
 import { petstoreCommand, runPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';

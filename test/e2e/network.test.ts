@@ -1,4 +1,4 @@
-/** The network's faults, made to happen on real sockets, through the built program. */
+/** Provokes network faults on real sockets, through the built program. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';

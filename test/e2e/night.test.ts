@@ -1,4 +1,4 @@
-/** The nights of docs/cron.md, with real processes, and its alerts. An hour is what the test makes of it. */
+/** The nightly jobs and alerts of docs/cron.md, with real processes. The test decides how long an hour is. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

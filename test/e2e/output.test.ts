@@ -1,4 +1,4 @@
-/** Where output goes wrong, or must not do harm, through the built program. */
+/** Output that fails, or that must not do harm, through the built program. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What is published: its contents, and that it installs and runs from the tarball alone. */
+/** The published package: its contents, and that it installs and runs from the tarball alone. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

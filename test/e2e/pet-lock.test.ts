@@ -1,4 +1,4 @@
-/** Commands that write the same pet at the same time: real processes, of one machine or of several that share Redis. */
+/** Real processes write the same pet at the same time, on one machine or on several that share Redis. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * The README's pictures of a terminal, taken from the program itself on a terminal of 80 columns.
- * `npm run pictures` takes them again; this test compares them with what the program shows now.
+ * Compares the README's pictures of a terminal with what the program now shows on a terminal of 80 columns.
+ * `npm run pictures` takes them again.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

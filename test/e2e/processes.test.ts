@@ -1,4 +1,4 @@
-/** One key, many real processes, held against the sandbox's own log. */
+/** Many real processes with one key, checked against the sandbox's own log. */
 import { expect, it } from 'vitest';
 import type { Plan } from '../../src/sandbox/plans.ts';
 import { runPetstore, type Running, startPetstore } from '../support/binary.ts';

@@ -1,4 +1,4 @@
-/** Every question of the program on a real terminal, ended with Ctrl-D, Ctrl-C and by closing the terminal. */
+/** Every prompt of the program on a real terminal, ended with Ctrl-D, with Ctrl-C and by closing the terminal. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Proxies of the environment, on real sockets, through the built program. */
+/** Proxies named in the environment, on real sockets, through the built program. */
 import { expect, it } from 'vitest';
 import { refusedPort } from '../support/holes.ts';
 import { startProxy } from '../support/proxy.ts';

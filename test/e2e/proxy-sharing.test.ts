@@ -1,4 +1,4 @@
-/** `petstore proxy` under load, held against the sandbox's own log: many kinds of clients, and kills. */
+/** `petstore proxy` under load with many kinds of clients and kills, checked against the sandbox's own log. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';

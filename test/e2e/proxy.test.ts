@@ -1,4 +1,4 @@
-/** `petstore proxy` between real sockets: what passes, what is refused, and what a client learns when something breaks. */
+/** `petstore proxy` between real sockets: what it passes on, what it refuses, and what a client learns of failures. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** How petstore gets to its users beside npm: the Debian package, and the workflow that publishes. */
+/** Distribution other than npm: the Debian package and the release workflow. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

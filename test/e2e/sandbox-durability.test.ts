@@ -1,4 +1,4 @@
-/** What the sandbox has acknowledged stays, however it ends; and it holds as many pets as it says. */
+/** The sandbox keeps every acknowledged write, however it ends, and holds as many pets as promised. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runPetstore } from '../support/binary.ts';

@@ -1,4 +1,4 @@
-/** Faults 106 to 112: the sandbox as a server that others talk to, by its binary. */
+/** Faults 106 to 112: the sandbox as a server for others, through the built program. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';

@@ -1,5 +1,5 @@
 /**
- * The screens in the documents: what a person sees on a terminal of 80 columns, taken from the program itself.
+ * Compares the screens in the documents with what the program shows on a terminal of 80 columns.
  * `npm run pictures` takes them again.
  */
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** What a script without a terminal meets: refusals that tell what to type, signals, deadlines, and options that do not go together. */
+/** Scripts without a terminal: refusals with a command to type, signals, deadlines and conflicting options. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

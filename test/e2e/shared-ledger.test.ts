@@ -1,4 +1,4 @@
-/** One key on several machines: what a Redis server makes them share, and what happens when it goes. */
+/** One key on several machines: what they share through a Redis server, and what happens without it. */
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

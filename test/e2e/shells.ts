@@ -1,4 +1,4 @@
-/** Completion in the shells themselves: the same scripts, asked as each shell asks them. */
+/** Runs completion in real shells, with the same scripts that users load. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

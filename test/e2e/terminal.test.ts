@@ -1,4 +1,4 @@
-/** A person at a terminal, on a real pty. */
+/** The program as used by a person, on a real pty. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

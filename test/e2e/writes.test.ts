@@ -1,4 +1,4 @@
-/** What every command that changes stock promises, when answers are lost, others write meanwhile, or it has to end. */
+/** Promises of every command that changes stock: for lost answers, concurrent writers and interruptions. */
 import { DatabaseSync } from 'node:sqlite';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What may go wrong between a fleet of machines and the Redis server that holds their ledger. */
+/** Faults between a fleet of machines and the Redis server with their ledger. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { RedisServer } from './redis.ts';
 import { Tap } from './tap.ts';

@@ -1,4 +1,4 @@
-/** Machines that share one key and one Redis server, each with an import of its own, and what the service saw of them. */
+/** Runs machines that share one key and one Redis server, each with its own import; returns what the service saw. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseFault } from '../../src/sandbox/faults.ts';

@@ -1,7 +1,7 @@
 /**
- * A fleet outside CI: eight machines, each a home of its own, import 20 rows with one key, whose ledger is on a real
- * Redis server, and something happens to that server in the middle of a burst. A strike is a request that arrives
- * inside a wait that the service has named. Fails where a promise is broken. Needs redis-server and the build.
+ * Runs a fleet outside CI: eight machines (separate home folders) import 20 rows with one key, whose ledger is on a
+ * real Redis server, and that server has a fault in the middle of a burst. A strike is a request that arrives during a
+ * wait that the service named. Fails if a promise is broken. Needs redis-server and the build.
  *
  *   npm run fleet -- [--fault NAME]... [--tries 3]
  */

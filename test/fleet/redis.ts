@@ -1,4 +1,4 @@
-/** A Redis server that faults are done to: it can be started again, and told anything. */
+/** A Redis server for faults: tests can restart it and send it any command. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** A TCP relay between clients and a server, where answers come late, are lost, or connections are cut. */
+/** A TCP relay between clients and a server that delays or loses answers, or cuts connections. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { onCleanup } from '../support/cleanup.ts';
 

@@ -1,4 +1,4 @@
-/** Dates in headers: every day there is, in the three forms of RFC 9110 (5.6.7) and in ISO 8601, read leniently. */
+/** Dates in headers: every day, in the three forms of RFC 9110 (5.6.7) and in ISO 8601, read leniently. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parseHttpDate } from '../../src/http/http-date.ts';

@@ -1,4 +1,4 @@
-/** How a server of petstore ends. */
+/** How petstore's servers shut down. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { expect, it } from 'vitest';

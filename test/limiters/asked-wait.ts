@@ -1,4 +1,4 @@
-/** How long a refusal asks to wait: a second reader of the headers, which shares nothing with the program's own. */
+/** Reads how long a refusal asks to wait, independently of the program's own reader of the headers. */
 
 /** `headers`: lower-case names, repeated ones repeated. Undefined: no time is named. `now`: epoch ms of the server. */
 export function askedWaitMs(

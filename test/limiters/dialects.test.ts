@@ -1,4 +1,4 @@
-/** In front of scripted servers that speak as well-known services and gateways do. */
+/** Against scripted servers that imitate well-known services and gateways. */
 import { describe, expect, it } from 'vitest';
 import { type Counted, type Dialect, DIALECTS } from './dialects.ts';
 import type { Handler } from './front.ts';

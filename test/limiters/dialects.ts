@@ -1,4 +1,4 @@
-/** Headers of rate limiters that cannot be run here, as their documentation has them. */
+/** Headers of rate limiters that cannot run here, from their documentation. */
 
 export interface Counted {
   readonly limit: number;

@@ -1,4 +1,4 @@
-/** In front of express-rate-limit with the RateLimit headers of the IETF's drafts, one of them behind nginx too. */
+/** Against express-rate-limit with the RateLimit headers of the IETF's drafts, one of them also behind nginx. */
 import { describe, expect, it } from 'vitest';
 import { refused } from './judge.ts';
 import { expressLimiter } from './node-limiters.ts';

@@ -1,4 +1,4 @@
-/** In front of express-rate-limit with its legacy headers, the names of the service's own. */
+/** Against express-rate-limit with its legacy headers, which have the same names as the service's. */
 import { it } from 'vitest';
 import { expressLimiter } from './node-limiters.ts';
 import { drained, eight, imported, longBlock, loop } from './scenarios.ts';

@@ -1,4 +1,4 @@
-/** In front of @fastify/rate-limit: one limit for all, limits of each route, and its ban. */
+/** Against @fastify/rate-limit: one limit for all routes, limits for each route, and its ban. */
 import { expect, it } from 'vitest';
 import { fastifyBan, fastifyLimiter, fastifyRoutes } from './node-limiters.ts';
 import { bench, drained, eight, imported, importOf, longBlock, loop } from './scenarios.ts';

@@ -1,6 +1,6 @@
 /**
- * What every request to a rate limiter under test passes first: a server that logs when it came, and when and how it
- * was answered. The promises are held against this log alone.
+ * A server in front of every rate limiter under test: logs when each request arrived, and when and how it was answered.
+ * Promises are checked only against this log.
  */
 import { createServer, type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** In front of HAProxy's stick tables, which count what they refuse too. */
+/** Against HAProxy's stick tables, which also count refused requests. */
 import { describe, expect, it } from 'vitest';
 import { refused, strikes } from './judge.ts';
 import { haproxyBefore, hasHaproxy } from './native.ts';

@@ -1,4 +1,4 @@
-/** What the log of a front says of the client. */
+/** Judges the client by the log of a front. */
 import type { Entry } from './front.ts';
 
 /** What was under way when the refusal was given may still arrive. */

@@ -1,4 +1,4 @@
-/** In front of rate-limiter-flexible with the headers of its README, and of koa-ratelimit in memory. */
+/** Against rate-limiter-flexible with the headers of its README, and koa-ratelimit in memory. */
 import { describe, it } from 'vitest';
 import { flexibleLimiter, koaLimiter } from './node-limiters.ts';
 import { drained, eight, imported, longBlock, loop } from './scenarios.ts';

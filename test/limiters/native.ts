@@ -1,4 +1,4 @@
-/** nginx and HAProxy, where they are installed: each a process of the test's own, below a folder of its own. */
+/** Runs nginx and HAProxy, if they are installed, each as a separate process in a separate folder. */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';

@@ -1,4 +1,4 @@
-/** In front of nginx: requests a second and connections at once, refused with 429 and, as it does by itself, with 503. */
+/** Against nginx: limits on requests per second and on connections, refused with 429 and with its default, 503. */
 import { describe, expect, it } from 'vitest';
 import { type Entry } from './front.ts';
 import { refused, strikes } from './judge.ts';

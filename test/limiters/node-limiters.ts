@@ -1,4 +1,4 @@
-/** Rate limiters for Node, as their READMEs set them up, in front of the stock. */
+/** Rate limiters for Node in front of the stock, set up as in their READMEs. */
 import fastifyRateLimit, { type RateLimitPluginOptions } from '@fastify/rate-limit';
 import express from 'express';
 import { type Options as ExpressOptions, rateLimit } from 'express-rate-limit';

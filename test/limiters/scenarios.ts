@@ -1,4 +1,4 @@
-/** What is done in front of each rate limiter, by real processes that share one home. */
+/** Scenarios for each rate limiter, run by real processes that share one home folder. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';

@@ -1,4 +1,4 @@
-/** The service behind a rate limiter under test: a stock, and nothing that limits anybody. */
+/** The service behind a rate limiter under test: a stock, without limits of its own. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Handler } from './front.ts';
 

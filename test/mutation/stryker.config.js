@@ -1,6 +1,6 @@
 /**
- * Changes one place of the code at a time, and runs the tests of its folder. Those of the built program find nothing: it is built before.
- * MUTATE: the folder of src/, default rate-limit. SAMPLE=5: the first twelve of each sixty lines, not all of them.
+ * Changes one place of the code at a time, and runs its folder's tests. Those of the built program do not see changes.
+ * MUTATE: the folder of src/, default rate-limit. SAMPLE=5: only the first twelve of each sixty lines.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { env } from 'node:process';

@@ -1,4 +1,4 @@
-/** How an editor is started on each system; what it does then is tested on Linux, in test/e2e/. */
+/** How an editor is started on each system; test/e2e/ tests the rest on Linux. */
 import { describe, expect, it } from 'vitest';
 import { editorStart } from '../../src/node/user-programs.ts';
 

@@ -1,4 +1,4 @@
-/** The Http port on real sockets, each step of a connection held or broken by the server. */
+/** The Http port on real sockets, with a server that delays or breaks each step of a connection. */
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { type Connection, type Http, HttpFailure, type HttpFailureFacts, type HttpTarget } from '../../src/ports.ts';

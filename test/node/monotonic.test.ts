@@ -1,4 +1,4 @@
-/** The clock that the standalone executable asks the system for; systems other than this one are played. */
+/** The system clock that the standalone executable reads; other systems are simulated. */
 import { describe, expect, it } from 'vitest';
 import { type Dlopen, systemMonotonicMs } from '../../src/node/bun.ts';
 import { monotonicMs } from '../../src/node/clock.ts';

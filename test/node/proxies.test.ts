@@ -1,4 +1,4 @@
-/** Which proxy the environment's variables mean, by table; what curl does is measured with curl 8, exceptions are named. */
+/** Tables of the proxy that variables select, compared with curl 8; exceptions are named. */
 import { describe, expect, it } from 'vitest';
 import { proxyAuthorization, routeTo } from '../../src/node/proxies.ts';
 

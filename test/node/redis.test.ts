@@ -1,4 +1,4 @@
-/** The Redis port on real servers: what it takes for a mistake, what it survives, and how it follows the master. */
+/** The Redis port on real servers: errors of configuration, errors that it survives, and following the master. */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';

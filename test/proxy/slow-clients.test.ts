@@ -1,4 +1,4 @@
-/** The proxy in this process, with little patience. */
+/** The proxy in this process, with short timeouts for clients. */
 import { EventEmitter, once } from 'node:events';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';

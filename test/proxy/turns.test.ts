@@ -1,4 +1,4 @@
-/** Turns in front of a gate with a ledger in memory, on virtual time. */
+/** Turns before a gate with an in-memory ledger, on virtual time. */
 import { describe, expect, it } from 'vitest';
 import { Failure, isFailure } from '../../src/errors.ts';
 import type { Claim } from '../../src/proxy/shares.ts';

@@ -1,4 +1,4 @@
-/** Many machines on one key, through the script that runs on the Redis server. */
+/** Many machines with one key, using the script that runs on the Redis server. */
 import { expect, it } from 'vitest';
 import { simulateChain } from '../simulation/chain.ts';
 

@@ -1,4 +1,4 @@
-/** Every state within bounds, not only random ones. `npm run simulate -- every-state --faults 1` searches larger ones. */
+/** Checks every state within bounds, not only random ones. `npm run simulate -- every-state --faults 1` tries more. */
 import { describe, expect, it } from 'vitest';
 import { type Bounds, GOVERNOR, type Governor, SCENARIOS, search } from './every-state.ts';
 

@@ -1,9 +1,9 @@
 /**
- * Every state that the governor, its clients and a service can get into together, breadth first.
+ * Searches every state that the governor, its clients and a service can reach together, breadth first.
  *
- * Time passes in ticks, and is kept relative to the present. States that differ only in what no later step can tell
- * apart (which of two like processes is which, how long ago something was that only has an order) are one state. So
- * there are finitely many of them, each is looked at once, and the first violation found has the shortest way to it.
+ * Time passes in ticks and is stored relative to the present. States that no later step can tell apart count as one:
+ * the identity of two like processes, or how long ago something happened if only the order matters. So the number of
+ * states is finite, each is checked once, and the first violation found has the shortest path to it.
  */
 import {
   abandon,

@@ -1,4 +1,4 @@
-/** The governor at its edges: states to the letter, and the moments at which a decision turns. */
+/** Edge cases of the governor: exact states, and the moments at which a decision changes. */
 import { describe, expect, it } from 'vitest';
 import {
   type Block,

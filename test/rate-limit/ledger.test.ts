@@ -1,4 +1,4 @@
-/** What every ledger keeps, and what the one in the state database keeps across processes and boots. */
+/** What every ledger stores, and what the one in the state database keeps across processes and boots. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Machines that share their windows: the very script, run in this process, and as many ledgers as there are machines. */
+/** Machines that share windows: the real script, run in this process, and one ledger per machine. */
 import { describe, expect, it, vi } from 'vitest';
 import { type Clock, type Redis, RedisFailure } from '../../src/ports.ts';
 import { Failure } from '../../src/errors.ts';

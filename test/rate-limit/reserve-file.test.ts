@@ -1,4 +1,4 @@
-/** The reserve for a block: a file's times, for when the ledger cannot take it. */
+/** The reserve file, whose times keep a block if the ledger cannot store it. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';

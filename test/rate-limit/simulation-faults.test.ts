@@ -1,6 +1,6 @@
 /**
- * What goes wrong around the ledger, beside another client that takes the rest of a window at once: a request that
- * leaves inside a block, as the service's log has it. `npm run simulate` replays a seed.
+ * Faults around the ledger, while another client uses up the rest of a window at once. The service's log must not have
+ * a request inside a block. `npm run simulate` replays a seed.
  */
 import { expect, it } from 'vitest';
 import { CALM, isBroken, type Scenario, simulate } from '../simulation/simulate.ts';

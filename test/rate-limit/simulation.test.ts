@@ -1,4 +1,4 @@
-/** The four promises of the governor, held against the log of a simulated service. `npm run simulate` replays a seed. */
+/** Checks the governor's four promises against a simulated service's log. `npm run simulate` replays a seed. */
 import { expect, it } from 'vitest';
 import { QUOTAS } from '../simulation/quota.ts';
 import { type PolicyName } from '../simulation/policies.ts';

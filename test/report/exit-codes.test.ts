@@ -1,4 +1,4 @@
-/** Exit codes have their numbers in one place, and a meaning each. */
+/** The numbers of exit codes are in one place, and each has a meaning. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

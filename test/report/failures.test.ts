@@ -1,4 +1,4 @@
-/** What every kind of failure means: for the exit code, for a repeat, for a single write and for a row of a bulk run. */
+/** What every kind of failure means for the exit code, for a retry, for a single write and for a row of a bulk run. */
 import { expect, it } from 'vitest';
 import { Failure, type FailureDetails, type Kind } from '../../src/errors.ts';
 import { formatErrorJson } from '../../src/cli/error-output.ts';

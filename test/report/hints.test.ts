@@ -1,4 +1,4 @@
-/** Every command line that the program prints as advice is one that it takes. */
+/** The program accepts every command line that it prints as advice. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';

@@ -1,6 +1,6 @@
 /**
- * Every route of the OpenAPI document, asked whatever its schemas allow, and whatever they do not.
- * No answer is 5xx, each is one that the document has for the operation, in the shape that it shows.
+ * Sends every route of the OpenAPI document values that its schemas allow, and values that they forbid.
+ * No answer may be 5xx, and the document must list each one for the operation, in that shape.
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** The sandbox as an Http port: the port's contract, without a socket. */
+/** The sandbox as an Http port keeps the port's contract, without a socket. */
 import { describe, expect, it } from 'vitest';
 import { type Database, DatabaseFailure, HttpFailure, type HttpRequest } from '../../src/ports.ts';
 import { openDatabase } from '../../src/node/sqlite.ts';

@@ -1,4 +1,4 @@
-/** What a key may be, and how a key command is split into words. */
+/** Valid keys, and how a key command is split into words. */
 import { describe, expect, it } from 'vitest';
 import { splitWords } from '../../src/cli/value-parsers.ts';
 import { checkKey } from '../../src/session/resolve.ts';

@@ -1,4 +1,4 @@
-/** The folders of each system: docs/configuration.md has the same table. */
+/** The folders on each system; docs/configuration.md has the same table. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';

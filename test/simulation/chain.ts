@@ -1,6 +1,6 @@
 /**
- * A chain of shops on one key: each terminal a machine of its own that shares the limit through Redis, whose script runs
- * as it is. `npm run simulate:chain -- [shops] [terminals] [minutes]` prints what docs/scale.md says of it.
+ * Simulates a chain of shops on one key: each terminal is a machine that shares the limit through Redis, with the real
+ * script. `npm run simulate:chain -- [shops] [terminals] [minutes]` prints the figures in docs/scale.md.
  */
 import { pathToFileURL } from 'node:url';
 import { type Clock, type Redis } from '../../src/ports.ts';

@@ -1,4 +1,4 @@
-/** What the simulation uses of fengari, Lua 5.3 in JavaScript. */
+/** Types of the part of fengari (Lua 5.3 in JavaScript) that the simulation uses. */
 declare module 'fengari' {
   interface State {
     readonly lua: never;

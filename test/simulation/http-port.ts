@@ -1,4 +1,4 @@
-/** The Http port of a simulated process: a connection, whose `send` asks whether it may as the first byte leaves. */
+/** The Http port of a simulated process: a connection whose `send` calls `maySend` just before the first byte. */
 import {
   type Connection,
   type Http,

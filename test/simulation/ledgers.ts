@@ -1,4 +1,4 @@
-/** The ledgers of a simulation: the one of a machine, as in its state database, and one that machines share, as on Redis. */
+/** The ledgers of a simulation: one per machine, as in its state database, and one that machines share, as on Redis. */
 import { type Context, type FileFacts, type Redis, RedisFailure } from '../../src/ports.ts';
 import { Failure } from '../../src/errors.ts';
 import { abandon, type LedgerState, UNKNOWN } from '../../src/rate-limit/governor.ts';

@@ -1,4 +1,4 @@
-/** All processes of one machine, and what outlives them: the ledger. */
+/** All processes of one machine, and the ledger, which outlives them. */
 import { createLedger, type Ledger, type Step } from '../../src/rate-limit/ledger.ts';
 import { reserveFile, withReserve } from '../../src/rate-limit/reserve-file.ts';
 import type { Moment } from '../../src/rate-limit/sqlite-ledger.ts';

@@ -1,6 +1,6 @@
 /**
- * npm run simulate: many seeds of one scenario, petstore beside the policies of those who share no ledger; or every
- * state that the governor can get into within bounds.
+ * npm run simulate: runs many seeds of one scenario, comparing petstore with policies without a shared ledger; or
+ * searches every state that the governor can reach within bounds.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';

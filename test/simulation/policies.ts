@@ -1,6 +1,6 @@
 /**
- * How the clients of a simulation behave. `petstore` is the real client behind the real gate, all processes on one
- * ledger; the others are what a script without one does, for comparison.
+ * The clients' behaviour in a simulation. `petstore` is the real client behind the real gate, with one ledger for all
+ * processes; the others behave like scripts without a ledger, for comparison.
  */
 import { listInventory } from '../../src/client/list.ts';
 import type { Service } from '../../src/client/service.ts';

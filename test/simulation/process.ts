@@ -1,6 +1,6 @@
 /**
- * One process of a simulation: ports on simulated time, a network in between, a death that may come at any step and
- * ends all of it, and a stop (SIGSTOP, a laptop's lid), after which all of it resumes.
+ * One process of a simulation: ports on simulated time, and a network. It may be killed at any step, which ends all its
+ * work, or stopped (SIGSTOP, a closed laptop), after which all of it resumes.
  */
 import { type Clock, type Http, HttpFailure, type HttpReply, type Random } from '../../src/ports.ts';
 import type { Ledger, Step } from '../../src/rate-limit/ledger.ts';

@@ -1,4 +1,4 @@
-/** How a service may count a key's requests (service spec, part 8, does not say which): three models, and two of limits for each operation. */
+/** Models of how a service counts requests (open in the service spec, part 8): three, and two for each operation. */
 
 export const QUOTAS = ['fixed', 'sliding', 'bucket'] as const;
 export const SERVERS = [...QUOTAS, 'per-operation', 'two-counters'] as const;

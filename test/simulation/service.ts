@@ -1,4 +1,4 @@
-/** The service of a simulation: it counts, applies what it allows, and keeps the log that the promises are held against. */
+/** The service of a simulation: counts requests, applies allowed ones, and logs them to check the promises. */
 import type { Random } from '../../src/ports.ts';
 import { stringify } from '../support/replies.ts';
 import { START } from '../support/virtual-clock.ts';

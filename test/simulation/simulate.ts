@@ -1,4 +1,4 @@
-/** One simulation: so many clients with one key against a model of the service, held against the service's own log. */
+/** Runs one simulation: several clients with one key and a model of the service, checked against the service's log. */
 import { mulberry32 } from '../support/test-ports.ts';
 import { SharedLedger } from './ledgers.ts';
 import { Machine } from './machine.ts';

@@ -1,6 +1,6 @@
 /**
- * Simulated time: a queue of what is due, in order. Between two instants the event loop comes to rest, so that
- * whatever the woken do without sleeping is done before time advances. The same seed gives the same run.
+ * Simulated time: a queue of due wake-ups, in order. Before time advances, the event loop becomes idle, so that
+ * everything a woken task does without sleeping is finished. The same seed gives the same run.
  */
 export class SimulatedTime {
   /** Ms since the simulation began. */

@@ -1,7 +1,7 @@
 /**
- * `npm run soak`: everyday work against a sandbox with faults, for as long as you like, while the memory and open handles
- * of the programs that stay, and the size of the state, are measured. Fails where one of them grows beyond its bound
- * (growth.ts) after the warm-up, or where a command ends with a code that no fault explains.
+ * `npm run soak`: does everyday work against a sandbox with faults, for as long as you like. Measures the memory and
+ * open handles of long-running programs, and the size of the state. Fails if one of them exceeds its bound (growth.ts)
+ * after the warm-up, or if a command ends with an exit code that no fault explains.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,7 +1,7 @@
 /**
- * A chain of shops on one gateway: terminals with HTTPS connections and tokens of their own, in processes beside it. They
- * rest between their turns, as tills do; at the end all of them ask at once, and again without a rest, for more than the
- * rate limit has. The service is a sandbox that bans the key at the first request after a 429.
+ * A chain of shops on one gateway: terminals, each with its own HTTPS connection and token, in separate processes. They
+ * pause between their turns, as tills do; at the end they all send at once, and again without a pause, more requests
+ * than the rate limit allows. The service is a sandbox that bans the key at the first request after a 429.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';

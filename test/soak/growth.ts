@@ -1,4 +1,4 @@
-/** What may grow in a long run, and by how much. */
+/** Bounds for growth in a long run. */
 
 /** One look at everything that is measured, by its name, at a time in ms since the start. */
 export interface Sample {

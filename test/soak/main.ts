@@ -1,5 +1,5 @@
 /**
- * Long runs outside CI, against a sandbox. They fail where something grows that must not. They need Linux and the build.
+ * Long runs outside CI, against a sandbox. They fail if something grows that must not. They need Linux and the build.
  *
  *   npm run soak -- [--minutes 60]                                    everyday work, with faults: everyday.ts
  *   npm run soak -- gateway [--clients 1000] [--for 10m] [--every 10s]   a chain of shops on one gateway: gateway.ts

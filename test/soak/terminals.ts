@@ -1,7 +1,7 @@
 /**
- * The terminals of test/soak/gateway.ts, in a process of their own. Each has one connection, and reads the list in every
- * turn; in every third it also adds one to a pet, on the condition that the pet is as it was read, and again until it
- * could. Reads a `Load` as JSON from stdin, prints a `Done`.
+ * The terminals of test/soak/gateway.ts, in a separate process. Each has one connection, and reads the list in every
+ * turn; in every third turn it also adds one to a pet, provided that the pet is unchanged, and retries until it
+ * succeeds. Reads a `Load` as JSON from stdin, prints a `Done`.
  */
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';

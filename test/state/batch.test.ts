@@ -1,4 +1,4 @@
-/** Transactions that are done together. */
+/** Work batched into one transaction. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createLedger, type Ledger, memoryStep } from '../../src/rate-limit/ledger.ts';

@@ -1,4 +1,4 @@
-/** Every part of a small state database damaged in turn: commands heal it or name it, and never fail for good. */
+/** Damages every part of a small state database in turn: commands repair or report it, and never fail for good. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

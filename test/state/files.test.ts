@@ -1,4 +1,4 @@
-/** Whose a database file is, and what becomes of a damaged one while it is open. */
+/** Which program owns a database file, and what happens to a damaged one while it is open. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

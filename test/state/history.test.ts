@@ -1,4 +1,4 @@
-/** The history of a journal, read in pages: every row once, newest first, whatever its texts and filters. */
+/** The history of a journal, read in pages: every row once, newest first, for any texts and filters. */
 import { expect, it } from 'vitest';
 import { openStateFile } from '../../src/state/database.ts';
 import { Journal } from '../../src/state/journal.ts';

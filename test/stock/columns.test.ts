@@ -1,4 +1,4 @@
-/** Columns that a file lacks, as `inventory import` asks for them at a terminal. */
+/** How `inventory import` asks at a terminal for columns that a file lacks. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Old history and reports are removed after a write, once a day, and never in its way. */
+/** Old history and reports are removed after a write, once a day, and never delay it. */
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -56,7 +56,7 @@ async function journalOf(changes: readonly Row[], runs: readonly RunRow[] = []) 
   const idsOf = (table: string): number[] =>
     state.database.all(`SELECT id FROM ${table} ORDER BY id`).map(({ id }) => Number(id));
   const prune = async () => {
-    state.database.exec("DELETE FROM meta WHERE name = 'prune-at'");
+    state.database.run("INSERT OR REPLACE INTO meta VALUES ('prune-at', ?)", `${context.clock.now()}`);
     const globals = { ...context.globals, keepHistory: context.clock.now() - 100 };
     await pruneIfDue({ ...context, globals }, state);
     return [idsOf('change'), idsOf('run')];

@@ -1,4 +1,4 @@
-/** How bulk runs end, how long they wait, and what they do while the service fails: in this process, on virtual time. */
+/** How bulk runs end, wait and cope with a failing service, in this process, on virtual time. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

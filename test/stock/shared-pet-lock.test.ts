@@ -1,4 +1,4 @@
-/** The lock of a pet that machines share: what each of them knows of it while it is held, over, or the server is gone. */
+/** The lock of a pet that machines share: what each machine sees while it is held, expired, or the server is gone. */
 import { describe, expect, it } from 'vitest';
 import { HttpFailure, type Redis, RedisFailure } from '../../src/ports.ts';
 import { takeSharedLock } from '../../src/stock/shared-pet-lock.ts';

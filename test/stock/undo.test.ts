@@ -1,4 +1,4 @@
-/** Changes and runs that are taken back, listed, resumed and discarded: in this process, on the built-in sandbox. */
+/** Undoes, lists, resumes and discards changes and runs, in this process, on the built-in sandbox. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * The promises about writes, held against the log of a simulated service: whole commands of one machine, which are
- * killed, stopped and overtaken by another client at any moment. `npm run simulate:writes` replays a seed, and runs more.
+ * Checks the promises about writes against a simulated service's log: whole commands of one machine are killed, stopped
+ * and overtaken by another client at any moment. `npm run simulate:writes` replays a seed, and runs more.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-/** The program as a process: what its user, a script or cron would see. */
+/** Runs the program as a process, as a user, a script or cron would. */
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -6,25 +6,25 @@ import { onCleanup } from './cleanup.ts';
 import { createHome, type Home } from './home.ts';
 import { holdToSchemas } from './schemas.ts';
 
-/** A process that still runs after so many ms is killed, and its test fails. */
+/** After this many ms a process is killed, and its test fails. */
 const KILL_AFTER = 25_000;
 
 export interface PetstoreOptions {
   /** Default: a new one. */
   readonly home?: Home;
-  /** Added to the clean environment; undefined removes. */
+  /** Added to the clean environment; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
   /** Text for stdin, which is then closed; default: an empty pipe. `open`: a pipe left open. `null`: /dev/null. */
   readonly stdin?: string | null | { readonly open: true };
-  /** A file to write to in place of a pipe, `/dev/full` for instance. */
+  /** A file to write to instead of a pipe, such as `/dev/full`. */
   readonly stdout?: { readonly file: string };
   readonly stderr?: { readonly file: string };
   /** Sends the signal once stdout or stderr has matched. */
   readonly signalAfter?: { readonly match: RegExp; readonly signal: NodeJS.Signals };
-  /** Another program and its first arguments in place of petstore. */
+  /** Another program and its first arguments, instead of petstore. */
   readonly command?: readonly [string, ...string[]];
-  /** For work that takes long; default KILL_AFTER. */
+  /** For long work; default KILL_AFTER. */
   readonly killAfterMs?: number;
 }
 
@@ -37,15 +37,15 @@ export interface Finished {
 
 export interface Running {
   readonly pid: number;
-  /** So far. */
+  /** Until now. */
   readonly stdout: string;
   readonly stderr: string;
   write(text: string): void;
   endInput(): void;
-  /** Resolves once the output so far matches; rejects if the process ends without. */
+  /** Resolves once the output matches; rejects if the process ends before that. */
   waitFor(match: RegExp, stream?: 'stdout' | 'stderr'): Promise<void>;
   kill(signal: NodeJS.Signals): void;
-  /** Hangs up on its stdout, as `head` does: what it writes from then on meets EPIPE. */
+  /** Closes its stdout, as `head` does: further writes fail with EPIPE. */
   closeStdout(): void;
   /** Stops reading its stdout, as a slow reader does, until `resumeStdout`. */
   pauseStdout(): void;
@@ -53,7 +53,7 @@ export interface Running {
   readonly exited: Promise<Finished>;
 }
 
-/** What to run: PETSTORE_BIN, or the working copy's program on the Node of PETSTORE_NODE, or on that of the tests. */
+/** Returns PETSTORE_BIN, or the working copy's program with the Node in PETSTORE_NODE or that of the tests. */
 export function petstoreCommand(): readonly [string, ...string[]] {
   const installed = process.env.PETSTORE_BIN;
   if (installed !== undefined && installed !== '') return [installed];
@@ -63,7 +63,7 @@ export function petstoreCommand(): readonly [string, ...string[]] {
   ];
 }
 
-/** Nothing of the machine's environment but PATH: no key, no proxy, no colour setting. */
+/** Keeps only PATH of the machine's environment: no key, no proxy, no colour setting. */
 export function cleanEnvironment(home: Home, added: PetstoreOptions['env'] = {}): Record<string, string> {
   const compiled = process.env.PETSTORE_TEST_CACHE ?? home.cache;
   const all = { PATH: process.env.PATH, ...home.env, XDG_CACHE_HOME: compiled, TZ: 'UTC', LANG: 'C.UTF-8', ...added };
@@ -83,7 +83,7 @@ export function startPetstore(args: readonly string[], options: PetstoreOptions 
     stdio: files.stdio,
   });
   files.close();
-  // The process may be gone before it has read its input.
+  // The process may end before it has read its input.
   child.stdin?.on('error', () => undefined);
   if (options.stdin === null || typeof options.stdin !== 'object') child.stdin?.end(options.stdin ?? '');
 
@@ -123,7 +123,7 @@ export function startPetstore(args: readonly string[], options: PetstoreOptions 
   };
 }
 
-/** Collects the output of a process, and how it ended. */
+/** Collects the output and the exit of a process. */
 class Heard {
   readonly text = { stdout: '', stderr: '' };
   readonly exited: Promise<Finished>;
@@ -152,7 +152,7 @@ class Heard {
         resolve({ code, signal, ...this.text });
       });
     });
-    // A test that waits only for output must not get an unhandled rejection as well.
+    // A test that waits only for output must not also get an unhandled rejection.
     this.exited.catch(() => undefined);
   }
 

@@ -1,4 +1,4 @@
-/** Catalogs: none for the sandbox, or one in memory, filled as a file of rows would fill it. */
+/** Catalogs for tests: one in memory, filled as a file would fill it, or none for the sandbox. */
 import { Catalog } from '../../src/catalog/local-catalog.ts';
 import { type CatalogRow, type Problem, storeRows } from '../../src/catalog/store.ts';
 import { openDatabase } from '../../src/node/sqlite.ts';
@@ -9,7 +9,7 @@ import type { TestContext } from './test-context.ts';
 
 const ORIGIN = 'https://pets.example';
 
-/** @param csv with a header; `forced`: the barcodes, of 14 digits, that were stored with --force */
+/** @param csv with a header; `forced`: barcodes of 14 digits to mark as stored with --force */
 export async function catalogOf(csv: string, ...forced: string[]): Promise<Catalog> {
   const { rows, problems } = parseCatalog(csv);
   const { catalog, database, store } = await emptyCatalog();
@@ -19,7 +19,7 @@ export async function catalogOf(csv: string, ...forced: string[]): Promise<Catal
   return catalog;
 }
 
-/** `store`: as `catalog import` does; returns what is wrong with the rows. */
+/** `store` works like `catalog import`, and returns what is wrong with the rows. */
 export async function emptyCatalog() {
   const database = await openDatabase(':memory:');
   for (const statement of STATE_DATABASE.schema) database.exec(statement);
@@ -28,7 +28,7 @@ export async function emptyCatalog() {
   return { catalog: new Catalog(database, ORIGIN), database, store };
 }
 
-/** Keeps the sandbox from bringing its own names along. */
+/** Keeps the sandbox from storing its own names. */
 export async function withoutSandboxNames<C extends TestContext>(context: C): Promise<C> {
   await context.files.makePrivateFolder(`${context.home.state}/petstore`);
   using state = await openStateFile(context, `${context.home.state}/petstore/state.db`);

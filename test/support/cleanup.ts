@@ -1,4 +1,4 @@
-/** What a test created is undone when the test ends, in reverse order, passed or failed. */
+/** Undoes what a test created when it ends, passed or failed, in reverse order. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { onTestFinished } from 'vitest';
 
@@ -6,7 +6,7 @@ type Undo = () => void | Promise<void>;
 
 const part = new AsyncLocalStorage<Undo[]>();
 
-/** Outside of a test (in `beforeAll`, say) there is nothing to hang on to: there the caller closes what it opened. */
+/** Registers a cleanup. Outside a test (in `beforeAll`, say) it does nothing: the caller closes what it opened. */
 export function onCleanup(undo: Undo): void {
   const undos = part.getStore();
   if (undos !== undefined) {
@@ -20,7 +20,7 @@ export function onCleanup(undo: Undo): void {
   }
 }
 
-/** Does a part of a test, or of a script; what it created is undone at its end, or as the process exits. */
+/** Runs a part of a test or of a script, and undoes what that created when it ends or the process exits. */
 export async function withCleanup<T>(work: () => Promise<T>): Promise<T> {
   const undos: Undo[] = [];
   const onExit = (): void => {

@@ -1,4 +1,4 @@
-/** The context of a command without a command line: silent, in JSON, never asking. */
+/** Creates the context of a command without a command line: silent, JSON output, no prompts. */
 import { nodeContext } from '../../src/node/context.ts';
 import type { Context } from '../../src/ports.ts';
 import type { CommandContext } from '../../src/session/globals.ts';
@@ -6,7 +6,7 @@ import type { CommandContext } from '../../src/session/globals.ts';
 const nothing = (): void => undefined;
 const unused = (): Promise<never> => Promise.reject(new Error('the target is known'));
 
-/** @param warning receives the warnings, which are dropped without it */
+/** @param warning receives the warnings; without it they are dropped */
 export function commandContext(
   ports: Context = nodeContext(),
   warning: CommandContext['notices']['warning'] = nothing,

@@ -1,6 +1,6 @@
 /**
- * One folder for what Node has compiled, for all processes of a run: like a user's, it is warm after the first. A
- * home folder of a test has none of its own.
+ * Provides one compile cache for all processes of a test run, because a test's home folder has none. Like a user's, it
+ * is warm after the first process.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

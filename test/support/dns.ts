@@ -1,24 +1,24 @@
-/** An authoritative DNS server of the test's own: BIND, where `named` is installed. */
+/** Starts an authoritative DNS server for a test: BIND, if `named` is installed. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
 
-/** Tests that need it are skipped, and named as skipped, without it. */
+/** Without it, tests that need it are skipped and reported as skipped. */
 export const hasNamed = spawnSync('named', ['-V'], { stdio: 'ignore', env: withSbin() }).status === 0;
 if (!hasNamed) process.stderr.write('named (BIND 9) is not installed: the tests of doctor --domain are skipped.\n');
 
-/** `records` are lines of a zone file below the zone's name; a zone without is there, and cannot be loaded. */
+/** Lines of a zone file by the zone's name. A zone without lines exists but cannot be loaded. */
 export type Zones = Readonly<Record<string, readonly string[] | undefined>>;
 
 export interface NamedServer {
-  /** With its port. */
+  /** Includes the port. */
   readonly address: string;
   close(): Promise<void>;
 }
 
-/** For whole files of tests: its caller closes it. */
+/** Serves a whole test file: the caller closes it. */
 export async function startNamed(zones: Zones): Promise<NamedServer> {
   const folder = mkdtempSync(join(tmpdir(), 'petstore-named-'));
   chmodSync(folder, 0o777);
@@ -53,7 +53,7 @@ function zoneFile(name: string, records: readonly string[]): string {
   return `${[...head, ...records].join('\n')}\n`;
 }
 
-/** It is a program for administrators, who have these folders on their PATH. */
+/** Adds the folders for administrators' programs, such as `named`, to PATH. */
 function withSbin(): NodeJS.ProcessEnv {
   return { ...process.env, PATH: `${process.env.PATH ?? ''}:/usr/sbin:/usr/local/sbin` };
 }

@@ -1,11 +1,11 @@
-/** A service that repeats the key in everything it says, and how to find it wherever it should not be. */
+/** A service that repeats the key in everything it sends, and functions that find the key where it must not be. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { onCleanup } from './cleanup.ts';
 
-/** Letters, quotes, and what JSON, XML, URLs and shells have a use for; no piece of it is a word of the program. */
+/** Letters, quotes, and characters special to JSON, XML, URLs and shells; no part of it is a word of the program. */
 export const CANARY = String.raw`Canary&7f<3b>"9dKq8Z'2e\5aVx/0p%41Lm-Wy`;
 
 const JSON_FORM = JSON.stringify(CANARY).slice(1, -1);
@@ -19,13 +19,13 @@ const FORMS: readonly string[] = [
 ];
 const BASE64 = Buffer.from(`Bearer ${CANARY}`).toString('base64');
 
-/** What no output may have raw: ESC, OSC's end, C1, bidi overrides. */
+/** Must never appear raw in output: ESC, the end of OSC, C1, bidi overrides. */
 const RAW = '\u001b[31m\u001b]0;title\u0007\u009b\u202e';
 
-/** A text with the key in every form, which a spreadsheet would run and a terminal obey. */
+/** A text with every form of the key, which a spreadsheet would run and a terminal would obey. */
 const TEXT = `=1+1 ${FORMS.join(' ')} ${BASE64} ${RAW}`;
 
-/** `echo`: well-behaved but for its texts. The others say how each PATCH, or every request, is answered. */
+/** `echo` behaves well except for its texts. The others define the answer to each PATCH, or to every request. */
 export type Mode =
   'echo' | 'refuse' | 'page' | 'fail' | 'redirect' | 'unauthorized' | 'forbidden' | 'bad-row' | 'no-list';
 
@@ -62,7 +62,7 @@ async function answer(
   const [status, body, headers] = answerOf(mode, stock, req, sent);
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   res.writeHead(status, { ...standardHeaders(), ...headers });
-  // In two pieces, cut inside the key.
+  // Sends two pieces, cut inside the key.
   const cut = text.indexOf(CANARY.slice(0, 8)) + 10;
   res.write(text.slice(0, cut));
   await new Promise((resolve) => setImmediate(resolve));
@@ -116,17 +116,17 @@ function standardHeaders(): Record<string, string> {
   };
 }
 
-/** The pieces of 12 characters of the key's forms that the text has; terminals may have broken it anywhere. */
+/** Returns 12-character pieces of the key that are in the text; a terminal may have broken the key anywhere. */
 export function piecesIn(text: string): string[] {
   const joined = text.replace(/[\s│]/g, '').toLowerCase();
-  // Of base64 without the ends, which the key shares with its neighbours.
+  // Base64 without its ends, which also depend on neighbouring bytes.
   const pieces = [...FORMS, BASE64.slice(12, -4)].flatMap((form) =>
     Array.from({ length: form.length - 11 }, (_, i) => form.slice(i, i + 12).toLowerCase()),
   );
   return pieces.filter((piece) => joined.includes(piece) || text.toLowerCase().includes(piece));
 }
 
-/** The files below a folder that hold a piece of the key. */
+/** Returns the files below a folder with a piece of the key. */
 export function filesWithPieces(folder: string): string[] {
   return filesBelow(folder).filter((path) => piecesIn(readFileSync(path, 'latin1')).length > 0);
 }
@@ -137,7 +137,7 @@ export function filesBelow(folder: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** What of it a terminal would obey. */
+/** Returns characters that a terminal would obey. */
 export function rawControls(text: string): string[] {
   // eslint-disable-next-line no-control-regex -- control characters are the point
   return [...new Set(text.match(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g))];

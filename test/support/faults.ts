@@ -1,4 +1,4 @@
-/** Replies of a scripted server that go wrong. */
+/** Faulty replies of a scripted server. */
 import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
@@ -18,7 +18,7 @@ export const reset = (): ReplyFunction => (exchange) => {
   breakOff(exchange);
 };
 
-/** Promises the reply's whole body, sends the first `bytes` of it and closes. */
+/** Announces the whole body, sends its first `bytes`, and closes. */
 export const truncate =
   (bytes: number, reply: PlainReply): ReplyFunction =>
   async (exchange) => {
@@ -48,7 +48,7 @@ export const never = (): ReplyFunction => async (exchange) => {
   await hungUp(exchange);
 };
 
-/** Sends exactly these bytes in place of a response; then closes the connection, unless `close` is false. */
+/** Sends exactly these bytes instead of a response; then closes the connection, unless `close` is false. */
 export const rawReply =
   (bytes: string | Uint8Array, { close = true }: { close?: boolean } = {}): ReplyFunction =>
   (exchange) => {
@@ -58,13 +58,13 @@ export const rawReply =
     if (close) socket.end();
   };
 
-/** A reply whose headers take at least so many bytes, spread over values of 4 KiB. */
+/** Returns a reply with headers of at least this many bytes, in values of 4 KiB. */
 export const hugeHeaders = (bytes: number, reply: PlainReply = { json: [] }): PlainReply => {
   const padding = Array.from({ length: Math.ceil(bytes / 4_096) }, () => 'x'.repeat(4_096));
   return { ...reply, headers: { ...reply.headers, 'X-Padding': padding } };
 };
 
-/** The kept-alive connection closes just when the next request comes on it: nothing was done, nothing is sent. */
+/** Closes a kept-alive connection just when the next request arrives on it, without handling or answering it. */
 export const closeIdle = (): ReplyFunction => (exchange) => {
   if (exchange.request.onConnection === 1) exchange.fail('closeIdle() met a fresh connection, not a kept-alive one');
   exchange.connection.destroy();
@@ -73,15 +73,15 @@ export const closeIdle = (): ReplyFunction => (exchange) => {
 export interface Endless extends ReplyFunction {
   /** Bytes handed to the connection. */
   readonly bytesSent: number;
-  /** Bytes of body that those stand for, once their coding is undone. */
+  /** Bytes of the body after decoding. */
   readonly bytesDecoded: number;
 }
 
-/** A list of items without end, as valid JSON as it can be, until the client hangs up; gzip: some 1:500. */
+/** Sends an endless list of items, as valid JSON as possible, until the client hangs up; gzip: about 1:500. */
 export function endless({ gzip = false }: { gzip?: boolean } = {}): Endless {
   const plain = Buffer.from('{"petId":1,"quantity":1,"status":"available"},'.repeat(gzip ? 20_000 : 1_400));
   const code = (bytes: Buffer): Buffer => (gzip ? gzipSync(bytes) : bytes);
-  // gzip members one after another are one body (RFC 1952, 2.2).
+  // Concatenated gzip members form one body (RFC 1952, 2.2).
   const piece = code(plain);
   const counts = { bytesSent: 0, bytesDecoded: 0 };
   const reply = async (exchange: Exchange): Promise<void> => {
@@ -112,7 +112,7 @@ export function gate(): Gate {
   return { opened: promise, open: () => resolve(undefined) };
 }
 
-/** The reply, once the test has opened the gate; none at all if the client hangs up before. */
+/** Sends the reply once the test opens the gate; sends nothing if the client hangs up before that. */
 export const gated =
   (held: Gate, reply: Reply): ReplyFunction =>
   async (exchange) => {
@@ -120,7 +120,7 @@ export const gated =
     if (first === 'open') await send(reply, exchange);
   };
 
-/** A JSON list that is at least so many bytes long. */
+/** Returns a JSON list of at least this many bytes. */
 export function longList(bytes: number): string {
   const items = [];
   for (let size = 0, petId = 1; size < bytes; petId++) {
@@ -131,7 +131,7 @@ export function longList(bytes: number): string {
   return `[${items.join(',')}]`;
 }
 
-/** All that was written has been handed to the system. */
+/** Resolves when all output has been handed to the system. */
 async function flushed({ req }: Exchange): Promise<void> {
   await promisify((done: (error?: Error | null) => void) => req.socket.write('', done))();
 }

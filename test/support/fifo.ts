@@ -1,11 +1,11 @@
-/** FIFOs, and when a process is ready for a signal. */
+/** Makes FIFOs, and waits until a process is ready for a signal. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Home } from './home.ts';
 
-/** Makes a FIFO in the home, with no program at either end. */
+/** Makes a FIFO in the home folder, with no program at either end. */
 export function makeFifo({ path }: Home, name = 'fifo'): string {
   const fifo = join(path, name);
   execFileSync('mkfifo', [fifo]);
@@ -15,8 +15,8 @@ export function makeFifo({ path }: Home, name = 'fifo'): string {
 const SIGHUP = 1n;
 
 /**
- * Resolves once the process has its handlers for signals: a signal before that ends any program. proc(5) shows them as
- * SigCgt; Node has handlers of its own for INT and TERM, and petstore's for HUP comes last.
+ * Resolves once the process has installed its signal handlers: before that, a signal ends any program. proc(5) shows
+ * them as SigCgt. Node has its own handlers for INT and TERM, and petstore's handler for HUP comes last.
  */
 export async function catchesSignals({ pid }: { readonly pid: number }): Promise<void> {
   for (;;) {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { onCleanup } from './cleanup.ts';
 
-/** Returns a port that refuses connections: a connection of ours goes out from it, so no other process can listen there. */
+/** Returns a port that refuses connections: our own outgoing connection uses it, so no process can listen there. */
 export async function refusedPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -20,7 +20,7 @@ export async function refusedPort(): Promise<number> {
   return socket.localPort ?? 0;
 }
 
-/** Listens and then never runs its event loop again, so that nothing is ever accepted; ends by itself in the end. */
+/** Listens, then blocks its event loop, so that it never accepts a connection. Ends after two minutes. */
 const SLEEPER = `
 const server = require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
   require('node:fs').writeSync(1, server.address().port + '\\n');
@@ -33,7 +33,7 @@ export interface Blackhole {
   close(): void;
 }
 
-/** A port where connect() neither succeeds nor fails: its queue of connections is full (Linux drops the SYN). */
+/** Opens a port where connect() neither succeeds nor fails: its queue is full (Linux drops the SYN). */
 export async function blackhole(): Promise<Blackhole> {
   const child = spawn(process.execPath, ['-e', SLEEPER], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(child.stdout, 'data')) as [Buffer];

@@ -1,4 +1,4 @@
-/** A home folder of its own for each test. */
+/** Creates a separate home folder for each test. */
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * A server on real sockets that stops at any step of a connection until the test releases it, and answers with any
- * bytes. As a proxy it answers CONNECT, and is then the service inside the tunnel.
+ * A server on real sockets that can pause at any step of a connection until the test releases it, and sends any bytes.
+ * As a proxy it answers CONNECT, and then acts as the service inside the tunnel.
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -10,10 +10,10 @@ import { onCleanup } from './cleanup.ts';
 import { type Gate, gate } from './faults.ts';
 import type { Identity } from './tls.ts';
 
-/** In this order: before the CONNECT answer, the TLS handshake, the response's head, its body. */
+/** Pauses, in this order: before the CONNECT answer, the TLS handshake, the response's head, its body. */
 export type Step = 'tunnel' | 'handshake' | 'head' | 'body';
 
-/** Bytes; the same bytes again and again until the client hangs up; one byte at a time, so many ms apart. */
+/** Bytes; the same bytes repeated until the client hangs up; or single bytes, `every` ms apart. */
 export type Bytes =
   string | Uint8Array | { readonly endless: string } | { readonly drip: string; readonly every: number };
 
@@ -21,9 +21,9 @@ export interface HostileOptions {
   readonly tls?: Identity;
   /** Expects a CONNECT first. */
   readonly isProxy?: boolean;
-  /** Steps that wait for `release`. */
+  /** Steps at which it pauses until `release`. */
   readonly holds?: readonly Step[];
-  /** In place of `200`, of an empty head, of an empty list. */
+  /** Replace the defaults: `200`, a minimal head, an empty list. */
   readonly answers?: { readonly tunnel?: Bytes; readonly head?: Bytes; readonly body?: Bytes };
 }
 
@@ -31,15 +31,15 @@ export type LogEntry = 'accepted' | 'connect' | 'secure' | 'request' | 'closed';
 
 export interface HostileServer {
   readonly port: number;
-  /** What happened, on all connections: `request` is the first byte of a request. */
+  /** Events on all connections; `request` is the first byte of a request. */
   readonly log: readonly LogEntry[];
   /** The heads of requests, CONNECT included. */
   readonly heads: readonly string[];
   /** Resolves once the entry is in the log `times` times. */
   reached(entry: LogEntry, times?: number): Promise<void>;
-  /** Lets every connection pass the step from now on. */
+  /** Lets all connections pass the step from now on. */
   release(step: Step): void;
-  /** Closes the connections from this side, with a FIN. */
+  /** Closes all connections with a FIN. */
   hangUp(): void;
 }
 
@@ -99,7 +99,7 @@ export async function hostileServer(options: HostileOptions = {}): Promise<Hosti
       note('closed');
     });
     note('accepted');
-    // It ends when the client hangs up.
+    // Rejects when the client hangs up.
     serve(socket).catch(() => undefined);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -128,7 +128,7 @@ export async function hostileServer(options: HostileOptions = {}): Promise<Hosti
   };
 }
 
-/** Reads, so that the end of the connection is noticed, and puts back what came. */
+/** Keeps reading, to notice the end of the connection, and then puts the data back. */
 async function readWhile(socket: Socket, held: Promise<undefined> | undefined): Promise<void> {
   const chunks: Buffer[] = [];
   const onData = (chunk: Buffer): void => void chunks.push(chunk);
@@ -138,7 +138,7 @@ async function readWhile(socket: Socket, held: Promise<undefined> | undefined): 
   socket.unshift(Buffer.concat(chunks));
 }
 
-/** Up to the empty line; what comes after it stays in the stream. Rejects at its end. */
+/** Reads up to the empty line; leaves the rest in the stream. Rejects if the stream ends. */
 async function readHead(stream: Duplex, onFirstByte: () => void): Promise<string> {
   let head = '';
   while (!head.endsWith('\r\n\r\n')) {

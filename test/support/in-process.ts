@@ -1,4 +1,4 @@
-/** Whole invocations in this process, against a service of the test's own. */
+/** Runs whole invocations in this process, against a service that the test provides. */
 import { run } from '../../src/cli/run.ts';
 import { LOADERS } from '../../src/commands/index.ts';
 import { buildTree } from '../../src/commands/command-tree.ts';
@@ -21,7 +21,7 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** What this invocation alone wrote. */
+/** Runs a command, and returns its output. */
 export async function runIn(context: TestContext, ...args: string[]): Promise<Ran> {
   const before = [context.stdout.text().length, context.stderr.text().length] as const;
   const code = await run({ loaders: LOADERS, tree: buildTree }, args, context);
@@ -30,7 +30,7 @@ export async function runIn(context: TestContext, ...args: string[]): Promise<Ra
   return { code, ...printed };
 }
 
-/** Gives these replies in turn. A request without a reply, or a reply without a request, fails the test. */
+/** Sends these replies in order. A request without a reply, or a reply without a request, fails the test. */
 export function withReplies(replies: readonly PlainReply[], options: TestContextOptions = {}): TestContext {
   const left = [...replies];
   const problems: string[] = [];

@@ -4,15 +4,15 @@ import type { Input, Output } from '../../src/ports.ts';
 export interface OutputOptions {
   readonly isTTY?: boolean;
   readonly columns?: number | undefined;
-  /** What every write rejects with: an OutputClosed, a Failure `output`. */
+  /** Error of every write: an OutputClosed, a Failure `output`. */
   readonly failWith?: Error;
 }
 
 export class MemoryOutput implements Output {
   readonly isTTY: boolean;
-  /** May be set, as if the window were resized. */
+  /** Set it to resize the window. */
   columns: number | undefined;
-  /** May be set in the course of a test. */
+  /** May be set during a test. */
   failWith: Error | undefined;
   /** One entry per write. */
   readonly writes: string[] = [];

@@ -1,4 +1,4 @@
-/** Which page of the sandbox the pictures in docs/sandbox.md show. */
+/** Hashes the sandbox's page, to tell whether the pictures in docs/sandbox.md show it. */
 import { createHash } from 'node:crypto';
 import { buildPage } from '../../src/build/page.ts';
 

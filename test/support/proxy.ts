@@ -7,13 +7,13 @@ import { onCleanup } from './cleanup.ts';
 import type { Identity } from './tls.ts';
 
 export interface ProxyOptions {
-  /** `user:password`: without them the answer is 407. */
+  /** `user:password`; other requests get a 407. */
   readonly credentials?: string;
-  /** A proxy that is itself reached over TLS. */
+  /** Makes clients connect to the proxy itself over TLS. */
   readonly tls?: Identity;
   /** Answers everything with this status. */
   readonly refuse?: number;
-  /** Where to go for a `host:port` in place of there, so that names need not exist. */
+  /** Maps a `host:port` to another address, so that names need not exist. */
   readonly route?: (authority: string) => { readonly host: string; readonly port: number };
 }
 

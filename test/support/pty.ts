@@ -1,4 +1,4 @@
-/** The program on a terminal of its own. */
+/** Runs the program on a pseudo-terminal. */
 import type { Duplex } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { spawn } from '@lydell/node-pty';
@@ -13,7 +13,7 @@ declare module '@lydell/node-pty' {
   }
 }
 
-/** Synchronised output ends (DEC private mode 2026). */
+/** End of synchronised output (DEC private mode 2026). */
 const FRAME_END = '\u001b[?2026l';
 
 export interface PtyOptions extends Pick<PetstoreOptions, 'home' | 'env' | 'cwd' | 'command'> {
@@ -25,19 +25,19 @@ export interface Pty {
   readonly pid: number;
   /** Types; `\r` is Enter, `\x03` Ctrl-C, `\x04` Ctrl-D. */
   write(text: string): void;
-  /** All that came so far, as it came. */
+  /** Raw output so far. */
   readonly output: string;
-  /** The same without escape sequences, lines ending in `\n`. A `\r` that overwrites its line is kept. */
+  /** Returns it without escape sequences, with lines ending in `\n`. Keeps a `\r` that overwrites its line. */
   plain(): string;
-  /** Resolves once what came since the last match (in plain text) has a match; rejects if the program ends without. */
+  /** Resolves once the plain output since the last match has a match; rejects if the program ends before that. */
   waitFor(match: RegExp | string): Promise<void>;
-  /** The same of the full screen, once all of it has been drawn. */
+  /** Does the same once the full screen is completely drawn. */
   waitForFrame(match: RegExp | string): Promise<void>;
   resize(cols: number, rows: number): void;
   kill(signal: NodeJS.Signals): void;
-  /** Closes the terminal, as its window does. */
+  /** Closes the terminal, as closing its window does. */
   hangUp(): void;
-  /** The code as a shell has it: 128 and the signal's number, where a signal ended it. */
+  /** Exit code as in a shell: 128 plus the signal's number if a signal ended it. */
   readonly exited: Promise<{ readonly code: number }>;
 }
 
@@ -123,8 +123,8 @@ function endOfMatch(text: string, from: number, match: RegExp | string): number 
 }
 
 /**
- * Lets what has come be read first: node-pty destroys its socket by a timer, 200 ms after the exit, and on a busy machine
- * the timer may come before the last output.
+ * Delays the end of the socket until pending output is read: node-pty destroys it 200 ms after the exit, and on a busy
+ * machine that may be before the last output.
  */
 function readBeforeDestroyed(socket: Duplex): void {
   const destroy = socket.destroy.bind(socket);

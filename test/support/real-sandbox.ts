@@ -1,4 +1,4 @@
-/** The sandbox over real HTTP, with its log, and processes that set stock through the built session. */
+/** Runs the sandbox over real HTTP, with its log, and processes that set stock through a session. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nodeClock } from '../../src/node/clock.ts';
@@ -14,7 +14,7 @@ import { createHome, type Home } from './home.ts';
 import { staging } from './staging.ts';
 
 const WORKER = fileURLToPath(new URL('./updates-worker.ts', import.meta.url));
-/** For a Node that does not know all of the sources' syntax. */
+/** For a Node that does not support the syntax of the sources. */
 const LOWER = new URL('../../src/build/lower.ts', import.meta.url).href;
 
 const ports = { clock: nodeClock, files: nodeFiles, openDatabase, random: Math.random };
@@ -22,7 +22,7 @@ const ports = { clock: nodeClock, files: nodeFiles, openDatabase, random: Math.r
 export interface RealSandbox extends Sandbox {
   readonly log: LoggedRequest[];
   readonly env: Record<string, string>;
-  /** As the store has it, without a request. */
+  /** Reads the stock from the store, without a request. */
   stock(): Promise<Record<string, number>>;
 }
 
@@ -57,14 +57,14 @@ export async function realSandbox(
   };
 }
 
-/** Statuses and how often. */
+/** Counts requests by status. */
 export function counted(log: readonly LoggedRequest[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of log) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
 
-/** A process that sets one pet to 1, 2, 3 … `count`. */
+/** Starts a process that sets one pet to 1, 2, 3 … `count`. */
 export function setOften(
   { baseUrl }: Sandbox,
   { pet, count, home, env }: { pet: number; count: number; home: Home; env: Readonly<Record<string, string>> },

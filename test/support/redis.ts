@@ -1,4 +1,4 @@
-/** A Redis server of the test's own, where `redis-server` is installed. */
+/** Starts Redis servers for a test, if `redis-server` is installed. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,26 +9,26 @@ import { freePort } from './free-port.ts';
 import { onCleanup } from './cleanup.ts';
 import type { Identity } from './tls.ts';
 
-/** Tests that need it are skipped, and named as skipped, without it. */
+/** Without it, tests that need it are skipped and reported as skipped. */
 export const hasRedis = spawnSync('redis-server', ['--version'], { stdio: 'ignore' }).status === 0;
 if (!hasRedis) process.stderr.write('redis-server is not installed: the tests of the Redis ledger are skipped.\n');
 
 export interface RedisServer {
   readonly url: string;
   readonly port: number;
-  /** For good, or stopped as a process that hangs, and going on again. */
+  /** Kills it, or stops it like a hanging process and continues it. */
   kill(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void>;
 }
 
 export interface RedisOptions {
   readonly password?: string;
-  /** Speaks TLS, and nothing else, as this one. */
+  /** Accepts only TLS, with this certificate. */
   readonly identity?: Identity;
-  /** Wants a certificate of this authority, PEM. */
+  /** Requires client certificates of this authority, PEM. */
   readonly clientCa?: string;
   /** Default: a free one. */
   readonly port?: number;
-  /** More lines of its configuration. */
+  /** More lines for its configuration. */
   readonly settings?: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
   return { url: `redis${identity === undefined ? '' : 's'}://127.0.0.1:${port}/0`, port, kill };
 }
 
-/** A Sentinel that alone decides on a failover of the master, which it calls `petshop`. */
+/** Starts a Sentinel that decides alone on a failover of the master, which it calls `petshop`. */
 export async function startSentinel(
   master: RedisServer,
   { password, settings = [] }: Pick<RedisOptions, 'password' | 'settings'> = {},
@@ -65,11 +65,11 @@ export async function startSentinel(
 export interface RedisCluster {
   readonly url: string;
   readonly nodes: readonly [RedisServer, RedisServer];
-  /** Moves the slot of the key to the other node. `onStep` is called while it is on its way, and once it is there. */
+  /** Moves the key's slot to the other node. Calls `onStep` twice during the move, and once after it. */
   move(key: string, onStep: () => Promise<void>): Promise<void>;
 }
 
-/** Two nodes, each with half of the slots. */
+/** Starts two nodes, each with half of the slots. */
 export async function startCluster(settings: readonly string[] = []): Promise<RedisCluster> {
   const busPorts: number[] = [];
   const node = async (tries = 3): Promise<RedisServer> => {
@@ -79,7 +79,7 @@ export async function startCluster(settings: readonly string[] = []): Promise<Re
       busPorts.push(busPort);
       return server;
     } catch (error) {
-      // Another process has taken it meanwhile.
+      // Another process has just taken the port.
       if (tries === 1 || !String(error).includes('already in use')) throw error;
       return node(tries - 1);
     }
@@ -111,7 +111,7 @@ export async function startCluster(settings: readonly string[] = []): Promise<Re
   };
 }
 
-/** Asks a server as `redis-cli` does, and returns what that prints. */
+/** Runs `redis-cli`, and returns what it prints. */
 export async function redisCli(port: number, ...words: string[]): Promise<string> {
   return (await promisify(execFile)('redis-cli', ['-p', `${port}`, ...words])).stdout.trim();
 }
@@ -129,7 +129,7 @@ async function start(lines: readonly string[], flags: readonly string[], sign: s
   };
 }
 
-/** Gone when the test ends. */
+/** Removed when the test ends. */
 export function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'petstore-redis-'));
   onCleanup(() => rmSync(folder, { recursive: true, force: true }));

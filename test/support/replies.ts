@@ -1,24 +1,24 @@
-/** What a scripted server answers: plain replies as data, and everything that can go wrong as functions. */
+/** Replies of a scripted server: plain ones as data, faulty ones as functions. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 export interface ReceivedRequest {
   readonly method: string;
-  /** As sent: path and query. */
+  /** Path and query as sent. */
   readonly path: string;
   /** Names and values as sent, in order. */
   readonly rawHeaders: readonly (readonly [name: string, value: string])[];
   /** Lower-case name -> value; repeated ones joined with a comma. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** When its head was there, epoch ms of the server's clock. */
+  /** When its head arrived, epoch ms on the server's clock. */
   readonly at: number;
-  /** Which connection it came on, counted from 1, and as which request of that connection, from 1. */
+  /** Number of its connection, and its number on that connection, both from 1. */
   readonly connection: number;
   readonly onConnection: number;
 }
 
-/** One request that waits for its answer. */
+/** A request that waits for its answer. */
 export interface Exchange {
   readonly request: ReceivedRequest;
   readonly req: IncomingMessage;
@@ -40,36 +40,36 @@ export interface Limits {
 export interface PlainReply {
   /** Default 200. */
   readonly status?: number;
-  /** Added to, or put in place of, the default ones; undefined drops a default one, an array repeats the header. */
+  /** Added to the default headers, or replacing them; undefined drops a default one, an array repeats the header. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The three headers of the service spec, part 8: on every response unless false. */
   readonly limits?: Partial<Limits> | false;
   /** A value sent as JSON, bigints digit for digit. */
   readonly json?: unknown;
-  /** The bytes themselves; wins over `json`. */
+  /** Raw bytes; overrides `json`. */
   readonly body?: string | Uint8Array;
 }
 
-/** Answers the exchange itself, in whatever way. Resolves when it has done what it does. */
+/** Answers the exchange itself, in any way. Resolves when it has finished. */
 export type ReplyFunction = (exchange: Exchange) => void | Promise<void>;
 export type Reply = PlainReply | ReplyFunction;
 export type Init = Omit<PlainReply, 'json' | 'body'>;
 
-/** 200, or what `init` says, with the value as JSON. */
+/** Returns the value as JSON, with status 200 unless `init` overrides it. */
 export const json = (value: unknown, init: Init = {}): PlainReply => ({ ...init, json: value });
 
-/** An InventoryItem (service spec, part 2). */
+/** Returns an InventoryItem (service spec, part 2). */
 export const item = (petId: bigint | number, quantity: bigint | number, status = 'available') => ({
   petId,
   quantity,
   status,
 });
 
-/** An Error body (service spec, part 2) with its status. */
+/** Returns an Error body (service spec, part 2) with its status. */
 export const error = (status: number, message = 'No.', code = 'error', init: Init = {}): PlainReply =>
   json({ code, message, status }, { status, ...init });
 
-/** 429 with that Retry-After, or without one. */
+/** Returns a 429, with Retry-After if given. */
 export const tooMany = (retryAfter?: string | number, init: Init = {}): PlainReply =>
   error(429, 'Too many requests', 'rate_limited', {
     limits: { remaining: 0 },
@@ -94,11 +94,11 @@ export function head(reply: PlainReply, { res, clock }: Exchange, framing: Recor
     values.map((value) => [name, value]),
   );
   res.sendDate = false;
-  // A flat list of names and values keeps names as written and repeats what is repeated; the types do not know it.
+  // A flat list of names and values keeps case and repetitions; the types do not allow it.
   res.writeHead(reply.status ?? 200, pairs.flat() as unknown as OutgoingHttpHeaders);
 }
 
-/** The reply's headers, the default ones included. `now`: epoch ms. */
+/** Returns the reply's headers, including the default ones. `now`: epoch ms. */
 export function headersOf(
   reply: PlainReply,
   now: number,
@@ -123,7 +123,7 @@ export function headersOf(
   return [...headers.values()];
 }
 
-/** JSON text; bigints as the integers they are. */
+/** Returns JSON text, with bigints as plain integers. */
 export function stringify(value: unknown): string {
   const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
   return JSON.stringify(value, (_key, each: unknown) => (typeof each === 'bigint' ? rawJSON(`${each}`) : each));

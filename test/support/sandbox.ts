@@ -1,4 +1,4 @@
-/** The sandbox in this process, without sockets: its store, and its handler in place of a service. */
+/** Runs the sandbox in this process, without sockets: its store, and its handler as the service. */
 import type { HttpReply, HttpRequest } from '../../src/ports.ts';
 import { nodeClock } from '../../src/node/clock.ts';
 import { nodeFiles } from '../../src/node/files.ts';
@@ -18,7 +18,7 @@ export async function newStore(file = ':memory:'): Promise<Store> {
   return store;
 }
 
-/** Answers as staging would, on the context's clock, which is stopped meanwhile. */
+/** Answers as staging would, on the context's clock, which stops during that time. */
 export function answerFrom(store: Store, plan: Plan, { clock }: TestContext, request: HttpRequest): Promise<HttpReply> {
   const rules = { ...DEFAULT_RULES, plan };
   const handler = { store, rules, apiKeys: [STAGING_KEY], baseUrl: '', now: () => clock.now() };

@@ -1,6 +1,6 @@
 /**
- * How much of the long tests to run: 1, all of it, unless PETSTORE_TEST_SCALE says less. CI runs all of it once, and
- * a part on each further Node.
+ * Scales the long tests by PETSTORE_TEST_SCALE, 1 (all of it) by default. CI runs all of it once, and a part on each
+ * further Node.
  */
 export function scaled(count: number): number {
   const share = Number(process.env.PETSTORE_TEST_SCALE ?? '1');

@@ -1,4 +1,4 @@
-/** Holds JSON that a test made petstore print against the schemas of the package. */
+/** Checks JSON that petstore prints in a test against the package's schemas. */
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -7,7 +7,7 @@ import SCHEMAS from '../../schemas.json' with { type: 'json' };
 const all = Object.values<{ readonly title: string; readonly description: string }>(SCHEMAS);
 const compiled = new Map<string, ValidateFunction>();
 
-/** The schemas allow members that petstore may get later; what it prints today has none that they do not name. */
+/** Forbids unknown members: schemas allow them for later versions, but today's output has none. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -22,7 +22,7 @@ function validatorOf(title: string): ValidateFunction {
   return found;
 }
 
-/** @throws {Error} the document is not as its schema says */
+/** @throws {Error} the document does not match its schema */
 export function assertSchema(title: string, document: unknown): void {
   const validate = validatorOf(title);
   if (validate(document)) return;
@@ -30,7 +30,7 @@ export function assertSchema(title: string, document: unknown): void {
   throw new Error(`This is a contract: it is not what petstore help schemas ${title} says: ${shown}`);
 }
 
-/** Returns the schema of what a command line prints: that of most of its words and options. */
+/** Returns the schema for a command line: the one that matches most of its words and options. */
 function schemaFor(args: readonly string[]): string | undefined {
   const line = ` ${args.join(' ').replace('inventory ls', 'inventory list').replaceAll('=', ' ')} `;
   const score = (call: string): number => {
@@ -46,7 +46,7 @@ function schemaFor(args: readonly string[]): string | undefined {
   return best !== undefined && best.score > 0 ? best.title : undefined;
 }
 
-/** Returns the documents of a text: the whole, or those of its lines that are whole. */
+/** Returns the JSON documents in a text: the whole text, or each line that is one. */
 function documentsIn(text: string): unknown[] {
   if (!/^[{[]/.test(text)) return [];
   const parsed = (one: string): unknown[] => {
@@ -58,11 +58,11 @@ function documentsIn(text: string): unknown[] {
   };
   const whole = parsed(text);
   if (whole.length > 0) return whole;
-  // Of a million lines the first tell as much.
+  // The first lines are enough, even of a million.
   return text.split('\n', 2_000).flatMap((line) => (/^[{[]/.test(line) ? parsed(line) : []));
 }
 
-/** Holds all that a command has printed as JSON against its schemas, and its --log too. @throws {Error} */
+/** Checks all JSON that a command has printed, and its --log, against the schemas. @throws {Error} */
 export function holdToSchemas(
   args: readonly string[],
   { stdout, stderr }: { readonly stdout: string; readonly stderr: string },

@@ -1,4 +1,4 @@
-/** What came to a terminal, as the terminal shows it in the end. */
+/** Renders output as a terminal finally shows it. */
 import xterm from '@xterm/headless';
 
 export interface Size {
@@ -6,16 +6,16 @@ export interface Size {
   readonly rows: number;
 }
 
-/** A stretch of one line that looks the same. */
+/** Part of a line in one style. */
 export interface Run {
   readonly text: string;
-  /** One of the terminal's sixteen colours; -1: its own. */
+  /** One of the terminal's sixteen colours; -1 for its default. */
   readonly colour: number;
-  /** The same of what is behind it. */
+  /** The background's colour. */
   readonly ground: number;
   readonly bold: boolean;
   readonly dim: boolean;
-  /** Text and ground have each other's colour. */
+  /** Text and background colours are swapped. */
   readonly reverse: boolean;
 }
 

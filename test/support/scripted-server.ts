@@ -1,6 +1,6 @@
 /**
- * A real HTTP(S) server on loopback that gives scripted replies in order and keeps an exact log. What was not
- * scripted and what was not used fails the test, if not by `done()` then when the test ends.
+ * A real HTTP(S) server on loopback that sends scripted replies in order and keeps an exact log. An unscripted request
+ * or an unused reply fails the test, at `done()` or when the test ends.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -11,7 +11,7 @@ import type { Identity } from './tls.ts';
 
 export interface ScriptedServerOptions {
   readonly tls?: Identity;
-  /** What the server's own `Date` and `X-RateLimit-Reset` go by; default: the real clock. */
+  /** Clock for the server's `Date` and `X-RateLimit-Reset`; default: the real clock. */
   readonly clock?: { now(): number };
 }
 
@@ -29,7 +29,7 @@ export interface ScriptedServer {
   readonly open: number;
   /** Adds replies to the end of the script. */
   script(...replies: Reply[]): void;
-  /** Resolves once `count` requests have come in whole. */
+  /** Resolves once `count` complete requests have arrived. */
   received(count: number): Promise<void>;
   /** @throws {Error} naming what was unscripted, unused or malformed */
   done(): void;
@@ -49,7 +49,7 @@ export async function scriptedServer(
     });
   };
   const server = tls === undefined ? createServer(listener) : createSecureServer({ ...tls }, listener);
-  // No connection closes by the clock: tests must not depend on how long they take.
+  // No timeouts: tests must not depend on how long they take.
   server.keepAliveTimeout = 0;
   server.requestTimeout = 0;
   server.on('connection', (socket: Socket) => {
@@ -91,10 +91,10 @@ export async function scriptedServer(
   };
 }
 
-/** What a client does that hangs up, also in the middle of a TLS handshake: no failure of its request's form. */
+/** Errors of a client that hangs up, also during a TLS handshake. They do not mean a malformed request. */
 const HUNG_UP: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
-/** The replies that are left, and what came so far. */
+/** The remaining replies, and the requests so far. */
 class Script {
   readonly left: Reply[];
   readonly requests: ReceivedRequest[] = [];
@@ -111,7 +111,7 @@ class Script {
   }
 
   async answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    // Chosen by arrival, before the body is awaited, so that two at a time keep the script's order.
+    // Chosen on arrival, before the body is read, so that parallel requests keep the script's order.
     const reply = this.left.shift();
     const at = this.#clock.now();
     const place = this.sockets.place(req.socket);
@@ -148,7 +148,7 @@ class Script {
   }
 }
 
-/** The TCP connections, by their number; under TLS a request names its secure socket, not the TCP one. */
+/** Numbers the TCP connections; with TLS, a request has only its secure socket. */
 class Sockets {
   readonly open = new Set<Socket>();
   readonly #byPort = new Map<number | undefined, { socket: Socket; connection: number; requests: number }>();
@@ -160,7 +160,7 @@ class Sockets {
     this.open.add(socket);
     this.#byPort.set(remotePort, { socket, connection: this.accepted, requests: 0 });
     socket.on('close', () => this.open.delete(socket));
-    // A client that hangs up does not make the server fail.
+    // A client that hangs up must not make the server fail.
     socket.on('error', () => undefined);
   }
 
@@ -194,7 +194,7 @@ function readHead(req: IncomingMessage): Pick<ReceivedRequest, 'method' | 'path'
   return { method: req.method ?? '', path: req.url ?? '', rawHeaders, headers };
 }
 
-/** What came of the body; a client that hangs up in the middle has sent what it has sent. */
+/** Reads the body, or the part that arrived before the client hung up. */
 async function readBody(req: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   try {

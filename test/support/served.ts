@@ -1,4 +1,4 @@
-/** `petstore sandbox serve` as a process, and plain requests to it. */
+/** Runs `petstore sandbox serve` and `petstore proxy`, and sends plain requests to them. */
 import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { type PetstoreOptions, type Running, startPetstore } from './binary.ts';
@@ -10,7 +10,7 @@ export interface Served extends Running {
   readonly port: number;
 }
 
-/** Serves on a free port, with its stock in the home of the options (default: a new one). */
+/** Starts it on a free port, with its stock in the given home folder (default: a new one). */
 export async function serveSandbox(args: readonly string[] = [], options: PetstoreOptions = {}): Promise<Served> {
   const running = startPetstore(['sandbox', 'serve', '--port', '0', '--json', ...args], options);
   await running.waitFor(/\n/, 'stdout');
@@ -30,7 +30,7 @@ export interface PlainRequest {
   readonly body?: string;
 }
 
-/** Any path and any header, Host included. */
+/** Sends any path and headers, including Host. */
 export function ask(
   port: number,
   path: string,
@@ -68,7 +68,7 @@ export function patch(
   });
 }
 
-/** A control of the sandbox: its answer. */
+/** Calls a control and returns its answer. */
 export async function control(port: number, method: string, path: string, body?: unknown): Promise<unknown> {
   const { status, body: text } = await ask(port, `/__sandbox${path}`, {
     method,
@@ -79,7 +79,7 @@ export async function control(port: number, method: string, path: string, body?:
   return JSON.parse(text);
 }
 
-/** Bytes as they are, and all that comes back until the server closes. */
+/** Sends raw bytes, and returns everything up to the close by the server. */
 export function sendRaw(port: number, text: string): Promise<string> {
   return new Promise((resolve) => {
     let heard = '';
@@ -92,7 +92,7 @@ export function sendRaw(port: number, text: string): Promise<string> {
   });
 }
 
-/** Opens a socket that closes with the test; what the server does to it is ignored. */
+/** Opens a socket that closes with the test; ignores its errors. */
 export function openSocket(port: number): Socket {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);
@@ -104,15 +104,15 @@ export interface ServedProxy extends Running {
   readonly port: number;
   readonly baseUrl: string;
   readonly token: string;
-  /** A request below /v1, with the token. */
+  /** Sends a request below /v1, with the token. */
   ask(path: string, request?: PlainRequest): Promise<Plain>;
-  /** Resolves once this number of requests has been answered and logged. */
+  /** Resolves once this many requests have been answered and logged. */
   answered(count: number): Promise<void>;
-  /** One line for each request, in the order of their ends. */
+  /** Returns a line for each request, in the order in which they ended. */
   log(): string[];
 }
 
-/** `petstore proxy` on a free port, as `staging` in front of a server of the test's own. */
+/** Starts `petstore proxy` on a free port, as `staging`, in front of the test's own server. */
 export async function serveProxy(
   env: Readonly<Record<string, string>>,
   args: readonly string[] = [],

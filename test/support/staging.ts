@@ -1,7 +1,7 @@
-/** petstore against a server of the test's own, as `staging`, in JSON, so that failures come as facts. */
+/** Runs petstore against the test's own server as `staging`, with JSON output, so that tests can check failures. */
 import { type Finished, type PetstoreOptions, runPetstore } from './binary.ts';
 
-/** Long and odd enough to be found wherever it should not be. */
+/** Long and odd enough to be found wherever it leaks. */
 export const KEY = 'canary-key-7f3b9d2e5a';
 
 export function staging(baseUrl: string): Record<string, string> {
@@ -11,13 +11,13 @@ export function staging(baseUrl: string): Record<string, string> {
 export interface JsonRun {
   readonly code: number | null;
   readonly stdout: string;
-  /** Lines of stderr other than the error: `warning: …`, or with --verbose the text alone. */
+  /** Lines of stderr except the error: `warning: …`, or with --verbose only the text. */
   readonly notes: readonly string[];
   /** The error object, if any. */
   readonly error: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Runs with --json and takes stderr apart: the last line is the error object of a failed command. */
+/** Runs with --json and parses stderr, where the last line is the error object of a failed command. */
 export async function runJson(
   baseUrl: string,
   args: readonly string[],
@@ -30,7 +30,7 @@ export async function runJson(
   return takeApart(finished);
 }
 
-/** Every line of stderr is a JSON object with one member, named for what it is. */
+/** Parses stderr: each line is a JSON object with one member, named after its kind. */
 export function takeApart({ code, stdout, stderr }: Omit<Finished, 'signal'> | Finished): JsonRun {
   const lines = stderr.split('\n').filter((line) => line !== '');
   const objects = lines.map((line) => JSON.parse(line) as Record<string, Record<string, unknown>>);

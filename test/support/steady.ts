@@ -1,21 +1,21 @@
-/** Times as every picture has them: what they are is the machine's, not the program's. */
+/** Replaces times and limits in pictures by fixed ones, because they differ on each run. */
 import type { Run } from './screen.ts';
 
-/** As view/progress.ts writes durations. */
+/** A duration as formatted by view/progress.ts. */
 const DURATION = String.raw`\d+ (?:ms|s|min|h|days)(?: \d+ (?:s|min))?`;
 const SPAN = new RegExp(String.raw`(?<before>resets in |\d\d:\d\d:\d\d \()${DURATION}`, 'g');
 
-/** Replaces times of the day, and the time until one of them. */
+/** Replaces times of day and the durations until them. */
 export function steadyTimes(text: string): string {
   return text.replace(SPAN, '$<before>42 s').replace(/\b\d\d:\d\d:\d\d\b/g, '14:03:20');
 }
 
-/** Replaces how much of the sandbox's rate limit is left, too: what takes long may go beyond a window. */
+/** Also replaces the remaining requests of the sandbox: a slow run may extend beyond a window. */
 export function steady(text: string): string {
   return steadyTimes(text).replace(/\b\d+ of 60 requests left/g, '57 of 60 requests left');
 }
 
-/** The same of lines; of the full screen the rate limit is shown even if its window is over by now. */
+/** Does the same for lines; on the full screen it adds the rate limit if its window has ended. */
 export function steadyLines(lines: readonly (readonly Run[])[], columns: number): Run[][] {
   const textOf = (runs: readonly Run[] = []): string => runs.map(({ text }) => text).join('');
   const last = lines.findLastIndex((runs) => textOf(runs).trim() !== '');
@@ -34,9 +34,9 @@ export function steadyLines(lines: readonly (readonly Run[])[], columns: number)
   );
 }
 
-/** A time zone in which it is noon now: no day begins while a test runs, and no time has a date beside it. */
+/** Returns a time zone in which it is noon now, so that no day begins during a test and no time needs a date. */
 export function noonZone(): string {
   const ahead = 12 - new Date().getUTCHours();
-  // Its sign is that of POSIX: west is positive.
+  // The sign is as in POSIX: west is positive.
   return `Etc/GMT${ahead < 0 ? '+' : '-'}${Math.abs(ahead)}`;
 }

@@ -1,21 +1,21 @@
-/** A terminal's lines as an SVG picture, for light and dark pages. */
+/** Draws a terminal's lines as an SVG picture, for light and dark pages. */
 import type { Run } from './screen.ts';
 
 const WIDTH = 8.4;
 const HEIGHT = 18;
 const MARGIN = 16;
-/** Other spaces are drawn as one. */
+/** SVG collapses other spaces. */
 const NO_BREAK = '\u00a0';
 
 interface Theme {
   readonly background: string;
   readonly border: string;
   readonly text: string;
-  /** Of the colours that petstore uses, by the terminal's numbers. */
+  /** Colours that petstore uses, by their numbers in the terminal. */
   readonly colours: Readonly<Record<number, string>>;
 }
 
-/** Each text with a contrast of at least 4.5 to its background (WCAG 2.2, 1.4.3). */
+/** Every text has a contrast of at least 4.5 (WCAG 2.2, 1.4.3). */
 export const THEMES: Readonly<Record<'light' | 'dark', Theme>> = {
   light: {
     background: '#ffffff',
@@ -54,7 +54,7 @@ export const THEMES: Readonly<Record<'light' | 'dark', Theme>> = {
 /** How long a frame of an animation is shown, in s. */
 const FRAME_SECONDS = 4;
 
-/** Draws a frame, or several one after the other: to readers who want no animation, the first one. */
+/** Draws one frame, or an animation of several; readers who prefer no animation see the first frame. */
 export function toSvg(
   frames: readonly (readonly (readonly Run[])[])[],
   columns: number,
@@ -102,7 +102,7 @@ function row(runs: readonly Run[], y: number, theme: Theme): string {
     const fill = reverse ? (theme.colours[ground] ?? theme.background) : own;
     const look = [
       `x="${at.toFixed(1)}"`,
-      // Whatever font there is, columns stay columns.
+      // Keeps columns aligned in any font.
       `textLength="${(columnsOf(shown) * WIDTH).toFixed(1)}"`,
       ...(fill === undefined ? [] : [`fill="${fill}"`]),
       ...(bold ? ['font-weight="bold"'] : []),
@@ -114,7 +114,7 @@ function row(runs: readonly Run[], y: number, theme: Theme): string {
   return grounds.join('') + lines;
 }
 
-/** What petstore itself says is of single columns. */
+/** All of petstore's own characters are one column wide. */
 function columnsOf(text: string): number {
   return Array.from(text).length;
 }

@@ -1,6 +1,6 @@
 /**
- * A Context for tests: memory for the streams, virtual time, seeded chance, scripted answers, and the real
- * files, config, database and HTTP over a home folder of its own.
+ * A Context for tests: in-memory streams, virtual time, seeded random numbers, scripted answers, and the real
+ * files, config, database and HTTP in a separate home folder.
  */
 import {
   type Context,
@@ -32,28 +32,28 @@ import {
 import { VirtualClock } from './virtual-clock.ts';
 
 export interface TestContextOptions {
-  /** All three streams on a terminal of 80 columns, unless they say otherwise themselves. */
+  /** Makes all three streams a terminal of 80 columns, unless their own options differ. */
   readonly terminal?: boolean;
   readonly stdin?: { readonly text?: string; readonly isTTY?: boolean };
   readonly stdout?: OutputOptions;
   readonly stderr?: OutputOptions;
-  /** Added to HOME and the XDG variables; undefined removes. */
+  /** Added to HOME and the XDG variables; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly home?: Home;
   /** Default: one that advances by itself. */
   readonly clock?: VirtualClock;
-  /** Of the random numbers; default 1. */
+  /** For the random numbers; default 1. */
   readonly seed?: number;
-  /** To the questions, in order. One too few or too many fails the test. */
+  /** Answers to prompts, in order. One too few or too many fails the test. */
   readonly answers?: readonly Answer[];
   readonly machine?: Partial<Machine>;
-  /** For looks at names and certificates. */
+  /** For probes of names and certificates. */
   readonly network?: Network;
-  /** What the key command prints. */
+  /** Returns the output of the key command. */
   readonly keyCommand?: (words: readonly string[]) => string;
-  /** What the editor does to the file. */
+  /** Changes the file like an editor. */
   readonly editor?: (path: string) => void;
-  /** Answers in place of the network. */
+  /** Answers requests instead of the network. */
   readonly http?: Handler;
 }
 
@@ -62,12 +62,12 @@ export interface TestContext extends Context {
   readonly stderr: MemoryOutput;
   readonly clock: VirtualClock;
   readonly home: Home;
-  /** Warnings, as lines on stderr. */
+  /** Prints warnings as lines on stderr. */
   readonly notices: { warning(text: string): void };
   readonly questions: readonly AskedQuestion[];
-  /** Every request that the Http port was allowed to write, in order. */
+  /** Every request that the Http port was permitted to send, in order. */
   readonly sent: readonly HttpRequest[];
-  /** As if the signal came. */
+  /** Simulates the signal. */
   interrupt(signal?: SignalName): void;
 }
 
@@ -139,7 +139,7 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
   };
 }
 
-/** The program's own HTTP client and database, loaded when asked for; closed with the test. */
+/** Loads the program's own HTTP client on demand; closes it with the test. */
 async function realHttp(env: Context['env']): Promise<Http> {
   const { openHttp } = await import('../../src/node/http.ts');
   const http = openHttp(env);

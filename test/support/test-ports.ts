@@ -13,7 +13,7 @@ import { onCleanup } from './cleanup.ts';
 import { bodyOf, headersOf, type PlainReply } from './replies.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
-/** `hidden` and `text` questions take a string, `confirm` a boolean; an Error is thrown in place of an answer. */
+/** `hidden` and `text` questions take a string, `confirm` a boolean; an Error is thrown instead of an answer. */
 export type Answer = string | boolean | Error;
 
 export interface AskedQuestion {
@@ -21,10 +21,10 @@ export interface AskedQuestion {
   readonly question: string;
 }
 
-/** A request's answer, without sockets. */
+/** Answers a request without sockets. */
 export type Handler = (request: HttpRequest) => HttpReply | Promise<HttpReply>;
 
-/** What a Handler returns, from the same data as a scripted server's reply. `now`: epoch ms. */
+/** Returns a Handler's result from the same data as a scripted server's reply. `now`: epoch ms. */
 export function httpReply(reply: PlainReply, now: number): HttpReply {
   return {
     status: reply.status ?? 200,
@@ -38,7 +38,7 @@ async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   if (bytes.length > 0) yield bytes;
 }
 
-/** Stops time while any of the port's methods is at work. */
+/** Stops time while any method of the port is running. */
 export function holdDuring<Port extends object>(clock: VirtualClock, port: Port): Port {
   const wrapped = Object.entries(port).map(([name, method]: [string, (...args: unknown[]) => unknown]) => [
     name,
@@ -47,7 +47,7 @@ export function holdDuring<Port extends object>(clock: VirtualClock, port: Port)
   return Object.fromEntries(wrapped) as Port;
 }
 
-/** Stops time while connecting, until a reply's head is there, and while its body is read. */
+/** Stops time while connecting, while waiting for a reply's head, and while reading its body. */
 export function holdExchanges(clock: VirtualClock, http: Http): Http {
   return {
     async connect(target) {
@@ -61,7 +61,7 @@ export function holdExchanges(clock: VirtualClock, http: Http): Http {
   };
 }
 
-/** The connection with another way to send. */
+/** Returns the connection with another `send`. */
 function withSend(connection: Connection, send: Connection['send']): Connection {
   return {
     get isOpen() {
@@ -83,7 +83,7 @@ async function* heldBody(clock: VirtualClock, body: HttpBody): AsyncGenerator<Ui
   }
 }
 
-/** The handler as an Http port. It may sleep on the clock, as a slow service would. */
+/** Returns the handler as an Http port. It may sleep on the clock like a slow service. */
 export function withoutSockets(handler: Handler): Http {
   const send: Connection['send'] = (request, maySend) => {
     if (!maySend()) return Promise.reject(HttpFailure.withdrawn(request.url.host));
@@ -114,7 +114,7 @@ export function withoutSockets(handler: Handler): Http {
   };
 }
 
-/** Notes each request in `sent` that may be written. */
+/** Records each request that may be written in `sent`. */
 export const noting = (sent: HttpRequest[], http: Http): Http => ({
   async connect(target) {
     const connection = await http.connect(target);
@@ -129,13 +129,13 @@ export const noting = (sent: HttpRequest[], http: Http): Http => ({
   close: () => http.close(),
 });
 
-/** Sends one request on a connection of its own choice. */
+/** Connects and sends one request. */
 export async function sendOver(http: Http, request: HttpRequest): Promise<HttpReply> {
   const connection = await http.connect(request);
   return connection.send(request, () => true);
 }
 
-/** Answers in order; a question without an answer, or an answer without a question, fails the test. */
+/** Gives the answers in order. A question without an answer, or an answer without a question, fails the test. */
 export function scriptedPrompt(answers: readonly Answer[]): { prompt: Prompt; questions: readonly AskedQuestion[] } {
   const left = [...answers];
   const questions: AskedQuestion[] = [];
@@ -168,7 +168,7 @@ export function scriptedPrompt(answers: readonly Answer[]): { prompt: Prompt; qu
   return { prompt, questions };
 }
 
-/** Uniform in [0, 1), the same for the same seed: Tommy Ettinger's mulberry32, public domain. */
+/** Random numbers in [0, 1), the same for the same seed: Tommy Ettinger's mulberry32, public domain. */
 export function mulberry32(seed: number): Random {
   let state = seed >>> 0;
   return () => {

@@ -1,6 +1,6 @@
 /**
- * A throw-away certificate authority and its certificates, made at test time. X.509 (RFC 5280) is written out
- * here in DER, because node:crypto only reads certificates and the openssl command is not on every machine.
+ * Makes a throw-away certificate authority and its certificates for tests. Writes X.509 (RFC 5280) in DER itself,
+ * because node:crypto only reads certificates and not every machine has the openssl command.
  */
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,9 +20,9 @@ export interface Identities {
   readonly ca: string;
   /** For 127.0.0.1 and localhost, signed by the authority. */
   readonly good: Identity;
-  /** The same, valid until yesterday. */
+  /** The same, but expired yesterday. */
   readonly expired: Identity;
-  /** For 127.0.0.1 and localhost, signed by itself. */
+  /** For 127.0.0.1 and localhost, self-signed. */
   readonly selfSigned: Identity;
   /** For pets.example, signed by the authority. */
   readonly wrongHost: Identity;
@@ -50,19 +50,19 @@ interface Made extends Identities {
 
 let made: Made | undefined;
 
-/** Made once per test file. */
+/** Creates them once per test file. */
 export function tlsIdentities(): Identities {
   made ??= makeIdentities();
   return made;
 }
 
-/** One more, for these host names, by the same authority unless it signs itself. */
+/** Makes another certificate for these host names, by the same authority or self-signed. */
 export function issueIdentity(wanted: Issue): Identity {
   made ??= makeIdentities();
   return made.issue(wanted);
 }
 
-/** The authority's certificate as a file, for NODE_EXTRA_CA_CERTS. */
+/** Writes the authority's certificate to a file, for NODE_EXTRA_CA_CERTS. */
 export function caFile(): string {
   const folder = mkdtempSync(join(tmpdir(), 'petstore-ca-'));
   onCleanup(() => {
@@ -121,7 +121,7 @@ interface Contents {
   readonly extensions: readonly Buffer[];
 }
 
-/** RFC 5280, 4.1, PEM. */
+/** A PEM certificate (RFC 5280, 4.1). */
 function certificate({ name, key, signer, validity, extensions }: Contents): string {
   const ecdsaWithSha256 = sequence(objectId('2a8648ce3d040302'));
   const toBeSigned = sequence(

@@ -1,6 +1,6 @@
 /**
- * A process that sets one pet's quantity again and again: `node updates-worker.ts BASE_URL PET COUNT`, the key in
- * PETSTORE_API_KEY, the state where the XDG variables say. The session is the one that every command opens.
+ * Sets one pet's quantity repeatedly: `node updates-worker.ts BASE_URL PET COUNT`. Takes the key from PETSTORE_API_KEY
+ * and the state folder from the XDG variables. Uses the same session as every command.
  */
 import { updateInventory } from '../../src/client/update.ts';
 import { open } from '../../src/session/connect.ts';
@@ -9,7 +9,7 @@ import { commandContext } from './command-context.ts';
 
 const [, , baseUrl = '', pet = '', count = ''] = process.argv;
 const ports = nodeContext();
-// Otherwise an error would end this process in silence.
+// Otherwise an error would end this process without a message.
 ports.uncaught.catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   process.exitCode = 1;

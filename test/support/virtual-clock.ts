@@ -1,6 +1,6 @@
 /**
- * A Clock on virtual time. It moves only when a test moves it or, with `autoAdvance`, when a caller
- * sleeps and nothing else happens. All times in milliseconds.
+ * A Clock with virtual time. It moves only when a test advances it or, with `autoAdvance`, when a caller
+ * sleeps and nothing else happens. All times are in ms.
  */
 import type { Clock } from '../../src/ports.ts';
 
@@ -10,8 +10,8 @@ export interface VirtualClockOptions {
   /** Monotonic clock at the start. */
   readonly monotonic?: number;
   /**
-   * Jump to the next instant that is due once a caller sleeps and the event loop has come round without news.
-   * Alarms alone never make time pass: a timeout must not beat the answer that is on its way over a socket.
+   * Jumps to the next due time once a caller sleeps and nothing happened in a turn of the event loop.
+   * Alarms alone never make time pass: a timeout must not beat an answer that is arriving on a socket.
    */
   readonly autoAdvance?: boolean;
 }
@@ -42,7 +42,7 @@ export class VirtualClock implements Clock {
     this.#auto = autoAdvance;
   }
 
-  /** Whole, as Date.now() is. */
+  /** Returns whole ms, like Date.now(). */
   now(): number {
     return Math.floor(this.#wall);
   }
@@ -85,8 +85,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Lets `ms` pass. Everyone who is due wakes in the order of due times, those due together in one go;
-   * what they start in turn, further sleeps included, has its time too. Resolves when all of it has come to rest.
+   * Lets `ms` pass. Wakes waiters in the order of their due times, those due together at once, and gives the
+   * work they start its time too, including further sleeps. Resolves when nothing happens any more.
    */
   async advance(ms: number): Promise<void> {
     this.#advancing += 1;
@@ -105,14 +105,14 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Sets the wall clock, as by hand or by NTP; the monotonic clock and sleepers notice nothing. */
+  /** Steps the wall clock, like a user or NTP. Does not affect the monotonic clock and sleepers. */
   stepWall(ms: number): void {
     this.#wall += ms;
   }
 
   /**
-   * The machine sleeps for `ms`. Timers do not run meanwhile. `monotonic: 'stops'` is Linux and macOS;
-   * with `'runs'`, as on Windows, those overdue at the end wake then, late.
+   * Suspends the machine for `ms`, so that timers do not run. `monotonic: 'stops'` is Linux and macOS; with
+   * `'runs'`, as on Windows, overdue waiters wake late, at the end.
    */
   suspend(ms: number, monotonic: 'stops' | 'runs' = 'stops'): void {
     this.#wall += ms;
@@ -121,7 +121,7 @@ export class VirtualClock implements Clock {
     this.#wakeDue();
   }
 
-  /** Stops time, as far as `autoAdvance` goes, until the returned function is called. */
+  /** Pauses `autoAdvance` until the returned function is called. */
   hold(): () => void {
     this.#holds += 1;
     let held = true;
@@ -142,7 +142,7 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** What each sleeper has left, shortest first. */
+  /** Remaining time of each sleeper, shortest first. */
   get sleeping(): readonly number[] {
     return [...this.#waiters]
       .filter(({ kind }) => kind === 'sleep')
@@ -150,7 +150,7 @@ export class VirtualClock implements Clock {
       .sort((a, b) => a - b);
   }
 
-  /** What each alarm has left, shortest first. */
+  /** Remaining time of each alarm, shortest first. */
   get alarms(): readonly number[] {
     return [...this.#waiters]
       .filter(({ kind }) => kind === 'alarm')
@@ -158,7 +158,7 @@ export class VirtualClock implements Clock {
       .sort((a, b) => a - b);
   }
 
-  /** Resolves once at least so many sleep at the same time. */
+  /** Resolves once at least this many sleep at the same time. */
   whenSleeping(sleepers = 1): Promise<void> {
     return new Promise((tell) => {
       this.#watchers.push({ sleepers, tell });
@@ -198,13 +198,13 @@ export class VirtualClock implements Clock {
   #wakeDue(): void {
     const due = [...this.#waiters].filter((each) => each.due <= this.#monotonic).sort((a, b) => a.due - b.due);
     for (const waiter of due) {
-      // An earlier one may have cancelled a later one.
+      // An earlier waiter may have cancelled a later one.
       if (this.#waiters.delete(waiter)) waiter.wake();
     }
     this.#news += due.length;
   }
 
-  /** Until the event loop has come round once without anybody falling asleep, waking or giving up. */
+  /** Resolves after a turn of the event loop in which no waiter was added, woken or removed. */
   async #rest(): Promise<void> {
     let seen;
     do {

@@ -1,4 +1,4 @@
-/** Tables on narrow terminals: which columns yield, and what is narrowed. */
+/** Tables on narrow terminals: which columns are dropped, and which are narrowed. */
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import type { RowsView } from '../../src/view/view.ts';

@@ -1,4 +1,4 @@
-/** Stock as a view, and a view as the whole text it becomes. */
+/** Makes a view of stock, and renders a view to its whole text. */
 import fc from 'fast-check';
 import { itemToJsonText, type InventoryItem } from '../../src/api/item.ts';
 import { INT64_MAX, INT64_MIN } from '../../src/api/values.ts';

@@ -1,9 +1,9 @@
-/** Completion candidates for the word at the cursor, from the commands' data alone. */
+/** Finds completion candidates for the word at the cursor, without loading a command. */
 import { childrenOf, commandsOf, grammarOf, type Tree, type TreeOption, type ValueSpec } from '../help/tree.ts';
 import type { KnownPet } from '../../state/pets.ts';
 import { argumentsIn, lastValue, type Line, scan } from '../scan.ts';
 
-/** What the line names of the environment that its command would use. */
+/** Options on the line that choose the environment. */
 export interface Place {
   readonly env: string | undefined;
   readonly baseUrl: string | undefined;
@@ -14,8 +14,8 @@ export interface Place {
 type KnownPets = (place: Place) => Promise<readonly KnownPet[]>;
 
 /**
- * Returns the answer of `petstore __complete WORDS`, of which the last is the word at the cursor: a candidate for that
- * word on each line, with its description behind a tab, then `:files` where names of files are wanted too, or `:end`.
+ * Returns the output of `petstore __complete WORDS`, whose last word is the one at the cursor: one candidate per line,
+ * with its description after a tab, then `:files` if file names are wanted too, or `:end`.
  */
 export async function complete(tree: Tree, words: readonly string[], knownPets: KnownPets): Promise<string> {
   const word = words.at(-1) ?? '';
@@ -34,7 +34,7 @@ interface Candidate {
   readonly summary?: string;
 }
 
-/** What may be at the cursor: some words, or a value of this kind. */
+/** What may stand at the cursor: words, or a value of this kind. */
 interface Position {
   /** The part of the word before the candidate. */
   readonly before?: string;
@@ -54,7 +54,7 @@ function positionOf(tree: Tree, line: Line<TreeOption>, word: string): Position 
   if (option !== undefined) return { value: option.value };
   const own = commandsOf(tree).find(({ path }) => path === line.path);
   if (looksLikeOption) {
-    // Such as --env=sta or -osc, which hold their value.
+    // Such as --env=sta or -osc, which contain their value.
     const last = scan(grammarOf(tree), [...line.path.split(' ').filter(Boolean), word]).tokens.at(-1);
     return last?.role === 'value'
       ? { before: word.slice(0, word.length - last.text.length), value: last.option.value }
@@ -65,7 +65,7 @@ function positionOf(tree: Tree, line: Line<TreeOption>, word: string): Position 
   if (own === undefined) return { candidates: below };
   const argument = own.arguments[argumentsIn(line).length] ?? own.arguments.find(({ variadic }) => variadic);
   if (argument !== undefined) return { value: argument };
-  // With nothing to name, the command's own options are what could come, and the commands below it.
+  // Without arguments to complete, proposes the command's own options and the commands below it.
   return { candidates: [...below, ...(word === '' && !line.isOver ? named(own.options) : [])] };
 }
 

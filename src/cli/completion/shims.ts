@@ -1,4 +1,4 @@
-/** The script of each shell. It asks `petstore __complete`, compares and shows words, and evaluates none of them. */
+/** The completion script of each shell. It asks `petstore __complete` and shows the words, and evaluates none of them. */
 import zsh from '../../../completions/_petstore';
 import bash from '../../../completions/petstore.bash';
 import fish from '../../../completions/petstore.fish';

@@ -1,4 +1,4 @@
-/** Files that the build takes in as texts. */
+/** Files that the build inlines as text. */
 declare module '*/_petstore' {
   const text: string;
   export default text;

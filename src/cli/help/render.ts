@@ -1,4 +1,4 @@
-/** Help for one path of the tree: the screen of all commands, that of a group, and one command in short or in full. */
+/** Renders help for a path of the tree: all commands, a group, or one command in short or in full. */
 import { TOPICS, type Topic } from './topics.ts';
 import { type HelpRequest, helpWanted, scan } from '../scan.ts';
 import {
@@ -18,7 +18,7 @@ export function withHeadings(text: string, { heading }: Pick<Style, 'heading'>):
   return text.replace(/^[A-Z][\w ,()]*:(?=$| )/gm, (words) => heading(words));
 }
 
-/** Returns the help that the line asks for; undefined where it asks for none. */
+/** Returns the help that the line asks for; undefined if it asks for none. */
 export function helpFor(tree: Tree, argv: readonly string[], width: number): string | undefined {
   const wanted = helpWanted(scan(grammarOf(tree), argv));
   return wanted === undefined ? undefined : helpText(tree, wanted, width);
@@ -33,13 +33,13 @@ export function helpText(tree: Tree, { path, isShort = false }: HelpRequest, wid
   return joined(isShort ? shortParts(tree, command, width) : fullParts(tree, command, width));
 }
 
-/** All commands by their groups, a line for each. */
+/** Renders all commands by group, one per line. */
 function rootParts(tree: Tree, width: number): string[] {
   const [first] = tree.sections;
   const lists = tree.sections.map(({ title, commands }) => {
     const words = commands === first?.commands ? 2 : 1;
     const names = new Set(commands.map(({ path }) => path.split(' ').slice(0, words).join(' ')));
-    // Commands of a group that has its own section, and else groups, with what they do.
+    // Lists the commands of a group that has its own section; other groups as one line.
     const summaryFor = (name: string): string =>
       commands.find(({ path }) => path === name)?.summary ?? tree.groups[name] ?? '';
     return { title, items: [...names].map((name): Term => [name, summaryFor(name)]) };
@@ -71,10 +71,10 @@ function groupParts(tree: Tree, path: string, width: number): string[] {
 
 const MOST_EXAMPLES = 3;
 
-/** Options of many commands, of which the short help has the names alone. */
+/** Options of many commands, which the short help only names. */
 const NAMED = 'For the history';
 
-/** Returns of each option the first clause, of the examples the first three. */
+/** Shortens a command: the first clause of each option, and the first three examples. */
 function shortParts(tree: Tree, command: TreeCommand, width: number): string[] {
   const own = byPurpose(command.options).filter(({ title }) => title !== NAMED);
   const lists = own.map(({ title, items }) => ({
@@ -98,7 +98,7 @@ function shortParts(tree: Tree, command: TreeCommand, width: number): string[] {
   ];
 }
 
-/** Returns the text as far as the first semicolon, and the default at its end. */
+/** Returns the text up to the first semicolon, and the default at its end. */
 function firstClause(text: string): string {
   const [, clause = '', shown = ''] = /^(.*?)( \(default: .*\))?$/s.exec(text) ?? [];
   return `${clause.split('; ')[0]!}${shown}`;
@@ -135,12 +135,12 @@ function argumentsOf({ arguments: args }: TreeCommand): Term[] {
   return args.map(({ name, description }): Term => [name, description]);
 }
 
-/** What is the command's own, for a reference that has the rest elsewhere. */
+/** Renders what belongs to the command itself, for a reference that has the rest elsewhere. */
 export function ownText(tree: Tree, command: TreeCommand, width: number): string {
   return joined([...itself(tree, command, width), ...sections(byPurpose(command.options), width)]).trimEnd();
 }
 
-/** The options that every command takes. */
+/** Returns the help of the common options. */
 export function commonText(tree: Tree, width: number): string {
   return sections(byPurpose(tree.globals), width).join('\n\n');
 }
@@ -149,7 +149,7 @@ export function summaryOf({ summary, experimental }: TreeCommand): string {
   return experimental ? `${summary} (experimental in the service)` : summary;
 }
 
-/** Returns the long names of the options that have a short one too: the usual ones. */
+/** Returns the long names of the options that also have a short one: the common ones. */
 function namesOf(options: readonly TreeOption[]): string[] {
   return options.flatMap(({ names }) => (names.length > 1 ? names.slice(-1) : []));
 }
@@ -159,7 +159,7 @@ interface List {
   readonly items: readonly Term[];
 }
 
-/** One below the other, their terms in one column. */
+/** Renders lists below each other, with their terms in one column. */
 function sections(lists: readonly List[], width: number): string[] {
   const widest = widestOf(lists.flatMap(({ items }) => items));
   return lists
@@ -183,11 +183,11 @@ export function topicText(name: Topic, width: number): string {
   return `${paragraphs(`${title}\n\n${text.trim()}`, width)}\n`;
 }
 
-/** Beside its term a description needs so much room; on a narrower screen it goes below. */
+/** Least width of a description beside its term; on a narrower screen it goes below. */
 const BESIDE = 60;
-/** A longer term has its description below it. */
+/** In columns. The description of a longer term goes below it. */
 const LONGEST_TERM = 31;
-/** Wider lines are hard to read. */
+/** In columns: wider lines are hard to read. */
 const WIDEST = 100;
 
 function paragraphs(text: string, width: number): string {
@@ -199,12 +199,12 @@ function paragraphs(text: string, width: number): string {
 
 type Term = readonly [term: string, text: string];
 
-/** How wide the column of terms is, for several lists, one below the other. */
+/** Returns the width of the column of terms for several lists. */
 function widestOf(items: readonly Term[]): number {
   return Math.max(0, ...items.map(([term]) => term.length).filter((length) => length <= LONGEST_TERM));
 }
 
-/** Each term with what it means, side by side where there is room. */
+/** Renders terms with their descriptions, side by side if there is room. */
 function terms(items: readonly Term[], width: number, widest = widestOf(items)): string {
   const columns = Math.min(width, WIDEST);
   const margin = 2 + widest + 2;
@@ -217,7 +217,7 @@ function terms(items: readonly Term[], width: number, widest = widestOf(items)):
     .join('\n');
 }
 
-/** Each command line with its comment beside it, or above it where that is too wide. */
+/** Renders command lines with their comment beside them, or above if that is too wide. */
 function beside(examples: Tree['examples'], width: number): string {
   const widest = Math.max(0, ...examples.map(({ command }) => command.length));
   const lines = examples.map(({ says, command }) => `  ${command.padEnd(widest)}  # ${says}`);

@@ -1,21 +1,21 @@
 /**
- * The commands as plain data: help, reference, completion and man page are made from it. commands/command-tree.ts makes it of
- * the command specs; the build puts the data in its place, so that help loads no command.
+ * The commands as plain data: help, reference, completion and man page are made from it. commands/command-tree.ts makes
+ * it of the command specs; the build puts the data in its place, so that help loads no command.
  */
 import type { Common, CommandDescription, Example } from '../command.ts';
 import type { Grammar } from '../scan.ts';
 
 export interface ValueSpec {
-  /** `status...`, as in the flags; `petId` of an argument. */
+  /** As in the flags, `status...`; for an argument `petId`. */
   readonly name: string;
   readonly optional: boolean;
-  /** May be followed by more of its kind. */
+  /** True if it may be repeated. */
   readonly variadic: boolean;
-  /** Several in one word, with commas. */
+  /** True if one word may hold several values, separated by commas. */
   readonly list: boolean;
-  /** All values that there are. */
+  /** All possible values. */
   readonly words?: readonly string[];
-  /** Proposed from what this machine has: ids of pets, names of files. */
+  /** Values that this machine can propose: ids of pets, names of files. */
   readonly from?: 'pets' | 'files';
 }
 
@@ -40,7 +40,7 @@ export interface Tree {
   readonly examples: readonly Example[];
   /** In the order of the help. */
   readonly sections: readonly { readonly title: string; readonly commands: readonly TreeCommand[] }[];
-  /** `inventory` -> what its commands are about. */
+  /** Group -> what its commands are for. */
   readonly groups: Readonly<Record<string, string>>;
   readonly globals: readonly TreeOption[];
 }
@@ -49,7 +49,7 @@ export function commandsOf({ sections }: Tree): readonly TreeCommand[] {
   return sections.flatMap(({ commands }) => commands);
 }
 
-/** What may follow the words of a path: names of commands and groups, with what they do. */
+/** Returns what may follow a path: names of commands and groups, with their summaries. */
 export function childrenOf(tree: Tree, path: string): readonly { readonly name: string; readonly summary: string }[] {
   const start = path === '' ? '' : `${path} `;
   const found = new Map<string, string>();
@@ -61,18 +61,18 @@ export function childrenOf(tree: Tree, path: string): readonly { readonly name: 
   return [...found].map(([name, summary]) => ({ name, summary }));
 }
 
-/** Every path that there is: the root `''`, groups, commands. */
+/** Returns every path: the root `''`, groups, and commands. */
 export function pathsOf(tree: Tree): readonly string[] {
   return ['', ...Object.keys(tree.groups), ...commandsOf(tree).map(({ path }) => path)];
 }
 
-/** The options that are understood there, the command's own first. */
+/** Returns the options that are valid at a path, the command's own first. */
 export function optionsAt(tree: Tree, path: string): readonly TreeOption[] {
   const own = commandsOf(tree).find((command) => command.path === path)?.options ?? [];
   return [...own, ...tree.globals];
 }
 
-/** The headings of the common options that apply. */
+/** Headings of the common options that apply. */
 const HEADINGS: Readonly<Record<Common, readonly string[]>> = {
   output: ['Output', 'Help'],
   environment: ['Where', 'Output', 'Help'],
@@ -80,7 +80,7 @@ const HEADINGS: Readonly<Record<Common, readonly string[]>> = {
   questions: ['Where', 'Output', 'Questions', 'Requests', 'Help'],
 };
 
-/** Returns the common options that apply to a command, but for those that it has a meaning of its own for. */
+/** Returns the common options that apply to a command, except those that it redefines. */
 export function commonOptions(
   { globals }: Tree,
   { common = 'questions', options }: TreeCommand,
@@ -91,7 +91,7 @@ export function commonOptions(
   );
 }
 
-/** Returns what the scanner needs to know of all commands. */
+/** Returns the grammar of all commands for the scanner. */
 export function grammarOf(tree: Tree): Grammar<TreeOption> {
   return { commands: commandsOf(tree).map(({ path }) => path), optionsAt: (path) => optionsAt(tree, path) };
 }

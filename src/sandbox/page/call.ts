@@ -1,4 +1,4 @@
-/** What the sandbox tells its page, below /__sandbox. */
+/** Calls the sandbox's controls below /__sandbox; types of their answers. */
 import type { ActiveFault } from '../faults.ts';
 import type { LoggedRequest } from '../request-log.ts';
 
@@ -26,7 +26,7 @@ export interface State {
 }
 
 export interface Pet {
-  /** Text: a number of JavaScript would not hold it. */
+  /** Text, because a JavaScript number cannot hold it. */
   readonly petId: string;
   readonly quantity: number;
   readonly status: string;
@@ -34,7 +34,7 @@ export interface Pet {
   readonly name: string;
 }
 
-/** What each text of the sandbox holds. */
+/** The type of each answer. */
 interface Shapes {
   readonly state: State;
   readonly pets: readonly Pet[];
@@ -44,12 +44,12 @@ interface Shapes {
   readonly problem: { readonly message: string };
 }
 
-/** Parses what the sandbox has sent; it and this page are one program. */
+/** Parses an answer without checks: sandbox and page are one program. */
 export function parse<K extends keyof Shapes>(_shape: K, text: string): Shapes[K] {
   return JSON.parse(text.replace(/"petId":(-?[0-9]+)/g, '"petId":"$1"')) as Shapes[K];
 }
 
-/** @throws {Error} with a sentence for people */
+/** @throws {Error} with a message for people */
 export async function call(method: string, path: string, body?: unknown): Promise<string> {
   const response = await fetch(`/__sandbox${path}`, {
     method,

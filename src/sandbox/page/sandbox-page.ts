@@ -1,4 +1,4 @@
-/** The sandbox's page: what is in it, what it is asked, and switches for what goes wrong. */
+/** The sandbox's page: shows stock, usage and requests, and switches faults on and off. */
 
 import type { ActiveFault } from '../faults.ts';
 import type { LoggedRequest } from '../request-log.ts';
@@ -17,7 +17,7 @@ const SHOWN_REQUESTS = 200;
 
 let pets = PAGE;
 let newest = 0;
-/** What people did here, one after the other; how often so far, and how much of it is not done yet. */
+/** Queue of the user's actions on this page, with the number begun and the number still running. */
 let doing: Promise<void> = Promise.resolve();
 let begun = 0;
 let underWay = 0;
@@ -40,7 +40,7 @@ function say(text: string): void {
   element('message').textContent = text;
 }
 
-/** Does it when all before it is done, and shows what came of it. */
+/** Queues an action and shows its result. */
 function act(work: () => Promise<unknown>, done = ''): void {
   begun += 1;
   underWay += 1;
@@ -61,7 +61,7 @@ function sayProblem(problem: unknown): void {
   say(problem instanceof TypeError ? GONE : String(problem instanceof Error ? problem.message : problem));
 }
 
-/** Of this machine's time zone; with the day, where it is not today's. Swedish writes 2026-11-21 13:04:05. */
+/** Formats a local time, with the day if it is not today. The Swedish format is 2026-11-21 13:04:05. */
 function clock(at: string | number, today: Date = new Date()): string {
   const [day, time] = new Date(at).toLocaleString('sv-SE').split(' ');
   return day === today.toLocaleDateString('sv-SE') ? `${time}` : `${day} ${time}`;
@@ -98,7 +98,7 @@ function showRule({ text, seen, fired }: ActiveFault): HTMLElement {
   return row;
 }
 
-/** From what the sandbox has now: what is shown may be older than the last click, or than another page's. */
+/** Changes the sandbox's current rules: the ones shown may be older than the last click, here or on another page. */
 function changeRules(change: (texts: readonly string[]) => readonly string[], after?: () => void): void {
   act(async () => {
     const now = parse('faults', await call('GET', '/faults'));
@@ -171,7 +171,7 @@ function showPets(list: readonly Pet[]): void {
 }
 
 async function refresh(): Promise<void> {
-  // What was asked before or during a click may be older than it, and would turn its switch back.
+  // State requested before or during a click may be older than the click, and would flip its switch back.
   const begunBefore = underWay === 0 ? begun : undefined;
   const [state, stock, requests] = await Promise.all([
     call('GET', '/state'),
@@ -183,7 +183,7 @@ async function refresh(): Promise<void> {
   addRequests(parse('requests', requests));
 }
 
-/** At most four times a second, however many requests there are. The last message stays. */
+/** Refreshes at most four times a second, however many requests arrive. Keeps the last message. */
 function refreshSoon(): () => void {
   let waits = false;
   return () => {

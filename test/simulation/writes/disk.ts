@@ -1,7 +1,7 @@
 /**
- * The disk of a simulated machine, in memory: files, and databases with SQLite's locks between connections. A process
- * that dies rolls back and frees its locks, as the system does for it. All connections to one path share one database
- * in memory, because no transaction of the program lasts longer than one turn but those that are only a lock.
+ * The in-memory disk of a simulated machine: files, and databases with SQLite's locks between connections. When a
+ * process dies, its transaction is rolled back and its locks are released. All connections to one path share one
+ * in-memory database, because no transaction lasts longer than one turn, except those that are only a lock.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type Database, DatabaseFailure, type FileFacts, type Files, type SqlRow } from '../../../src/ports.ts';

@@ -1,4 +1,4 @@
-/** npm run simulate:writes: many seeds, and which promise is broken in which of them; a seed replays. */
+/** npm run simulate:writes: runs many seeds, and prints broken promises with their seeds, which can be replayed. */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';

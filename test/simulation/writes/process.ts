@@ -1,6 +1,6 @@
 /**
- * One process of a simulation of writes: a whole command on the ports of its own world. It may be killed at any step of
- * its requests and transactions: then its ports never answer again, and its locks are free.
+ * One process of a simulation of writes: a whole command on simulated ports. It may be killed at any step of its
+ * requests and transactions: then its ports never answer again, and its locks are released.
  */
 import { run } from '../../../src/cli/run.ts';
 import { LOADERS } from '../../../src/commands/index.ts';

@@ -1,6 +1,6 @@
 /**
- * The promises about writes, held against the service's own log: what was overwritten, what each process said of its
- * writes, and what the history says.
+ * Checks the promises about writes against the service's own log: what was overwritten, what each process reported of
+ * its writes, and what the history contains.
  */
 import { START } from '../../support/virtual-clock.ts';
 import type { MemoryDisk, Trouble } from './disk.ts';

@@ -1,4 +1,4 @@
-/** What a seed decides: how bad the world is, which commands run in it, and what becomes of each process. */
+/** What a seed decides: how many faults there are, which commands run, and what happens to each process. */
 import type { Random } from '../../../src/ports.ts';
 import type { Fate, Moment } from './process.ts';
 import { pick } from './service.ts';

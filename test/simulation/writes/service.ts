@@ -1,6 +1,6 @@
 /**
- * The service of a simulation of writes: it stores quantities, loses answers, fails, and keeps the log that the promises
- * are held against. Another client, who knows nothing of petstore, sets pets as well, by preference when it hurts.
+ * The service of a simulation of writes: stores quantities, loses answers, fails, and keeps the log by which promises
+ * are checked. Another client, independent of petstore, sets pets too, preferably at the worst moment.
  */
 import { HttpFailure, type HttpReply, type HttpRequest, type Random } from '../../../src/ports.ts';
 import { START } from '../../support/virtual-clock.ts';

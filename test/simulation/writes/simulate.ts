@@ -1,4 +1,4 @@
-/** One simulation of writes: commands of one machine, one after another, and everything that may come between. */
+/** Runs one simulation of writes: commands of one machine in sequence, with everything that may happen in between. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { mulberry32 } from '../../support/test-ports.ts';
 import { SimulatedTime } from '../time.ts';

@@ -1,0 +1,195 @@
+/** What becomes of a write whose answer is lost: the list shows that it was applied, it is sent again, or stays unknown. */
+import { describe, expect, it } from 'vitest';
+import { dateOf, probe } from '../../src/client/probe.ts';
+import { checkCondition, isOutdated, type Update, updateInventory } from '../../src/client/update.ts';
+import { Failure, isFailure } from '../../src/errors.ts';
+import { HttpFailure, type HttpFailurePhase, type HttpReply } from '../../src/ports.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { failure, reply, scriptedService, type Send } from './scripted-service.ts';
+
+const HOST = 'pets.example';
+
+/**
+ * `lost`: no answer. `cut`: an answer that broke off. A status. `late`: two seconds pass before the first byte, and more
+ * than one makes the list too old. `list N`: the quantity in the list, or none. `mistake`: an error of the program.
+ */
+type Step = 'lost' | 'cut' | 'stored' | 'late' | 'mistake' | number | `list ${string}`;
+
+const stored = (petId: number, quantity: number | string): string =>
+  `{"petId":${petId},"quantity":${quantity},"status":"available"}`;
+
+function sendOf(step: Step, clock: VirtualClock): Send {
+  return async (_request, maySend) => {
+    if (step === 'late') await clock.sleep(2_000);
+    if (!maySend()) throw HttpFailure.withdrawn(HOST);
+    if (step === 'mistake') throw new TypeError('a mistake');
+    if (step === 'lost') throw failure('reset', true);
+    if (step === 'cut') return reply(200, '{"petId":7,');
+    if (typeof step === 'number') return reply(step);
+    if (step === 'stored' || step === 'late') return reply(200, stored(7, 12));
+    const quantity = step.slice('list '.length);
+    return reply(200, quantity === 'none' ? '[]' : `[${stored(7, quantity)}]`);
+  };
+}
+
+/** Sends the update 10 → 12, and returns what came of it, with the methods that were sent. */
+async function run(steps: readonly Step[], { retryForMs = 0, ...update }: Partial<Update> & { retryForMs?: number }) {
+  const clock = new VirtualClock({ autoAdvance: true });
+  const sends = steps.map((step) => sendOf(step, clock));
+  const { service } = scriptedService(sends, { clock, maxWaitMs: 60_000, maxBodyBytes: 1 << 20, retryForMs });
+  return updateInventory(service, { petId: 7n, quantity: 12n, before: 10n, ...update }).then(
+    ({ quantity }) => `has ${quantity}`,
+    (error: unknown) => {
+      if (!isFailure(error)) return String(error);
+      if (isOutdated(error)) return 'outdated';
+      if (!error.is('outcome-unknown') || !('looked' in error.details)) return error.kind;
+      const { because, found, looked } = error.details;
+      const seen = looked ? `looked${found === undefined ? '' : `, found ${found}`}` : 'not looked';
+      const attempts = because.is('network') ? because.details.attempts : 0;
+      return `unknown: ${seen}, ${because.kind} after ${attempts}`;
+    },
+  );
+}
+
+describe('a write whose answer is lost', () => {
+  it.each<[title: string, steps: Step[], expected: string, options?: Parameters<typeof run>[1]]>([
+    ['was applied', ['lost', 'list 12'], 'has 12'],
+    ['was applied, says a list that fails at first', [503, 503, 'list 12'], 'has 12'],
+    ['was not applied, and is sent again', ['lost', 'list 10', 'stored'], 'has 12'],
+    ['was answered with half a body', ['cut', 'list 12'], 'has 12'],
+    ['is lost twice, and applied the second time', ['lost', 'list 10', 'lost', 'list 12'], 'has 12', { retryForMs: 60_000 }],
+    ['is not looked for a third time', ['lost', 'list 10', 'lost'], 'unknown: looked, network after 2'],
+    ['is sent as long as --retry-for lasts', [500, 'list 10', 500, 'list 10', 500, 'list 10', 'stored'], 'has 12', { retryForMs: 60_000 }],
+    ['met another change', ['lost', 'list 11'], 'unknown: looked, found 11, network after 1'],
+    ['met another change when it was lost again', ['lost', 'list 10', 'lost', 'list 11'], 'unknown: looked, found 11, network after 2', { retryForMs: 60_000 }],
+    ['is of a pet that is gone', ['lost', 'list none'], 'unknown: looked, network after 1'],
+    ['overwrote an unknown quantity, and is sent again over the same one', ['lost', 'list 4', 'stored'], 'has 12', { before: undefined }],
+    ['is refused when it is sent again: the first may still come', ['lost', 'list 10', 400], 'unknown: looked, network after 1'],
+    ['cannot be looked for', ['lost', 401], 'unknown: not looked, network after 1'],
+    ['was redirected, and applied', [307, 'list 12'], 'has 12'],
+    ['was redirected, and not applied: a repeat would be redirected again', [307, 'list 10'], 'redirected'],
+    ['meets a mistake of the program when it is sent again', ['lost', 'list 10', 'mistake'], 'TypeError: a mistake'],
+  ])('%s', async (_title, steps, expected, options = {}) => {
+    expect(await run(steps, options)).toBe(expected);
+  }); // prettier-ignore
+
+  it('is not sent again after a list that is too old by then: the list is read again, at most three times', async () => {
+    expect(await run(['lost', 'list 10', 'late', 'list 10', 'stored'], {})).toBe('has 12');
+    expect(await run(['lost', 'list 10', 'late', 'list 12'], {})).toBe('has 12');
+    expect(await run(['lost', 'list 10', 'late', 'list 10', 'late', 'list 10', 'late'], {})).toBe(
+      'unknown: looked, network after 1',
+    );
+  });
+
+  it('is not sent where its lock is gone', async () => {
+    let isLocked = true;
+    const lose = (): boolean => isLocked;
+    expect(await run(['lost', 'list 10', 'stored'], { isLocked: lose })).toBe('has 12');
+    isLocked = false;
+    expect(await run(['stored'], { isLocked: lose })).toBe('outdated');
+  });
+});
+
+/** Runs `use` with a service that answers once. */
+function answering<T>(answer: HttpReply | HttpFailurePhase, use: (service: Parameters<typeof probe>[0]) => Promise<T>) {
+  const send = () => (typeof answer === 'string' ? Promise.reject(failure(answer, true)) : Promise.resolve(answer));
+  return use(scriptedService([send], { maxBodyBytes: 1 << 22 }).service);
+}
+
+describe('a signal while a write is under way', () => {
+  /** `step`: what the service answers once the signal has come. */
+  async function interrupted(step: Step): Promise<unknown> {
+    const clock = new VirtualClock({ autoAdvance: true });
+    const send: Send = (...request) => {
+      stop.abort(new Failure('interrupted', { signal: 'SIGTERM' }));
+      return sendOf(step, clock)(...request);
+    };
+    const { service, stop } = scriptedService([send], { clock, maxBodyBytes: 1 << 20 });
+    return updateInventory(service, { petId: 7n, quantity: 12n }).catch((error: unknown) => error);
+  }
+
+  it.each([
+    ['stored', 'applied'],
+    ['lost', 'unknown'],
+  ] as const)('that is %s: %s', async (step, outcome) => {
+    expect(await interrupted(step)).toMatchObject({
+      kind: 'interrupted',
+      details: { signal: 'SIGTERM', outcome, write: { petId: 7n, quantity: 12n, environment: 'staging' } },
+    });
+  });
+
+  it('that is refused does not hide the refusal', async () => {
+    expect(await interrupted(400)).toMatchObject({ kind: 'rejected' });
+  });
+});
+
+describe('the answer to a write', () => {
+  const bytes = Buffer.from('{"petId":7,"quantity":12,"status":"für"}');
+  const cut = bytes.indexOf('ü') + 1;
+  const inPieces = async function* () {
+    yield await Promise.resolve(bytes.subarray(0, cut));
+    yield bytes.subarray(cut);
+  };
+
+  it('is read whole, also where a character is cut in two', async () => {
+    const answer = { ...reply(200), body: inPieces() };
+    const item = await answering(answer, (service) => updateInventory(service, { petId: 7n, quantity: 12n }));
+    expect(item.status).toBe('für');
+  });
+});
+
+describe('If-Match of an update', () => {
+  it.each([
+    [' "10" ', 10n],
+    ['"-3"', -3n],
+  ])('%j is compared with the list', async (text, quantity) => {
+    const list = reply(200, `[${stored(7, String(quantity))}]`);
+    expect(await answering(list, (service) => checkCondition(service, 7n, text))).toBe(quantity);
+  });
+
+  it.each(['10', '"1e1"', '""', 'W/"10"', '"10", "11"'])('%s is refused before anything is sent', async (text) => {
+    await expect(checkCondition(scriptedService([]).service, 7n, text)).rejects.toMatchObject({ kind: 'usage' });
+  });
+
+  it('that is not the quantity, or of a pet that is gone, is refused with what there is', async () => {
+    const check = (list: string) => answering(reply(200, list), (service) => checkCondition(service, 7n, '"10"'));
+    await expect(check(`[${stored(7, 9)}]`)).rejects.toMatchObject({
+      kind: 'precondition-failed',
+      details: { petId: 7n, expected: 10n, found: 9n },
+    });
+    await expect(check('[]')).rejects.toMatchObject({ kind: 'pet-not-found', details: { petId: 7n } });
+  });
+
+  it('* is any quantity', async () => {
+    expect(await checkCondition(scriptedService([]).service, 7n, ' * ')).toBeUndefined();
+  });
+});
+
+describe('a probe', () => {
+  const GET = { method: 'GET', path: '/inventory' } as const;
+  const asked = (answer: Parameters<typeof answering>[0]) => answering(answer, (service) => probe(service, GET));
+
+  it('has the JSON of the body, or why it is none, and the failure of a refusal', async () => {
+    expect(await asked(reply(200, '["a"]'))).toMatchObject({ status: 200, json: ['a'] });
+    expect(await asked(reply(200, '[7'))).toMatchObject({ problem: expect.stringContaining('end') as string });
+    expect(await asked(reply(401, '{}'))).toMatchObject({ status: 401, failure: { kind: 'unauthorized' } });
+    expect(await asked('reset')).toMatchObject({
+      unreachable: { phase: 'reset' },
+      failure: { kind: 'network' },
+      evidence: { request: 'GET /inventory' },
+    });
+  });
+
+  it('shows of the headers those that tell of limits, types and places, and reads the date', async () => {
+    const date = 'Sun, 22 Nov 2026 14:03:20 GMT';
+    const shown = { date, 'content-type': 'application/json, text/plain', 'retry-after': '7' };
+    const others = { server: 'x', 'set-cookie': 'a=b' };
+    const headers = new Map(Object.entries({ ...shown, ...others }).map(([name, value]) => [name, value.split(', ')]));
+    headers.set('date', [date]);
+    const found = await asked({ ...reply(200, '[]'), headers });
+    expect(found.evidence).toEqual({ request: 'GET /inventory', status: 200, headers: shown });
+    if (found.unreachable !== undefined) throw found.failure;
+    expect(dateOf(found)).toBe(Date.parse(date));
+    expect(dateOf({ ...found, headers: new Map() })).toBeUndefined();
+  });
+});
