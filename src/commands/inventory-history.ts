@@ -102,7 +102,7 @@ function requireOnePet(pets: readonly bigint[] = [], { globals }: CommandContext
   }
   if (!FORMAT_FACTS[globals.output].isForPeople) {
     throw usageFailure(
-      `--chart does not go with ${globals.output}, which is for programs.`,
+      `--chart cannot be used with ${globals.output}, which is for programs.`,
       'Add -o table, or leave out --chart.',
     );
   }

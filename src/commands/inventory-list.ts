@@ -110,7 +110,7 @@ export const inventoryList = defineCommand({
   async run({ petId, ...options }, context): Promise<View> {
     const input = petId.length === 0 ? options : { ...options, pet: [...petId, ...(options.pet ?? [])] };
     if (input.watch !== undefined) {
-      if (context.globals.output === 'csv') throw usageFailure('--watch does not go with csv.', 'Use -o ndjson.');
+      if (context.globals.output === 'csv') throw usageFailure('--watch cannot be used with csv.', 'Use -o ndjson.');
       const { watchView } = await import('../watch/watch.ts');
       // Stays open: each check reads the pets' minimums from it.
       const catalog = await catalogFor(input, context);
@@ -120,7 +120,7 @@ export const inventoryList = defineCommand({
     }
     const { hasHeader, isForPeople } = FORMAT_FACTS[context.globals.output];
     if (!input.header && !hasHeader) {
-      throw usageFailure(`--no-header does not go with ${context.globals.output}, which has none.`);
+      throw usageFailure(`--no-header cannot be used with ${context.globals.output}, which has none.`);
     }
     const catalog = await catalogFor(input, context);
     const orders = ordersOf(input.low, catalog);

@@ -7,19 +7,8 @@ import { type Network, NetworkFailure, type Peer, RedisFailure } from '../ports.
 import { Failure, isFailure } from '../errors.ts';
 import { duration } from '../view/progress.ts';
 import { capital, plural } from '../view/words.ts';
-import {
-  bad,
-  certificate,
-  clockDifference,
-  type Diagnosis,
-  failed,
-  isAbout,
-  KEY_KINDS,
-  note,
-  ok,
-  skipped,
-  warn,
-} from './diagnosis.ts';
+import { bad, certificate, clockDifference, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
+import { isAbout, KEY_KINDS } from './local.ts';
 import { type Answer, probe } from '../client/probe.ts';
 
 /** A larger offset of the clock makes logs and certificates doubtful. */

@@ -47,14 +47,6 @@ export function failed(id: string, error: unknown, now: number, health: 'warn' |
   return { id, health, says: message, fix: hint ?? 'See: petstore help exit-codes', failure: error };
 }
 
-/** Failures that the checks `base-url` and `key` report: no other check repeats them. */
-export const BASE_URL_KINDS: readonly Kind[] = ['no-base-url', 'base-url'];
-export const KEY_KINDS: readonly Kind[] = ['no-key', 'key-unreadable', 'key-malformed', 'key-command'];
-
-export function isAbout(error: unknown, kinds: readonly Kind[]): boolean {
-  return isFailure(error) && kinds.includes(error.kind);
-}
-
 /** Automatic renewal happens 30 days before the end, so with two weeks left something is wrong. */
 const SOON_MS = 14 * DAY_MS;
 

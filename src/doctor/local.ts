@@ -7,24 +7,14 @@ import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
 import { nextSteps } from '../session/run-commands.ts';
 import { requireBaseUrl, requireKey } from '../session/resolve.ts';
+import { isFailure, type Kind } from '../errors.ts';
 import { toWall } from '../rate-limit/ledger.ts';
 import { openStateFile } from '../state/database.ts';
 import { Journal } from '../state/journal.ts';
 import { VERSION } from '../version.ts';
 import { capital, plural } from '../view/words.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import {
-  bad,
-  BASE_URL_KINDS,
-  type Diagnosis,
-  failed,
-  isAbout,
-  KEY_KINDS,
-  note,
-  ok,
-  skipped,
-  warn,
-} from './diagnosis.ts';
+import { bad, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
 
 /** Most unfinished runs to show. */
 const MOST_RUNS = 5;
@@ -210,6 +200,13 @@ async function isDamaged({ openDatabase }: CommandContext, path: string, size: n
     // Other problems show when it is opened as usual.
     return error instanceof DatabaseFailure && error.problem === 'corrupt';
   }
+}
+
+const BASE_URL_KINDS: readonly Kind[] = ['no-base-url', 'base-url'];
+export const KEY_KINDS: readonly Kind[] = ['no-key', 'key-unreadable', 'key-malformed', 'key-command'];
+
+export function isAbout(error: unknown, kinds: readonly Kind[]): boolean {
+  return isFailure(error) && kinds.includes(error.kind);
 }
 
 /** Checks what the ledger knows about the key. A shared ledger is checked with the network. */

@@ -123,7 +123,7 @@ async function openToken(context: CommandContext, path: string, made: string): P
   const value = (await readText(context, path, LONGEST_FILE)).trim();
   if (!/^[!-~]{16,}$/.test(value)) {
     throw new Failure('usage', {
-      problem: `The file ${path} holds no token: 16 or more characters without a space, in one line.`,
+      problem: `The file ${path} does not contain a token: 16 or more characters without a space, in one line.`,
       hint: 'Remove the file, and petstore proxy creates one.',
     });
   }

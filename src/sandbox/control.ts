@@ -150,7 +150,7 @@ function advanceClock(served: Served, { body }: AdminRequest): JsonValue {
   const by = member(body, 'advance');
   const ms = typeof by === 'string' ? parseDuration(by) : undefined;
   if (ms === undefined || served.skewMs + ms > A_CENTURY_MS) {
-    throw new InvalidControl('The body must say how far to advance, a century at most: {"advance":"1d"}.');
+    throw new InvalidControl('The body must have the time to advance, at most a century: {"advance":"1d"}.');
   }
   served.skewMs += ms;
   return jsonObject({ now: new Date(served.handler.now()).toISOString() });
@@ -159,7 +159,7 @@ function advanceClock(served: Served, { body }: AdminRequest): JsonValue {
 function seed({ handler: { store } }: Served, { body }: AdminRequest): JsonValue {
   const pets = member(body, 'pets');
   if (typeof pets !== 'number' || !Number.isInteger(pets) || pets < 0 || pets > MOST_PETS) {
-    throw new InvalidControl(`The body must say how many pets, at most ${MOST_PETS}: {"pets":1000}.`);
+    throw new InvalidControl(`The body must have the number of pets, at most ${MOST_PETS}: {"pets":1000}.`);
   }
   store.replacePets({ generated: pets });
   return jsonObject({ pets: store.count() });

@@ -108,16 +108,16 @@ export function parseFault(text: string): FaultRule {
   const given = new Map<string, string>();
   for (const part of text.split(',')) {
     const [name = '', ...value] = part.trim().split('=');
-    if (given.has(name)) throw new FaultSyntaxError(`says ${name} twice`);
+    if (given.has(name)) throw new FaultSyntaxError(`has ${name} twice`);
     given.set(name, value.join('='));
   }
   const [does, ...more] = [...given.keys()].filter(isEffect);
   if (does === undefined || more.length > 0) {
-    throw new FaultSyntaxError(`must say one thing that goes wrong: ${Object.keys(EFFECTS).join(', ')}`);
+    throw new FaultSyntaxError(`must have exactly one effect: ${Object.keys(EFFECTS).join(', ')}`);
   }
   const settings = [...given].map(([name, value]) => {
     if (!isSetting(name) || ONLY_WITH[name]?.includes(does) === false) {
-      throw new FaultSyntaxError(`says ${JSON.stringify(name)}, which nothing knows here`);
+      throw new FaultSyntaxError(`has ${JSON.stringify(name)}, which is not a setting of this rule`);
     }
     return [name, SETTINGS[name](value, name)] as const;
   });

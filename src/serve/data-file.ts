@@ -12,7 +12,7 @@ export function dataFile(context: CommandContext, data: string | undefined): San
   const { env } = context.globals;
   if (env !== undefined && env !== 'sandbox') {
     throw new Failure('usage', {
-      problem: `The sandbox is an environment of its own; --env ${env} does not go with it.`,
+      problem: `The sandbox is an environment of its own; --env ${env} cannot be used with it.`,
     });
   }
   return data === undefined ? { file: sandboxFile(context), notices: context.notices } : { file: data };

@@ -130,7 +130,7 @@ function parseConfig(path: string, written: string): Config {
     // Without the cause, which may quote the text and so a key.
     throw invalid('is not valid JSON', place);
   }
-  if (!(value instanceof Map)) throw invalid('holds no JSON object');
+  if (!(value instanceof Map)) throw invalid('is not a JSON object');
   const version = value.get('version');
   if (typeof version !== 'number') throw invalid('has no version number');
   if (version > CONFIG_VERSION) throw new Failure('config-newer', { path, version });

@@ -23,14 +23,14 @@ export function parseBaseUrl(text: string, options: { insecureHttp: boolean }): 
     throw refuse('is not an http(s) URL', 'Give it in full, e.g. https://api.example.com/v1.');
   }
   if (url.username !== '' || url.password !== '') {
-    throw refuse('holds credentials', 'Leave them out; the key goes to petstore login or PETSTORE_API_KEY.');
+    throw refuse('contains credentials', 'Remove them; the key goes to petstore login or PETSTORE_API_KEY.');
   }
   if (url.search !== '' || url.hash !== '') {
     throw refuse('has a query or fragment', 'A base URL ends with its path.');
   }
   url.pathname = url.pathname.replace(/\/+$/, '');
   if (!url.pathname.endsWith('/v1')) {
-    throw refuse('does not end in the path segment v1', `Perhaps ${(suggestBaseUrl(text) ?? url).href} is meant.`);
+    throw refuse('does not end in the path segment v1', `Did you mean ${(suggestBaseUrl(text) ?? url).href}?`);
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname) && !options.insecureHttp) {
     throw refuse(

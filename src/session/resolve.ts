@@ -16,7 +16,7 @@ export function resolveSettings(call: { env?: string; baseUrl?: string }, stored
   if (name === 'sandbox') {
     if (call.baseUrl === undefined) return { environment };
     throw usageFailure(
-      '--base-url does not go with the sandbox, which is built in.',
+      '--base-url cannot be used with the sandbox, which is built in.',
       'Name the environment that the address belongs to: --env staging or --env production.',
     );
   }
@@ -161,6 +161,6 @@ function keyProblem(key: string): string {
   // UTF-16: every other byte is 0, or the text begins with its mark, which is not valid UTF-8.
   if (/^\ufffd\ufffd|\0[^]\0|^[^]\0$/.test(key)) return UTF_16;
   if (key === '') return 'is empty';
-  if (/[\r\n]/.test(key)) return 'holds a line break';
-  return /\s/.test(key) ? 'holds white space' : 'holds a character that is not plain ASCII';
+  if (/[\r\n]/.test(key)) return 'contains a line break';
+  return /\s/.test(key) ? 'contains white space' : 'contains a character that is not plain ASCII';
 }

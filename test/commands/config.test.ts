@@ -45,7 +45,7 @@ describe('fault 73: a broken config file is reported with its place, and left as
     ['{"version": 1,\n "environment" "staging"}', ':2:16 is not valid JSON'],
     ['', ':1:1 is not valid JSON'],
     ['{"version": 1', ':1:14 is not valid JSON'],
-    ['[]', ' holds no JSON object'],
+    ['[]', ' is not a JSON object'],
     ['{}', ' has no version number'],
     ['{"version":1,"environment":"moon"}', ' names an unknown environment'],
     ['{"version":1,"staging.api-key":7}', ' has a staging.api-key that is not a text'],

@@ -397,7 +397,7 @@ describe('--chart', () => {
     ],
     [
       ['--pet', '7', '-o', 'csv'],
-      '--chart does not go with csv, which is for programs.',
+      '--chart cannot be used with csv, which is for programs.',
       'Add -o table, or leave out --chart.',
     ],
   ])('%j is refused', async (args, problem, hint) => {

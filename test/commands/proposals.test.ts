@@ -36,7 +36,7 @@ it.each<[name: string, args: readonly string[], code: number, stderr: string]>([
     'v1 once',
     ['config', 'set', 'staging.base-url', 'https://pets.example/V1/inventory'],
     3,
-    'Perhaps https://pets.example/v1 is meant.',
+    'Did you mean https://pets.example/v1?',
   ],
   [
     'no wait for what cannot be',

@@ -134,7 +134,7 @@ describe.skipIf(why !== undefined)('the sandbox’s page', () => {
     const { page } = await show();
     await page.getByLabel('A rule of your own').fill('nonsense');
     await page.getByRole('button', { name: 'Add' }).click();
-    await page.getByRole('status').getByText('The rule "nonsense" must say one thing that goes wrong').waitFor();
+    await page.getByRole('status').getByText('The rule "nonsense" must have exactly one effect').waitFor();
   });
 
   it('shows a ban, and lets time pass until it is over', async () => {

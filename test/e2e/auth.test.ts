@@ -64,10 +64,10 @@ describe('fault 62: without a key', () => {
 
 describe('fault 64: a key that no header can carry is refused here, and never shown', () => {
   it.each([
-    ['a line break', 'secret-part-1\nsecret-part-2', 'holds a line break'],
-    ['a space', 'secret-part-1 secret-part-2', 'holds white space'],
-    ['a letter beyond ASCII', 'secret-part-1é', 'holds a character that is not plain ASCII'],
-    ['a control character', 'secret-part-1\u0007', 'holds a character that is not plain ASCII'],
+    ['a line break', 'secret-part-1\nsecret-part-2', 'contains a line break'],
+    ['a space', 'secret-part-1 secret-part-2', 'contains white space'],
+    ['a letter beyond ASCII', 'secret-part-1é', 'contains a character that is not plain ASCII'],
+    ['a control character', 'secret-part-1\u0007', 'contains a character that is not plain ASCII'],
   ])('%s', async (_name, key, problem) => {
     const variable = await runJson(['--debug', ...LIST], { PETSTORE_API_KEY: key });
     const stdin = { text: `${key}\n` };
@@ -119,9 +119,13 @@ describe('base URLs', () => {
     [
       'fault 68',
       'https://clerk:pass-word-1@pets.example/v1',
-      'The base URL https://***:***@pets.example/v1 holds credentials.',
+      'The base URL https://***:***@pets.example/v1 contains credentials.',
     ],
-    ['fault 68', 'https://pass-word-1@pets.example/v1', 'The base URL https://***@pets.example/v1 holds credentials.'],
+    [
+      'fault 68',
+      'https://pass-word-1@pets.example/v1',
+      'The base URL https://***@pets.example/v1 contains credentials.',
+    ],
     ['no v1', 'https://pets.example/', 'The base URL https://pets.example/ does not end in the path segment v1.'],
     [
       'v1 inside',

@@ -248,7 +248,7 @@ describe('fault 64: a key from a file that Windows wrote', () => {
   it('a key beyond ASCII is refused unseen, below a BOM too', async () => {
     const here = await shop();
     expect(await here.run('echo', login(here.service.baseUrl), { stdin: `\ufeff${CANARY}\u00e9\n` })).toBe(4);
-    expect(here.printed.join('')).toContain('holds a character that is not plain ASCII');
+    expect(here.printed.join('')).toContain('contains a character that is not plain ASCII');
     expectNoKey(here);
   });
 });

@@ -196,7 +196,7 @@ describe('doctor --offline', () => {
     ['one that lacks v1', { PETSTORE_BASE_URL: 'https://pets.example' }, 'base-url: fail', /does not end in .* v1/],
     ['one that is http', { PETSTORE_BASE_URL: 'http://pets.example/v1' }, 'base-url: fail', /unencrypted/],
     ['no key', { PETSTORE_API_KEY: undefined }, 'key: fail', /No API key is set for staging/],
-    ['a key of two lines', { PETSTORE_API_KEY: 'one\ntwo' }, 'key: fail', /holds a line break/],
+    ['a key of two lines', { PETSTORE_API_KEY: 'one\ntwo' }, 'key: fail', /contains a line break/],
   ])('%s', async (_what, env, sick, says) => {
     const report = await offline({ env: { ...STAGING_ENV, ...env } });
     expect({ code: report.code, sick: report.sick }).toEqual({ code: 13, sick: [sick] });

@@ -70,7 +70,7 @@ describe('a key command', () => {
       'prints two lines',
       `printf '${'k'.repeat(20)}\\nuser: x\\n'`,
       4,
-      'The API key from the key command holds a line break, so it cannot be sent; its value is not shown.',
+      'The API key from the key command contains a line break, so it cannot be sent; its value is not shown.',
     ],
     [
       'prints without end',

@@ -88,7 +88,7 @@ describe('the sandbox’s own commands', () => {
 
   it('another environment does not go with them', async () => {
     const { code, stderr } = await runIn(createTestContext(), '--env', 'staging', 'sandbox', 'reset');
-    expect([code, stderr]).toEqual([2, expect.stringContaining('--env staging does not go with it.')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--env staging cannot be used with it.')]);
   });
 });
 
@@ -189,7 +189,7 @@ describe('sandbox serve', () => {
     [['--plan', 'custom'], 'The custom plan needs both its limits: --per-minute and --per-day.'],
     [['--plan', 'gold'], '--plan must be one of free, pro, business, custom, not "gold".'],
     [['--port', '70000'], '--port must be a whole number from 0 to 65535, not "70000".'],
-    [['--fault', 'oops'], 'The fault "oops" must say one thing that goes wrong'],
+    [['--fault', 'oops'], 'The fault "oops" must have exactly one effect'],
     [['--quantity', '5..1'], '--quantity must be a range'],
     [['--clock-skew', 'late'], '--clock-skew must be a duration'],
     [['--seed', '1000001'], '--seed must be at most 1000000 pets, not "1000001".'],

@@ -17,9 +17,9 @@ describe('a rule', () => {
   });
 
   it.each([
-    ['', 'must say one thing that goes wrong: status, reset, delay,'],
-    ['p=0.1', 'must say one thing that goes wrong'],
-    ['reset,delay=1s', 'must say one thing that goes wrong'],
+    ['', 'must have exactly one effect: status, reset, delay,'],
+    ['p=0.1', 'must have exactly one effect'],
+    ['reset,delay=1s', 'must have exactly one effect'],
     ['status=200', 'says status, which must be a whole number from 400 to 599'],
     ['status=4e2', 'says status'],
     ['status=503,p=1.5', 'says p, which must be a share from 0 to 1'],
@@ -27,13 +27,13 @@ describe('a rule', () => {
     ['status=503,nth=0', 'says nth'],
     ['status=503,method=patch', 'says method, which must be a method in capitals'],
     ['status=503,path=inventory', 'says path'],
-    ['status=503,status=500', 'says status twice'],
-    ['status=503,colour=red', 'says "colour", which nothing knows here'],
+    ['status=503,status=500', 'has status twice'],
+    ['status=503,colour=red', 'has "colour", which is not a setting of this rule'],
     ['delay=soon', 'says delay, which must be a duration'],
     ['reset=1', 'gives reset a value, and it has none'],
     ['reset,after=1', 'gives after a value, and it has none'],
-    ['delay=1s,retry-after=3', 'says "retry-after", which nothing knows here'],
-    ['truncate,after', 'says "after", which nothing knows here'],
+    ['delay=1s,retry-after=3', 'has "retry-after", which is not a setting of this rule'],
+    ['truncate,after', 'has "after", which is not a setting of this rule'],
   ])('%j is refused', (text, problem) => {
     expect(() => parseFault(text)).toThrow(FaultSyntaxError);
     expect(() => parseFault(text)).toThrow(problem);
@@ -129,7 +129,9 @@ describe('over the wire', () => {
     const refused = await put(['status=503', 'nonsense']);
     expect([refused.status, JSON.parse(refused.body)]).toEqual([
       400,
-      expect.objectContaining({ message: expect.stringMatching(/^The rule "nonsense" must say one thing/) as string }),
+      expect.objectContaining({
+        message: expect.stringMatching(/^The rule "nonsense" must have exactly one effect/) as string,
+      }),
     ]);
     expect(JSON.parse((await ask(served.port, '/__sandbox/faults')).body)).toEqual([
       { text: 'status=503,times=1', seen: 2, fired: 1 },

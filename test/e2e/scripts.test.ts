@@ -74,7 +74,7 @@ it.each([
     'The profile is named twice: berlin and bonn.',
   ],
   [['inventory', 'list'], { PETSTORE_ENV: 'berlin/staging', PETSTORE_PROFILE: 'bonn' }, 'The profile is named twice'],
-  [['inventory', 'list', '--watch', ...CSV], {}, '--watch does not go with csv.'],
+  [['inventory', 'list', '--watch', ...CSV], {}, '--watch cannot be used with csv.'],
   [['smoke', ...CSV], {}, 'A smoke test has no csv.'],
 ])('%j with %j is refused, and nothing is sent', async (args, env, says) => {
   const server = await scriptedServer([]);

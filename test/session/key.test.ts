@@ -6,11 +6,11 @@ import { checkKey } from '../../src/session/resolve.ts';
 describe('a key', () => {
   it.each([
     ['', { problem: 'is empty' }],
-    ['key\n', { problem: 'holds a line break' }],
-    ['key\r', { problem: 'holds a line break' }],
-    ['a\tkey', { problem: 'holds white space' }],
-    ['schlüssel', { problem: 'holds a character that is not plain ASCII' }],
-    ['key\u0007', { problem: 'holds a character that is not plain ASCII' }],
+    ['key\n', { problem: 'contains a line break' }],
+    ['key\r', { problem: 'contains a line break' }],
+    ['a\tkey', { problem: 'contains white space' }],
+    ['schlüssel', { problem: 'contains a character that is not plain ASCII' }],
+    ['key\u0007', { problem: 'contains a character that is not plain ASCII' }],
     ['\ufffd\ufffdk\0e\0y\0', { problem: 'looks like UTF-16', hint: 'Save it as UTF-8.' }],
     ['k\0e\0y\0', { problem: 'looks like UTF-16', hint: 'Save it as UTF-8.' }],
   ])('%j: %j', (key, facts) => {

@@ -167,7 +167,7 @@ describe('the key', () => {
   ])('%j is malformed, and its source is named', (given, source) => {
     expect(failureOf(() => requireKey(resolve(given), FILE))).toEqual([
       'key-malformed',
-      { source, problem: 'holds white space' },
+      { source, problem: 'contains white space' },
     ]);
   });
 });
@@ -183,7 +183,7 @@ describe('the sandbox', () => {
     expect(failureOf(() => resolve({ call: { env: 'sandbox', baseUrl: 'https://flag.example/v1' } }))).toEqual([
       'usage',
       {
-        problem: '--base-url does not go with the sandbox, which is built in.',
+        problem: '--base-url cannot be used with the sandbox, which is built in.',
         hint: 'Name the environment that the address belongs to: --env staging or --env production.',
       },
     ]);
