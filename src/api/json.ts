@@ -77,7 +77,7 @@ export function parseJson(text: string, starts?: number[]): JsonValue {
  * Reads one value from `start` on, after white space. It may contain at most `mostValues` others.
  * A number at the very end of the text counts as complete.
  * @throws {JsonIncomplete} the text ends inside the value
- * @throws {JsonTooLarge} it holds more values
+ * @throws {JsonTooLarge} it contains more values
  * @throws {JsonError} it is not JSON
  */
 export function readJsonValue(text: string, start: number, mostValues?: number): { value: JsonValue; end: number } {
@@ -187,7 +187,7 @@ class JsonReader {
     return String(value);
   }
 
-  /** `end`: of what is right in it. */
+  /** Returns the error for an invalid string. `end`: where its valid part ends. */
   private brokenString(end: number): JsonError {
     const { text } = this;
     if (text[end] === undefined) return new JsonIncomplete(end);
@@ -231,7 +231,7 @@ class JsonReader {
     throw this.unexpected('a value', good);
   }
 
-  /** `good`: how many characters could still have been right. */
+  /** Returns the error for unexpected text. `good`: number of characters that were still valid. */
   private unexpected(wanted: string, good = 0): JsonError {
     const c = this.text[this.at];
     if (c === undefined) return new JsonIncomplete(this.at);

@@ -16,7 +16,7 @@ const QUANTITY_AFTER = ',"quantity":'.length;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 
-/** An item as the text of its row: most rows are only filtered and printed again. */
+/** An item backed by the text of its row: most rows are only filtered and printed again. */
 class RowItem implements InventoryItem {
   readonly json: string;
 
@@ -53,7 +53,7 @@ export function quickRow(text: string, at: number): { readonly item: InventoryIt
   SPACED_ROW.lastIndex = at;
   if (!SPACED_ROW.test(text)) return undefined;
   const { lastIndex: end } = SPACED_ROW;
-  // No value has white space in it.
+  // No value contains white space, so all of it can go.
   return { item: new RowItem(text.slice(at, end).replace(/\s+/g, '')), end };
 }
 
@@ -154,7 +154,7 @@ export class SortedItems {
     }
   }
 
-  /** Returns the first items of the order, as many as `limit`. */
+  /** Yields the first `limit` items in order, in batches. */
   *batches(sort: Sort, limit = Number.POSITIVE_INFINITY): Generator<InventoryItem[]> {
     const order = this.order(sort).subarray(0, limit);
     for (let at = 0; at < order.length; at += BATCH) {
@@ -195,7 +195,7 @@ export class SortedItems {
 
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
-/** Returns the indexes of the first `count` keys in their order: a radix sort by 16 bits at a time, the lowest first. */
+/** Returns the indexes of the first `count` keys, sorted: a radix sort by 16 bits at a time, lowest first. */
 function orderOf(keys: BigInt64Array | Uint16Array, count: number, sign: 1 | -1): Uint32Array {
   const words = new Uint16Array(keys.buffer);
   const perKey = words.length / keys.length;

@@ -11,7 +11,7 @@ export interface Route {
   /** Relative to the base URL; `{name}` is a path parameter. */
   readonly path: string;
   readonly summary: string;
-  /** What it is for, and what a client should know. */
+  /** Purpose of the operation, and what a client should know. */
   readonly description: string;
   readonly stability: Stability;
   readonly request?: 'InventoryUpdate';

@@ -18,7 +18,7 @@ export const Int64 = exactInteger.check(
   z.refine((value) => value >= INT64_MIN && value <= INT64_MAX, { error: 'is outside the range of int64' }),
 );
 
-/** An integer without a shown range, as a bigint. */
+/** An integer whose range the spec does not give, as a bigint. */
 export const Integer = exactInteger.check(z.refine(() => true));
 
 export const PetStatusSchema = z.enum(PET_STATUSES);
@@ -57,7 +57,7 @@ export function readItem(value: JsonValue): InventoryItem {
   return extra.size === 0 ? result.data : { ...result.data, extra };
 }
 
-/** The Error body (part 2), or undefined for any other value. */
+/** Returns the Error body (part 2); undefined for any other value. */
 export function readErrorBody(value: JsonValue): z.output<typeof ReceivedErrorSchema> | undefined {
   if (!(value instanceof Map)) return undefined;
   const result = ReceivedErrorSchema.safeParse(pick(value, ['code', 'message', 'status', 'quantity']));

@@ -1,7 +1,7 @@
 /**
- * The values of the inventory: exact integers, in and out.
+ * Values of the inventory: parses and checks exact integers, and lists the fields of an item.
  * A pet's id is an int64 (service spec, part 2) and is a bigint everywhere in the program.
- * The range of a quantity is not shown there, so it is an integer of any size.
+ * The spec does not give the range of a quantity, so it is an integer of any size.
  */
 
 export const INT64_MIN = -(2n ** 63n);

@@ -13,8 +13,8 @@ type Batches = AsyncIterable<readonly InventoryItem[]>;
 export type Orders = ((item: InventoryItem) => bigint | undefined) | undefined;
 
 /**
- * Returns how many to order of a pet that is at or below its minimum; undefined for another one.
- * @param low the minimum of a pet without one
+ * Returns how many to order of a pet at or below its minimum; undefined for any other.
+ * @param low default minimum
  */
 function orderOf(quantity: bigint, { min, target }: StockLevel = {}, low?: bigint): bigint | undefined {
   const least = min ?? low;
@@ -36,7 +36,7 @@ interface Sources {
   readonly orders: Orders;
 }
 
-/** Yields the items with `name`, which may be empty, and `order`, as far as they are shown, and closes the catalog. */
+/** Yields the items with `name` (may be empty) and `order`, where these are shown. Closes the catalog at the end. */
 export async function* withFields(
   batches: Batches,
   { catalog, names, orders }: Sources,

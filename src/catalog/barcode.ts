@@ -4,7 +4,7 @@
  */
 
 const DIGITS = 14;
-/** EAN-13 is the longest of them. */
+/** Length of EAN-13, the longest of them. */
 const MOST_DIGITS = 13;
 /** Most characters with leading zeros: more than any scanner adds. */
 const MOST_CHARACTERS = 40;

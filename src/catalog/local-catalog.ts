@@ -30,7 +30,7 @@ export interface Owner {
   readonly petId: bigint;
   /** Stored with --force: in a stocktake the barcode wins over a pet id with the same digits. */
   readonly isForced: boolean;
-  /** The pet came with the catalog of the service itself. */
+  /** True if the pet came with the service's own catalog. */
   readonly isProvided: boolean;
 }
 
@@ -60,7 +60,7 @@ export class Catalog implements Disposable {
     return this.namesOf([petId]).get(petId) ?? '';
   }
 
-  /** Returns the names of those of the pets that have one. */
+  /** Returns the names of these pets, where they have one. */
   namesOf(petIds: readonly bigint[]): ReadonlyMap<bigint, string> {
     return readable(() => namesIn(this.database, this.origin, petIds)) ?? new Map();
   }
@@ -97,7 +97,7 @@ export class Catalog implements Disposable {
     return ids === undefined ? [] : ids.split(',').map(BigInt);
   }
 
-  /** Returns the pet's minimum and target. For many pets, those of all pets are read at once. */
+  /** Returns the pet's minimum and target. After many calls, reads those of all pets at once. */
   levelOf(petId: bigint): StockLevel {
     if (this.allLevels === undefined && ++this.levelsRead > MOST_SINGLE_LEVELS) this.allLevels = this.levels();
     return (this.allLevels ?? this.levels('AND petId = ?', petId)).get(petId) ?? {};
@@ -140,7 +140,7 @@ export class Catalog implements Disposable {
     }
   }
 
-  /** Returns the pets with just this name, in any case. */
+  /** Returns the pets with exactly this name, ignoring case and accents. */
   called(wanted: string): readonly Pick<Entry, 'petId' | 'name'>[] {
     return this.pets('origin = ? AND search = ?', folded(wanted));
   }

@@ -27,7 +27,7 @@ interface CatalogChange {
   readonly database: Tables;
   readonly origin: string;
   readonly catalog: Catalog;
-  /** Of the barcodes that were added, by barcode. */
+  /** Lines of the added barcodes, by barcode. */
   readonly lines: Map<string, number>;
   readonly force: boolean;
 }
@@ -174,7 +174,7 @@ export function provideEntries(database: Tables, origin: string, entries: readon
   }
 }
 
-/** Removes a pet. Returns whether it was there. */
+/** Removes a pet. Returns whether it existed. */
 export function removePet(database: Tables, origin: string, petId: bigint): boolean {
   touch(database, origin);
   deleteBarcodes(database, origin, petId);

@@ -164,8 +164,8 @@ function requestOf(service: Service, call: Call, url: URL, signal: AbortSignal):
 }
 
 /**
- * Fails where the body is larger than allowed, and once the service has been waited for longer than the attempt's
- * timeout in all, however it drips. Time spent by the consumer does not count: a pager may block for an hour.
+ * Streams the body. Fails if it is larger than allowed, or if the waits for its chunks exceed the attempt's timeout in
+ * total. Time spent by the consumer does not count: a pager may block for an hour.
  */
 async function* limited(
   body: HttpBody,

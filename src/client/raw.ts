@@ -20,8 +20,8 @@ export async function sendRaw(service: Service, call: Call, waits: boolean): Pro
 }
 
 /**
- * Sends one request, and returns its whole answer. A 429 is waited out as far as the gate allows; nothing else is
- * retried, because it is unknown whether an undocumented operation may run twice.
+ * Sends one request and returns its whole answer. After a 429 it waits as long as the gate allows. Nothing else is
+ * retried (except reads with --retry-for): running an undocumented operation twice may do harm.
  * @throws {Failure} `network`, `outcome-unknown`, `contract`, `rate-limited`, `banned`, `paused`
  */
 export async function callRaw(service: Service, call: Call): Promise<RawAnswer> {

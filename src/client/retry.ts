@@ -122,7 +122,7 @@ async function readServiceError(reply: HttpReply): Promise<ServiceError & { body
   try {
     const value = parseJson(text);
     const error = readErrorBody(value);
-    // The HTTP status counts; the body's own is kept to be compared with it.
+    // The HTTP status counts; the body's status is only kept for comparison.
     if (error !== undefined) return { ...error, status, bodyStatus: error.status };
     const isProblem = /^application\/problem\+json\b/i.test(headers.get('content-type')?.[0] ?? '');
     const message = isProblem ? problemMessage(value) : '';

@@ -21,7 +21,7 @@ export interface Service {
   readonly maxWaitMs: number;
   /** How long an operation is retried after its first failure, in ms, if that is longer than three attempts take. */
   readonly retryForMs?: number;
-  /** Most bytes of a decoded body. */
+  /** Largest decoded body, in bytes. */
   readonly maxBodyBytes: number;
   /** Aborts on a signal or at the deadline, with a Failure as its reason. */
   readonly signal: AbortSignal;
@@ -38,7 +38,7 @@ export interface Call {
   /** Relative to the base URL, beginning with a slash. */
   readonly path: string;
   readonly body?: string;
-  /** Of an update: the pet, for messages. */
+  /** The pet of an update, for messages. */
   readonly petId?: bigint;
   /** The quantity that the pet must have: a gateway refuses the update otherwise. */
   readonly ifMatch?: bigint;
@@ -68,7 +68,7 @@ export interface Backoff extends Pick<AttemptFacts, 'status' | 'failure'> {
   readonly giveUpAt?: number;
 }
 
-/** A request that has not been answered for some time. */
+/** A request that has waited for its answer for some time. */
 export interface Unanswered {
   /** Host and port of the peer. */
   readonly peer: string;

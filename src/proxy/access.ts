@@ -71,7 +71,7 @@ const MOST_ADDRESSES = 1_000;
 
 /** Limits the connections of clients without a token, and of each named client. */
 export class Visitors {
-  /** The oldest first. */
+  /** Connections without a token, oldest first. */
   private readonly strangers = new Map<string, Socket>();
   private readonly byName = new Map<string, Set<Socket>>();
   /** By address: how many wrong tokens, and when the last one came. */

@@ -14,7 +14,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** Answers a request about the proxy itself. */
+/** Builds the answer to a request about the proxy itself. */
 export function ownAnswer(type: string, body: string, headers: Answer['headers'] = {}): Answer {
   const length = String(Buffer.byteLength(body));
   return { status: 200, headers: { 'content-type': type, 'content-length': length, ...headers }, body };

@@ -7,7 +7,7 @@ import { readText } from '../session/read-text.ts';
 import { acquireLock } from '../state/lock.ts';
 
 export interface Client {
-  /** SHA-256 of its token. */
+  /** SHA-256 of the client's token. */
   readonly digest: Buffer;
   /** Absent for a client that is named by its User-Agent. */
   readonly name?: string;
@@ -34,14 +34,14 @@ export function isClientName(text: string): boolean {
   return /^[^\s\p{C}"\\#][^\s\p{C}"\\]{0,79}$/u.test(text);
 }
 
-/** Parses `10%`. */
+/** Parses a share such as `10%`; undefined if it is not one. */
 export function shareOf(text: string): number | undefined {
   return /^(?:[1-9]\d?|100)%$/.test(text) ? Number(text.slice(0, -1)) / 100 : undefined;
 }
 
 const LINE = /^\s*(\S+)\s+([0-9a-fA-F]{64})\s+(read|write)(?:\s+(\S+))?\s*$/;
 
-/** Reads lines of a name, the digest of a token, `read` or `write`, and a share or none. @throws {Failure} `file-unusable` */
+/** Parses lines of name, token digest, `read` or `write`, and optional share. @throws {Failure} `file-unusable` */
 export function readClients(text: string, path: string): Client[] {
   const clients: Client[] = [];
   for (const [i, line] of text.split('\n').entries()) {
@@ -88,7 +88,7 @@ export async function addClient(
   await writeSecret(context, path, `${before}${end}${words.join(' ')}\n`);
 }
 
-/** Writes a file that its owner alone may read. @throws {Failure} `file` */
+/** Writes a file that only its owner may read. @throws {Failure} `file` */
 export function writeSecret({ files }: CommandContext, path: string, text: string): Promise<void> {
   return files.replace(path, text, { mode: 0o600 }).catch((cause: unknown) => {
     throw fileFailure('write', path, cause);

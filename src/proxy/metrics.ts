@@ -17,17 +17,17 @@ interface Queue {
 }
 
 export class Metrics {
-  /** By method and status. */
+  /** Requests by method and status. */
   private readonly requests = new Map<string, number>();
-  /** By the name of the client. */
+  /** Requests by the client's name. */
   private readonly clients = new Map<string, number>();
   private readonly waits = BUCKETS.map(() => 0);
   private waitSum = 0;
   private waitCount = 0;
-  /** Requests with a wrong token. */
+  /** Number of requests with a wrong token. */
   wrongTokens = 0;
 
-  /** @param name of the client */
+  /** Counts an answered request. @param name the client's name */
   observe({ method, status, waitedMs }: Pick<ProxiedRequest, 'method' | 'status' | 'waitedMs'>, name?: string): void {
     const labels = `method="${isOneOf(METHODS, method) ? method : 'other'}",status="${status}"`;
     this.requests.set(labels, (this.requests.get(labels) ?? 0) + 1);

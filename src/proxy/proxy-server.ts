@@ -146,7 +146,7 @@ class ProxyServer {
     return passing.ended;
   }
 
-  /** Never rejects. */
+  /** Answers a request; never rejects. */
   private async answer(passing: Passing): Promise<void> {
     const { clock } = this.context;
     const { known, outgoing } = passing;
@@ -171,7 +171,7 @@ class ProxyServer {
     for (const { gone } of this.passing) gone.abort(stopping());
   }
 
-  /** Returns the proxy's own answer, or passes the request on and sends the answer of the service. */
+  /** Returns the proxy's own answer, or passes the request on and sends the service's answer. */
   private async handle(passing: Passing): Promise<Answer | undefined> {
     const { incoming, known, method, outgoing, url } = passing;
     const { credentials, isReadOnly, priorityHeader } = this.options;

@@ -37,7 +37,7 @@ export function newPassing(
     known,
     client: known?.name ?? (headers['user-agent'] ?? 'unknown').slice(0, LONGEST_CLIENT),
     share: known?.share,
-    /** A write, and the memory that it may take, in bytes: not before its token was seen, for its name is only claimed. */
+    /** Set with `size` (memory to count, in bytes) once the token was checked; until then the name is only a claim. */
     isWrite: false,
     size: 0,
     /** Aborts when the client has left or the proxy stops. */

@@ -8,7 +8,7 @@ const UNKNOWN_WINDOW_MS = 60_000;
 /** Most operations. Clients choose their names, so the oldest are forgotten. */
 const MOST_PARTS = 10_000;
 
-/** A request that is to be sent. */
+/** A request that wants to be sent. */
 export interface Claim {
   readonly client: string;
   /** Longest wait from its arrival, in ms. */

@@ -26,7 +26,7 @@ export interface Wait {
   readonly attempts: number;
 }
 
-/** The part of a connection that the gate looks after. */
+/** The part of a connection that the gate needs. */
 export interface Gated {
   readonly isOpen: boolean;
   release(): void;
@@ -50,7 +50,7 @@ export interface Ticket {
   lost(mayHaveBeenSent: boolean): Promise<void>;
 }
 
-/** What a client needs of a gate. */
+/** The gate as the client sees it. */
 export type Gate = Pick<LedgerGate, 'enter' | 'forecast' | 'limits'>;
 
 /** Options of a single request: a client of the proxy may disconnect, or may have waited already. */

@@ -252,7 +252,7 @@ export function unblock({ block: _lifted, windows: _doubtful, pace: _slow, ...st
   return { ...state, windows: [], strikes: 0 };
 }
 
-/** Notes that a request got no answer. It counts as sent unless it certainly was not. */
+/** Notes that a request got no answer. It counts as sent unless it certainly was not sent. */
 export function lose(before: LedgerState, now: number, id: string, mayHaveBeenSent: boolean): LedgerState {
   const sent = before.inFlight.find((each) => each.id === id);
   const state = release(before, id);

@@ -37,14 +37,14 @@ export type Step = <T>(work: Work<T>, options?: StepOptions) => Promise<T>;
 
 export type Ledger = ReturnType<typeof createLedger>;
 
-/** Makes a ledger from one way to run a step atomically. */
+/** Builds a ledger on a function that runs a step atomically. */
 export function createLedger(step: Step) {
   const kept = (state: LedgerState) => ({ state, result: state });
   return {
     /** Returns whether a request would have to wait, and reserves nothing. */
     check: (intent: Intent): Promise<Decision> =>
       step((before, now) => ({ state: before, result: decide(before, now, intent).decision }), { isRead: true }),
-    /** Decides, and reserves where the decision is `send`. A second call replaces the reservation. */
+    /** Decides, and reserves if the decision is `send`. A second call replaces the reservation. */
     admit: (intent: Intent): Promise<Decision> =>
       step((before, now) => {
         const { state, decision } = decide(before, now, intent);
@@ -85,7 +85,7 @@ export function ownerOf({ pid, processSpace }: Pick<Machine, 'pid' | 'processSpa
   return `process ${pid}@${processSpace}`;
 }
 
-/** Returns the owner for people: `process 4242`. */
+/** Returns the owner as shown to the user: `process 4242`. */
 export function ownerName(id: string): string {
   return id.split(/[@/]/)[0] ?? id;
 }

@@ -61,7 +61,7 @@ export function reserveFile({ clock, files }: Pick<Context, 'clock' | 'files'>, 
       if (known !== undefined && known.until >= block.until) return known !== held;
       const isKept = await write(block)
         .then(times)
-        // A file system may ignore them.
+        // A file system may ignore the times it is given.
         .then(({ accessedAt, modifiedAt }) => modifiedAt > accessedAt)
         .catch(() => false);
       held = isKept ? undefined : block;

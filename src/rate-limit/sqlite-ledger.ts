@@ -16,7 +16,7 @@ export interface Moment extends Instant {
 
 interface Item {
   readonly how: StepOptions;
-  /** Returns the state after it. */
+  /** Returns the state after the step. */
   work(before: LedgerState, now: number): LedgerState;
 }
 
@@ -40,7 +40,7 @@ export function sqliteStep(
     if (row === undefined) return UNKNOWN;
     const saved = { boot: String(row.boot), monotonic: Number(row.monotonic), wall: Number(row.wall) };
     const known = rebase(parseState(String(row.state)), saved, now);
-    // Gives up on requests whose process was killed.
+    // Give up on requests whose process was killed.
     const dead = known.inFlight.filter(({ id }) => isDeadOwner(id, machine));
     return dead.reduce((left, { id }) => abandon(left, now.monotonic, id), known);
   };

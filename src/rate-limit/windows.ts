@@ -24,7 +24,7 @@ export interface Window {
   readonly resetAt: number;
   /** Length of a whole window, in ms: as named, or the time between the ends of two windows. */
   readonly lengthMs?: number;
-  /** When an answer first named it. */
+  /** When an answer first reported this window. */
   readonly seenAt: number;
   /** When one last named it; set to its end once a request was counted that may not have reached the service. */
   readonly answeredAt: number;

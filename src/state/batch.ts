@@ -10,7 +10,7 @@ interface Waiting<I> {
   reject(error: unknown): void;
 }
 
-/** Returns a function that passes the items of a few turns to `run` together, in their order. */
+/** Returns a function that collects the items of a few turns and passes them to `run` together, in order. */
 export function together<I>(
   turn: () => Promise<void>,
   run: (items: readonly I[]) => void | Promise<void>,

@@ -42,7 +42,7 @@ export interface State extends Disposable {
   close(): void;
 }
 
-/** Opens the state database; a damaged one is put aside, with a warning. @throws {Failure} `state`, `file` */
+/** Opens the state database; puts a damaged one aside, with a warning. @throws {Failure} `state`, `file` */
 export function openState(context: FilePorts & Warned, folder: string): Promise<State> {
   return openDatabaseFile(context, STATE_DATABASE, `${folder}/state.db`, context.notices);
 }
@@ -126,7 +126,7 @@ class DatabaseFile implements State {
   private async attempt<T>(work: () => T | Promise<T>, how: Exclusive): Promise<T> {
     const { clock, random, signal } = this.place.ports;
     const ports = { clock, random, ...(signal && how.despiteSignal !== true && { signal }) };
-    // Changes whenever another connection has committed (sqlite.org/pragma.html#pragma_data_version).
+    // This value changes whenever another connection commits (sqlite.org/pragma.html#pragma_data_version).
     const progress = () => this.database.get('PRAGMA data_version')?.data_version;
     const once = async (): Promise<T> => {
       // Another process has put the file aside: what is written to it would be lost.

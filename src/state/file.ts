@@ -28,7 +28,7 @@ export interface DatabaseKind {
   fill?(database: Database): void;
 }
 
-/** Where a database file is, and what it is. */
+/** Path and kind of a database file, and how to reach it. */
 export interface Place {
   readonly ports: FilePorts;
   readonly kind: DatabaseKind;
@@ -90,7 +90,7 @@ async function createTables({ ports, kind, path }: Place, database: Database): P
   await whileBusy(ports, () => {
     if (version() === 0) {
       atomically(database, () => {
-        // Another process may have created them just now.
+        // Another process may just have created the tables.
         if (version() !== 0) return;
         for (const sql of kind.schema) database.exec(sql);
         kind.fill?.(database);

@@ -35,7 +35,7 @@ export interface RunFilter {
   readonly limit?: number;
 }
 
-/** What a change may have done to the service's stock. */
+/** SQL: states of changes that may have reached the service's stock. */
 export const MAY_BE_WRITTEN = "('sent', 'applied', 'unknown')";
 /** SQL: true for a change that was undone and not redone since. `carriedOut`: selects the undos and redos that count. */
 const isUndone = (carriedOut: string): string => `(
@@ -124,7 +124,7 @@ export class History {
     return newest === undefined ? undefined : { run: this.run(newest)!, changes };
   }
 
-  /** Newest first. */
+  /** Returns unfinished runs, newest first. */
   unfinished(): RunSummary[] {
     return this.runs({ isUnfinished: true });
   }

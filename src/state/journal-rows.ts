@@ -29,7 +29,7 @@ export interface Run {
   readonly startedAt: number;
   readonly endedAt?: number | undefined;
   readonly environment: string;
-  /** Of the service. */
+  /** Origin of the service. */
   readonly origin: string;
   /** File that the rows came from. */
   readonly source?: string | undefined;
@@ -52,14 +52,14 @@ export interface RunSummary extends Run {
   readonly conflicts: number;
   readonly failed: number;
   readonly discarded: number;
-  /** Of a stocktake. */
+  /** Number of scans of a stocktake. */
   readonly scans: number;
 }
 
 export interface Change {
   readonly id: bigint;
   readonly run?: bigint | undefined;
-  /** Of the file. */
+  /** Line in the file. */
   readonly line?: number | undefined;
   readonly environment: string;
   readonly origin: string;

@@ -60,7 +60,7 @@ export class Journal extends History {
     }, DURABLE);
   }
 
-  /** Marks a change as sent, on the disk when it resolves. @throws {Failure} `state` */
+  /** Marks a change as sent; on disk once it resolves. @throws {Failure} `state` */
   async sent(id: bigint, now: number): Promise<void> {
     await this.state.exclusively(() => {
       this.change("UPDATE change SET state = 'sent', sentAt = ? WHERE id = ?", BigInt(Math.round(now)), id);

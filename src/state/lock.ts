@@ -11,9 +11,9 @@ type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Part
 /** Lock files that stay open after the release, by path: opening one costs much more than locking it. */
 export type KeptOpen = Map<string, Database>;
 
-/** A shorter wait for a lock is not announced, ms. */
+/** Waits for a lock shorter than this are not announced, in ms. */
 export const NOTICED_MS = 1_000;
-/** How often to reopen a file that is replaced or damaged, before it is used as it is. */
+/** How often to try to open a file that is replaced or damaged, before using it as it is. */
 const MOST_TRIES = 3;
 
 /**

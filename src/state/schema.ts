@@ -33,7 +33,7 @@ export const STATE_DATABASE: DatabaseKind = {
      ) STRICT`,
     'CREATE INDEX undosOfRun ON run (undoesRun) WHERE undoesRun IS NOT NULL',
     'CREATE INDEX undosOfChange ON run (undoesChange) WHERE undoesChange IS NOT NULL',
-    // `cause` and `note`: why, in the user's words; NULL where that was not said.
+    // `cause` and `note`: why, in the user's words; NULL if not given.
     `CREATE TABLE change (
        id INTEGER PRIMARY KEY,
        run INTEGER REFERENCES run,
@@ -64,7 +64,7 @@ export const STATE_DATABASE: DatabaseKind = {
        stock TEXT NOT NULL,
        PRIMARY KEY (run, seq)
      ) STRICT, WITHOUT ROWID`,
-    // The newest write of this machine to each pet. `turn`: of `meta`, when it was noted.
+    // This machine's newest write to each pet. `turn`: value of `turns` in `meta` at that time.
     `CREATE TABLE written (
        origin TEXT NOT NULL,
        petId INTEGER NOT NULL,

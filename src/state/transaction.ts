@@ -4,18 +4,18 @@ import { type Context, type Database, DatabaseFailure } from '../ports.ts';
 type Ports = Pick<Context, 'clock' | 'random'> & Partial<Pick<Context, 'signal'>>;
 
 export interface BusyWait {
-  /** How long to wait for another process that does nothing, in ms; default 5 s. */
+  /** How long to wait for another process that makes no progress, in ms; default 5 s. */
   readonly patienceMs?: number;
   /** Returns a new value whenever another process has committed: the wait then starts again. */
   readonly progress?: () => unknown;
 }
 
-/** How long to wait for another process that does nothing, in ms. */
+/** How long to wait for another process that makes no progress, in ms. */
 export const PATIENCE_MS = 5_000;
 
 /**
- * Runs the work, and runs it again while another process holds the lock.
- * @throws {DatabaseFailure} `busy`: it was held for too long
+ * Runs the work, and retries it while another process holds the lock.
+ * @throws {DatabaseFailure} `busy`: the lock was held for too long
  */
 export async function whileBusy<T>(
   { clock, random, signal }: Ports,

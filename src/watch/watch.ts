@@ -179,8 +179,8 @@ export interface WaitCondition extends Pick<Filter, 'min' | 'max'> {
 }
 
 /**
- * Resolves with the pet once it meets all conditions. Checks a last time when the time is over.
- * @throws {Failure} `wait-timeout`, `pet-not-found`, and what ends a read of the list
+ * Resolves with the pet once it meets all conditions. Checks a last time when the time is up.
+ * @throws {Failure} `wait-timeout`, `pet-not-found`, and failures of reading the list
  */
 export async function waitFor(context: CommandContext, wanted: WaitCondition): Promise<InventoryItem> {
   const { clock, notices } = context;
