@@ -139,18 +139,21 @@ async function show(view: View, context: CommandContext, ending: Ending, style: 
   const { globals, notices, secrets, stdout } = context;
   const { columns: width, isTTY } = stdout;
   const { isForPeople } = FORMAT_FACTS[globals.output];
-  const isDone = view.view === 'record' && view.isConfirmation === true && view.failure === undefined;
+  const { failure, isConfirmation = false } = view.view === 'record' || view.view === 'raw' ? view : {};
+  const isDone = isConfirmation && failure === undefined;
   // Prints a confirmation despite --quiet if it has a failure or is for programs.
-  const shown = isDone && globals.quiet && isForPeople ? ({ view: 'text', text: '' } as const) : view;
-  const failure = view.view === 'record' || view.view === 'raw' ? view.failure : undefined;
+  const isLeftOut = isDone && globals.quiet && isForPeople && view.view === 'record';
+  const shown = isLeftOut ? ({ view: 'text', text: '' } as const) : view;
   const screen = { width, isTTY, style, isUnicode: hasUnicode(context), format: globals.output };
   const chunks = render(shown, { ...screen, redact: (text) => secrets.redact(text) });
   const isWork = view.view === 'rows' && view.isWork === true;
-  const count = await print(chunks, context, ending, view.view === 'rows' && !isWork).catch((error: unknown) => {
+  const count = await print(chunks, context, ending, view.view === 'rows' && !isWork).catch(async (error: unknown) => {
     // A failed command stays failed even if its reader is gone.
     const failed = isWork ? view.check?.(0) : failure;
     if ((error instanceof OutputClosed || isWork) && failed !== undefined) throw failed;
-    if (!isFailure(error) || !(isDone || isWork)) throw error;
+    if (!isFailure(error)) throw error;
+    if (failed !== undefined) throw (await import('../report/failures.ts')).firstCause([failed, error])!;
+    if (!isDone && !isWork) throw error;
     if (error.is('output')) throw new Failure('output', { ...error.details, isDone: true }, error);
     throw error.is('interrupted') ? new Failure('interrupted', { ...error.details, outcome: 'applied' }) : error;
   });

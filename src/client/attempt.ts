@@ -96,7 +96,8 @@ async function shown<T>({ clock, watch }: Service, { forwarded }: Call, { host }
 }
 
 /** Calls `end` this many ms after a stop signal. Returns a function that cancels it. */
-function afterStop({ clock, signal }: Service, ms: number, end: () => void): () => void {
+export function afterStop(by: Pick<Service, 'clock' | 'signal'>, ms: number, end: () => void): () => void {
+  const { clock, signal } = by;
   let cancel = (): void => undefined;
   const onStop = (): void => {
     if (ms === 0) end();

@@ -103,7 +103,7 @@ export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Head
     return isUpdate ? { repeat: 'look-only', failure } : never(failure);
   }
   if (status >= 500 || status === 408) return judgeServerError(serviceError, asked, more);
-  const failure = new Failure('unexpected-status', { serviceError });
+  const failure = new Failure('unexpected-status', { serviceError, isRefusal: isUpdate && status >= 400 });
   // An undocumented 2xx does not tell whether the write was applied.
   return isUpdate && status < 300 ? { repeat: 'look', failure } : never(failure);
 }
@@ -135,11 +135,11 @@ function originOf(location: string | undefined, base: string): string | undefine
   return location !== undefined && URL.canParse(location, base) ? new URL(location, base).origin : undefined;
 }
 
-/** Refuses an HTML page: a captive portal answers every address with its own page and status 200. */
-export function refuseWebPage(reply: Pick<HttpReply, 'headers'>): void {
+/** Returns the failure of an HTML page: a captive portal answers every address with its own page and status 200. */
+export function webPageFailure(reply: Pick<HttpReply, 'headers'>): Failure | undefined {
   const type = reply.headers.get('content-type')?.[0] ?? '';
-  if (!/^text\/html\b/i.test(type)) return;
-  throw new Failure('contract', {
+  if (!/^text\/html\b/i.test(type)) return undefined;
+  return new Failure('contract', {
     what: 'The response',
     problem: 'is a web page, not the API; check the base URL, and whether your network asks you to log in',
   });

@@ -4,7 +4,7 @@ import { readInventoryList } from '../api/read-list.ts';
 import { listInventory as route } from '../api/routes.ts';
 import { HttpFailure, type HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { refuseWebPage } from './classify.ts';
+import { webPageFailure } from './classify.ts';
 import { judgeBroken, perform } from './retry.ts';
 import type { Call, Service } from './service.ts';
 
@@ -44,7 +44,8 @@ interface Beginning {
 }
 
 async function readBeginning(reply: HttpReply): Promise<Beginning> {
-  refuseWebPage(reply);
+  const page = webPageFailure(reply);
+  if (page !== undefined) throw page;
   let bytes = 0;
   const counted = async function* (): AsyncGenerator<Uint8Array> {
     for await (const chunk of reply.body) {

@@ -17,8 +17,7 @@ export interface Evidence {
 export interface Answer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, readonly string[]>;
-  readonly text: string;
-  /** Undefined if the text is not JSON; `problem` then has the reason. */
+  /** Undefined if the body is not JSON; `problem` then has the reason. */
   readonly json?: JsonValue;
   readonly problem?: string;
   /** The failure that any command would report; undefined if nothing is wrong. */
@@ -65,19 +64,20 @@ export async function probe(service: Service, call: Call, { waits = false } = {}
     return { unreachable: facts, failure, evidence: { request } };
   }
   const { status, headers, body } = reply;
-  const text = Buffer.concat(await Array.fromAsync(body)).toString('utf8');
+  const json = read(Buffer.concat(await Array.fromAsync(body)));
   const shown = SHOWN.filter((name) => headers.has(name)).map((name) => [name, headers.get(name)?.join(', ') ?? '']);
   const evidence = { request, status, headers: Object.fromEntries(shown) as Record<string, string> };
   const ms = clock.monotonic() - started;
-  const found = { status, headers, text, ...read(text), ms, receivedAt: clock.now(), evidence };
+  const found = { status, headers, ...json, ms, receivedAt: clock.now(), evidence };
   return failure === undefined ? found : { ...found, failure };
 }
 
-function read(text: string): { json: JsonValue } | { problem: string } {
+function read(body: Uint8Array): { json: JsonValue } | { problem: string } {
   try {
-    return { json: parseJson(text) };
+    return { json: parseJson(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)) };
   } catch (error) {
     if (error instanceof JsonError) return { problem: error.message };
+    if (error instanceof TypeError) return { problem: 'it is not valid UTF-8' };
     throw error;
   }
 }

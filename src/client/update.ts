@@ -14,7 +14,7 @@ import { parseInteger } from '../api/values.ts';
 import type { HttpReply } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { isGateway } from './attempt.ts';
-import { type Classified, refuseWebPage } from './classify.ts';
+import { type Classified, webPageFailure } from './classify.ts';
 import { type Operation, type Outcome, perform, RetryPeriod, stopReason, type Trouble, waitBefore } from './retry.ts';
 import type { Service } from './service.ts';
 
@@ -194,7 +194,8 @@ function finished(service: Service, item: InventoryItem, { petId, quantity }: Up
 
 /** @throws {Failure} `contract`, `stored-differently` */
 async function readStored(reply: HttpReply, { petId, quantity }: Update, service: Service): Promise<InventoryItem> {
-  refuseWebPage(reply);
+  const page = webPageFailure(reply);
+  if (page !== undefined) throw page;
   const item = await readAnswer(reply).catch((error: unknown) => {
     const problem = problemOf(error);
     throw problem === undefined ? error : new Failure('contract', { what: 'The answer to the update', problem });

@@ -6,7 +6,7 @@ import { WHY_OPTIONS, withWhy } from '../cli/shared-options.ts';
 import { METHODS } from '../client/service.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { readText } from '../session/read-text.ts';
+import { readBytes } from '../session/read-text.ts';
 import { assertWriteAllowed, environmentSource, requireBaseUrl } from '../session/resolve.ts';
 import { usageFailure } from '../errors.ts';
 import { record, type RawView, type RecordView } from '../view/view.ts';
@@ -91,6 +91,7 @@ export const api = defineCommand({
       view: 'raw',
       head: input.include === true ? headOf(answer) : '',
       body: Buffer.concat(await Array.fromAsync(answer.body)),
+      isConfirmation: isWrite(method),
       ...(answer.failure !== undefined && { failure: answer.failure }),
     };
   },
@@ -119,8 +120,15 @@ async function bodyOf(
   if (method === 'GET' || method === 'HEAD') {
     throw usageFailure(`A ${method} has no body.`, 'Leave out -f and --input, or name a method that has one.');
   }
-  if (field !== undefined) return stringifyJson(new Map(field));
-  return readText(context, input ?? '', MOST_BYTES);
+  if (field !== undefined) {
+    const members = new Map(field);
+    if (members.size < field.length) throw usageFailure('-f names a member of the body twice; nothing was sent.');
+    return stringifyJson(members);
+  }
+  const bytes = await readBytes(context, input ?? '', MOST_BYTES);
+  const text = Buffer.from(bytes).toString();
+  if (!Buffer.from(text).equals(bytes)) throw usageFailure('The body is not UTF-8; nothing was sent.');
+  return text;
 }
 
 /** Returns the path below the base URL: the key is sent nowhere else. @throws {Failure} `usage` */

@@ -3,7 +3,7 @@ import { textValue, wordValue } from '../cli/value-parsers.ts';
 import { changeConfig, configPath, readConfigFile, requireReadable } from '../session/config-file.ts';
 import { profilesFolder } from '../session/paths.ts';
 import { maskKey } from '../session/resolve.ts';
-import { commandFor, CONFIG_SETTINGS, SETTINGS } from '../session/settings.ts';
+import { commandFor, CONFIG_SETTINGS, isProfileName, SETTINGS } from '../session/settings.ts';
 import { Failure } from '../errors.ts';
 import { list, record, type RecordView } from '../view/view.ts';
 
@@ -92,7 +92,8 @@ export const configProfiles = defineCommand({
     'A new one': 'petstore login --profile berlin',
   },
   async run(_input, context) {
-    const names = await context.files.list(profilesFolder(context));
+    // File managers leave files of their own there.
+    const names = (await context.files.list(profilesFolder(context))).filter(isProfileName);
     const profiles = await Promise.all(
       names.toSorted().map(async (name) => {
         const { config } = await readConfigFile({ ...context, env: { ...context.env, PETSTORE_PROFILE: name } });

@@ -8,13 +8,11 @@ import { Failure, isFailure } from '../errors.ts';
 import { duration } from '../view/progress.ts';
 import { capital, plural } from '../view/words.ts';
 import { bad, certificate, clockDifference, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
+import { isAbout, KEY_KINDS } from './local.ts';
 import { type Answer, probe } from '../client/probe.ts';
 
 /** A larger offset of the clock makes logs and certificates doubtful. */
 const SKEW_MS = 60_000;
-
-/** Failures that the checks of the machine report. */
-const KEYLESS = ['no-key', 'key-unreadable', 'key-malformed'] as const;
 
 export async function* lookAtService(context: CommandContext, url: URL): AsyncGenerator<Diagnosis> {
   if ((await context.settings()).environment.value !== 'sandbox') {
@@ -165,8 +163,8 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
     }
     yield* lookAtHeaders(answer);
   } catch (error) {
-    if (isFailure(error) && KEYLESS.some((kind) => error.is(kind))) {
-      yield skipped('service', 'No key is set.');
+    if (isAbout(error, KEY_KINDS)) {
+      yield skipped('service', 'Not asked without a key.');
       return;
     }
     // Being rate limited does not mean that the key is bad.

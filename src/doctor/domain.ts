@@ -87,7 +87,7 @@ async function lookAtRecord(walk: Walk, zone: Zone): Promise<Diagnosis> {
   const isApex = zone.label === '@';
   if (alias !== undefined) {
     if (isApex) return bad('record', `${domain} is an apex and has a CNAME.`, `Delete it. ${create}`);
-    if (isSameName(alias, target)) return ok('record', `${domain} is an alias of ${target}.`);
+    if (alias.toLowerCase().replace(/\.$/, '') === target) return ok('record', `${domain} is an alias of ${target}.`);
     const change = `Change its value to ${target}, then click Verify. ${PROPAGATION}`;
     return bad('record', `${domain} is an alias of ${alias}, not of ${target}.`, change);
   }
@@ -176,10 +176,6 @@ async function lookAtRedirect(walk: Walk, { from, to, status }: Redirect): Promi
   const host = URL.canParse(location, `https://${from}`) ? new URL(location, `https://${from}`).hostname : '';
   if (host === to) return ok('redirect', `It goes ${entry}.`);
   return bad('redirect', `${from} redirects to ${location === '' ? 'nowhere' : location}, not to ${to}.`, fix);
-}
-
-function isSameName(one: string, other: string): boolean {
-  return one.toLowerCase().replace(/\.$/, '') === other;
 }
 
 interface Zone {

@@ -203,9 +203,9 @@ async function isDamaged({ openDatabase }: CommandContext, path: string, size: n
 }
 
 const BASE_URL_KINDS: readonly Kind[] = ['no-base-url', 'base-url'];
-const KEY_KINDS: readonly Kind[] = ['no-key', 'key-malformed', 'key-command'];
+export const KEY_KINDS: readonly Kind[] = ['no-key', 'key-unreadable', 'key-malformed', 'key-command'];
 
-function isAbout(error: unknown, kinds: readonly Kind[]): boolean {
+export function isAbout(error: unknown, kinds: readonly Kind[]): boolean {
   return isFailure(error) && kinds.includes(error.kind);
 }
 

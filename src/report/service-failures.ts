@@ -174,11 +174,17 @@ export const SERVICE_FAILURES = {
     message: `The service redirects (${status})${origin === undefined ? '' : ` to ${origin}`}; petstore does not follow redirects and did not send the key there.`,
     hint: 'If the new address is right, set it with petstore login',
   }),
-  'unexpected-status': ({ serviceError }: { serviceError: ServiceError }) => ({
-    ...uncertain(EXIT.service),
-    message: `Unexpected status from the service (${serviceError.status}${quote(serviceError)}).`,
-    hint: 'Update petstore. If that does not help, report it to the owners of the service.',
-  }),
+  /** `isRefusal`: a 4xx to a write, which was not applied then. */
+  'unexpected-status': ({ serviceError, isRefusal }: { serviceError: ServiceError; isRefusal?: boolean }) => {
+    const answer = `(${serviceError.status}${quote(serviceError)})`;
+    const bulkRow = { state: 'failed', reason: `the service refused it ${answer}`, continues: 'unless-often' } as const;
+    return {
+      ...uncertain(EXIT.service),
+      ...(isRefusal === true && { outcome: 'not-applied', bulkRow }),
+      message: `Unexpected status from the service ${answer}.`,
+      hint: 'Update petstore. If that does not help, report it to the owners of the service.',
+    };
+  },
 } satisfies FailureTable;
 
 /** Returns `, NOT_FOUND: no such pet`, or what the service sent of it. */

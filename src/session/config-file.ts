@@ -45,9 +45,9 @@ export function configPath(context: Context): string {
  * @throws {Failure} `config-invalid`, `config-newer`, `config-not-a-file`
  */
 export async function readConfigFile(context: Context): Promise<ConfigFile> {
-  const path = pathIfAny(context);
-  if (path === undefined) return { path: '', ...NONE };
+  let path = '';
   try {
+    path = configPath(context);
     const facts = await context.files.facts(path);
     if (facts === undefined) return { path, ...NONE };
     if (facts.kind !== 'file') throw new Failure('config-not-a-file', { path, found: facts.kind });
@@ -63,6 +63,7 @@ export async function readConfigFile(context: Context): Promise<ConfigFile> {
       isForeign: isForeign(context, facts),
     };
   } catch (error) {
+    if (error instanceof Failure && error.is('no-home')) return { path, ...NONE };
     const code = errorCode(error);
     if (code === undefined) throw error;
     // A parent of a missing HOME may be a plain file: then there is no config.
@@ -74,15 +75,6 @@ export async function readConfigFile(context: Context): Promise<ConfigFile> {
 /** True if neither this user nor root owns the file or folder. */
 export function isForeign({ machine: { userId } }: Context, { owner }: FileFacts): boolean {
   return userId !== undefined && owner !== userId && owner !== 0;
-}
-
-function pathIfAny(context: Context): string | undefined {
-  try {
-    return configPath(context);
-  } catch (error) {
-    if (error instanceof Failure && error.is('no-home')) return undefined;
-    throw error;
-  }
 }
 
 /** Requires that the config could be read. @throws {Failure} `file` */

@@ -16,6 +16,7 @@ import { clockTime } from '../view/progress.ts';
 import { addressOf } from './environments.ts';
 import type { CommandContext, Target } from './globals.ts';
 import { stateFolder } from './paths.ts';
+import { SETTINGS } from './settings.ts';
 
 export interface OpenLedger extends AsyncDisposable {
   readonly ledger: Ledger;
@@ -48,7 +49,8 @@ export async function openLedger(
   if (url === undefined || target.environment === 'sandbox') {
     return { ledger: createLedger(step), address, isAlone, [Symbol.asyncDispose]: () => Promise.resolve() };
   }
-  const mode = whenLost(context);
+  const { parser, variable } = SETTINGS.ledgerLost;
+  const mode = parser.parse(context.env[variable] || 'hold', variable);
   const [redis, name, { RedisLedger }] = await Promise.all([
     context.openRedis(url),
     names.shared(),
@@ -118,13 +120,6 @@ export function sharedLedger({ env }: Pick<CommandContext, 'env'>): string | und
     value: address.replace(/\/\/.*@/, '//…@'),
     expected: REDIS_FORMS,
   });
-}
-
-/** Reads `PETSTORE_LEDGER_LOST`. @throws {Failure} `invalid-value` */
-function whenLost({ env }: Pick<CommandContext, 'env'>): 'hold' | 'share' {
-  const value = env.PETSTORE_LEDGER_LOST || 'hold';
-  if (value === 'hold' || value === 'share') return value;
-  throw new Failure('invalid-value', { name: 'PETSTORE_LEDGER_LOST', value, expected: 'hold or share' });
 }
 
 function reportChange({ notices }: CommandContext, mode: 'hold' | 'share', says: string | undefined): void {

@@ -44,8 +44,12 @@ const apiKeyValue: Parser<string> = {
 
 /** Parses the name of a profile, which is also a folder name. */
 const profileValue = parserOf('1 to 32 small letters, digits, - and _, such as berlin', (text) =>
-  /^[a-z0-9][a-z0-9_-]{0,31}$/.test(text) ? text : undefined,
+  isProfileName(text) ? text : undefined,
 );
+
+export function isProfileName(text: string): boolean {
+  return /^[a-z0-9][a-z0-9_-]{0,31}$/.test(text);
+}
 
 const placeValue: Parser<Place> = {
   ...wordValue(ENVIRONMENTS),

@@ -1,7 +1,7 @@
 /** The service's contract as checks: read checks, write checks, and the rate-limit check. */
 import type { LockedPet } from '../stock/write-one.ts';
 import { isLoopback } from '../session/environments.ts';
-import { refuseWebPage } from '../client/classify.ts';
+import { webPageFailure } from '../client/classify.ts';
 import { type Answer, probe, type Reply } from '../client/probe.ts';
 import type { Call } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
@@ -130,14 +130,10 @@ function obstacleOf(list: Reply, { causes }: SmokeClients): string | undefined {
   if (list.unreachable !== undefined) return REACHABLE.id;
   if (causes.length > 0) return 'list-status';
   if (list.status !== 200 || list.json !== undefined) return undefined;
-  try {
-    refuseWebPage(list);
-    return undefined;
-  } catch (error) {
-    if (!isFailure(error)) throw error;
-    causes.push(error);
-    return 'list-type';
-  }
+  const page = webPageFailure(list);
+  if (page === undefined) return undefined;
+  causes.push(page);
+  return 'list-type';
 }
 
 function reachable(first: Reply): Finding {

@@ -12,6 +12,7 @@ import {
   withStatus,
 } from './finding.ts';
 import type { LockedPet } from '../stock/write-one.ts';
+import { afterStop } from '../client/attempt.ts';
 import type { Reply } from '../client/probe.ts';
 import { Failure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -121,14 +122,10 @@ function isEntry(answer: Reply, petId: bigint, quantity: bigint): Finding {
 }
 
 /** Returns a signal for restoring the pet, which aborts later than the command's. */
-function afterGrace({ clock, signal }: CommandContext): AbortSignal {
+function afterGrace(context: CommandContext): AbortSignal {
   const controller = new AbortController();
-  const start = (): void => {
-    clock.alarm(RESTORE_MS, () => {
-      controller.abort(signal.reason);
-    });
-  };
-  if (signal.aborted) start();
-  else signal.addEventListener('abort', start, { once: true });
+  afterStop(context, RESTORE_MS, () => {
+    controller.abort(context.signal.reason);
+  });
   return controller.signal;
 }

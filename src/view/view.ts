@@ -175,6 +175,8 @@ export interface RawView {
   /** For text that people read, as in a record. */
   readonly margin?: number;
   readonly failure?: Failure;
+  /** True for the answer to a write: where it cannot be printed, the write is not to be sent again. */
+  readonly isConfirmation?: boolean;
 }
 
 export type View = RowsView | ChartView | StreamView | RecordView | RawView | TextView;

@@ -189,7 +189,9 @@ describe('a status', () => {
     [403, READ, { serviceError: { ...serviceError, status: 403 }, environment: 'staging' }],
     [404, READ, { url: 'https://pets.example/v1/inventory' }],
     [404, WRITE, { serviceError: { ...serviceError, status: 404 }, petId: 7n, environment: 'staging' }],
-    [418, READ, { serviceError: { ...serviceError, status: 418 } }],
+    [418, READ, { serviceError: { ...serviceError, status: 418 }, isRefusal: false }],
+    [418, WRITE, { serviceError: { ...serviceError, status: 418 }, isRefusal: true }],
+    [202, WRITE, { serviceError: { ...serviceError, status: 202 }, isRefusal: false }],
     [500, READ, { serviceError: { ...serviceError, status: 500 }, attempts: 2 }],
   ])('%i keeps the message of the service, and what it is about', (status, asked, expected) => {
     expect(facts(status, asked)).toEqual(expected);

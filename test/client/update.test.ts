@@ -170,7 +170,7 @@ describe('a probe', () => {
   const asked = (answer: Parameters<typeof answering>[0]) => answering(answer, (service) => probe(service, GET));
 
   it('has the JSON of the body, or why it is none, and the failure of a refusal', async () => {
-    expect(await asked(reply(200, '["a"]'))).toMatchObject({ status: 200, text: '["a"]', json: ['a'] });
+    expect(await asked(reply(200, '["a"]'))).toMatchObject({ status: 200, json: ['a'] });
     expect(await asked(reply(200, '[7'))).toMatchObject({ problem: expect.stringContaining('end') as string });
     expect(await asked(reply(401, '{}'))).toMatchObject({ status: 401, failure: { kind: 'unauthorized' } });
     expect(await asked('reset')).toMatchObject({

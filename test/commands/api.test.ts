@@ -95,6 +95,14 @@ describe('api', () => {
     expect(context.sent.map(({ body }) => body)).toEqual(['{ "quantity":12 }\n', '{"quantity" : 12}']);
   });
 
+  it('a body that is not UTF-8 is refused, rather than sent as another', async () => {
+    const context = withReplies([]);
+    const path = join(context.home.path, 'update.json');
+    writeFileSync(path, Buffer.from('{"note":"caf\u00e9"}', 'latin1'));
+    const { code, stderr } = await runIn(context, ...API, 'POST', '/x', '--input', path);
+    expect([code, stderr, context.sent.length]).toEqual([2, expect.stringContaining('The body is not UTF-8'), 0]);
+  });
+
   it.each([
     [400, 10],
     [401, 4],
@@ -157,6 +165,7 @@ describe('api', () => {
     [['BREW', '/x'], 'method must be one of GET, PATCH,'],
     [['PATCH', '/x', '-f', 'quantity'], '--field must be a name and a value'],
     [['GET', '/x', '-f', 'a=1'], 'A GET has no body'],
+    [['PATCH', '/x', '-f', 'a=1', '-f', 'a=2'], '-f names a member of the body twice'],
     [['PATCH', '/x', '--input', '/nowhere'], 'Could not read /nowhere'],
   ])('%j: one sentence, nothing sent', async (args, sentence) => {
     const context = withReplies([]);
@@ -180,6 +189,7 @@ describe('an update through api', () => {
   it.each([
     ['applied', json(item(7, 12)), 'applied', 0],
     ['refused', error(400, 'no'), 'failed', 10],
+    ['refused in a way that is not documented', error(409, 'no'), 'failed', 8],
     ['for no pet', error(404, 'no'), 'failed', 5],
     ['of unknown fate', error(500, 'no'), 'unknown', 9],
   ] as const)('%s: is in the history', async (_what, reply, state, exit) => {

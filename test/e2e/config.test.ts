@@ -176,6 +176,7 @@ describe('profiles', () => {
       });
     }
     expect(readdirSync(join(home.config, 'petstore'))).toEqual(['profiles']);
+    writeFileSync(join(home.config, 'petstore', 'profiles', '.DS_Store'), '');
     expect((await petstore('config', 'profiles', '-o', 'csv')).stdout).toBe(
       `profile,environment,production,staging\nberlin,staging,,${baseUrl}\nbonn,staging,,${baseUrl}\n`,
     );

@@ -392,6 +392,14 @@ describe('doctor, on the way to the service', () => {
     body: JSON.stringify({ code: 'no', message: 'no', status }),
   });
 
+  it('a key command that prints no key fails one check, and the service is not asked', async () => {
+    const config = { version: 1, 'staging.key-command': 'true' };
+    const { PETSTORE_API_KEY: _key, ...env } = STAGING_ENV;
+    const { code, sick, found } = await online(way(), {}, { env, home: configured(JSON.stringify(config)).home });
+    expect([code, sick]).toEqual([13, ['key: fail']]);
+    expect(found).toContainEqual(expect.objectContaining({ check: 'service', health: 'skip' }));
+  });
+
   it.each<[string, PlainReply, string[], RegExp]>([
     ['401', refusal(401), ['service: fail'], /refused the API key from PETSTORE_API_KEY \(401/],
     ['403', refusal(403), ['service: fail'], /the key may be banned/],

@@ -178,3 +178,28 @@ it('a change that was made says so where its output cannot be written: it is not
   const { stdout } = await runPetstore(['--env', 'sandbox', 'inventory', 'get', '7', '--json'], { home });
   expect(JSON.parse(stdout)).toMatchObject({ quantity: 11 });
 });
+
+describe('what happened outranks an output that cannot be written', () => {
+  const onFullDisk = async (answer: Parameters<typeof scriptedServer>[0][number], ...command: string[]) => {
+    const server = await scriptedServer([answer]);
+    const line = ['--env', 'staging', ...command, '--json', '--max-wait', '0'];
+    const { stderr } = await runPetstore(line, { env: staging(server.baseUrl), stdout: { file: '/dev/full' } });
+    const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error: object };
+    return error;
+  };
+  const PATCH = ['api', 'PATCH', '/inventory/7', '-f', 'quantity=12'];
+
+  it('a write whose outcome is unknown', async () => {
+    const error = { kind: 'outcome-unknown', exitCode: 9, outcome: 'unknown' };
+    expect(await onFullDisk({ status: 502 }, ...PATCH)).toMatchObject(error);
+  });
+
+  it.each([PATCH, ['smoke']])('a ban: %s', async (...command) => {
+    expect(await onFullDisk({ status: 403 }, ...command)).toMatchObject({ kind: 'forbidden', exitCode: 12 });
+  });
+
+  it('a raw write that was applied is not to be sent again', async () => {
+    const hint = 'The command has done its work: do not run it again for its output.';
+    expect(await onFullDisk(json(item(7, 12)), ...PATCH)).toMatchObject({ kind: 'output', exitCode: 3, hint });
+  });
+});

@@ -114,6 +114,11 @@ describe('each fault fails exactly its check', () => {
     ],
     ['a quantity is a fraction', row({ quantity: 1.5 }), ['list-rows']],
     ['the list is not JSON', list({ body: '[{' }), ['list-rows']],
+    [
+      'the list is not UTF-8',
+      list({ body: Buffer.from('[{"petId":7,"quantity":1,"status":"sold","name":"Lor\u00e9"}]', 'latin1') }),
+      ['list-rows'],
+    ],
     ['a pet is listed twice', row({ petId: 7 }), ['list-ids']],
     ['a limit header is missing', header('x-ratelimit-limit', undefined), ['limit-headers']],
     ['more is left than there is', header('x-ratelimit-remaining', '61'), ['limit-values']],

@@ -61,7 +61,10 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   'service-failed': [[{ serviceError, attempts: 3 }, [8, true, undefined, 'unknown', 'unless-often']]],
   contract: [[{ what: 'w', problem: 'p' }, [8, false, undefined, 'unknown', 'unless-often']]],
   redirected: [[{ status: 301, origin: undefined }, stops(8)]],
-  'unexpected-status': [[{ serviceError }, [8, false, undefined, 'unknown', 'unless-often']]],
+  'unexpected-status': [
+    [{ serviceError }, [8, false, undefined, 'unknown', 'unless-often']],
+    [{ serviceError, isRefusal: true }, [8, false, 'not-applied', 'failed', 'unless-often']],
+  ],
   'outcome-unknown': [
     [{ ...write, because, looked: true }, [9, false, 'unknown', 'unknown', 'unless-often']],
     [{ ...write, because, looked: true, found: 9n }, [9, false, 'unknown', 'conflict', 'always']],
@@ -126,8 +129,12 @@ it.each(ALL)('$kind: $expected', ({ kind, failure, expected }) => {
   };
   const { state, continues, reason } = rowOutcome(failure);
   expect([error.kind, error.exitCode, error.retryable, error.outcome, state, continues]).toEqual([kind, ...expected]);
-  const otherwise = state === 'conflict' ? 'no answer, and it has 9 now: someone else has changed it' : NO_ANSWER;
-  expect(reason).toBe(/failed|unknown|conflict/.test(state) ? (REASONS[failure.kind] ?? otherwise) : undefined);
+  const otherwise: Partial<Record<typeof state, string>> = {
+    conflict: 'no answer, and it has 9 now: someone else has changed it',
+    failed: 'the service refused it (500, X: x)',
+    unknown: NO_ANSWER,
+  };
+  expect(reason).toBe(state in otherwise ? (REASONS[failure.kind] ?? otherwise[state]) : undefined);
 });
 
 it.each([
