@@ -10,9 +10,10 @@ import { nodeInput, nodeOutput } from './streams.ts';
 
 const SIGNALS: readonly SignalName[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-/** Cached at first use, because both are needed often. */
+/** Cached at first use, because a proxy needs them for each request. */
 let boot: string | undefined;
 let space: string | undefined;
+let user: string | undefined;
 
 export function nodeContext(): Context {
   const signal = firstSignal();
@@ -43,7 +44,7 @@ export function nodeContext(): Context {
         return currentFolder();
       },
       get user() {
-        return userName();
+        return (user ??= userName());
       },
       get bootId() {
         return (boot ??= bootId());

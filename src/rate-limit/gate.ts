@@ -112,7 +112,8 @@ export class LedgerGate {
     connect: () => Promise<C>,
     own: OwnLimits = {},
   ): Promise<{ ticket: Ticket; connection: C }> {
-    const { clock, ledger, maxWaitMs, owner, random, reserve, signal, timeoutMs } = { ...this.options, ...own };
+    const { clock, ledger, owner, random, timeoutMs } = this.options;
+    const { maxWaitMs = this.options.maxWaitMs, reserve = this.options.reserve, signal = this.options.signal } = own;
     if (this.refusals > this.options.probes) {
       const { block = { until: clock.monotonic(), why: 'rate-limited' } } = await ledger.view();
       throw this.failure(block);
