@@ -32,8 +32,23 @@ export interface RedisOptions {
   readonly settings?: readonly string[];
 }
 
-export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
-  const { password, identity, settings = [], port = await freePort() } = options;
+export function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
+  const { port } = options;
+  return port === undefined ? onFreePort((free) => startRedisOn(free, options)) : startRedisOn(port, options);
+}
+
+/** Starts a server on a free port. Tries another one if another process has just taken it. */
+async function onFreePort<T>(startOn: (port: number) => Promise<T>, tries = 3): Promise<T> {
+  try {
+    return await startOn(await freePort());
+  } catch (error) {
+    if (tries === 1 || !String(error).includes('already in use')) throw error;
+    return onFreePort(startOn, tries - 1);
+  }
+}
+
+async function startRedisOn(port: number, options: RedisOptions): Promise<RedisServer> {
+  const { password, identity, settings = [] } = options;
   const lines = [
     'bind 127.0.0.1 -::1',
     ...['save ""', 'appendonly no', 'enable-debug-command yes', `dir ${newFolder()}`],
@@ -46,11 +61,18 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
 }
 
 /** Starts a Sentinel that decides alone on a failover of the master, which it calls `petshop`. */
-export async function startSentinel(
+export function startSentinel(
   master: RedisServer,
-  { password, settings = [] }: Pick<RedisOptions, 'password' | 'settings'> = {},
+  options: Pick<RedisOptions, 'password' | 'settings'> = {},
 ): Promise<RedisServer> {
-  const port = await freePort();
+  return onFreePort((port) => startSentinelOn(port, master, options));
+}
+
+async function startSentinelOn(
+  port: number,
+  master: RedisServer,
+  { password, settings = [] }: Pick<RedisOptions, 'password' | 'settings'>,
+): Promise<RedisServer> {
   const lines = [
     ...['bind 127.0.0.1', `port ${port}`, `dir ${newFolder()}`],
     `sentinel monitor petshop 127.0.0.1 ${master.port} 1`,
@@ -72,18 +94,12 @@ export interface RedisCluster {
 /** Starts two nodes, each with half of the slots. */
 export async function startCluster(settings: readonly string[] = []): Promise<RedisCluster> {
   const busPorts: number[] = [];
-  const node = async (tries = 3): Promise<RedisServer> => {
-    const busPort = await freePort();
-    try {
+  const node = (): Promise<RedisServer> =>
+    onFreePort(async (busPort) => {
       const server = await startRedis({ settings: ['cluster-enabled yes', `cluster-port ${busPort}`, ...settings] });
       busPorts.push(busPort);
       return server;
-    } catch (error) {
-      // Another process has just taken the port.
-      if (tries === 1 || !String(error).includes('already in use')) throw error;
-      return node(tries - 1);
-    }
-  };
+    });
   const nodes = [await node(), await node()] as const;
   const [a, b] = nodes.map(({ port }) => port) as [number, number];
   await redisCli(a, 'CLUSTER', 'ADDSLOTSRANGE', '0', '8191');
