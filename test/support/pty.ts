@@ -1,5 +1,5 @@
 /** Runs the program on a pseudo-terminal. */
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import { stripVTControlCharacters } from 'node:util';
 import { spawn } from '@lydell/node-pty';
 import { cleanEnvironment, petstoreCommand, type PetstoreOptions } from './binary.ts';
@@ -9,7 +9,7 @@ import { createHome } from './home.ts';
 declare module '@lydell/node-pty' {
   interface IPty {
     destroy(): void;
-    readonly _socket: Duplex;
+    readonly _socket: Socket;
   }
 }
 
@@ -123,13 +123,15 @@ function endOfMatch(text: string, from: number, match: RegExp | string): number 
 }
 
 /**
- * Delays the end of the socket until pending output is read: node-pty destroys it 200 ms after the exit, and on a busy
- * machine that may be before the last output.
+ * Delays the end of the socket until a turn of the event loop has read nothing more: node-pty destroys it 200 ms after
+ * the exit, and on a busy machine that may be before the last output.
  */
-function readBeforeDestroyed(socket: Duplex): void {
+function readBeforeDestroyed(socket: Socket): void {
   const destroy = socket.destroy.bind(socket);
   socket.destroy = (error) => {
-    setImmediate(() => setImmediate(() => destroy(error)));
+    const { bytesRead } = socket;
+    // The first one may come before the next read.
+    setImmediate(() => setImmediate(() => (socket.bytesRead === bytesRead ? destroy(error) : socket.destroy(error))));
     return socket;
   };
 }
