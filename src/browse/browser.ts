@@ -64,7 +64,7 @@ export class Browser extends Selection {
     return this.selected === undefined ? [] : [this.selected];
   }
 
-  /** Returns the pet's quantity after its pending change, if nobody else has changed the stock since. */
+  /** Returns the pet's quantity after its pending change, unless someone else has changed the stock since. */
   quantityOf({ petId, quantity }: InventoryItem): bigint {
     const change = this.pending.get(petId);
     return change?.current === quantity ? change.quantity : quantity;

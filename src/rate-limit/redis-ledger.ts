@@ -167,7 +167,7 @@ export class RedisLedger implements Ledger {
     });
   }
 
-  /** Waits for the reply to this process's last question: permits that nobody uses would keep others waiting. */
+  /** Waits for the reply to this process's last question: unused permits would keep other machines waiting. */
   private async lastReply(): Promise<void> {
     if (this.asking === undefined) return;
     const { promise: late, resolve } = Promise.withResolvers<undefined>();
