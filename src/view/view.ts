@@ -102,7 +102,7 @@ export function confirmation(...[text, members, more]: Parameters<typeof record>
 }
 
 /** Column -> its look in a table, and whether it may be omitted. */
-type Looks<Row> = Readonly<Record<string, Pick<Column<Row>, 'role' | 'isSigned' | 'yields'>>>;
+type Looks<Row> = Readonly<Record<string, Pick<Column<Row>, 'heading' | 'role' | 'isSigned' | 'yields'>>>;
 
 /** Returns a view of rows in memory. Their JSON has the same members as the columns, null for undefined. */
 export function list<Row>(

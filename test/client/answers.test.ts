@@ -39,6 +39,7 @@ const FINAL: Case[] = [
     exitCode: 8,
     kind: 'redirected',
     message: `The service redirects (${status}) to https://evil.example; petstore does not follow redirects and did not send the key there.`,
+    more: { status },
   })),
   {
     name: 'fault 14: a captive portal is not the API',
@@ -87,7 +88,7 @@ const FINAL: Case[] = [
     exitCode: 3,
     kind: 'not-the-service',
     message: 'No inventory at https://pets.example/v1/inventory (404).',
-    more: { hint: expect.stringContaining('/v1') as string },
+    more: { status: 404, hint: expect.stringContaining('/v1') as string },
   },
   ...[LIST, SET].map((args) => ({
     name: 'fault 22: a 403 may be a ban',

@@ -187,7 +187,7 @@ describe('a status', () => {
       { serviceError: { ...serviceError, status: 401 }, environment: 'staging', keySource: 'PETSTORE_API_KEY' },
     ],
     [403, READ, { serviceError: { ...serviceError, status: 403 }, environment: 'staging' }],
-    [404, READ, { url: 'https://pets.example/v1/inventory' }],
+    [404, READ, { serviceError: { ...serviceError, status: 404 }, url: 'https://pets.example/v1/inventory' }],
     [404, WRITE, { serviceError: { ...serviceError, status: 404 }, petId: 7n, environment: 'staging' }],
     [418, READ, { serviceError: { ...serviceError, status: 418 }, isRefusal: false }],
     [418, WRITE, { serviceError: { ...serviceError, status: 418 }, isRefusal: true }],
@@ -205,7 +205,7 @@ describe('a status', () => {
     [undefined, undefined],
   ])('a redirect to %j leads to the origin %j', (location, origin) => {
     const { failure } = judge(302, READ, location === undefined ? {} : { location });
-    expect(failure.details).toEqual({ status: 302, origin });
+    expect(failure.details).toEqual({ serviceError: { status: 302 }, origin });
   });
 
   it.each([
