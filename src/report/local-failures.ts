@@ -29,7 +29,7 @@ export const LOCAL_FAILURES = {
   }),
   'no-terminal': ({ what, instead }: { what: string; instead: string }) => ({
     ...stops(EXIT.usage),
-    message: `Cannot ask for ${what} without a terminal.`,
+    message: `Cannot ask for ${what} without a terminal or with --no-input.`,
     hint: instead,
   }),
 
