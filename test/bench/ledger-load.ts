@@ -50,7 +50,7 @@ async function open(context: Context, { kind, state, redis }: Load): Promise<Ask
   return {
     async admit() {
       await client.multi().incr('counter').expire('counter', 60).exec();
-      return { do: 'send', at: clock.monotonic() };
+      return { hold: undefined, at: clock.monotonic() };
     },
     answered: async () => undefined as never,
   };
@@ -58,7 +58,7 @@ async function open(context: Context, { kind, state, redis }: Load): Promise<Ask
 
 /** Asks and reports answers for so long; returns how many requests that were. */
 async function load({ clock, machine }: Context, ledger: Asked, { clients, ms, heldMs }: Load): Promise<number> {
-  const intent = { operation: 'GET /inventory', maxWaitMs: 60_000, reserve: 0, timeoutMs: 30_000 };
+  const intent = { operation: 'GET /inventory', reserve: 0, timeoutMs: 30_000 };
   const answer = { status: 200, headers: { window: { limit: 1e9, remaining: 1e9, resetInMs: 600_000 } }, random: 0 };
   const owner = ownerOf(machine);
   const end = clock.monotonic() + ms;
@@ -66,13 +66,13 @@ async function load({ clock, machine }: Context, ledger: Asked, { clients, ms, h
   const client = async (_: unknown, number: number): Promise<void> => {
     for (let i = 0; clock.monotonic() < end; i++) {
       const id = `${owner}/${number}/${i}`;
-      const decision = await ledger.admit({ ...intent, id });
-      if (decision.do === 'send') {
+      const { hold } = await ledger.admit({ ...intent, id });
+      if (hold === undefined) {
         if (heldMs > 0) await clock.sleep(heldMs);
         await ledger.answered({ ...intent, ...answer, id });
         requests++;
       } else {
-        const again = decision.again ?? decision.until;
+        const again = hold.again ?? hold.until;
         await clock.sleep(Math.min(again, end) - clock.monotonic());
       }
     }

@@ -9,7 +9,6 @@ const OPERATION = 'GET /inventory';
 const intent = (pid: number, space = 'here') => ({
   id: `${ownerOf({ pid, processSpace: space })}/0/0.5`,
   operation: OPERATION,
-  maxWaitMs: 0,
   reserve: 0,
   timeoutMs: 30_000,
 });
@@ -33,9 +32,9 @@ const answer = (id: string, status: number, remaining: number) => ({
 it('a probe whose process was killed is not waited for', async () => {
   const { dead, ledger: shared } = await ledger();
   await shared.admit(intent(7));
-  expect((await shared.admit(intent(8))).do).toBe('refuse');
+  expect((await shared.admit(intent(8))).hold).toBeDefined();
   dead.add(7);
-  expect((await shared.admit(intent(8))).do).toBe('send');
+  expect((await shared.admit(intent(8))).hold).toBeUndefined();
 });
 
 it('a request whose process was killed counts as drawn', async () => {
@@ -53,20 +52,20 @@ it('but the probe of a block is waited out: its answer may have been a 429 that 
   await shared.admit(intent(1));
   await shared.answered({ ...answer(intent(1).id, 429, 0), headers: { retryAfterMs: 10_000 } });
   await context.clock.advance(11_000);
-  expect((await shared.admit(intent(7))).do).toBe('send');
+  expect((await shared.admit(intent(7))).hold).toBeUndefined();
   const probeAt = context.clock.monotonic();
   await context.clock.advance(1_000);
   dead.add(7);
-  expect(await shared.admit(intent(8))).toEqual({ do: 'refuse', until: probeAt + 35_000, why: 'rate-limited' });
+  expect((await shared.admit(intent(8))).hold).toEqual({ until: probeAt + 35_000, why: 'rate-limited' });
   await context.clock.advance(33_999);
-  expect((await shared.admit(intent(8))).do).toBe('refuse');
+  expect((await shared.admit(intent(8))).hold).toBeDefined();
   await context.clock.advance(1);
-  expect((await shared.admit(intent(8))).do).toBe('send');
+  expect((await shared.admit(intent(8))).hold).toBeUndefined();
 });
 
 it('fault 129: a process of another PID namespace is not taken for dead', async () => {
   const { dead, ledger: shared } = await ledger();
   await shared.admit(intent(7, 'elsewhere'));
   dead.add(7);
-  expect((await shared.admit(intent(8))).do).toBe('refuse');
+  expect((await shared.admit(intent(8))).hold).toBeDefined();
 });

@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import {
   type Block,
   decide,
-  type Decision,
   forecast,
+  type Hold,
+  isTooLong,
   type LedgerState,
   learn,
   observe,
@@ -34,10 +35,10 @@ const sent = (id: string, at: number, operation = LIST) => ({ id, operation, at,
 const probe = (at: number) => ({ ...sent('p', at), isProbe: true });
 const state = (more: Partial<LedgerState>): LedgerState => ({ ...UNKNOWN, ...more });
 
-const INTENT = { id: 'new', operation: LIST, maxWaitMs: 0, reserve: 0, timeoutMs: 30_000 };
+const INTENT = { id: 'new', operation: LIST, reserve: 0, timeoutMs: 30_000 };
 
-function ask(before: LedgerState, maxWaitMs = 1e9, now = NOW): Decision {
-  return decide(before, now, { ...INTENT, maxWaitMs }).decision;
+function ask(before: LedgerState): Hold | undefined {
+  return decide(before, NOW, INTENT).hold;
 }
 
 function answer(before: LedgerState, status: number, headers: LimitHeaders = {}, id = 'f0', now = NOW): LedgerState {
@@ -47,61 +48,66 @@ function answer(before: LedgerState, status: number, headers: LimitHeaders = {},
 const blocked = (until: number, why: Block['why'] = 'rate-limited'): Block => ({ since: NOW - 9_000, until, why });
 
 describe('a wait', () => {
-  it('as long as allowed is waited, a longer one refused', () => {
-    const before = state({ block: blocked(NOW + 5_000) });
-    expect([ask(before, 5_000).do, ask(before, 4_999).do]).toEqual(['wait', 'refuse']);
-  });
-
-  it.each<readonly [string, Partial<LedgerState>, Decision]>([
+  it.each<readonly [string, Partial<LedgerState>, Hold | undefined]>([
     [
       'for a probe: asks again soon',
       { inFlight: [probe(NOW)] },
-      { do: 'wait', until: NOW + 120_000, why: 'asking', again: NOW + 50 },
+      { until: NOW + 120_000, why: 'asking', again: NOW + 50 },
     ],
     [
       'for the probe of a block: the same',
       { inFlight: [probe(NOW - 7_000)], block: blocked(NOW, 'banned') },
-      { do: 'wait', until: NOW + 113_000, why: 'asking', again: NOW + 50 },
+      { until: NOW + 113_000, why: 'asking', again: NOW + 50 },
     ],
     [
       'without limits: one in flight',
       { pace: { everyMs: 1_000, nextAt: NOW - 1 }, inFlight: flying(NOW - 10) },
-      { do: 'wait', until: NOW + 119_990, why: 'asking', again: NOW + 50 },
+      { until: NOW + 119_990, why: 'asking', again: NOW + 50 },
     ],
     [
       'without limits: one a second',
       { pace: { everyMs: 1_000, nextAt: NOW + 700 } },
-      { do: 'wait', until: NOW + 700, why: 'paced' },
+      { until: NOW + 700, why: 'paced' },
     ],
     [
       'without limits, but after a block: none',
       { pace: { everyMs: 1_000, nextAt: NOW + 700 }, block: blocked(NOW) },
-      { do: 'send', at: NOW },
+      undefined,
     ],
     [
       'in a window with three left beside the one in flight: none',
       { windows: [open(4)], inFlight: flying(NOW) },
-      { do: 'send', at: NOW },
+      undefined,
     ],
     [
       'in a window with two left beside the one in flight: for its answer, until the end at most',
       { windows: [open(3)], inFlight: flying(NOW) },
-      { do: 'wait', until: NOW + 60_000, why: 'asking', again: NOW + 50 },
+      { until: NOW + 60_000, why: 'asking', again: NOW + 50 },
     ],
-    ['in a window with two left and none in flight: none', { windows: [open(2)] }, { do: 'send', at: NOW }],
+    ['in a window with two left and none in flight: none', { windows: [open(2)] }, undefined],
     [
       'in a window with none left beside the one in flight: for its end',
       { windows: [open(1)], inFlight: flying(NOW) },
-      { do: 'wait', until: NOW + 60_000, why: 'window-spent' },
+      { until: NOW + 60_000, why: 'window-spent' },
     ],
   ])('%s', (_name, before, decision) => {
     expect(ask(state(before))).toEqual(decision);
   });
+});
 
-  it('for an answer is refused only where not even asking again is allowed', () => {
-    const before = state({ inFlight: [probe(NOW)] });
-    expect([ask(before, 50).do, ask(before, 49).do]).toEqual(['wait', 'refuse']);
-  });
+it.each<readonly [string, Hold, number, boolean]>([
+  ['as long as allowed', { why: 'rate-limited', until: NOW + 5_000 }, 5_000, false],
+  ['longer than allowed', { why: 'rate-limited', until: NOW + 5_000 }, 4_999, true],
+  [
+    'for an answer: as long as it takes to ask again',
+    { why: 'asking', until: NOW + 5_000, again: NOW + 50 },
+    50,
+    false,
+  ],
+  ['for an answer: longer than that', { why: 'asking', until: NOW + 5_000, again: NOW + 50 }, 49, true],
+  ['for a person', { why: 'banned', until: NOW + 1 }, Number.POSITIVE_INFINITY, true],
+])('a wait %s', (_name, hold, maxWaitMs, isLong) => {
+  expect(isTooLong(hold, NOW, maxWaitMs)).toBe(isLong);
 });
 
 describe('an answer', () => {
@@ -181,27 +187,27 @@ describe('the window', () => {
     expect(room(answer(from, 200, headers))).toEqual(after);
   });
 
-  it.each<readonly [string, readonly Window[], Decision['do']]>([
-    ['of one limit and end is shared', [open(40), open(0, NOW + 57_500, { operation: SET })], 'refuse'],
-    ['of another end is not', [open(40), open(0, NOW + 57_499, { operation: SET })], 'send'],
-    ['of another limit is not', [open(40), open(0, undefined, { operation: SET, limit: 61 })], 'send'],
+  it.each<readonly [string, readonly Window[], boolean]>([
+    ['of one limit and end is shared', [open(40), open(0, NOW + 57_500, { operation: SET })], true],
+    ['of another end is not', [open(40), open(0, NOW + 57_499, { operation: SET })], false],
+    ['of another limit is not', [open(40), open(0, undefined, { operation: SET, limit: 61 })], false],
     [
       'is not, once the other has proved it',
       [open(40), open(0, undefined, { operation: SET, apart: { [LIST]: true } })],
-      'send',
+      false,
     ],
     [
       'is not, once it has proved it',
       [open(40, undefined, { apart: { [SET]: true } }), open(0, undefined, { operation: SET })],
-      'send',
+      false,
     ],
-    ['that is over holds nothing', [open(40), open(0, NOW, { operation: SET })], 'send'],
-    ['of one limit is shared after its own is over', [open(9, NOW), open(0, undefined, { operation: SET })], 'refuse'],
-    ['of another limit is not, even then', [open(9, NOW), open(0, undefined, { operation: SET, limit: 61 })], 'send'],
-    ['holds what has none of its own', [open(0, undefined, { operation: SET })], 'refuse'],
-    ['at another address does not', [open(0, undefined, { operation: 'GET @5d0c2f/inventory' })], 'send'],
-  ])('%s', (_name, windows, done) => {
-    expect(ask(state({ windows }), 0).do).toBe(done);
+    ['that is over holds nothing', [open(40), open(0, NOW, { operation: SET })], false],
+    ['of one limit is shared after its own is over', [open(9, NOW), open(0, undefined, { operation: SET })], true],
+    ['of another limit is not, even then', [open(9, NOW), open(0, undefined, { operation: SET, limit: 61 })], false],
+    ['holds what has none of its own', [open(0, undefined, { operation: SET })], true],
+    ['at another address does not', [open(0, undefined, { operation: 'GET @5d0c2f/inventory' })], false],
+  ])('%s', (_name, windows, isHeld) => {
+    expect(ask(state({ windows })) !== undefined).toBe(isHeld);
   });
 
   it('that ended a day ago is forgotten, and there are never more than 32', () => {

@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Decision } from '../../src/rate-limit/governor.ts';
-import { createLedger, type Ledger, memoryStep } from '../../src/rate-limit/ledger.ts';
+import { createLedger, type Decision, type Ledger, memoryStep } from '../../src/rate-limit/ledger.ts';
 import { sqliteStep } from '../../src/rate-limit/sqlite-ledger.ts';
 import { ledgerNames } from '../../src/session/open-ledger.ts';
 import { openState } from '../../src/state/database.ts';
@@ -18,10 +17,11 @@ const OPERATION = 'GET /inventory';
 const ask = (id: string) => ({
   id,
   operation: OPERATION,
-  maxWaitMs: Number.POSITIVE_INFINITY,
   reserve: 0,
   timeoutMs: 30_000,
 });
+/** Why each request is held, or `sent`. */
+const outcomes = (...decisions: readonly Decision[]) => decisions.map(({ hold }) => hold?.why ?? 'sent');
 const refusal = (id: string, retryAfterMs: number) => ({
   id,
   operation: OPERATION,
@@ -73,14 +73,14 @@ describe.for(KINDS)('a ledger %s', ([, openAll]) => {
       await ledgers[0]!.admit(ask('first'));
       await ledgers[0]!.answered({ ...refusal('first', 0), status: 200, headers: { window } });
       const decisions = await Promise.all(ledgers.flatMap((each, i) => times(2, (n) => each.admit(ask(`${i}/${n}`)))));
-      expect(decisions.filter(({ do: done }) => done === 'send')).toHaveLength(18);
+      expect(decisions.filter(({ hold }) => hold === undefined)).toHaveLength(18);
       expect((await ledgers[0]!.view()).inFlight).toHaveLength(18);
     });
 
     it('asks once while nothing is known, and forgets no request and no answer', async () => {
       const ledgers = await openAll(place(), 32);
       const first = await Promise.all(ledgers.map((each, i) => each.admit(ask(`${i}`))));
-      const sent = first.flatMap(({ do: done }, i) => (done === 'send' ? [`${i}`] : []));
+      const sent = first.flatMap(({ hold }, i) => (hold === undefined ? [`${i}`] : []));
       expect(sent).toHaveLength(1);
       await ledgers[0]!.answered({
         ...refusal(sent[0]!, 0),
@@ -88,7 +88,7 @@ describe.for(KINDS)('a ledger %s', ([, openAll]) => {
         headers: { window: { ...window, remaining: 100 } },
       });
       const decisions = await Promise.all(ledgers.map((each, i) => each.admit(ask(`next ${i}`))));
-      expect(decisions.every(({ do: done }) => done === 'send')).toBe(true);
+      expect(decisions.every(({ hold }) => hold === undefined)).toBe(true);
       await Promise.all(ledgers.map((each, i) => each.lost(`next ${i}`, i % 2 === 0)));
       const { inFlight, windows } = await ledgers[0]!.view();
       expect({ inFlight, room: windows[0]?.remaining }).toEqual({ inFlight: [], room: 84 });
@@ -101,23 +101,17 @@ describe.for(KINDS)('a ledger %s', ([, openAll]) => {
         i === 0 ? each.answered(refusal('first', 30_000)) : each.admit(ask(`${i}`)),
       );
       const [, ...others] = await Promise.all(steps);
-      expect(others.every((decision) => 'do' in decision && decision.do === 'wait')).toBe(true);
+      expect(others.every((decision) => 'hold' in decision && decision.hold !== undefined)).toBe(true);
       expect(await ledgers[31]!.view()).toMatchObject({ strikes: 1, inFlight: [], block: { why: 'rate-limited' } });
     });
   });
 
   it('lets one ask, and then what is left', async () => {
     const ledger = await open(place());
-    expect([await ledger.admit(ask('a')), await ledger.admit(ask('b'))]).toMatchObject([
-      { do: 'send' },
-      { do: 'wait', why: 'asking' },
-    ]);
+    expect(outcomes(await ledger.admit(ask('a')), await ledger.admit(ask('b')))).toEqual(['sent', 'asking']);
     const window = { limit: 60, remaining: 1, resetInMs: 60_000 };
     await ledger.answered({ ...refusal('a', 0), status: 200, headers: { window } });
-    expect([await ledger.admit(ask('c')), await ledger.admit(ask('d'))]).toMatchObject([
-      { do: 'send' },
-      { do: 'wait', why: 'window-spent' },
-    ]);
+    expect(outcomes(await ledger.admit(ask('c')), await ledger.admit(ask('d')))).toEqual(['sent', 'window-spent']);
   });
 
   it('blocks after a 429 until the time has passed', async () => {
@@ -126,13 +120,12 @@ describe.for(KINDS)('a ledger %s', ([, openAll]) => {
     await ledger.admit(ask('a'));
     const { block } = await ledger.answered(refusal('a', 30_000));
     expect(await ledger.view()).toMatchObject({ block, strikes: 1, inFlight: [] });
-    expect(await ledger.admit({ ...ask('b'), maxWaitMs: 1_000 })).toEqual({
-      do: 'refuse',
+    expect((await ledger.admit(ask('b'))).hold).toEqual({
       why: 'rate-limited',
       until: here.clock.monotonic() + 31_000,
     });
     await here.clock.advance(31_000);
-    expect((await ledger.admit(ask('c'))).do).toBe('send');
+    expect(outcomes(await ledger.admit(ask('c')))).toEqual(['sent']);
   });
 
   it('forgets a block when it is cleared', async () => {
@@ -145,14 +138,14 @@ describe.for(KINDS)('a ledger %s', ([, openAll]) => {
       windows: [],
       seenAt: expect.any(Number) as number,
     });
-    expect((await ledger.admit(ask('b'))).do).toBe('send');
+    expect(outcomes(await ledger.admit(ask('b')))).toEqual(['sent']);
   });
 
   it('gives back what was not sent', async () => {
     const ledger = await open(place());
     await ledger.admit(ask('a'));
     await ledger.lost('a', false);
-    expect((await ledger.admit(ask('b'))).do).toBe('send');
+    expect(outcomes(await ledger.admit(ask('b')))).toEqual(['sent']);
   });
 });
 
@@ -166,12 +159,12 @@ describe('the ledger in the state database', () => {
     await first!.admit(ask('a'));
     await first!.answered(refusal('a', 30_000));
     for (const other of [...others, await inDatabase(place)]) {
-      expect(await other.admit(ask('x'))).toMatchObject({ do: 'wait', why: 'rate-limited' });
+      expect(outcomes(await other.admit(ask('x')))).toEqual(['rate-limited']);
     }
     await place.clock.advance(31_000);
     const decisions: Decision[] = [];
     for (const [i, other] of others.entries()) decisions.push(await other.admit(ask(`p${i}`)));
-    expect(decisions.map(({ do: done }) => done)).toEqual(['send', ...Array.from({ length: 6 }, () => 'wait')]);
+    expect(outcomes(...decisions)).toEqual(['sent', ...Array.from({ length: 6 }, () => 'asking')]);
   });
 
   it.each(['', 'not JSON', 'null', '[]', '7', '{}', '{"windows":{},"inFlight":[]}'])(
@@ -184,7 +177,7 @@ describe('the ledger in the state database', () => {
       using state = await openState(context, join(place.home.state, 'petstore'));
       await state.exclusively(() => state.database.run('UPDATE ledger SET state = ?', text));
       const decisions = [await ledger.admit(ask('b')), await ledger.admit(ask('c'))];
-      expect(decisions.map(({ do: done }) => done)).toEqual(['send', 'wait']);
+      expect(outcomes(...decisions)).toEqual(['sent', 'asking']);
     },
   );
 
@@ -195,7 +188,7 @@ describe('the ledger in the state database', () => {
     await ledger.answered(refusal('a', 30_000));
     const others = [await inDatabase(place, ORIGIN, 'other'), await inDatabase(place, 'https://other.example', KEY)];
     const decisions = await Promise.all(others.map((other) => other.admit(ask('x'))));
-    expect(decisions.map(({ do: done }) => done)).toEqual(['send', 'wait']);
+    expect(outcomes(...decisions)).toEqual(['sent', 'rate-limited']);
   });
 
   it('fault 39: after a reboot counts on by the wall clock, and never longer than before', async () => {
