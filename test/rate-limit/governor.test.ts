@@ -2,16 +2,19 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type Answer,
+  type Block,
   decide,
   forecast,
   type Hold,
+  isTooLong,
   type LedgerState,
+  learn,
   lose,
   observe,
   UNKNOWN,
 } from '../../src/rate-limit/governor.ts';
 import type { LimitHeaders } from '../../src/rate-limit/headers.ts';
-import type { Demand } from '../../src/rate-limit/windows.ts';
+import { type Demand, shownOperation, type Window } from '../../src/rate-limit/windows.ts';
 
 const LIST = 'GET /inventory';
 const SET = 'PATCH /inventory/{id}';
@@ -83,7 +86,7 @@ describe('an unknown window', () => {
   it('lets one request through; others wait for its answer', () => {
     const key = new Key();
     const first = key.send();
-    expect(key.ask()).toMatchObject({ why: 'asking' });
+    expect(key.ask()).toMatchObject({ why: 'asking', until: 36_000, again: key.now + 50 });
     key.answer(first, 200, window(59));
     expect(key.ask().why).toBe('sent');
   });
@@ -621,6 +624,125 @@ describe('a forecast', () => {
     if (expected === undefined) expect(hold).toBeUndefined();
     else expect(hold).toMatchObject({ ...rest, until: key.now + inMs });
   });
+});
+
+describe('a window, to the ms', () => {
+  const NOW = 1_000_000;
+  const open = (remaining: number, resetAt = NOW + 60_000, more: Partial<Window> = {}): Window => ({
+    ...{ operation: LIST, limit: 60, remaining, resetAt, seenAt: NOW - 1_000, answeredAt: NOW - 500, apart: {} },
+    ...more,
+  });
+  const sent = (at: number) => ({ id: 'a', operation: LIST, at, lostAt: at + 120_000 });
+  const reported = (remaining: number, resetInMs = 60_000, limit = 60): LimitHeaders => ({
+    window: { limit, remaining, resetInMs },
+  });
+  const observed = (from: LedgerState, headers: LimitHeaders): LedgerState =>
+    observe(from, NOW, { id: 'a', operation: LIST, status: 200, headers, random: 0 });
+  const before = (window: Partial<Window> = {}, more: Partial<LedgerState> = {}) => ({
+    ...UNKNOWN,
+    windows: [open(40, undefined, window)],
+    inFlight: [sent(NOW - 10)],
+    ...more,
+  });
+  /** How many more may be sent, and from when on the one after. */
+  const room = (from: LedgerState) => {
+    const after = (count: number) => forecast(from, NOW, { operation: LIST, reserve: 0, count });
+    let left = 0;
+    while (after(left + 1) === undefined) left++;
+    return [left, after(left + 1)?.until];
+  };
+
+  it.each<readonly [string, LedgerState, LimitHeaders, readonly [number, number]]>([
+    ['stays the same: the lesser is left, the earlier end', before(), reported(39, 59_500), [39, NOW + 59_500]],
+    ['stays the same: more left is an older answer', before(), reported(45), [40, NOW + 60_000]],
+    ['stays the same though named to end a little later', before(), reported(39, 62_500), [39, NOW + 60_000]],
+    ['stays the same though named to end a little earlier', before(), reported(39, 57_500), [39, NOW + 57_500]],
+    ['is a new one', before(), reported(59, 62_501), [59, NOW + 62_501]],
+    ['is over, and so a new one', before({ resetAt: NOW }), reported(59, 1_000), [59, NOW + 1_000]],
+    ['another client drew from it', before(), reported(20), [20, NOW + 60_000]],
+    [
+      'a word from the one before',
+      before({}, { inFlight: [sent(NOW - 1_001)] }),
+      reported(3, 57_499),
+      [40, NOW + 60_000],
+    ],
+    [
+      'no word from the one before: sent since',
+      before({}, { inFlight: [sent(NOW - 1_000)] }),
+      reported(3, 57_499),
+      [3, NOW + 57_499],
+    ],
+    ['no word from the one before: unknown', before({}, { inFlight: [] }), reported(3, 57_499), [3, NOW + 57_499]],
+    ['of another limit replaces it', before(), reported(3, 57_499, 5), [3, NOW + 57_499]],
+    ['without headers is counted', before(), {}, [39, NOW + 60_000]],
+  ])('%s', (_name, from, headers, after) => {
+    expect(room(observed(from, headers))).toEqual(after);
+  });
+
+  it.each<readonly [string, readonly Window[], boolean]>([
+    ['of one limit and end is shared', [open(40), open(0, NOW + 57_500, { operation: SET })], true],
+    ['of another end is not', [open(40), open(0, NOW + 57_499, { operation: SET })], false],
+    ['of another limit is not', [open(40), open(0, undefined, { operation: SET, limit: 61 })], false],
+    [
+      'is not, once the other has proved it',
+      [open(40), open(0, undefined, { operation: SET, apart: { [LIST]: true } })],
+      false,
+    ],
+    [
+      'is not, once it has proved it',
+      [open(40, undefined, { apart: { [SET]: true } }), open(0, undefined, { operation: SET })],
+      false,
+    ],
+    ['that is over holds nothing', [open(40), open(0, NOW, { operation: SET })], false],
+    ['of one limit is shared after its own is over', [open(9, NOW), open(0, undefined, { operation: SET })], true],
+    ['of another limit is not, even then', [open(9, NOW), open(0, undefined, { operation: SET, limit: 61 })], false],
+    ['holds what has none of its own', [open(0, undefined, { operation: SET })], true],
+    ['at another address does not', [open(0, undefined, { operation: 'GET @5d0c2f/inventory' })], false],
+  ])('%s', (_name, windows, isHeld) => {
+    expect(
+      decide({ ...UNKNOWN, windows }, NOW, { id: 'new', operation: LIST, reserve: 0, timeoutMs: 30_000 }).hold !==
+        undefined,
+    ).toBe(isHeld);
+  });
+
+  it('that ended a day ago is forgotten, and there are never more than 32', () => {
+    const after = (...windows: readonly Window[]) =>
+      observed(before({}, { windows }), reported(39)).windows.map(({ operation }) => operation);
+    expect(
+      after(open(1, NOW - 86_400_000, { operation: 'older' }), open(1, NOW - 86_399_999, { operation: 'old' })),
+    ).toEqual([LIST, 'old']);
+    const many = after(...Array.from({ length: 40 }, (_, i) => open(1, undefined, { operation: `GET /${i}` })));
+    expect([many.length, many[0]]).toEqual([32, LIST]);
+  });
+});
+
+it.each<readonly [string, Hold, number, boolean]>([
+  ['as long as allowed', { why: 'rate-limited', until: 5_000 }, 5_000, false],
+  ['longer than allowed', { why: 'rate-limited', until: 5_000 }, 4_999, true],
+  ['for an answer: as long as it takes to ask again', { why: 'asking', until: 5_000, again: 50 }, 50, false],
+  ['for an answer: longer than that', { why: 'asking', until: 5_000, again: 50 }, 49, true],
+  ['for a person', { why: 'banned', until: 1 }, Number.POSITIVE_INFINITY, true],
+])('a wait %s', (_name, hold, maxWaitMs, isLong) => {
+  expect(isTooLong(hold, 0, maxWaitMs)).toBe(isLong);
+});
+
+it.each([
+  [SET, SET],
+  ['PATCH @5d0c2f/inventory/{id}', SET],
+])('%s is shown without its address', (operation, shown) => {
+  expect(shownOperation(operation)).toBe(shown);
+});
+
+const blocked = (until: number, why: Block['why'] = 'rate-limited'): Block => ({ since: -9_000, until, why });
+
+it.each<readonly [string, Block, Block, Partial<Block>]>([
+  ['the later end counts', blocked(5), blocked(9), { until: 9 }],
+  ['an earlier end does not', blocked(9), blocked(5), { until: 9 }],
+  ['a ban stays one', blocked(5, 'banned'), blocked(9), { until: 9, why: 'banned' }],
+  ['a ban that is learnt is one', blocked(9), blocked(5, 'banned'), { until: 9, why: 'banned' }],
+  ['a block that is over is replaced', blocked(-9_000, 'banned'), blocked(5), { why: 'rate-limited' }],
+])('a block that is learnt: %s', (_name, known, learnt, after) => {
+  expect(learn({ ...UNKNOWN, block: known }, learnt).block).toMatchObject(after);
 });
 
 describe('whatever happens', () => {
