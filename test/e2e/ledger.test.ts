@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { never } from '../support/faults.ts';
 import { createHome, type Home } from '../support/home.ts';
-import { error, type Exchange, item, json, send, tooMany } from '../support/replies.ts';
+import { error, type Exchange, item, json, type Reply, send, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { staging } from '../support/staging.ts';
 
@@ -35,41 +35,41 @@ describe('fault 29, 40: a block that one process has met', () => {
     expect({ codes, log: server.log() }).toEqual({ codes: [6, 6, 6, 6], log: ['GET /v1/inventory'] });
   });
 
-  it('fault 22: a 403 keeps the key quiet for an hour', async () => {
-    const server = await scriptedServer([error(403)]);
-    const home = createHome();
-    const first = await runPetstore(LIST, { home, env: staging(server.baseUrl) });
-    const second = await runPetstore(LIST, { home, env: staging(server.baseUrl) });
-    expect({ codes: [first.code, second.code], log: server.log() }).toEqual({
-      codes: [12, 12],
-      log: ['GET /v1/inventory'],
-    });
-    expect(second.stderr).toMatch(/^error: The key may be banned \(403\): petstore sends nothing with it until /);
-  });
+  const named = (status: 403 | 503, seconds: number) =>
+    error(status, undefined, undefined, { headers: { 'Retry-After': `${seconds}` } });
 
-  it('fault 126: a 403 that names a time is obeyed to that time, and every command exits 12', async () => {
-    const server = await scriptedServer([error(403, undefined, undefined, { headers: { 'Retry-After': '86400' } })]);
+  it.each<readonly [string, Reply, number, number, RegExp]>([
+    [
+      'fault 22: a 403, for an hour',
+      error(403),
+      12,
+      3_600,
+      /^The key may be banned \(403\): petstore sends nothing with it until /,
+    ],
+    [
+      'fault 126: a 403 that names a time, to that time',
+      named(403, 86_400),
+      12,
+      86_400,
+      /^The key may be banned \(403\)/,
+    ],
+    [
+      'fault 135: a 503 that names a time',
+      named(503, 3_600),
+      8,
+      3_600,
+      /^The service is unavailable \(503\) until about .* nothing was sent\.$/,
+    ],
+  ])('%s, keeps every command from sending', async (_name, reply, code, seconds, message) => {
+    const server = await scriptedServer([reply]);
     const home = createHome();
     const run = (...args: string[]) => runPetstore(['--json', ...args], { home, env: staging(server.baseUrl) });
     const ended = [await run(...LIST), await run(...LIST), await run('inventory', 'adjust', '7', '+1')];
-    const retryAt = (JSON.parse(ended[1]!.stderr) as { error: { retryAt: string } }).error.retryAt;
-    expect({ codes: ended.map(({ code }) => code), log: server.log() }).toEqual({
-      codes: [12, 12, 12],
-      log: ['GET /v1/inventory'],
-    });
-    expect(Date.parse(retryAt) - Date.now()).toBeGreaterThan(85_000_000);
-  });
-
-  it('fault 135: a 503 that names a time pauses every process of the key', async () => {
-    const server = await scriptedServer([error(503, undefined, undefined, { headers: { 'Retry-After': '3600' } })]);
-    const home = createHome();
-    const run = (...args: string[]) => runPetstore(args, { home, env: staging(server.baseUrl) });
-    const ended = [await run(...LIST), await run(...LIST), await run('inventory', 'set', '7', '12')];
-    expect({ codes: ended.map(({ code }) => code), log: server.log() }).toEqual({
-      codes: [8, 8, 8],
-      log: ['GET /v1/inventory'],
-    });
-    expect(ended[1]!.stderr).toMatch(/^error: The service is unavailable \(503\) until about .* nothing was sent\.$/m);
+    const codes = ended.map((each) => each.code);
+    expect({ codes, log: server.log() }).toEqual({ codes: [code, code, code], log: ['GET /v1/inventory'] });
+    const { error: told } = JSON.parse(ended[1]!.stderr) as { error: { retryAt: string; message: string } };
+    expect(told.message).toMatch(message);
+    expect(Date.parse(told.retryAt) - Date.now()).toBeGreaterThan(seconds * 990);
   });
 
   it('does not apply to another key', async () => {
