@@ -286,13 +286,3 @@ describe('a proxy that does not work', () => {
     });
   });
 });
-
-describe('a certificate', () => {
-  it('is checked although NODE_TLS_REJECT_UNAUTHORIZED is 0, without a warning', async () => {
-    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
-    const warn = vi.spyOn(process, 'emitWarning');
-    const at = await bench({ tls: tlsIdentities().selfSigned });
-    expect(await failureOf(at.http.connect(targetOf(at)))).toMatchObject({ phase: 'tls', mayHaveBeenSent: false });
-    expect(warn).not.toHaveBeenCalled();
-  });
-});
