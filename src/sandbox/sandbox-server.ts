@@ -4,10 +4,9 @@ import { isLoopbackAddress, isOurs, type Patience, serve, type Serving } from '.
 import type { FilePorts } from '../state/file.ts';
 import { type FaultRule, Faults } from './faults.ts';
 import { headersOf, refuse } from './handler.ts';
-import { answer, RequestLog, send, type Served } from './serve-request.ts';
+import { answer, send, type Served } from './serve-request.ts';
 import { error } from './operations.ts';
 import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
-import type { LoggedRequest } from './request-log.ts';
 import { openStore, type Pets, type SandboxFile } from './sandbox-store.ts';
 import { inBatches } from '../state/batch.ts';
 
@@ -36,7 +35,7 @@ export interface SandboxOptions extends SandboxFile {
   /** True to serve the page and the controls, to this machine only. */
   readonly controls?: boolean;
   readonly patience?: Patience;
-  readonly onRequest?: (request: LoggedRequest) => void;
+  readonly onRequest?: Served['onRequest'];
 }
 
 /** @throws {Failure} `state`, `file`, `port` */
@@ -69,7 +68,9 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
         now: () => ports.clock.now() + served.skewMs,
       },
       faults: new Faults(options.faults ?? [], options.faultSeed ?? 1),
-      log: new RequestLog(),
+      log: [],
+      answered: 0,
+      onRequest: options.onRequest,
       skewMs: options.skewMs ?? 0,
     };
     if (pets !== undefined)
@@ -82,12 +83,10 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
     throw problem;
   }
   const { baseUrl, close } = serving;
-  if (options.onRequest !== undefined) served.log.on('request', options.onRequest);
   return {
     baseUrl,
     apiKey: apiKeys[0] ?? SANDBOX_KEY,
     async close(graceMs = 0) {
-      served.log.emit('end');
       await close(graceMs);
       store.close();
     },
@@ -108,7 +107,7 @@ async function answerAny(
     const message = 'This server is not known by that name; start it with --allow-host to make it so.';
     await send(ports, outgoing, await refuse(handler, error(403, 'foreign_host', message)), [], handler.now());
   } else if (options.controls === true && isForControls(incoming)) {
-    const { control } = await import('./control-http.ts');
+    const { control } = await import('./control.ts');
     await control(ports, served, incoming, outgoing);
   } else await answer(ports, served, incoming, outgoing);
 }

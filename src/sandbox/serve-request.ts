@@ -1,5 +1,4 @@
 /** Serves one request over HTTP: reads, handles, logs and answers it, and applies faults on the way. */
-import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,12 +8,40 @@ import type { FilePorts } from '../state/file.ts';
 import { faultIn, type FaultRule, type Faults } from './faults.ts';
 import { handle, headersOf } from './handler.ts';
 import { BASE_PATH, type Handler, LARGEST_BODY, pathOf, type SandboxResponse } from './operations.ts';
-import type { LoggedRequest } from './request-log.ts';
+
+/** A request to the sandbox and its answer, as shown in its log and on its page. */
+export interface LoggedRequest {
+  /** Counts from 1. */
+  readonly id: number;
+  /** When the answer was decided, epoch ms on the sandbox's clock. */
+  readonly at: number;
+  readonly method: string;
+  readonly target: string;
+  /** 0 if the connection was reset. */
+  readonly status: number;
+  /** Time from the request's head to its answer, in ms. */
+  readonly ms: number;
+  readonly limit?: number;
+  readonly remaining?: number;
+  /** In s, if refused. */
+  readonly retryAfter?: number;
+  /** Why it was refused or failed. */
+  readonly reason?: string;
+  /** Faults that affected it. */
+  readonly faults?: readonly string[];
+}
+
+/** Number of requests that the log keeps. */
+const KEPT = 1_000;
 
 export interface Served {
   readonly handler: Handler;
   readonly faults: Faults;
-  readonly log: RequestLog;
+  /** The newest requests, oldest first. */
+  readonly log: LoggedRequest[];
+  /** How many requests have been answered. */
+  answered: number;
+  readonly onRequest?: ((request: LoggedRequest) => void) | undefined;
   /** How far the sandbox's clock runs ahead of this machine's, in ms. */
   skewMs: number;
 }
@@ -39,7 +66,8 @@ export async function answer(
   // A request already refused for its key or the rate limit keeps its status.
   const effects = chosen.filter(({ does }) => does !== 'status' || response.isFault === true);
   const now = handler.now();
-  log.add({
+  const request: LoggedRequest = {
+    id: ++served.answered,
     at: now,
     method,
     target,
@@ -48,7 +76,10 @@ export async function answer(
     ...numbers(response.headers),
     ...(response.reason !== undefined && { reason: response.reason }),
     ...(effects.length > 0 && { faults: effects.map(({ does }) => does) }),
-  });
+  };
+  log.push(request);
+  if (log.length > KEPT) log.shift();
+  served.onRequest?.(request);
   await send(ports, outgoing, response, effects, now);
 }
 
@@ -144,36 +175,5 @@ async function* drops(clock: Clock, body: string, ms: number): AsyncGenerator<Bu
   for (let at = 0; at < whole.length; at += DROP) {
     await clock.sleep(ms);
     yield whole.subarray(at, at + DROP);
-  }
-}
-
-/** Number of requests that the log keeps. */
-const KEPT = 1_000;
-
-/** Keeps the newest requests. Emits each one, and `end` when no more will come. */
-export class RequestLog extends EventEmitter<{ request: [LoggedRequest]; end: [] }> {
-  private readonly kept: LoggedRequest[] = [];
-  private ids = 0;
-
-  constructor() {
-    super();
-    // Each open page has a listener.
-    this.setMaxListeners(0);
-  }
-
-  add(request: Omit<LoggedRequest, 'id'>): void {
-    const numbered = { id: ++this.ids, ...request };
-    this.kept.push(numbered);
-    if (this.kept.length > KEPT) this.kept.shift();
-    this.emit('request', numbered);
-  }
-
-  /** Returns the kept requests with a larger id, oldest first. */
-  since(id: number): readonly LoggedRequest[] {
-    return this.kept.filter((each) => each.id > id);
-  }
-
-  clear(): void {
-    this.kept.length = 0;
   }
 }
