@@ -20,7 +20,6 @@ import { parseInt64 } from '../api/values.ts';
 import { parseDuration } from '../duration.ts';
 import { isFailure, usageFailure } from '../errors.ts';
 import { readBody } from '../http/server.ts';
-import type { FilePorts } from '../state/file.ts';
 import { parseFault } from './faults.ts';
 import { refuse, troubleOf } from './handler.ts';
 import { type Window, windowsOf } from './limiter.ts';
@@ -57,7 +56,7 @@ const ACTIONS: Readonly<Record<string, (served: Served, request: ControlRequest)
     return '[]';
   },
   'POST /clock': advanceClock,
-  'POST /reset': ({ handler: { store } }) => {
+  'POST /reset': ({ store }) => {
     store.replacePets(seedItems());
     store.forgetAllowances();
     return JSON.stringify({ pets: store.count() });
@@ -66,12 +65,7 @@ const ACTIONS: Readonly<Record<string, (served: Served, request: ControlRequest)
 };
 
 /** Answers a request for the page or a control. Never rejects. */
-export async function control(
-  ports: FilePorts,
-  served: Served,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-): Promise<void> {
+export async function control(served: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const { pathname, searchParams: query } = new URL(incoming.url ?? '/', 'http://sandbox');
   const { method = '' } = incoming;
   const body = (await readBody(incoming, outgoing, LONGEST_COMMAND).catch(() => undefined))?.toString() ?? '';
@@ -82,9 +76,9 @@ export async function control(
       : await page(method, pathname);
   const response =
     result === undefined
-      ? await refuse(served.handler, error(404, 'not_found', 'Unknown path.'))
+      ? await refuse(served, error(404, 'not_found', 'Unknown path.'))
       : { ...result, headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', ...result.headers } };
-  await send(ports, outgoing, response, [], served.handler.now());
+  await send(served, outgoing, response);
 }
 
 /** True if the page of another site made the browser send the request, according to the browser's headers. */
@@ -116,7 +110,7 @@ async function page(method: string, path: string): Promise<SandboxResponse | und
 async function administer(served: Served, name: string, request: ControlRequest): Promise<SandboxResponse> {
   const action = ACTIONS[name];
   if (action !== undefined) {
-    return served.handler.store.exclusively(() => {
+    return served.store.exclusively(() => {
       try {
         return { status: 200, headers: {}, body: action(served, request) };
       } catch (problem) {
@@ -140,7 +134,7 @@ function refusalIn(problem: unknown): string | undefined {
 }
 
 /** Lists pets with their names in the sandbox's own catalog. */
-function listPets({ handler: { store } }: Served, { query }: ControlRequest): string {
+function listPets({ store }: Served, { query }: ControlRequest): string {
   const names = new Map(seedCatalog().map(({ petId, name }) => [petId, name]));
   const pets = store.page(idIn(query), countIn(query));
   return stringifyJson(pets.map((item) => new Map([...itemToJson(item), ['name', names.get(item.petId) ?? '']])));
@@ -149,9 +143,8 @@ function listPets({ handler: { store } }: Served, { query }: ControlRequest): st
 export type State = ReturnType<typeof stateOf>;
 
 function stateOf(served: Served) {
-  const { handler, skewMs } = served;
-  const { store, rules, apiKeys } = handler;
-  const now = handler.now();
+  const { apiKeys, baseUrl, rules, skewMs, store } = served;
+  const now = served.now();
   const iso = (at: number): string | null => (at > now ? new Date(at).toISOString() : null);
   const windowOf = ({ limit, used, resetAt }: Window) => ({ limit, used, resetAt: iso(resetAt) });
   const keys = [...new Set([...apiKeys, ...store.keys()])].map((apiKey) => {
@@ -168,7 +161,7 @@ function stateOf(served: Served) {
   });
   const { perMinute, perDay } = rules.plan;
   return {
-    baseUrl: handler.baseUrl,
+    baseUrl,
     now: new Date(now).toISOString(),
     skewMs,
     plan: { perMinute, perDay },
@@ -200,10 +193,10 @@ function advanceClock(served: Served, request: ControlRequest): string {
   const ms = parseDuration(advance) ?? Number.POSITIVE_INFINITY;
   if (served.skewMs + ms > A_CENTURY_MS) throw usageFailure(`The body must be ${what}.`);
   served.skewMs += ms;
-  return JSON.stringify({ now: new Date(served.handler.now()).toISOString() });
+  return JSON.stringify({ now: new Date(served.now()).toISOString() });
 }
 
-function seed({ handler: { store } }: Served, request: ControlRequest): string {
+function seed({ store }: Served, request: ControlRequest): string {
   const count = z.int().check(z.minimum(0), z.maximum(MOST_PETS));
   const { pets } = read(request, z.object({ pets: count }), `the number of pets, at most ${MOST_PETS}: {"pets":1000}`);
   store.replacePets({ generated: pets });

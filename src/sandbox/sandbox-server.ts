@@ -41,32 +41,32 @@ export interface SandboxOptions extends SandboxFile {
 /** @throws {Failure} `state`, `file`, `port` */
 export async function startSandbox(ports: FilePorts, options: SandboxOptions): Promise<Sandbox> {
   const { apiKeys = [SANDBOX_KEY], host = '127.0.0.1', patience, port = 0, pets } = options;
+  const { clock } = ports;
   // Requests that arrive at the same time share a transaction and its disk write.
-  const store = await openStore(ports, options, (state) => inBatches(state, () => ports.clock.turn()));
+  const store = await openStore(ports, options, (state) => inBatches(state, () => clock.turn()));
   let serving: Serving | undefined;
   let served: Served;
   try {
     serving = await serve({
       host,
       port,
-      clock: ports.clock,
+      clock,
       patience,
-      handle: (incoming, outgoing) => answerAny(ports, served, options, incoming, outgoing),
+      handle: (incoming, outgoing) => answerAny(served, options, incoming, outgoing),
       refuse: async (refusal) => {
-        const response = await refuse(served.handler, error(...refusal));
+        const response = await refuse(served, error(...refusal));
         const body = typeof response.body === 'string' ? response.body : '';
-        return { status: response.status, headers: headersOf(response, served.handler.now()), body };
+        return { status: response.status, headers: headersOf(response, served.now()), body };
       },
     });
     // Set before the first request: none is read in this turn of the event loop.
     served = {
-      handler: {
-        store,
-        rules: { ...DEFAULT_RULES, ...options.rules },
-        apiKeys,
-        baseUrl: serving.baseUrl,
-        now: () => ports.clock.now() + served.skewMs,
-      },
+      clock,
+      store,
+      rules: { ...DEFAULT_RULES, ...options.rules },
+      apiKeys,
+      baseUrl: serving.baseUrl,
+      now: () => clock.now() + served.skewMs,
       faults: new Faults(options.faults ?? [], options.faultSeed ?? 1),
       log: [],
       answered: 0,
@@ -95,21 +95,18 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
 
 /** Never rejects. */
 async function answerAny(
-  ports: FilePorts,
   served: Served,
-  options: SandboxOptions,
+  { controls, host = '', names = [] }: SandboxOptions,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  const { handler } = served;
-  const names = [...(options.names ?? []), options.host ?? ''].map((name) => name.toLowerCase());
-  if (!isOurs(incoming.headers.host, (name) => names.includes(name))) {
+  if (!isOurs(incoming.headers.host, (name) => [...names, host].some((each) => each.toLowerCase() === name))) {
     const message = 'This server is not known by that name; start it with --allow-host to make it so.';
-    await send(ports, outgoing, await refuse(handler, error(403, 'foreign_host', message)), [], handler.now());
-  } else if (options.controls === true && isForControls(incoming)) {
+    await send(served, outgoing, await refuse(served, error(403, 'foreign_host', message)));
+  } else if (controls === true && isForControls(incoming)) {
     const { control } = await import('./control.ts');
-    await control(ports, served, incoming, outgoing);
-  } else await answer(ports, served, incoming, outgoing);
+    await control(served, incoming, outgoing);
+  } else await answer(served, incoming, outgoing);
 }
 
 /** True for the page and the controls, which only this machine may use. */
