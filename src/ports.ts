@@ -94,9 +94,7 @@ export interface HttpRequest {
   /** Path and query exactly as they are sent. Default: those of `url`, which are normalised. */
   readonly target?: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** Body of another client as bytes, in place of `body`. */
-  readonly bytes?: Uint8Array;
+  readonly body?: string | Uint8Array;
   /** Longest wait for the response headers, 1xx responses included, and for each further piece of the body. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
