@@ -14,6 +14,7 @@ import {
   type Prompt,
 } from '../ports.ts';
 import { decoded, type Matcher, Secrets } from '../redact.ts';
+import { wrapLine } from '../view/width.ts';
 
 /** Returns secrets in the environment that an error text might repeat: the key, and passwords for other purposes. */
 export function secretsIn(env: Context['env']): Secrets {
@@ -35,7 +36,7 @@ export function redactedPorts(context: Context, secrets: Secrets): Context {
     stdout: redactedOutput(context.stdout, secrets),
     stderr: redactedOutput(context.stderr, secrets),
     files: redactedFiles(context.files, secrets),
-    prompt: redactedPrompt(context.prompt, secrets),
+    prompt: redactedPrompt(context, secrets),
     runCommand: (words, { input, ...options }) =>
       context.runCommand(words, { ...options, ...(input !== undefined && { input: secrets.redact(input) }) }),
     openScreen: async (events) => redactedScreen(await context.openScreen(events), secrets),
@@ -74,11 +75,14 @@ function redactedFiles(files: Files, secrets: Secrets): Files {
   };
 }
 
-function redactedPrompt(prompt: Prompt, secrets: Secrets): Prompt {
+/** Also wraps questions at words: inquirer would break the words. Leaves room for its mark and for `(y/N)`. */
+function redactedPrompt({ prompt, stderr }: Context, secrets: Secrets): Prompt {
+  const wrapped = (line: string): string => wrapLine(line, (stderr.columns ?? 80) - 8, 2);
+  const shown = (question: string): string => secrets.redact(question).split('\n').map(wrapped).join('\n');
   return {
-    hidden: (question, signal) => prompt.hidden(secrets.redact(question), signal),
-    text: (question, ...rest) => prompt.text(secrets.redact(question), ...rest),
-    confirm: (question, signal, fallback) => prompt.confirm(secrets.redact(question), signal, fallback),
+    hidden: (question, ...rest) => prompt.hidden(shown(question), ...rest),
+    text: (question, ...rest) => prompt.text(shown(question), ...rest),
+    confirm: (question, ...rest) => prompt.confirm(shown(question), ...rest),
   };
 }
 

@@ -100,10 +100,10 @@ export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Head
   if (status === 400 && isUpdate) return never(new Failure('rejected', { serviceError }));
   if (status === 404) {
     if (petId !== undefined) return never(new Failure('pet-not-found', { petId, environment, serviceError }));
-    return never(new Failure('not-the-service', { url }));
+    return never(new Failure('not-the-service', { url, serviceError }));
   }
   if (status >= 300 && status < 400) {
-    const failure = new Failure('redirected', { status, origin: originOf(more.location, url) });
+    const failure = new Failure('redirected', { serviceError, origin: originOf(more.location, url) });
     // The server that redirects may have applied the write.
     return isUpdate ? { repeat: 'look-only', failure } : never(failure);
   }

@@ -1,4 +1,3 @@
-import { jsonObject, stringifyJson } from '../api/json.ts';
 import { defineCommand } from '../cli/command.ts';
 import { repeated, textValue } from '../cli/value-parsers.ts';
 import { EXIT_CODES } from '../report/exit-codes.ts';
@@ -48,18 +47,11 @@ export const version = defineCommand({
 });
 
 function exitCodes(): RowsView<(typeof EXIT_CODES)[number]> {
-  return {
-    view: 'rows',
-    columns: [
-      { name: 'code', cell: ({ code }) => code },
-      { name: 'meaning', cell: ({ meaning }) => meaning },
-      { name: 'what a script does', cell: ({ then }) => then },
-    ],
-    rows: [EXIT_CODES],
-    jsonText: ({ code, meaning, then }) => stringifyJson(jsonObject({ code, meaning, then })),
-    header: true,
-    empty: '',
-  };
+  return list(
+    EXIT_CODES,
+    { code: ({ code }) => code, meaning: ({ meaning }) => meaning, then: ({ then }) => then },
+    { looks: { then: { heading: 'What a script does' } } },
+  );
 }
 
 /** Lists the JSON Schemas, or prints one. @throws {Failure} `invalid-value` */

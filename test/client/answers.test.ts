@@ -49,6 +49,7 @@ it.each<[fault: string, args: string[], reply: PlainReply, expected: Readonly<Re
     {
       exitCode: 8,
       kind: 'redirected',
+      status: 308,
       message: text(/^The service redirects \(308\) to https:\/\/evil.example; .* did not send the key there\.$/),
     },
   ],
@@ -82,7 +83,12 @@ it.each<[fault: string, args: string[], reply: PlainReply, expected: Readonly<Re
     '21: 404 on the list',
     LIST,
     error(404),
-    { exitCode: 3, message: 'No inventory at https://pets.example/v1/inventory (404).', hint: text(/\/v1/) },
+    {
+      exitCode: 3,
+      status: 404,
+      message: 'No inventory at https://pets.example/v1/inventory (404).',
+      hint: text(/\/v1/),
+    },
   ],
 ])('fault %s (%s) is not sent again', async (_fault, args, reply, expected) => {
   const { code, stdout, error: reported, log } = await run([reply], ...args);

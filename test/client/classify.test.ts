@@ -147,6 +147,7 @@ describe('a status', () => {
     [400, WRITE, {}],
     [401, READ, { environment: 'staging', keySource: 'PETSTORE_API_KEY', gateway: undefined }],
     [403, READ, { environment: 'staging' }],
+    [404, READ, { url: 'https://pets.example/v1/inventory' }],
     [404, WRITE, { petId: 7n, environment: 'staging' }],
     [418, READ, { isRefusal: false }],
     [418, WRITE, { isRefusal: true }],
@@ -158,10 +159,6 @@ describe('a status', () => {
     expect(failure.details).toEqual({ serviceError, ...more });
   });
 
-  it('404 on the list names the address', () => {
-    expect(judge(404, READ).failure.details).toEqual({ url: 'https://pets.example/v1/inventory' });
-  });
-
   it.each([
     ['https://other.example/v1/inventory', 'https://other.example'],
     ['//other.example:8443/', 'https://other.example:8443'],
@@ -170,7 +167,7 @@ describe('a status', () => {
     [undefined, undefined],
   ])('a redirect to %j leads to the origin %j', (location, origin) => {
     const { failure } = judge(302, READ, location === undefined ? {} : { location });
-    expect(failure.details).toEqual({ status: 302, origin });
+    expect(failure.details).toEqual({ serviceError: { status: 302 }, origin });
   });
 
   it.each([
