@@ -105,9 +105,7 @@ export interface HttpRequest extends HttpTarget {
   /** Path and query exactly as they are sent. Default: those of `url`, which are normalised. */
   readonly target?: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** Body of another client as bytes, in place of `body`. */
-  readonly bytes?: Uint8Array;
+  readonly body?: string | Uint8Array;
 }
 
 export interface HttpReply {

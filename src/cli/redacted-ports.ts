@@ -93,7 +93,7 @@ function redactedHttp(http: Http, secrets: Secrets): Http {
       const connection = await http.connect(target);
       return withMembers(connection, {
         async send(request, maySend) {
-          secrets.addKey(/^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1] ?? '');
+          secrets.add(/^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1] ?? '', true);
           const matcher = secrets.keyMatcher;
           const { status, headers, body } = await connection.send(request, maySend);
           return { status, headers: redactedHeaders(headers, matcher), body: redactedBody(body, matcher) };

@@ -66,8 +66,8 @@ export const wait = defineCommand({
     if (isAbove(min, max) || isAbove(min, quantity) || isAbove(quantity, max)) {
       throw usageFailure('No quantity can be all of what --quantity, --min and --max say.');
     }
-    const { Alerts, waitFor } = await import('../watch/watch.ts');
-    const alert = input.exec === undefined ? undefined : new Alerts(context, '--exec', input.exec);
+    const { alertsBy, waitFor } = await import('../watch/watch.ts');
+    const alert = input.exec === undefined ? undefined : alertsBy(context, '--exec', input.exec);
     const { timeoutIsExplicit, timeout } = context.globals;
     const found = await waitFor(context, {
       ...input,

@@ -123,7 +123,7 @@ function optionsOf(call: HttpRequest, forwarder: URL | undefined): Dispatcher.Di
     method: call.method,
     headers:
       forwarder === undefined ? call.headers : { ...call.headers, host: url.host, ...proxyAuthorization(forwarder) },
-    body: call.bytes ?? call.body ?? null,
+    body: call.body ?? null,
     bodyTimeout: timeoutMs,
   };
 }
