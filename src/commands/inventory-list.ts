@@ -27,6 +27,7 @@ import { Failure, usageFailure } from '../errors.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { type Column, jsonCell, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
+import { watchView } from '../watch/watch.ts';
 
 const columnValue = parserOf(
   'names of fields with commas between them',
@@ -111,7 +112,6 @@ export const inventoryList = defineCommand({
     const input = petId.length === 0 ? options : { ...options, pet: [...petId, ...(options.pet ?? [])] };
     if (input.watch !== undefined) {
       if (context.globals.output === 'csv') throw usageFailure('--watch cannot be used with csv.', 'Use -o ndjson.');
-      const { watchView } = await import('../watch/watch.ts');
       // Stays open: each check reads the pets' minimums from it.
       const catalog = await catalogFor(input, context);
       const orders = ordersOf(input.low, catalog);

@@ -13,12 +13,15 @@ import { jsonObject, type JsonObject } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
 import { parseSignedDuration } from '../duration.ts';
 import { Failure, usageFailure } from '../errors.ts';
-import type { FaultRule } from '../sandbox/faults.ts';
+import { isLoopbackAddress } from '../http/server.ts';
+import { FaultSyntaxError, parseFault } from '../sandbox/faults.ts';
 import { DEFAULT_RULES, type Plan, PLAN_NAMES, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
 import type { LoggedRequest } from '../sandbox/request-log.ts';
-import { MOST_PETS } from '../sandbox/seed.ts';
+import { startSandbox } from '../sandbox/sandbox-server.ts';
 import type { Pets } from '../sandbox/sandbox-store.ts';
+import { MOST_PETS } from '../sandbox/seed.ts';
 import { dataFile, readPets } from '../serve/data-file.ts';
+import { introduce, openLog, stopped } from '../serve/serve.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { clockTime } from '../view/progress.ts';
 
@@ -107,14 +110,12 @@ export const sandboxServe = defineCommand({
   },
   options: OPTIONS,
   async run(input, context) {
-    const serving = await import('../serve/serve.ts');
-    const apiKeys = await usableKeys(input);
+    const apiKeys = usableKeys(input);
     const rules = rulesOf(input);
-    const faults = await readFaults(input);
+    const faults = readFaults(input);
     const file = dataFile(context, input.data);
     const pets = input.seed === undefined ? undefined : await readSeed(context, input.seed);
-    const log = await serving.openLog(context, input.log, logLine, logObject);
-    const { startSandbox } = await import('../sandbox/sandbox-server.ts');
+    const log = await openLog(context, input.log, logLine, logObject);
     const sandbox = await startSandbox(context, {
       ...file,
       rules,
@@ -131,7 +132,7 @@ export const sandboxServe = defineCommand({
     });
     const { baseUrl, apiKey } = sandbox;
     return {
-      ...serving.introduce([
+      ...introduce([
         ['Base URL', 'baseUrl', baseUrl],
         ['API key', 'apiKey', apiKey],
         ['Try it', 'command', `curl -H 'Authorization: Bearer ${apiKey}' ${baseUrl}/inventory`],
@@ -139,7 +140,7 @@ export const sandboxServe = defineCommand({
         ['Page', 'page', baseUrl.replace(/v1$/, '')],
       ]),
       async ended() {
-        await serving.stopped(context);
+        await stopped(context);
         await sandbox.close(GRACE_MS);
         await log.close();
       },
@@ -150,8 +151,7 @@ export const sandboxServe = defineCommand({
 type ServeInput = InputOf<typeof OPTIONS>;
 
 /** @throws {Failure} `usage`: others could use the public key */
-async function usableKeys({ host, key = [SANDBOX_KEY] }: ServeInput): Promise<readonly string[]> {
-  const { isLoopbackAddress } = await import('../http/server.ts');
+function usableKeys({ host, key = [SANDBOX_KEY] }: ServeInput): readonly string[] {
   if (isLoopbackAddress(host) || !key.includes(SANDBOX_KEY)) return key;
   throw usageFailure(
     `On ${host} others can reach the sandbox, and its usual key is public.`,
@@ -182,8 +182,7 @@ function rulesOf(input: ServeInput): Rules {
 }
 
 /** @throws {Failure} `usage` */
-async function readFaults({ fault = [] }: ServeInput): Promise<readonly FaultRule[]> {
-  const { FaultSyntaxError, parseFault } = await import('../sandbox/faults.ts');
+function readFaults({ fault = [] }: ServeInput) {
   return fault.map((text) => {
     try {
       return parseFault(text);
