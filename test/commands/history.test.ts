@@ -146,24 +146,15 @@ describe('names', () => {
 describe('names on a screen of 80 columns', () => {
   const SET: Row = { before: 10n, after: 12n };
   const IMPORT: Row = { ...SET, run: 3n, command: 'inventory import /home/clerk/delivery.csv' };
-  const OLD = { ago: 40 * 86_400_000 };
 
   const header = (stdout: string): string => (/│ (Change .*?) +│$/m.exec(stdout)?.[1] ?? '').replace(/ +│ +/g, ' ');
 
   it.each([
     ['changes of today', [SET, SET], 'Change When Pet Name Before After Outcome Command'],
     ['one run', [IMPORT, IMPORT], 'Change When Pet Name Before After Command'],
-    ['a run and single changes', [SET, IMPORT], 'Change Run When Pet Name Before After Command'],
-    ['changes of another day', [{ ...SET, ...OLD }, SET], 'Change When Pet Name Before After Outcome Command'],
     [
       'a change of unknown outcome',
       [SET, { ...SET, run: 3n, state: 'sent' }],
-      'Change Run When Pet Before After Outcome Command',
-    ],
-    ['a change that failed', [SET, { ...SET, state: 'failed' }], 'Change When Pet Name Before After Outcome Command'],
-    [
-      'runs, and a change that failed',
-      [SET, { ...IMPORT, state: 'failed' }],
       'Change Run When Pet Before After Outcome Command',
     ],
   ] as const)('of %s fit, between borders', async (_what, rows, columns) => {
@@ -231,11 +222,6 @@ describe('why and who', () => {
     expect(json).toEqual([expect.objectContaining({ who: 'ann', cause: 'died', note: 'cold tank' })]);
     expect((await history(context, '--cause', 'lost')).stdout).not.toContain('note');
     expect((await history(await shop([{}]))).stdout).not.toContain('cause');
-  });
-
-  it('of run numbers those that are there stand under the end of their heading', async () => {
-    const lines = (await history(await shop(rows), '-n', '5')).stdout.split('\n');
-    expect(lines.find((line) => line.includes('received'))?.slice(8, 11)).toBe('  3');
   });
 
   it.each<[string[], string[]]>([
@@ -309,17 +295,6 @@ describe('--chart', () => {
       ].join('\n'),
       stderr: '',
     });
-  });
-
-  it('in a locale without Unicode is ASCII', async () => {
-    const context = await shop([{ after: 1n }, { after: 4n }], {}, { env: { PETSTORE_ENV: 'sandbox' } });
-    const { stdout } = await chart(context, '--pet', '7');
-    expect(stdout).toMatch(/ 1 {2}#{16}\n.* 4 {2}#{67}\n$/);
-  });
-
-  it('names the pet', async () => {
-    const context = await shop([{}], { 7: 'Goldfish' });
-    expect((await chart(context, '--pet', '7,7')).stdout).toMatch(/^Pet 7 \(Goldfish\) in sandbox\n/);
   });
 
   it('has no bar for what may not have been applied, and no line for what failed', async () => {
@@ -406,17 +381,5 @@ describe('--chart', () => {
       stdout: '',
       stderr: `error: ${problem}\nhint: ${hint}\n`,
     });
-  });
-
-  it.each([['--json'], ['-o', 'ndjson']])('%s is refused in JSON', async (...format) => {
-    const { code, stdout, stderr } = await chart(await shop([{}]), '--pet', '7', ...format);
-    expect([code, stdout]).toEqual([2, '']);
-    expect(JSON.parse(stderr)).toMatchObject({ error: { kind: 'usage', exitCode: 2 } });
-  });
-
-  it('is refused with a stored default for programs, which -o table overrules', async () => {
-    const context = await shop([{}], {}, { env: { PETSTORE_ENV: 'sandbox', PETSTORE_OUTPUT: 'json' } });
-    expect((await chart(context, '--pet', '7')).code).toBe(2);
-    expect((await chart(context, '--pet', '7', '-o', 'table')).code).toBe(0);
   });
 });

@@ -238,17 +238,4 @@ describe('with PETSTORE_LEDGER', () => {
   ])('%j', (sharing, words) => {
     expect(sharingWords(sharing, 1_000)).toMatch(words);
   });
-
-  it.each([40, 80, 200])('nothing is broken within a word at %i columns', async (columns) => {
-    const { machine, server } = chain();
-    const context = machine();
-    server.failure = refused();
-    Object.assign(context.stdout, { isTTY: true, columns });
-    const { stdout } = await run(context, 'limits');
-    const lines = stdout.split('\n');
-    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
-    expect(lines.join(' ').split(/\s+/).join(' ')).toMatch(
-      /shared Redis has not answered since 14:03:20 \(ECONNREFUSED\); next try at 14:03:21 /,
-    );
-  });
 });
