@@ -59,13 +59,6 @@ describe('fault 101: what a service sends is shown, not obeyed', () => {
   });
 });
 
-it('fault 102: a CSV cell that a spreadsheet would run is prefixed; numbers are not', async () => {
-  const texts = ['=1+1', '+1', '-1', '@x', 'safe=1'];
-  const context = withReplies([json(texts.map((status, i) => item(i, -5, status)))]);
-  const { stdout } = await runIn(context, ...LIST, '-o', 'csv');
-  expect(stdout).toBe("petId,quantity,status\n0,-5,'=1+1\n1,-5,'+1\n2,-5,'-1\n3,-5,'@x\n4,-5,safe=1\n");
-});
-
 describe('fault 103: no escapes in a pipe, nor where colour is off', () => {
   it.each([
     [[], {}],
