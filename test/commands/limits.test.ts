@@ -235,8 +235,9 @@ describe('with PETSTORE_LEDGER', () => {
       { machines: 2, lent: 3, lost: { since: 0, says: 'no answer within 2000 ms', next: 31_000 } },
       /^Redis has not answered since \S+ \(no answer within 2000 ms\); next try at \S+; 3 requests lent to this one left$/,
     ],
-  ])('%j', (sharing, words) => {
-    expect(sharingWords(sharing, 1_000)).toMatch(words);
+  ])('%j', ({ lent, ...sharing }, words) => {
+    const permits = { 'GET /inventory': { many: lent, lent, at: 0, until: 2_000 } };
+    expect(sharingWords({ machine: 'a', server: 'b', holds: {}, permits, ...sharing }, 1_000)).toMatch(words);
   });
 
   it.each([40, 80, 200])('nothing is broken within a word at %i columns', async (columns) => {
