@@ -44,7 +44,7 @@ export async function openLedger(
   { isBusy = false, isShown = false } = {},
 ): Promise<OpenLedger> {
   const names = ledgerNames(target);
-  const address = names.address();
+  const { address } = names;
   const url = sharedLedger(context);
   const { step, isAlone } = await openStep(context, names, isBusy);
   // Only this machine uses the sandbox. The database stays open: the process is about to end, and the last process to
@@ -107,9 +107,9 @@ export function ledgerNames(target: LedgerTarget) {
     /** Name in the state database, needed at every step with the same salt. */
     row: (salt: string) => (row?.salt === salt ? row : (row = { salt, name: digest(salt + pair) })).name,
     /** Name of the service's address. */
-    address: () => `@${digest(JSON.stringify([address, apiKey])).slice(0, 12)}`,
+    address: `@${digest(JSON.stringify([address, apiKey])).slice(0, 12)}`,
     /** Name of the reserve file. Without the salt, because the database with it may not open. */
-    file: () => digest(`petstore block ${pair}`).slice(0, 32),
+    file: digest(`petstore block ${pair}`).slice(0, 32),
     /** Name on a server. The key itself is the salt, so that all machines with the key find the same name. */
     async shared() {
       const { createHmac } = await import('node:crypto');
@@ -165,7 +165,7 @@ async function openStep(
   let why = 'is on a network file system, whose locks other machines may not see';
   try {
     const folder = stateFolder(context);
-    file = reserveFile(context, `${folder}/blocks`, names.file());
+    file = reserveFile(context, `${folder}/blocks`, names.file);
     if (!(await files.isOnNetwork(folder))) {
       const state = await openState(context, folder);
       // The file must exist before the disk is full.
