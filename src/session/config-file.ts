@@ -13,8 +13,6 @@ import { configFolder, joinPath, stateFolder } from './paths.ts';
 import { CONFIG_SETTINGS, SETTINGS, type Stored } from './settings.ts';
 
 const CONFIG_VERSION = 1;
-/** Most bytes of a config: far more than any has. */
-const MOST_BYTES = 1 << 20;
 
 export type Config = Stored['config'];
 
@@ -51,7 +49,6 @@ export async function readConfigFile(context: Context): Promise<ConfigFile> {
     const facts = await context.files.facts(path);
     if (facts === undefined) return { path, ...NONE };
     if (facts.kind !== 'file') throw new Failure('config-not-a-file', { path, found: facts.kind });
-    if (facts.size > MOST_BYTES) throw new Failure('config-invalid', { path, problem: 'is larger than 1 MiB' });
     const config = parseConfig(path, await context.files.read(path));
     const modeForOthers = context.machine.platform === 'win32' ? 0 : facts.mode & 0o077;
     return {
