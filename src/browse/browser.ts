@@ -99,34 +99,33 @@ export class Browser extends Selection {
     this.change(this.targets, (item) => this.quantityOf(item) + by);
   }
 
-  /** Undoes the last step. */
   undo(): void {
-    const step = this.done.pop();
-    if (step !== undefined) this.undone.push(step);
-    this.message =
-      this.take(step, 'before') ?? 'There is nothing to undo here. Applied changes: petstore inventory undo';
+    const nothing = 'There is nothing to undo here. Applied changes: petstore inventory undo';
+    this.message = this.moveStep(this.done, this.undone, 'before') ?? nothing;
   }
 
-  /** Redoes the step that was undone last. */
   redo(): void {
-    const step = this.undone.pop();
-    if (step !== undefined) this.done.push(step);
-    this.message = this.take(step, 'after') ?? 'There is nothing to redo.';
+    this.message = this.moveStep(this.undone, this.done, 'after') ?? 'There is nothing to redo.';
   }
 
-  /** Applies a step backwards or forwards. Returns it in words; undefined without a step. */
-  private take(step: Step | undefined, side: 'before' | 'after'): string | undefined {
+  /** Undoes or redoes the last step. Returns it in words; undefined without a step. */
+  private moveStep(from: Step[], to: Step[], side: 'before' | 'after'): string | undefined {
+    const step = from.pop();
     if (step === undefined) return undefined;
+    to.push(step);
+    this.take(step, side);
+    const word = side === 'before' ? 'Undone' : 'Redone';
+    const { petId, [side]: change } = step[0]!;
+    if (step.length > 1) return `${word}: ${step.length} pets.`;
+    return `${word}: pet ${petId} is ${change === undefined ? 'without a change' : change.quantity} again.`;
+  }
+
+  private take(step: Step, side: 'before' | 'after'): void {
     for (const { petId, [side]: change } of step) {
       if (change === undefined) this.pending.delete(petId);
       else this.pending.set(petId, change);
     }
     this.onChange();
-    const word = side === 'before' ? 'Undone' : 'Redone';
-    const { petId, before, after, [side]: change } = step[0]!;
-    const stock = this.among(new Set([petId]))[0]?.quantity ?? (before ?? after)?.current;
-    if (step.length > 1) return `${word}: ${step.length} pets.`;
-    return `${word}: pet ${petId} is ${change?.quantity ?? stock} again.`;
   }
 
   /** Replaces the pending changes, and forgets the steps. */
@@ -179,34 +178,28 @@ export class Browser extends Selection {
     this.mode = 'table';
     // A scanner may type a barcode where a quantity is expected.
     const barcode = barcodeIn(typed, this.catalog);
-    if (barcode !== undefined) {
-      this.scanned(barcode);
-      return;
-    }
-    if (typed !== '' && parseQuantity(typed, 0n) === undefined) {
+    if (barcode !== undefined) this.scanned(barcode);
+    else if (typed !== '' && parseQuantity(typed, 0n) === undefined) {
       this.message = `${JSON.stringify(typed)} is not a quantity.`;
-      return;
+    } else {
+      const wanted = (item: InventoryItem): bigint => parseQuantity(typed, this.quantityOf(item))!;
+      if (typed !== '' && this.change(targets, wanted)) this.marked.clear();
+      // Clears the search that found the only pet, for the next scan or word.
+      if (this.found.length === 1) this.show({ text: '' });
     }
-    const present = (item: InventoryItem): bigint => this.quantityOf(item);
-    if (typed !== '' && this.change(targets, (item) => parseQuantity(typed, present(item))!)) this.marked.clear();
-    // Clears the search that found the only pet, for the next scan or word.
-    if (this.found.length === 1) this.show({ text: '' });
   }
 
+  /** Shows the pet whose barcode was scanned in place of a quantity. */
   private scanned(barcode: string): void {
     const { targets } = this;
-    const owner = this.catalog?.ownerOf(barcode);
     const pets = targets.length === 1 ? `pet ${targets[0]?.petId}` : `${targets.length} pets`;
-    const unchanged = `The quantity of ${pets} was not changed.`;
     this.marked.clear();
-    if (owner === undefined) {
-      this.message = `${barcode} is a barcode that no pet has. ${unchanged}`;
-      return;
-    }
     this.showAll();
     this.searchFor(barcode);
-    this.askQuantity('');
-    this.message = `${barcode} is the barcode of pet ${owner.petId}. ${unchanged}`;
+    const found = this.selected;
+    this.endSearch();
+    const owner = found === undefined ? 'a barcode that no pet of this list has' : `the barcode of pet ${found.petId}`;
+    this.message = `${barcode} is ${owner}. The quantity of ${pets} was not changed.`;
   }
 }
 

@@ -38,10 +38,6 @@ export async function* withFields(
 ): AsyncGenerator<readonly InventoryItem[]> {
   using _catalog = catalog;
   for await (const items of batches) {
-    if (names === undefined && orders === undefined) {
-      yield items;
-      continue;
-    }
     const known = names?.namesOf(items.map(({ petId }) => petId));
     yield items.map((item) => {
       const { petId, quantity, status } = item;
