@@ -71,14 +71,19 @@ export class Browser extends Selection {
   }
 
   /**
-   * Sets pending changes. The quantity that a pet has removes its change. Returns whether all are allowed; if not,
-   * changes none.
+   * Sets pending changes: `12` sets, `+3` and `-3` change the quantity, `=` takes the change back, as does the quantity
+   * that the pet has. Returns whether all are allowed; if not, changes none, and the message says why.
    */
-  change(items: readonly InventoryItem[], wanted: (item: InventoryItem) => bigint): boolean {
+  change(items: readonly InventoryItem[], typed: string): boolean {
     const step: Step[number][] = [];
+    const isBarcode = barcodeIn(typed, this.catalog) !== undefined;
     for (const item of items) {
       const { petId, quantity: current } = item;
-      const quantity = wanted(item);
+      const quantity = typed === '=' ? current : parseQuantity(typed, this.quantityOf(item));
+      if (quantity === undefined || isBarcode) {
+        this.message = `${JSON.stringify(typed)} is not a quantity.`;
+        return false;
+      }
       if (quantity < 0n && quantity < current) {
         this.message = `Pet ${petId}: a quantity below zero is set with petstore inventory set --allow-negative.`;
         return false;
@@ -93,10 +98,6 @@ export class Browser extends Selection {
     this.done.push(step);
     this.undone = [];
     return true;
-  }
-
-  changeBy(by: bigint): void {
-    this.change(this.targets, (item) => this.quantityOf(item) + by);
   }
 
   undo(): void {
@@ -178,15 +179,13 @@ export class Browser extends Selection {
     this.mode = 'table';
     // A scanner may type a barcode where a quantity is expected.
     const barcode = barcodeIn(typed, this.catalog);
-    if (barcode !== undefined) this.scanned(barcode);
-    else if (typed !== '' && parseQuantity(typed, 0n) === undefined) {
-      this.message = `${JSON.stringify(typed)} is not a quantity.`;
-    } else {
-      const wanted = (item: InventoryItem): bigint => parseQuantity(typed, this.quantityOf(item))!;
-      if (typed !== '' && this.change(targets, wanted)) this.marked.clear();
-      // Clears the search that found the only pet, for the next scan or word.
-      if (this.found.length === 1) this.show({ text: '' });
+    if (barcode !== undefined) {
+      this.scanned(barcode);
+      return;
     }
+    if (typed !== '' && this.change(targets, typed)) this.marked.clear();
+    // Clears the search that found the only pet, for the next scan or word.
+    if (this.found.length === 1) this.show({ text: '' });
   }
 
   /** Shows the pet whose barcode was scanned in place of a quantity. */
@@ -203,8 +202,7 @@ export class Browser extends Selection {
   }
 }
 
-/** Parses `12`, which sets, or `+3` and `-3`, which change the present quantity. Undefined for anything else. */
-export function parseQuantity(typed: string, present: bigint): bigint | undefined {
+function parseQuantity(typed: string, present: bigint): bigint | undefined {
   if (!/^[+-]?[0-9]+$/.test(typed) || typed.replace(/^[+-]/, '').length > MAX_DIGITS) return undefined;
   const value = BigInt(typed.replace(/^\+/, ''));
   return /^[+-]/.test(typed) ? present + value : value;

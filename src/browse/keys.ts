@@ -92,9 +92,9 @@ function pressInTable(browser: Browser, key: Key): Request | undefined {
   else if (pressed === '=') browser.askQuantity('');
   else if (pressed === '+' || pressed === '-') browser.askQuantity(text);
   else if (pressed === 'return' || pressed === 'enter') browser.endSearch();
-  else if (pressed === 'right') browser.changeBy(1n);
-  else if (pressed === 'left') browser.changeBy(-1n);
-  else if (pressed === 'delete') browser.change(browser.targets, ({ quantity }) => quantity);
+  else if (pressed === 'right') browser.change(browser.targets, '+1');
+  else if (pressed === 'left') browser.change(browser.targets, '-1');
+  else if (pressed === 'delete') browser.change(browser.targets, '=');
   else if (pressed === '^z') browser.undo();
   else if (pressed === '^y') browser.redo();
   // Ctrl-Space, as node:readline names it.

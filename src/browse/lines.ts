@@ -1,12 +1,11 @@
 /** `inventory browse --plain`: the same table as lines of text, for screen readers and simple terminals. */
 import type { InventoryItem } from '../api/item.ts';
 import { isOneOf, PET_STATUSES } from '../api/values.ts';
-import { barcodeIn } from '../catalog/barcode.ts';
 import { petOfCode } from '../catalog/local-catalog.ts';
 import { Failure, stoppedByUser } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { petLabel, plural } from '../view/words.ts';
-import { type Browser, type End, parseQuantity, type Reload, type Show } from './browser.ts';
+import type { Browser, End, Reload, Show } from './browser.ts';
 import { ORDERS } from './selection.ts';
 
 const PAGE = 10;
@@ -134,14 +133,8 @@ class Lines {
     const item = typeof found === 'bigint' ? itemOf(found) : undefined;
     if (!/^-?\d+$/.test(code)) this.refuse(`unknown command ${JSON.stringify(line)}; type help`);
     else if (item === undefined) this.refuse(typeof found === 'string' ? found : `pet ${found} is not in this list`);
-    else if (amount === '') this.say(this.line(item));
-    else {
-      const quantity = amount === '=' ? item.quantity : parseQuantity(amount, browser.quantityOf(item));
-      const isScan = barcodeIn(amount, browser.catalog) !== undefined;
-      if (quantity === undefined || isScan) this.refuse(`${JSON.stringify(amount)} is not a quantity`);
-      else if (browser.change([item], () => quantity)) this.say(this.line(item));
-      else this.refuse(browser.message);
-    }
+    else if (amount === '' || browser.change([item], amount)) this.say(this.line(item));
+    else this.refuse(browser.message);
   }
 
   private line(item: InventoryItem): string {

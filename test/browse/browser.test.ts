@@ -275,7 +275,10 @@ describe('changes', () => {
   });
 
   it.each<[typed: string, message: string]>([
-    ['4006381333948', '4006381333948 is a barcode that no pet of this list has. The quantity of pet 7 was not changed.'],
+    [
+      '4006381333948',
+      '4006381333948 is a barcode that no pet of this list has. The quantity of pet 7 was not changed.',
+    ],
     ['54006381333931', '4006381333931 is the barcode of pet 12. The quantity of pet 7 was not changed.'],
   ])('%s, scanned where a quantity is asked for, is not a quantity', (typed, message) => {
     const { browser, press, stored } = open();
