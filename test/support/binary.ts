@@ -62,6 +62,11 @@ export function petstoreCommand(): readonly [string, ...string[]] {
   ];
 }
 
+/** Returns the command of a script that runs petstore as "$@". */
+export function inBash(script: string): readonly [string, ...string[]] {
+  return ['/bin/bash', '-c', script, 'bash', ...petstoreCommand()];
+}
+
 /** Keeps only PATH of the machine's environment: no key, no proxy, no colour setting. */
 export function cleanEnvironment(home: Home, added: PetstoreOptions['env'] = {}): Record<string, string> {
   const compiled = process.env.PETSTORE_TEST_CACHE ?? home.cache;
