@@ -29,7 +29,6 @@ const DOWN = '\u001b[B';
 /** One more. */
 const RIGHT = '\u001b[C';
 /** As xterm has them: the screen as it was before, with a cursor. */
-const ENTERED = '\u001b[?1049h';
 const RESTORED = '\u001b[?1006l\u001b[?1000l\u001b[?25h\u001b[?1049l';
 
 const browse = ['--env', 'sandbox', 'inventory', 'browse'];
@@ -149,18 +148,6 @@ describe('on the screen', () => {
     expect((await terminal.exited).code).toBe(0);
     terminal = await opened(home);
     terminal.write(CTRL.c);
-    expect((await terminal.exited).code).toBe(0);
-  });
-
-  it('SIGTSTP where no shell could continue it shows the table again', async () => {
-    const terminal = await opened(createHome());
-    terminal.kill('SIGTSTP');
-    await terminal.waitFor('Type to search.');
-    expect(terminal.output.split(RESTORED)).toHaveLength(2);
-    expect(terminal.output.split(ENTERED)).toHaveLength(3);
-    terminal.write(RIGHT);
-    await terminal.waitFor('→ 15');
-    terminal.write(`${CTRL.c}d`);
     expect((await terminal.exited).code).toBe(0);
   });
 
