@@ -11,9 +11,9 @@ import { nodeContext } from '../../src/node/context.ts';
 import type { Context } from '../../src/ports.ts';
 import { createLedger, type Ledger, memoryStep, ownerOf } from '../../src/rate-limit/ledger.ts';
 import { openLedger } from '../../src/session/open-ledger.ts';
-import { RedisServer } from '../fleet/redis.ts';
 import { Tap } from '../fleet/tap.ts';
 import { withCleanup } from '../support/cleanup.ts';
+import { redisCli, startRedis } from '../support/redis.ts';
 import { isThere } from './report.ts';
 
 /** What one process does. */
@@ -165,13 +165,13 @@ export const HEAD = [
 /** The ledger on a server of its own, beside the counter on the same one. */
 function onRedis(loads: readonly Load[], awayMs: number): Promise<string[]> {
   return withCleanup(async () => {
-    const server = await RedisServer.start();
+    const server = await startRedis();
     const tap = await Tap.open(server.port);
     tap.delayMs = awayMs;
     const redis = `redis://127.0.0.1:${tap.port}/0`;
     const seconds = loads[0]!.ms / 1_000;
     const ours = await measure(loads.map((each) => ({ ...each, redis })));
-    const info = await server.ask('INFO all');
+    const info = await redisCli(server.port, 'INFO', 'all');
     const requests = ours * seconds;
     const sum = (pattern: RegExp): string =>
       ([...info.matchAll(pattern)].reduce((all, [, count]) => all + Number(count), 0) / requests).toFixed(2);

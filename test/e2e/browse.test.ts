@@ -29,7 +29,6 @@ const DOWN = '\u001b[B';
 /** One more. */
 const RIGHT = '\u001b[C';
 /** As xterm has them: the screen as it was before, with a cursor. */
-const ENTERED = '\u001b[?1049h';
 const RESTORED = '\u001b[?1006l\u001b[?1000l\u001b[?25h\u001b[?1049l';
 
 const browse = ['--env', 'sandbox', 'inventory', 'browse'];
@@ -106,8 +105,7 @@ describe('on the screen', () => {
     terminal.kill('SIGKILL');
     await terminal.exited;
     terminal = start(home, { cols: 120 });
-    await terminal.waitFor('You did not apply 2 changes:');
-    await terminal.waitFor('pet 1: 14 → 77');
+    await terminal.waitFor('You did not apply 2 changes (pet 1: 14 → 77, pet 2: 3 → 4).');
     await terminal.waitFor('Keep them? (n throws them away)');
     terminal.write('\r');
     await terminal.waitFor('→ 77');
@@ -153,18 +151,6 @@ describe('on the screen', () => {
     expect((await terminal.exited).code).toBe(0);
   });
 
-  it('SIGTSTP where no shell could continue it shows the table again', async () => {
-    const terminal = await opened(createHome());
-    terminal.kill('SIGTSTP');
-    await terminal.waitFor('Type to search.');
-    expect(terminal.output.split(RESTORED)).toHaveLength(2);
-    expect(terminal.output.split(ENTERED)).toHaveLength(3);
-    terminal.write(RIGHT);
-    await terminal.waitFor('→ 15');
-    terminal.write(`${CTRL.c}d`);
-    expect((await terminal.exited).code).toBe(0);
-  });
-
   it('Ctrl-Z and Ctrl-Y take the last change back and make it again; one quantity for all that are marked', async () => {
     const home = createHome();
     const terminal = await opened(home, { cols: 120 });
@@ -202,7 +188,7 @@ describe('on the screen', () => {
     expect((await terminal.exited).code).toBe(code);
     expect(terminal.output).toContain(RESTORED);
     terminal = start(home);
-    await terminal.waitFor('You did not apply 1 change:');
+    await terminal.waitFor('You did not apply 1 change (');
     terminal.write(CTRL.c);
     await terminal.exited;
   });
@@ -216,7 +202,7 @@ describe('on the screen', () => {
     terminal.hangUp();
     expect((await terminal.exited).code).toBe(129);
     terminal = start(home);
-    await terminal.waitFor('You did not apply 1 change:');
+    await terminal.waitFor('You did not apply 1 change (');
     terminal.write(CTRL.c);
     await terminal.exited;
   });
@@ -232,7 +218,7 @@ describe('on the screen', () => {
     await terminal.waitFor('Change 1 pet in sandbox?');
     answer(terminal, 'y');
     await terminal.waitFor(/! +1 +Canary +99 +→ 15 /);
-    await terminal.waitFor('The stock of 1 pet was changed by someone else since; it is marked with !.');
+    await terminal.waitFor('The stock of 1 pet was changed by someone else since (marked with !).');
     // Only the conflict is left: nothing to ask.
     terminal.write(CTRL.x);
     await terminal.waitFor('Nothing was applied. The stock of 1 pet');
@@ -262,7 +248,7 @@ describe('on the screen', () => {
     terminal.kill('SIGKILL');
     await terminal.exited;
     terminal = start(home);
-    await terminal.waitFor('You did not apply 2 changes:');
+    await terminal.waitFor('You did not apply 2 changes (');
     terminal.write(CTRL.c);
     await terminal.exited;
   });
@@ -446,7 +432,7 @@ describe('without a full screen', () => {
       const stdin = `7 12\n${line}\n`;
       const { code, stdout, stderr } = await runPetstore([...browse, '--plain', '--yes'], { stdin });
       expect([code, stdout]).toEqual([2, '']);
-      expect(stderr).toContain(`line 2: ${line.split(' ')[0]} stands alone on its line`);
+      expect(stderr).toContain(`line 2: unknown command "${line}"; type help`);
     },
   );
 

@@ -555,7 +555,7 @@ function service(
       if (updates === failing || (isLasting && updates > failing && failing > 0))
         return httpReply(refusal, context.clock.now());
       const petId = Number(url.pathname.split('/').at(-1));
-      const quantity = Number(body?.replace(/\D/g, ''));
+      const quantity = Number(String(body).replace(/\D/g, ''));
       stock.set(petId, quantity);
       return httpReply(json(item(petId, quantity), { limits }), context.clock.now());
     },
