@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type Answer,
   type Block,
   decide,
   forecast,
@@ -743,66 +742,4 @@ it.each<readonly [string, Block, Block, Partial<Block>]>([
   ['a block that is over is replaced', blocked(-9_000, 'banned'), blocked(5), { why: 'rate-limited' }],
 ])('a block that is learnt: %s', (_name, known, learnt, after) => {
   expect(learn({ ...UNKNOWN, block: known }, learnt).block).toMatchObject(after);
-});
-
-describe('whatever happens', () => {
-  type Event =
-    | { readonly type: 'ask' }
-    | { readonly type: 'pass'; readonly ms: number }
-    | { readonly type: 'lose'; readonly which: number; readonly sent: boolean }
-    | ({ readonly type: 'answer'; readonly which: number } & Pick<Answer, 'status' | 'headers' | 'random'>);
-
-  const headers: fc.Arbitrary<LimitHeaders> = fc.record(
-    {
-      window: fc
-        .tuple(fc.nat(100), fc.nat(100), fc.integer({ min: 0, max: 100_000 }))
-        .map(([a, b, resetInMs]) => ({ limit: Math.max(a, b), remaining: Math.min(a, b), resetInMs })),
-      retryAfterMs: fc.integer({ min: 0, max: 200_000 }),
-    },
-    { requiredKeys: [] },
-  );
-  const event: fc.Arbitrary<Event> = fc.oneof(
-    { weight: 4, arbitrary: fc.record({ type: fc.constant('ask' as const) }) },
-    { weight: 2, arbitrary: fc.record({ type: fc.constant('pass' as const), ms: fc.nat(50_000) }) },
-    { weight: 1, arbitrary: fc.record({ type: fc.constant('lose' as const), which: fc.nat(5), sent: fc.boolean() }) },
-    {
-      weight: 4,
-      arbitrary: fc.record({
-        type: fc.constant('answer' as const),
-        which: fc.nat(5),
-        status: fc.constantFrom(200, 200, 200, 429, 401, 403, 500, 503),
-        headers,
-        random: fc.double({ min: 0, max: 0.999, noNaN: true }),
-      }),
-    },
-  );
-
-  it('nothing is sent within a block, nor more than what is left of a live window', () => {
-    fc.assert(
-      fc.property(fc.array(event, { maxLength: 60 }), (events) => {
-        const key = new Key();
-        const flying: string[] = [];
-        for (const each of events) {
-          if (each.type === 'pass') key.now += each.ms;
-          else if (each.type === 'ask') {
-            const { block } = key.state;
-            const [live, another] = key.state.windows.filter(({ resetAt }) => key.now < resetAt);
-            const inFlight = key.state.inFlight.length;
-            const { why, id } = key.ask();
-            if (why !== 'sent') continue;
-            flying.push(id);
-            expect(block === undefined || key.now >= block.until).toBe(true);
-            if (block === undefined && live !== undefined && another === undefined) {
-              expect(inFlight).toBeLessThan(live.remaining);
-            }
-          } else if (flying.length > 0) {
-            const [id] = flying.splice(each.which % flying.length, 1) as [string];
-            if (each.type === 'lose') key.lose(id, each.sent);
-            else key.answer(id, each.status, each.headers, each.random);
-          }
-        }
-      }),
-      { numRuns: 2_000 },
-    );
-  });
 });

@@ -1,8 +1,10 @@
 /**
  * Checks the governor's promises against a simulated service's log: with the key to itself, and with faults, while
- * another client uses up the rest of a window. `npm run simulate` replays a seed.
+ * another client uses up the rest of a window; and of many machines with the script that runs on the Redis server.
+ * `npm run simulate` replays a seed.
  */
 import { expect, it } from 'vitest';
+import { simulateChain } from '../simulation/chain.ts';
 import { type PolicyName } from '../simulation/policies.ts';
 import { CALM, isBroken, type Result, type Scenario, simulate } from '../simulation/simulate.ts';
 import { scaled } from '../support/scale.ts';
@@ -83,4 +85,17 @@ it('the same seed gives the same log', async () => {
   const [first] = await each(1, HARD);
   const [second] = await each(1, HARD);
   expect(second).toEqual(first);
+});
+
+it.each([
+  ['more than the limit allows', { limit: 60, pause: 20 }],
+  ['less than the limit allows', { limit: 300, pause: 60 }],
+])('forty machines want %s, and some die: no refusal, and nobody waits for two windows', async (_name, rest) => {
+  const { requests, refused, strikes, shares, longestMs } = await simulateChain(
+    { shops: 4, terminals: 10, minutes: 6, crash: 0.01, ...rest },
+    1,
+  );
+  expect({ refused, strikes, isShort: longestMs < 2 * 60_000 }).toEqual({ refused: 0, strikes: 0, isShort: true });
+  expect(requests).toBeGreaterThan(100);
+  expect(Math.min(...shares)).toBeGreaterThan(0.75);
 });
