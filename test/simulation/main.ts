@@ -2,11 +2,9 @@
  * npm run simulate: runs many seeds of one scenario, comparing petstore with policies without a shared ledger; or
  * searches every state that the governor can reach within bounds.
  */
-import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { SCENARIOS, search } from '../rate-limit/every-state.ts';
-import { POLICIES, type PolicyName } from './policies.ts';
+import { POLICIES } from './policies.ts';
 import { SERVERS } from './quota.ts';
 import { CALM, isBroken, type Result, type Scenario, simulate } from './simulate.ts';
 
@@ -31,7 +29,6 @@ every-state searches what CI searches; each of N faults more makes it three to f
   --burst N        how many of those come at once (default 1)
   --skew S         the machine's clock against the service's, in seconds (default 0)
   --policy NAME    ${POLICIES.join(', ')} (default all; may be repeated)
-  --workers N      threads (default: one for each processor)
 
 Chances, from 0 to 1 (default 0):
   --crash P        of death at each step, and of an answer's loss
@@ -41,34 +38,25 @@ Chances, from 0 to 1 (default 0):
   --flush P        that the ledger which two machines then share is emptied, or gone, at each use of it
 `;
 
-interface Task {
-  readonly scenario: Scenario;
-  readonly policy: PolicyName;
-  readonly seeds: readonly number[];
-}
-
-interface Seeded extends Omit<Result, 'log'> {
-  readonly seed: number;
-}
-
 function readOptions() {
   const text = { type: 'string' } as const;
   const numbers = Object.fromEntries([...CHANCES, ...COUNTS, ...AMOUNTS].map((name) => [name, text]));
   return parseArgs({
+    allowPositionals: true,
     options: {
       ...(numbers as Record<keyof Omit<Scenario, 'server'>, typeof text>),
       seeds: { ...text, default: '100' },
       seed: text,
       server: { ...text, default: CALM.server },
       policy: { ...text, multiple: true, default: [...POLICIES] },
-      workers: { ...text, default: `${availableParallelism()}` },
       trace: { type: 'boolean', default: false },
+      faults: { ...text, default: '0' },
       help: { type: 'boolean', short: 'h', default: false },
     },
-  }).values;
+  });
 }
 
-type Options = ReturnType<typeof readOptions>;
+type Options = ReturnType<typeof readOptions>['values'];
 
 function number(name: string, text: string, isFit: (value: number) => boolean = () => true): number {
   const value = Number(text);
@@ -116,12 +104,15 @@ async function main(options: Options): Promise<void> {
   const columns = ['429s', 'strikes', 'unknowing', 'lost updates', 'undone', 'stalled', 'least share', 'mean share'];
   console.log(row(['policy', ...columns]));
   for (const policy of policies) {
-    const results = options.trace
-      ? await traced({ scenario, policy, seeds })
-      : await inWorkers({ scenario, policy, seeds }, number('workers', options.workers, Number.isSafeInteger));
+    const results: Result[] = [];
+    const broken: number[] = [];
+    for (const seed of seeds) {
+      const { log, ...result } = await simulate(scenario, policy, seed);
+      if (options.trace) for (const each of log) console.log(JSON.stringify(each));
+      results.push({ ...result, log: [] });
+      if (policy === 'petstore' && isBroken(scenario, { ...result, log })) broken.push(seed);
+    }
     console.log(summary(policy, results));
-    if (policy !== 'petstore') continue;
-    const broken = results.filter((each) => isBroken(scenario, { ...each, log: [] })).map(({ seed }) => seed);
     if (broken.length === 0) continue;
     const shown = `${broken.slice(0, 20).join(' ')}${broken.length > 20 ? ' ...' : ''}`;
     console.log(`\nNot as promised in ${broken.length} seeds: ${shown}`);
@@ -130,42 +121,8 @@ async function main(options: Options): Promise<void> {
   }
 }
 
-async function traced({ scenario, policy, seeds }: Task): Promise<Seeded[]> {
-  const results: Seeded[] = [];
-  for (const seed of seeds) {
-    const { log, ...result } = await simulate(scenario, policy, seed);
-    for (const each of log) console.log(JSON.stringify(each));
-    results.push({ seed, ...result });
-  }
-  return results;
-}
-
-async function inWorkers({ scenario, policy, seeds }: Task, workers: number): Promise<Seeded[]> {
-  const threads = Math.max(1, Math.min(workers, seeds.length));
-  const shares = Array.from({ length: threads }, (_, at) => seeds.filter((_seed, i) => i % threads === at));
-  const results = await Promise.all(shares.map((share) => inWorker({ scenario, policy, seeds: share })));
-  return results.flat().sort((a, b) => a.seed - b.seed);
-}
-
-function inWorker(task: Task): Promise<Seeded[]> {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL(import.meta.url), { workerData: task });
-    worker.once('message', resolve);
-    worker.once('error', reject);
-  });
-}
-
-async function work({ scenario, policy, seeds }: Task): Promise<Seeded[]> {
-  const results: Seeded[] = [];
-  for (const seed of seeds) {
-    const { log: _log, ...result } = await simulate(scenario, policy, seed);
-    results.push({ seed, ...result });
-  }
-  return results;
-}
-
-function summary(policy: string, results: readonly Seeded[]): string {
-  const sum = (of: (each: Seeded) => number): string => `${results.reduce((total, each) => total + of(each), 0)}`;
+function summary(policy: string, results: readonly Result[]): string {
+  const sum = (of: (each: Result) => number): string => `${results.reduce((total, each) => total + of(each), 0)}`;
   const shares = results.flatMap((each) => each.shares);
   const percent = (share: number): string => (shares.length === 0 ? '-' : `${(share * 100).toFixed(1)} %`);
   return row([
@@ -186,12 +143,7 @@ function row([first, ...others]: readonly string[]): string {
 }
 
 /** Searches each scenario, and prints the way to a violation. */
-function everyState(): void {
-  const { faults } = parseArgs({
-    allowPositionals: true,
-    options: { faults: { type: 'string', default: '0' } },
-  }).values;
-  const more = number('faults', faults, Number.isSafeInteger);
+function everyState(more: number): void {
   const columns = ['states', 'transitions', 'depth'] as const;
   console.log(`${' '.repeat(40)}${row(['', ...columns])}`);
   for (const [name, bounds] of Object.entries(SCENARIOS)) {
@@ -204,12 +156,8 @@ function everyState(): void {
   }
 }
 
-if (process.argv[2] === 'every-state') {
-  everyState();
-} else if (isMainThread) {
-  const options = readOptions();
-  if (options.help) console.log(HELP);
-  else await main(options);
-} else {
-  parentPort!.postMessage(await work(workerData as Task));
-}
+const { values: options, positionals } = readOptions();
+const [word] = positionals;
+if (options.help || (word !== undefined && word !== 'every-state')) console.log(HELP);
+else if (word === undefined) await main(options);
+else everyState(number('faults', options.faults, Number.isSafeInteger));
