@@ -70,8 +70,10 @@ export class RedisLedger implements Ledger {
   }
 
   async check(intent: Intent): Promise<Hold | undefined> {
-    const decide = (before: Leased, now: number) => decideLeased(before, now, intent, this.shares);
-    const hold = await this.step((...known) => ({ state: known[0], result: decide(...known).hold }), { isRead: true });
+    const work = (before: Leased, now: number) => {
+      return { state: before, result: decideLeased(before, now, intent, this.shares).hold };
+    };
+    const hold = await this.step(work, { isRead: true });
     this.noticeLoss(hold);
     return hold;
   }
@@ -120,20 +122,24 @@ export class RedisLedger implements Ledger {
       const state = await this.step(kept);
       await (isFirst ? this.visit(state, {}) : this.tell(state));
     }
-    return this.step((before) => ({ state: before, result: shown(before) }), { isRead: true });
+    return this.shown();
+  }
+
+  private shown(): Promise<LedgerState> {
+    return this.step((before) => ({ state: before, result: withoutNameless(before) }), { isRead: true });
   }
 
   async forecast(demand: Demand): Promise<Hold | undefined> {
     await this.view();
     const work = (before: Leased, now: number) => {
-      return { state: before, result: forecastLeased(shown(before), now, demand, this.shares) };
+      return { state: before, result: forecastLeased(withoutNameless(before), now, demand, this.shares) };
     };
     return this.step(work, { isRead: true });
   }
 
   async clearBlock(): Promise<LedgerState> {
     await this.own.clearBlock();
-    return this.step((before) => ({ state: before, result: shown(before) }), { isRead: true });
+    return this.shown();
   }
 
   async close(): Promise<void> {
@@ -240,8 +246,7 @@ async function unlessAborted(signal: AbortSignal, work: Promise<void> | undefine
   }
 }
 
-/** Leaves out a block without a length. */
-function shown(state: Leased): Leased {
+function withoutNameless(state: Leased): Leased {
   const { block, ...rest } = state;
   return block !== undefined && isNameless(block) ? rest : state;
 }

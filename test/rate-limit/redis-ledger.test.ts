@@ -358,6 +358,17 @@ describe('permits', () => {
     expect(await shop.lends(second)).toBe(19);
   });
 
+  it('of the window before count for five seconds: a request may arrive late', async () => {
+    const { shop, first, second } = await opened({ left: 41, window: { resetInMs: 10_000 } });
+    expect(await second.asksFor(20)).toBe(20);
+    shop.now += 10_000;
+    await first.asks();
+    await first.isAnswered(59);
+    expect(await first.asksFor(59)).toBe(39);
+    shop.now += first.waits!.againMs!;
+    expect(await first.asksFor(59)).toBe(18);
+  });
+
   it('end with their window', async () => {
     const { shop, second } = await opened({ left: 41, window: { resetInMs: 5_000 } });
     expect(await shop.lends(second, 3)).toBe(3);
