@@ -10,7 +10,7 @@ import { never } from '../support/faults.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { counted, realSandbox, setOften } from '../support/real-sandbox.ts';
 import { hasRedis, redisCli, type RedisServer, startRedis } from '../support/redis.ts';
-import { error, item, json, type Reply, tooMany } from '../support/replies.ts';
+import { item, json, type Reply, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { KEY, staging } from '../support/staging.ts';
 import { caFile, tlsIdentities } from '../support/tls.ts';
@@ -42,13 +42,6 @@ describe.skipIf(!hasRedis)('machines that share a ledger on a Redis server', () 
       for (const secret of [KEY, '127.0.0.1', `${service.port}`, '/v1']) expect(value).not.toContain(secret);
     }
     expect(keys).toHaveLength(3);
-  });
-
-  it('after a 403 each of them exits 12', async () => {
-    const { service, run } = await shop([error(403)]);
-    const codes = [];
-    for (let i = 0; i < 3; i++) codes.push((await run(createHome())).code);
-    expect({ codes, requests: service.requests.length }).toEqual({ codes: [12, 12, 12], requests: 1 });
   });
 
   it('two with two processes each share windows that are spent: no 429, nothing lost', async () => {
