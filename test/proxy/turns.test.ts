@@ -229,15 +229,6 @@ describe('--max-wait', () => {
     await expect(b.turns.checkWait(refused.claim, READ)).rejects.toMatchObject(tooLong);
   });
 
-  it('of a request itself is as long as it says', async () => {
-    const b = bench();
-    await b.learn({ remaining: 0, reset: 9, length: 9 });
-    const refused = await b.ask('a1', { maxWaitMs: 8_000 });
-    expect(await refused.ended).toMatchObject({ kind: 'rate-limited', details: { maxWaitMs: 8_000 } });
-    await b.ask('a2', { maxWaitMs: 10_000 });
-    expect(b.turns.waiting).toBe(1);
-  });
-
   it('those that wait already count: who would come in the window after the next is refused at once', async () => {
     const b = bench({ maxWaitMs: 15_000 });
     await b.learn({ limit: 3, remaining: 0, reset: 10, length: 10 });
@@ -289,25 +280,6 @@ describe('a client that is gone', () => {
     await b.pass(500, 60);
     expect(b.sent).toEqual(['a1', 'a4']);
     expect(b.clock.alarms).toEqual([]);
-  });
-});
-
-describe('--reserve', () => {
-  it('does not make an urgent one wait longer than --max-wait that need not wait', async () => {
-    const b = bench({ reserve: 2, maxWaitMs: 5_000 });
-    await b.learn({ remaining: 4, reset: 60, length: 60 });
-    await b.ask('a1');
-    await b.pass(1_000, 4, { reset: 59, length: 60 });
-    await b.ask('a2');
-    await b.pass(1_000, 3, { reset: 58, length: 60 });
-    const refused = { kind: 'rate-limited', details: { why: 'window-spent' } };
-    expect(await (await b.ask('a3')).ended).toMatchObject(refused);
-    await b.ask('b1', { isUrgent: true });
-    await b.pass(1_000, 2, { reset: 57, length: 60 });
-    await b.ask('b2', { isUrgent: true });
-    expect(b.sent).toEqual(['a1', 'a2', 'b1', 'b2']);
-    await b.pass(1_000, 1, { reset: 56, length: 60 });
-    expect(await (await b.ask('b3', { isUrgent: true })).ended).toMatchObject(refused);
   });
 });
 

@@ -1,5 +1,6 @@
 /** Runs `petstore sandbox serve` and `petstore proxy`, and sends plain requests to them. */
 import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { type PetstoreOptions, type Running, startPetstore } from './binary.ts';
 import { onCleanup } from './cleanup.ts';
@@ -28,16 +29,27 @@ export interface PlainRequest {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** True to speak TLS, with any certificate. */
+  readonly tls?: boolean;
 }
 
 /** Sends any path and headers, including Host. */
 export function ask(
   port: number,
   path: string,
-  { method = 'GET', headers = {}, body }: PlainRequest = {},
+  { method = 'GET', headers = {}, body, tls = false }: PlainRequest = {},
 ): Promise<Plain> {
   return new Promise((resolve, reject) => {
-    const sent = httpRequest({ host: '127.0.0.1', port, path, method, headers, agent: false }, (response) => {
+    const options = {
+      host: '127.0.0.1',
+      port,
+      path,
+      method,
+      headers,
+      agent: false,
+      rejectUnauthorized: false,
+    } as const;
+    const sent = (tls ? httpsRequest : httpRequest)(options, (response) => {
       const chunks: Buffer[] = [];
       response
         .on('data', (chunk: Buffer) => chunks.push(chunk))
