@@ -82,7 +82,6 @@ export const proxy = defineCommand({
       ...input,
       passed,
       credentials,
-      isReadOnly: input.readOnly === true,
       onRequest: log.onRequest,
     });
     credentials.onIdentity = running.renew;

@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFileSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -15,6 +14,7 @@ import { error, item, json, type Reply } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import {
   ask,
+  listen,
   type Plain,
   type PlainRequest,
   openSocket,
@@ -545,17 +545,12 @@ while True: print(own.recv(4096).decode(), flush=True)`;
 
 /** A service that answers each request. */
 async function service(): Promise<{ readonly baseUrl: string }> {
-  const limits = { 'x-ratelimit-limit': '99999', 'x-ratelimit-remaining': '99998' };
-  const server = createServer((_req, res) => {
-    const reset = { 'x-ratelimit-reset': String(Math.floor(Date.now() / 1_000) + 60) };
-    res.writeHead(200, { ...limits, ...reset }).end('[]');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onCleanup(() => {
-    server.close();
-    server.closeAllConnections();
+  const port = await listen((_req, res) => {
+    const reset = String(Math.floor(Date.now() / 1_000) + 60);
+    const limits = { 'x-ratelimit-limit': '99999', 'x-ratelimit-remaining': '99998', 'x-ratelimit-reset': reset };
+    res.writeHead(200, limits).end('[]');
   });
-  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` };
+  return { baseUrl: `http://127.0.0.1:${port}/v1` };
 }
 
 function isAlive(pid: number): boolean {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { type Access, refusalOf, Visitors } from '../../src/proxy/access.ts';
-import { digestOf } from '../../src/proxy/clients.ts';
+import { clientOf, digestOf } from '../../src/proxy/clients.ts';
 import { maxWaitOf } from '../../src/proxy/requests.ts';
 
 const TOKENS = ['the-token-of-the-proxy', 'the-key-of-the-store'];
@@ -22,7 +22,9 @@ function refused({ access, headers, ...head }: Given): readonly unknown[] {
     headers: { host: '127.0.0.1:4011', ...headers },
     headersDistinct: {},
   };
-  return refusalOf(message as unknown as IncomingMessage, { ...OPEN, ...access })?.slice(0, 2) ?? [];
+  const known = { ...OPEN, ...access };
+  const client = clientOf(headers?.authorization, known.clients);
+  return refusalOf(message as unknown as IncomingMessage, known, client)?.slice(0, 2) ?? [];
 }
 
 it.each<[string | undefined, number]>([

@@ -29,8 +29,7 @@ async function impatient(replies: readonly Reply[], identity?: Identity) {
   const proxy = await startProxy(context, session, {
     host: '127.0.0.1',
     port: 0,
-    credentials: { clients: undefined, isNamed: () => false, identity },
-    isReadOnly: false,
+    credentials: { clients: undefined, isReadOnly: false, isNamed: () => false, identity },
     patience: { headMs: 100, requestMs: 200 },
     onRequest: (request) => {
       requests.push(request);
