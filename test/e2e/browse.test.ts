@@ -86,8 +86,7 @@ describe('on the screen', () => {
     await terminal.waitFor('Change 2 pets in sandbox?');
     answer(terminal, 'y');
     await terminal.waitFor('Run 1 (browse) in sandbox: 2 applied.');
-    terminal.write(CTRL.c);
-    expect((await terminal.exited).code).toBe(0);
+    await left(terminal, CTRL.c);
     expect([await quantityOf(home, 7), await quantityOf(home, 12)]).toEqual(['12', '9']);
     const history = await petstore(home, 'inventory', 'history', '-o', 'csv');
     expect(history.stdout.match(/,returned,from the fair,browse/g)).toHaveLength(2);
@@ -95,61 +94,41 @@ describe('on the screen', () => {
     expect([await quantityOf(home, 7), await quantityOf(home, 12)]).toEqual(['10', '5']);
   });
 
-  it('what is pending survives kill -9, and is offered on the next start', async () => {
+  it.each<[how: string, end: (terminal: Pty) => void, code: number, isRestored: boolean]>([
+    ['kill -9', (terminal) => terminal.kill('SIGKILL'), 137, false],
+    ['SIGTERM', (terminal) => terminal.kill('SIGTERM'), 143, true],
+    ['SIGINT', (terminal) => terminal.kill('SIGINT'), 130, true],
+    ['the end of the terminal', (terminal) => terminal.hangUp(), 129, false],
+    ['Ctrl-C twice', (terminal) => terminal.write(CTRL.c + CTRL.c), 0, true],
+  ])('what is pending survives %s, and is offered on the next start', async (_how, end, code, isRestored) => {
     const home = createHome();
     let terminal = await opened(home);
-    terminal.write('=77\r');
-    await terminal.waitFor('→ 77');
-    terminal.write(DOWN + RIGHT);
-    await terminal.waitFor('2 changes to apply');
-    await stored(home, 2);
-    terminal.kill('SIGKILL');
-    await terminal.exited;
+    terminal.write(RIGHT);
+    await terminal.waitFor('1 change to apply');
+    await stored(home, 1);
+    end(terminal);
+    expect((await terminal.exited).code).toBe(code);
+    if (isRestored) expect(terminal.output).toContain(RESTORED);
     terminal = start(home, { cols: 120 });
-    await terminal.waitFor('You did not apply 2 changes (pet 1: 14 → 77, pet 2: 3 → 4).');
-    await terminal.waitFor('Keep them? (n throws them away)');
+    await terminal.waitFor('You did not apply 1 change (pet 1: 14 → 15).');
+    await terminal.waitFor('Keep it? (n throws it away)');
     terminal.write('\r');
-    await terminal.waitFor('→ 77');
-    terminal.write(CTRL.x);
-    await terminal.waitFor('Change 2 pets in sandbox?');
-    answer(terminal, 'y');
-    await terminal.waitFor('2 applied.');
-    terminal.write(CTRL.d);
-    expect((await terminal.exited).code).toBe(0);
-    expect([await quantityOf(home, 1), await quantityOf(home, 2)]).toEqual(['77', '4']);
+    await terminal.waitFor('→ 15');
+    await left(terminal, `${CTRL.c}d`);
     // Nothing is left to offer.
-    terminal = await opened(home);
-    terminal.write(CTRL.c);
-    await terminal.exited;
-    expect(terminal.plain()).not.toContain('did not apply');
+    await left(await opened(home), CTRL.c);
   });
 
-  it('Ctrl-C with pending changes asks once; they can be kept, or discarded later', async () => {
-    const home = createHome();
-    let terminal = await opened(home);
+  it('Ctrl-C with pending changes asks once', async () => {
+    const terminal = await opened(createHome());
     terminal.write(RIGHT);
     await terminal.waitFor('1 change to apply');
     terminal.write(CTRL.c);
     await terminal.waitFor('Leave with 1 change to apply? Enter: keep for later, d: discard, Esc: stay.');
     terminal.write(ESC);
     await shows(terminal, (screen) => !screen.includes('Leave with'));
-    terminal.write(CTRL.c);
-    terminal.write(CTRL.c);
-    expect((await terminal.exited).code).toBe(0);
-    expect(terminal.output).toContain(RESTORED);
+    await left(terminal, CTRL.c + CTRL.c);
     expect(terminal.plain()).toContain('You did not apply 1 change: the next petstore inventory browse offers it.');
-    expect(await quantityOf(home, 1)).toBe('14');
-    terminal = start(home, { cols: 120 });
-    await terminal.waitFor('Keep it? (n throws it away)');
-    answer(terminal, 'n');
-    await terminal.waitFor('Type to search.');
-    terminal.write(RIGHT);
-    await terminal.waitFor('1 change to apply');
-    terminal.write(`${CTRL.c}d`);
-    expect((await terminal.exited).code).toBe(0);
-    terminal = await opened(home);
-    terminal.write(CTRL.c);
-    expect((await terminal.exited).code).toBe(0);
   });
 
   it('SIGTSTP where no shell could continue it shows the table again', async () => {
@@ -160,18 +139,15 @@ describe('on the screen', () => {
     expect(terminal.output.split(ENTERED)).toHaveLength(3);
     terminal.write(RIGHT);
     await terminal.waitFor('→ 15');
-    terminal.write(`${CTRL.c}d`);
-    expect((await terminal.exited).code).toBe(0);
+    await left(terminal, `${CTRL.c}d`);
   });
 
-  it('Ctrl-Z and Ctrl-Y take the last change back and make it again; one quantity for all that are marked', async () => {
+  it('marked pets, undo and redo; the last changes of a pet', async () => {
     const home = createHome();
     const terminal = await opened(home, { cols: 120 });
     terminal.write(`${INSERT}${CTRL.space}+6\r`);
     await terminal.waitFor('2 changes to apply');
-    terminal.write(RIGHT);
-    await terminal.waitFor('3 changes to apply');
-    terminal.write(CTRL.z + CTRL.z);
+    terminal.write(CTRL.z);
     await terminal.waitFor('Undone: 2 pets.');
     terminal.write(CTRL.y);
     await terminal.waitFor('Redone: 2 pets.');
@@ -179,45 +155,10 @@ describe('on the screen', () => {
     await terminal.waitFor(/pet 1 +14 → 20 +\+6[^]*pet 2 +3 → +9 +\+6[^]*Change 2 pets in sandbox\?/);
     answer(terminal, 'y');
     await terminal.waitFor('2 applied.');
-    terminal.write(CTRL.z);
-    await terminal.waitFor('There is nothing to undo here.');
-    terminal.write(CTRL.o);
-    terminal.write(HOME);
+    terminal.write(CTRL.o + HOME);
     await terminal.waitFor(/Canary \(pet 1\)[^]*14 → 20 \+6/);
-    terminal.write(CTRL.c);
-    expect((await terminal.exited).code).toBe(0);
+    await left(terminal, CTRL.c);
     expect([await quantityOf(home, 1), await quantityOf(home, 2)]).toEqual(['20', '9']);
-  });
-
-  it.each<[signal: NodeJS.Signals, code: number]>([
-    ['SIGTERM', 143],
-    ['SIGINT', 130],
-  ])('%s restores the terminal, and keeps what is pending', async (signal, code) => {
-    const home = createHome();
-    let terminal = await opened(home);
-    terminal.write(RIGHT);
-    await terminal.waitFor('1 change to apply');
-    terminal.kill(signal);
-    expect((await terminal.exited).code).toBe(code);
-    expect(terminal.output).toContain(RESTORED);
-    terminal = start(home);
-    await terminal.waitFor('You did not apply 1 change (');
-    terminal.write(CTRL.c);
-    await terminal.exited;
-  });
-
-  it('a terminal that is closed ends it, and what is pending is kept', async () => {
-    const home = createHome();
-    let terminal = await opened(home);
-    terminal.write(RIGHT);
-    await terminal.waitFor('1 change to apply');
-    await stored(home, 1);
-    terminal.hangUp();
-    expect((await terminal.exited).code).toBe(129);
-    terminal = start(home);
-    await terminal.waitFor('You did not apply 1 change (');
-    terminal.write(CTRL.c);
-    await terminal.exited;
   });
 
   it('a pet that someone else has changed since is left as it is, and marked, for the user to decide', async () => {
@@ -241,8 +182,7 @@ describe('on the screen', () => {
     await terminal.waitFor('Change 1 pet in sandbox?');
     answer(terminal, 'y');
     await terminal.waitFor('Run 2 (browse) in sandbox: 1 applied.');
-    terminal.write(CTRL.c);
-    expect((await terminal.exited).code).toBe(0);
+    await left(terminal, CTRL.c);
     expect(terminal.plain()).toContain('Run 1 (browse) in sandbox: 1 applied.');
     expect([await quantityOf(home, 1), await quantityOf(home, 2)]).toEqual(['100', '4']);
   });
@@ -261,9 +201,12 @@ describe('on the screen', () => {
     terminal.kill('SIGKILL');
     await terminal.exited;
     terminal = start(home);
-    await terminal.waitFor('You did not apply 2 changes (');
-    terminal.write(CTRL.c);
-    await terminal.exited;
+    await terminal.waitFor('You did not apply 2 changes (pet 1: 14 → 15, pet 2: 3 → 4).');
+    await terminal.waitFor('Keep them? (n throws them away)');
+    answer(terminal, 'n');
+    await terminal.waitFor('Type to search.');
+    await stored(home, 0);
+    await left(terminal, CTRL.c);
   });
 
   it('a run that is killed while it applies is resumed, and is not offered a second time', async () => {
@@ -290,9 +233,8 @@ describe('on the screen', () => {
     expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('2 applied')]);
   });
 
-  it('fits a narrow terminal, and is drawn again when its size changes', async () => {
-    const home = createHome();
-    const terminal = await opened(home, { cols: 120, rows: 30 });
+  it('fits a narrow terminal, is drawn again when its size changes, and has no colour with NO_COLOR', async () => {
+    const terminal = await opened(createHome(), { cols: 120, rows: 30, env: { NO_COLOR: '1' } });
     terminal.resize(40, 10);
     await terminal.waitFor(/25 pets[^]*type|25 pets[^]*\^C leave/);
     terminal.write('99');
@@ -308,19 +250,9 @@ describe('on the screen', () => {
       '>  9007199254740993  Koi               4',
     ]);
     expect(screen).toHaveLength(10);
-    terminal.write(CTRL.c);
-    expect((await terminal.exited).code).toBe(0);
-  });
-
-  it('NO_COLOR: nothing is coloured', async () => {
-    const home = createHome();
-    const terminal = await opened(home, { env: { NO_COLOR: '1' } });
-    terminal.write(RIGHT);
-    await terminal.waitFor('1 change to apply');
     // eslint-disable-next-line no-control-regex -- the sequences of colours: reverse video is not one
     expect(terminal.output).not.toMatch(/\u001b\[(?!2?7m)[0-9;]*m/);
-    terminal.write(`${CTRL.c}d`);
-    expect((await terminal.exited).code).toBe(0);
+    await left(terminal, CTRL.c);
   });
 
   it('mouse: a click puts the cursor on a pet, the wheel scrolls; neither is taken for typed text', async () => {
@@ -334,8 +266,7 @@ describe('on the screen', () => {
     await shows(terminal, (screen) => screen.includes('Hamster'), 12);
     const screen = (await screenOf(terminal.output, { cols: 80, rows: 12 })).join('\n');
     expect([screen, screen]).toEqual([expect.stringMatching(/Search: _\n/), expect.stringMatching(/\n> +7 +Goldfish/)]);
-    terminal.write(`${CTRL.c}d`);
-    expect((await terminal.exited).code).toBe(0);
+    await left(terminal, `${CTRL.c}d`);
   });
 
   it('--dry-run shows the plan, and sends no write', async () => {
@@ -353,8 +284,7 @@ describe('on the screen', () => {
     const second = start(home);
     expect((await second.exited).code).toBe(6);
     expect(second.plain()).toContain('The table is already open in another window.');
-    terminal.write(CTRL.c);
-    expect((await terminal.exited).code).toBe(0);
+    await left(terminal, CTRL.c);
   });
 
   it('without the stock it ends with the failure; once it has been read, a refresh that fails is shown on the screen', async () => {
@@ -369,8 +299,7 @@ describe('on the screen', () => {
     await terminal.waitFor(/401/);
     terminal.write(CTRL.r);
     await terminal.waitFor(/7 +11 +available/);
-    terminal.write(CTRL.c);
-    expect((await terminal.exited).code).toBe(0);
+    await left(terminal, CTRL.c);
   });
 
   it('what was applied is told, too, where the stock cannot be read after it', async () => {
@@ -382,17 +311,11 @@ describe('on the screen', () => {
     await terminal.waitFor('Change 1 pet in staging?');
     terminal.write('y\r');
     await terminal.waitForFrame(/Run 1 \(browse\) in staging: 1 applied\. .*refused the API key/);
-    terminal.write(CTRL.c);
-    expect((await terminal.exited).code).toBe(0);
+    await left(terminal, CTRL.c);
   });
 });
 
 describe('without a full screen', () => {
-  it('TERM=dumb', async () => {
-    const terminal = startPty(browse, { command: ['env', 'TERM=dumb', ...petstoreCommand()] });
-    expect((await terminal.exited).code).toBe(2);
-  });
-
   it('--plain on a terminal: the same by lines', async () => {
     const home = createHome();
     const terminal = startPty([...browse, '--plain'], { home, cols: 120 });
@@ -409,8 +332,7 @@ describe('without a full screen', () => {
     await terminal.waitFor('Change 1 pet in sandbox?');
     answer(terminal, 'y');
     await terminal.waitFor('Run 1 (browse) in sandbox: 1 applied.');
-    terminal.write('q\r');
-    expect((await terminal.exited).code).toBe(0);
+    await left(terminal, 'q\r');
     expect(await quantityOf(home, 3)).toBe('4');
     expect(terminal.output).not.toContain('\u001b[?1049h');
   });
@@ -439,16 +361,6 @@ describe('without a full screen', () => {
     expect([await quantityOf(home, 7), await quantityOf(home, 9)]).toEqual(['12', '0']);
   });
 
-  it.each(['apply 7', 'undo 2', 'q now', 'discard all', 'list sold', 'low 3'])(
-    '--plain from a pipe: nothing follows in %j',
-    async (line) => {
-      const stdin = `7 12\n${line}\n`;
-      const { code, stdout, stderr } = await runPetstore([...browse, '--plain', '--yes'], { stdin });
-      expect([code, stdout]).toEqual([2, '']);
-      expect(stderr).toContain(`line 2: unknown command "${line}"; type help`);
-    },
-  );
-
   it('--plain from a pipe, with --yes: what was left at a terminal is not its business', async () => {
     const home = createHome();
     const terminal = await opened(home);
@@ -476,6 +388,12 @@ describe('without a full screen', () => {
     expect(await quantityOf(home, 9)).toBe('0');
   });
 });
+
+/** Ends it with these keys. */
+async function left(terminal: Pty, keys: string): Promise<void> {
+  terminal.write(keys);
+  expect((await terminal.exited).code).toBe(0);
+}
 
 /** Answers a question: a letter, and Enter as a key of its own. */
 function answer(terminal: Pty, letter: string): void {
