@@ -8,20 +8,14 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { markdownTable, median, spread } from './report.ts';
+import { markdownTable, median, readOptions, spread } from './report.ts';
 import { PETSTORE, withService } from './service.ts';
 
 /** What the ledger may add, at the median, ms. */
 const MOST_MS = 5;
 const WARM_UPS = 3;
 
-const { values } = parseArgs({
-  options: {
-    runs: { type: 'string', default: '150' },
-    assert: { type: 'boolean', default: false },
-  },
-});
+const values = readOptions({ runs: '150' });
 
 interface Pair {
   readonly database: number;

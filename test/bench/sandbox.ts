@@ -11,10 +11,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { seedItems } from '../../src/sandbox/seed.ts';
 import { freePort } from '../support/free-port.ts';
-import { markdownTable, median, spread } from './report.ts';
+import { markdownTable, median, readOptions, spread } from './report.ts';
 import { PETSTORE } from './service.ts';
 
 /** How many times as many as Prism's mock. */
@@ -116,13 +115,7 @@ if (!existsSync(TOOLS)) {
   process.exit();
 }
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '4' },
-    rounds: { type: 'string', default: '3' },
-    assert: { type: 'boolean', default: false },
-  },
-});
+const values = readOptions({ seconds: '4', rounds: '3' });
 const results = new Map(SERVERS.map((server) => [server, [] as Record<(typeof LOADS)[number], number>[]]));
 try {
   for (let round = 0; round < Number(values.rounds); round++) {
