@@ -4,7 +4,6 @@ import {
   chmodSync,
   chownSync,
   cpSync,
-  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -16,7 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Finished, runPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { scaled } from '../support/scale.ts';
@@ -45,18 +44,15 @@ it('is in a folder that is the user’s alone', async () => {
   expect(statSync(folderIn(home)).mode & 0o777).toBe(0o700);
 });
 
-it('is not there where NODE_DISABLE_COMPILE_CACHE says so', async () => {
-  const home = createHome();
-  const { code } = await run(home, ['--version'], { NODE_DISABLE_COMPILE_CACHE: '1' });
-  expect({ code, kept: existsSync(join(home.cache, 'petstore')) }).toEqual({ code: 0, kept: false });
-});
-
-it('is not there where others may write', async () => {
+it.each([
+  ['where NODE_DISABLE_COMPILE_CACHE says so', 0o700, { NODE_DISABLE_COMPILE_CACHE: '1' }],
+  ['where others may write', 0o777, {}],
+])('is not there %s', async (_where, mode, env) => {
   const home = createHome();
   const folder = join(home.cache, 'petstore');
   mkdirSync(folder, { recursive: true });
-  chmodSync(folder, 0o777);
-  const { code } = await run(home, ['--version']);
+  chmodSync(folder, mode);
+  const { code } = await run(home, ['--version'], env);
   expect({ code, kept: readdirSync(folder) }).toEqual({ code: 0, kept: [] });
 });
 
@@ -142,45 +138,38 @@ it('is not used where a single byte of it has changed, or its end is missing', a
   }
 }, 60_000);
 
-describe('a file of it that is not the user’s alone', () => {
-  const kinds: Readonly<Record<string, (file: string) => void>> = {
-    FIFO: (file) => {
-      rmSync(file);
-      execFileSync('mkfifo', [file]);
-    },
-    'link to /dev/zero': (file) => {
-      rmSync(file);
-      symlinkSync('/dev/zero', file);
-    },
-    'file that all may write to': (file) => {
-      chmodSync(file, 0o666);
-    },
-  };
-  const asRoot: typeof kinds = {
+const SPOILED: Readonly<Record<string, (file: string) => void>> = {
+  FIFO: (file) => {
+    rmSync(file);
+    execFileSync('mkfifo', [file]);
+  },
+  'link to /dev/zero': (file) => {
+    rmSync(file);
+    symlinkSync('/dev/zero', file);
+  },
+  'file that all may write to': (file) => {
+    chmodSync(file, 0o666);
+  },
+  ...(process.geteuid?.() === 0 && {
     'file of another user': (file) => {
       chownSync(file, 65_534, 65_534);
     },
-  };
-  const all = Object.entries({ ...kinds, ...(process.geteuid?.() === 0 && asRoot) });
+  }),
+};
 
-  it.each(all)('fault 122: a %s is not read, and replaced', async (_, make) => {
-    const home = createHome();
-    const { stdout } = await run(home, LIST);
-    const file = join(folderIn(home), 'petstore.cjs');
-    make(file);
-    // What it is not read for, it is kept for anew: no other command is named.
-    const limits = await run(home, ['--env', 'sandbox', 'limits']);
-    const found = lstatSync(file);
-    expect(found.isFile(), 'a plain file').toBe(true);
-    const { mode, uid } = found;
-    expect({ code: limits.code, mode: mode & 0o777, uid, kept: keptFor(file) }).toEqual({
-      code: 0,
-      mode: 0o600,
-      uid: process.geteuid?.(),
-      kept: ['sandbox.limits:0'],
-    });
-    expect(await run(home, LIST)).toMatchObject({ code: 0, stdout, stderr: '' });
-  });
+it.each(Object.entries(SPOILED))('fault 122: a %s is not read, and replaced', async (_, make) => {
+  const home = createHome();
+  const { stdout } = await run(home, LIST);
+  const file = join(folderIn(home), 'petstore.cjs');
+  make(file);
+  // What it is not read for, it is kept for anew: no other command is named.
+  const { code } = await run(home, ['--env', 'sandbox', 'limits']);
+  const found = lstatSync(file);
+  expect(found.isFile(), 'a plain file').toBe(true);
+  const { mode, uid } = found;
+  const own = { mode: 0o600, uid: process.geteuid?.(), kept: ['sandbox.limits:0'] };
+  expect({ code, mode: mode & 0o777, uid, kept: keptFor(file) }).toEqual({ code: 0, ...own });
+  expect(await run(home, LIST)).toMatchObject({ code: 0, stdout, stderr: '' });
 });
 
 it('is not used where both copies are damaged alike', async () => {
