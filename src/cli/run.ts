@@ -70,7 +70,13 @@ function failedInvocation(error: unknown, line: Request['line'] | undefined, for
   const said = { color: isPlain ? 'never' : 'auto', output: wordIn(FORMATS, format) ?? 'table' } as const;
   const defaults = storedValues({ env: {}, config: {} }, '');
   return {
-    command: { path: line?.path ?? '', run: () => Promise.reject(error) },
+    command: {
+      path: line?.path ?? '',
+      run: () =>
+        Promise.resolve().then(() => {
+          throw error;
+        }),
+    },
     input: {},
     globals: { ...UNSAID, ...defaults, ...said, timeoutIsExplicit: false, ...(log !== undefined && { log }) },
   };
