@@ -1,5 +1,4 @@
 /** The config file, `config`, `status`, and the defaults of common options that variables and the config set. */
-import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
