@@ -58,7 +58,7 @@ async function bench(plan: Plan = PLANS.free, apiKey?: string): Promise<Bench> {
     signal,
     watch: {
       attempt: () => undefined,
-      backoff: () => undefined,
+      waiting: () => undefined,
       unanswered: () => undefined,
       recovered: () => undefined,
       warning: () => undefined,

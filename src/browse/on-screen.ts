@@ -111,12 +111,9 @@ function onScreen({ clock, globals, notices }: CommandContext, browser: Browser,
       if (line !== undefined) say(line);
     },
     waiting: (wait) => {
-      if (wait !== undefined) say(waitLines({ ...wait, now: clock.now() })[0]);
+      if (wait !== undefined) say(waitLines(wait, { now: clock.now() })[0]);
     },
     recovered: () => undefined,
-    backoff: (wait) => {
-      if (wait !== undefined) say(waitLines({ why: 'backoff', ...wait, now: clock.now() })[0]);
-    },
     unanswered: (next) => {
       if (next !== undefined) say(`${capital(unansweredWords(next))}.`);
     },

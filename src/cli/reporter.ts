@@ -2,7 +2,7 @@
  * Writes everything that goes to stderr: warnings, request attempts, wait countdowns, rate limits and errors. With JSON
  * output each is one line of JSON, and information appears only with --verbose.
  */
-import type { AttemptFacts, Backoff, Unanswered } from '../client/service.ts';
+import type { AttemptFacts, Unanswered } from '../client/service.ts';
 import type { RunLog } from './run-log.ts';
 import type { Globals, Notices } from '../session/globals.ts';
 import type { Clock, Output } from '../ports.ts';
@@ -119,7 +119,7 @@ export class Reporter implements Notices {
     }
   }
 
-  waiting(wait: Wait | (Backoff & { why: 'backoff' }) | undefined): void {
+  waiting(wait: Wait | undefined): void {
     if (wait === undefined) {
       this.announced = false;
       this.progress(this.progressLine, this.share);
@@ -127,7 +127,7 @@ export class Reporter implements Notices {
     }
     const { live, progressLine } = this;
     const progress = progressLine && this.shown(progressLine);
-    const lines = waitLines({ ...wait, now: this.parts.clock.now(), canStop: live !== undefined, progress });
+    const lines = waitLines(wait, { now: this.parts.clock.now(), canStop: live !== undefined, progress });
     // One line for all waits of --retry-for.
     const isAnnounced = this.announced || ('giveUpAt' in wait && this.isRetrying);
     this.isRetrying ||= 'giveUpAt' in wait;
@@ -136,10 +136,6 @@ export class Reporter implements Notices {
     else if (!isAnnounced && lines[0] !== progress) this.info(lines[0]);
     else return;
     this.announced = true;
-  }
-
-  backoff(wait: Backoff | undefined): void {
-    this.waiting(wait && { why: 'backoff', ...wait });
   }
 
   /** Shows a slow request on the live line only: a log has the attempt. */

@@ -98,7 +98,7 @@ export function scriptedService(
     watch: {
       attempt: (facts) => attempts.push(facts),
       recovered: () => undefined,
-      backoff: () => undefined,
+      waiting: () => undefined,
       unanswered: (wait) => events.push(wait === undefined ? 'no longer' : `${wait.peer} for ${wait.ms} ms`),
       warning: () => undefined,
       debug: () => undefined,

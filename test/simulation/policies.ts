@@ -53,7 +53,7 @@ const petstore: Policy = async (process, ledger, job) => {
     signal,
     watch: {
       attempt: nothing,
-      backoff: nothing,
+      waiting: nothing,
       unanswered: nothing,
       recovered: nothing,
       warning: nothing,
