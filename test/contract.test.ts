@@ -54,6 +54,7 @@ async function bench(plan: Plan = PLANS.free, apiKey?: string): Promise<Bench> {
     random,
     timeoutMs: 30_000,
     maxWaitMs: 75_000,
+    retryForMs: 0,
     maxBodyBytes: 1 << 20,
     signal,
     watch: {

@@ -170,7 +170,7 @@ export class RetryPeriod {
   private from: number | undefined;
 
   constructor(service: Service, call: Call) {
-    const { http, retryForMs = 0 } = service;
+    const { http, retryForMs } = service;
     this.service = service;
     this.operation = operationOf(call);
     this.down = lost.get(http) ?? new Set();

@@ -20,7 +20,7 @@ export interface Service {
   /** Longest wait before another attempt, in ms. */
   readonly maxWaitMs: number;
   /** How long an operation is retried after its first failure, in ms, if that is longer than three attempts take. */
-  readonly retryForMs?: number;
+  readonly retryForMs: number;
   /** Largest decoded body, in bytes. */
   readonly maxBodyBytes: number;
   /** Aborts on a signal or at the deadline, with a Failure as its reason. */

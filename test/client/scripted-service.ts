@@ -93,6 +93,7 @@ export function scriptedService(
     random: () => 0,
     timeoutMs: 30_000,
     maxWaitMs: 0,
+    retryForMs: 0,
     maxBodyBytes: 10,
     signal: stop.signal,
     watch: {

@@ -49,6 +49,7 @@ const petstore: Policy = async (process, ledger, job) => {
     random,
     timeoutMs: 30_000,
     maxWaitMs: MAX_WAIT_MS,
+    retryForMs: 0,
     maxBodyBytes: 1 << 20,
     signal,
     watch: {
