@@ -1,55 +1,39 @@
 /** Valid values of PETSTORE_LEDGER. */
 import { expect, it } from 'vitest';
-import { parseRedisAddress } from '../src/redis-address.ts';
+import { parseRedisAddress, type RedisAddress } from '../src/redis-address.ts';
 
-const NOTHING = { username: '', password: '', master: '', database: 0, prefix: '', files: {} };
-const SERVER = { kind: 'server', isTls: false, ...NOTHING };
+const NOTHING = { isTls: false, username: '', password: '', master: '', database: 0, prefix: '', files: {} };
 
-it.each([
-  ['redis://a.example', { ...SERVER, places: [{ host: 'a.example', port: 6379 }] }],
-  ['valkey://a/', { ...SERVER, places: [{ host: 'a', port: 6379 }] }],
-  ['redis://127.0.0.1:7/3', { ...SERVER, places: [{ host: '127.0.0.1', port: 7 }], database: 3 }],
-  ['rediss://[::1]:7', { ...SERVER, isTls: true, places: [{ host: '::1', port: 7 }] }],
-  ['redis://u:p%40s@a', { ...SERVER, places: [{ host: 'a', port: 6379 }], username: 'u', password: 'p@s' }],
-  ['redis://:p@s@a?prefix=shop:', { ...SERVER, places: [{ host: 'a', port: 6379 }], password: 'p@s', prefix: 'shop:' }],
-  [
-    'valkeys://a?cert=/a%20b.pem&key=k.pem&ca=c.pem',
-    {
-      ...SERVER,
-      isTls: true,
-      places: [{ host: 'a', port: 6379 }],
-      files: { cert: '/a b.pem', key: 'k.pem', ca: 'c.pem' },
-    },
-  ],
-  ['unix:///run/a%20b.sock?db=1', { ...SERVER, places: [{ path: '/run/a b.sock' }], database: 1 }],
-  ['unix://:p@/a.sock', { ...SERVER, places: [{ path: '/a.sock' }], password: 'p' }],
+/** The address of one server. */
+function server(host: string, port = 6379, more: Partial<RedisAddress> = {}): RedisAddress {
+  return { ...NOTHING, kind: 'server', places: [{ host, port }], ...more };
+}
+
+const SENTINELS = [
+  { host: 'a', port: 26_379 },
+  { host: '::2', port: 7 },
+];
+const NODES = [
+  { host: 'a', port: 1 },
+  { host: 'b', port: 6379 },
+];
+const FILES = { cert: '/a b.pem', key: 'k.pem', ca: 'c.pem' };
+
+it.each<[text: string, address: RedisAddress]>([
+  ['redis://a.example', server('a.example')],
+  ['valkey://a/', server('a')],
+  ['redis://127.0.0.1:7/3', server('127.0.0.1', 7, { database: 3 })],
+  ['rediss://[::1]:7', server('::1', 7, { isTls: true })],
+  ['redis://u:p%40s@a', server('a', 6379, { username: 'u', password: 'p@s' })],
+  ['redis://:p@s@a?prefix=shop:', server('a', 6379, { password: 'p@s', prefix: 'shop:' })],
+  ['valkeys://a?cert=/a%20b.pem&key=k.pem&ca=c.pem', server('a', 6379, { isTls: true, files: FILES })],
+  ['unix:///run/a%20b.sock?db=1', server('', 0, { places: [{ path: '/run/a b.sock' }], database: 1 })],
+  ['unix://:p@/a.sock', server('', 0, { places: [{ path: '/a.sock' }], password: 'p' })],
   [
     'redis+sentinel://u:p@a,[::2]:7/pets%20hop/4',
-    {
-      ...SERVER,
-      kind: 'sentinel',
-      places: [
-        { host: 'a', port: 26_379 },
-        { host: '::2', port: 7 },
-      ],
-      username: 'u',
-      password: 'p',
-      master: 'pets hop',
-      database: 4,
-    },
+    { ...NOTHING, kind: 'sentinel', places: SENTINELS, username: 'u', password: 'p', master: 'pets hop', database: 4 },
   ],
-  [
-    'rediss+cluster://a:1,b/0',
-    {
-      ...SERVER,
-      kind: 'cluster',
-      isTls: true,
-      places: [
-        { host: 'a', port: 1 },
-        { host: 'b', port: 6379 },
-      ],
-    },
-  ],
+  ['rediss+cluster://a:1,b/0', { ...NOTHING, kind: 'cluster', places: NODES, isTls: true }],
 ])('%s is an address', (text, address) => {
   expect(parseRedisAddress(text)).toEqual(address);
 });
