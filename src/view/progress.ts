@@ -63,9 +63,21 @@ export function limitWords({ limit, remaining, resetAt, now }: LimitFacts): stri
   return `${remaining} of ${limit} requests left, resets in ${duration(resetAt - now)} (${clockTime(resetAt, now)})`;
 }
 
+/** Short words, so that a line of 80 columns has room for the rest. */
+const WHY = {
+  'rate-limited': 'Rate limited (429)',
+  banned: 'Key banned? (403)',
+  paused: 'Service down (503)',
+  'window-spent': 'Rate limit reached',
+  asking: 'Waiting for another request',
+  paced: 'Rate limit unknown',
+  'ledger-lost': 'No answer from Redis',
+  backoff: 'Request failed',
+} as const;
+
 /** A wait before an attempt. Times: epoch ms. */
 export interface WaitFacts {
-  readonly why: 'rate-limited' | 'banned' | 'paused' | 'window-spent' | 'asking' | 'paced' | 'ledger-lost' | 'backoff';
+  readonly why: keyof typeof WHY;
   readonly until: number;
   readonly attempt: number;
   readonly attempts?: number;
@@ -75,18 +87,6 @@ export interface WaitFacts {
   readonly status?: number;
   readonly failure?: HttpFailureFacts;
 }
-
-/** Short words, so that a line of 80 columns has room for the rest. */
-const WHY: Readonly<Record<WaitFacts['why'], string>> = {
-  'rate-limited': 'Rate limited (429)',
-  banned: 'Key banned? (403)',
-  paused: 'Service down (503)',
-  'window-spent': 'Rate limit reached',
-  asking: 'Waiting for another request',
-  paced: 'Rate limit unknown',
-  'ledger-lost': 'No answer from Redis',
-  backoff: 'Request failed',
-};
 
 /** What broke a request, by phase. */
 const BROKEN: Readonly<Record<string, string>> = {
