@@ -1,12 +1,11 @@
 /** `inventory browse --plain`: the same table as lines of text, for screen readers and simple terminals. */
 import type { InventoryItem } from '../api/item.ts';
 import { isOneOf, PET_STATUSES } from '../api/values.ts';
-import { barcodeIn } from '../catalog/barcode.ts';
 import { petOfCode } from '../catalog/local-catalog.ts';
 import { Failure, stoppedByUser } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { petLabel, plural } from '../view/words.ts';
-import { type Browser, type End, parseQuantity, type Reload, type Show } from './browser.ts';
+import type { Browser, End, Reload, Show } from './browser.ts';
 import { ORDERS } from './selection.ts';
 
 const PAGE = 10;
@@ -25,9 +24,6 @@ const HELP = [
   '  why            asks for a cause and a remark, which the history keeps',
   '  q              leaves; changes are kept (discard leaves without them)',
 ];
-
-/** Commands without arguments. */
-const ALONE = new Set('? apply changes discard help list low next q quit redo refresh undo why'.split(' '));
 
 export function byLines({ signal, stdin }: CommandContext): Show {
   const open = (): AsyncIterator<string> => stdin.lines(signal)[Symbol.asyncIterator]();
@@ -75,52 +71,47 @@ class Lines {
     this.number = number;
     browser.message = '';
     const [first = '', ...words] = line.split(/\s+/);
-    const word = first.toLowerCase();
-    if (word === '') return undefined;
-    if (words.length > 0 && ALONE.has(word)) {
-      this.refuse(`${word} stands alone on its line`);
-      return undefined;
-    }
-    if (word === 'q' || word === 'quit') return 'leave';
-    if (word === 'discard' || word === 'why') return word;
-    if (word === 'apply') {
-      if (browser.pending.size > 0) return 'apply';
-      this.say('There is no change to apply.');
-    } else if (word === '?' || word === 'help') for (const text of HELP) this.say(text);
-    else if (word === 'changes') this.changes();
-    else if (word === 'undo' || word === 'redo') {
-      browser[word]();
+    const rest = words.join(' ');
+    const command = line.toLowerCase();
+    if (command === 'q' || command === 'quit') return 'leave';
+    if (command === 'discard' || command === 'why') return command;
+    if (command === 'apply' && browser.pending.size > 0) return command;
+    if (command === 'apply') this.say('There is no change to apply.');
+    else if (command === '?' || command === 'help') for (const text of HELP) this.say(text);
+    else if (command === 'changes') this.changes();
+    else if (command === 'undo' || command === 'redo') {
+      browser[command]();
       this.say(browser.message);
-    } else if (word === 'next') this.list(this.at);
-    else if (word === 'refresh') {
+    } else if (command === 'next') this.list(this.at);
+    else if (command === 'refresh') {
       await this.reload(this.context);
       this.list(0);
-    } else if (this.select(word, words.join(' '))) this.list(0);
-    else this.change(first, words.join(' '), line);
+    } else if (this.select(first.toLowerCase(), rest)) this.list(0);
+    else if (line !== '') this.change(first, rest, line);
     return undefined;
   }
 
-  /** Filters or sorts. Returns whether the word is one of these commands. @throws {Failure} as `refuse` */
+  /** Filters or sorts. Returns whether the words are one of these commands. @throws {Failure} as `refuse` */
   private select(word: string, rest: string): boolean {
     const { browser } = this;
     const wanted = rest.toLowerCase();
     const order = browser.orders.find((each) => each.toLowerCase() === wanted);
     if (word === 'find') browser.searchFor(rest);
-    else if (word === 'low') browser.show({ isLowOnly: !browser.isLowOnly });
+    else if (word === 'low' && rest === '') browser.show({ isLowOnly: !browser.isLowOnly });
     else if (word === 'status' && wanted === '') browser.show({ status: undefined });
     else if (word === 'status' && isOneOf(PET_STATUSES, wanted)) browser.show({ status: wanted });
     else if (word === 'status') this.refuse(`status is one of ${PET_STATUSES.join(', ')}`);
     else if (word === 'sort' && order !== undefined) browser.show({ order });
     else if (word === 'sort') this.refuse(`sort by one of ${browser.orders.join('; ')}`);
-    else return word === 'list';
+    else return word === 'list' && rest === '';
     return true;
   }
 
   /** Shows pets from this one on. */
   list(from: number): void {
     const { browser } = this;
-    const { found } = browser.counts;
-    const items = browser.between(from, from + PAGE);
+    const found = browser.found.length;
+    const items = browser.found.slice(from, from + PAGE);
     for (const item of items) this.say(this.line(item));
     this.at = from + items.length;
     if (items.length === 0) this.say(from === 0 ? 'No pet matches.' : 'These were all of them.');
@@ -137,22 +128,13 @@ class Lines {
 
   private change(code: string, amount: string, line: string): void {
     const { browser } = this;
-    if (!/^-?\d+$/.test(code)) {
-      this.refuse(`unknown command ${JSON.stringify(line)}; type help`);
-      return;
-    }
     const itemOf = (petId: bigint): InventoryItem | undefined => browser.among(new Set([petId]))[0];
     const found = petOfCode(code, { has: (petId) => itemOf(petId) !== undefined }, browser.catalog);
     const item = typeof found === 'bigint' ? itemOf(found) : undefined;
-    if (item === undefined) this.refuse(typeof found === 'string' ? found : `pet ${found} is not in this list`);
-    else if (amount === '') this.say(this.line(item));
-    else {
-      const quantity = amount === '=' ? item.quantity : parseQuantity(amount, browser.quantityOf(item));
-      const isScan = barcodeIn(amount, browser.catalog) !== undefined;
-      if (quantity === undefined || isScan) this.refuse(`${JSON.stringify(amount)} is not a quantity`);
-      else if (browser.change([item], () => quantity)) this.say(this.line(item));
-      else this.refuse(browser.message);
-    }
+    if (!/^-?\d+$/.test(code)) this.refuse(`unknown command ${JSON.stringify(line)}; type help`);
+    else if (item === undefined) this.refuse(typeof found === 'string' ? found : `pet ${found} is not in this list`);
+    else if (amount === '' || browser.change([item], amount)) this.say(this.line(item));
+    else this.refuse(browser.message);
   }
 
   private line(item: InventoryItem): string {

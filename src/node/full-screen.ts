@@ -38,9 +38,6 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
     process.off('SIGTSTP', suspend);
     restore();
   };
-  const onKeyPress = (text: string | undefined, pressed: KeyPress): void => {
-    onKey(keyOf(text, pressed));
-  };
   // Restore the terminal first: once this process has stopped, the shell owns the terminal.
   const suspend = (): void => {
     leave();
@@ -55,7 +52,7 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
     enter();
     onRedraw();
   };
-  const stopListening = listen({ onKeyPress, onMouse: onKey }, () => {
+  const stopListening = listen(onKey, () => {
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
   });
   stdout.on('resize', onRedraw);
@@ -79,20 +76,17 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
   };
 }
 
-interface Listeners {
-  readonly onKeyPress: (text: string | undefined, pressed: KeyPress) => void;
-  readonly onMouse: (key: Key) => void;
-}
-
-function listen({ onKeyPress, onMouse }: Listeners, onGone: () => void): () => void {
+function listen(onKey: (key: Key) => void, onGone: () => void): () => void {
   const { stdin } = process;
   const { emitKeypressEvents } = process.getBuiltinModule('node:readline');
   // node:readline would treat mouse events as typed text.
   const keys = new PassThrough();
   // The only option used here: without it, Esc would wait for half a second.
   emitKeypressEvents(keys, { escapeCodeTimeout: ESCAPE_MS } as never);
-  keys.on('keypress', onKeyPress);
-  const mouse = mouseFilter(onMouse, (piece) => keys.emit('data', piece));
+  keys.on('keypress', (text: string | undefined, pressed: KeyPress) => {
+    onKey(keyOf(text, pressed));
+  });
+  const mouse = mouseFilter(onKey, (piece) => keys.emit('data', piece));
   stdin.on('data', mouse).on('end', onGone).on('error', onGone);
   return () => {
     stdin.off('data', mouse).off('end', onGone).off('error', onGone).pause();

@@ -9,7 +9,6 @@ import type { Dispatcher } from 'undici';
 import buildConnector, { type Connector } from 'undici/lib/core/connect.js';
 import Client from 'undici/lib/dispatcher/client.js';
 import type { Connection, Http, HttpRequest, HttpTarget } from '../ports.ts';
-import { CHECKED, openChecked } from './certificates.ts';
 import {
   ConnectTimeout,
   hostAndPort,
@@ -135,8 +134,9 @@ function optionsOf(call: HttpRequest, forwarder: URL | undefined): Dispatcher.Di
  * socket as soon as it exists, and with the socket that it takes over.
  */
 function socketOpener(onSocket: (socket: Socket, takenOver?: Socket) => void) {
-  // Each connector caches TLS sessions.
-  const newConnector = (): Connector => buildConnector({ timeout: 0, allowH2: false, ...CHECKED });
+  // Each connector caches TLS sessions. Only a server that proves its name gets the key, whatever
+  // NODE_TLS_REJECT_UNAUTHORIZED is.
+  const newConnector = (): Connector => buildConnector({ timeout: 0, allowH2: false, rejectUnauthorized: true });
   const toService = newConnector();
   const toProxy = newConnector();
 
@@ -145,7 +145,7 @@ function socketOpener(onSocket: (socket: Socket, takenOver?: Socket) => void) {
     let newest: Socket | undefined;
     const dial = (connector: Connector, to: URL, httpSocket?: Socket): Promise<Socket> =>
       dialOnce((callback) => {
-        newest = openChecked(() => connector(addressOf(to, httpSocket), callback));
+        newest = connector(addressOf(to, httpSocket), callback);
         onSocket(newest, httpSocket);
         return newest;
       });

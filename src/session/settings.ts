@@ -216,6 +216,11 @@ export interface Sourced<T> {
   readonly shadows?: Source | undefined;
 }
 
+/** True for a value from an option or a variable: the user has named it for this command. */
+export function isSaidNow(found: Sourced<unknown> | undefined): boolean {
+  return found?.source.from === 'flag' || found?.source.from === 'variable';
+}
+
 /** Sources of settings besides the command line. */
 export interface Stored {
   readonly env: Context['env'];
