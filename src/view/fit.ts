@@ -4,8 +4,6 @@ import { displayWidth } from './width.ts';
 
 /** Words up to this long are not broken. */
 const LONGEST_WORD = 20;
-/** Least width of a text that is cut to make room. */
-const LEAST_CUT = 12;
 /** Least width of a column of bars. */
 const LEAST_BAR = 6;
 /** `│ ` before each column, ` │` at the end. */
@@ -56,25 +54,29 @@ function without(table: Table, columns: readonly TableColumn[]): Table {
   return { ...table, columns: table.columns.filter((column) => !columns.includes(column)) };
 }
 
-/** Returns as much of the table as fits with borders, texts broken between words; no columns if nothing fits. */
-export function inBorders(tables: readonly [Table, ...Table[]], width: number): Table {
+/** Returns as much of the table as fits with borders, texts broken between words; undefined if nothing fits. */
+export function inBorders(tables: readonly Table[], width: number): Table | undefined {
   for (const table of tables) {
     const room = width - BORDERS.perColumn * table.columns.length - BORDERS.end;
     const fitted = fit(table, room, (column) => narrowest(table, column));
     if (fitted !== undefined) return fitted;
   }
-  return { ...tables[0], hasColumns: false };
+  return undefined;
 }
 
-/** Returns as much of the table as fits without borders, texts cut; no columns if nothing fits. */
-export function inColumns(tables: readonly [Table, ...Table[]], width: number): Table {
+/**
+ * Returns as much of the table as fits without borders; no columns if nothing fits.
+ * @param leastCut least width of a text that is cut to make room; undefined to cut nothing
+ */
+export function inColumns(tables: readonly [Table, ...Table[]], width: number, leastCut: number | undefined): Table {
   for (const table of tables) {
-    const leastOf = ({ yields, width: own }: TableColumn): number => (yields === undefined ? own : LEAST_CUT);
-    const fitted = fit(table, roomFor(table, width), leastOf);
+    const fitted = fit(table, roomFor(table, width), ({ yields, width: own }) =>
+      yields === undefined ? own : (leastCut ?? own),
+    );
     if (fitted !== undefined) return fitted;
   }
   const last = tables.at(-1)!;
-  const cut = fit(last, roomFor(last, width), (column) => narrowest(last, column));
+  const cut = leastCut === undefined ? undefined : fit(last, roomFor(last, width), (column) => narrowest(last, column));
   return cut ?? { ...tables[0], hasColumns: false };
 }
 

@@ -19,6 +19,8 @@ const MOST_DRAWN = 1_000;
 const MOST_HELD = 10_000;
 /** `-9223372036854775808` */
 const INT64_WIDTH = 20;
+/** Least width of a text that is cut to make room. */
+const LEAST_CUT = 12;
 /** Length of a full bar if there is room. */
 const BAR_COLUMNS = 20;
 
@@ -55,14 +57,15 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
     if (count <= MOST_HELD) continue;
     // Leaves room for the wider numbers of later rows, if it can.
     const roomy = await measured(view, held, INT64_WIDTH);
-    fixed = inColumns(choices(fits(roomy, width) ? roomy : await measured(view, held, 0)), width);
+    fixed = inColumns(choices(fits(roomy, width) ? roomy : await measured(view, held, 0)), width, LEAST_CUT);
     yield aligned(fixed, screen, width);
   }
   if (fixed !== undefined || count === 0) return count;
   const tables = choices(await measured(view, held, 0));
-  const hasBorders = screen.isTTY && count <= MOST_DRAWN;
-  const fitted = hasBorders ? inBorders(tables, width) : inColumns(tables, width);
-  yield hasBorders && fitted.hasColumns ? await draw(fitted, screen) : aligned(fitted, screen, width);
+  const drawn = screen.isTTY && count <= MOST_DRAWN;
+  const fitted = drawn ? inBorders(tables, width) : undefined;
+  if (fitted !== undefined) yield await draw(fitted, screen);
+  else yield aligned(inColumns(tables, width, drawn ? undefined : LEAST_CUT), screen, width);
   return count;
 }
 
