@@ -21,7 +21,7 @@ export function nodeContext(): Context {
   return {
     env: process.env,
     stdin: nodeInput(() => process.stdin),
-    stdout: nodeOutput(1, () => process.stdout, isStdoutClosed),
+    stdout: nodeOutput(1, () => process.stdout, isStdoutClosed()),
     stderr: nodeOutput(2, () => process.stderr),
     clock: nodeClock,
     random: Math.random,

@@ -22,32 +22,12 @@ interface KeyPress {
 export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen {
   const { stdin, stdout } = process;
   const output = nodeOutput(1, () => stdout);
-  let isShown = false;
-  let isClosed = false;
   const enter = (): void => {
     stdin.setRawMode(true);
     stdin.resume();
-    if (isShown) return;
-    isShown = true;
-    process.on('SIGTSTP', suspend);
     writeSync(1, ENTER);
   };
-  const leave = (): void => {
-    if (!isShown) return;
-    isShown = false;
-    process.off('SIGTSTP', suspend);
-    restore();
-  };
-  // Restore the terminal first: once this process has stopped, the shell owns the terminal.
-  const suspend = (): void => {
-    leave();
-    // Stop all programs of the pipeline, as the terminal itself does.
-    process.kill(0, 'SIGTSTP');
-    // The system ignores the signal if no shell could continue the program.
-    setImmediate(() => {
-      if (!isShown && !isClosed) onContinue();
-    });
-  };
+  // While the program was stopped, the shell has used the terminal.
   const onContinue = (): void => {
     enter();
     onRedraw();
@@ -56,7 +36,7 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
   });
   stdout.on('resize', onRedraw);
-  process.on('SIGCONT', onContinue).on('exit', leave);
+  process.on('SIGCONT', onContinue).on('exit', restore);
   enter();
   return {
     get columns() {
@@ -67,11 +47,10 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
     },
     write: (text) => output.write(text),
     close() {
-      isClosed = true;
-      leave();
+      restore();
       stopListening();
       stdout.off('resize', onRedraw);
-      process.off('SIGCONT', onContinue).off('exit', leave);
+      process.off('SIGCONT', onContinue).off('exit', restore);
     },
   };
 }

@@ -13,8 +13,7 @@ const LONG_BODY = 1 << 20;
 /** Unread bytes after which the service is paused. */
 const MOST_WAITING = 64 * 1024;
 
-export interface Reception {
-  readonly exchange: Exchange;
+export interface Reception extends Exchange {
   readonly timeoutMs: number;
   /** Called immediately before the first byte is written. */
   maySend(): boolean;
@@ -33,7 +32,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
 
   constructor(reception: Reception) {
     this.#reception = reception;
-    reception.exchange.signal?.addEventListener('abort', this.#onAbort);
+    reception.signal?.addEventListener('abort', this.#onAbort);
     this.#body = new Readable({
       highWaterMark: MOST_WAITING,
       read: () => this.#controller?.resume(),
@@ -49,15 +48,14 @@ export class Receiver implements Dispatcher.DispatchHandler {
 
   /** Called by undici before it writes, in the same turn. */
   onRequestStart(controller: Controller): void {
-    const { exchange, maySend, timeoutMs } = this.#reception;
-    const { signal, target } = exchange;
+    const { maySend, signal, target, timeoutMs } = this.#reception;
     this.#controller = controller;
     if (signal?.aborted === true) {
       controller.abort(reasonOf(signal));
       return;
     }
     if (!maySend()) throw HttpFailure.withdrawn(target);
-    exchange.isWritten = true;
+    this.#reception.isWritten = true;
     this.#timer = setTimeout(() => {
       controller.abort(responseTimeout(target));
     }, timeoutMs);
@@ -66,7 +64,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
   onResponseStart(controller: Controller, status: number, names: Record<string, string | string[] | undefined>): void {
     if (status < 200) return;
     clearTimeout(this.#timer);
-    const { forwarder } = this.#reception.exchange;
+    const { forwarder } = this.#reception;
     if (status === 407 && forwarder !== undefined) {
       controller.abort(proxyRefusal(forwarder, status));
       return;
@@ -85,9 +83,9 @@ export class Receiver implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Controller | undefined, error: unknown): void {
-    this.#head.reject(toHttpFailure(error, 'headers', this.#reception.exchange));
+    this.#head.reject(toHttpFailure(error, 'headers', this.#reception));
     this.#finish();
-    this.#body.destroy(toHttpFailure(error, 'body', this.#reception.exchange));
+    this.#body.destroy(toHttpFailure(error, 'body', this.#reception));
   }
 
   /** @throws {HttpFailure} no response */
@@ -99,11 +97,11 @@ export class Receiver implements Dispatcher.DispatchHandler {
     if (hasArrived && (codings.length === 0 || this.#body.readableLength === 0)) {
       return { status, headers, body: [(this.#body.read() as Uint8Array | null) ?? new Uint8Array()] };
     }
-    return { status, headers, body: decodedBody(this.#body, codings, this.#reception.exchange) };
+    return { status, headers, body: decodedBody(this.#body, codings, this.#reception) };
   }
 
   readonly #onAbort = (): void => {
-    const { signal } = this.#reception.exchange;
+    const { signal } = this.#reception;
     if (signal !== undefined) this.#controller?.abort(reasonOf(signal));
   };
 
@@ -111,9 +109,8 @@ export class Receiver implements Dispatcher.DispatchHandler {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#timer);
-    const { exchange, onOver } = this.#reception;
-    exchange.signal?.removeEventListener('abort', this.#onAbort);
-    onOver();
+    this.#reception.signal?.removeEventListener('abort', this.#onAbort);
+    this.#reception.onOver();
   }
 }
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
+import { inBash, runPetstore, startPetstore } from '../support/binary.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { catchesSignals, makeFifo } from '../support/fifo.ts';
 import { createHome, type Home } from '../support/home.ts';
@@ -49,30 +49,26 @@ describe.each([
 });
 
 describe('a pipe is read like a file', () => {
-  const importing = (file: string): string[] => [...SANDBOX, 'inventory', 'import', file, '--dry-run', '-o', 'csv'];
+  const importing = [...SANDBOX, 'inventory', 'import', '--dry-run', '-o', 'csv'];
   const isRead = { code: 0, stdout: expect.stringContaining('\n1,14,5,') as string };
 
   it('a FIFO whose writer comes later', async () => {
     const home = createHome();
     const fifo = makeFifo(home);
-    const running = startPetstore(importing(fifo), { home });
+    const running = startPetstore([...importing, fifo], { home });
     await catchesSignals(running);
     createWriteStream(fifo).end(ROWS);
     expect(await running.exited).toMatchObject(isRead);
   });
 
   it.each([
-    ['a command that takes its time', `import <(printf '${ROWS}'; read -t 0.2 < <(:); :)`],
-    ['a pipe by its name', `printf '${ROWS}' | import /dev/stdin`],
-    ['a file by the name of stdin', `import /dev/stdin < "$HOME/rows.csv"`],
+    ['a command that takes its time', `"$@" <(printf '${ROWS}'; read -t 0.2 < <(:); :)`],
+    ['a pipe by its name', `printf '${ROWS}' | "$@" /dev/stdin`],
+    ['a file by the name of stdin', `"$@" /dev/stdin < "$HOME/rows.csv"`],
   ])('%s', async (_, script) => {
     const home = createHome();
     writeFileSync(join(home.path, 'rows.csv'), ROWS);
-    const program = petstoreCommand()
-      .map((each) => `'${each}'`)
-      .join(' ');
-    const text = script.replace('import ', `${program} ${SANDBOX.join(' ')} inventory import --dry-run -o csv `);
-    expect(await runPetstore([], { home, command: ['/bin/bash', '-c', text] })).toMatchObject(isRead);
+    expect(await runPetstore(importing, { home, command: inBash(script) })).toMatchObject(isRead);
   });
 });
 
@@ -180,8 +176,8 @@ describe('fault 132: a file without an end', () => {
   it.each(['inventory count --yes', 'inventory browse --plain'])(
     'fault 145: %s of a line without an end stops at a bound',
     async (text) => {
-      const command = ['/bin/bash', '-c', '"$@" < /dev/zero', 'bash', ...petstoreCommand()] as const;
-      const { code, stderr } = await runPetstore([...SANDBOX, ...text.split(' ')], { command: [...command] });
+      const command = inBash('"$@" < /dev/zero');
+      const { code, stderr } = await runPetstore([...SANDBOX, ...text.split(' ')], { command });
       expect({ code, stderr }).toEqual({
         code: 2,
         stderr: expect.stringContaining('A line of stdin is longer than 64 KiB.') as string,
@@ -191,10 +187,9 @@ describe('fault 132: a file without an end', () => {
 
   it('a pipe that drips ends at the deadline, and on a signal', async () => {
     const home = createHome();
-    const text = `"$@" <(while printf '1,5\\n'; do read -t 0.01 < <(:); done)`;
-    const command = ['/bin/bash', '-c', text, 'bash', ...petstoreCommand()] as const;
+    const command = inBash(`"$@" <(while printf '1,5\\n'; do read -t 0.01 < <(:); done)`);
     const args = [...SANDBOX, '--deadline', '500ms', 'inventory', 'import', '--yes'];
-    expect((await runPetstore(args, { home, command: [...command] })).code).toBe(7);
+    expect((await runPetstore(args, { home, command })).code).toBe(7);
   });
 });
 

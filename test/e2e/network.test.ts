@@ -56,7 +56,7 @@ describe.each([
   });
 
   it('fault 3: a connection that does not come says how long it was waited for', async () => {
-    const { port } = await blackhole();
+    const port = await blackhole();
     const { code, stdout, error } = await runJson(`http://127.0.0.1:${port}/v1`, [...SOON, ...args]);
     expect({ code, stdout, message: error?.message }).toEqual({
       code: 7,

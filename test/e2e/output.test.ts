@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { FORMATS } from '../../src/view/output-formats.ts';
-import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
+import { inBash, petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { endless, longList } from '../support/faults.ts';
 import { createHome } from '../support/home.ts';
 import { head, item, json } from '../support/replies.ts';
@@ -12,9 +12,6 @@ import { runJson, staging } from '../support/staging.ts';
 
 const LIST = ['inventory', 'list'];
 const STOCK = [item(1, 5), item(7, 10)];
-
-/** The program, run by a script as "$@". */
-const inBash = (script: string) => ['/bin/bash', '-c', script, 'bash', ...petstoreCommand()] as const;
 
 it.each([{ gzip: false }, { gzip: true }])('fault 59: an endless body (%o) stops at --max-body', async (how) => {
   const reply = endless(how);

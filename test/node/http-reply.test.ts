@@ -21,7 +21,10 @@ class Controller {
 /** A receiver whose response has begun. */
 function begun(headers = {}) {
   const receiver = new Receiver({
-    exchange: { target: 'pets.example:80', forwarder: undefined, isWritten: false, signal: undefined },
+    target: 'pets.example:80',
+    forwarder: undefined,
+    isWritten: false,
+    signal: undefined,
     timeoutMs: 20_000,
     maySend: () => true,
     onOver: () => undefined,
