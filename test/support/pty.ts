@@ -31,6 +31,8 @@ export interface Pty {
   plain(): string;
   /** Resolves once the plain output since the last match has a match; rejects if the program ends before that. */
   waitFor(match: RegExp | string): Promise<void>;
+  /** Types these keys, then waits for the text. */
+  type(keys: string, match: RegExp | string): Promise<void>;
   /** Does the same once the full screen is completely drawn. */
   waitForFrame(match: RegExp | string): Promise<void>;
   resize(cols: number, rows: number): void;
@@ -39,6 +41,37 @@ export interface Pty {
   hangUp(): void;
   /** Exit code as in a shell: 128 plus the signal's number if a signal ended it. */
   readonly exited: Promise<{ readonly code: number }>;
+}
+
+/** A command line, and what is typed while it runs. */
+export interface Scene {
+  readonly command: string;
+  /** What is waited for, and what is typed then. */
+  readonly typed?: readonly (readonly [RegExp, string])[];
+  /** Is killed once this is seen. */
+  readonly killedAt?: RegExp;
+  /** True if it has the whole screen. */
+  readonly isFullScreen?: boolean;
+}
+
+/** Plays a scene to its end. */
+export async function play(
+  { command, typed = [], killedAt, isFullScreen = false }: Scene,
+  options: PtyOptions,
+): Promise<Pty> {
+  const words = command.match(/"[^"]*"|\S+/g)!.map((word) => word.replaceAll('"', ''));
+  const pty = startPty(words.slice(1), options);
+  const seen = (match: RegExp): Promise<void> => (isFullScreen ? pty.waitForFrame(match) : pty.waitFor(match));
+  for (const [match, text] of typed) {
+    await seen(match);
+    pty.write(text);
+  }
+  if (killedAt !== undefined) {
+    await seen(killedAt);
+    pty.kill('SIGKILL');
+  }
+  await pty.exited;
+  return pty;
 }
 
 export function startPty(args: readonly string[], options: PtyOptions = {}): Pty {
@@ -100,6 +133,10 @@ export function startPty(args: readonly string[], options: PtyOptions = {}): Pty
     },
     plain,
     waitFor: (match) => waitFor(match, () => true),
+    type(keys, match) {
+      this.write(keys);
+      return this.waitFor(match);
+    },
     waitForFrame: (match) => waitFor(match, () => output.endsWith(FRAME_END)),
     resize: (cols, rows) => {
       terminal.resize(cols, rows);
