@@ -70,7 +70,7 @@ export function withLease(state: LedgerState, server: string, newMachine: () => 
   return { ...state, lease: { machine: lease?.machine ?? newMachine(), server, machines: 1, permits: {}, holds: {} } };
 }
 
-export interface LeasedDecision {
+interface LeasedDecision {
   readonly state: Leased;
   readonly hold?: Hold;
   /** True if the server has to be asked for permits first. */
