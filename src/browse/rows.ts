@@ -107,11 +107,8 @@ function widthsOf({ catalog, hasLevels, pending, widths }: Browser, columns: num
   const id = Math.max(HEADING.id.length, longestId);
   const quantity = Math.max(HEADING.quantity.length, widths.quantity + (hasLevels ? LOW_SIGN.length : 0));
   const free = columns - NO_MARKS.length - id - BETWEEN.length - quantity;
-  const widest = (hasDelta: boolean): number => {
-    let most = 0;
-    for (const change of pending.values()) most = Math.max(most, changeText(change, hasDelta).length + BETWEEN.length);
-    return most;
-  };
+  const widest = (hasDelta: boolean): number =>
+    [...pending.values()].reduce((most, each) => Math.max(most, changeText(each, hasDelta).length + BETWEEN.length), 0);
   const least = catalog === undefined ? 0 : LEAST_NAME + BETWEEN.length;
   const full = widest(true);
   const hasDelta = full + least <= free;
