@@ -27,7 +27,7 @@ export interface Claim {
 }
 
 /** How much one client sends of an operation in a window. */
-interface Part {
+export interface Part {
   count: number;
   /** Of these, the ones that are not sent yet: in another window, they count there. */
   waiting: number;
@@ -62,11 +62,11 @@ export class Shares {
   }
 
   /** Ends the wait of a request that was counted. Returns the part that it is sent in; if it is not sent, its place is free. */
-  settle(claim: Claim, operation: string, isSent: boolean): Part | undefined {
+  settle(claim: Claim, operation: string): Part | undefined {
     if (claim.share === undefined) return undefined;
     const part = this.partOf(claim, operation);
     part.waiting--;
-    if (!isSent) part.count--;
+    if (!claim.isSent) part.count--;
     return part;
   }
 

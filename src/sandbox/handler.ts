@@ -1,21 +1,7 @@
 /**
  * Implements the service (service spec, parts 4 to 8), from request to response, without a socket.
  *
- * Where the spec leaves something open, the sandbox chooses:
- *
- * | open in the spec             | here                                                                  |
- * |------------------------------|-----------------------------------------------------------------------|
- * | range of quantity            | 0 to 2147483647 (`--quantity`); anything else is 400                  |
- * | values of Error.code         | the words in this folder's calls of `error`                           |
- * | body of a 429                | an Error body                                                         |
- * | the ban                      | 403 with Retry-After (`--ban-status`), for 15 minutes (`--ban-for`),  |
- * |                              | after 10 early requests (`--ban-after`)                               |
- * | limits without a valid key   | one bucket for all such requests, with the limits of the plan         |
- * | an unknown path              | 404; a known path with another method: 405 with Allow                 |
- * | HEAD, OPTIONS                | as GET without its body; 204 with Allow                               |
- * | a body of another type       | 400; in a content coding or another charset: 415; beyond 64 KiB: 413  |
- * | which window the headers say | the one with the least left                                           |
- * | the sunset of GET /pets/{id} | the last day of next year, by the sandbox's clock                     |
+ * Where the spec leaves something open, the sandbox chooses: see docs/sandbox.md.
  */
 import { isFailure } from '../errors.ts';
 import type { Fault } from './faults.ts';
@@ -44,7 +30,7 @@ export async function handle(
   try {
     const isKnown = given !== undefined && (handler.apiKeys.includes(given) || store.hasKey(given));
     const apiKey = isKnown ? given : NO_KEY;
-    // Before the transaction, because validation may load a module.
+    // Before the transaction, because the answer may need a module.
     const operation = await findOperation(handler, request);
     const now = handler.now();
     const work = (): SandboxResponse => {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { expect, it } from 'vitest';
 import { parseFault } from '../../src/sandbox/faults.ts';
-import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
+import type { LoggedRequest } from '../../src/sandbox/serve-request.ts';
 import { type PetstoreOptions, runPetstore, type Running, startPetstore } from '../support/binary.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { createHome } from '../support/home.ts';

@@ -337,13 +337,4 @@ describe('fault 112: stopped while it is busy', () => {
     });
     await expect(ask(served.port, '/v1/inventory')).rejects.toThrow('ECONNREFUSED');
   });
-
-  it('a page that listens does not hold it up', async () => {
-    const served = await serveSandbox();
-    const socket = openSocket(served.port);
-    socket.write('GET /__sandbox/events HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await once(socket, 'data');
-    served.kill('SIGTERM');
-    expect((await served.exited).code).toBe(0);
-  });
 });

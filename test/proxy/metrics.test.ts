@@ -11,7 +11,8 @@ const parse = (text: string) => {
 const hasParser = spawnSync('python3', ['-c', PARSER]).status === 0;
 
 const NONE = { waiting: 0, inFlight: 0 };
-const UNKNOWN = { allowance: undefined, block: undefined, sharing: undefined };
+const UNKNOWN = { allowance: undefined, block: undefined };
+const LEASE = { machine: 'a', server: 'b', machines: 8, permits: {}, holds: {} };
 const allowance = { limit: 60, remaining: 59, resetAt: 0 };
 
 describe('metrics', () => {
@@ -33,9 +34,8 @@ describe('metrics', () => {
       metrics.observe({ method, status, waitedMs });
     }
     const lost = { since: 0, says: 'ECONNREFUSED', next: 1_000 };
-    const sharing = { machines: 8, lent: 0, lost };
-    const block = { why: 'rate-limited', until: 0 } as const;
-    const known = { allowance: { ...allowance, remaining: 0 }, block, sharing };
+    const block = { why: 'rate-limited', since: 0, until: 0 } as const;
+    const known = { allowance: { ...allowance, remaining: 0 }, block, lease: { ...LEASE, lost } };
     const text = metrics.text({ waiting: 3, inFlight: 2 }, known);
     expect(text).toMatchSnapshot();
   });
@@ -43,9 +43,7 @@ describe('metrics', () => {
   it.runIf(hasParser)('are what Prometheus itself accepts', () => {
     const metrics = new Metrics();
     metrics.observe({ method: 'GET', status: 200, waitedMs: 1_234.5678 });
-    const { status, stderr, stdout } = parse(
-      metrics.text(NONE, { ...UNKNOWN, allowance, sharing: { machines: 8, lent: 0 } }),
-    );
+    const { status, stderr, stdout } = parse(metrics.text(NONE, { ...UNKNOWN, allowance, lease: LEASE }));
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout.trim().split(' ')).toEqual([
       'petstore_proxy_requests',

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, type Mock, vi } from 'vitest';
 import { Failure, isFailure } from '../../src/errors.ts';
-import { LedgerGate, type Gate, type Gated, type Ticket, type Wait } from '../../src/rate-limit/gate.ts';
+import type { Connection } from '../../src/ports.ts';
+import { LedgerGate, type Gate, type Ticket, type Wait } from '../../src/rate-limit/gate.ts';
 import { createLedger, memoryStep } from '../../src/rate-limit/ledger.ts';
 import { START, VirtualClock } from '../support/virtual-clock.ts';
 
@@ -40,14 +41,8 @@ function bench(
 const OPERATION = 'GET /inventory';
 
 /** A connection that stays open. */
-function connection(): Gated & { released: number } {
-  return {
-    isOpen: true,
-    released: 0,
-    release() {
-      this.released++;
-    },
-  };
+function connection(): Connection & { readonly release: Mock } {
+  return { isOpen: true, send: () => Promise.reject(new Error('nothing is sent')), release: vi.fn() };
 }
 
 /** Enters with a connection that is there at once. */
@@ -151,6 +146,15 @@ describe('after a 429', () => {
   });
 });
 
+it('as long as allowed is waited, a longer block is not', async () => {
+  const { clock, gate } = bench(3_999);
+  const block = () => gate.enter(OPERATION, () => Promise.resolve(connection()), { maxWaitMs: 4_000 });
+  await refuse(await enter(gate), '3');
+  expect((await failureOf(enter(gate))).kind).toBe('rate-limited');
+  await block();
+  expect(clock.now() - START).toBe(4_000);
+});
+
 describe('the connection comes first', () => {
   it('fault 113: a refusal that arrives while a connection is made keeps the request back', async () => {
     const clock = new VirtualClock();
@@ -162,14 +166,14 @@ describe('the connection comes first', () => {
     ]);
     await (await enter(first.gate)).answered(200, open, START);
     const ticket = await enter(first.gate);
-    const made = Promise.withResolvers<Gated>();
+    const made = Promise.withResolvers<Connection>();
     const late = connection();
     const entering = failureOf(second.gate.enter(OPERATION, () => made.promise));
     await clock.turn();
     await refuse(ticket, '30');
     made.resolve(late);
     expect(await entering).toMatchObject({ kind: 'rate-limited', details: { refusals: 0 } });
-    expect(late.released).toBe(1);
+    expect(late.release).toHaveBeenCalledOnce();
   });
 
   it('none is made while a wait is known', async () => {

@@ -76,6 +76,12 @@ describe('the environment', () => {
     ]);
   });
 
+  it('in the config, the hint says how to correct it', () => {
+    expect(failureOf(() => resolve({ config: { environment: 'moon' } }))[1]).toMatchObject({
+      hint: 'Correct it: petstore config set environment VALUE',
+    });
+  });
+
   it.each<[given: Given, text: string]>([
     [{}, 'the default environment'],
     [{ config }, 'environment from the config'],
