@@ -49,8 +49,7 @@ const MOST_CONNECTIONS = 4_000;
 
 export interface ProxyOptions extends Pick<ServerOptions, 'host' | 'port' | 'passed' | 'patience'> {
   /** The current ones, which may change. */
-  readonly credentials: Pick<Access, 'clients' | 'isNamed'> & { readonly identity?: Identity | undefined };
-  readonly isReadOnly: boolean;
+  readonly credentials: Readonly<Access> & { readonly identity?: Identity | undefined };
   /** Name of a header in lower case. Requests that have it go first, and may use the reserve. */
   readonly priorityHeader?: string | undefined;
   readonly onRequest?: ((request: ProxiedRequest) => void) | undefined;
@@ -165,16 +164,13 @@ class ProxyServer {
   /** Returns the proxy's own answer, or passes the request on and sends the service's answer. */
   private async handle(passing: Passing): Promise<Answer | undefined> {
     const { incoming, known, method, outgoing, url } = passing;
-    const { credentials, isReadOnly, priorityHeader } = this.options;
-    const { clients, isNamed } = credentials;
+    const { credentials, priorityHeader } = this.options;
     const refuse = (refusal: Refusal): Answer => {
       // The request's body is not read.
       outgoing.shouldKeepAlive = false;
       return answerOf(refusal);
     };
-    const refusal =
-      refusalOf(incoming, { clients, isNamed, isReadOnly }, known) ??
-      this.visitors.recognize(incoming.socket, known?.name);
+    const refusal = refusalOf(incoming, credentials, known) ?? this.visitors.recognize(incoming.socket, known?.name);
     if (refusal?.[0] === 401) await this.slowDown(passing);
     if (refusal !== undefined) return refuse(refusal);
     acceptPassing(passing);

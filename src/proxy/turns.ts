@@ -6,7 +6,7 @@ import { isFailure } from '../errors.ts';
 import { type Admitted, type Gate, heldFailure, type Ticket } from '../rate-limit/gate.ts';
 import { isTooLong } from '../rate-limit/governor.ts';
 import type { Clock, Connection } from '../ports.ts';
-import { type Claim, type Part, Shares } from './shares.ts';
+import { type Claim, Shares } from './shares.ts';
 
 /** How many requests of a queue may ask the gate at once: it then admits them together. */
 const MOST_ASKING = 64;
@@ -87,7 +87,6 @@ export class Turns {
       ask();
     });
     signal.addEventListener('abort', ask);
-    let part: Part | undefined;
     try {
       let turn = queue.turnOf(entry);
       if (place >= queue.width) await this.checkWait(claim, operation, place);
@@ -102,7 +101,7 @@ export class Turns {
           claim.isSent = true;
           const answered: Ticket['answered'] = async (...answer) => {
             const limits = await entered.ticket.answered(...answer);
-            this.shares.learn(claim, operation, part, limits);
+            this.shares.learn(claim, operation, limits);
             return limits;
           };
           return { ...entered, ticket: { ...entered.ticket, answered } };
@@ -115,7 +114,7 @@ export class Turns {
     } finally {
       cancel();
       signal.removeEventListener('abort', ask);
-      part = this.shares.settle(claim, operation);
+      this.shares.settle(claim, operation);
       claim.waitedMs += clock.monotonic() - from;
       queue.remove(entry);
       queue.startNext();

@@ -76,16 +76,11 @@ function withHeaders(result: SandboxResponse, limits = {}): SandboxResponse {
 /** Returns all headers of a response. @param now epoch ms on the sandbox's clock */
 export function headersOf({ status, headers, body }: SandboxResponse, now: number): Record<string, string> {
   const hasLength = typeof body === 'string' && status !== 204;
-  return { ...headers, Date: httpDate(now), ...(hasLength && { 'Content-Length': String(Buffer.byteLength(body)) }) };
-}
-
-let shown = { second: Number.NaN, text: '' };
-
-/** Formats a Date header, cached for the whole second. */
-function httpDate(ms: number): string {
-  const second = Math.floor(ms / 1_000);
-  if (second !== shown.second) shown = { second, text: new Date(ms).toUTCString() };
-  return shown.text;
+  return {
+    ...headers,
+    Date: new Date(now).toUTCString(),
+    ...(hasLength && { 'Content-Length': String(Buffer.byteLength(body)) }),
+  };
 }
 
 function refusalOf({ outcome, limit }: LimiterDecision, { banStatus }: Rules): SandboxResponse | undefined {

@@ -58,20 +58,15 @@ describe('readInventoryList', () => {
     expect(items.map(itemToJsonText)).toEqual([text, CAT_TEXT]);
   });
 
-  it.each([
-    ['9223372036854775808', 'has the number 9223372036854775808 as its petId, which is not an int64'],
-    ['-9223372036854775809', 'has the number -9223372036854775809 as its petId, which is not an int64'],
-    ['1.0', 'has the number 1.0 as its petId, which is not an int64'],
-    ['1e3', 'has the number 1e3 as its petId, which is not an int64'],
-    ['-0', 'has the number -0 as its petId, which is not an int64'],
-    ['"7"', 'has the string "7" as its petId, which is not an int64'],
-    ['null', 'has null as its petId, which is not an int64'],
-  ])('fault 52: refuses the petId %s', async (id, problem) => {
-    expect(await read(`[${CAT_TEXT},{"petId":${id},"quantity":1,"status":"sold"}]`)).toEqual({
-      items: [CAT],
-      problem: { what: 'Row 2 of the list', problem },
-    });
-  });
+  it.each(['9223372036854775808', '-9223372036854775809', '1.0', '1e3', '-0', '"7"', 'null'])(
+    'fault 52: refuses the petId %s',
+    async (id) => {
+      expect(await read(`[${CAT_TEXT},{"petId":${id},"quantity":1,"status":"sold"}]`)).toEqual({
+        items: [CAT],
+        problem: { what: 'Row 2 of the list', problem: `has ${id} as its petId, which is not an int64` },
+      });
+    },
+  );
 
   // prettier-ignore
   it.each([
@@ -93,7 +88,10 @@ describe('readInventoryList', () => {
     const row = CAT_TEXT.replace(new RegExp(`"${field}":\\d`), `"${field}":${'7'.repeat(1_000_000)}`);
     expect(await read(`[${row}]`, 4096)).toEqual({
       items: [],
-      problem: { what: 'Row 1 of the list', problem: `has a number of 1000000 characters as its ${field}` },
+      problem: {
+        what: 'Row 1 of the list',
+        problem: expect.stringContaining(`${'7'.repeat(40)}… as its ${field}`) as string,
+      },
     });
   });
 

@@ -1,18 +1,26 @@
 /** `petstore proxy` between real sockets: what it passes on, what it refuses, and what a client learns of failures. */
 import { once } from 'node:events';
 import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type PetstoreOptions, runPetstore } from '../support/binary.ts';
-import { onCleanup } from '../support/cleanup.ts';
 import { gate, gated, rawReply, reset, truncate } from '../support/faults.ts';
 import { createHome } from '../support/home.ts';
 import { error, item, json, type Reply, tooMany } from '../support/replies.ts';
 import { type ScriptedServer, scriptedServer } from '../support/scripted-server.ts';
-import { ask, JSON_TYPE, openSocket, type Plain, sendRaw, type ServedProxy, serveProxy, serveSandbox } from '../support/served.ts';
+import {
+  ask,
+  JSON_TYPE,
+  listen,
+  openSocket,
+  type Plain,
+  sendRaw,
+  type ServedProxy,
+  serveProxy,
+  serveSandbox,
+} from '../support/served.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { KEY, staging } from '../support/staging.ts';
 
@@ -41,28 +49,17 @@ function manyLeft(): Record<string, string> {
   return { 'x-ratelimit-limit': '9999', 'x-ratelimit-remaining': '9998', 'x-ratelimit-reset': reset };
 }
 
-/** A service on loopback, without a script. */
-async function plainService(answer: (req: IncomingMessage, res: ServerResponse) => unknown): Promise<string> {
-  const server = createServer((req, res) => void answer(req, res)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onCleanup(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-}
-
 /** A service that answers anything, and notes each request as method, target and body. */
 async function recorder(): Promise<{ readonly baseUrl: string; readonly seen: string[]; readonly names: string[] }> {
   const seen: string[] = [];
   const names: string[] = [];
-  const baseUrl = await plainService(async (req, res) => {
+  const port = await listen(async (req, res) => {
     const chunks = await Array.fromAsync(req as AsyncIterable<Buffer>);
     seen.push([req.method, req.url, Buffer.concat(chunks).toString()].join(' ').trim());
     names.push(...Object.keys(req.headers));
     res.writeHead(200, manyLeft()).end('{}');
   });
-  return { baseUrl, seen, names };
+  return { baseUrl: `http://127.0.0.1:${port}/v1`, seen, names };
 }
 
 /** The status lines in what a connection heard. */
@@ -82,7 +79,7 @@ const own = ({ port, token }: ServedProxy, name: string): Promise<Plain> =>
 
 /** Resolves once that many requests wait. */
 async function queued(proxy: ServedProxy, count: number): Promise<void> {
-  while (!(await own(proxy, 'status')).body.includes(`"queue":${count}`)) continue;
+  while (!(await own(proxy, 'status')).body.includes(`"queue":${count},`)) continue;
 }
 
 const headOf = ({ token }: ServedProxy, line: string, ...headers: string[]): string =>
@@ -475,28 +472,6 @@ describe('a request within a request', () => {
     await proxy.answered(2);
     expect(proxy.log()).toEqual([expect.stringMatching(/ 200 {2}PATCH/), expect.stringMatching(/ 499 {2}PATCH/)]);
   });
-
-  it('line ends in an answer make no header and no second answer', async () => {
-    const head = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\nx-ratelimit-limit: 60\r\nx-ratelimit-remaining: 59\r\n';
-    const replies = [
-      'x-a: b\rset-cookie: c=d\r\n',
-      'x-a: b\0c\r\n',
-      'x-a: b\r\n set-cookie: c=d\r\n',
-      'x-a: \x01\x02\r\n',
-      'x a: b\r\n',
-    ].map((line) => rawReply(`${head}${line}\r\n[]HTTP/1.1 200 OK\r\ncontent-length: 0\r\nset-cookie: c=d\r\n\r\n`));
-    const server = await scriptedServer([]);
-    // A broken answer is asked for again.
-    for (const reply of replies) server.script(reply);
-    const proxy = await start(staging(server.baseUrl));
-    for (const _ of replies) {
-      const heard = await sendRaw(proxy.port, headOf(proxy, 'POST /v1/x', 'Content-Length: 0', 'Connection: close'));
-      expect(statuses(heard)).toHaveLength(1);
-      expect(statuses(heard)[0]).not.toBe(500);
-      expect(heard).not.toMatch(/^set-cookie/im);
-      expect(heard).not.toContain('\0');
-    }
-  });
 });
 
 describe('the log', () => {
@@ -621,24 +596,6 @@ describe('the rate limit', () => {
     expect((await proxy.ask('/inventory', urgent)).status).toBe(429);
     expect(server.requests).toHaveLength(3);
     expect(server.requests[1]!.headers).not.toHaveProperty('x-urgent');
-  });
-
-  it('in front of the sandbox: many clients at once get all that the window has, and no 429 of the service', async () => {
-    const sandbox = await serveSandbox(['--plan', 'custom', '--per-minute', '20', '--per-day', '9999']);
-    const env = { ...staging(sandbox.baseUrl), PETSTORE_API_KEY: sandbox.apiKey };
-    const proxy = await start(env, ['--max-wait', '0']);
-    const answers = await Promise.all(
-      Array.from({ length: 40 }, async (_, i) =>
-        proxy.ask('/inventory', { headers: { 'user-agent': `client ${i % 4}` } }),
-      ),
-    );
-    // Without a wait, those that come while the first finds out are refused too.
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
-    const late = [];
-    for (let i = 0; i < 21; i++) late.push((await proxy.ask('/inventory')).status);
-    const good = [...answers.map(({ status }) => status), ...late].filter((status) => status === 200);
-    expect(good).toHaveLength(20);
-    expect(sandbox.stderr + sandbox.stdout).not.toContain('  429  ');
   });
 });
 
@@ -837,7 +794,7 @@ describe('the key', () => {
 
   it('fault 142: is in no range of an answer', async () => {
     // A service that repeats the key, and honours Range and Accept-Encoding.
-    const baseUrl = await plainService(({ headers }, res) => {
+    const port = await listen(({ headers }, res) => {
       const text = `you are Bearer ${KEY}, and so on`;
       const isZipped = headers['accept-encoding']?.includes('gzip') === true;
       const body = isZipped ? gzipSync(text) : Buffer.from(text);
@@ -846,7 +803,7 @@ describe('the key', () => {
       const coding = isZipped && { 'content-encoding': 'gzip' };
       res.writeHead(from === undefined ? 200 : 206, { ...manyLeft(), ...coding }).end(part);
     });
-    const proxy = await start(staging(baseUrl));
+    const proxy = await start(staging(`http://127.0.0.1:${port}/v1`));
     for (const range of ['bytes=0-18', 'bytes=19-99', 'bytes=0-9']) {
       const { status, body } = await proxy.ask('/echo', { headers: { range, 'if-range': '"7"' } });
       expect([status, body]).toEqual([200, 'you are Bearer [redacted], and so on']);

@@ -106,10 +106,8 @@ describe('sandbox serve', () => {
     await running.waitFor(/Press Ctrl-C to stop\.\n/, 'stdout');
     running.kill('SIGINT');
     const { code, stdout } = await running.exited;
-    expect([code, stdout]).toEqual([
-      0,
-      expect.stringMatching(/^Log in {4}petstore login --env staging --base-url http/m),
-    ]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Log in {4}petstore login --env staging --base-url http/m);
   });
 
   it('--seed replaces no stock where the log or the port cannot be used', async () => {
@@ -208,13 +206,6 @@ describe('sandbox serve', () => {
     const refused = await patch(served, 7, 1);
     expect([refused.status, Date.parse(String(refused.headers['retry-after'])) > 0]).toEqual([429, true]);
     expect((await patch(served, 7, 1)).status).toBe(401);
-  });
-
-  it('waits a day in a millisecond', async () => {
-    const served = await serveSandbox(['--per-minute', '9', '--per-day', '1']);
-    expect([(await patch(served, 7, 1)).status, (await patch(served, 7, 1)).status]).toEqual([200, 429]);
-    await control(served.port, 'POST', '/clock', { advance: '1d' });
-    expect((await patch(served, 7, 1)).status).toBe(200);
   });
 
   it('begins with the pets it is given, and shares them with --env sandbox', async () => {

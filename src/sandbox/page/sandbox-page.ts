@@ -144,23 +144,27 @@ function showState(state: State): void {
   element('more').hidden = state.pets <= pets;
 }
 
-function statusCell({ status }: LoggedRequest): HTMLElement {
-  if (status === 0) return make('td', 'reset', 'bad');
-  return make('td', String(status), status < 400 ? 'good' : status === 429 || status >= 500 ? 'bad' : 'poor');
+function tableRow(...cells: readonly (readonly [text: string, className?: string])[]): HTMLElement {
+  const row = make('tr');
+  row.append(...cells.map(([text, className]) => make('td', text, className)));
+  return row;
+}
+
+function statusClass(status: number): string {
+  if (status === 0 || status === 429 || status >= 500) return 'bad';
+  return status < 400 ? 'good' : 'poor';
 }
 
 function showRequest(request: LoggedRequest): HTMLElement {
-  const row = make('tr');
-  const { at, method, target, ms, limit, remaining } = request;
-  row.append(
-    make('td', clock(at)),
-    make('td', `${method} ${target}`),
-    statusCell(request),
-    make('td', ms.toFixed(1), 'number'),
-    make('td', remaining === undefined ? '' : `${remaining}/${limit ?? '?'}`, 'number'),
-    make('td', whyOf(request), 'why'),
+  const { at, method, target, status, ms, limit, remaining } = request;
+  return tableRow(
+    [clock(at)],
+    [`${method} ${target}`],
+    [status === 0 ? 'reset' : String(status), statusClass(status)],
+    [ms.toFixed(1), 'number'],
+    [remaining === undefined ? '' : `${remaining}/${limit ?? '?'}`, 'number'],
+    [whyOf(request), 'why'],
   );
-  return row;
 }
 
 function whyOf({ reason, retryAfter, faults = [] }: LoggedRequest): string {
@@ -180,16 +184,14 @@ function addRequests(requests: readonly LoggedRequest[]): void {
 }
 
 function showPets(list: readonly Pet[]): void {
-  const rows = list.map(({ petId, quantity, status, name }) => {
-    const row = make('tr');
-    row.append(
-      make('td', petId, 'number'),
-      make('td', name),
-      make('td', String(quantity), quantity === 0 ? 'number bad' : 'number'),
-      make('td', status, status === 'available' ? '' : 'faint'),
-    );
-    return row;
-  });
+  const rows = list.map(({ petId, quantity, status, name }) =>
+    tableRow(
+      [petId, 'number'],
+      [name],
+      [String(quantity), quantity === 0 ? 'number bad' : 'number'],
+      [status, status === 'available' ? '' : 'faint'],
+    ),
+  );
   element('pet-rows').replaceChildren(...rows);
 }
 
