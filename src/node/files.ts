@@ -114,7 +114,6 @@ export const nodeFiles: Files = {
       }
     }),
 
-
   head: (path, bytes) => orIfMissing(undefined, () => atOnce(() => headOf(path, bytes))),
 
   makePrivateFolder: (path) =>
