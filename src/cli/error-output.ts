@@ -12,7 +12,7 @@ export function failureOf(error: unknown, path: string, open: ReadonlySet<OpenWr
 }
 
 /** Converts any error to a Failure. One of an unknown kind is a bug. */
-export function toFailure(error: unknown): Failure {
+function toFailure(error: unknown): Failure {
   if (isFailure(error)) return error;
   // With `using`, closing may fail too: the first error counts.
   if (error instanceof Error && 'suppressed' in error) return toFailure(error.suppressed);
@@ -88,9 +88,7 @@ export function formatErrorJson(failure: Failure, now: number, env?: string): st
     details: lines && [...lines],
     hint: hint && withEnvironment(hint, env),
   };
-  const present = Object.entries(members).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value] as const],
-  );
+  const present = Object.entries(members).filter((each): each is [string, JsonValue] => each[1] !== undefined);
   return stringifyJson(new Map([['error', new Map(present)]]));
 }
 

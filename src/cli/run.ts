@@ -1,13 +1,13 @@
 /** Runs one invocation: argv -> command -> view -> text -> exit code. */
 import { type Ending, endingOf } from './ending.ts';
-import { Reporter, type ReporterSettings } from './reporter.ts';
+import { Reporter } from './reporter.ts';
 import type { CommandContext, Globals, OpenWrite } from '../session/globals.ts';
 import { readConfigFile } from '../session/config-file.ts';
 import { UNSAID } from './global-options.ts';
 import { lazySettings, once } from '../session/resolve.ts';
 import { partsOf } from '../session/environments.ts';
 import { shellWord } from '../session/run-commands.ts';
-import { find, SETTINGS, type Stored } from '../session/settings.ts';
+import { find, SETTINGS, type Stored, storedValues } from '../session/settings.ts';
 import { type Context, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { EXIT, Failure, isFailure, usageFailure } from '../errors.ts';
 import type { RunLog, RunStart } from './run-log.ts';
@@ -53,14 +53,33 @@ export async function run(
     }
   } catch (error) {
     const format = request?.line.format ?? find(SETTINGS.output, await stored())?.value ?? '';
-    return reportEarly(request?.line, error, safe, secrets, format);
+    invocation = failedInvocation(error, request?.line, format);
   }
+  const options = request?.line.tokens.flatMap(({ role, text }) => (role === 'option' ? [text] : [])) ?? [];
   const line = argv.map(shellWord).join(' ');
-  return runCommand({ ...invocation, options: optionsOn(request.line) }, { ...safe, configFile, line }, secrets);
+  return runCommand({ ...invocation, options }, { ...safe, configFile, line }, secrets);
 }
 
-function optionsOn({ tokens }: Request['line']): string[] {
-  return tokens.flatMap(({ role, text }) => (role === 'option' ? [text] : []));
+/** Returns the call for an invalid command line: it only fails, with those options that tell how. */
+function failedInvocation(error: unknown, line: Request['line'] | undefined, format: string): RunInvocation {
+  const tokens = line?.tokens ?? [];
+  const isPlain = tokens.some(({ role, text }) => role === 'option' && text === '--no-color');
+  const log = tokens.findLast(
+    (token) => token.role === 'value' && token.option.isCommon && token.option.name === 'log',
+  )?.text;
+  const said = { color: isPlain ? 'never' : 'auto', output: wordIn(FORMATS, format) ?? 'table' } as const;
+  const defaults = storedValues({ env: {}, config: {} }, '');
+  return {
+    command: {
+      path: line?.path ?? '',
+      run: () =>
+        Promise.resolve().then(() => {
+          throw error;
+        }),
+    },
+    input: {},
+    globals: { ...UNSAID, ...defaults, ...said, timeoutIsExplicit: false, ...(log !== undefined && { log }) },
+  };
 }
 
 /** Returns the profile that the line names, else the variables. @throws {Failure} `usage`: two different ones */
@@ -99,7 +118,7 @@ async function runCommand(
 ): Promise<number> {
   const ending = endingOf(context, globals.deadline, command.graceMs);
   const style = await styleFor(context, context.stdout, globals.color);
-  const notices = await reporterFor(context, globals, secrets);
+  const notices = new Reporter(context, globals, await styleFor(context, context.stderr, globals.color), secrets);
   const ports = { ...context, signal: ending.signal, globals, notices, secrets, openWrites: new Set<OpenWrite>() };
   const commandContext: CommandContext = { ...ports, ...lazySettings(ports) };
   let code: number = EXIT.ok;
@@ -108,7 +127,7 @@ async function runCommand(
   try {
     if (globals.log !== undefined) {
       const { openRunLog } = await import('./run-log.ts');
-      log = await openRunLog({ ...context, notices }, globals.log, { command: command.path, options });
+      log = await openRunLog(context, notices, globals.log, { command: command.path, options });
       notices.logTo(log);
     }
     const work = async (): Promise<void> => {
@@ -158,10 +177,10 @@ async function show(view: View, context: CommandContext, ending: Ending, style: 
     throw error.is('interrupted') ? new Failure('interrupted', { ...error.details, outcome: 'applied' }) : error;
   });
   if (failure !== undefined) throw failure;
-  if (view.view !== 'rows' && view.view !== 'chart') return;
-  const summary = isTTY && view.view === 'rows' ? view.summary?.(count) : undefined;
+  if (view.view !== 'rows') return;
+  const summary = isTTY ? view.summary?.(count) : undefined;
   if (isForPeople) notices.info(count === 0 ? view.empty : (summary ?? ''));
-  const failed = view.view === 'rows' ? view.check?.(count) : undefined;
+  const failed = view.check?.(count);
   if (failed !== undefined) throw failed;
 }
 
@@ -189,52 +208,6 @@ async function print(
   } finally {
     await chunks.return(0);
   }
-}
-
-/** Reports an invalid command line. `format`: the output format as typed. */
-async function reportEarly(
-  line: Request['line'] | undefined,
-  error: unknown,
-  context: Context,
-  secrets: Secrets,
-  format: string,
-): Promise<number> {
-  if (error instanceof OutputClosed) return EXIT.ok;
-  const { toFailure } = await import('./error-output.ts');
-  const isPlain = line?.tokens.some(({ role, text }) => role === 'option' && text === '--no-color') === true;
-  const output = wordIn(FORMATS, format) ?? 'table';
-  const notices = await reporterFor(context, { ...UNSAID, color: isPlain ? 'never' : 'auto', output }, secrets);
-  const failure = toFailure(error);
-  const code = await notices.failure(failure);
-  const path = line?.tokens.findLast(
-    (token) => token.role === 'value' && token.option.isCommon && token.option.name === 'log',
-  )?.text;
-  if (line !== undefined && path !== undefined) {
-    const { openRunLog } = await import('./run-log.ts');
-    const start = { command: line.path, options: optionsOn(line) };
-    const log = await openRunLog({ ...context, notices }, path, start).catch(() => undefined);
-    await log?.end(code, failure.kind);
-  }
-  await notices.flush();
-  return code;
-}
-
-async function reporterFor(
-  context: Context,
-  globals: Omit<ReporterSettings, 'isJson'> & Pick<Globals, 'color' | 'output'>,
-  secrets: Secrets,
-): Promise<Reporter> {
-  const { stdout, stderr, clock, env } = context;
-  return new Reporter({
-    stderr,
-    clock,
-    settings: { ...globals, isJson: FORMAT_FACTS[globals.output].isJson },
-    style: await styleFor(context, stderr, globals.color),
-    animate: stderr.isTTY && env.TERM !== 'dumb',
-    isWatched: stdout.isTTY,
-    isUnicode: hasUnicode(context),
-    redact: (text) => secrets.redact(text),
-  });
 }
 
 function styleFor(context: Context, output: Output, choice: Globals['color']): Promise<Style> {

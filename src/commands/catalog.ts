@@ -9,8 +9,10 @@ import type { CommandContext } from '../session/globals.ts';
 import { stateFolder } from '../session/paths.ts';
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import { openState, type State } from '../state/database.ts';
+import { parseCatalog } from '../stock/file-rows.ts';
+import { readSource } from '../stock/source-file.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { confirmation, list, type RecordView } from '../view/view.ts';
 import { capital, plural } from '../view/words.ts';
@@ -37,7 +39,6 @@ const levelValue = parserOf(
 
 export const catalogImport = defineCommand({
   path: 'catalog import',
-  common: 'environment',
   summary: 'Read names, barcodes and stock levels of pets from a CSV file',
   description:
     'The columns are petId, name, barcode, min and target, in any order and with any delimiter. A pet with several ' +
@@ -61,10 +62,7 @@ export const catalogImport = defineCommand({
     ),
     force: FORCE,
   },
-  more: ['environments', 'exit-codes'],
   async run({ file, map, force }, context) {
-    const { readSource } = await import('../stock/source-file.ts');
-    const { parseCatalog } = await import('../stock/file-rows.ts');
     const { name: source, text } = await readSource(context, file, CATALOG_FILE);
     const { rows, problems, ignored } = parseCatalog(text, map);
     for (const column of ignored.slice(0, 10)) context.notices.info(`Column ${JSON.stringify(column)} is not used.`);
@@ -73,18 +71,13 @@ export const catalogImport = defineCommand({
       const { unchanged } = CATALOG_FILE;
       if (all.length > 0) throw new Failure('invalid-rows', { source, problems: all, unchanged });
     });
-    const environment = await environmentOf(context);
-    const pets = new Set(rows.map(({ petId }) => petId));
-    return confirmation(`${plural(pets.size, 'pet')} imported into the catalog of ${environment}.`, {
-      environment,
-      imported: pets.size,
-    });
+    const imported = new Set(rows.map(({ petId }) => petId)).size;
+    return confirmed(context, `${plural(imported, 'pet')} imported into`, { imported });
   },
 });
 
 export const catalogList = defineCommand({
   path: 'catalog list',
-  common: 'environment',
   summary: 'Show the catalog: names, barcodes, minimum and target',
   description:
     'With -o csv, the output is a file that petstore catalog import reads. source is local for what was entered or ' +
@@ -133,7 +126,6 @@ function* entriesOf(catalog: Catalog | undefined): Generator<readonly Entry[]> {
 
 export const catalogSet = defineCommand({
   path: 'catalog set',
-  common: 'environment',
   summary: 'Set name, barcodes, minimum or target of one pet',
   description:
     'Adds the pet to the catalog, or replaces what is given: its name, all of its barcodes, its minimum (at this ' +
@@ -151,35 +143,30 @@ export const catalogSet = defineCommand({
     target: option('--target <quantity>', levelValue, 'the quantity to fill up to; none removes it'),
     force: FORCE,
   },
-  more: ['environments', 'exit-codes'],
   async run({ petId, name, barcode: barcodes, force, min, target }, context) {
     const [least, most] = [min, target].map((level) => (level === 'none' ? null : level));
     const row = { line: 1, petId, name, barcodes, min: least, target: most };
     if ([name, barcodes, min, target].every((each) => each === undefined)) {
-      throw new Failure('usage', { problem: 'Set what? Use --name, --barcode, --min or --target.' });
+      throw usageFailure('Set what? Use --name, --barcode, --min or --target.');
     }
     await store(context, [row], force, ([problem]) => {
-      if (problem === undefined) return;
-      throw new Failure('usage', { problem: `${capital(problem.reason)}; ${CATALOG_FILE.unchanged}.`, hint: SEE });
+      if (problem !== undefined) throw usageFailure(`${capital(problem.reason)}; ${CATALOG_FILE.unchanged}.`, SEE);
     });
-    return confirmed(context, petId, 'saved in');
+    return confirmed(context, `Pet ${petId} saved in`, { petId });
   },
 });
 
 export const catalogRemove = defineCommand({
   path: 'catalog remove',
-  common: 'environment',
   summary: 'Remove one pet from the catalog',
   description: `Removes all that the catalog has of a pet. Its stock is not changed. ${WHERE}`,
   examples: { 'Pet 7': 'petstore catalog remove 7' },
   arguments: { petId: argument(petIdValue, 'id of the pet, an int64') },
-  more: ['environments', 'exit-codes'],
   async run({ petId }, context) {
     if (await update(context, (database, origin) => removePet(database, origin, petId))) {
-      return confirmed(context, petId, 'removed from');
+      return confirmed(context, `Pet ${petId} removed from`, { petId });
     }
-    const environment = await environmentOf(context);
-    throw new Failure('usage', { problem: `Pet ${petId} is not in the catalog of ${environment}.`, hint: SEE });
+    throw usageFailure(`Pet ${petId} is not in the catalog of ${await environmentOf(context)}.`, SEE);
   },
 });
 
@@ -189,9 +176,9 @@ async function environmentOf(context: CommandContext): Promise<string> {
   return (await context.settings()).environment.value;
 }
 
-async function confirmed(context: CommandContext, petId: bigint, what: string): Promise<RecordView> {
+async function confirmed(context: CommandContext, done: string, members: object): Promise<RecordView> {
   const environment = await environmentOf(context);
-  return confirmation(`Pet ${petId} ${what} the catalog of ${environment}.`, { environment, petId });
+  return confirmation(`${done} the catalog of ${environment}.`, { environment, ...members });
 }
 
 /** Stores all of the rows, or none. @param refuse throws if there are problems */

@@ -12,12 +12,15 @@ import {
 import { jsonObject, type JsonObject } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
 import { Failure, usageFailure } from '../errors.ts';
+import { isLoopbackAddress } from '../http/server.ts';
 import { parseFault, skewValue } from '../sandbox/faults.ts';
 import { DEFAULT_RULES, type Plan, PLAN_NAMES, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
+import { startSandbox } from '../sandbox/sandbox-server.ts';
 import type { LoggedRequest } from '../sandbox/serve-request.ts';
-import { MOST_PETS } from '../sandbox/seed.ts';
 import type { Pets } from '../sandbox/sandbox-store.ts';
+import { MOST_PETS } from '../sandbox/seed.ts';
 import { dataFile, readPets } from '../serve/data-file.ts';
+import { introduce, openLog, stopped } from '../serve/serve.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { clockTime } from '../view/progress.ts';
 
@@ -103,13 +106,11 @@ export const sandboxServe = defineCommand({
   },
   options: OPTIONS,
   async run(input, context) {
-    const serving = await import('../serve/serve.ts');
-    const apiKeys = await usableKeys(input);
+    const apiKeys = usableKeys(input);
     const rules = rulesOf(input);
     const file = dataFile(context, input.data);
     const pets = input.seed === undefined ? undefined : await readSeed(context, input.seed);
-    const log = await serving.openLog(context, input.log, logLine, logObject);
-    const { startSandbox } = await import('../sandbox/sandbox-server.ts');
+    const log = await openLog(context, input.log, logLine, logObject);
     const sandbox = await startSandbox(context, {
       ...file,
       rules,
@@ -126,7 +127,7 @@ export const sandboxServe = defineCommand({
     });
     const { baseUrl, apiKey } = sandbox;
     return {
-      ...serving.introduce([
+      ...introduce([
         ['Base URL', 'baseUrl', baseUrl],
         ['API key', 'apiKey', apiKey],
         ['Try it', 'command', `curl -H 'Authorization: Bearer ${apiKey}' ${baseUrl}/inventory`],
@@ -134,7 +135,7 @@ export const sandboxServe = defineCommand({
         ['Page', 'page', baseUrl.replace(/v1$/, '')],
       ]),
       async ended() {
-        await serving.stopped(context);
+        await stopped(context);
         await sandbox.close(GRACE_MS);
         await log.close();
       },
@@ -145,8 +146,7 @@ export const sandboxServe = defineCommand({
 type ServeInput = InputOf<typeof OPTIONS>;
 
 /** @throws {Failure} `usage`: others could use the public key */
-async function usableKeys({ host, key = [SANDBOX_KEY] }: ServeInput): Promise<readonly string[]> {
-  const { isLoopbackAddress } = await import('../http/server.ts');
+function usableKeys({ host, key = [SANDBOX_KEY] }: ServeInput): readonly string[] {
   if (isLoopbackAddress(host) || !key.includes(SANDBOX_KEY)) return key;
   throw usageFailure(
     `On ${host} others can reach the sandbox, and its usual key is public.`,

@@ -192,7 +192,7 @@ class ProxyServer {
     if (path === undefined || !isOneOf(METHODS, method)) throw new Failure('bug', { message: `a request for ${url}` });
     const headers = sentHeaders(incoming.headers, priorityHeader);
     const hasBody = body.length > 0 || incoming.headers['content-length'] !== undefined;
-    const call: Call = { method, path, forwarded: { headers, ...(hasBody && { body }) } };
+    const call: Call = { method, path, headers, ...(hasBody && { body }) };
     await sendReply(outgoing, await this.pass(call, passing), method);
     return undefined;
   }

@@ -3,9 +3,9 @@
  * when a request may be sent: the first of a queue waits there, and the next ones only ask whether they may go too.
  */
 import { isFailure } from '../errors.ts';
-import { type Gate, type Gated, heldFailure, type Ticket } from '../rate-limit/gate.ts';
+import { type Admitted, type Gate, heldFailure, type Ticket } from '../rate-limit/gate.ts';
 import { isTooLong } from '../rate-limit/governor.ts';
-import type { Clock } from '../ports.ts';
+import type { Clock, Connection } from '../ports.ts';
 import { type Claim, Shares } from './shares.ts';
 
 /** How many requests of a queue may ask the gate at once: it then admits them together. */
@@ -70,11 +70,7 @@ export class Turns {
     return Math.max(0, maxWaitMs - (this.options.clock.monotonic() - since));
   }
 
-  private async enter<C extends Gated>(
-    claim: Claim,
-    operation: string,
-    connect: () => Promise<C>,
-  ): Promise<{ ticket: Ticket; connection: C }> {
+  private async enter(claim: Claim, operation: string, connect: () => Promise<Connection>): Promise<Admitted> {
     const { clock, gate } = this.options;
     const { signal } = claim;
     signal.throwIfAborted();

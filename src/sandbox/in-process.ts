@@ -40,7 +40,7 @@ export function inProcess(clock: Clock, handler: Handler): Http {
 
 async function send(clock: Clock, handler: Handler, request: HttpRequest, maySend: () => boolean): Promise<HttpReply> {
   const { method, url } = request;
-  const body = request.body ?? Buffer.from(request.bytes ?? []).toString();
+  const body = Buffer.from(request.body ?? '').toString();
   // Lets signals through between requests, as a socket would.
   await clock.turn();
   if (request.signal?.aborted === true) throw aborted(url, false);

@@ -9,19 +9,28 @@ import { runIn } from '../support/in-process.ts';
 import { createTestContext } from '../support/test-context.ts';
 
 const TREE = await buildTree();
-const run = (line: string) => runIn(createTestContext(), ...line.split(' '));
+const run = (line: string) => runIn(createTestContext(), ...line.split(' ').filter(Boolean));
 const printed = (stdout: string) => ({ code: 0, stdout, stderr: '' });
 
 describe('help and version', () => {
   it.each([
+    ['', { path: '' }],
+    ['-h', { path: '', isShort: true }],
+    ['-h --env', { path: '' }],
+    ['--env inventory', { path: '' }],
     ['-qe sandbox inventory set --help', { path: 'inventory set' }],
     ['--env sandbox inventory list --max 3 -h', { path: 'inventory list', isShort: true }],
+    ['-h inventory list', { path: 'inventory list', isShort: true }],
+    ['inventory list --watch -h', { path: 'inventory list', isShort: true }],
+    ['smoke --help --bogus', { path: 'smoke' }],
+    ['inventory', { path: 'inventory' }],
     ['inventory -qh', { path: 'inventory' }],
     ['--', { path: '' }],
     ['--env=sandbox', { path: '' }],
     ['help', { path: '' }],
     ['help inventory', { path: 'inventory' }],
     ['help inventory set', { path: 'inventory set' }],
+    ['-q help inventory set', { path: 'inventory set' }],
     ['help options', { path: 'options' }],
   ])('petstore %s prints the help of $path', async (line, wanted) => {
     expect(await run(line)).toEqual(printed(helpText(TREE, wanted, 80)));
@@ -100,6 +109,10 @@ describe('what is suggested', () => {
     ['inventory help set', 'petstore help inventory set'],
     ['inventory help sk_12', 'petstore help inventory'],
     ['lgoin', 'petstore login'],
+    ['--vresion', '--version'],
+    ['--vers', '--version'],
+    ['limits --refrsh', '--refresh'],
+    ['inventory list --colums petId', '--columns'],
     ['help exit-code', 'petstore help exit-codes'],
     ['help rate limits', 'petstore help rate-limits'],
     ['help set', 'petstore help inventory set'],
@@ -109,15 +122,6 @@ describe('what is suggested', () => {
     const { code, stdout, stderr } = await run(line);
     const hint = line.includes('json') ? (JSON.parse(stderr) as { error: { hint: string } }).error.hint : stderr.split('hint: ')[1]?.trimEnd(); // prettier-ignore
     expect([code, stdout, hint]).toEqual([2, '', `Did you mean ${suggestion}?`]);
-  });
-
-  it.each([
-    ['--vresion', '--version'],
-    ['--vers', '--version'],
-    ['limits --refrsh', '--refresh'],
-    ['inventory list --colums petId', '--columns'],
-  ])('petstore %s: %s', async (line, suggestion) => {
-    expect((await run(line)).stderr).toContain(`hint: Did you mean ${suggestion}?\n`);
   });
 
   it.each(['inventory test', 'inventory view', 'inventory set --pet 7', 'st', 'help nonsense'])(

@@ -35,24 +35,18 @@ describe('limits', () => {
     const context = withReplies([tooMany(600)]);
     await run(context, 'inventory', 'list');
     const { code, stdout } = await run(context, 'limits', '--json');
-    expect({ code, limits: JSON.parse(stdout) as unknown }).toEqual({
-      code: 0,
-      limits: {
-        environment: 'staging',
-        limit: 60,
-        remaining: 0,
-        resetAt: '2026-03-02T14:04:21.000Z',
-        windows: [{ operation: 'GET /inventory', limit: 60, remaining: 0, resetAt: '2026-03-02T14:04:21.000Z' }],
-        block: {
-          why: 'rate-limited',
-          strikes: 1,
-          until: expect.stringMatching(/^2026-03-02T14:13:2\d/) as string,
-          over: false,
-        },
-        inFlight: [],
-        ledger: null,
-        knownAt: '2026-03-02T14:03:20.000Z',
-      },
+    expect(code).toBe(0);
+    const until = expect.stringMatching(/^2026-03-02T14:13:2\d/) as string;
+    expect(JSON.parse(stdout)).toEqual({
+      environment: 'staging',
+      limit: 60,
+      remaining: 0,
+      resetAt: '2026-03-02T14:04:21.000Z',
+      windows: [{ operation: 'GET /inventory', limit: 60, remaining: 0, resetAt: '2026-03-02T14:04:21.000Z' }],
+      block: { why: 'rate-limited', strikes: 1, until, over: false },
+      inFlight: [],
+      ledger: null,
+      knownAt: '2026-03-02T14:03:20.000Z',
     });
   });
 
@@ -105,10 +99,8 @@ describe('limits', () => {
     };
     const clerk = await blocked({ terminal: true, answers: ['yes', 'clear'] });
     const declined = await run(clerk, 'limits', '--clear-block', '--color', 'never');
-    expect({ code: declined.code, risk: /may\s+get\s+the\s+key\s+banned/.test(declined.stderr) }).toEqual({
-      code: 2,
-      risk: true,
-    });
+    expect(declined.code).toBe(2);
+    expect(declined.stderr).toMatch(/may\s+get\s+the\s+key\s+banned/);
     expect((await run(clerk, 'inventory', 'list')).code).toBe(6);
     expect((await run(clerk, 'limits', '--clear-block')).stdout).toContain('block        none');
     expect((await run(clerk, 'inventory', 'list')).code).toBe(0);
@@ -228,27 +220,11 @@ describe('with PETSTORE_LEDGER', () => {
     expect(context.sent).toEqual([]);
   });
 
-  it.each([
-    [{ machines: 8, lent: 12 }, 'with 7 other machines; 12 requests lent to this one'],
-    [{ machines: 1, lent: 1 }, 'with no other machine now; 1 request lent to this one'],
-    [
-      { machines: 2, lent: 3, lost: { since: 0, says: 'no answer within 2000 ms', next: 31_000 } },
+  it('names what is left of what was lent while the server is lost', () => {
+    const lost = { since: 0, says: 'no answer within 2000 ms', next: 31_000 };
+    const permits = { 'GET /inventory': { many: 3, lent: 3, at: 0, until: 2_000 } };
+    expect(sharingWords({ machine: 'a', server: 'b', holds: {}, permits, machines: 2, lost }, 1_000)).toMatch(
       /^Redis has not answered since \S+ \(no answer within 2000 ms\); next try at \S+; 3 requests lent to this one left$/,
-    ],
-  ])('%j', (sharing, words) => {
-    expect(sharingWords(sharing, 1_000)).toMatch(words);
-  });
-
-  it.each([40, 80, 200])('nothing is broken within a word at %i columns', async (columns) => {
-    const { machine, server } = chain();
-    const context = machine();
-    server.failure = refused();
-    Object.assign(context.stdout, { isTTY: true, columns });
-    const { stdout } = await run(context, 'limits');
-    const lines = stdout.split('\n');
-    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
-    expect(lines.join(' ').split(/\s+/).join(' ')).toMatch(
-      /shared Redis has not answered since 14:03:20 \(ECONNREFUSED\); next try at 14:03:21 /,
     );
   });
 });

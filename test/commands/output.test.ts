@@ -20,16 +20,17 @@ describe('fault 57: a hostile body', () => {
       '[{"petId":1,"petId":2,"quantity":1,"status":"sold"}]',
       'row 1 of the list is not JSON: duplicate key "petId"',
     ],
-    ['depth 100k', '['.repeat(100_000), 'row 1 of the list is not JSON: nested deeper than 128 levels'],
+    [
+      'depth 100k',
+      `[{"petId":1,"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}]`,
+      'row 1 of the list is not JSON: nested deeper than 128 levels',
+    ],
     ['an endless row', `[{"petId":1,"x":"${'y'.repeat(2_000_000)}`, 'has a row of more than 1048576 characters'],
   ])('%s is refused', async (_name, body, message) => {
     const context = withReplies([{ body }]);
     const { code, stdout, error: reported } = takeApart(await runIn(context, '--json', ...LIST));
-    expect({ code, stdout, message: reported?.message }).toEqual({
-      code: 8,
-      stdout: '',
-      message: expect.stringContaining(message) as string,
-    });
+    expect([code, stdout]).toEqual([8, '']);
+    expect(reported?.message).toContain(message);
   });
 
   it('__proto__ is a field like any other', async () => {
@@ -59,13 +60,6 @@ describe('fault 101: what a service sends is shown, not obeyed', () => {
   });
 });
 
-it('fault 102: a CSV cell that a spreadsheet would run is prefixed; numbers are not', async () => {
-  const texts = ['=1+1', '+1', '-1', '@x', 'safe=1'];
-  const context = withReplies([json(texts.map((status, i) => item(i, -5, status)))]);
-  const { stdout } = await runIn(context, ...LIST, '-o', 'csv');
-  expect(stdout).toBe("petId,quantity,status\n0,-5,'=1+1\n1,-5,'+1\n2,-5,'-1\n3,-5,'@x\n4,-5,safe=1\n");
-});
-
 describe('fault 103: no escapes in a pipe, nor where colour is off', () => {
   it.each([
     [[], {}],
@@ -92,11 +86,8 @@ describe('fault 103: no escapes in a pipe, nor where colour is off', () => {
 it('fault 104: warnings go to stderr, and stdout stays JSON', async () => {
   const context = withReplies([json([item(1, 5, 'odd')], { headers: { Sunset: 'Sun, 30 Jun 2030 23:59:59 GMT' } })]);
   const { code, stdout, stderr } = await runIn(context, ...LIST, '--json', '--verbose', '--show-limits');
-  expect({ code, rows: JSON.parse(stdout) as unknown, lines: stderr.split('\n').length - 1 }).toEqual({
-    code: 0,
-    rows: [{ petId: 1, quantity: 5, status: 'odd' }],
-    lines: 4,
-  });
+  expect([code, JSON.parse(stdout)]).toEqual([0, [{ petId: 1, quantity: 5, status: 'odd' }]]);
+  expect(stderr.trimEnd().split('\n')).toHaveLength(4);
   expect(stderr).toMatch(
     /^\{"info":\{"message":"GET https:\/\/pets\.example\/v1\/inventory 200 in \d+ ms, 59\/60 left"\}\}$/m,
   );
@@ -106,11 +97,8 @@ it('fault 104: warnings go to stderr, and stdout stays JSON', async () => {
 it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty', 'valueOf'])(
   '%s is an unknown command, not a bug',
   async (name) => {
-    const ended = [
-      await runIn(createTestContext(), name),
-      await runIn(createTestContext(), 'help', name),
-      await runIn(createTestContext(), name, '--help'),
-    ];
-    expect(ended.map(({ code }) => code)).toEqual([2, 2, 2]);
+    for (const words of [[name], ['help', name], [name, '--help']]) {
+      expect((await runIn(createTestContext(), ...words)).code).toBe(2);
+    }
   },
 );

@@ -25,9 +25,9 @@ describe('metrics', () => {
       metrics.observe({ method, status, waitedMs });
     }
     const lost = { since: 0, says: 'ECONNREFUSED', next: 1_000 };
-    const sharing = { machines: 8, lent: 0, lost };
-    const block = { why: 'rate-limited', until: 0 } as const;
-    const known = { allowance: { limit: 60, remaining: 0, resetAt: 0 }, block, sharing };
+    const lease = { machine: 'a', server: 'b', machines: 8, permits: {}, holds: {}, lost };
+    const block = { why: 'rate-limited', since: 0, until: 0 } as const;
+    const known = { allowance: { limit: 60, remaining: 0, resetAt: 0 }, block, lease };
     const text = metrics.text({ waiting: 3, inFlight: 2 }, known);
     expect(text).toMatchSnapshot();
     if (hasParser) expect(parse(text)).toMatchObject({ status: 0, stderr: '' });

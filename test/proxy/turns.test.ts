@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Failure, isFailure } from '../../src/errors.ts';
 import type { Claim } from '../../src/proxy/shares.ts';
 import { type TurnOptions, Turns } from '../../src/proxy/turns.ts';
+import type { Connection } from '../../src/ports.ts';
 import { LedgerGate, type Ticket } from '../../src/rate-limit/gate.ts';
 import { createLedger, memoryStep } from '../../src/rate-limit/ledger.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -64,7 +65,7 @@ function bench(options: Partial<Pick<TurnOptions, 'reserve'> & Pick<Claim, 'maxW
     const since = clock.monotonic();
     const claim = { client, share: undefined, isUrgent, maxWaitMs, since, signal, waitedMs: 0, isSent: false, ...own };
     const request: Request = { name, claim, gone, ended };
-    const connection = { isOpen: true, release: () => undefined };
+    const connection = { isOpen: true, release: () => undefined } as Partial<Connection> as Connection;
     turns
       .gateFor(claim)
       .enter(operation, () => Promise.resolve(connection))

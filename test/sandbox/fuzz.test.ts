@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import document from '../../src/api/openapi.json' with { type: 'json' };
 import { parseJson } from '../../src/api/json.ts';
+import { openapiDocument } from '../../src/api/openapi.ts';
 import { readErrorBody, readItem } from '../../src/api/schemas.ts';
 import type { Handler, SandboxRequest } from '../../src/sandbox/operations.ts';
 import { handle } from '../../src/sandbox/handler.ts';
@@ -24,6 +24,8 @@ interface Operation {
   readonly statuses: readonly number[];
 }
 
+const document = openapiDocument() as { paths: object; components: { schemas: Record<string, Schema> } };
+
 const OPERATIONS: readonly Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods as Readonly<Record<string, Schema>>).map(([method, each]) => ({
     method: method.toUpperCase(),
@@ -38,7 +40,7 @@ const OPERATIONS: readonly Operation[] = Object.entries(document.paths).flatMap(
 
 function resolve(schema: Schema): Schema {
   const name = typeof schema.$ref === 'string' ? schema.$ref.replace('#/components/schemas/', '') : undefined;
-  return name === undefined ? schema : ((document.components.schemas as Record<string, Schema>)[name] ?? {});
+  return name === undefined ? schema : (document.components.schemas[name] ?? {});
 }
 
 /** JSON text that fits the schema: integers of any size as they are written. */
