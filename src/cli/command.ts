@@ -21,8 +21,6 @@ export interface ArgumentSpec<T = unknown> extends ValueSpec<T> {
 interface OptionDetails {
   /** Default shown in the help, if it is decided elsewhere. */
   readonly shownDefault?: string;
-  /** All possible values, if only modules that the command loads know them. */
-  readonly words?: () => Promise<readonly string[]>;
   /** Names of other options of the command. */
   readonly conflicts?: readonly string[];
   /** Name of another option that it needs. */
@@ -90,7 +88,7 @@ export interface AnyCommand extends Described {
   readonly arguments: Named<ArgumentSpec>;
   readonly options: Named<OptionSpec>;
   /** `input`: values of its own arguments and options. @throws {Failure} */
-  run(input: object, context: CommandContext): Promise<View>;
+  run(input: object, context: CommandContext): View | Promise<View>;
 }
 
 /** `Shared`: options that the command takes without declaring them. */
@@ -99,7 +97,7 @@ export interface CommandSpec<Arguments, Options, Shared = object> extends Descri
   readonly arguments?: Arguments & Named<ArgumentSpec>;
   /** By name: `allowNegative` for `--allow-negative`. */
   readonly options?: Options & Named<OptionSpec>;
-  run(input: InputOf<Arguments & Options & Shared>, context: CommandContext): Promise<View>;
+  run(input: InputOf<Arguments & Options & Shared>, context: CommandContext): View | Promise<View>;
 }
 
 /** Declares a command; the type of the input of `run` is inferred from its arguments and options. */
@@ -117,32 +115,19 @@ export function optionalArgument<T>(parser: Parser<T>, description: string): Arg
   return { parser, description, optional: true };
 }
 
+/** Type of an option's value: true if it may be omitted, false after `--no-x`, undefined without a default. */
+type Given<T, Flags extends string, Details> =
+  | T
+  | (Flags extends `${string}]` ? true : never)
+  | (Details extends { readonly no: string } ? false : never)
+  | (Details extends { readonly default: string } ? never : undefined);
+
 /** Declares an option with a value. If the value is in `[brackets]` and omitted, it is true. */
-export function option<T>(
-  flags: string,
-  parser: Parser<T>,
-  description: string,
-  details: OptionDetails & { readonly no: string },
-): OptionSpec<T | false | undefined>;
-export function option<T>(
-  flags: string,
-  parser: Parser<T>,
-  description: string,
-  details: OptionDetails & { readonly default: string },
-): OptionSpec<T>;
-export function option<T>(
-  flags: `${string}]`,
-  parser: Parser<T>,
-  description: string,
-  details?: OptionDetails,
-): OptionSpec<T | true | undefined>;
-export function option<T>(
-  flags: string,
-  parser: Parser<T>,
-  description: string,
-  details?: OptionDetails,
-): OptionSpec<T | undefined>;
-export function option<T>(flags: string, parser: Parser<T>, description: string, details?: OptionDetails) {
+export function option<
+  T,
+  const Flags extends string,
+  const Details extends OptionDetails & { readonly default?: string } = object,
+>(flags: Flags, parser: Parser<T>, description: string, details?: Details): OptionSpec<Given<T, Flags, Details>> {
   return { flags, parser, description, ...details };
 }
 

@@ -13,6 +13,7 @@ import { isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
 import { nextSteps, resumeCommand } from '../session/run-commands.ts';
 import type { RunSummary } from '../state/journal.ts';
+import { withJournal } from '../stock/open-journal.ts';
 import { labelled, type RecordView } from '../view/view.ts';
 
 export const status = defineCommand({
@@ -90,7 +91,6 @@ async function limitNotes(context: CommandContext): Promise<Note[]> {
 /** Returns no runs if the state cannot be read: `doctor` explains why. */
 async function unfinishedRuns(context: CommandContext): Promise<readonly RunSummary[]> {
   try {
-    const { withJournal } = await import('../stock/open-journal.ts');
     return await withJournal(context, (journal) => journal.unfinished());
   } catch (error) {
     if (!isFailure(error)) throw error;

@@ -105,10 +105,13 @@ async function writeConfig(context: Context, write: ConfigWriter, path: string, 
   const folder = configFolder(context);
   try {
     await context.files.makePrivateFolder(folder);
-    write(folder, { version: CONFIG_VERSION, ...config });
-    // A killed writer leaves a temporary file behind that may contain a key. The lock keeps other writers out.
-    const left = (await context.files.list(folder)).filter((name) => name.startsWith('config.json.tmp'));
-    for (const name of left) await context.files.remove(`${folder}/${name}`);
+    try {
+      write(folder, { version: CONFIG_VERSION, ...config });
+    } finally {
+      // A writer that failed or was killed leaves a temporary file that may contain a key. The lock keeps others out.
+      const left = (await context.files.list(folder)).filter((name) => name.startsWith('config.json.tmp'));
+      for (const name of left) await context.files.remove(`${folder}/${name}`);
+    }
   } catch (error) {
     throw errorCode(error) === undefined ? error : fileFailure('write', path, error);
   }

@@ -77,7 +77,7 @@ describe('fault 76: a full disk', () => {
       code: 3,
       stderr:
         `error: Could not write ${configFile(home)}: the disk is full (ENOSPC).\n` +
-        'hint: The previous contents are unchanged. Fix the problem and run the command again.\n' +
+        'hint: Check the path, its permissions and the free space, then run the command again.\n' +
         `${before}ballast\nconfig.json\n`,
     });
   });
