@@ -21,20 +21,19 @@ async function start(): Promise<void> {
     printAndEnd(await complete(tree, argv.slice(1), petsHere));
     return;
   }
-  const line = argv[0] === 'help' ? ['--help', ...argv.slice(1)] : argv;
-  if (line.length === 0 || line.includes('-h') || line.includes('--help')) {
+  const asksForAll = argv.includes('help') || argv.includes('--help');
+  if (asksForAll || argv.includes('-h') || argv.length === 0) {
     const [{ helpFor, withHeadings }, tree, { createStyle, isColoured }] = await Promise.all([
       import('./cli/help/render.ts'),
       loadTree(),
       import('./view/style.ts'),
     ]);
-    const text = helpFor(tree, line, width());
+    const text = helpFor(tree, argv, width());
     if (text !== undefined) {
       commandName = 'help';
-      const isPlain = line.includes('--no-color');
-      const style = await createStyle(isColoured({ choice: isPlain ? 'never' : 'auto', env, isTTY: isTerminal() }));
-      const isPaged = line.includes('--help') && !line.includes('--no-pager');
-      (isPaged ? pageOrPrint : printAndEnd)(withHeadings(text, style));
+      const choice = argv.includes('--no-color') ? 'never' : 'auto';
+      const style = await createStyle(isColoured({ choice, env, isTTY: isTerminal() }));
+      (asksForAll && !argv.includes('--no-pager') ? pageOrPrint : printAndEnd)(withHeadings(text, style));
       return;
     }
   }

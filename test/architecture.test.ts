@@ -49,7 +49,7 @@ const MODULES: readonly Module[] = readdirSync(join(ROOT, 'src'), { recursive: t
 
 /** Layers, from top to bottom. Modules of one entry may not import one another, unless it is a single folder. */
 const FLOORS: readonly (readonly string[])[] = [
-  ['build/lower.ts', 'build/build.ts', 'build/check.ts', 'build/deb.ts', 'build/generate.ts'],
+  ['build/lower.ts', 'build/build.ts', 'build/deb.ts', 'build/generate.ts'],
   ['build'],
   ['main.ts', 'sandbox/page'],
   ['commands/command-tree.ts'],
@@ -164,7 +164,7 @@ const OWNED: readonly {
   {
     name: 'processes',
     module: /^(child_process|worker_threads|cluster)$/,
-    owners: /^(node\/|build\/(artifacts|build|check|deb|release|standalone)\.ts$)/,
+    owners: /^(node\/|build\/(artifacts|build|deb|standalone)\.ts$)/,
   },
 ];
 
@@ -234,46 +234,23 @@ describe('the sources', () => {
 describe('each rule', () => {
   it.each([
     ['api/x.ts', "import '../client/list.ts'"],
-    ['client/x.ts', "import '../sandbox/sandbox-store.ts'"],
     ['commands/x.ts', "import './login.ts'"],
     ['cli/x.ts', "const y = await import('../commands/login.ts')"],
     ['attic/x.ts', ''],
-    ['errors.ts', "import type { Item } from './api/item.ts'"],
     ['errors.ts', "import { describeFailure } from './report/failures.ts'"],
-    ['ports.ts', "import type { Failures } from './report/failures.ts'"],
     ['ports.ts', "import { Agent } from 'undici'"],
   ])('catches %s: %s', (path, text) => {
     expect(directionProblems([toModule(path, text)])).toHaveLength(1);
   });
 
   it.each([
-    ['view/x.ts', "import '../client/list.ts'"],
-    ['sandbox/x.ts', "import type { Gate } from '../rate-limit/gate.ts'"],
-  ])('catches strangers in %s: %s', (path, text) => {
-    expect(strangerProblems([toModule(path, text)])).toHaveLength(1);
-  });
-
-  it.each([
-    'process.exit(1)',
     'const { env } = process',
     'globalThis.process.exit(1)',
-    "import { env } from 'node:process'",
-    'const now = Date.now()',
     'const now = performance.now()',
-    'const now = new Date()',
     'const now = new Date',
-    'const { env } = global.process',
-    'const signal = AbortSignal.timeout(5)',
-    'const id = crypto.randomUUID()',
     'const wait = setTimeout',
-    "import { setTimeout as wait } from 'timers/promises'",
-    "await fetch('http://127.0.0.1')",
-    "import { spawn } from 'node:child_process'",
     "import { readFileSync } from 'node:fs'",
-    "import { request } from 'undici'",
     "const { default: Conf } = await import('conf')",
-    "import { DatabaseSync } from 'node:sqlite'",
-    "import { connect } from 'node:net'",
     'const chance = Math.random()',
   ])('catches %s', (text) => {
     expect(ownerProblems([toModule('client/x.ts', text)])).toHaveLength(1);
@@ -284,13 +261,13 @@ describe('each rule', () => {
     "const text = 'process.exit(1)'",
     'const at = new Date(0)',
     'context.clock.now()',
-    "import type { Files } from './files.ts'",
     'const machine = { process: 1, fetch: 2 }',
   ])('lets %s pass', (text) => {
     expect(ownerProblems([toModule('client/x.ts', text)])).toEqual([]);
   });
 
-  it('catches a cycle', () => {
+  it('catches strangers and cycles', () => {
+    expect(strangerProblems([toModule('view/x.ts', "import '../client/list.ts'")])).toHaveLength(1);
     const modules = [toModule('api/a.ts', "import './b.ts'"), toModule('api/b.ts', "export * from './a.ts'")];
     expect(cycles(modules)).toEqual([['api/a.ts', 'api/b.ts', 'api/a.ts']]);
   });

@@ -7,10 +7,10 @@ import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { build, type BuildOptions, type BuildResult, type Plugin } from 'esbuild';
+import { build } from 'esbuild';
 import { buildTree } from '../commands/command-tree.ts';
 import { betweenFiles, entries, FILES, gettingBuiltins, madeByBuild, replace, toVendors, VENDORS } from './bundling.ts';
-import { licences, VENDOR_FOLDER } from './licences.ts';
+import { licences } from './licences.ts';
 import { manPage } from './man.ts';
 import { readPackage, ROOT } from './package.ts';
 import { buildPage } from './page.ts';
@@ -25,86 +25,43 @@ const DIST = join(ROOT, 'dist');
 const { version } = readPackage(ROOT);
 const tree = await buildTree();
 
-type Bundle = BuildResult<{ metafile: true; write: false }>;
-
-function options(plugins: readonly Plugin[]) {
-  return {
-    absWorkingDir: ROOT,
-    outdir: DIST,
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    outExtension: { '.js': '.cjs' },
-    // The scripts in completions/, one of which has no extension.
-    loader: { '.bash': 'text', '.fish': 'text', '.ps1': 'text', '': 'text' },
-    target: 'node22.13',
-    mainFields: ['module', 'main'],
-    // Keeps names, which appear in the stack trace of a bug report.
-    minifySyntax: true,
-    minifyWhitespace: true,
-    legalComments: 'none',
-    // With esbuildDetection undici omits its second, experimental parser.
-    define: { __VERSION__: JSON.stringify(version), esbuildDetection: 'true' },
-    logLevel: 'warning',
-    plugins: [...plugins, replace, gettingBuiltins],
-    metafile: true,
-    write: false,
-  } as const satisfies BuildOptions;
-}
-
-async function bundleOurs(): Promise<Bundle> {
-  const plugins = [entries, madeByBuild(tree, await buildPage()), betweenFiles, toVendors];
-  const entryPoints = Object.fromEntries(Object.keys(FILES).map((file) => [file, `file:${file}`]));
-  return build({ ...options(plugins), entryPoints });
-}
-
-/** Makes one file for each group of packages. */
-async function bundleVendors(): Promise<Bundle> {
-  const folder = join(ROOT, 'node_modules', VENDOR_FOLDER);
-  mkdirSync(folder, { recursive: true });
-  try {
-    const files = Object.entries(Object.groupBy(Object.entries(VENDORS), ([, { file }]) => file));
-    const entries = files.map(([file, vendors = []]) => {
-      const path = join(folder, `vendor-${file}.${file === 'undici' ? 'cjs' : 'mjs'}`);
-      const parts = vendors.map(([specifier, { names }]) =>
-        specifier.startsWith('undici/') ? lazily(specifier) : reexport(specifier, names),
-      );
-      writeFileSync(path, parts.join('\n'));
-      return [`vendor-${file}`, path] as const;
-    });
-    return await build({ ...options([]), entryPoints: Object.fromEntries(entries) });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** Re-exports names under the specifier. Imports instead of requiring, so that unused code is dropped. */
-function reexport(specifier: string, names: readonly string[]): string {
-  const own = specifier.replace(/[^a-z0-9]/gi, '_');
-  const imported = names.map((name) => `${name} as ${own}_${name}`).join(', ');
-  const members = names.map((name) => `${name}: ${own}_${name}`).join(', ');
-  return `import { ${imported} } from '${specifier}';\nconst ${own} = { ${members} };\nexport { ${own} as '${specifier}' };\n`;
-}
-
-/** Re-exports lazily: the parts of undici for proxies run only if there is one. */
-function lazily(specifier: string): string {
-  return `Object.defineProperty(module.exports, '${specifier}', { get: () => ({ default: require('${specifier}') }) });\n`;
-}
-
 /** Prepends a hash, by which bin/start.js recognises its cached code. It reads the file as Latin-1. */
 function hashed(text: string): string {
   if (/[^\0-\x7f]/.test(text)) throw new Error('the build is not ASCII alone');
   return `/*${hash('sha256', text).slice(0, 16)}*/${text}`;
 }
 
-const bundles = await Promise.all([bundleOurs(), bundleVendors()]);
-if (bundles.some(({ warnings }) => warnings.length > 0)) throw new Error('esbuild has warned');
-const outputFiles = bundles.flatMap((bundle) => bundle.outputFiles);
+const { metafile, outputFiles, warnings } = await build({
+  absWorkingDir: ROOT,
+  entryPoints: Object.fromEntries(
+    [...Object.keys(FILES), ...Object.keys(VENDORS)].map((file) => [file, `file:${file}`]),
+  ),
+  outdir: DIST,
+  bundle: true,
+  platform: 'node',
+  format: 'cjs',
+  outExtension: { '.js': '.cjs' },
+  // The scripts in completions/, one of which has no extension.
+  loader: { '.bash': 'text', '.fish': 'text', '.ps1': 'text', '': 'text' },
+  target: 'node22.13',
+  mainFields: ['module', 'main'],
+  // Keeps names, which appear in the stack trace of a bug report.
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: 'none',
+  // With esbuildDetection undici omits its second, experimental parser.
+  define: { __VERSION__: JSON.stringify(version), esbuildDetection: 'true' },
+  logLevel: 'warning',
+  plugins: [entries, madeByBuild(tree, await buildPage()), betweenFiles, toVendors, replace, gettingBuiltins],
+  metafile: true,
+  write: false,
+});
+if (warnings.length > 0) throw new Error('esbuild has warned');
 
 rmSync(DIST, { recursive: true, force: true });
 mkdirSync(DIST);
 for (const { path, text } of outputFiles) writeFileSync(path, hashed(text));
-writeFileSync(join(DIST, 'THIRD-PARTY-LICENSES.txt'), licences(bundles.map(({ metafile }) => metafile)));
+writeFileSync(join(DIST, 'THIRD-PARTY-LICENSES.txt'), licences(metafile));
 writeFileSync(join(DIST, 'petstore.1'), manPage(tree, version));
 
 const kilobytes = Math.round(outputFiles.reduce((sum, { contents }) => sum + contents.length, 0) / 1000);

@@ -97,7 +97,10 @@ export const entries: Plugin = {
   setup(setup) {
     setup.onResolve({ filter: /^file:/ }, ({ path }) => ({ path: path.slice('file:'.length), namespace: 'entry' }));
     setup.onLoad({ filter: /./, namespace: 'entry' }, ({ path }) => ({
-      contents: (FILES[path] ?? []).map((module) => `export * from './${module}';`).join('\n'),
+      contents: [
+        ...(FILES[path] ?? []).map((module) => `export * from './${module}';`),
+        ...Object.keys(VENDORS[path] ?? {}).map(vendor),
+      ].join('\n'),
       resolveDir: ROOT,
     }));
   },
@@ -146,20 +149,24 @@ function named(expression: string, names: readonly string[]): string {
  * Packages in files of their own, with the names that we use. A file is loaded when a module of ours that imports the
  * package first runs.
  */
-export const VENDORS: Readonly<Record<string, { readonly names: readonly string[]; readonly file: string }>> = {
-  '@inquirer/confirm': { names: ['default'], file: 'inquirer' },
-  '@inquirer/input': { names: ['default'], file: 'inquirer' },
-  '@inquirer/password': { names: ['default'], file: 'inquirer' },
-  '@redis/client': { names: ['createClient'], file: 'redis' },
-  chalk: { names: ['Chalk'], file: 'chalk' },
-  'cli-table3': { names: ['default'], file: 'cli-table3' },
-  conf: { names: ['default'], file: 'conf' },
-  'csv-parse/sync': { names: ['CsvError', 'parse'], file: 'csv-parse' },
-  'csv-stringify/sync': { names: ['stringify'], file: 'csv' },
-  'string-width': { names: ['default'], file: 'string-width' },
-  'undici/lib/api/api-connect.js': { names: ['default'], file: 'undici' },
-  'undici/lib/core/connect.js': { names: ['default'], file: 'undici' },
-  'undici/lib/dispatcher/client.js': { names: ['default'], file: 'undici' },
+export const VENDORS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  'vendor-inquirer': {
+    '@inquirer/confirm': ['default'],
+    '@inquirer/input': ['default'],
+    '@inquirer/password': ['default'],
+  },
+  'vendor-redis': { '@redis/client': ['createClient'] },
+  'vendor-chalk': { chalk: ['Chalk'] },
+  'vendor-cli-table3': { 'cli-table3': ['default'] },
+  'vendor-conf': { conf: ['default'] },
+  'vendor-csv-parse': { 'csv-parse/sync': ['CsvError', 'parse'] },
+  'vendor-csv': { 'csv-stringify/sync': ['stringify'] },
+  'vendor-string-width': { 'string-width': ['default'] },
+  'vendor-undici': {
+    'undici/lib/api/api-connect.js': ['default'],
+    'undici/lib/core/connect.js': ['default'],
+    'undici/lib/dispatcher/client.js': ['default'],
+  },
 };
 
 /** Packages bundled with our own code: every command needs them, so a separate file would be slower. */
@@ -168,16 +175,25 @@ const INLINED = /^(@noble\/hashes|commander|structured-headers|zod)\b/;
 export const toVendors: Plugin = {
   name: 'to-vendors',
   setup(setup) {
-    setup.onResolve({ filter: /^[@a-z]/ }, ({ path, importer }) =>
-      path.startsWith('node:') || INLINED.test(path) || slashed(importer).includes('/node_modules/')
+    setup.onResolve({ filter: /^[@a-z]/ }, ({ path, importer, namespace }) =>
+      namespace === 'entry' ||
+      path.startsWith('node:') ||
+      INLINED.test(path) ||
+      slashed(importer).includes('/node_modules/')
         ? undefined
         : { path, namespace: 'vendor' },
     );
     setup.onResolve({ filter: /./, namespace: 'vendor' }, ({ path }) => ({ path, external: true }));
     setup.onLoad({ filter: /./, namespace: 'vendor' }, ({ path }) => {
-      const vendor = VENDORS[path];
-      if (vendor === undefined) throw new Error(`VENDORS does not have ${path}`);
-      return { contents: named(`require('./vendor-${vendor.file}.cjs')[${JSON.stringify(path)}]`, vendor.names) };
+      const [file, packages] = Object.entries(VENDORS).find(([, each]) => path in each) ?? [];
+      if (packages === undefined) throw new Error(`VENDORS does not have ${path}`);
+      return { contents: named(`require('./${file}.cjs')['${path}']`, packages[path]!) };
     });
   },
 };
+
+/** Returns the code that exports a package under its name. The package runs when it is first used. */
+function vendor(name: string): string {
+  const imported = `((from) => (from.__esModule ? from : { ...from, default: from }))(require('${name}'))`;
+  return `Object.defineProperty(exports, '${name}', { get: () => ${imported} });`;
+}

@@ -21,23 +21,9 @@ export function cutChangelog(text: string, version: string, date: string): strin
   return text.replace(`${UNRELEASED}\n`, () => `${UNRELEASED}\n\n## ${version} - ${date}\n`);
 }
 
-/**
- * Returns the version after `current`: with that part raised, or `wanted` itself.
- * @throws if `wanted` is neither a part nor a higher version
- */
-export function nextVersion(current: string, wanted: string): string {
-  const [major = 0, minor = 0, patch = 0] = current.split('.').map(Number);
-  const raised = new Map([
-    ['major', `${major + 1}.0.0`],
-    ['minor', `${major}.${minor + 1}.0`],
-    ['patch', `${major}.${minor}.${patch + 1}`],
-  ]);
-  const next = raised.get(wanted) ?? wanted;
-  if (!/^(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}$/.test(next)) {
-    throw new Error(`"${wanted}" is not a version: use major, minor, patch or a version such as 1.2.3.`);
-  }
-  if (next.localeCompare(current, 'en', { numeric: true }) <= 0) {
-    throw new Error(`${wanted} is not higher than ${current}.`);
-  }
-  return next;
+/** @throws if `version` is not a release after `before` */
+export function requireHigher(version: string, before: string): void {
+  if (!/^\d+\.\d+\.\d+$/.test(version)) throw new Error(`${version} is not a version such as 1.2.3.`);
+  if (version.localeCompare(before, 'en', { numeric: true }) <= 0)
+    throw new Error(`${version} is not higher than ${before}.`);
 }

@@ -4,14 +4,11 @@ import { join } from 'node:path';
 import type { Metafile } from 'esbuild';
 import { readPackage, ROOT } from './package.ts';
 
-/** Folder for the build's entry points of packages; not a package itself. */
-export const VENDOR_FOLDER = '.petstore-vendors';
-
 /** Returns the folders of the packages with code in the bundle. */
-function packageFolders(metafiles: readonly Metafile[]): readonly string[] {
-  const used = metafiles.flatMap(({ outputs }) => Object.values(outputs)).flatMap(({ inputs }) => Object.keys(inputs));
+function packageFolders({ outputs }: Metafile): readonly string[] {
+  const used = Object.values(outputs).flatMap(({ inputs }) => Object.keys(inputs));
   const folders = used.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
-  return [...new Set(folders)].filter((folder) => !folder.endsWith(VENDOR_FOLDER)).sort();
+  return [...new Set(folders)].sort();
 }
 
 /** Copyright lines, from their repositories, of packages under the MIT licence that come without its text. */
@@ -26,8 +23,8 @@ function mitLicence(copyright: string): string {
 }
 
 /** Returns the licences of the packages in the bundle, which must accompany their code. */
-export function licences(metafiles: readonly Metafile[]): string {
-  const notices = packageFolders(metafiles).map((folder) => {
+export function licences(metafile: Metafile): string {
+  const notices = packageFolders(metafile).map((folder) => {
     const { name, version, license = 'unknown' } = readPackage(join(ROOT, folder));
     const file = readdirSync(join(ROOT, folder)).find((entry) => /^licen[cs]e/i.test(entry));
     const copyright = license === 'MIT' ? COPYRIGHT[name] : undefined;

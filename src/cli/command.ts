@@ -115,32 +115,19 @@ export function optionalArgument<T>(parser: Parser<T>, description: string): Arg
   return { parser, description, optional: true };
 }
 
+/** Type of an option's value: true if it may be omitted, false after `--no-x`, undefined without a default. */
+type Given<T, Flags extends string, Details> =
+  | T
+  | (Flags extends `${string}]` ? true : never)
+  | (Details extends { readonly no: string } ? false : never)
+  | (Details extends { readonly default: string } ? never : undefined);
+
 /** Declares an option with a value. If the value is in `[brackets]` and omitted, it is true. */
-export function option<T>(
-  flags: string,
-  parser: Parser<T>,
-  description: string,
-  details: OptionDetails & { readonly no: string },
-): OptionSpec<T | false | undefined>;
-export function option<T>(
-  flags: string,
-  parser: Parser<T>,
-  description: string,
-  details: OptionDetails & { readonly default: string },
-): OptionSpec<T>;
-export function option<T>(
-  flags: `${string}]`,
-  parser: Parser<T>,
-  description: string,
-  details?: OptionDetails,
-): OptionSpec<T | true | undefined>;
-export function option<T>(
-  flags: string,
-  parser: Parser<T>,
-  description: string,
-  details?: OptionDetails,
-): OptionSpec<T | undefined>;
-export function option<T>(flags: string, parser: Parser<T>, description: string, details?: OptionDetails) {
+export function option<
+  T,
+  const Flags extends string,
+  const Details extends OptionDetails & { readonly default?: string } = object,
+>(flags: Flags, parser: Parser<T>, description: string, details?: Details): OptionSpec<Given<T, Flags, Details>> {
   return { flags, parser, description, ...details };
 }
 

@@ -88,9 +88,7 @@ export function formatErrorJson(failure: Failure, now: number, env?: string): st
     details: lines && [...lines],
     hint: hint && withEnvironment(hint, env),
   };
-  const present = Object.entries(members).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value] as const],
-  );
+  const present = Object.entries(members).filter((each): each is [string, JsonValue] => each[1] !== undefined);
   return stringifyJson(new Map([['error', new Map(present)]]));
 }
 

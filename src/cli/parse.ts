@@ -5,7 +5,7 @@ import { FOREVER_MS } from '../duration.ts';
 import { usageFailure } from '../errors.ts';
 import { GLOBAL_OPTIONS, type GlobalInput, HELP_OPTIONS, UNSAID } from './global-options.ts';
 import type { Tree } from './help/tree.ts';
-import { argumentsIn, type HelpRequest, helpWanted, type Line, scan, type ScanOption, shapeOf } from './scan.ts';
+import { argumentsIn, helpWanted, type Line, scan, type ScanOption, shapeOf } from './scan.ts';
 import type { Globals } from '../session/globals.ts';
 import { type Stored, type StoredValues, storedValues } from '../session/settings.ts';
 import { VERSION } from '../version.ts';
@@ -60,9 +60,12 @@ export async function resolveRequest(
   width: number,
   stored: () => Promise<Stored> = () => Promise.resolve({ env: {}, config: {} }),
 ): Promise<RunInvocation | string> {
-  const { line, command } = request;
-  const wanted = helpWanted(line);
-  if (wanted !== undefined) return help(commands, wanted, width);
+  const { argv, line, command } = request;
+  if (helpWanted(line) !== undefined || line.path === 'help') {
+    const { helpFor } = await import('./help/render.ts');
+    const help = helpFor(await commands.tree(), argv, width);
+    if (help !== undefined) return help;
+  }
   if (line.version) return `${VERSION}\n`;
   if (command === undefined || line.unknown !== undefined || line.pending !== undefined) {
     throw (await import('./usage-errors.ts')).scanFailure(line, await commands.tree());
@@ -70,30 +73,13 @@ export async function resolveRequest(
   try {
     const { input, given } = valuesOn(request, command);
     const globals = globalsOf(given, storedValues(await stored(), command.path));
-    return (command.path === 'help' ? await helpOn(line, commands, width) : undefined) ?? { command, input, globals };
+    if (command.path === 'help')
+      (await import('./usage-errors.ts')).requireTopic(argumentsIn(line), await commands.tree());
+    return { command, input, globals };
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     throw (await import('./usage-errors.ts')).valueFailure(error, line);
   }
-}
-
-/**
- * Returns the help for `petstore help inventory set`, which is that of `petstore inventory set --help`; undefined for a
- * topic. @throws {Failure} `usage`
- */
-async function helpOn(line: Line<LineOption>, commands: Commands, width: number): Promise<string | undefined> {
-  const words = argumentsIn(line);
-  const topic = words[0] === 'schemas' ? 'schemas' : words.join(' ');
-  const isPath = Object.keys(commands.loaders).some((path) => path === topic || path.startsWith(`${topic} `));
-  if (isPath || topic === '' || topic === 'options') return help(commands, { path: topic }, width);
-  const { isTopic, unknownTopic } = await import('./usage-errors.ts');
-  if (isTopic(topic)) return undefined;
-  throw unknownTopic(topic, await commands.tree());
-}
-
-async function help({ tree }: Commands, wanted: HelpRequest, width: number): Promise<string> {
-  const { helpText } = await import('./help/render.ts');
-  return helpText(await tree(), wanted, width);
 }
 
 /**

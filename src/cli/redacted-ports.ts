@@ -2,18 +2,9 @@
  * The ports that commands get. Text from the service is redacted as it arrives, before it is parsed, wrapped, cut or
  * escaped, and all output is redacted once more. Commands need not do anything for it.
  */
-import {
-  type Context,
-  type Files,
-  type FullScreen,
-  type Http,
-  type HttpBody,
-  type HttpReply,
-  isWhole,
-  type Output,
-  type Prompt,
-} from '../ports.ts';
+import { type Context, type Http, type HttpBody, type HttpReply, isWhole, type Output } from '../ports.ts';
 import { decoded, type Matcher, Secrets } from '../redact.ts';
+import { wrapLine } from '../view/width.ts';
 
 /** Returns secrets in the environment that an error text might repeat: the key, and passwords for other purposes. */
 export function secretsIn(env: Context['env']): Secrets {
@@ -30,56 +21,50 @@ export function secretsIn(env: Context['env']): Secrets {
 }
 
 export function redactedPorts(context: Context, secrets: Secrets): Context {
+  const { files, prompt } = context;
+  const redact = (text: string): string => secrets.redact(text);
+  // inquirer would break words. Leaves room for its mark and for `(y/N)`.
+  const wrapped = (line: string): string => wrapLine(line, (context.stderr.columns ?? 80) - 8, 2);
+  const asked = (question: string): string => redact(question).split('\n').map(wrapped).join('\n');
   return {
     ...context,
-    stdout: redactedOutput(context.stdout, secrets),
-    stderr: redactedOutput(context.stderr, secrets),
-    files: redactedFiles(context.files, secrets),
-    prompt: redactedPrompt(context.prompt, secrets),
+    stdout: redactedOutput(context.stdout, redact),
+    stderr: redactedOutput(context.stderr, redact),
+    files: {
+      ...files,
+      replace: (path, text, how) => files.replace(path, redact(text), how),
+      append: async (path, onFailure) => redactedWriter(await files.append(path, onFailure), redact),
+    },
+    prompt: {
+      hidden: (question, ...rest) => prompt.hidden(asked(question), ...rest),
+      text: (question, ...rest) => prompt.text(asked(question), ...rest),
+      confirm: (question, ...rest) => prompt.confirm(asked(question), ...rest),
+    },
     runCommand: (words, { input, ...options }) =>
-      context.runCommand(words, { ...options, ...(input !== undefined && { input: secrets.redact(input) }) }),
-    openScreen: async (events) => redactedScreen(await context.openScreen(events), secrets),
+      context.runCommand(words, { ...options, ...(input !== undefined && { input: redact(input) }) }),
+    openScreen: async (events) => redactedWriter(await context.openScreen(events), redact),
     openHttp: async () => redactedHttp(await context.openHttp(), secrets),
   };
 }
+
+type Redact = (text: string) => string;
 
 /** Returns a port with some members replaced. The others, including getters, stay. */
 function withMembers<Port extends object>(port: Port, members: Partial<Port>): Port {
   return Object.assign(Object.create(port) as Port, members);
 }
 
-function redactedOutput(output: Output, secrets: Secrets): Output {
+function redactedOutput(output: Output, redact: Redact): Output {
   return withMembers(output, {
-    write: (text) =>
-      output.write(typeof text === 'string' ? secrets.redact(text) : bytes(secrets.redact(latin1(text)))),
+    write: (text) => output.write(typeof text === 'string' ? redact(text) : bytes(redact(latin1(text)))),
   });
 }
 
-function redactedScreen(screen: FullScreen, secrets: Secrets): FullScreen {
-  return withMembers(screen, { write: (text) => screen.write(secrets.redact(text)) });
-}
-
-function redactedFiles(files: Files, secrets: Secrets): Files {
-  return {
-    ...files,
-    replace: (path, text, how) => files.replace(path, secrets.redact(text), how),
-    async append(path, onFailure) {
-      const file = await files.append(path, onFailure);
-      return withMembers(file, {
-        write: (text) => {
-          file.write(secrets.redact(text));
-        },
-      });
-    },
+function redactedWriter<Writer extends { write(text: string): void }>(writer: Writer, redact: Redact): Writer {
+  const write = (text: string): void => {
+    writer.write(redact(text));
   };
-}
-
-function redactedPrompt(prompt: Prompt, secrets: Secrets): Prompt {
-  return {
-    hidden: (question, signal) => prompt.hidden(secrets.redact(question), signal),
-    text: (question, ...rest) => prompt.text(secrets.redact(question), ...rest),
-    confirm: (question, signal, fallback) => prompt.confirm(secrets.redact(question), signal, fallback),
-  };
+  return withMembers(writer, { write } as Partial<Writer>);
 }
 
 /** Redacts replies. Learns the key from each request. */
@@ -89,7 +74,7 @@ function redactedHttp(http: Http, secrets: Secrets): Http {
       const connection = await http.connect(target);
       return withMembers(connection, {
         async send(request, maySend) {
-          secrets.addKey(/^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1] ?? '');
+          secrets.add(/^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1] ?? '', true);
           const matcher = secrets.keyMatcher;
           const { status, headers, body } = await connection.send(request, maySend);
           return { status, headers: redactedHeaders(headers, matcher), body: redactedBody(body, matcher) };

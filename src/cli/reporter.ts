@@ -4,8 +4,8 @@
  */
 import type { AttemptFacts, Backoff, Unanswered } from '../client/service.ts';
 import type { RunLog } from './run-log.ts';
-import type { Globals, Notices } from '../session/globals.ts';
-import type { Clock, Output } from '../ports.ts';
+import type { CommandContext, Globals, Notices } from '../session/globals.ts';
+import type { Context } from '../ports.ts';
 import type { ExitCode, Failure } from '../errors.ts';
 import type { RateLimit, Wait } from '../rate-limit/gate.ts';
 import {
@@ -18,6 +18,8 @@ import {
   unansweredWords,
   waitLines,
 } from '../view/progress.ts';
+import { hasUnicode } from '../view/bar.ts';
+import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { visible } from '../view/sanitise.ts';
 import { capital } from '../view/words.ts';
 import { forPeople, type Style } from '../view/style.ts';
@@ -27,25 +29,14 @@ const LOG_PACE_MS = 10_000;
 /** Fraction of the limit below which it needs attention. */
 const LOW_SHARE = 0.2;
 
-export interface ReporterSettings extends Pick<Globals, 'quiet' | 'verbose' | 'debug' | 'showLimits'> {
-  /** Style of stderr. */
-  readonly isJson: boolean;
-}
-
-interface Parts {
-  readonly stderr: Output;
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-  readonly settings: ReporterSettings;
-  readonly style: Style;
-  readonly animate: boolean;
-  /** True if stdout is a terminal, so that a person reads the data. */
-  readonly isWatched: boolean;
-  readonly isUnicode: boolean;
-  redact(text: string): string;
-}
-
 export class Reporter implements Notices {
-  private readonly parts: Parts;
+  private readonly context: Pick<Context, 'clock' | 'env' | 'machine' | 'stderr' | 'stdout'>;
+  private readonly settings: Pick<Globals, 'quiet' | 'debug' | 'showLimits'>;
+  private readonly isVerbose: boolean;
+  private readonly isJson: boolean;
+  /** Style of stderr. */
+  private readonly style: Style;
+  private readonly secrets: CommandContext['secrets'];
   private readonly live: LiveLine | undefined;
   private newestLimits: () => RateLimit | undefined = () => undefined;
   private pending: Promise<void> = Promise.resolve();
@@ -58,21 +49,24 @@ export class Reporter implements Notices {
   private share: Share | undefined;
   private began: (Began & { loggedAt: number }) | undefined;
 
-  constructor(parts: Parts) {
-    this.parts = parts;
-    this.live = parts.animate && !parts.settings.quiet ? new LiveLine(parts.stderr) : undefined;
-  }
-
-  private get isVerbose(): boolean {
-    return this.parts.settings.verbose || this.parts.settings.debug;
-  }
-
-  private get isJson(): boolean {
-    return this.parts.settings.isJson;
+  constructor(
+    context: Reporter['context'],
+    settings: Pick<Globals, 'quiet' | 'debug' | 'showLimits' | 'verbose' | 'output'>,
+    style: Style,
+    secrets: CommandContext['secrets'],
+  ) {
+    this.context = context;
+    this.settings = settings;
+    this.isVerbose = settings.verbose || settings.debug;
+    this.isJson = FORMAT_FACTS[settings.output].isJson;
+    this.style = style;
+    this.secrets = secrets;
+    const { env, stderr } = context;
+    this.live = stderr.isTTY && env.TERM !== 'dumb' && !settings.quiet ? new LiveLine(stderr) : undefined;
   }
 
   info(text: string): void {
-    if (text !== '' && !this.parts.settings.quiet && (!this.isJson || this.isVerbose)) this.say('info', text);
+    if (text !== '' && !this.settings.quiet && (!this.isJson || this.isVerbose)) this.say('info', text);
   }
 
   warning(text: string): void {
@@ -80,7 +74,7 @@ export class Reporter implements Notices {
   }
 
   debug(text: string): void {
-    if (this.parts.settings.debug) this.say('debug', text);
+    if (this.settings.debug) this.say('debug', text);
   }
 
   /** Also writes everything from now on to a log. */
@@ -105,13 +99,13 @@ export class Reporter implements Notices {
 
   progress(line: string | undefined, share?: Share): void {
     const { live } = this;
-    const at = this.parts.clock.monotonic();
+    const at = this.context.clock.monotonic();
     this.progressLine = line;
     this.share = share;
     this.began = share && { at, done: share[0], loggedAt: at, ...this.began };
     if (line === undefined) this.later(() => live?.clear());
     else if (live !== undefined) {
-      const lines = progressLines(this.shown(line), share, this.began, at, this.parts.isUnicode);
+      const lines = progressLines(this.shown(line), share, this.began, at, hasUnicode(this.context));
       this.later(() => live.draw(...lines));
     } else if (this.began !== undefined && at - this.began.loggedAt >= LOG_PACE_MS) {
       this.began.loggedAt = at;
@@ -127,7 +121,7 @@ export class Reporter implements Notices {
     }
     const { live, progressLine } = this;
     const progress = progressLine && this.shown(progressLine);
-    const lines = waitLines({ ...wait, now: this.parts.clock.now(), canStop: live !== undefined, progress });
+    const lines = waitLines({ ...wait, now: this.context.clock.now(), canStop: live !== undefined, progress });
     // One line for all waits of --retry-for.
     const isAnnounced = this.announced || ('giveUpAt' in wait && this.isRetrying);
     this.isRetrying ||= 'giveUpAt' in wait;
@@ -171,21 +165,22 @@ export class Reporter implements Notices {
   /** Prints `7 of 60 requests left, …` on request, and for people on a terminal. */
   limits(): void {
     const limits = this.newestLimits();
-    const { isWatched, settings, stderr, style } = this.parts;
+    const { settings, style } = this;
+    const { clock, stderr, stdout } = this.context;
     if (limits === undefined || settings.quiet) return;
     const { limit, remaining, resetAt } = limits;
     const isLow = remaining < LOW_SHARE * limit;
-    const isForPeople = stderr.isTTY && !this.isJson && (isWatched || isLow);
+    const isForPeople = stderr.isTTY && !this.isJson && (stdout.isTTY || isLow);
     if (!isForPeople && !settings.showLimits && !this.isVerbose) return;
     if (this.isJson) this.object('rateLimit', { limit, remaining, resetAt: new Date(resetAt).toISOString() });
-    else this.print([limitWords({ ...limits, now: this.parts.clock.now() })], style[isLow ? 'attention' : 'muted']);
+    else this.print([limitWords({ ...limits, now: clock.now() })], style[isLow ? 'attention' : 'muted']);
   }
 
   /** Prints the failure, and returns the exit code. @param env environment for the commands in the hint */
   async failure(failure: Failure, env?: string): Promise<ExitCode> {
     const { exitCodeOf, formatErrorJson, formatErrorLines } = await import('./error-output.ts');
-    const now = this.parts.clock.now();
-    if (this.parts.settings.debug || failure.is('bug')) this.stack(failure);
+    const now = this.context.clock.now();
+    if (this.settings.debug || failure.is('bug')) this.stack(failure);
     // The most important line comes last.
     if (this.isJson) this.write(formatErrorJson(failure, now, env));
     else this.print(formatErrorLines(failure, now, env));
@@ -209,7 +204,7 @@ export class Reporter implements Notices {
 
   /** Redacts a text, and only then escapes, wraps or cuts it. */
   private shown(text: string): string {
-    return visible(this.parts.redact(text));
+    return visible(this.secrets.redact(text));
   }
 
   private say(kind: 'info' | 'warning' | 'debug', text: string): void {
@@ -223,16 +218,17 @@ export class Reporter implements Notices {
   }
 
   private print(lines: readonly string[], paint: (text: string) => string = String): void {
-    const { stderr, style } = this.parts;
     if (lines.length === 0) return;
-    this.write(forPeople(lines, { width: stderr.isTTY ? stderr.columns : undefined, style }).then(paint));
+    const { stderr } = this.context;
+    const width = stderr.isTTY ? stderr.columns : undefined;
+    this.write(forPeople(lines, { width, style: this.style }).then(paint));
   }
 
   private write(line: string | Promise<string>): void {
     this.later(async () => {
       const text = await line;
       await this.live?.clear();
-      await this.parts.stderr.write(`${text}\n`);
+      await this.context.stderr.write(`${text}\n`);
     });
   }
 

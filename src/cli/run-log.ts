@@ -1,16 +1,13 @@
 /** `--log FILE`: logs an invocation as JSON lines, for unattended machines. */
-import { jsonObject, type JsonObject, stringifyJson } from '../api/json.ts';
+import { jsonObject, stringifyJson } from '../api/json.ts';
 import type { AttemptFacts } from '../client/service.ts';
 import { fileFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import type { RateLimit } from '../rate-limit/gate.ts';
 import { VERSION } from '../version.ts';
 
-export interface RunLog {
-  attempt(facts: AttemptFacts, limits: RateLimit | undefined): void;
-  /** `kind`: kind of the failure that ended the command. */
-  end(exitCode: number, kind: string | undefined): Promise<void>;
-}
+/** Writes the events of one invocation. */
+export type RunLog = Awaited<ReturnType<typeof openRunLog>>;
 
 /** What is logged about a command line: no values, since one may be secret. */
 export interface RunStart {
@@ -19,33 +16,28 @@ export interface RunStart {
   readonly options: readonly string[];
 }
 
-type LogPorts = Pick<Context, 'clock' | 'files' | 'randomBytes'> & {
-  readonly notices: { warning(text: string): void };
-};
-
 /** Opens the log and writes the start. @throws {Failure} `file` */
 export async function openRunLog(
-  { clock, files, notices, randomBytes }: LogPorts,
+  { clock, files, randomBytes }: Pick<Context, 'clock' | 'files' | 'randomBytes'>,
+  notices: { warning(text: string): void },
   path: string,
   { command, options }: RunStart,
-): Promise<RunLog> {
+) {
   const run = Buffer.from(randomBytes(8)).toString('hex');
   const from = clock.monotonic();
-  const file = await files
-    .append(path, (problem) => {
-      notices.warning(`The log ${path} can no longer be written (${problem}); petstore continues without it.`);
-    })
-    .catch((cause: unknown) => {
-      throw fileFailure('write', path, cause);
-    });
+  const onFailure = (problem: string): void => {
+    notices.warning(`The log ${path} can no longer be written (${problem}); petstore continues without it.`);
+  };
+  const file = await files.append(path, onFailure).catch((cause: unknown) => {
+    throw fileFailure('write', path, cause);
+  });
   const add = (event: string, members: Parameters<typeof jsonObject>[0]): void => {
     const time = new Date(clock.now()).toISOString();
-    const line: JsonObject = jsonObject({ time, run, event, ...members });
-    file.write(`${stringifyJson(line)}\n`);
+    file.write(`${stringifyJson(jsonObject({ time, run, event, ...members }))}\n`);
   };
   add('start', { version: VERSION, command, options: [...options] });
   return {
-    attempt: ({ method, url, status, failure, ms }, limits) => {
+    attempt({ method, url, status, failure, ms }: AttemptFacts, limits: RateLimit | undefined): void {
       add('attempt', {
         method,
         url,
@@ -59,7 +51,8 @@ export async function openRunLog(
         }),
       });
     },
-    end: (exitCode, kind) => {
+    /** `kind`: kind of the failure that ended the command. */
+    end(exitCode: number, kind: string | undefined): Promise<void> {
       add('end', { exitCode, ...(kind !== undefined && { error: kind }), ms: Math.round(clock.monotonic() - from) });
       return file.close();
     },

@@ -1,6 +1,6 @@
 /** Runs one invocation: argv -> command -> view -> text -> exit code. */
 import { type Ending, endingOf } from './ending.ts';
-import { Reporter, type ReporterSettings } from './reporter.ts';
+import { Reporter } from './reporter.ts';
 import type { CommandContext, Globals, OpenWrite } from '../session/globals.ts';
 import { readConfigFile } from '../session/config-file.ts';
 import { UNSAID } from './global-options.ts';
@@ -99,7 +99,7 @@ async function runCommand(
 ): Promise<number> {
   const ending = endingOf(context, globals.deadline, command.graceMs);
   const style = await styleFor(context, context.stdout, globals.color);
-  const notices = await reporterFor(context, globals, secrets);
+  const notices = new Reporter(context, globals, await styleFor(context, context.stderr, globals.color), secrets);
   const ports = { ...context, signal: ending.signal, globals, notices, secrets, openWrites: new Set<OpenWrite>() };
   const commandContext: CommandContext = { ...ports, ...lazySettings(ports) };
   let code: number = EXIT.ok;
@@ -108,7 +108,7 @@ async function runCommand(
   try {
     if (globals.log !== undefined) {
       const { openRunLog } = await import('./run-log.ts');
-      log = await openRunLog({ ...context, notices }, globals.log, { command: command.path, options });
+      log = await openRunLog(context, notices, globals.log, { command: command.path, options });
       notices.logTo(log);
     }
     const work = async (): Promise<void> => {
@@ -158,10 +158,10 @@ async function show(view: View, context: CommandContext, ending: Ending, style: 
     throw error.is('interrupted') ? new Failure('interrupted', { ...error.details, outcome: 'applied' }) : error;
   });
   if (failure !== undefined) throw failure;
-  if (view.view !== 'rows' && view.view !== 'chart') return;
-  const summary = isTTY && view.view === 'rows' ? view.summary?.(count) : undefined;
+  if (view.view !== 'rows') return;
+  const summary = isTTY ? view.summary?.(count) : undefined;
   if (isForPeople) notices.info(count === 0 ? view.empty : (summary ?? ''));
-  const failed = view.view === 'rows' ? view.check?.(count) : undefined;
+  const failed = view.check?.(count);
   if (failed !== undefined) throw failed;
 }
 
@@ -203,7 +203,8 @@ async function reportEarly(
   const { toFailure } = await import('./error-output.ts');
   const isPlain = line?.tokens.some(({ role, text }) => role === 'option' && text === '--no-color') === true;
   const output = wordIn(FORMATS, format) ?? 'table';
-  const notices = await reporterFor(context, { ...UNSAID, color: isPlain ? 'never' : 'auto', output }, secrets);
+  const style = await styleFor(context, context.stderr, isPlain ? 'never' : 'auto');
+  const notices = new Reporter(context, { ...UNSAID, output }, style, secrets);
   const failure = toFailure(error);
   const code = await notices.failure(failure);
   const path = line?.tokens.findLast(
@@ -212,29 +213,11 @@ async function reportEarly(
   if (line !== undefined && path !== undefined) {
     const { openRunLog } = await import('./run-log.ts');
     const start = { command: line.path, options: optionsOn(line) };
-    const log = await openRunLog({ ...context, notices }, path, start).catch(() => undefined);
+    const log = await openRunLog(context, notices, path, start).catch(() => undefined);
     await log?.end(code, failure.kind);
   }
   await notices.flush();
   return code;
-}
-
-async function reporterFor(
-  context: Context,
-  globals: Omit<ReporterSettings, 'isJson'> & Pick<Globals, 'color' | 'output'>,
-  secrets: Secrets,
-): Promise<Reporter> {
-  const { stdout, stderr, clock, env } = context;
-  return new Reporter({
-    stderr,
-    clock,
-    settings: { ...globals, isJson: FORMAT_FACTS[globals.output].isJson },
-    style: await styleFor(context, stderr, globals.color),
-    animate: stderr.isTTY && env.TERM !== 'dumb',
-    isWatched: stdout.isTTY,
-    isUnicode: hasUnicode(context),
-    redact: (text) => secrets.redact(text),
-  });
 }
 
 function styleFor(context: Context, output: Output, choice: Globals['color']): Promise<Style> {

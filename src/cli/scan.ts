@@ -24,37 +24,14 @@ export type Token<O extends ScanOption> = { readonly index: number; readonly tex
   | { readonly role: 'option' | 'value'; readonly option: O }
 );
 
-export interface Line<O extends ScanOption> {
-  /** The command or group that the words name; `''` if none. */
-  readonly path: string;
-  readonly isCommand: boolean;
-  readonly tokens: readonly Token<O>[];
-  readonly help: '-h' | '--help' | undefined;
-  readonly version: boolean;
-  /** The value of `--output`, as it was typed; `json` for `--json`. */
-  readonly format: string | undefined;
-  /** The first word that is neither a known command nor a known option. */
-  readonly unknown:
-    | {
-        readonly kind: 'command' | 'option';
-        readonly text: string;
-        /** The path that the words before it name. */
-        readonly path: string;
-      }
-    | undefined;
-  /** The option whose value is missing at the end. */
-  readonly pending: O | undefined;
-  /** The variadic option that would take another word. */
-  readonly variadic: O | undefined;
-  /** True after `--`: no further word is an option. */
-  readonly isOver: boolean;
-}
+/** What the words of a line are. */
+export type Line<O extends ScanOption> = Readonly<Scanner<O>>;
 
 /** A negative number, as commander 15 distinguishes it from an option. */
 const NEGATIVE = /^-(\d+|\d*\.\d+)(e[+-]?\d+)?$/i;
 
 export function scan<O extends ScanOption>(grammar: Grammar<O>, argv: readonly string[]): Line<O> {
-  return new Scanner(grammar, argv).line();
+  return new Scanner(grammar, argv);
 }
 
 /** `path`: a command or group, `''` for all commands. */
@@ -97,12 +74,17 @@ const ALIASES: Readonly<Record<string, string>> = { 'inventory ls': 'inventory l
 
 class Scanner<O extends ScanOption> {
   readonly tokens: Token<O>[] = [];
-  private path = '';
-  private isCommand = false;
-  private isOver = false;
-  private unknown: Line<O>['unknown'];
-  private pending: O | undefined;
-  private variadic: O | undefined;
+  /** The command or group that the words name; `''` if none. */
+  path = '';
+  isCommand = false;
+  /** The first word that is neither a known command nor a known option. `path`: what the words before it name. */
+  unknown: { readonly kind: 'command' | 'option'; readonly text: string; readonly path: string } | undefined;
+  /** The option whose value is missing at the end. */
+  pending: O | undefined;
+  /** The variadic option that would take another word. */
+  variadic: O | undefined;
+  /** True after `--`: no further word is an option. */
+  isOver = false;
   private next = 0;
   private readonly grammar: Grammar<O>;
   private readonly argv: readonly string[];
@@ -110,24 +92,21 @@ class Scanner<O extends ScanOption> {
   constructor(grammar: Grammar<O>, argv: readonly string[]) {
     this.grammar = grammar;
     this.argv = argv;
+    while (this.next < argv.length) this.read(this.next, argv[this.next++]!);
   }
 
-  line(): Line<O> {
-    while (this.next < this.argv.length) this.read(this.next, this.argv[this.next++]!);
-    const { tokens, path, isCommand, isOver, unknown, pending, variadic } = this;
-    const help = this.used('--help');
-    return {
-      path,
-      isCommand,
-      tokens,
-      help: help === '-h' || help === undefined ? help : '--help',
-      version: this.used('--version') !== undefined,
-      format: this.used('--json') === undefined ? lastValue(this, '--output') : 'json',
-      unknown,
-      pending,
-      variadic,
-      isOver,
-    };
+  get help(): '-h' | '--help' | undefined {
+    const form = this.used('--help');
+    return form === '-h' || form === undefined ? form : '--help';
+  }
+
+  get version(): boolean {
+    return this.used('--version') !== undefined;
+  }
+
+  /** The value of `--output`, as it was typed; `json` for `--json`. */
+  get format(): string | undefined {
+    return this.used('--json') === undefined ? lastValue(this, '--output') : 'json';
   }
 
   /** Reads a word, or the rest of one that combines short options. */

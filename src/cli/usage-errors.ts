@@ -49,16 +49,14 @@ function seeHelp({ path }: Line<ScanOption>): string {
   return `See: ${['petstore', path, '--help'].filter(Boolean).join(' ')}`;
 }
 
-export function isTopic(text: string): boolean {
-  return Object.hasOwn(TOPICS, text);
-}
-
-/** Returns the failure of `petstore help` with neither a command nor a topic. */
-export function unknownTopic(topic: string, tree: Tree): Failure {
-  const [group = '', ...rest] = topic.split(' ');
+/** @throws {Failure} `usage`: the words after `petstore help` are not a topic */
+export function requireTopic(words: readonly string[], tree: Tree): void {
+  const topic = words[0] === 'schemas' ? 'schemas' : words.join(' ');
+  if (Object.hasOwn(TOPICS, topic)) return;
+  const [group = '', ...rest] = words;
   const path = rest.length === 0 ? suggestCommand(tree, '', group) : suggestCommand(tree, group, rest.join(' '));
   const found = nearest(topic.replaceAll(' ', '-'), Object.keys(TOPICS)) ?? path;
-  return usageFailure(
+  throw usageFailure(
     `Unknown command or topic ${JSON.stringify(topic)}.`,
     found === undefined ? 'See: petstore --help' : `Did you mean petstore help ${found}?`,
   );

@@ -47,8 +47,8 @@ export const version = defineCommand({
 function exitCodes(): View {
   return list(
     EXIT_CODES,
-    { code: ({ code }) => code, meaning: ({ meaning }) => meaning, 'what a script does': ({ then }) => then },
-    { jsonText: (row) => JSON.stringify(row) },
+    { code: ({ code }) => code, meaning: ({ meaning }) => meaning, then: ({ then }) => then },
+    { looks: { then: { heading: 'What a script does' } } },
   );
 }
 

@@ -81,9 +81,10 @@ export const inventoryHistory = defineCommand({
         return { ...sums(journal.history(filter), options, context), empty };
       }
       if (chart !== true) return historyView(changes, now, { table: { journal, filter, names }, empty });
-      const { failed, ...view } = quantityChart(journal.history(filter), { names, now, empty });
+      const all = [...journal.history(filter)].flat();
+      const failed = all.filter(({ state }) => state === 'failed').length;
       if (failed > 0) context.notices.info(`Left out: ${plural(failed, 'change')} that failed.`);
-      return view;
+      return quantityChart(all, now, empty);
     });
   },
 });

@@ -80,7 +80,6 @@ export const proxy = defineCommand({
       ...input,
       passed,
       credentials,
-      isReadOnly: input.readOnly === true,
       onRequest: log.onRequest,
     });
     credentials.onIdentity = running.renew;

@@ -11,13 +11,12 @@ import {
 } from '../cli/value-parsers.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
-import { parseSignedDuration } from '../duration.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import { isLoopbackAddress } from '../http/server.ts';
-import { FaultSyntaxError, parseFault } from '../sandbox/faults.ts';
+import { parseFault, skewValue } from '../sandbox/faults.ts';
 import { DEFAULT_RULES, type Plan, PLAN_NAMES, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
-import type { LoggedRequest } from '../sandbox/request-log.ts';
 import { startSandbox } from '../sandbox/sandbox-server.ts';
+import type { LoggedRequest } from '../sandbox/serve-request.ts';
 import type { Pets } from '../sandbox/sandbox-store.ts';
 import { MOST_PETS } from '../sandbox/seed.ts';
 import { dataFile, readPets } from '../serve/data-file.ts';
@@ -33,9 +32,6 @@ const rangeValue = parserOf('a range such as 0..1000 or -10..10', (text) => {
   const isRange = least !== undefined && most !== undefined && rest.length === 0 && least <= most;
   return isRange ? { least, most } : undefined;
 });
-
-/** Parses `-1h` to ms. */
-const skewValue = parserOf('a duration such as 30s, 1h or -1h', parseSignedDuration);
 
 const { banAfter, banForMs, banStatus, quantity } = DEFAULT_RULES;
 
@@ -86,7 +82,7 @@ const OPTIONS = {
       '--with-undocumented',
       '501 for what the specification only names: /pets/{petId}, /store/orders',
     ),
-    fault: option('--fault <rule>', repeated(textValue), 'inject a fault (see below); may be repeated'),
+    fault: option('--fault <rule>', repeated({ parse: parseFault }), 'inject a fault (see below); may be repeated'),
     faultSeed: option('--fault-seed <number>', countValue(), 'the same seed, the same faults', { default: '1' }),
   }),
 };
@@ -112,7 +108,6 @@ export const sandboxServe = defineCommand({
   async run(input, context) {
     const apiKeys = usableKeys(input);
     const rules = rulesOf(input);
-    const faults = readFaults(input);
     const file = dataFile(context, input.data);
     const pets = input.seed === undefined ? undefined : await readSeed(context, input.seed);
     const log = await openLog(context, input.log, logLine, logObject);
@@ -124,11 +119,11 @@ export const sandboxServe = defineCommand({
       port: input.port,
       names: input.allowHost ?? [],
       apiKeys,
-      faults,
+      faults: input.fault ?? [],
       faultSeed: input.faultSeed,
       skewMs: input.clockSkew,
       controls: true,
-      ...(log.onRequest !== undefined && { onRequest: log.onRequest }),
+      onRequest: log.onRequest,
     });
     const { baseUrl, apiKey } = sandbox;
     return {
@@ -179,18 +174,6 @@ function rulesOf(input: ServeInput): Rules {
     retryAfter: input.retryAfterFormat,
     withUndocumented: input.withUndocumented ?? false,
   };
-}
-
-/** @throws {Failure} `usage` */
-function readFaults({ fault = [] }: ServeInput) {
-  return fault.map((text) => {
-    try {
-      return parseFault(text);
-    } catch (problem) {
-      if (!(problem instanceof FaultSyntaxError)) throw problem;
-      throw usageFailure(`The fault ${JSON.stringify(text)} ${problem.message}.`, 'See: petstore sandbox serve --help');
-    }
-  });
 }
 
 /** Reads the value of --seed: a number of pets, or a file of them. @throws {Failure} `file`, `invalid-value` */

@@ -2,7 +2,7 @@ import { jsonObject, type JsonValue } from '../api/json.ts';
 import { defineCommand } from '../cli/command.ts';
 import { parseBaseUrl } from '../session/environments.ts';
 import type { ConfigFile } from '../session/config-file.ts';
-import { blockWords, rateLimitWords, sharingOf, sharingWords } from '../session/limit-words.ts';
+import { blockWords, rateLimitWords, sharingWords } from '../session/limit-words.ts';
 import { type LedgerTarget, openLedger } from '../session/open-ledger.ts';
 import { homeProblem } from '../session/paths.ts';
 import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
@@ -11,7 +11,6 @@ import { type Source, type Sourced, unknownVariables, VARIABLES } from '../sessi
 import { SANDBOX_KEY } from '../sandbox/plans.ts';
 import { isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
-import { shift } from '../rate-limit/ledger.ts';
 import { nextSteps, resumeCommand } from '../session/run-commands.ts';
 import type { RunSummary } from '../state/journal.ts';
 import { withJournal } from '../stock/open-journal.ts';
@@ -75,14 +74,11 @@ async function ledgerTarget(context: CommandContext): Promise<LedgerTarget> {
 async function limitNotes(context: CommandContext): Promise<Note[]> {
   if ((await context.settings()).keyCommand !== undefined) return [];
   try {
-    const { clock } = context;
     await using opened = await openLedger(context, await ledgerTarget(context), { isShown: true });
-    const known = await opened.ledger.view();
-    const sharing = opened.redis && sharingOf(known, clock);
-    const now = clock.now();
-    const view = shift(known, now - clock.monotonic());
+    const view = await opened.view();
+    const now = context.clock.now();
     return [
-      ...(sharing === undefined ? [] : [['shared', sharingWords(sharing, now)] satisfies Note]),
+      ...(view.lease === undefined ? [] : [['shared', sharingWords(view.lease, now)] satisfies Note]),
       ...(view.windows.length === 0 ? [] : rateLimitWords(view, now)).map((words): Note => ['rate limit', words]),
       ...(view.block === undefined ? [] : [['block', blockWords(view, now)] satisfies Note]),
     ];

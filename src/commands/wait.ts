@@ -4,7 +4,7 @@ import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
 import { durationValue, integerValue, petIdValue, textValue, wordValue } from '../cli/value-parsers.ts';
 import { isFailure, usageFailure } from '../errors.ts';
-import { Alerts, waitFor } from '../watch/watch.ts';
+import { alertsBy, waitFor } from '../watch/watch.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { requireCatalog } from '../session/open-catalog.ts';
 import { record } from '../view/view.ts';
@@ -68,7 +68,7 @@ export const wait = defineCommand({
     if (isAbove(min, max) || isAbove(min, quantity) || isAbove(quantity, max)) {
       throw usageFailure('No quantity can be all of what --quantity, --min and --max say.');
     }
-    const alert = input.exec === undefined ? undefined : new Alerts(context, '--exec', input.exec);
+    const alert = input.exec === undefined ? undefined : alertsBy(context, '--exec', input.exec);
     const { timeoutIsExplicit, timeout } = context.globals;
     const found = await waitFor(context, {
       ...input,

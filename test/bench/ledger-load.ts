@@ -11,9 +11,9 @@ import { nodeContext } from '../../src/node/context.ts';
 import type { Context } from '../../src/ports.ts';
 import { createLedger, type Ledger, memoryStep, ownerOf } from '../../src/rate-limit/ledger.ts';
 import { openLedger } from '../../src/session/open-ledger.ts';
-import { RedisServer } from '../fleet/redis.ts';
 import { Tap } from '../fleet/tap.ts';
 import { withCleanup } from '../support/cleanup.ts';
+import { redisCli, startRedis } from '../support/redis.ts';
 import { isThere } from './report.ts';
 
 /** What one process does. */
@@ -50,7 +50,7 @@ async function open(context: Context, { kind, state, redis }: Load): Promise<Ask
   return {
     async admit() {
       await client.multi().incr('counter').expire('counter', 60).exec();
-      return { do: 'send', at: clock.monotonic() };
+      return { hold: undefined, at: clock.monotonic() };
     },
     answered: async () => undefined as never,
   };
@@ -58,7 +58,7 @@ async function open(context: Context, { kind, state, redis }: Load): Promise<Ask
 
 /** Asks and reports answers for so long; returns how many requests that were. */
 async function load({ clock, machine }: Context, ledger: Asked, { clients, ms, heldMs }: Load): Promise<number> {
-  const intent = { operation: 'GET /inventory', maxWaitMs: 60_000, reserve: 0, timeoutMs: 30_000 };
+  const intent = { operation: 'GET /inventory', reserve: 0, timeoutMs: 30_000 };
   const answer = { status: 200, headers: { window: { limit: 1e9, remaining: 1e9, resetInMs: 600_000 } }, random: 0 };
   const owner = ownerOf(machine);
   const end = clock.monotonic() + ms;
@@ -66,13 +66,13 @@ async function load({ clock, machine }: Context, ledger: Asked, { clients, ms, h
   const client = async (_: unknown, number: number): Promise<void> => {
     for (let i = 0; clock.monotonic() < end; i++) {
       const id = `${owner}/${number}/${i}`;
-      const decision = await ledger.admit({ ...intent, id });
-      if (decision.do === 'send') {
+      const { hold } = await ledger.admit({ ...intent, id });
+      if (hold === undefined) {
         if (heldMs > 0) await clock.sleep(heldMs);
         await ledger.answered({ ...intent, ...answer, id });
         requests++;
       } else {
-        const again = decision.again ?? decision.until;
+        const again = hold.again ?? hold.until;
         await clock.sleep(Math.min(again, end) - clock.monotonic());
       }
     }
@@ -165,13 +165,13 @@ export const HEAD = [
 /** The ledger on a server of its own, beside the counter on the same one. */
 function onRedis(loads: readonly Load[], awayMs: number): Promise<string[]> {
   return withCleanup(async () => {
-    const server = await RedisServer.start();
+    const server = await startRedis();
     const tap = await Tap.open(server.port);
     tap.delayMs = awayMs;
     const redis = `redis://127.0.0.1:${tap.port}/0`;
     const seconds = loads[0]!.ms / 1_000;
     const ours = await measure(loads.map((each) => ({ ...each, redis })));
-    const info = await server.ask('INFO all');
+    const info = await redisCli(server.port, 'INFO', 'all');
     const requests = ours * seconds;
     const sum = (pattern: RegExp): string =>
       ([...info.matchAll(pattern)].reduce((all, [, count]) => all + Number(count), 0) / requests).toFixed(2);

@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { openapiDocument } from '../../src/api/openapi.ts';
 import { seedItems } from '../../src/sandbox/seed.ts';
 import { freePort } from '../support/free-port.ts';
 import { markdownTable, median, spread } from './report.ts';
@@ -21,7 +22,6 @@ import { PETSTORE } from './service.ts';
 const LEAST_RATIO = 5;
 const CONNECTIONS = 32;
 const TOOLS = fileURLToPath(new URL('../conformance/node_modules/', import.meta.url));
-const DOCUMENT = fileURLToPath(new URL('../../src/api/openapi.json', import.meta.url));
 
 interface Server {
   readonly name: string;
@@ -38,6 +38,8 @@ const rows = seedItems().map(({ petId, quantity, status }) => ({
   quantity: Number(quantity),
   status,
 }));
+const DOCUMENT = join(folder, 'openapi.json');
+writeFileSync(DOCUMENT, JSON.stringify(openapiDocument()));
 writeFileSync(join(folder, 'db.json'), JSON.stringify({ inventory: rows }));
 
 const SERVERS: readonly Server[] = [

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import { Reporter } from '../../src/cli/reporter.ts';
+import type { Context } from '../../src/ports.ts';
+import { Secrets } from '../../src/redact.ts';
 import { PLAIN } from '../../src/view/style.ts';
 
 /** What a reporter writes while its clock stands at `clock.now`. */
@@ -14,16 +16,18 @@ async function writtenBy(
     text += String(piece);
     return Promise.resolve();
   };
-  const reporter = new Reporter({
-    stderr: { isTTY, columns: 80, write },
-    clock: { now: () => clock.now, monotonic: () => clock.now },
-    settings: { quiet: false, verbose: false, debug: false, showLimits: false, isJson },
-    style: PLAIN,
-    animate: isTTY,
-    isWatched: isTTY,
-    isUnicode: true,
-    redact: String,
-  });
+  const reporter = new Reporter(
+    {
+      stderr: { isTTY, columns: 80, write },
+      stdout: { isTTY, columns: 80, write },
+      clock: { now: () => clock.now, monotonic: () => clock.now },
+      env: { LANG: 'C.UTF-8' },
+      machine: { platform: 'linux' },
+    } as unknown as Context,
+    { quiet: false, verbose: false, debug: false, showLimits: false, output: isJson ? 'json' : 'table' },
+    PLAIN,
+    new Secrets(),
+  );
   work(reporter, clock);
   await reporter.flush();
   return text;

@@ -9,19 +9,28 @@ import { runIn } from '../support/in-process.ts';
 import { createTestContext } from '../support/test-context.ts';
 
 const TREE = await buildTree();
-const run = (line: string) => runIn(createTestContext(), ...line.split(' '));
+const run = (line: string) => runIn(createTestContext(), ...line.split(' ').filter(Boolean));
 const printed = (stdout: string) => ({ code: 0, stdout, stderr: '' });
 
 describe('help and version', () => {
   it.each([
+    ['', { path: '' }],
+    ['-h', { path: '', isShort: true }],
+    ['-h --env', { path: '' }],
+    ['--env inventory', { path: '' }],
     ['-qe sandbox inventory set --help', { path: 'inventory set' }],
     ['--env sandbox inventory list --max 3 -h', { path: 'inventory list', isShort: true }],
+    ['-h inventory list', { path: 'inventory list', isShort: true }],
+    ['inventory list --watch -h', { path: 'inventory list', isShort: true }],
+    ['smoke --help --bogus', { path: 'smoke' }],
+    ['inventory', { path: 'inventory' }],
     ['inventory -qh', { path: 'inventory' }],
     ['--', { path: '' }],
     ['--env=sandbox', { path: '' }],
     ['help', { path: '' }],
     ['help inventory', { path: 'inventory' }],
     ['help inventory set', { path: 'inventory set' }],
+    ['-q help inventory set', { path: 'inventory set' }],
     ['help options', { path: 'options' }],
   ])('petstore %s prints the help of $path', async (line, wanted) => {
     expect(await run(line)).toEqual(printed(helpText(TREE, wanted, 80)));

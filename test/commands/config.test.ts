@@ -1,14 +1,5 @@
 /** The config file, `config`, `status`, and the defaults of common options that variables and the config set. */
-import {
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createHome, type Home } from '../support/home.ts';
@@ -65,14 +56,6 @@ describe('fault 73: a broken config file is reported with its place, and left as
     }
     expect(readFileSync(path, 'utf8')).toBe(text);
     expect(readdirSync(folderOf(home))).toEqual(['config.json']);
-  });
-
-  it('of three gigabytes is not read', async () => {
-    const home = homeWith('{}');
-    truncateSync(configOf(home), 3 * 2 ** 30);
-    const { code, stderr } = await petstore(home, ['status']);
-    expect(code).toBe(3);
-    expect(stderr).toContain('is larger than 1 MiB; it was left as it is.\nhint: Fix it in an editor');
   });
 
   it('without a word of what is in it', async () => {

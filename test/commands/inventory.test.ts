@@ -395,7 +395,7 @@ describe('errors', () => {
 it('help exit-codes is a table like any other', async () => {
   const { stdout } = await run(createTestContext(), 'help', 'exit-codes', '-o', 'csv');
   expect(stdout.split('\n').slice(0, 3)).toEqual([
-    'code,meaning,what a script does',
+    'code,meaning,then',
     '0,"done (also: an empty list, a reader that closed the pipe)",continue',
     '1,a bug in petstore,report it',
   ]);

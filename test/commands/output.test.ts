@@ -20,7 +20,11 @@ describe('fault 57: a hostile body', () => {
       '[{"petId":1,"petId":2,"quantity":1,"status":"sold"}]',
       'row 1 of the list is not JSON: duplicate key "petId"',
     ],
-    ['depth 100k', '['.repeat(100_000), 'row 1 of the list is not JSON: nested deeper than 128 levels'],
+    [
+      'depth 100k',
+      `[{"petId":1,"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}]`,
+      'row 1 of the list is not JSON: nested deeper than 128 levels',
+    ],
     ['an endless row', `[{"petId":1,"x":"${'y'.repeat(2_000_000)}`, 'has a row of more than 1048576 characters'],
   ])('%s is refused', async (_name, body, message) => {
     const context = withReplies([{ body }]);

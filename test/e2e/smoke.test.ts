@@ -379,7 +379,7 @@ describe('--write', () => {
       }
       if (method !== 'PATCH') return reply;
       if (!url.pathname.endsWith('/7')) return { ...refusal(404, 'x'), headers: reply.headers ?? {} };
-      const quantity = /"quantity":\s*"?(\d+)/.exec(body ?? '')?.[1];
+      const quantity = /"quantity":\s*"?(\d+)/.exec(String(body))?.[1];
       if (quantity === undefined) return { ...refusal(400, 'x'), headers: reply.headers ?? {} };
       stock = Number(quantity);
       return { ...reply, status: 200, body: `{"petId":7,"quantity":${stock},"status":"available"}` };

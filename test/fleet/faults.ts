@@ -1,6 +1,6 @@
 /** Faults between a fleet of machines and the Redis server with their ledger. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { RedisServer } from './redis.ts';
+import { newFolder, redisCli, type RedisServer, startRedis, startSentinel } from '../support/redis.ts';
 import { Tap } from './tap.ts';
 
 export interface Fault {
@@ -20,28 +20,43 @@ export interface Fault {
   readonly killsFirst?: boolean;
 }
 
-type Inject = (at: { redis: RedisServer; replica: RedisServer; tap: Tap }) => unknown;
+interface Servers {
+  readonly redis: RedisServer;
+  readonly replica: RedisServer;
+  readonly tap: Tap;
+  /** Starts the first one again, with the same port and files. */
+  restart(): Promise<unknown>;
+}
+type Inject = (at: Servers) => unknown;
+
+async function startReplica({ port }: RedisServer): Promise<RedisServer> {
+  const replica = await startRedis({ settings: [`replicaof 127.0.0.1 ${port}`] });
+  while (!(await redisCli(replica.port, 'INFO', 'replication')).includes('master_link_status:up')) continue;
+  return replica;
+}
 
 /** A fault of one server, which has a replica, behind one address. */
-function single(name: string, inject?: Inject, args?: readonly string[]): Fault {
+function single(name: string, inject?: Inject, settings: readonly string[] = []): Fault {
   return {
     name,
     async open() {
-      const redis = await RedisServer.start(args);
-      const replica = await redis.replica();
+      const all = { settings: [`dir ${newFolder()}`, ...settings] };
+      const redis = await startRedis(all);
+      const replica = await startReplica(redis);
       const tap = await Tap.open(redis.port);
+      const restart = (): Promise<RedisServer> => startRedis({ ...all, port: redis.port });
       return {
         address: `redis://127.0.0.1:${tap.port}/0`,
-        ...(inject && { inject: async () => inject({ redis, replica, tap }) }),
+        ...(inject && { inject: async () => inject({ redis, replica, tap, restart }) }),
       };
     },
   };
 }
 
-const restart: Inject = async ({ redis }) => {
+const killAndRestart: Inject = async ({ redis, restart }) => {
   await redis.kill('SIGKILL');
   await pause(1_000);
-  await redis.start();
+  await restart();
 };
 
 const stop =
@@ -63,9 +78,9 @@ export const GONE: Fault = { ...single('killed for good', ({ redis }) => redis.k
 export const FAULTS: readonly Fault[] = [
   single('none'),
   GONE,
-  single('restarted empty', restart),
-  single('restarted with AOF', restart, ['--appendonly', 'yes', '--appendfsync', 'always']),
-  single('restarted with RDB', restart, ['--save', '1 1']),
+  single('restarted empty', killAndRestart),
+  single('restarted with AOF', killAndRestart, ['appendonly yes', 'appendfsync always']),
+  single('restarted with RDB', killAndRestart, ['save 1 1']),
   single('connections cut', ({ tap }) => tap.cut()),
   single('stopped for 5 s', stop(5)),
   single('stopped for 60 s', stop(60)),
@@ -76,38 +91,40 @@ export const FAULTS: readonly Fault[] = [
   }),
   single('replica promoted', async ({ redis, replica, tap }) => {
     await redis.kill('SIGKILL');
-    await replica.ask('REPLICAOF NO ONE');
+    await redisCli(replica.port, 'REPLICAOF', 'NO', 'ONE');
     tap.target = replica.port;
   }),
   {
     name: 'Sentinel failover',
     async open() {
-      const redis = await RedisServer.start();
-      const replica = await redis.replica();
-      const sentinel = await redis.sentinel();
+      const redis = await startRedis();
+      const replica = await startReplica(redis);
+      const sentinel = await startSentinel(redis);
+      while (!(await redisCli(sentinel.port, 'SENTINEL', 'replicas', 'petshop')).includes('slave-repl-offset'))
+        continue;
       return {
-        address: `redis+sentinel://127.0.0.1:${sentinel.port}/mymaster`,
+        address: sentinel.url,
         async inject() {
           await redis.kill('SIGKILL');
-          while (!(await replica.ask('ROLE')).includes('master')) await pause(50);
+          while (!(await redisCli(replica.port, 'ROLE')).includes('master')) await pause(50);
         },
       };
     },
   },
   single('read-only for 3 s', async ({ redis, replica }) => {
-    await replica.ask('REPLICAOF NO ONE');
-    await redis.ask(`REPLICAOF 127.0.0.1 ${replica.port}`);
+    await redisCli(replica.port, 'REPLICAOF', 'NO', 'ONE');
+    await redisCli(redis.port, 'REPLICAOF', '127.0.0.1', `${replica.port}`);
     await pause(3_000);
-    await redis.ask('REPLICAOF NO ONE');
+    await redisCli(redis.port, 'REPLICAOF', 'NO', 'ONE');
   }),
   single('out of memory for 3 s', async ({ redis }) => {
-    await redis.ask('CONFIG SET maxmemory 1');
+    await redisCli(redis.port, 'CONFIG', 'SET', 'maxmemory', '1');
     await pause(3_000);
-    await redis.ask('CONFIG SET maxmemory 0');
+    await redisCli(redis.port, 'CONFIG', 'SET', 'maxmemory', '0');
   }),
   single('answers 100 ms late', late(100)),
   single('answers 1 s late', late(1_000)),
-  single('emptied', ({ redis }) => redis.ask('FLUSHALL')),
+  single('emptied', ({ redis }) => redisCli(redis.port, 'FLUSHALL')),
   { ...single('clocks an hour apart'), skewMs: (machine) => ((machine % 3) - 1) * 3_600_000 },
   { ...single('first process killed'), killsFirst: true },
 ];
