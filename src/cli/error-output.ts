@@ -12,7 +12,7 @@ export function failureOf(error: unknown, path: string, open: ReadonlySet<OpenWr
 }
 
 /** Converts any error to a Failure. One of an unknown kind is a bug. */
-export function toFailure(error: unknown): Failure {
+function toFailure(error: unknown): Failure {
   if (isFailure(error)) return error;
   // With `using`, closing may fail too: the first error counts.
   if (error instanceof Error && 'suppressed' in error) return toFailure(error.suppressed);

@@ -32,7 +32,7 @@ export interface Request {
 }
 
 export interface RunInvocation {
-  readonly command: AnyCommand;
+  readonly command: Pick<AnyCommand, 'path' | 'graceMs' | 'run'>;
   readonly input: object;
   readonly globals: Globals;
 }

@@ -7,7 +7,7 @@ import { UNSAID } from './global-options.ts';
 import { lazySettings, once } from '../session/resolve.ts';
 import { partsOf } from '../session/environments.ts';
 import { shellWord } from '../session/run-commands.ts';
-import { find, SETTINGS, type Stored } from '../session/settings.ts';
+import { find, SETTINGS, type Stored, storedValues } from '../session/settings.ts';
 import { type Context, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { EXIT, Failure, isFailure, usageFailure } from '../errors.ts';
 import type { RunLog, RunStart } from './run-log.ts';
@@ -53,14 +53,33 @@ export async function run(
     }
   } catch (error) {
     const format = request?.line.format ?? find(SETTINGS.output, await stored())?.value ?? '';
-    return reportEarly(request?.line, error, safe, secrets, format);
+    invocation = failedInvocation(error, request?.line, format);
   }
+  const options = request?.line.tokens.flatMap(({ role, text }) => (role === 'option' ? [text] : [])) ?? [];
   const line = argv.map(shellWord).join(' ');
-  return runCommand({ ...invocation, options: optionsOn(request.line) }, { ...safe, configFile, line }, secrets);
+  return runCommand({ ...invocation, options }, { ...safe, configFile, line }, secrets);
 }
 
-function optionsOn({ tokens }: Request['line']): string[] {
-  return tokens.flatMap(({ role, text }) => (role === 'option' ? [text] : []));
+/** Returns the call for an invalid command line: it only fails, with those options that tell how. */
+function failedInvocation(error: unknown, line: Request['line'] | undefined, format: string): RunInvocation {
+  const tokens = line?.tokens ?? [];
+  const isPlain = tokens.some(({ role, text }) => role === 'option' && text === '--no-color');
+  const log = tokens.findLast(
+    (token) => token.role === 'value' && token.option.isCommon && token.option.name === 'log',
+  )?.text;
+  const said = { color: isPlain ? 'never' : 'auto', output: wordIn(FORMATS, format) ?? 'table' } as const;
+  const defaults = storedValues({ env: {}, config: {} }, '');
+  return {
+    command: {
+      path: line?.path ?? '',
+      run: () =>
+        Promise.resolve().then(() => {
+          throw error;
+        }),
+    },
+    input: {},
+    globals: { ...UNSAID, ...defaults, ...said, timeoutIsExplicit: false, ...(log !== undefined && { log }) },
+  };
 }
 
 /** Returns the profile that the line names, else the variables. @throws {Failure} `usage`: two different ones */
@@ -189,35 +208,6 @@ async function print(
   } finally {
     await chunks.return(0);
   }
-}
-
-/** Reports an invalid command line. `format`: the output format as typed. */
-async function reportEarly(
-  line: Request['line'] | undefined,
-  error: unknown,
-  context: Context,
-  secrets: Secrets,
-  format: string,
-): Promise<number> {
-  if (error instanceof OutputClosed) return EXIT.ok;
-  const { toFailure } = await import('./error-output.ts');
-  const isPlain = line?.tokens.some(({ role, text }) => role === 'option' && text === '--no-color') === true;
-  const output = wordIn(FORMATS, format) ?? 'table';
-  const style = await styleFor(context, context.stderr, isPlain ? 'never' : 'auto');
-  const notices = new Reporter(context, { ...UNSAID, output }, style, secrets);
-  const failure = toFailure(error);
-  const code = await notices.failure(failure);
-  const path = line?.tokens.findLast(
-    (token) => token.role === 'value' && token.option.isCommon && token.option.name === 'log',
-  )?.text;
-  if (line !== undefined && path !== undefined) {
-    const { openRunLog } = await import('./run-log.ts');
-    const start = { command: line.path, options: optionsOn(line) };
-    const log = await openRunLog(context, notices, path, start).catch(() => undefined);
-    await log?.end(code, failure.kind);
-  }
-  await notices.flush();
-  return code;
 }
 
 function styleFor(context: Context, output: Output, choice: Globals['color']): Promise<Style> {

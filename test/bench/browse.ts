@@ -7,9 +7,9 @@
  */
 import { spawn as start, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { parseArgs, stripVTControlCharacters } from 'node:util';
+import { stripVTControlCharacters } from 'node:util';
 import { spawn } from '@lydell/node-pty';
-import { markdownTable, median, peakOf, spread } from './report.ts';
+import { markdownTable, median, peakOf, readOptions, spread } from './report.ts';
 import { PETSTORE, withService } from './service.ts';
 
 /** What --assert asks for, of 100,000 pets. */
@@ -44,9 +44,7 @@ interface Opened {
   readonly framesPerSecond: number;
 }
 
-const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' }, assert: { type: 'boolean', default: false } },
-});
+const values = readOptions({ rounds: '5' });
 
 process.exitCode = await withService(async ({ baseUrlOf, env }) => {
   let isBad = false;

@@ -10,17 +10,10 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { markdownTable } from './report.ts';
+import { markdownTable, readOptions } from './report.ts';
 import { PETSTORE } from './service.ts';
 
-const { values } = parseArgs({
-  options: {
-    rows: { type: 'string', default: '2500' },
-    minute: { type: 'string', default: '15s' },
-    assert: { type: 'boolean', default: false },
-  },
-});
+const values = readOptions({ rows: '2500', minute: '15s' });
 const count = Number(values.rows);
 const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
 

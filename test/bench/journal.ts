@@ -5,15 +5,14 @@
  *
  *   npm run bench -- journal [--rounds 3] [--assert]
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { parseArgs } from 'node:util';
-import { markdownTable, median, peakOf, spread } from './report.ts';
+import { alternate, markdownTable, median, readOptions, type Run, runMeasured, spread } from './report.ts';
 import { type Bench, PETSTORE, withService } from './service.ts';
 
 /** What --assert asks for: times the peer of the same number of rows. */
@@ -33,14 +32,7 @@ interface Contender {
   readonly isCutShort?: boolean;
 }
 
-interface Run {
-  readonly seconds: number;
-  readonly peakMb: number;
-}
-
-const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '3' }, assert: { type: 'boolean', default: false } },
-});
+const values = readOptions({ rounds: '3' });
 
 const LOOP = 'Node: a bare loop over the changes';
 const LIST = '`inventory list -o ndjson`';
@@ -51,13 +43,7 @@ process.exitCode = await withService(async (bench) => {
   fill(bench, database);
   writeFileSync(file, `petId,quantity\n${Array.from({ length: ROWS }, (_, i) => `${i + 1},${i % 89}`).join('\n')}\n`);
   const contenders = contendersFor(database, file);
-  const runs = new Map<Contender, Run[]>(contenders.map((each) => [each, []]));
-  for (let round = -1; round < Number(values.rounds); round++) {
-    for (const each of contenders) {
-      const run = await measure(each, bench);
-      if (round >= 0) runs.get(each)!.push(run);
-    }
-  }
+  const runs = await alternate(contenders, values.rounds, (each) => measure(each, bench));
   return report(runs) && values.assert ? 1 : 0;
 });
 
@@ -114,24 +100,8 @@ function contendersFor(path: string, file: string): Contender[] {
 async function measure({ args, rows, isCutShort = false }: Contender, { baseUrlOf, env, home }: Bench): Promise<Run> {
   await using server = isCutShort ? await cutShort(baseUrlOf(rows)) : undefined;
   const state = isCutShort ? { XDG_STATE_HOME: join(home, `state-${Date.now()}`) } : {};
-  const from = process.hrtime.bigint();
-  const child = spawn(process.execPath, [...args], {
-    env: { ...env, ...state, PETSTORE_BASE_URL: server?.baseUrl ?? baseUrlOf(rows) },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const closed = once(child, 'close');
-  let stderr = '';
-  let peakMb = Number.NaN;
-  const look = setInterval(() => (peakMb = peakOf(child.pid!) ?? peakMb), 5);
-  child.stdout.resume();
-  child.stderr.on('data', (piece: Buffer) => (stderr += piece.toString()));
-  await Promise.race([closed, ...(server === undefined ? [] : [server.firstWrite])]);
-  const seconds = Number(process.hrtime.bigint() - from) / 1e9;
-  clearInterval(look);
-  if (server !== undefined) child.kill('SIGKILL');
-  const [code] = (await closed) as [number | null];
-  if (code !== 0 && !isCutShort) throw new Error(`${args.join(' ')}: ${stderr}`);
-  return { seconds, peakMb };
+  const address = { PETSTORE_BASE_URL: server?.baseUrl ?? baseUrlOf(rows) };
+  return await runMeasured([process.execPath, ...args], { ...env, ...state, ...address }, server?.firstWrite);
 }
 
 /** A service that passes reads on to another and answers no write. */

@@ -9,22 +9,15 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { HEAD, measureLedgers } from './ledger-load.ts';
-import { markdownTable, median, spread } from './report.ts';
+import { markdownTable, median, readOptions, spread } from './report.ts';
 import { PETSTORE, withService } from './service.ts';
 
 /** What the ledger may add, at the median, ms. */
 const MOST_MS = 5;
 const WARM_UPS = 3;
 
-const { values } = parseArgs({
-  options: {
-    runs: { type: 'string', default: '150' },
-    seconds: { type: 'string', default: '5' },
-    assert: { type: 'boolean', default: false },
-  },
-});
+const values = readOptions({ runs: '150', seconds: '5' });
 
 interface Pair {
   readonly database: number;

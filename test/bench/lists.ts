@@ -5,10 +5,17 @@
  *
  *   npm run bench -- lists [--rounds 5] [--only TEXT] [--assert]
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { parseArgs } from 'node:util';
-import { isThere, markdownTable, median, peakOf, spread, STANDALONE } from './report.ts';
+import {
+  alternate,
+  isThere,
+  markdownTable,
+  median,
+  readOptions,
+  type Run,
+  runMeasured,
+  spread,
+  STANDALONE,
+} from './report.ts';
 import { PETSTORE, withService } from './service.ts';
 
 /** What --assert asks for: how many times jq's throughput, and how much memory at most. */
@@ -35,13 +42,6 @@ const HEAD = [
   'peak memory, MB',
 ];
 
-interface Run {
-  readonly seconds: number;
-  readonly peakMb: number;
-  /** When the first byte of its output came. */
-  readonly firstSeconds: number;
-}
-
 interface Contender {
   readonly name: string;
   readonly rows: number;
@@ -50,14 +50,8 @@ interface Contender {
   readonly bound?: Bound;
 }
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '5' },
-    // Only those whose command holds this text, beside curl | jq and an empty list.
-    only: { type: 'string', default: '' },
-    assert: { type: 'boolean', default: false },
-  },
-});
+// `only`: only those whose command holds this text, beside curl | jq and an empty list.
+const values = readOptions({ rounds: '5', only: '' });
 
 process.exitCode = await withService(async ({ baseUrlOf, env }) => {
   const contenders = listContenders(baseUrlOf).filter(
@@ -65,14 +59,9 @@ process.exitCode = await withService(async ({ baseUrlOf, env }) => {
       (command[0] === 'sh' ? ['curl', 'jq'] : [command[0]]).every(isThere) &&
       (bound === undefined || name.includes(values.only)),
   );
-  const runs = new Map<Contender, Run[]>(contenders.map((contender) => [contender, []]));
-  for (let round = -1; round < Number(values.rounds); round++) {
-    for (const contender of contenders) {
-      const { PETSTORE_BASE_URL: _, ...rest } = env;
-      const run = await measure(contender.command, { ...rest, PETSTORE_BASE_URL: baseUrlOf(contender.rows) });
-      if (round >= 0) runs.get(contender)!.push(run);
-    }
-  }
+  const runs = await alternate(contenders, values.rounds, ({ command, rows }) =>
+    runMeasured(command, { ...env, PETSTORE_BASE_URL: baseUrlOf(rows) }),
+  );
   const { headers } = await fetch(`${baseUrlOf(MILLION)}/inventory`, { method: 'HEAD' });
   return report(runs, Number(headers.get('content-length')) / 2 ** 20) && values.assert ? 1 : 0;
 });
@@ -123,23 +112,6 @@ function listContenders(baseUrlOf: (rows: number) => string): Contender[] {
     },
     mine('list -o ndjson', undefined, 0),
   ];
-}
-
-async function measure(command: Contender['command'], env: NodeJS.ProcessEnv): Promise<Run> {
-  const from = process.hrtime.bigint();
-  const since = (): number => Number(process.hrtime.bigint() - from) / 1e9;
-  const child = spawn(command[0], command.slice(1), { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const arrivals: number[] = [];
-  let stderr = '';
-  let peakMb = 0;
-  const look = setInterval(() => (peakMb = peakOf(child.pid!) ?? peakMb), 5);
-  child.stdout.once('data', () => arrivals.push(since())).resume();
-  child.stderr.on('data', (piece: Buffer) => (stderr += piece.toString()));
-  const [code] = (await once(child, 'close')) as [number | null];
-  const seconds = since();
-  clearInterval(look);
-  if (code !== 0) throw new Error(`${command.join(' ')}: ${stderr}`);
-  return { peakMb, seconds, firstSeconds: arrivals[0] ?? seconds };
 }
 
 /** Prints the table; true where a figure is not what it should be. */

@@ -4,8 +4,8 @@
  *
  *   npm run bench [-- PART...] [--assert] [--write]
  *
- * Passes a part's own options on to it if it is the only one. Omits peers that are not installed; install Prism's mock
- * and json-server with `npm ci --prefix test/conformance --ignore-scripts`.
+ * Passes a part's own options on to it if it is the only one. Omits peers that are not installed; install http-proxy-3
+ * with `npm ci --prefix test/conformance --ignore-scripts`.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,6 @@ const PARTS: Readonly<Record<string, string>> = {
   browse: 'A long list on the screen',
   journal: 'A long history, and the plan of a large import',
   ledger: 'What the shared ledger adds to one update',
-  sandbox: 'The sandbox beside other mock servers',
   proxy: 'The proxy beside a plain one',
   import: 'A stocktake of many rows on one key',
 };

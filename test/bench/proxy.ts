@@ -11,9 +11,8 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import type { Load, Measured } from './proxy-load.ts';
-import { markdownTable, median, residentOf, spread } from './report.ts';
+import { markdownTable, median, readOptions, residentOf, spread } from './report.ts';
 import { type Bench, PETSTORE, portOf, withService } from './service.ts';
 
 /** Of the GETs of http-proxy-3, or of the plain proxy where that is not installed; and how much more memory it may hold later on. */
@@ -27,13 +26,7 @@ const MORE = 100_000;
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const TOOLS = path('../conformance/package.json');
 
-const { values } = parseArgs({
-  options: {
-    requests: { type: 'string', default: '20000' },
-    rounds: { type: 'string', default: '5' },
-    assert: { type: 'boolean', default: false },
-  },
-});
+const values = readOptions({ requests: '20000', rounds: '5' });
 
 interface Server {
   readonly name: string;

@@ -1,9 +1,72 @@
 /** Reports the figures of the benchmarks: Markdown, the median and the spread. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 
 export const STANDALONE = fileURLToPath(new URL('../../standalone/petstore', import.meta.url));
+
+/** Reads options with a value, given with their defaults, and `--assert`. */
+export function readOptions<Name extends string>(
+  defaults: Readonly<Record<Name, string>>,
+): Record<Name, string> & { readonly assert: boolean } {
+  const options: Record<string, { type: 'string'; default: string }> = {};
+  for (const [name, value] of Object.entries<string>(defaults)) options[name] = { type: 'string', default: value };
+  const { values } = parseArgs({ options: { ...options, assert: { type: 'boolean', default: false } } });
+  return values as ReturnType<typeof readOptions<Name>>;
+}
+
+/**
+ * Measures the contenders in turns, so that a machine that slows down affects all of them. The first round, which warms
+ * the machine up, does not count.
+ */
+export async function alternate<Contender, Run>(
+  contenders: readonly Contender[],
+  rounds: string,
+  measure: (contender: Contender) => Run | Promise<Run>,
+): Promise<Map<Contender, Run[]>> {
+  const runs = new Map<Contender, Run[]>(contenders.map((each) => [each, []]));
+  for (let round = -1; round < Number(rounds); round++) {
+    for (const each of contenders) {
+      const run = await measure(each);
+      if (round >= 0) runs.get(each)!.push(run);
+    }
+  }
+  return runs;
+}
+
+export interface Run {
+  readonly seconds: number;
+  readonly peakMb: number;
+  /** When the first byte of its output came. */
+  readonly firstSeconds: number;
+}
+
+/** Runs a command to its end, or until `over` resolves; then it is killed. */
+export async function runMeasured(
+  [program, ...args]: readonly [string, ...string[]],
+  env: NodeJS.ProcessEnv,
+  over?: Promise<void>,
+): Promise<Run> {
+  const from = process.hrtime.bigint();
+  const since = (): number => Number(process.hrtime.bigint() - from) / 1e9;
+  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const closed = once(child, 'close') as Promise<[number | null]>;
+  const arrivals: number[] = [];
+  let stderr = '';
+  let peakMb = Number.NaN;
+  const look = setInterval(() => (peakMb = peakOf(child.pid!) ?? peakMb), 5);
+  child.stdout.once('data', () => arrivals.push(since())).resume();
+  child.stderr.on('data', (piece: Buffer) => (stderr += piece.toString()));
+  await Promise.race([closed, ...(over === undefined ? [] : [over])]);
+  const seconds = since();
+  clearInterval(look);
+  if (over !== undefined) child.kill('SIGKILL');
+  const [code] = await closed;
+  if (code !== 0 && over === undefined) throw new Error(`${program} ${args.join(' ')}: ${stderr}`);
+  return { peakMb, seconds, firstSeconds: arrivals[0] ?? seconds };
+}
 
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);

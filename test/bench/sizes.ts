@@ -5,14 +5,13 @@
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { markdownTable, STANDALONE } from './report.ts';
+import { markdownTable, readOptions, STANDALONE } from './report.ts';
 
 const MOST_PACKED_MB = 1;
 
-const { values } = parseArgs({ options: { assert: { type: 'boolean', default: false } } });
+const values = readOptions({});
 const [packed] = JSON.parse(
   execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { complete } from '../../src/cli/completion/complete.ts';
 import { optionsAt, pathsOf } from '../../src/cli/help/tree.ts';
 import { buildTree } from '../../src/commands/command-tree.ts';
-import { CASES, INJECTIONS } from '../e2e/completion-cases.ts';
+import { CASES } from '../e2e/completion-cases.ts';
 
 const TREE = await buildTree();
 const PETS = [12n, 7n, 9223372036854775807n];
@@ -83,18 +83,5 @@ describe('candidates', () => {
     ['nope ', ':end'],
   ])('petstore %s ends with %s', async (line, directive) => {
     expect((await answer(...line.split(' '))).directive).toBe(directive);
-  });
-
-  it('are there for any word, and none spans two lines', async () => {
-    for (const word of INJECTIONS) {
-      for (const before of [[], ['inventory', 'list', '--status'], ['inventory', 'set'], [word]]) {
-        const { found, directive } = await answer(...before, word);
-        expect([word, found.length === 0 || word.startsWith('-'), directive.startsWith(':')]).toEqual([
-          word,
-          true,
-          true,
-        ]);
-      }
-    }
   });
 });

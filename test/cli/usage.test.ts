@@ -109,6 +109,10 @@ describe('what is suggested', () => {
     ['inventory help set', 'petstore help inventory set'],
     ['inventory help sk_12', 'petstore help inventory'],
     ['lgoin', 'petstore login'],
+    ['--vresion', '--version'],
+    ['--vers', '--version'],
+    ['limits --refrsh', '--refresh'],
+    ['inventory list --colums petId', '--columns'],
     ['help exit-code', 'petstore help exit-codes'],
     ['help rate limits', 'petstore help rate-limits'],
     ['help set', 'petstore help inventory set'],
@@ -118,15 +122,6 @@ describe('what is suggested', () => {
     const { code, stdout, stderr } = await run(line);
     const hint = line.includes('json') ? (JSON.parse(stderr) as { error: { hint: string } }).error.hint : stderr.split('hint: ')[1]?.trimEnd(); // prettier-ignore
     expect([code, stdout, hint]).toEqual([2, '', `Did you mean ${suggestion}?`]);
-  });
-
-  it.each([
-    ['--vresion', '--version'],
-    ['--vers', '--version'],
-    ['limits --refrsh', '--refresh'],
-    ['inventory list --colums petId', '--columns'],
-  ])('petstore %s: %s', async (line, suggestion) => {
-    expect((await run(line)).stderr).toContain(`hint: Did you mean ${suggestion}?\n`);
   });
 
   it.each(['inventory test', 'inventory view', 'inventory set --pet 7', 'st', 'help nonsense'])(

@@ -95,47 +95,44 @@ describe.each(Object.entries(SHELLS))('%s', (_name, shell) => {
 describe.each(Object.entries(INTERACTIVE))('%s at a terminal', (name, { command, setUp }) => {
   const isThere = typeof SHELLS[name] !== 'string';
 
-  it.skipIf(!isThere)('TAB completes a command, and runs nothing that was typed', async () => {
-    const home = createHome();
+  /** Starts the shell, and stops it when the work is done, which must have run nothing that was typed or proposed. */
+  async function atPrompt(home: Home, work: (shell: ReturnType<typeof startPty>) => Promise<void>): Promise<void> {
     const around = surroundings(home);
     const shell = startPty([], { command, home, cwd: around.cwd, env: { ...around.env, PS1: '$ ', PROMPT: '$ ' } });
     shell.write(`${setUp}; echo rea''dy\r`);
     await shell.waitFor(/ready/);
-    shell.write('petstore inven\t');
-    await shell.waitFor(/petstore inventory /);
-    shell.write('hist\t');
-    await shell.waitFor(/history/);
-    for (const word of INJECTIONS) {
-      // Ctrl-U empties the line again.
-      shell.write('\x15');
-      shell.write(`petstore inventory list --status ${word}\t`);
-    }
-    shell.write('\x15');
-    shell.write(`echo all''done\r`);
-    await shell.waitFor(/alldone/);
+    await work(shell);
     expect(existsSync(join(around.cwd, MARK_FILE))).toBe(false);
     shell.kill('SIGKILL');
     await shell.exited;
-  });
-});
+  }
 
-describe.each(
+  it.skipIf(!isThere)('TAB completes a command, and runs nothing that was typed', () =>
+    atPrompt(createHome(), async (shell) => {
+      shell.write('petstore inven\t');
+      await shell.waitFor(/petstore inventory /);
+      shell.write('hist\t');
+      await shell.waitFor(/history/);
+      for (const word of INJECTIONS) {
+        // Ctrl-U empties the line again.
+        shell.write('\x15');
+        shell.write(`petstore inventory list --status ${word}\t`);
+      }
+      shell.write('\x15');
+      shell.write(`echo all''done\r`);
+      await shell.waitFor(/alldone/);
+    }),
+  );
+
   // bash shows no descriptions.
-  Object.entries(INTERACTIVE).filter(([name]) => name !== 'bash'),
-)('%s at a terminal', (name, { command, setUp }) => {
-  it.skipIf(typeof SHELLS[name] === 'string')('TAB shows the names of pets beside their ids', async () => {
+  it.skipIf(!isThere || name === 'bash')('TAB shows the names of pets beside their ids', async () => {
     const home = createHome();
-    const around = surroundings(home);
     await runPetstore(['--env', 'sandbox', 'inventory', 'list'], { home });
     await runPetstore(['--env', 'sandbox', 'catalog', 'set', '12', '--name', 'Hamster: $(touch pwned)'], { home });
-    const shell = startPty([], { command, home, cwd: around.cwd, env: { ...around.env, PS1: '$ ', PROMPT: '$ ' } });
-    shell.write(`${setUp}; echo rea''dy\r`);
-    await shell.waitFor(/ready/);
-    shell.write('petstore -e sandbox inventory set 1\t');
-    await shell.waitFor(/12\W+Hamster: \$\(touch pwned\)/);
-    expect(existsSync(join(around.cwd, MARK_FILE))).toBe(false);
-    shell.kill('SIGKILL');
-    await shell.exited;
+    await atPrompt(home, async (shell) => {
+      shell.write('petstore -e sandbox inventory set 1\t');
+      await shell.waitFor(/12\W+Hamster: \$\(touch pwned\)/);
+    });
   });
 });
 

@@ -1,6 +1,7 @@
 /** Every line of shell, recipe, link and anchor in README.md and docs/ works as written. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -45,17 +46,18 @@ function pathIn(home: Home): string {
   return `${home.path}:${process.env.PATH ?? ''}`;
 }
 
+/** Runs lines of shell as a user does, with `petstore` on the PATH. */
+function runShell(home: Home, lines: string) {
+  const env = { PATH: pathIn(home) };
+  return runPetstore(['-e', '-c', lines], { command: ['sh'], home, cwd: home.path, killAfterMs: 60_000, env });
+}
+
 it('curl alone walks through every status of the service', async () => {
   const home = createHome();
   const port = await freePort();
   const walk = code('walk').replaceAll('4010', String(port)).replace('sandbox serve', `sandbox serve --port ${port}`);
   const expected = [...walk.matchAll(/^ask .*# (\d+.*)$/gm)].map(([, answer = '']) => answer);
-  const ran = await runPetstore(['-e', '-c', walk], {
-    command: ['sh'],
-    home,
-    cwd: home.path,
-    env: { PATH: pathIn(home) },
-  });
+  const ran = await runShell(home, walk);
   // On a slow machine a second or two of the window may have passed.
   const answers = ran.stdout.split('\n').filter((line) => /^\d{3}\b/.test(line));
   expect([ran.code, answers.map((line) => line.trim().replace(/^429 5\d$/, '429 60'))]).toEqual([0, expected]);
@@ -73,18 +75,7 @@ describe('the blocks that run as a whole', () => {
     ['tour-causes', 'died,sandbox,1,0,2,-2'],
     ['fixture', '9223372036854775807'],
   ])('%s: every line does what it says', async (name, shown) => {
-    const home = createHome();
-    const {
-      code: exit,
-      stdout,
-      stderr,
-    } = await runPetstore(['-e', '-c', code(name)], {
-      command: ['sh'],
-      home,
-      cwd: home.path,
-      killAfterMs: 60_000,
-      env: { PATH: pathIn(home) },
-    });
+    const { code: exit, stdout, stderr } = await runShell(createHome(), code(name));
     expect([exit, stderr.match(/^error:.*/gm)]).toEqual([0, null]);
     expect(stdout).toContain(shown);
   });
@@ -149,12 +140,7 @@ describe('the gateway', () => {
     writeFileSync(join(home.path, 'gateway.crt'), cert);
     writeFileSync(join(home.path, 'gateway.key'), key);
     writeFileSync(join(home.path, 'gateway.pem'), `${cert}${key}`);
-    const added = await runPetstore(['-e', '-c', code('recipe-gateway-tokens')], {
-      command: ['sh'],
-      home,
-      cwd: home.path,
-      env: { PATH: pathIn(home) },
-    });
+    const added = await runShell(home, code('recipe-gateway-tokens'));
     const [token = ''] = added.stdout.split('\n');
     const here = (text: string): string =>
       text.replace(/\/(?:etc\/petstore|etc\/ssl|var\/lib\/petstore|gateway)\//g, `${home.path}/`);
@@ -193,58 +179,55 @@ describe('the gateway', () => {
     expect((await proxy.exited).code).toBe(0);
   });
 
-  it.runIf(existsSync('/usr/sbin/nginx'))('works behind nginx', async () => {
-    const { home, here, start, till } = await prepared();
-    const { baseUrl } = await start('petstore proxy --env production --tokens tokens --allow-host localhost');
-    const port = await freePort();
-    const site = here(code('recipe-gateway-nginx'))
-      .replace('listen 443', `listen 127.0.0.1:${port}`)
-      .replace('http://127.0.0.1:4011', new URL(baseUrl).origin);
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-      .map((name) => `${name}_temp_path ${home.path}/${name};`)
-      .join(' ');
-    const http = `http { access_log off; ${temporary} ${site} }`;
-    const config = join(home.path, 'nginx.conf');
-    writeFileSync(config, `daemon off; pid ${home.path}/pid; error_log stderr; events {} ${http}`);
-    const nginx = startPetstore(['-c', config, '-e', 'stderr'], { command: ['/usr/sbin/nginx'], home });
-    await listens(port);
-    const read = await till(`https://localhost:${port}/v1`);
-    expect([read.code, read.stderr]).toEqual([0, '']);
-    nginx.kill('SIGTERM');
-    await nginx.exited;
-  });
+  /** What each server behind which the gateway may be is given to read, and how it is started. */
+  const balancers = {
+    nginx: (folder: string, port: number, gateway: URL) => {
+      const site = code('recipe-gateway-nginx')
+        .replace('listen 443', `listen 127.0.0.1:${port}`)
+        .replace('http://127.0.0.1:4011', gateway.origin);
+      const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+        .map((name) => `${name}_temp_path ${folder}/${name};`)
+        .join(' ');
+      const start = `daemon off; pid ${folder}/pid; error_log stderr; events {}`;
+      return { config: `${start} http { access_log off; ${temporary} ${site} }`, flags: ['-e', 'stderr', '-c'] };
+    },
+    haproxy: (_folder: string, port: number, gateway: URL) => {
+      const config = code('recipe-gateway-haproxy')
+        .replace('bind :443', `bind 127.0.0.1:${port}`)
+        .replace('127.0.0.1:4011', gateway.host);
+      return { config, flags: ['-f'] };
+    },
+  };
 
-  it.runIf(existsSync('/usr/sbin/haproxy'))('works behind HAProxy', async () => {
-    const { home, here, start, till } = await prepared();
-    const { baseUrl } = await start('petstore proxy --env production --tokens tokens');
-    const port = await freePort();
-    const text = here(code('recipe-gateway-haproxy'))
-      .replace('bind :443', `bind 127.0.0.1:${port}`)
-      .replace('127.0.0.1:4011', new URL(baseUrl).host);
-    const config = join(home.path, 'haproxy.cfg');
-    writeFileSync(config, text);
-    const haproxy = startPetstore(['-f', config], { command: ['/usr/sbin/haproxy'], home });
-    await listens(port);
-    const read = await till(`https://localhost:${port}/v1`);
-    expect([read.code, read.stderr]).toEqual([0, '']);
-    haproxy.kill('SIGTERM');
-    await haproxy.exited;
-    expect(haproxy.stderr).not.toContain('is DOWN');
-  });
+  it.each(Object.entries(balancers).filter(([name]) => existsSync(`/usr/sbin/${name}`)))(
+    'works behind %s',
+    async (name, configure) => {
+      const { home, here, start, till } = await prepared();
+      const { baseUrl } = await start('petstore proxy --env production --tokens tokens --allow-host localhost');
+      const port = await freePort();
+      const { config, flags } = configure(home.path, port, new URL(baseUrl));
+      const file = join(home.path, 'balancer.conf');
+      writeFileSync(file, here(config));
+      const balancer = startPetstore([...flags, file], { command: [`/usr/sbin/${name}`], home });
+      await listens(port);
+      const read = await till(`https://localhost:${port}/v1`);
+      expect([read.code, read.stderr]).toEqual([0, '']);
+      balancer.kill('SIGTERM');
+      await balancer.exited;
+      expect(balancer.stderr).not.toContain('is DOWN');
+    },
+  );
 });
 
 /** Resolves once connections are accepted there. */
 async function listens(port: number): Promise<void> {
-  const tries = (): Promise<boolean> =>
-    new Promise((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => {
-        socket.destroy();
-        resolve(true);
-      }).once('error', () => {
-        resolve(false);
-      });
-    });
-  while (!(await tries())) continue;
+  const socket = connect(port, '127.0.0.1');
+  const isOpen = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  );
+  socket.destroy();
+  if (!isOpen) await listens(port);
 }
 
 /** Returns every line of shell that is not run as a whole elsewhere, without duplicates. */

@@ -128,15 +128,3 @@ describe('the release workflow', () => {
     expect(text).not.toMatch(/actions\/checkout|npm (ci|run)|node /);
   });
 });
-
-it('updates are proposed for every lockfile of the project', () => {
-  const { updates } = parse(readFileSync(join(ROOT, '.github/dependabot.yml'), 'utf8')) as {
-    updates: readonly { 'package-ecosystem': string; directories?: readonly string[] }[];
-  };
-  const npm = updates.find((each) => each['package-ecosystem'] === 'npm')!;
-  const tracked = execFileSync('git', ['ls-files', '*package-lock.json'], { cwd: ROOT, encoding: 'utf8' });
-  const folders = tracked.split('\n').filter(Boolean);
-  expect(folders.map((path) => `/${path.replace(/\/?package-lock\.json$/, '')}`).sort()).toEqual(
-    [...npm.directories!].sort(),
-  );
-});

@@ -53,11 +53,8 @@ async function work(queue: Row[]): Promise<void> {
     next.seen.push(seen);
     const facts = Object.entries(COLUMNS).map(([name, of]) => `${name} ${of(seen)}`);
     process.stderr.write(`${next.fault.name}: ${facts.join('; ')}\n`);
-    // What the commands said, each sentence once: they differ in times and numbers.
-    const lines =
-      seen.broken.length === 0 ? [] : seen.ended.flatMap((one) => one?.stderr.match(/^(warning|error): .*/gm) ?? []);
-    const sentences = new Map(lines.map((line) => [line.replaceAll(/\d+/g, ''), line]));
-    for (const line of sentences.values()) process.stderr.write(`  ${line}\n`);
+    if (seen.broken.length > 0)
+      for (const one of seen.ended) process.stderr.write(`  ${one?.stderr ?? 'still busy'}\n`);
   }
 }
 

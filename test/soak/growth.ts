@@ -1,4 +1,5 @@
 /** Bounds for growth in a long run. */
+import { median } from '../bench/report.ts';
 
 /** One look at everything that is measured, by its name, at a time in ms since the start. */
 export interface Sample {
@@ -32,35 +33,28 @@ export function warmUpOf(lengthMs: number): number {
   return Math.max(lengthMs / 5, Math.min(120_000, lengthMs / 2));
 }
 
-interface Verdict {
-  readonly name: string;
-  readonly early: number;
-  readonly late: number;
-  readonly most: number;
-  readonly says: string;
-  readonly isGood: boolean;
-}
-
 /**
- * Compares the first and the last third of the time after the warm-up, by their medians.
+ * Compares the first and the last third of the time after the warm-up, by their medians. Returns a line for each value
+ * that has a bound, and apart those that exceed theirs.
  * @throws where too few samples were taken
  */
-export function judge(samples: readonly Sample[], warmUpMs: number): Verdict[] {
+export function judge(samples: readonly Sample[], warmUpMs: number): { lines: string[]; problems: string[] } {
   const warm = samples.filter(({ at }) => at >= warmUpMs);
   const third = Math.floor(warm.length / 3);
   if (third < 3) throw new Error(`${warm.length} samples after the warm-up are too few.`);
   const [first, last] = [warm.slice(0, third), warm.slice(-third)];
   const middle = (part: readonly Sample[], name: string): number => median(part.map(({ values }) => values[name] ?? 0));
   const work = middle(last, WORK) - middle(first, WORK);
-  return Object.keys(warm[0]!.values).flatMap((name) => {
+  const found = { lines: [] as string[], problems: [] as string[] };
+  for (const name of Object.keys(warm[0]!.values)) {
     const bound = BOUNDS.find(({ of }) => of.test(name));
-    if (bound === undefined) return [];
+    if (bound === undefined) continue;
     const [early, late] = [middle(first, name), middle(last, name)];
     const most = bound.most(early, work);
-    return [{ name, early, late, most, says: bound.says, isGood: late <= most }];
-  });
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+    const [from, to, end] = [early, late, most].map((value) =>
+      name.endsWith('handles') ? `${Math.round(value)}` : `${(value / MB).toFixed(1)} MB`,
+    );
+    found[late <= most ? 'lines' : 'problems'].push(`${name}: ${from} → ${to}, at most ${end} (${bound.says})`);
+  }
+  return found;
 }

@@ -29,13 +29,9 @@ async function gateway(args: string[]): Promise<void> {
   const load = { clients, turns: Math.floor(forMs! / everyMs!), everyMs: everyMs!, hurriedTurns: 3 };
   const { lines, problems, samples } = await withCleanup(() => soakGateway(load, forMs! / 60));
   endCache();
-  for (const { name, early, late, most, says, isGood } of judge(samples, warmUpOf(forMs!))) {
-    const [from, to, bound] = [early, late, most].map((value) =>
-      name.endsWith('handles') ? `${Math.round(value)}` : `${(value / 1e6).toFixed(1)} MB`,
-    );
-    const line = `${name}: ${from} → ${to}, at most ${bound} (${says})`;
-    (isGood ? lines : problems).push(line);
-  }
-  process.stdout.write([...lines, ...problems.map((each) => `FAIL ${each}`)].map((line) => `${line}\n`).join(''));
+  const growth = judge(samples, warmUpOf(forMs!));
+  problems.push(...growth.problems);
+  for (const line of [...lines, ...growth.lines, ...problems.map((each) => `FAIL ${each}`)])
+    process.stdout.write(`${line}\n`);
   process.exitCode = problems.length === 0 ? 0 : 1;
 }
