@@ -9,7 +9,7 @@ const elsewhere = [
   'conformance/**',
   'crash/**',
   'limiters/**',
-  'rate-limit/{simulation,simulation-faults,every-state,chain}.test.ts',
+  'rate-limit/{simulation,every-state,chain}.test.ts',
   'e2e/{docs,fleet,release}.test.ts',
 ].map((each) => `test/${each}`);
 /** What runs the program in shells and terminals, sends it signals, or reads /proc: it has been run on Linux only. */

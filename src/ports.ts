@@ -88,18 +88,24 @@ export interface Appender {
   close(): Promise<void>;
 }
 
-export interface HttpRequest {
-  readonly method: 'GET' | 'PATCH' | 'POST' | 'PUT' | 'DELETE' | 'HEAD' | 'OPTIONS';
+/** How long work may take, and the signal that ends it earlier. */
+export interface TimeLimit {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** `timeoutMs` is for connecting. */
+export interface HttpTarget extends TimeLimit {
   readonly url: URL;
+}
+
+/** `timeoutMs`: longest wait for the response headers, 1xx responses included, and for each further piece of the body. */
+export interface HttpRequest extends HttpTarget {
+  readonly method: 'GET' | 'PATCH' | 'POST' | 'PUT' | 'DELETE' | 'HEAD' | 'OPTIONS';
   /** Path and query exactly as they are sent. Default: those of `url`, which are normalised. */
   readonly target?: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** Body of another client as bytes, in place of `body`. */
-  readonly bytes?: Uint8Array;
-  /** Longest wait for the response headers, 1xx responses included, and for each further piece of the body. */
-  readonly timeoutMs: number;
-  readonly signal?: AbortSignal;
+  readonly body?: string | Uint8Array;
 }
 
 export interface HttpReply {
@@ -174,12 +180,6 @@ export interface Http {
    */
   connect(target: HttpTarget): Promise<Connection>;
   close(): Promise<void>;
-}
-
-export interface HttpTarget {
-  readonly url: URL;
-  readonly timeoutMs: number;
-  readonly signal?: AbortSignal;
 }
 
 /** A connection for one request. Sending the request or `release` hands it back. */
@@ -302,12 +302,7 @@ export interface Redis {
    * default).
    * @throws {RedisFailure} and the signal's reason
    */
-  run(
-    script: string,
-    key: string,
-    args: readonly string[],
-    options?: { readonly signal?: AbortSignal; readonly timeoutMs?: number },
-  ): Promise<string>;
+  run(script: string, key: string, args: readonly string[], limits?: Partial<TimeLimit>): Promise<string>;
   close(): void;
 }
 
@@ -387,7 +382,7 @@ export interface Context {
   /** Loads the HTTP client. */
   openHttp(): Promise<Http>;
   /** Loads the checks of the network. Each step ends after `timeoutMs`, or with the signal. */
-  openNetwork(options: { readonly timeoutMs: number; readonly signal: AbortSignal }): Promise<Network>;
+  openNetwork(limits: TimeLimit): Promise<Network>;
   /**
    * Runs $VISUAL, $EDITOR or vi on a file, on this terminal, until it ends or the signal aborts.
    * @throws {Failure} `editor`; the signal's reason

@@ -23,25 +23,17 @@ const XML: Readonly<Record<string, readonly string[]>> = {
 
 /** The secrets that must not appear in any output or file but the config. */
 export class Secrets {
-  private readonly values = new Set<string>();
-  /** Keys that were sent to the service, which may repeat them. */
-  private readonly keys = new Set<string>();
+  /** Secret -> true for a key that was sent to the service, which may repeat it. */
+  private readonly values = new Map<string, boolean>();
   private compiled: Matcher | undefined;
   private compiledKeys: Matcher | undefined;
 
-  /** Adds a secret that is redacted in everything that the program writes. */
-  add(secret: string): void {
-    if (secret === '' || isPublic(secret) || this.values.has(secret)) return;
-    this.values.add(secret);
+  /** Adds a secret that is redacted in everything that the program writes. `isKey`: it is about to be sent. */
+  add(secret: string, isKey = false): void {
+    const isKnown = this.values.has(secret) && (!isKey || this.values.get(secret) === true);
+    if (secret === '' || isPublic(secret) || isKnown) return;
+    this.values.set(secret, isKey);
     this.compiled = undefined;
-    this.compiledKeys = undefined;
-  }
-
-  /** Adds a secret that is about to be sent to the service. */
-  addKey(key: string): void {
-    if (key === '' || isPublic(key) || this.keys.has(key)) return;
-    this.add(key);
-    this.keys.add(key);
     this.compiledKeys = undefined;
   }
 
@@ -50,13 +42,14 @@ export class Secrets {
    * which occur in our own words. `keyMatcher` redacts those too, in the service's texts as they arrive.
    */
   redact(text: string): string {
-    this.compiled ??= new Matcher([...this.values].filter((value) => !isCommon(value)));
+    this.compiled ??= new Matcher([...this.values.keys()].filter((value) => !isCommon(value)));
     return this.compiled.redact(text);
   }
 
   /** Returns the matcher for the service's texts: any key that was sent to it, and all other secrets of the usual form. */
   get keyMatcher(): Matcher {
-    this.compiledKeys ??= new Matcher([...this.values].filter((value) => this.keys.has(value) || !isCommon(value)));
+    const { values } = this;
+    this.compiledKeys ??= new Matcher([...values.keys()].filter((value) => values.get(value)! || !isCommon(value)));
     return this.compiledKeys;
   }
 }

@@ -46,132 +46,91 @@ export class JsonError extends Error {
   }
 }
 
-/** The text ended inside a value: more text may complete it. */
-export class JsonIncomplete extends JsonError {
-  override name = 'JsonIncomplete';
-  constructor(at: number) {
-    super('the text ends too early', at);
-  }
-}
-
-/** The value contains more values than the caller allows. */
-export class JsonTooLarge extends JsonError {
-  override name = 'JsonTooLarge';
-}
-
 /**
  * Parses a text that is exactly one JSON value.
  * @param starts receives the offset of each element, if the value is an array
  * @throws {JsonError}
  */
 export function parseJson(text: string, starts?: number[]): JsonValue {
-  const reader = new JsonReader(text, 0);
-  reader.starts = starts;
+  const reader = new JsonReader(text, 0, starts);
   const value = reader.value(0);
-  reader.skipSpace();
-  if (reader.at < text.length) throw new JsonError('unexpected text after the value', reader.at);
+  if (reader.peek() !== undefined) throw reader.unexpected('nothing after the value');
   return value;
 }
 
-/**
- * Reads one value from `start` on, after white space. It may contain at most `mostValues` others.
- * A number at the very end of the text counts as complete.
- * @throws {JsonIncomplete} the text ends inside the value
- * @throws {JsonTooLarge} it contains more values
- * @throws {JsonError} it is not JSON
- */
-export function readJsonValue(text: string, start: number, mostValues?: number): { value: JsonValue; end: number } {
-  const reader = new JsonReader(text, start, mostValues);
-  const value = reader.value(0);
-  return { value, end: reader.at };
+/** Reads the value that begins at `start`. @throws {JsonError} */
+export function readJsonValue(text: string, start: number): { readonly value: JsonValue; readonly end: number } {
+  const reader = new JsonReader(text, start);
+  return { value: reader.value(0), end: reader.at };
 }
 
-const RUN = /[-+.0-9eE]+/y;
-const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?(?![-+.0-9eE])/y;
-/** First characters of a number. */
-const BEGUN_NUMBER = /^-?(?:(?:0|[1-9][0-9]*)(?:\.(?:[0-9]+(?:[eE][+-]?[0-9]*)?)?|[eE][+-]?[0-9]*)?)?/;
+/** If an error is so near the end of the text, more text may correct it: `fals`, `1e+`, `"\u123`. */
+export const LONGEST_CUT = 6;
+
+const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
 /** Valid characters within a string, a part at a time: a long string at once would overflow the stack. */
 // eslint-disable-next-line no-control-regex -- a string must not hold control characters
 const STRING_PART = /[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*){0,1000}/y;
-const LITERALS: readonly [string, JsonValue][] = [
-  ['true', true],
-  ['false', false],
-  ['null', null],
-];
-class JsonReader {
-  readonly text: string;
-  at: number;
-  private readonly mostValues: number;
-  private values = 0;
-  starts: number[] | undefined;
 
-  constructor(text: string, at: number, mostValues = Number.POSITIVE_INFINITY) {
+class JsonReader {
+  private readonly text: string;
+  at: number;
+  private readonly starts: number[] | undefined;
+
+  constructor(text: string, at: number, starts?: number[]) {
     this.text = text;
     this.at = at;
-    this.mostValues = mostValues;
-  }
-
-  skipSpace(): void {
-    this.at = afterSpace(this.text, this.at);
+    this.starts = starts;
   }
 
   value(depth: number): JsonValue {
     if (depth > MAX_DEPTH) throw new JsonError(`nested deeper than ${MAX_DEPTH} levels`, this.at);
-    if (this.values++ > this.mostValues) throw new JsonTooLarge(`more than ${this.mostValues} values`, this.at);
-    this.skipSpace();
-    const c = this.text[this.at];
-    if (c === undefined) throw new JsonIncomplete(this.at);
+    const c = this.peek();
     if (c === '{') return this.object(depth);
     if (c === '[') return this.array(depth);
     if (c === '"') return this.string();
-    if (c === '-' || (c >= '0' && c <= '9')) return this.number();
-    return this.literal();
+    if (c === 't') return this.literal('true', true);
+    if (c === 'f') return this.literal('false', false);
+    if (c === 'n') return this.literal('null', null);
+    return this.number();
   }
 
   private object(depth: number): JsonObject {
     const members: JsonObject = new Map();
-    this.at++;
-    if (this.peek() === '}') return this.close(members);
-    for (;;) {
-      this.skipSpace();
-      const keyAt = this.at;
+    this.list('}', () => {
       if (this.peek() !== '"') throw this.unexpected('a key in double quotes');
+      const keyAt = this.at;
       const key = this.string();
       if (members.has(key)) throw new JsonError(`duplicate key ${JSON.stringify(key)}`, keyAt);
       if (this.peek() !== ':') throw this.unexpected('":"');
       this.at++;
       members.set(key, this.value(depth + 1));
-      const next = this.peek();
-      if (next === '}') return this.close(members);
-      if (next !== ',') throw this.unexpected('"," or "}"');
-      this.at++;
-    }
+    });
+    return members;
   }
 
   private array(depth: number): JsonValue[] {
     const elements: JsonValue[] = [];
-    this.at++;
-    if (this.peek() === ']') return this.close(elements);
-    for (;;) {
-      this.skipSpace();
+    this.list(']', () => {
+      this.peek();
       if (depth === 0) this.starts?.push(this.at);
       elements.push(this.value(depth + 1));
-      const next = this.peek();
-      if (next === ']') return this.close(elements);
-      if (next !== ',') throw this.unexpected('"," or "]"');
-      this.at++;
-    }
+    });
+    return elements;
   }
 
-  private close<T>(value: T): T {
+  /** Reads brackets, and what is between them, with commas in between. */
+  private list(close: '}' | ']', readOne: () => void): void {
     this.at++;
-    return value;
-  }
-
-  /** Returns the next character that is not white space. */
-  private peek(): string | undefined {
-    this.skipSpace();
-    return this.text[this.at];
+    if (this.peek() !== close) {
+      readOne();
+      while (this.peek() === ',') {
+        this.at++;
+        readOne();
+      }
+      if (this.peek() !== close) throw this.unexpected(`"," or "${close}"`);
+    }
+    this.at++;
   }
 
   private string(): string {
@@ -181,27 +140,16 @@ class JsonReader {
       STRING_PART.lastIndex = end;
       length = STRING_PART.exec(text)?.[0].length ?? 0;
     }
-    if (text[end] !== '"') throw this.brokenString(end);
-    const value: unknown = JSON.parse(text.slice(at, end + 1));
-    this.at = end + 1;
-    return String(value);
-  }
-
-  /** Returns the error for an invalid string. `end`: where its valid part ends. */
-  private brokenString(end: number): JsonError {
-    const { text } = this;
-    if (text[end] === undefined) return new JsonIncomplete(end);
-    if (text[end] !== '\\') return new JsonError('a control character inside a string', end);
-    const escape = text.slice(end + 1, end + 6);
-    const good = /^(?:u[0-9a-fA-F]*)?/.exec(escape)?.[0] ?? '';
-    if (good === escape) return new JsonIncomplete(text.length);
-    return new JsonError(good === '' ? 'an unknown escape' : 'a broken \\u escape', end + 1 + good.length);
+    this.at = end;
+    if (text[end] !== '"') throw this.unexpected('the rest of a string');
+    this.at++;
+    return String(JSON.parse(text.slice(at, this.at)));
   }
 
   private number(): JsonValue {
     NUMBER.lastIndex = this.at;
     const match = NUMBER.exec(this.text);
-    if (match === null) throw this.brokenNumber();
+    if (match === null) throw this.unexpected('a value');
     const [source, fraction, exponent] = match;
     this.at += source.length;
     const isInteger = fraction === undefined && exponent === undefined && source !== '-0';
@@ -209,33 +157,23 @@ class JsonReader {
     return source.length <= 15 ? Number(source) : BigInt(source);
   }
 
-  private brokenNumber(): JsonError {
-    RUN.lastIndex = this.at;
-    const run = RUN.exec(this.text)?.[0] ?? '';
-    const good = BEGUN_NUMBER.exec(run)?.[0] ?? '';
-    const end = this.at + run.length;
-    if (good === run && end === this.text.length) return new JsonIncomplete(end);
-    return new JsonError('a broken number', this.at + good.length);
+  private literal(word: string, value: JsonValue): JsonValue {
+    if (!this.text.startsWith(word, this.at)) throw this.unexpected(`"${word}"`);
+    this.at += word.length;
+    return value;
   }
 
-  private literal(): JsonValue {
-    const { at, text } = this;
-    const [word, value] = LITERALS.find(([each]) => each.charAt(0) === text[at]) ?? ['', null];
-    let good = 0;
-    while (good < word.length && text[at + good] === word[good]) good++;
-    if (good > 0 && good === word.length) {
-      this.at += good;
-      return value;
-    }
-    if (good > 0 && at + good === text.length) throw new JsonIncomplete(text.length);
-    throw this.unexpected('a value', good);
+  /** Returns the next character that is not white space; undefined at the end. */
+  peek(): string | undefined {
+    this.at = afterSpace(this.text, this.at);
+    return this.text[this.at];
   }
 
-  /** Returns the error for unexpected text. `good`: number of characters that were still valid. */
-  private unexpected(wanted: string, good = 0): JsonError {
+  /** Returns the error for the character at the current position. */
+  unexpected(wanted: string): JsonError {
     const c = this.text[this.at];
-    if (c === undefined) return new JsonIncomplete(this.at);
-    return new JsonError(`expected ${wanted}, found ${JSON.stringify(c)}`, this.at + good);
+    if (c === undefined) return new JsonError('the text ends too early', this.at);
+    return new JsonError(`expected ${wanted}, found ${JSON.stringify(c)}`, this.at);
   }
 }
 

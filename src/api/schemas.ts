@@ -5,7 +5,7 @@
  */
 import * as z from 'zod/mini';
 import type { InventoryItem } from './item.ts';
-import { type JsonObject, type JsonValue, MOST_DIGITS, RawNumber, stringifyJson } from './json.ts';
+import { type JsonObject, type JsonValue, stringifyJson } from './json.ts';
 import { INT64_MAX, INT64_MIN, isOneOf, ITEM_FIELDS, PET_STATUSES } from './values.ts';
 
 const exactInteger = z.pipe(
@@ -50,7 +50,7 @@ export class ContractViolation extends Error {
 
 /** @throws {ContractViolation} */
 export function readItem(value: JsonValue): InventoryItem {
-  if (!(value instanceof Map)) throw new ContractViolation(`is ${describe(value)}, not an object`);
+  if (!(value instanceof Map)) throw new ContractViolation(`is ${shown(value)}, not an object`);
   const result = ReceivedItemSchema.safeParse(pick(value, ITEM_FIELDS));
   if (!result.success) throw new ContractViolation(explain(value, result.error.issues));
   const extra = new Map([...value].filter(([key]) => !isOneOf(ITEM_FIELDS, key)));
@@ -73,22 +73,12 @@ function explain(members: JsonObject, issues: readonly { path: PropertyKey[]; me
   const field = String(issue?.path[0] ?? 'the item');
   const value = members.get(field);
   if (value === undefined) return `lacks the field ${field}`;
-  if (value instanceof RawNumber && value.source.length > MOST_DIGITS) {
-    return `has a number of ${value.source.length} characters as its ${field}`;
-  }
   const wanted = field === 'status' ? 'a string' : field === 'petId' ? 'an int64' : 'an integer';
-  return `has ${describe(value)} as its ${field}, which is not ${wanted}`;
+  return `has ${shown(value)} as its ${field}, which is not ${wanted}`;
 }
 
-/** Describes a value in a few words, for a message. */
-function describe(value: JsonValue): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'an array';
-  if (value instanceof Map) return 'an object';
+/** Returns the value as JSON, shortened. */
+function shown(value: JsonValue): string {
   const text = stringifyJson(value);
-  const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
-  if (typeof value === 'string') return `the string ${shown}`;
-  return typeof value === 'boolean'
-    ? shown
-    : `the number ${value instanceof RawNumber ? value.source.slice(0, 40) : shown}`;
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }

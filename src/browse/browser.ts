@@ -71,14 +71,19 @@ export class Browser extends Selection {
   }
 
   /**
-   * Sets pending changes. The quantity that a pet has removes its change. Returns whether all are allowed; if not,
-   * changes none.
+   * Sets pending changes: `12` sets, `+3` and `-3` change the quantity, `=` takes the change back, as does the quantity
+   * that the pet has. Returns whether all are allowed; if not, changes none, and the message says why.
    */
-  change(items: readonly InventoryItem[], wanted: (item: InventoryItem) => bigint): boolean {
+  change(items: readonly InventoryItem[], typed: string): boolean {
     const step: Step[number][] = [];
+    const isBarcode = barcodeIn(typed, this.catalog) !== undefined;
     for (const item of items) {
       const { petId, quantity: current } = item;
-      const quantity = wanted(item);
+      const quantity = typed === '=' ? current : parseQuantity(typed, this.quantityOf(item));
+      if (quantity === undefined || isBarcode) {
+        this.message = `${JSON.stringify(typed)} is not a quantity.`;
+        return false;
+      }
       if (quantity < 0n && quantity < current) {
         this.message = `Pet ${petId}: a quantity below zero is set with petstore inventory set --allow-negative.`;
         return false;
@@ -95,38 +100,33 @@ export class Browser extends Selection {
     return true;
   }
 
-  changeBy(by: bigint): void {
-    this.change(this.targets, (item) => this.quantityOf(item) + by);
-  }
-
-  /** Undoes the last step. */
   undo(): void {
-    const step = this.done.pop();
-    if (step !== undefined) this.undone.push(step);
-    this.message =
-      this.take(step, 'before') ?? 'There is nothing to undo here. Applied changes: petstore inventory undo';
+    const nothing = 'There is nothing to undo here. Applied changes: petstore inventory undo';
+    this.message = this.moveStep(this.done, this.undone, 'before') ?? nothing;
   }
 
-  /** Redoes the step that was undone last. */
   redo(): void {
-    const step = this.undone.pop();
-    if (step !== undefined) this.done.push(step);
-    this.message = this.take(step, 'after') ?? 'There is nothing to redo.';
+    this.message = this.moveStep(this.undone, this.done, 'after') ?? 'There is nothing to redo.';
   }
 
-  /** Applies a step backwards or forwards. Returns it in words; undefined without a step. */
-  private take(step: Step | undefined, side: 'before' | 'after'): string | undefined {
+  /** Undoes or redoes the last step. Returns it in words; undefined without a step. */
+  private moveStep(from: Step[], to: Step[], side: 'before' | 'after'): string | undefined {
+    const step = from.pop();
     if (step === undefined) return undefined;
+    to.push(step);
+    this.take(step, side);
+    const word = side === 'before' ? 'Undone' : 'Redone';
+    const { petId, [side]: change } = step[0]!;
+    if (step.length > 1) return `${word}: ${step.length} pets.`;
+    return `${word}: pet ${petId} is ${change === undefined ? 'without a change' : change.quantity} again.`;
+  }
+
+  private take(step: Step, side: 'before' | 'after'): void {
     for (const { petId, [side]: change } of step) {
       if (change === undefined) this.pending.delete(petId);
       else this.pending.set(petId, change);
     }
     this.onChange();
-    const word = side === 'before' ? 'Undone' : 'Redone';
-    const { petId, before, after, [side]: change } = step[0]!;
-    const stock = this.among(new Set([petId]))[0]?.quantity ?? (before ?? after)?.current;
-    if (step.length > 1) return `${word}: ${step.length} pets.`;
-    return `${word}: pet ${petId} is ${change?.quantity ?? stock} again.`;
   }
 
   /** Replaces the pending changes, and forgets the steps. */
@@ -183,35 +183,26 @@ export class Browser extends Selection {
       this.scanned(barcode);
       return;
     }
-    if (typed !== '' && parseQuantity(typed, 0n) === undefined) {
-      this.message = `${JSON.stringify(typed)} is not a quantity.`;
-      return;
-    }
-    const present = (item: InventoryItem): bigint => this.quantityOf(item);
-    if (typed !== '' && this.change(targets, (item) => parseQuantity(typed, present(item))!)) this.marked.clear();
+    if (typed !== '' && this.change(targets, typed)) this.marked.clear();
     // Clears the search that found the only pet, for the next scan or word.
     if (this.found.length === 1) this.show({ text: '' });
   }
 
+  /** Shows the pet whose barcode was scanned in place of a quantity. */
   private scanned(barcode: string): void {
     const { targets } = this;
-    const owner = this.catalog?.ownerOf(barcode);
     const pets = targets.length === 1 ? `pet ${targets[0]?.petId}` : `${targets.length} pets`;
-    const unchanged = `The quantity of ${pets} was not changed.`;
     this.marked.clear();
-    if (owner === undefined) {
-      this.message = `${barcode} is a barcode that no pet has. ${unchanged}`;
-      return;
-    }
     this.showAll();
     this.searchFor(barcode);
-    this.askQuantity('');
-    this.message = `${barcode} is the barcode of pet ${owner.petId}. ${unchanged}`;
+    const found = this.selected;
+    this.endSearch();
+    const owner = found === undefined ? 'a barcode that no pet of this list has' : `the barcode of pet ${found.petId}`;
+    this.message = `${barcode} is ${owner}. The quantity of ${pets} was not changed.`;
   }
 }
 
-/** Parses `12`, which sets, or `+3` and `-3`, which change the present quantity. Undefined for anything else. */
-export function parseQuantity(typed: string, present: bigint): bigint | undefined {
+function parseQuantity(typed: string, present: bigint): bigint | undefined {
   if (!/^[+-]?[0-9]+$/.test(typed) || typed.replace(/^[+-]/, '').length > MAX_DIGITS) return undefined;
   const value = BigInt(typed.replace(/^\+/, ''));
   return /^[+-]/.test(typed) ? present + value : value;

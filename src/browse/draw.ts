@@ -7,18 +7,15 @@ import { type Browser, TIP } from './browser.ts';
 import { helpPages, keyLine } from './keys.ts';
 import { paneWidth, withPane } from './pane.ts';
 import { barOf, type Surroundings, tableOf } from './rows.ts';
+import { LINES_ABOVE } from './selection.ts';
 
-/** Title, search, heading. */
-const LINES_ABOVE = 3;
-/** Also message, rate limit and keys. */
-const LINES_AROUND = LINES_ABOVE + 3;
+/** Message, rate limit and keys. */
+const LINES_BELOW = 3;
 
 /** Returns a line for each row of the screen, none too wide. Sets in the browser how many pets fit, and where. */
 export function drawScreen(browser: Browser, around: Surroundings): string[] {
   const { columns, style, rows } = around;
-  const isRoomy = rows > LINES_AROUND;
-  browser.page = Math.max(1, rows - LINES_AROUND);
-  browser.firstRow = isRoomy ? LINES_ABOVE : 0;
+  browser.page = Math.max(1, rows - LINES_ABOVE - LINES_BELOW);
   const fit = (line: string): string => truncate(line, columns);
   const title = barOf(fit(` ${titleOf(browser, around)}`), around);
   if (browser.mode === 'help') {
@@ -37,9 +34,7 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
     keyLine(columns),
   ];
   const heading = style.heading(browser.hasPane && !isBeside ? '' : table.heading);
-  // A very low screen shows only the rows and the question.
-  if (!isRoomy) return full(lines, below.slice(0, 1), rows);
-  return full([title, fit(searchLine(browser, columns)), heading, ...lines], below, rows);
+  return full([title, fit(searchLine(browser)), heading, ...lines], below, rows);
 }
 
 /** Returns what is left of the rate limit, in full, then shorter. */
@@ -49,15 +44,15 @@ function limitsOf(browser: Browser, now: number): string[] {
   return [limitWords({ ...limits, now }), `${limits.remaining} of ${limits.limit} requests left`];
 }
 
+/** Fills the screen. A low one has no room for all lines above. */
 function full(above: readonly string[], below: readonly string[], rows: number): string[] {
-  const blank = Array.from({ length: Math.max(0, rows - above.length - below.length) }, () => '');
-  return [...above, ...blank, ...below].slice(0, rows);
+  return [...Array.from({ length: rows - below.length }, (_, i) => above[i] ?? ''), ...below];
 }
 
 /** Returns the title, with the range of rows at the right if there is room. */
 function titleOf(browser: Browser, { columns, environment, isUnicode }: Surroundings): string {
   const { before, items } = browser.visible;
-  const { found } = browser.counts;
+  const found = browser.found.length;
   const place =
     items.length === found ? '' : `${before + 1}${isUnicode ? '–' : '-'}${before + items.length} of ${found} `;
   const room = columns - 1 - place.length - BETWEEN.length;
@@ -68,33 +63,26 @@ function titleOf(browser: Browser, { columns, environment, isUnicode }: Surround
 }
 
 /** Returns what is shown and how many pets match, in full, then shorter. */
-function titlesOf({ counts, marked, pending, pendingWords, reading }: Browser, environment: string): string[] {
-  if (reading !== undefined && counts.all === 0) return [environment];
-  const found = counts.found === counts.all ? '' : `${counts.found} of `;
+function titlesOf(browser: Browser, environment: string): string[] {
+  const { found, items, marked, pending, pendingWords, reading, sum } = browser;
+  if (reading !== undefined && items.length === 0) return [environment];
+  const some = found.length === items.length ? '' : `${found.length} of `;
   const marks = marked.size === 0 ? '' : `, ${marked.size} marked`;
-  const all = `${environment}: ${found}${plural(counts.all, 'pet')}`;
+  const all = `${environment}: ${some}${plural(items.length, 'pet')}`;
   const pets = `${all}${marks}`;
-  const sum = `${all}, quantity ${counts.quantity}${marks}`;
-  if (pending.size === 0) return [sum, pets];
-  return [`${sum}, ${pendingWords} to apply`, `${pets}, ${pendingWords} to apply`, `${pets}, ${pendingWords}`];
+  const full = `${all}, quantity ${sum}${marks}`;
+  if (pending.size === 0) return [full, pets];
+  return [`${full}, ${pendingWords} to apply`, `${pets}, ${pendingWords} to apply`, `${pets}, ${pendingWords}`];
 }
 
-function searchLine({ text, status, isChangedOnly, isLowOnly, order }: Browser, columns: number): string {
+function searchLine({ text, status, isChangedOnly, isLowOnly, order }: Browser): string {
   const filters = [
-    ...(isChangedOnly ? ['changed'] : []),
-    ...(status === undefined ? [] : [`status ${status}`]),
-    ...(isLowOnly ? ['low stock'] : []),
-    ...(order === 'as listed' ? [] : [`by ${order}`]),
+    isChangedOnly && 'changed',
+    status !== undefined && `status ${status}`,
+    isLowOnly && 'low stock',
+    order !== 'as listed' && `by ${order}`,
   ];
-  const line = [`Search: ${text}_`, ...filters].join(BETWEEN);
-  // Shows the end of a long text, because the user is typing there.
-  return displayWidth(line) <= columns ? line : `Search: ${endOf(text, columns - 'Search: …_'.length)}_`;
-}
-
-function endOf(text: string, columns: number): string {
-  let end = text;
-  while (end !== '' && displayWidth(end) > columns) end = end.replace(/^./u, '');
-  return end === text ? text : `…${end}`;
+  return [`Search: ${text}_`, ...filters.filter((each) => each !== false)].join(BETWEEN);
 }
 
 /** Returns the question or message, in full, then shorter. */

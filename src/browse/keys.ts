@@ -4,7 +4,7 @@ import type { Key } from '../ports.ts';
 import { BETWEEN } from '../view/fit.ts';
 import { wrapLine } from '../view/width.ts';
 import type { Browser, End } from './browser.ts';
-import { next } from './selection.ts';
+import { LINES_ABOVE, next } from './selection.ts';
 import { reverse } from './rows.ts';
 
 /** Requests that need more than the rows. `stop`: stop reading the stock. */
@@ -39,6 +39,10 @@ const KEYS: readonly KeyText[] = [
   { key: 'Del', label: 'restore', text: 'Takes the change back, of this pet or those marked.' },
 ];
 
+const STATUSES = [undefined, ...PET_STATUSES] as const;
+
+const REQUESTS: Readonly<Record<string, Request>> = { '^r': 'refresh', '^w': 'why', '^x': 'apply' };
+
 /** Rows that a step of the mouse's wheel scrolls. */
 const WHEEL = 3;
 
@@ -50,17 +54,12 @@ export function press(browser: Browser, key: Key): Request | undefined {
   if (browser.reading !== undefined && name === 'escape') return 'stop';
   browser.message = '';
   const { mode } = browser;
-  if (key.row !== undefined) {
-    const row = key.row - browser.firstRow;
-    if (mode === 'table' && name === 'click') browser.moveTo(row);
-    else if (mode === 'table') browser.scroll(name === 'wheelup' ? -WHEEL : WHEEL);
-    return undefined;
-  }
+  if (mode === 'table') return pressInTable(browser, key);
+  if (key.row !== undefined) return undefined;
   if (mode === 'quantity') {
     typeQuantity(browser, key);
     return undefined;
   }
-  if (mode === 'table') return pressInTable(browser, key);
   if (mode === 'help' && browser.hasMoreHelp && name !== 'escape') {
     browser.helpPage++;
     return undefined;
@@ -80,57 +79,45 @@ function leave(browser: Browser): Request | undefined {
   return undefined;
 }
 
-function pressInTable(browser: Browser, { name, ctrl, shift, text }: Key): Request | undefined {
-  if (ctrl) return pressCtrl(browser, name);
-  if (text === '?') [browser.mode, browser.helpPage] = ['help', 0];
+function pressInTable(browser: Browser, key: Key): Request | undefined {
+  const { name, ctrl, shift, text, row } = key;
+  const pressed = ctrl ? `^${name}` : text === '' ? name : text;
+  const request = browser.reading === undefined ? REQUESTS[pressed] : undefined;
+  if (request === 'apply' && browser.pending.size === 0) browser.message = 'There is no change to apply.';
+  else if (request !== undefined) return request;
+  else if (row !== undefined && name === 'click') browser.moveTo(row - LINES_ABOVE);
+  else if (row !== undefined) browser.scroll(name === 'wheelup' ? -WHEEL : WHEEL);
+  else if (pressed === '?') [browser.mode, browser.helpPage] = ['help', 0];
   // Must be typed in full and ended with Enter, so that a pasted name changes nothing.
-  else if (text === '=') browser.askQuantity('');
-  else if (name === 'return' || name === 'enter') browser.endSearch();
-  else if (text === '+' || text === '-') browser.askQuantity(text);
-  else if (name === 'right') browser.changeBy(1n);
-  else if (name === 'left') browser.changeBy(-1n);
-  else if (name === 'tab') browser.show({ status: next([undefined, ...PET_STATUSES], browser.status, shift ? -1 : 1) });
-  else if (name === 'escape') browser.showAll();
-  else if (name === 'backspace') browser.searchFor(browser.text.replace(/.$/u, ''));
-  else if (name === 'delete') browser.change(browser.targets, ({ quantity }) => quantity);
-  else if (name === 'insert') browser.mark();
-  // A habit from less and k9s: typing searches anyway.
-  else if (text === '/' && browser.text === '') browser.message = 'Type to search.';
-  else if (text !== '') browser.searchFor((browser.text + text).trimStart());
+  else if (pressed === '=') browser.askQuantity('');
+  else if (pressed === '+' || pressed === '-') browser.askQuantity(text);
+  else if (pressed === 'return' || pressed === 'enter') browser.endSearch();
+  else if (pressed === 'right') browser.change(browser.targets, '+1');
+  else if (pressed === 'left') browser.change(browser.targets, '-1');
+  else if (pressed === 'delete') browser.change(browser.targets, '=');
+  else if (pressed === '^z') browser.undo();
+  else if (pressed === '^y') browser.redo();
+  // Ctrl-Space, as node:readline names it.
+  else if (pressed === 'insert' || pressed === '^`') browser.mark();
+  else if (pressed === '^a') browser.markAll();
+  else if (pressed === 'tab') browser.show({ status: next(STATUSES, browser.status, shift ? -1 : 1) });
+  else if (pressed === '^l') browser.show({ isLowOnly: !browser.isLowOnly });
+  else if (pressed === '^p') browser.show({ isChangedOnly: !browser.isChangedOnly });
+  else if (pressed === '^s') browser.show({ order: next(browser.orders, browser.order, 1) });
+  else if (pressed === '^o') browser.hasPane = !browser.hasPane;
+  else if (pressed === 'escape') browser.showAll();
+  else if (pressed === '^u') browser.searchFor('');
+  else if (pressed === 'backspace') browser.searchFor(browser.text.replace(/.$/u, ''));
+  // A slash begins a search in less and k9s; here typing does.
+  else if (text !== '') browser.searchFor((browser.text + text).replace(/^[\s/]+/, ''));
   else browser.move(name);
   return undefined;
 }
 
-function pressCtrl(browser: Browser, name: string): Request | undefined {
-  if (browser.reading === undefined) {
-    if (name === 'r') return 'refresh';
-    if (name === 'w') return 'why';
-    if (name === 'x' && browser.pending.size > 0) return 'apply';
-    if (name === 'x') {
-      browser.message = 'There is no change to apply. Enter types the quantity of the pet at the cursor.';
-    }
-  }
-  if (name === 'l') browser.show({ isLowOnly: !browser.isLowOnly });
-  else if (name === 'p') browser.show({ isChangedOnly: !browser.isChangedOnly });
-  else if (name === 's') browser.show({ order: next(browser.orders, browser.order, 1) });
-  else if (name === 'u') browser.searchFor('');
-  else if (name === 'o') browser.hasPane = !browser.hasPane;
-  else if (name === 'z') browser.undo();
-  else if (name === 'y') browser.redo();
-  // Ctrl-Space, as node:readline names it.
-  else if (name === '`') browser.mark();
-  else if (name === 'a') browser.markAll();
-  return undefined;
-}
-
 function typeQuantity(browser: Browser, { name, text }: Key): void {
-  const { typed } = browser;
-  if (name === 'backspace') browser.typed = typed.replace(/.$/u, '');
-  else if (name === 'return' || name === 'enter') browser.endQuantity();
-  else if (name === 'escape') {
-    browser.typed = '';
-    browser.endQuantity();
-  } else browser.typed += text;
+  if (name === 'escape') browser.typed = '';
+  if (name === 'escape' || name === 'return' || name === 'enter') browser.endQuantity();
+  else browser.typed = name === 'backspace' ? browser.typed.replace(/.$/u, '') : browser.typed + text;
 }
 
 const MARGIN = Math.max(...KEYS.map(({ key }) => key.length)) + BETWEEN.length;

@@ -1,12 +1,11 @@
 /** `inventory browse --plain`: the same table as lines of text, for screen readers and simple terminals. */
 import type { InventoryItem } from '../api/item.ts';
 import { isOneOf, PET_STATUSES } from '../api/values.ts';
-import { barcodeIn } from '../catalog/barcode.ts';
 import { petOfCode } from '../catalog/local-catalog.ts';
 import { Failure, stoppedByUser } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { petLabel, plural } from '../view/words.ts';
-import { type Browser, type End, parseQuantity, type Reload, type Show } from './browser.ts';
+import type { Browser, End, Reload, Show } from './browser.ts';
 import { ORDERS } from './selection.ts';
 
 const PAGE = 10;
@@ -26,8 +25,15 @@ const HELP = [
   '  q              leaves; changes are kept (discard leaves without them)',
 ];
 
-/** Commands without arguments. */
-const ALONE = new Set('? apply changes discard help list low next q quit redo refresh undo why'.split(' '));
+interface Session {
+  readonly context: CommandContext;
+  readonly browser: Browser;
+  readonly reload: Reload;
+  /** How many pets are before those that `next` shows. */
+  at: number;
+  /** Number of the current line. */
+  number: number;
+}
 
 export function byLines({ signal, stdin }: CommandContext): Show {
   const open = (): AsyncIterator<string> => stdin.lines(signal)[Symbol.asyncIterator]();
@@ -37,13 +43,14 @@ export function byLines({ signal, stdin }: CommandContext): Show {
   return async (context, browser, reload) => {
     const greeting = browser.hasStock ? browser.message : 'Type help for the commands.';
     await reload(context);
-    const reader = new Lines(context, browser, reload);
+    const session = { context, browser, reload, at: 0, number };
     context.notices.info(greeting);
-    reader.list(0);
+    list(session, 0);
     const lines = piped ?? open();
     try {
       for (let line = await lines.next(); line.done !== true; line = await lines.next()) {
-        const end = await reader.take(line.value.trim(), ++number);
+        session.number = ++number;
+        const end = await take(session, line.value.trim());
         if (end !== undefined) return end;
       }
       return 'leave';
@@ -55,121 +62,84 @@ export function byLines({ signal, stdin }: CommandContext): Show {
   };
 }
 
-class Lines {
-  private readonly context: CommandContext;
-  private readonly browser: Browser;
-  private readonly reload: Reload;
-  private at = 0;
-  /** Number of the current line. */
-  private number = 0;
-
-  constructor(context: CommandContext, browser: Browser, reload: Reload) {
-    this.context = context;
-    this.browser = browser;
-    this.reload = reload;
-  }
-
-  /** Runs the command of a line. Returns how the session ends, if it does. */
-  async take(line: string, number: number): Promise<End | undefined> {
-    const { browser } = this;
-    this.number = number;
-    browser.message = '';
-    const [first = '', ...words] = line.split(/\s+/);
-    const word = first.toLowerCase();
-    if (word === '') return undefined;
-    if (words.length > 0 && ALONE.has(word)) {
-      this.refuse(`${word} stands alone on its line`);
-      return undefined;
-    }
-    if (word === 'q' || word === 'quit') return 'leave';
-    if (word === 'discard' || word === 'why') return word;
-    if (word === 'apply') {
-      if (browser.pending.size > 0) return 'apply';
-      this.say('There is no change to apply.');
-    } else if (word === '?' || word === 'help') for (const text of HELP) this.say(text);
-    else if (word === 'changes') this.changes();
-    else if (word === 'undo' || word === 'redo') {
-      browser[word]();
-      this.say(browser.message);
-    } else if (word === 'next') this.list(this.at);
-    else if (word === 'refresh') {
-      await this.reload(this.context);
-      this.list(0);
-    } else if (this.select(word, words.join(' '))) this.list(0);
-    else this.change(first, words.join(' '), line);
-    return undefined;
-  }
-
-  /** Filters or sorts. Returns whether the word is one of these commands. @throws {Failure} as `refuse` */
-  private select(word: string, rest: string): boolean {
-    const { browser } = this;
-    const wanted = rest.toLowerCase();
-    const order = browser.orders.find((each) => each.toLowerCase() === wanted);
-    if (word === 'find') browser.searchFor(rest);
-    else if (word === 'low') browser.show({ isLowOnly: !browser.isLowOnly });
-    else if (word === 'status' && wanted === '') browser.show({ status: undefined });
-    else if (word === 'status' && isOneOf(PET_STATUSES, wanted)) browser.show({ status: wanted });
-    else if (word === 'status') this.refuse(`status is one of ${PET_STATUSES.join(', ')}`);
-    else if (word === 'sort' && order !== undefined) browser.show({ order });
-    else if (word === 'sort') this.refuse(`sort by one of ${browser.orders.join('; ')}`);
-    else return word === 'list';
-    return true;
-  }
-
-  /** Shows pets from this one on. */
-  list(from: number): void {
-    const { browser } = this;
-    const { found } = browser.counts;
-    const items = browser.between(from, from + PAGE);
-    for (const item of items) this.say(this.line(item));
-    this.at = from + items.length;
-    if (items.length === 0) this.say(from === 0 ? 'No pet matches.' : 'These were all of them.');
-    else if (this.at < found) this.say(`${from + 1} to ${this.at} of ${plural(found, 'pet')}; next shows more.`);
-  }
-
-  private changes(): void {
-    const { browser } = this;
+/** Runs the command of a line. Returns how the session ends, if it does. */
+async function take(session: Session, line: string): Promise<End | undefined> {
+  const { browser, context, reload } = session;
+  const { notices } = context;
+  browser.message = '';
+  const [first = '', ...words] = line.split(/\s+/);
+  const rest = words.join(' ');
+  const command = line.toLowerCase();
+  if (command === 'q' || command === 'quit') return 'leave';
+  if (command === 'discard' || command === 'why') return command;
+  if (command === 'apply' && browser.pending.size > 0) return command;
+  if (command === 'apply') notices.info('There is no change to apply.');
+  else if (command === '?' || command === 'help') for (const text of HELP) notices.info(text);
+  else if (command === 'changes') {
     for (const { petId, current, quantity } of browser.pending.values()) {
-      this.say(`${petLabel(petId, browser.catalog?.nameOf(petId))}: ${current} → ${quantity}`);
+      notices.info(`${petLabel(petId, browser.catalog?.nameOf(petId))}: ${current} → ${quantity}`);
     }
-    this.say(`${browser.pendingWords} to apply.`);
-  }
+    notices.info(`${browser.pendingWords} to apply.`);
+  } else if (command === 'undo' || command === 'redo') {
+    browser[command]();
+    notices.info(browser.message);
+  } else if (command === 'next') list(session, session.at);
+  else if (command === 'refresh') {
+    await reload(context);
+    list(session, 0);
+  } else if (select(session, first.toLowerCase(), rest)) list(session, 0);
+  else if (line !== '') change(session, first, rest, line);
+  return undefined;
+}
 
-  private change(code: string, amount: string, line: string): void {
-    const { browser } = this;
-    if (!/^-?\d+$/.test(code)) {
-      this.refuse(`unknown command ${JSON.stringify(line)}; type help`);
-      return;
-    }
-    const itemOf = (petId: bigint): InventoryItem | undefined => browser.among(new Set([petId]))[0];
-    const found = petOfCode(code, { has: (petId) => itemOf(petId) !== undefined }, browser.catalog);
-    const item = typeof found === 'bigint' ? itemOf(found) : undefined;
-    if (item === undefined) this.refuse(typeof found === 'string' ? found : `pet ${found} is not in this list`);
-    else if (amount === '') this.say(this.line(item));
-    else {
-      const quantity = amount === '=' ? item.quantity : parseQuantity(amount, browser.quantityOf(item));
-      const isScan = barcodeIn(amount, browser.catalog) !== undefined;
-      if (quantity === undefined || isScan) this.refuse(`${JSON.stringify(amount)} is not a quantity`);
-      else if (browser.change([item], () => quantity)) this.say(this.line(item));
-      else this.refuse(browser.message);
-    }
-  }
+/** Filters or sorts. Returns whether the words are one of these commands. @throws {Failure} as `refuse` */
+function select(session: Session, word: string, rest: string): boolean {
+  const { browser } = session;
+  const wanted = rest.toLowerCase();
+  const order = browser.orders.find((each) => each.toLowerCase() === wanted);
+  if (word === 'find') browser.searchFor(rest);
+  else if (word === 'low' && rest === '') browser.show({ isLowOnly: !browser.isLowOnly });
+  else if (word === 'status' && wanted === '') browser.show({ status: undefined });
+  else if (word === 'status' && isOneOf(PET_STATUSES, wanted)) browser.show({ status: wanted });
+  else if (word === 'status') refuse(session, `status is one of ${PET_STATUSES.join(', ')}`);
+  else if (word === 'sort' && order !== undefined) browser.show({ order });
+  else if (word === 'sort') refuse(session, `sort by one of ${browser.orders.join('; ')}`);
+  else return word === 'list' && rest === '';
+  return true;
+}
 
-  private line(item: InventoryItem): string {
-    const change = this.browser.pending.get(item.petId);
-    const pending = change === undefined ? '' : `, to be ${change.quantity}`;
-    return `${petLabel(item.petId, this.browser.catalog?.nameOf(item.petId))}: ${item.quantity}${pending}, ${item.status}`;
+/** Shows pets from this one on. */
+function list(session: Session, from: number): void {
+  const { browser, context } = session;
+  const { length } = browser.found;
+  const items = browser.found.slice(from, from + PAGE);
+  session.at = from + items.length;
+  for (const item of items) context.notices.info(lineOf(browser, item));
+  if (items.length === 0) context.notices.info(from === 0 ? 'No pet matches.' : 'These were all of them.');
+  else if (session.at < length) {
+    context.notices.info(`${from + 1} to ${session.at} of ${plural(length, 'pet')}; next shows more.`);
   }
+}
 
-  private say(text: string): void {
-    this.context.notices.info(text);
-  }
+function change(session: Session, code: string, amount: string, line: string): void {
+  const { browser, context } = session;
+  const itemOf = (petId: bigint): InventoryItem | undefined => browser.among(new Set([petId]))[0];
+  const found = petOfCode(code, { has: (petId) => itemOf(petId) !== undefined }, browser.catalog);
+  const item = typeof found === 'bigint' ? itemOf(found) : undefined;
+  if (!/^-?\d+$/.test(code)) refuse(session, `unknown command ${JSON.stringify(line)}; type help`);
+  else if (item === undefined) refuse(session, typeof found === 'string' ? found : `pet ${found} is not in this list`);
+  else if (amount === '' || browser.change([item], amount)) context.notices.info(lineOf(browser, item));
+  else refuse(session, browser.message);
+}
 
-  /** Warns on a terminal, where the user can try again; ends a script. @throws {Failure} `invalid-rows` */
-  private refuse(reason: string): void {
-    if (!this.context.stdin.isTTY) {
-      throw new Failure('invalid-rows', { source: 'stdin', problems: [{ line: this.number, reason }] });
-    }
-    this.context.notices.warning(`Nothing was changed: ${reason}`);
-  }
+function lineOf({ catalog, pending }: Browser, { petId, quantity, status }: InventoryItem): string {
+  const wanted = pending.get(petId);
+  const then = wanted === undefined ? '' : `, to be ${wanted.quantity}`;
+  return `${petLabel(petId, catalog?.nameOf(petId))}: ${quantity}${then}, ${status}`;
+}
+
+/** Warns on a terminal, where the user can try again; ends a script. @throws {Failure} `invalid-rows` */
+function refuse({ context, number }: Session, reason: string): void {
+  if (context.stdin.isTTY) context.notices.warning(`Nothing was changed: ${reason}`);
+  else throw new Failure('invalid-rows', { source: 'stdin', problems: [{ line: number, reason }] });
 }

@@ -1,6 +1,6 @@
 /** The full screen of `inventory browse`: reads keys, draws, and reads the stock again on request. */
 import { Failure, isFailure } from '../errors.ts';
-import { type Clock, type FullScreen, reasonOf } from '../ports.ts';
+import type { Clock, FullScreen } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { CommandContext, Notices } from '../session/globals.ts';
 import { hasUnicode } from '../view/bar.ts';
@@ -27,9 +27,6 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
   const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<End>();
   // It may fail before it is awaited.
   ended.catch(() => undefined);
-  const onSignal = (): void => {
-    fail(reasonOf(signal));
-  };
   let reading: Promise<void> | undefined;
   let stopReading = new AbortController();
   const read = (): void => {
@@ -55,19 +52,19 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
     return drawScreen(browser, { ...looks, columns, rows, now: clock.now() });
   };
   const painter = painterOf(screen, clock, draw, fail);
-  signal.addEventListener('abort', onSignal, { once: true });
-  // Redraws countdowns.
-  let cancelTick = clock.alarm(SECOND, function tick() {
-    painter.ask();
-    cancelTick = clock.alarm(SECOND, tick);
-  });
+  const closing = new AbortController();
+  const untilEnd = AbortSignal.any([signal, closing.signal]);
+  const showCountdowns = async (): Promise<never> => {
+    for (;;) {
+      await clock.sleep(SECOND, untilEnd);
+      painter.ask();
+    }
+  };
   try {
-    if (signal.aborted) throw reasonOf(signal);
     read();
-    return await ended;
+    return await Promise.race([ended, showCountdowns()]);
   } finally {
-    signal.removeEventListener('abort', onSignal);
-    cancelTick();
+    closing.abort();
     stopReading.abort();
     await reading;
     await painter.close();
@@ -77,11 +74,12 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
 
 /** Reads the stock. If the first read fails, the command ends; later the earlier stock and message stay. */
 async function readStock(context: CommandContext, browser: Browser, reload: Reload, redraw: () => void): Promise<void> {
-  const say = (text: string): void => {
+  const isFirst = !browser.hasStock;
+  const say = (text: string | undefined): void => {
+    if (text === undefined) return;
     browser.reading = text;
     redraw();
   };
-  const isFirst = !browser.hasStock;
   say('Reading the stock…');
   try {
     await reload({ ...context, notices: onScreen(context, browser, say) });
@@ -94,31 +92,32 @@ async function readStock(context: CommandContext, browser: Browser, reload: Relo
   }
 }
 
-/** Returns notices that appear in the line for messages. */
-function onScreen({ clock, globals, notices }: CommandContext, browser: Browser, say: (text: string) => void): Notices {
+type Say = (text: string | undefined) => void;
+
+/** Returns notices that appear in the line for messages. @param say shows a text until the stock is read */
+function onScreen({ clock, globals, notices }: CommandContext, browser: Browser, say: Say): Notices {
+  const none = (): void => undefined;
   return {
     isLive: true,
     info: say,
+    progress: say,
     warning: (text) => {
       browser.message = text;
     },
-    debug: () => undefined,
+    debug: none,
+    recovered: none,
     // Lines on stderr would appear on the screen; they go to the log.
     attempt: (facts) => {
       if (!globals.verbose && !globals.debug) notices.attempt(facts);
     },
-    progress: (line) => {
-      if (line !== undefined) say(line);
-    },
     waiting: (wait) => {
-      if (wait !== undefined) say(waitLines({ ...wait, now: clock.now() })[0]);
+      say(wait && waitLines({ ...wait, now: clock.now() })[0]);
     },
-    recovered: () => undefined,
     backoff: (wait) => {
-      if (wait !== undefined) say(waitLines({ why: 'backoff', ...wait, now: clock.now() })[0]);
+      say(wait && waitLines({ why: 'backoff', ...wait, now: clock.now() })[0]);
     },
-    unanswered: (next) => {
-      if (next !== undefined) say(`${capital(unansweredWords(next))}.`);
+    unanswered: (wait) => {
+      say(wait && `${capital(unansweredWords(wait))}.`);
     },
     watchLimits: (newest) => {
       browser.limits = newest;
@@ -132,48 +131,40 @@ const BEGIN = '\u001b[?2026h';
 const END = '\u001b[?2026l';
 const CLEAR = '\u001b[2J';
 
-/** @param onFailure called if the terminal cannot be written to */
-function painterOf(screen: FullScreen, clock: Clock, draw: () => string[], onFailure: (error: unknown) => void) {
-  let shown: readonly string[] | undefined;
+/** @param fail called if the terminal cannot be written to */
+function painterOf(screen: FullScreen, clock: Clock, draw: () => string[], fail: (error: unknown) => void) {
+  /** Empty before the first line is drawn. */
+  let shown: readonly string[] = [];
   let isAsked = false;
-  let isClosed = false;
   let painting: Promise<void> | undefined;
-  const changes = (): string => {
-    const old = shown;
-    shown = draw();
-    // Cleared first: after a full line, a terminal would clear its last character.
-    const changed = shown.map((line, i) => (old?.[i] === line ? '' : `\u001b[${i + 1};1H\u001b[K${line}`)).join('');
-    return old === undefined ? CLEAR + changed : changed;
-  };
   const paint = async (): Promise<void> => {
-    try {
-      while (isAsked && !isClosed) {
-        await clock.turn();
-        isAsked = false;
-        const text = changes();
-        if (text !== '') await screen.write(BEGIN + text + END);
-      }
-    } catch (error) {
-      onFailure(error);
-    } finally {
-      painting = undefined;
+    while (isAsked) {
+      await clock.turn();
+      isAsked = false;
+      const old = shown;
+      shown = draw();
+      // Cleared first: after a full line, a terminal would clear its last character.
+      const changed = shown.map((line, i) => (old[i] === line ? '' : `\u001b[${i + 1};1H\u001b[K${line}`)).join('');
+      const text = old.length === 0 ? CLEAR + changed : changed;
+      if (text !== '') await screen.write(BEGIN + text + END);
     }
+    painting = undefined;
   };
   /** Schedules a redraw: keys that arrive together cause only one. */
   const ask = (): void => {
     isAsked = true;
-    painting ??= paint();
+    painting ??= paint().catch(fail);
   };
   return {
     ask,
     /** Draws all lines again. */
     redraw(): void {
-      shown = undefined;
+      shown = [];
       ask();
     },
     /** Resolves when nothing more is being written. */
     async close(): Promise<void> {
-      isClosed = true;
+      isAsked = false;
       await painting;
     },
   };

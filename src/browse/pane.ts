@@ -33,19 +33,16 @@ export function withPane(table: readonly string[], browser: Browser, around: Sur
   });
 }
 
-function paneLines(browser: Browser, around: Surroundings): string[] {
+function paneLines(browser: Browser, { columns, isUnicode, now, shown, style }: Surroundings): string[] {
   const { catalog, page, selected } = browser;
   if (selected === undefined) return [];
-  const { columns, now, shown, style } = around;
   const { petId } = selected;
   const name = shown(catalog?.nameOf(petId) ?? '');
   const { min, target } = catalog?.levelOf(petId) ?? {};
-  const levels = Object.entries({ minimum: min, target }).flatMap(([word, level]) =>
-    level === undefined ? [] : [`${word} ${level}`],
-  );
+  const levels = [min === undefined ? '' : `, minimum ${min}`, target === undefined ? '' : `, target ${target}`];
   const head = [
     style.heading(truncate(name === '' ? `Pet ${petId}` : `${name} (pet ${petId})`, columns)),
-    style.muted(truncate(['^O closes', ...levels].join(', '), columns)),
+    style.muted(truncate(`^O closes${levels.join('')}`, columns)),
   ];
   const changes = browser.changesOf(petId, Math.max(1, Math.floor((page - head.length) / 2)));
   if (changes.length === 0) return [...head, style.muted(truncate('No changes from this machine.', columns))];
@@ -59,7 +56,7 @@ function paneLines(browser: Browser, around: Surroundings): string[] {
     const room = columns - displayWidth(start);
     const end =
       state === 'applied'
-        ? bar(after, most, room, around.isUnicode)
+        ? bar(after, most, room, isUnicode)
         : style.attention(truncate(state === 'sent' ? 'unknown' : state, room));
     const why = [person, cause, note].filter((each) => each !== undefined && each !== '').join(', ');
     return [

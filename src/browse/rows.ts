@@ -52,11 +52,11 @@ export function tableOf(browser: Browser, around: Surroundings): { heading: stri
     marks +
     shownColumns
       .map((column) => {
-        const side = column === 'id' || column === 'quantity' ? 'right' : 'left';
         const text = truncate(cells[column], width[column]);
-        const role = roles[column];
+        const side = column === 'id' || column === 'quantity' ? 'right' : 'left';
         const cell = column === 'status' ? text : padTo(text, width[column], side);
-        return role === undefined || text === '' ? cell : cell.replace(text, (found) => style[role](found));
+        const role = roles[column];
+        return role === undefined ? cell : cell.replace(text, (found) => style[role](found));
       })
       .join(BETWEEN);
   const lines = items.map((item, i) => {
@@ -70,9 +70,10 @@ export function tableOf(browser: Browser, around: Surroundings): { heading: stri
       change: change === undefined ? '' : changeText(change, width.hasDelta && change.current === item.quantity),
       status: shown(item.status),
     };
-    const text = truncate(line(marks, cells), columns);
+    const whole = line(marks, cells);
+    const text = truncate(whole, columns);
     if (i === cursor) return barOf(text, around);
-    if (text !== line(marks, cells)) return text;
+    if (text !== whole) return text;
     return line(marks, cells, {
       quantity: roleOf('quantity', item.quantity) ?? (isLow ? 'attention' : undefined),
       change: change !== undefined && change.quantity < item.quantity ? 'minus' : 'plus',
@@ -106,11 +107,8 @@ function widthsOf({ catalog, hasLevels, pending, widths }: Browser, columns: num
   const id = Math.max(HEADING.id.length, longestId);
   const quantity = Math.max(HEADING.quantity.length, widths.quantity + (hasLevels ? LOW_SIGN.length : 0));
   const free = columns - NO_MARKS.length - id - BETWEEN.length - quantity;
-  const widest = (hasDelta: boolean): number => {
-    let most = 0;
-    for (const change of pending.values()) most = Math.max(most, changeText(change, hasDelta).length + BETWEEN.length);
-    return most;
-  };
+  const widest = (hasDelta: boolean): number =>
+    [...pending.values()].reduce((most, each) => Math.max(most, changeText(each, hasDelta).length + BETWEEN.length), 0);
   const least = catalog === undefined ? 0 : LEAST_NAME + BETWEEN.length;
   const full = widest(true);
   const hasDelta = full + least <= free;
@@ -141,8 +139,8 @@ function changeText({ current, quantity }: DraftChange, hasDelta: boolean): stri
   return hasDelta ? `→ ${quantity} ${signed(quantity - current)}` : `→ ${quantity}`;
 }
 
-function emptyText({ counts, catalog, reading, text }: Browser): string {
-  if (counts.all === 0) return reading === undefined ? 'No pets to show.' : '';
+function emptyText({ catalog, items, reading, text }: Browser): string {
+  if (items.length === 0) return reading === undefined ? 'No pets to show.' : '';
   if (catalog === undefined && /[^0-9]/.test(text)) {
     return 'No pet matches. Names come from: petstore catalog import FILE';
   }

@@ -2,12 +2,15 @@
 import type { InventoryItem } from '../api/item.ts';
 import { type Sort, SortedItems } from '../api/long-list.ts';
 import { parseInt64, type PetStatus } from '../api/values.ts';
-import { type Orders, ordersOf } from '../catalog/added-fields.ts';
+import { ordersOf } from '../catalog/added-fields.ts';
 import type { Catalog } from '../catalog/local-catalog.ts';
 import type { DraftChange } from '../state/draft.ts';
 
 export const ORDERS = ['as listed', 'petId', 'name', 'quantity', 'quantity, largest first', 'status'] as const;
 export type Order = (typeof ORDERS)[number];
+
+/** Lines of the screen above the rows: title, search, heading. */
+export const LINES_ABOVE = 3;
 
 /** The stock as last read. */
 export interface Listing {
@@ -23,9 +26,8 @@ export class Selection {
   isLowOnly = false;
   isChangedOnly = false;
   order: Order = 'as listed';
-  /** How many rows fit the screen, and the screen line of the first one. */
+  /** How many rows fit the screen. */
   page = 10;
-  firstRow = 0;
   /** True once the stock has been read. */
   hasStock = false;
   /** The largest quantity that counts as low stock, of a pet without a minimum. */
@@ -33,33 +35,24 @@ export class Selection {
   readonly pending = new Map<bigint, DraftChange>();
   catalog: Catalog | undefined;
   widths: Listing['widths'] = { id: 0, name: 0, quantity: 0 };
-  private items: readonly InventoryItem[] = [];
+  /** True if any pet has a minimum. */
+  hasLevels = false;
+  items: readonly InventoryItem[] = [];
+  /** The pets that match, in order, and the sum of their quantities. */
+  found: readonly InventoryItem[] = [];
+  sum = 0n;
   private ordered: readonly InventoryItem[] = [];
-  protected found: readonly InventoryItem[] = [];
-  private sum = 0n;
   private cursor = 0;
   private top = 0;
-  /** Tests whether a pet is at or below its own minimum, or `low` if it has none. */
-  private belowMinimum: Orders;
-  private belowLow: Orders;
 
   constructor(low: bigint) {
     this.low = low;
   }
 
-  /** How many pets there are, how many of them match, and how much there is of these. */
-  get counts(): { readonly all: number; readonly found: number; readonly quantity: bigint } {
-    return { all: this.items.length, found: this.found.length, quantity: this.sum };
-  }
-
-  /** True if any pet has a minimum. */
-  get hasLevels(): boolean {
-    return this.belowMinimum !== undefined;
-  }
-
   /** True for a pet at or below its minimum. */
-  isLow(item: InventoryItem): boolean {
-    return this.belowMinimum?.(item) !== undefined;
+  isLow({ petId, quantity }: InventoryItem): boolean {
+    const min = this.hasLevels ? this.catalog?.levelOf(petId).min : undefined;
+    return min !== undefined && quantity <= min;
   }
 
   /** The pets on the screen, how many are before them, and which of them the cursor is on. */
@@ -68,16 +61,11 @@ export class Selection {
     if (this.cursor < this.top) this.top = this.cursor;
     if (this.cursor >= this.top + page) this.top = this.cursor - page + 1;
     this.top = Math.max(0, Math.min(this.top, this.found.length - page));
-    return { items: this.between(this.top, this.top + page), before: this.top, cursor: this.cursor - this.top };
+    return { items: this.found.slice(this.top, this.top + page), before: this.top, cursor: this.cursor - this.top };
   }
 
   get selected(): InventoryItem | undefined {
     return this.found[this.cursor];
-  }
-
-  /** Returns the matching pets between two places. */
-  between(from: number, to: number): readonly InventoryItem[] {
-    return this.found.slice(from, to);
   }
 
   /** Returns these pets, whether they match or not. */
@@ -90,8 +78,7 @@ export class Selection {
     const petId = this.selected?.petId;
     ({ catalog: this.catalog, items: this.items, widths: this.widths } = listing);
     this.ordered = this.inOrder();
-    this.belowMinimum = this.catalog?.hasLevels() === true ? ordersOf(true, this.catalog) : undefined;
-    this.belowLow = ordersOf(this.low, this.catalog);
+    this.hasLevels = this.catalog?.hasLevels() === true;
     this.hasStock = true;
     this.search(petId);
   }
@@ -128,23 +115,21 @@ export class Selection {
     this.cursor = Math.max(this.top, Math.min(this.cursor, last));
   }
 
-  /** Searches. The cursor stays on the pet if it is still shown; else it goes to the one whose id is typed. */
-  protected search(petId?: bigint): void {
-    const { belowLow, pending, status } = this;
-    const isMatch = matcherOf(this.text.trimEnd(), this.catalog);
+  /** Searches. The cursor goes to this pet if it is shown; by default to the one whose id is typed. */
+  protected search(petId = parseInt64(this.text.trimEnd())): void {
+    const { catalog, isChangedOnly, pending, status } = this;
+    const isMatch = matcherOf(this.text.trimEnd(), catalog);
+    const orders = this.isLowOnly ? ordersOf(this.low, catalog) : undefined;
     this.found = this.ordered.filter(
       (item) =>
         (status === undefined || item.status === status) &&
-        (!this.isLowOnly || belowLow?.(item) !== undefined) &&
-        (!this.isChangedOnly || pending.has(item.petId)) &&
+        (orders === undefined || orders(item) !== undefined) &&
+        (!isChangedOnly || pending.has(item.petId)) &&
         isMatch?.(item.petId) !== false,
     );
     this.sum = this.found.reduce((sum, { quantity }) => sum + quantity, 0n);
-    const id = petId ?? parseInt64(this.text.trimEnd());
-    this.cursor = Math.max(
-      0,
-      this.found.findIndex((item) => item.petId === id),
-    );
+    const place = this.found.findIndex((item) => item.petId === petId);
+    this.cursor = Math.max(0, place);
     this.top = Math.max(0, this.cursor - Math.floor(this.page / 2));
   }
 

@@ -2,14 +2,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
-import { openapiDocument } from './openapi.ts';
 import { generateCommands, generateExitCodes } from './docs.ts';
 import { ROOT } from './package.ts';
 import { schemas } from './output-schemas.ts';
 
 /** Maps paths below the root to functions from the old text to the new one. */
 const FILES: Readonly<Record<string, (text: string, path: string) => string | Promise<string>>> = {
-  'src/api/openapi.json': () => `${JSON.stringify(openapiDocument(), null, 2)}\n`,
   'schemas.json': schemas,
   'docs/commands.md': async (text, path) => formatted(path, await generateCommands(text)),
   'docs/exit-codes.md': (text, path) => formatted(path, generateExitCodes(text)),

@@ -1,5 +1,6 @@
 /** JSON Schemas (2020-12) of everything that petstore prints as JSON. Tests check every output against them. */
 import * as z from 'zod/mini';
+import { schemaOf } from '../api/openapi.ts';
 import { InventoryItemSchema, Int64 as id, Integer as number } from '../api/schemas.ts';
 import type { Health } from '../doctor/diagnosis.ts';
 import { EXIT, type Outcome } from '../errors.ts';
@@ -9,7 +10,6 @@ import { ENVIRONMENTS } from '../session/environments.ts';
 import type { Verdict } from '../smoke/finding.ts';
 import { CAUSES, type ChangeState, KINDS } from '../state/journal-rows.ts';
 import { SUMS } from '../stock/history-sums.ts';
-import { schemaOf } from './openapi.ts';
 
 const { object, optional, nullable: maybe, array, union, literal: is } = z;
 const [text, flag, count, time] = [z.string(), z.boolean(), z.int(), z.iso.datetime()];

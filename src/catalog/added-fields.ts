@@ -2,31 +2,26 @@
 import type { InventoryItem } from '../api/item.ts';
 import { isOneOf, ITEM_FIELDS } from '../api/values.ts';
 import { Failure } from '../errors.ts';
-import type { Catalog, StockLevel } from './local-catalog.ts';
+import type { Catalog } from './local-catalog.ts';
 
 /** How many rows to read before a column that none of them has is refused. */
 const MOST_HELD = 10_000;
 
 type Batches = AsyncIterable<readonly InventoryItem[]>;
 
-/** Returns how many to order of a pet; undefined if it is not low. Undefined itself without --low. */
+/** Returns how many to order of a pet at or below its minimum; undefined for any other. Undefined itself without --low. */
 export type Orders = ((item: InventoryItem) => bigint | undefined) | undefined;
-
-/**
- * Returns how many to order of a pet at or below its minimum; undefined for any other.
- * @param low default minimum
- */
-function orderOf(quantity: bigint, { min, target }: StockLevel = {}, low?: bigint): bigint | undefined {
-  const least = min ?? low;
-  if (least === undefined || quantity > least) return undefined;
-  const missing = (target ?? least) - quantity;
-  return missing > 0n ? missing : 0n;
-}
 
 /** @param low the minimum of pets without one; true omits such pets */
 export function ordersOf(low: bigint | true | undefined, catalog: Catalog | undefined): Orders {
   if (low === undefined) return undefined;
-  return ({ petId, quantity }) => orderOf(quantity, catalog?.levelOf(petId), low === true ? undefined : low);
+  return ({ petId, quantity }) => {
+    const { min, target } = catalog?.levelOf(petId) ?? {};
+    const least = min ?? (low === true ? undefined : low);
+    if (least === undefined || quantity > least) return undefined;
+    const missing = (target ?? least) - quantity;
+    return missing > 0n ? missing : 0n;
+  };
 }
 
 interface Sources {
@@ -43,10 +38,6 @@ export async function* withFields(
 ): AsyncGenerator<readonly InventoryItem[]> {
   using _catalog = catalog;
   for await (const items of batches) {
-    if (names === undefined && orders === undefined) {
-      yield items;
-      continue;
-    }
     const known = names?.namesOf(items.map(({ petId }) => petId));
     yield items.map((item) => {
       const { petId, quantity, status } = item;

@@ -4,7 +4,7 @@
  */
 import { parseInt64 } from '../api/values.ts';
 import { type Database, DatabaseFailure, type SqlRow, type SqlValue } from '../ports.ts';
-import { integer, optional, text } from '../state/journal-rows.ts';
+import { fromRow, optional, text } from '../state/journal-rows.ts';
 import { namesIn } from '../state/pets.ts';
 import { parseBarcode } from './barcode.ts';
 
@@ -74,9 +74,7 @@ export class Catalog implements Disposable {
     const barcode = parseBarcode(code);
     if (barcode === undefined) return undefined;
     const [row] = this.query(OWNER, barcode);
-    if (row === undefined) return undefined;
-    const [isForced, isProvided] = [integer(row, 'forced') !== 0n, integer(row, 'provided') !== 0n];
-    return { petId: integer(row, 'petId'), isForced, isProvided };
+    return row === undefined ? undefined : fromRow(row);
   }
 
   /** Returns the pets with exactly this name; if there are none, those that a search finds. */
@@ -147,13 +145,14 @@ export class Catalog implements Disposable {
 
   private pets(where: string, ...values: SqlValue[]): readonly Pick<Entry, 'petId' | 'name'>[] {
     const rows = this.query(`SELECT petId, name FROM catalogPet WHERE ${where} ORDER BY petId`, ...values);
-    return rows.map((row) => ({ petId: integer(row, 'petId'), name: text(row, 'name') }));
+    return rows.map((row) => fromRow(row));
   }
 
   private levels(where = '', ...values: SqlValue[]): ReadonlyMap<bigint, StockLevel> {
     const sql = `SELECT petId, min, target FROM catalogPet
       WHERE origin = ? AND (min IS NOT NULL OR target IS NOT NULL) ${where}`;
-    return new Map(this.query(sql, ...values).map((row) => [integer(row, 'petId'), levelIn(row)]));
+    const pets = this.query(sql, ...values).map((row) => fromRow<Pick<Entry, 'petId' | keyof StockLevel>>(row));
+    return new Map(pets.map((pet) => [pet.petId, pet]));
   }
 
   private query(sql: string, ...values: SqlValue[]): SqlRow[] {
@@ -162,24 +161,17 @@ export class Catalog implements Disposable {
 }
 
 const OWNER = `
-  SELECT petId, forced, provided FROM catalogBarcode JOIN catalogPet USING (origin, petId)
+  SELECT petId, forced AS isForced, provided AS isProvided FROM catalogBarcode JOIN catalogPet USING (origin, petId)
   WHERE origin = ? AND barcode = ?`;
 
 const ENTRIES = `
-  SELECT petId, name, min, target, provided,
+  SELECT petId, name, min, target, provided AS isProvided,
     (SELECT group_concat(barcode) FROM catalogBarcode AS code
      WHERE code.origin = pet.origin AND code.petId = pet.petId) AS barcodes
   FROM catalogPet AS pet WHERE origin = ? AND petId >= ? ORDER BY petId LIMIT ${PAGE}`;
 
 function toEntry(row: SqlRow): Entry {
-  const barcodes = optional(row, 'barcodes', text)?.split(',').toSorted() ?? [];
-  const isProvided = integer(row, 'provided') !== 0n;
-  return { petId: integer(row, 'petId'), name: text(row, 'name'), barcodes, isProvided, ...levelIn(row) };
-}
-
-function levelIn(row: SqlRow): StockLevel {
-  const [min, target] = [optional(row, 'min', text), optional(row, 'target', text)];
-  return { ...(min !== undefined && { min: BigInt(min) }), ...(target !== undefined && { target: BigInt(target) }) };
+  return { ...fromRow<Entry>(row), barcodes: optional(row, 'barcodes', text)?.split(',').toSorted() ?? [] };
 }
 
 /** Returns undefined if the database cannot be read: a list without names is better than none. */

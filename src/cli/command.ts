@@ -21,8 +21,6 @@ export interface ArgumentSpec<T = unknown> extends ValueSpec<T> {
 interface OptionDetails {
   /** Default shown in the help, if it is decided elsewhere. */
   readonly shownDefault?: string;
-  /** All possible values, if only modules that the command loads know them. */
-  readonly words?: () => Promise<readonly string[]>;
   /** Names of other options of the command. */
   readonly conflicts?: readonly string[];
   /** Name of another option that it needs. */
@@ -90,7 +88,7 @@ export interface AnyCommand extends Described {
   readonly arguments: Named<ArgumentSpec>;
   readonly options: Named<OptionSpec>;
   /** `input`: values of its own arguments and options. @throws {Failure} */
-  run(input: object, context: CommandContext): Promise<View>;
+  run(input: object, context: CommandContext): View | Promise<View>;
 }
 
 /** `Shared`: options that the command takes without declaring them. */
@@ -99,7 +97,7 @@ export interface CommandSpec<Arguments, Options, Shared = object> extends Descri
   readonly arguments?: Arguments & Named<ArgumentSpec>;
   /** By name: `allowNegative` for `--allow-negative`. */
   readonly options?: Options & Named<OptionSpec>;
-  run(input: InputOf<Arguments & Options & Shared>, context: CommandContext): Promise<View>;
+  run(input: InputOf<Arguments & Options & Shared>, context: CommandContext): View | Promise<View>;
 }
 
 /** Declares a command; the type of the input of `run` is inferred from its arguments and options. */

@@ -4,6 +4,7 @@
  */
 import { type Context, type Http, type HttpBody, type HttpReply, isWhole, type Output } from '../ports.ts';
 import { decoded, type Matcher, Secrets } from '../redact.ts';
+import { wrapLine } from '../view/width.ts';
 
 /** Returns secrets in the environment that an error text might repeat: the key, and passwords for other purposes. */
 export function secretsIn(env: Context['env']): Secrets {
@@ -22,6 +23,9 @@ export function secretsIn(env: Context['env']): Secrets {
 export function redactedPorts(context: Context, secrets: Secrets): Context {
   const { files, prompt } = context;
   const redact = (text: string): string => secrets.redact(text);
+  // inquirer would break words. Leaves room for its mark and for `(y/N)`.
+  const wrapped = (line: string): string => wrapLine(line, (context.stderr.columns ?? 80) - 8, 2);
+  const asked = (question: string): string => redact(question).split('\n').map(wrapped).join('\n');
   return {
     ...context,
     stdout: redactedOutput(context.stdout, redact),
@@ -32,9 +36,9 @@ export function redactedPorts(context: Context, secrets: Secrets): Context {
       append: async (path, onFailure) => redactedWriter(await files.append(path, onFailure), redact),
     },
     prompt: {
-      hidden: (question, signal) => prompt.hidden(redact(question), signal),
-      text: (question, ...rest) => prompt.text(redact(question), ...rest),
-      confirm: (question, signal, fallback) => prompt.confirm(redact(question), signal, fallback),
+      hidden: (question, ...rest) => prompt.hidden(asked(question), ...rest),
+      text: (question, ...rest) => prompt.text(asked(question), ...rest),
+      confirm: (question, ...rest) => prompt.confirm(asked(question), ...rest),
     },
     runCommand: (words, { input, ...options }) =>
       context.runCommand(words, { ...options, ...(input !== undefined && { input: redact(input) }) }),
@@ -70,7 +74,7 @@ function redactedHttp(http: Http, secrets: Secrets): Http {
       const connection = await http.connect(target);
       return withMembers(connection, {
         async send(request, maySend) {
-          secrets.addKey(/^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1] ?? '');
+          secrets.add(/^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1] ?? '', true);
           const matcher = secrets.keyMatcher;
           const { status, headers, body } = await connection.send(request, maySend);
           return { status, headers: redactedHeaders(headers, matcher), body: redactedBody(body, matcher) };

@@ -177,10 +177,10 @@ async function show(view: View, context: CommandContext, ending: Ending, style: 
     throw error.is('interrupted') ? new Failure('interrupted', { ...error.details, outcome: 'applied' }) : error;
   });
   if (failure !== undefined) throw failure;
-  if (view.view !== 'rows' && view.view !== 'chart') return;
-  const summary = isTTY && view.view === 'rows' ? view.summary?.(count) : undefined;
+  if (view.view !== 'rows') return;
+  const summary = isTTY ? view.summary?.(count) : undefined;
   if (isForPeople) notices.info(count === 0 ? view.empty : (summary ?? ''));
-  const failed = view.view === 'rows' ? view.check?.(count) : undefined;
+  const failed = view.check?.(count);
   if (failed !== undefined) throw failed;
 }
 

@@ -76,8 +76,8 @@ function tellsOfService({ headers, status }: HttpReply): boolean {
 }
 
 /** Announces a request that takes long, unless it is forwarded for another client. */
-async function shown<T>({ clock, watch }: Service, { forwarded }: Call, { host }: URL, work: Promise<T>): Promise<T> {
-  if (forwarded !== undefined) return work;
+async function shown<T>({ clock, watch }: Service, { headers }: Call, { host }: URL, work: Promise<T>): Promise<T> {
+  if (headers !== undefined) return work;
   const from = clock.monotonic();
   const show = (): void => {
     watch.unanswered({ peer: host, ms: clock.monotonic() - from });
@@ -135,26 +135,25 @@ export function operationOf({ method, path }: Pick<Call, 'method' | 'path'>): st
 }
 
 function requestOf(service: Service, call: Call, url: URL, signal: AbortSignal): HttpRequest {
-  const { forwarded } = call;
+  const { body, ifMatch, method, path } = call;
   const own = {
     accept: 'application/json',
     'user-agent': service.userAgent,
     [MAX_WAIT_HEADER]: `${Math.floor(service.maxWaitMs / 1_000)}`,
-    ...(call.body !== undefined && { 'content-type': 'application/json' }),
-    ...(call.ifMatch !== undefined && { 'if-match': `"${call.ifMatch}"` }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(ifMatch !== undefined && { 'if-match': `"${ifMatch}"` }),
   };
   return {
-    method: call.method,
+    method,
     url,
-    ...(forwarded !== undefined && { target: `${service.baseUrl.pathname}${call.path}` }),
-    ...(forwarded?.body !== undefined && { bytes: forwarded.body }),
+    target: `${service.baseUrl.pathname}${path}`,
     headers: {
-      ...(forwarded?.headers ?? own),
+      ...(call.headers ?? own),
       'accept-encoding': 'gzip, br',
       // Empty for unauthenticated requests (smoke checks).
       ...(service.apiKey !== '' && { authorization: `Bearer ${service.apiKey}` }),
     },
-    ...(call.body !== undefined && { body: call.body }),
+    ...(body !== undefined && { body }),
     timeoutMs: service.timeoutMs,
     signal,
   };

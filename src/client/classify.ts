@@ -75,6 +75,11 @@ function never(failure: Failure): Classified {
   return { repeat: 'never', failure };
 }
 
+/** True for a write that may have been applied. */
+export function isUncertain({ repeat }: Partial<Classified>): boolean {
+  return repeat === 'look' || repeat === 'look-only';
+}
+
 /** Classifies an answer with any status but 200. */
 export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Headers): Classified {
   const { status } = serviceError;
@@ -95,10 +100,10 @@ export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Head
   if (status === 400 && isUpdate) return never(new Failure('rejected', { serviceError }));
   if (status === 404) {
     if (petId !== undefined) return never(new Failure('pet-not-found', { petId, environment, serviceError }));
-    return never(new Failure('not-the-service', { url }));
+    return never(new Failure('not-the-service', { url, serviceError }));
   }
   if (status >= 300 && status < 400) {
-    const failure = new Failure('redirected', { status, origin: originOf(more.location, url) });
+    const failure = new Failure('redirected', { serviceError, origin: originOf(more.location, url) });
     // The server that redirects may have applied the write.
     return isUpdate ? { repeat: 'look-only', failure } : never(failure);
   }
@@ -136,11 +141,8 @@ function originOf(location: string | undefined, base: string): string | undefine
 }
 
 /** Returns the failure of an HTML page: a captive portal answers every address with its own page and status 200. */
-export function webPageFailure(reply: Pick<HttpReply, 'headers'>): Failure | undefined {
-  const type = reply.headers.get('content-type')?.[0] ?? '';
-  if (!/^text\/html\b/i.test(type)) return undefined;
-  return new Failure('contract', {
-    what: 'The response',
-    problem: 'is a web page, not the API; check the base URL, and whether your network asks you to log in',
-  });
+export function webPageFailure({ headers }: Pick<HttpReply, 'headers'>): Failure | undefined {
+  if (!/^text\/html\b/i.test(headers.get('content-type')?.[0] ?? '')) return undefined;
+  const problem = 'is a web page, not the API; check the base URL, and whether your network asks you to log in';
+  return new Failure('contract', { what: 'The response', problem });
 }

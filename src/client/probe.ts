@@ -3,7 +3,7 @@ import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 import type { Failure } from '../errors.ts';
 import { sendRaw } from './raw.ts';
 import type { Call, Service } from './service.ts';
-import type { HttpFailureFacts } from '../ports.ts';
+import type { HttpFailureFacts, HttpReply } from '../ports.ts';
 import { parseHttpDate } from '../http/http-date.ts';
 
 export interface Evidence {
@@ -14,9 +14,7 @@ export interface Evidence {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: ReadonlyMap<string, readonly string[]>;
+export interface Answer extends Pick<HttpReply, 'status' | 'headers'> {
   /** Undefined if the body is not JSON; `problem` then has the reason. */
   readonly json?: JsonValue;
   readonly problem?: string;
@@ -68,8 +66,7 @@ export async function probe(service: Service, call: Call, { waits = false } = {}
   const shown = SHOWN.filter((name) => headers.has(name)).map((name) => [name, headers.get(name)?.join(', ') ?? '']);
   const evidence = { request, status, headers: Object.fromEntries(shown) as Record<string, string> };
   const ms = clock.monotonic() - started;
-  const found = { status, headers, ...json, ms, receivedAt: clock.now(), evidence };
-  return failure === undefined ? found : { ...found, failure };
+  return { status, headers, ...json, ms, receivedAt: clock.now(), evidence, ...(failure !== undefined && { failure }) };
 }
 
 function read(body: Uint8Array): { json: JsonValue } | { problem: string } {

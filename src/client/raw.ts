@@ -1,8 +1,8 @@
 /** Calls any path below the base URL and returns the answer unchanged: for `petstore api` and the clients of the proxy. */
 import type { HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { isWrite } from './classify.ts';
-import { perform, stopReason, type Trouble, withWholeBody } from './retry.ts';
+import { isUncertain, isWrite } from './classify.ts';
+import { perform, stopReason, type Trouble, wholeBody } from './retry.ts';
 import type { Call, Service } from './service.ts';
 
 export interface RawAnswer extends HttpReply {
@@ -12,10 +12,14 @@ export interface RawAnswer extends HttpReply {
 
 /** Sends a request once, or a read for the time of --retry-for. Returns the answer and its failure, or why none came. */
 export async function sendRaw(service: Service, call: Call, waits: boolean): Promise<Partial<Trouble>> {
-  const reads = (status: number): boolean => status < 300;
-  const repeats = !isWrite(call.method) && (service.retryForMs ?? 0) > 0;
-  const how = { repeats, waits, isRaw: true, reads, read: withWholeBody };
-  const outcome = await perform(service, { call, ...how });
+  const outcome = await perform(service, {
+    call,
+    repeats: !isWrite(call.method) && (service.retryForMs ?? 0) > 0,
+    waits,
+    isRaw: true,
+    reads: (status) => status < 300,
+    read: async (reply) => ({ ...reply, body: [await wholeBody(reply)] }),
+  });
   return 'value' in outcome ? { reply: outcome.value } : outcome.trouble;
 }
 
@@ -25,9 +29,10 @@ export async function sendRaw(service: Service, call: Call, waits: boolean): Pro
  * @throws {Failure} `network`, `outcome-unknown`, `contract`, `rate-limited`, `banned`, `paused`
  */
 export async function callRaw(service: Service, call: Call): Promise<RawAnswer> {
-  const { failure: because, repeat, reply, serviceError } = await sendRaw(service, call, true);
+  const trouble = await sendRaw(service, call, true);
+  const { failure: because, reply, serviceError } = trouble;
   let failure = because;
-  if (because !== undefined && (repeat === 'look' || repeat === 'look-only')) {
+  if (because !== undefined && isUncertain(trouble)) {
     const { environment } = service;
     const stop = stopReason(service);
     failure =

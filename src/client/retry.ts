@@ -76,7 +76,7 @@ async function tryOnce<T>(service: Service, operation: Operation<T>, attempts: n
   try {
     reply = await exchange(service, call);
     if (reads(reply.status)) return { value: await read(reply) };
-    if (isRaw) reply = await withWholeBody(reply);
+    if (isRaw) reply = { ...reply, body: [await wholeBody(reply)] };
     return { trouble: await judgeReply(service, asked, reply) };
   } catch (error) {
     if (error instanceof HttpFailure) return { trouble: judgeBroken(service, call, attempts, error) };
@@ -88,8 +88,8 @@ async function tryOnce<T>(service: Service, operation: Operation<T>, attempts: n
 }
 
 /** Reads the body to its end. @throws {HttpFailure} */
-export async function withWholeBody(reply: HttpReply): Promise<HttpReply> {
-  return { ...reply, body: [Buffer.concat(await Array.fromAsync(reply.body))] };
+export async function wholeBody({ body }: HttpReply): Promise<Buffer> {
+  return Buffer.concat(await Array.fromAsync(body));
 }
 
 /** Classifies an exchange that broke. @throws the reason of the stop signal, if nothing can have been applied */

@@ -37,15 +37,15 @@ export interface Call {
   readonly method: (typeof METHODS)[number];
   /** Relative to the base URL, beginning with a slash. */
   readonly path: string;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
   /** The pet of an update, for messages. */
   readonly petId?: bigint;
   /** The quantity that the pet must have: a gateway refuses the update otherwise. */
   readonly ifMatch?: bigint;
   /** Called just before the first byte. False if too much time has passed: the request is not sent. */
   readonly isCurrent?: () => boolean;
-  /** Headers and body of another client, which are sent unchanged in place of petstore's own. */
-  readonly forwarded?: { readonly headers: Readonly<Record<string, string>>; readonly body?: Uint8Array };
+  /** Headers of another client, which are sent unchanged in place of petstore's own. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface AttemptFacts {

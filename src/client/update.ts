@@ -14,12 +14,10 @@ import { parseInteger } from '../api/values.ts';
 import type { HttpReply } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { isGateway } from './attempt.ts';
-import { type Classified, webPageFailure } from './classify.ts';
-import { type Operation, type Outcome, perform, RetryPeriod, stopReason, type Trouble, waitBefore } from './retry.ts';
+import { type Classified, isUncertain, webPageFailure } from './classify.ts';
+import { type Outcome, perform, RetryPeriod, stopReason, type Trouble, waitBefore, wholeBody } from './retry.ts';
 import type { Service } from './service.ts';
 
-/** Most bytes of an answer; an item is far smaller. */
-const MOST_BYTES = 1 << 20;
 /** How old the list may be when a write is sent again, in ms. */
 const RECENT_MS = 1_000;
 /** How often the list is read for one write that has to wait too long each time. */
@@ -55,15 +53,16 @@ export async function updateInventory(service: Service, update: Update): Promise
   const { before, isCurrent = always, isLocked = always } = update;
   const call = { ...updateCall(update), ...(before !== undefined && isGateway(service) && { ifMatch: before }) };
   const period = new RetryPeriod(service, call);
-  const send = (attempts: number, isFresh: () => boolean): Promise<Outcome<InventoryItem>> =>
-    sendOnce(
-      service,
-      {
-        call: { ...call, isCurrent: () => isLocked() && isFresh() },
-        read: (reply) => readStored(reply, update, service),
-      },
-      { attempts, period },
-    );
+  /** Returns the stored item, or the trouble after which the list has to be read. */
+  const send = async (attempts: number, isFresh: () => boolean): Promise<Outcome<InventoryItem>> => {
+    const operation = {
+      call: { ...call, isCurrent: () => isLocked() && isFresh() },
+      read: (reply: HttpReply) => readStored(reply, update, service),
+    };
+    const outcome = await perform(service, operation, { attempts, period });
+    if ('value' in outcome || isUncertain(outcome.trouble)) return outcome;
+    throw outcome.trouble.failure;
+  };
   let outcome = await send(0, isCurrent);
   let attempts = 1;
   for (let looks = 1; 'trouble' in outcome; looks++) {
@@ -92,17 +91,6 @@ const always = (): boolean => true;
 function isRecent({ clock }: Service): () => boolean {
   const from = clock.monotonic();
   return () => clock.monotonic() - from <= RECENT_MS;
-}
-
-/** Returns the stored item, or the trouble after which the list has to be read. */
-async function sendOnce(
-  service: Service,
-  operation: Operation<InventoryItem>,
-  before: Parameters<typeof perform>[2],
-): Promise<Outcome<InventoryItem>> {
-  const outcome = await perform(service, operation, before);
-  if ('value' in outcome || outcome.trouble.repeat === 'look' || outcome.trouble.repeat === 'look-only') return outcome;
-  throw outcome.trouble.failure;
 }
 
 /**
@@ -196,10 +184,14 @@ function finished(service: Service, item: InventoryItem, { petId, quantity }: Up
 async function readStored(reply: HttpReply, { petId, quantity }: Update, service: Service): Promise<InventoryItem> {
   const page = webPageFailure(reply);
   if (page !== undefined) throw page;
-  const item = await readAnswer(reply).catch((error: unknown) => {
+  const body = await wholeBody(reply);
+  let item: InventoryItem;
+  try {
+    item = readItem(parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body)));
+  } catch (error) {
     const problem = problemOf(error);
     throw problem === undefined ? error : new Failure('contract', { what: 'The answer to the update', problem });
-  });
+  }
   if (item.petId === petId && item.quantity === quantity) return item;
   const stored = { petId: item.petId, quantity: item.quantity };
   throw new Failure('stored-differently', { petId, quantity, stored, environment: service.environment });
@@ -209,14 +201,4 @@ function problemOf(error: unknown): string | undefined {
   if (error instanceof JsonError) return `is not JSON: ${error.problem}`;
   if (error instanceof ContractViolation) return error.message;
   return error instanceof TypeError ? 'is not valid UTF-8' : undefined;
-}
-
-async function readAnswer({ body }: HttpReply): Promise<InventoryItem> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let text = '';
-  for await (const chunk of body) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > MOST_BYTES) throw new ContractViolation('is far larger than one item');
-  }
-  return readItem(parseJson(text + decoder.decode()));
 }

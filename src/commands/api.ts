@@ -1,23 +1,20 @@
 import { type JsonValue, parseJson, RawNumber, stringifyJson } from '../api/json.ts';
 import { isOneOf } from '../api/values.ts';
 import { argument, defineCommand, flag, type InputOf, option, optionalArgument } from '../cli/command.ts';
-import { type Parser, parserOf, repeated, textValue } from '../cli/value-parsers.ts';
+import { type Parser, parserOf, repeated, textValue, wordValue } from '../cli/value-parsers.ts';
 import { WHY_OPTIONS, withWhy } from '../cli/shared-options.ts';
+import { isWrite } from '../client/classify.ts';
+import { callRaw } from '../client/raw.ts';
 import { METHODS } from '../client/service.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readBytes } from '../session/read-text.ts';
 import { assertWriteAllowed, environmentSource, requireBaseUrl } from '../session/resolve.ts';
 import { usageFailure } from '../errors.ts';
+import { isRecorded, recordedCall } from '../stock/write-one.ts';
 import { record, type RawView, type RecordView } from '../view/view.ts';
 
 const MOST_BYTES = 64 * 2 ** 20;
-
-const methodValue = parserOf(
-  `one of ${METHODS.join(', ')}`,
-  (text) => METHODS.find((each) => each === text.toUpperCase()),
-  { words: METHODS },
-);
 
 /** Parses `quantity=12`. JSON numbers, true, false and null are kept as such; anything else is a string. */
 const fieldValue: Parser<readonly [string, JsonValue]> = parserOf('a name and a value: quantity=12', (text) => {
@@ -30,7 +27,7 @@ const fieldValue: Parser<readonly [string, JsonValue]> = parserOf('a name and a 
 });
 
 const ARGUMENTS = {
-  method: optionalArgument(methodValue, `${METHODS.join(', ')} (default: GET)`),
+  method: optionalArgument(wordValue(METHODS), `${METHODS.join(', ')} (default: GET)`),
   path: argument(textValue, 'below the base URL; or a whole URL of the same service'),
 };
 
@@ -67,22 +64,20 @@ export const api = defineCommand({
   async run(input, context): Promise<RawView | RecordView> {
     const { method = 'GET' } = input;
     if (isOneOf(METHODS, input.path)) throw usageFailure("Missing required argument 'path'.");
-    const baseUrl = requireBaseUrl(await context.settings(), context.globals);
+    const settings = await context.settings();
+    const baseUrl = requireBaseUrl(settings, context.globals);
     const path = pathBelow(baseUrl, input.path);
-    const { isWrite } = await import('../client/classify.ts');
     if (isWrite(method) && input.dryRun !== true) await assertWriteAllowed(context);
     const body = await bodyOf(input, context);
     const call = { method, path, ...(body !== undefined && { body }) };
-    const { isRecorded, recordedCall } = await import('../stock/write-one.ts');
     if ((input.cause ?? input.note ?? input.person) !== undefined && !isRecorded(call)) {
       throw usageFailure('This request sets no quantity, so --cause, --note and --person do not apply.');
     }
-    if (input.dryRun === true) return dryRun({ method, url: `${baseUrl.href}${path}`, body }, context);
-    const { callRaw } = await import('../client/raw.ts');
+    const environment = settings.environment.value;
+    if (input.dryRun === true) return dryRun({ environment, method, url: `${baseUrl.href}${path}`, body });
     await using session = await connect(context);
     if (isWrite(method)) {
-      const source = environmentSource(await context.settings());
-      context.notices.info(`Sending ${method} ${path} to ${session.environment} (${source}).`);
+      context.notices.info(`Sending ${method} ${path} to ${environment} (${environmentSource(settings)}).`);
     }
     const { service } = session;
     const by = { command: 'api', call };
@@ -97,19 +92,11 @@ export const api = defineCommand({
   },
 });
 
-async function dryRun(
-  { method, url, body }: { method: string; url: string; body: string | undefined },
-  context: CommandContext,
-): Promise<RecordView> {
-  const environment = (await context.settings()).environment.value;
-  const request = `${method} ${url}${body === undefined ? '' : `\n${body}`}`;
-  return record(`Dry run in ${environment}: nothing is sent.\n${request}`, {
-    dryRun: true,
-    environment,
-    method,
-    url,
-    body: body ?? null,
-  });
+function dryRun(call: { environment: string; method: string; url: string; body: string | undefined }): RecordView {
+  const { environment, method, url, body = null } = call;
+  const request = `${method} ${url}${body === null ? '' : `\n${body}`}`;
+  const members = { dryRun: true, environment, method, url, body };
+  return record(`Dry run in ${environment}: nothing is sent.\n${request}`, members);
 }
 
 async function bodyOf(

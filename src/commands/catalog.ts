@@ -9,8 +9,10 @@ import type { CommandContext } from '../session/globals.ts';
 import { stateFolder } from '../session/paths.ts';
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import { openState, type State } from '../state/database.ts';
+import { parseCatalog } from '../stock/file-rows.ts';
+import { readSource } from '../stock/source-file.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { confirmation, list, type RecordView } from '../view/view.ts';
 import { capital, plural } from '../view/words.ts';
@@ -63,8 +65,6 @@ export const catalogImport = defineCommand({
   },
   more: ['environments', 'exit-codes'],
   async run({ file, map, force }, context) {
-    const { readSource } = await import('../stock/source-file.ts');
-    const { parseCatalog } = await import('../stock/file-rows.ts');
     const { name: source, text } = await readSource(context, file, CATALOG_FILE);
     const { rows, problems, ignored } = parseCatalog(text, map);
     for (const column of ignored.slice(0, 10)) context.notices.info(`Column ${JSON.stringify(column)} is not used.`);
@@ -73,12 +73,8 @@ export const catalogImport = defineCommand({
       const { unchanged } = CATALOG_FILE;
       if (all.length > 0) throw new Failure('invalid-rows', { source, problems: all, unchanged });
     });
-    const environment = await environmentOf(context);
-    const pets = new Set(rows.map(({ petId }) => petId));
-    return confirmation(`${plural(pets.size, 'pet')} imported into the catalog of ${environment}.`, {
-      environment,
-      imported: pets.size,
-    });
+    const imported = new Set(rows.map(({ petId }) => petId)).size;
+    return confirmed(context, `${plural(imported, 'pet')} imported into`, { imported });
   },
 });
 
@@ -156,13 +152,12 @@ export const catalogSet = defineCommand({
     const [least, most] = [min, target].map((level) => (level === 'none' ? null : level));
     const row = { line: 1, petId, name, barcodes, min: least, target: most };
     if ([name, barcodes, min, target].every((each) => each === undefined)) {
-      throw new Failure('usage', { problem: 'Set what? Use --name, --barcode, --min or --target.' });
+      throw usageFailure('Set what? Use --name, --barcode, --min or --target.');
     }
     await store(context, [row], force, ([problem]) => {
-      if (problem === undefined) return;
-      throw new Failure('usage', { problem: `${capital(problem.reason)}; ${CATALOG_FILE.unchanged}.`, hint: SEE });
+      if (problem !== undefined) throw usageFailure(`${capital(problem.reason)}; ${CATALOG_FILE.unchanged}.`, SEE);
     });
-    return confirmed(context, petId, 'saved in');
+    return confirmed(context, `Pet ${petId} saved in`, { petId });
   },
 });
 
@@ -176,10 +171,9 @@ export const catalogRemove = defineCommand({
   more: ['environments', 'exit-codes'],
   async run({ petId }, context) {
     if (await update(context, (database, origin) => removePet(database, origin, petId))) {
-      return confirmed(context, petId, 'removed from');
+      return confirmed(context, `Pet ${petId} removed from`, { petId });
     }
-    const environment = await environmentOf(context);
-    throw new Failure('usage', { problem: `Pet ${petId} is not in the catalog of ${environment}.`, hint: SEE });
+    throw usageFailure(`Pet ${petId} is not in the catalog of ${await environmentOf(context)}.`, SEE);
   },
 });
 
@@ -189,9 +183,9 @@ async function environmentOf(context: CommandContext): Promise<string> {
   return (await context.settings()).environment.value;
 }
 
-async function confirmed(context: CommandContext, petId: bigint, what: string): Promise<RecordView> {
+async function confirmed(context: CommandContext, done: string, members: object): Promise<RecordView> {
   const environment = await environmentOf(context);
-  return confirmation(`Pet ${petId} ${what} the catalog of ${environment}.`, { environment, petId });
+  return confirmation(`${done} the catalog of ${environment}.`, { environment, ...members });
 }
 
 /** Stores all of the rows, or none. @param refuse throws if there are problems */

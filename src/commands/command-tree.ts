@@ -28,11 +28,11 @@ export async function buildTree(): Promise<Tree> {
       })),
     ),
     groups: Object.fromEntries(Object.entries(GROUPS).map(([name, { summary }]) => [name, summary])),
-    globals: await Promise.all([...GLOBAL_OPTIONS, ...HELP_OPTIONS].map(treeOption)),
+    globals: [...GLOBAL_OPTIONS, ...HELP_OPTIONS].map(treeOption),
   };
 }
 
-async function treeCommand({ run: _run, graceMs: _graceMs, ...spec }: AnyCommand): Promise<TreeCommand> {
+function treeCommand({ run: _run, graceMs: _graceMs, ...spec }: AnyCommand): TreeCommand {
   return {
     ...GROUPS[spec.path.split(' ')[0]!],
     ...spec,
@@ -45,11 +45,11 @@ async function treeCommand({ run: _run, graceMs: _graceMs, ...spec }: AnyCommand
       list: parser.isList === true,
       ...proposals(name, parser, spec.path === 'help' ? [...(parser.words ?? []), ...FIRST_WORDS] : parser.words),
     })),
-    options: await Promise.all(optionsOf(spec).map(treeOption)),
+    options: optionsOf(spec).map(treeOption),
   };
 }
 
-async function treeOption({ flags, description, purpose, parser, words, ...spec }: OptionSpec): Promise<TreeOption> {
+function treeOption({ flags, description, purpose, parser, ...spec }: OptionSpec): TreeOption {
   const { names, value, valueName = '' } = shapeOf(flags);
   const shown = spec.shownDefault ?? (spec.default === true ? undefined : spec.default);
   return {
@@ -62,7 +62,7 @@ async function treeOption({ flags, description, purpose, parser, words, ...spec 
         name: valueName,
         ...value,
         list: parser?.isList === true,
-        ...proposals(valueName, parser, await words?.()),
+        ...proposals(valueName, parser),
       },
     }),
   };

@@ -101,7 +101,8 @@ async function installed(context: CommandContext, shell: Shell, script: string):
   return { view: 'text', text: `Written to ${path}.\n${left}` };
 }
 
-function installedAt(context: CommandContext, shell: Shell): { path: string; left: string } {
+/** Returns the file for the script, and what is left for the user to do. */
+function installedAt(context: CommandContext, shell: Shell): { readonly path: string; readonly left: string } {
   const { env, machine } = context;
   const { home } = machine;
   if (home === undefined) {
@@ -114,23 +115,18 @@ function installedAt(context: CommandContext, shell: Shell): { path: string; lef
   };
   const data = folder('XDG_DATA_HOME', '.local/share');
   const config = folder('XDG_CONFIG_HOME', '.config');
-  switch (shell) {
-    case 'bash':
-      return {
-        path: `${data}/bash-completion/completions/petstore`,
-        left: 'bash-completion finds it there. Without that package, add to ~/.bashrc: source <(petstore completion bash)',
-      };
-    case 'zsh':
-      return {
-        path: `${data}/zsh/site-functions/_petstore`,
-        left: `Add to ~/.zshrc, before compinit: fpath=(${data}/zsh/site-functions $fpath)`,
-      };
-    case 'fish':
-      return { path: `${config}/fish/completions/petstore.fish`, left: 'fish finds it there.' };
-    case 'powershell':
-      return {
-        path: `${config}/powershell/petstore.ps1`,
-        left: `Add to the file that $PROFILE names: . '${config}/powershell/petstore.ps1'`,
-      };
-  }
+  const profile = `${config}/powershell/petstore.ps1`;
+  const places = {
+    bash: {
+      path: `${data}/bash-completion/completions/petstore`,
+      left: 'bash-completion finds it there. Without that package, add to ~/.bashrc: source <(petstore completion bash)',
+    },
+    zsh: {
+      path: `${data}/zsh/site-functions/_petstore`,
+      left: `Add to ~/.zshrc, before compinit: fpath=(${data}/zsh/site-functions $fpath)`,
+    },
+    fish: { path: `${config}/fish/completions/petstore.fish`, left: 'fish finds it there.' },
+    powershell: { path: profile, left: `Add to the file that $PROFILE names: . '${profile}'` },
+  };
+  return places[shell];
 }

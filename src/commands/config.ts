@@ -119,7 +119,7 @@ export const configPathCommand = defineCommand({
   examples: { 'Open it in an editor': '$EDITOR "$(petstore config path)"' },
   run(_input, context) {
     const path = configPath(context);
-    return Promise.resolve(record(path, { path }));
+    return record(path, { path });
   },
 });
 

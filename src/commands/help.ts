@@ -1,4 +1,3 @@
-import { jsonObject, stringifyJson } from '../api/json.ts';
 import { defineCommand } from '../cli/command.ts';
 import { repeated, textValue } from '../cli/value-parsers.ts';
 import { EXIT_CODES } from '../report/exit-codes.ts';
@@ -6,7 +5,7 @@ import { Failure, usageFailure } from '../errors.ts';
 import { topicText } from '../cli/help/render.ts';
 import { type Topic, TOPICS } from '../cli/help/topics.ts';
 import { VERSION } from '../version.ts';
-import { list, type RowsView, type View } from '../view/view.ts';
+import { list, type View } from '../view/view.ts';
 
 const NAMES = Object.keys(TOPICS) as Topic[];
 
@@ -30,11 +29,9 @@ export const help = defineCommand({
   },
   run({ topic }, { stdout }) {
     const name = NAMES.find((each) => each === topic.join(' '));
-    if (name === 'exit-codes') return Promise.resolve(exitCodes());
-    if (topic[0] === 'schemas') return schemas(...topic.slice(1));
-    if (name !== undefined) {
-      return Promise.resolve({ view: 'text', text: topicText(name, stdout.columns ?? 80).trimEnd() });
-    }
+    if (name === 'exit-codes') return exitCodes();
+    if (topic[0] === 'schemas') return schemas(topic[1]);
+    if (name !== undefined) return { view: 'text', text: topicText(name, stdout.columns ?? 80).trimEnd() };
     throw usageFailure(`Unknown command or topic ${JSON.stringify(topic.join(' '))}.`);
   },
 });
@@ -44,22 +41,15 @@ export const version = defineCommand({
   common: 'output',
   summary: 'Print the version',
   examples: { 'The same as petstore --version': 'petstore version' },
-  run: () => Promise.resolve({ view: 'text', text: VERSION }),
+  run: () => ({ view: 'text', text: VERSION }),
 });
 
-function exitCodes(): RowsView<(typeof EXIT_CODES)[number]> {
-  return {
-    view: 'rows',
-    columns: [
-      { name: 'code', cell: ({ code }) => code },
-      { name: 'meaning', cell: ({ meaning }) => meaning },
-      { name: 'what a script does', cell: ({ then }) => then },
-    ],
-    rows: [EXIT_CODES],
-    jsonText: ({ code, meaning, then }) => stringifyJson(jsonObject({ code, meaning, then })),
-    header: true,
-    empty: '',
-  };
+function exitCodes(): View {
+  return list(
+    EXIT_CODES,
+    { code: ({ code }) => code, meaning: ({ meaning }) => meaning, then: ({ then }) => then },
+    { looks: { then: { heading: 'What a script does' } } },
+  );
 }
 
 /** Lists the JSON Schemas, or prints one. @throws {Failure} `invalid-value` */

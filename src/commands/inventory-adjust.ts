@@ -2,6 +2,7 @@ import { parseInteger } from '../api/values.ts';
 import { argument, flag, option, optionalArgument } from '../cli/command.ts';
 import { defineWrite, missingArgument, petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
 import { integerValue, parserOf, petIdValue } from '../cli/value-parsers.ts';
+import { changePet } from '../stock/change-pet.ts';
 
 /** Accepts a plus sign, too. */
 const deltaValue = parserOf('a whole number with or without a sign, such as +3 or -1', (text) =>
@@ -34,7 +35,6 @@ export const inventoryAdjust = defineWrite({
   },
   async run(input, context) {
     const petId = await petIdOf(context, input, missingArgument('inventory adjust', 'delta'));
-    const { changePet } = await import('../stock/change-pet.ts');
     return changePet(context, { ...input, petId });
   },
 });

@@ -1,6 +1,7 @@
 import { flag, option } from '../cli/command.ts';
 import { defineWrite, FILTER_OPTIONS } from '../cli/shared-options.ts';
 import { integerValue } from '../cli/value-parsers.ts';
+import { browse } from '../browse/browse.ts';
 
 export const inventoryBrowse = defineWrite({
   path: 'inventory browse',
@@ -22,8 +23,5 @@ export const inventoryBrowse = defineWrite({
     }),
     plain: flag('--plain', 'lines of text in place of a full screen'),
   },
-  async run(input, context) {
-    const { browse } = await import('../browse/browse.ts');
-    return browse(context, input);
-  },
+  run: (input, context) => browse(context, input),
 });

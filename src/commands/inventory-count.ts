@@ -1,6 +1,8 @@
 import { option } from '../cli/command.ts';
 import { defineWrite } from '../cli/shared-options.ts';
 import { durationValue, numberValue, textValue, wordValue } from '../cli/value-parsers.ts';
+import { count } from '../stock/count.ts';
+import { dueForCount } from '../stock/stocktake.ts';
 
 export const inventoryCount = defineWrite({
   path: 'inventory count',
@@ -24,20 +26,11 @@ export const inventoryCount = defineWrite({
       '--rest <what>',
       wordValue(['leave', 'zero']),
       'pets that were not scanned: leave them, or set them to 0',
-      {
-        shownDefault: 'leave',
-      },
+      { shownDefault: 'leave' },
     ),
     due: option('--due <duration>', durationValue(1), 'list the pets not counted for that long, never counted first', {
       conflicts: ['prefix', 'dryRun', 'resume', 'rest'],
     }),
   },
-  async run(input, context) {
-    if (input.due !== undefined) {
-      const { dueForCount } = await import('../stock/stocktake.ts');
-      return dueForCount(context, input.due);
-    }
-    const { count } = await import('../stock/count.ts');
-    return count(context, input);
-  },
+  run: (input, context) => (input.due === undefined ? count(context, input) : dueForCount(context, input.due)),
 });

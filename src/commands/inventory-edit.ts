@@ -1,5 +1,6 @@
 import { flag } from '../cli/command.ts';
 import { defineWrite, FILTER_OPTIONS } from '../cli/shared-options.ts';
+import { edit } from '../stock/edit.ts';
 
 export const inventoryEdit = defineWrite({
   path: 'inventory edit',
@@ -16,8 +17,5 @@ export const inventoryEdit = defineWrite({
     ...FILTER_OPTIONS,
     allowNegative: flag('--allow-negative', 'allow quantities below zero'),
   },
-  async run(input, context) {
-    const { edit } = await import('../stock/edit.ts');
-    return edit(context, input);
-  },
+  run: (input, context) => edit(context, input),
 });

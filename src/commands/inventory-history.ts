@@ -2,8 +2,8 @@ import { defineCommand, flag, option } from '../cli/command.ts';
 import {
   countValue,
   instantValue,
-  numberValue,
   listOf,
+  numberValue,
   petIdValue,
   textValue,
   wordValue,
@@ -14,10 +14,12 @@ import type { CommandContext } from '../session/globals.ts';
 import { namedEnvironment } from '../session/resolve.ts';
 import type { HistoryFilter } from '../state/history.ts';
 import { CAUSES } from '../state/journal-rows.ts';
-import { SUMS, sumsView } from '../stock/history-sums.ts';
 import type { Journal } from '../state/journal.ts';
+import { SUMS, sumsView } from '../stock/history-sums.ts';
+import { historyView, quantityChart } from '../stock/history-view.ts';
+import { readJournal, withJournal } from '../stock/open-journal.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
-import type { View } from '../view/view.ts';
+import type { RowsView, View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 
 export const inventoryHistory = defineCommand({
@@ -70,23 +72,20 @@ export const inventoryHistory = defineCommand({
     const rows = limit ?? (isSum ? EVERY : 50);
     const filter = { run, cause, person, pet, environment, ...instants, limit: isSum ? EVERY : rows, isNet: isSum };
     const { isForPeople } = FORMAT_FACTS[context.globals.output];
-    const { readJournal, withJournal } = await import('../stock/open-journal.ts');
-    const { historyView, quantityChart } = await import('../stock/history-view.ts');
     const changes = readJournal(context, (journal) => journal.history(filter));
     if (!isForPeople && !isSum) return historyView(changes, now);
     return withJournal(context, async (journal): Promise<View> => {
       const names: Names = isForPeople ? await openNamesByOrigin(context, journal.petsOf(filter)) : new Map();
       const empty = emptyText(journal, filter);
-      if (isSum)
-        return sums(
-          journal.history(filter),
-          { by, names: isForPeople ? names : undefined, limit: rows, empty },
-          context,
-        );
+      if (isSum) {
+        const options = { by, names: isForPeople ? names : undefined, limit: rows };
+        return { ...sums(journal.history(filter), options, context), empty };
+      }
       if (chart !== true) return historyView(changes, now, { table: { journal, filter, names }, empty });
-      const { failed, ...view } = quantityChart(journal.history(filter), { names, now, empty });
+      const all = [...journal.history(filter)].flat();
+      const failed = all.filter(({ state }) => state === 'failed').length;
       if (failed > 0) context.notices.info(`Left out: ${plural(failed, 'change')} that failed.`);
-      return view;
+      return quantityChart(all, now, empty);
     });
   },
 });
@@ -112,13 +111,13 @@ const EVERY = Number.MAX_SAFE_INTEGER;
 
 function sums(
   changes: ReturnType<Journal['history']>,
-  { empty, ...options }: Parameters<typeof sumsView>[1] & { readonly empty: string },
+  options: Parameters<typeof sumsView>[1],
   { notices }: CommandContext,
-): View {
+): RowsView {
   const { unsized, uncertain, ...view } = sumsView(changes, options);
   if (unsized > 0) notices.warning(`${plural(unsized, 'change')} without an old quantity: in no plus, minus or net.`);
   if (uncertain > 0) notices.warning(`Left out: ${plural(uncertain, 'change')} of unknown outcome.`);
-  return { ...view, empty };
+  return view;
 }
 
 function emptyText(journal: Pick<Journal, 'hasSent'>, { environment }: HistoryFilter): string {

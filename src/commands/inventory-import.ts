@@ -1,6 +1,7 @@
 import { argument, flag, option } from '../cli/command.ts';
 import { defineWrite } from '../cli/shared-options.ts';
 import { parseMapping, STOCK_FILE } from '../stock/columns.ts';
+import { dryRun, runImport } from '../stock/import.ts';
 import { parserOf, repeated, textValue } from '../cli/value-parsers.ts';
 
 const mappingValue = parserOf(`HEADING=COLUMN, where COLUMN is one of ${STOCK_FILE.columns.join(', ')}`, (text) =>
@@ -44,8 +45,5 @@ export const inventoryImport = defineWrite({
       conflicts: ['dryRun'],
     }),
   },
-  async run(input, context) {
-    const { dryRun, runImport } = await import('../stock/import.ts');
-    return input.dryRun === true ? dryRun(context, input) : runImport(context, input);
-  },
+  run: (input, context) => (input.dryRun === true ? dryRun(context, input) : runImport(context, input)),
 });

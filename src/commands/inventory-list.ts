@@ -27,6 +27,7 @@ import { Failure, usageFailure } from '../errors.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { type Column, jsonCell, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
+import { watchView } from '../watch/watch.ts';
 
 const columnValue = parserOf(
   'names of fields with commas between them',
@@ -109,22 +110,21 @@ export const inventoryList = defineCommand({
   more: ['output', 'scripting', 'exit-codes'],
   async run({ petId, ...options }, context): Promise<View> {
     const input = petId.length === 0 ? options : { ...options, pet: [...petId, ...(options.pet ?? [])] };
-    if (input.watch !== undefined) {
-      if (context.globals.output === 'csv') throw usageFailure('--watch cannot be used with csv.', 'Use -o ndjson.');
-      const { watchView } = await import('../watch/watch.ts');
-      // Stays open: each check reads the pets' minimums from it.
-      const catalog = await catalogFor(input, context);
-      const orders = ordersOf(input.low, catalog);
-      const intervalMs = input.watch === true ? undefined : input.watch;
-      return watchView(context, filterOf(input, catalog, orders), intervalMs, input.onChange, orders);
+    const { output } = context.globals;
+    const { isForPeople, isJson } = FORMAT_FACTS[output];
+    if (input.watch !== undefined && output === 'csv') {
+      throw usageFailure('--watch cannot be used with csv.', 'Use -o ndjson.');
     }
-    const { isForPeople, isJson } = FORMAT_FACTS[context.globals.output];
-    if (!input.header && isJson) {
-      throw usageFailure(`--no-header cannot be used with ${context.globals.output}, which has none.`);
+    if (input.watch === undefined && !input.header && isJson) {
+      throw usageFailure(`--no-header cannot be used with ${output}, which has none.`);
     }
     const catalog = await catalogFor(input, context);
     const orders = ordersOf(input.low, catalog);
     const filter = filterOf(input, catalog, orders);
+    if (input.watch !== undefined) {
+      // The catalog stays open: each check reads the pets' minimums from it.
+      return watchView(context, filter, input.watch === true ? undefined : input.watch, input.onChange, orders);
+    }
     const names = showsNames(input, context) ? catalog : undefined;
     const [name, order] = [names === undefined ? [] : ['name'], orders === undefined ? [] : ['order']];
     const columns = input.columns ?? [ITEM_FIELDS[0], ...name, ...ITEM_FIELDS.slice(1), ...order];

@@ -2,6 +2,7 @@ import { defineCommand, flag, option, optionalArgument, under } from '../cli/com
 import { countValue, numberValue, wordValue } from '../cli/value-parsers.ts';
 import { namedEnvironment } from '../session/resolve.ts';
 import { usageFailure } from '../errors.ts';
+import { discardRun, listRuns, resumeStopped } from '../stock/runs.ts';
 
 export const inventoryRuns = defineCommand({
   path: 'inventory runs',
@@ -32,7 +33,6 @@ export const inventoryRuns = defineCommand({
   },
   more: ['output', 'exit-codes'],
   async run({ action = 'list', run, unfinished, limit, allEnvironments, events }, context) {
-    const runs = await import('../stock/runs.ts');
     const isList = action === 'list';
     const foreign = [
       isList && run !== undefined && 'number',
@@ -43,10 +43,10 @@ export const inventoryRuns = defineCommand({
     if (foreign !== undefined) throw usageFailure(`inventory runs ${action} takes no ${foreign}.`);
     if (action === 'discard') {
       if (run === undefined) throw usageFailure('Name the run, as in petstore inventory runs discard 3');
-      return runs.discardRun(context, run);
+      return discardRun(context, run);
     }
-    if (action === 'resume') return runs.resumeStopped(context, run, events);
+    if (action === 'resume') return resumeStopped(context, run, events);
     const environment = allEnvironments === true ? undefined : namedEnvironment(await context.settings());
-    return runs.listRuns(context, { environment, limit, isUnfinished: unfinished === true });
+    return listRuns(context, { environment, limit, isUnfinished: unfinished === true });
   },
 });

@@ -2,6 +2,7 @@ import { argument, flag, option, optionalArgument } from '../cli/command.ts';
 import { defineWrite, missingArgument, petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
 import { integerValue, petIdValue } from '../cli/value-parsers.ts';
 import { Failure } from '../errors.ts';
+import { changePet } from '../stock/change-pet.ts';
 
 export const inventorySet = defineWrite({
   path: 'inventory set',
@@ -47,7 +48,6 @@ export const inventorySet = defineWrite({
           'If a count below zero is really meant, add --allow-negative.',
       });
     }
-    const { changePet } = await import('../stock/change-pet.ts');
     return changePet(context, { ...input, petId });
   },
 });

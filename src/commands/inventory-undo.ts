@@ -1,6 +1,7 @@
 import { option, optionalArgument } from '../cli/command.ts';
 import { defineWrite } from '../cli/shared-options.ts';
 import { numberValue } from '../cli/value-parsers.ts';
+import { undo } from '../stock/undo.ts';
 
 export const inventoryUndo = defineWrite({
   path: 'inventory undo',
@@ -17,10 +18,7 @@ export const inventoryUndo = defineWrite({
   },
   arguments: { changeId: optionalArgument(numberValue, 'number of the change (default: the last command)') },
   options: { run: option('--run <run>', numberValue, 'all changes of a run') },
-  async run(input, context) {
-    const { undo } = await import('../stock/undo.ts');
-    return undo(context, input);
-  },
+  run: (input, context) => undo(context, input),
 });
 
 export const inventoryRedo = defineWrite({
@@ -34,8 +32,5 @@ export const inventoryRedo = defineWrite({
     'What was undone last': 'petstore inventory redo',
     'What it would do': 'petstore inventory redo --dry-run',
   },
-  async run(input, context) {
-    const { undo } = await import('../stock/undo.ts');
-    return undo(context, input, 'redo');
-  },
+  run: (input, context) => undo(context, input, 'redo'),
 });

@@ -7,15 +7,8 @@ import type { CommandContext } from '../session/globals.ts';
 import { canAsk } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { LedgerState } from '../rate-limit/governor.ts';
-import { ownerName, shift } from '../rate-limit/ledger.ts';
-import {
-  blockWords,
-  rateLimitWords,
-  type Sharing,
-  sharingJson,
-  sharingOf,
-  sharingWords,
-} from '../session/limit-words.ts';
+import { ownerName } from '../rate-limit/ledger.ts';
+import { blockWords, rateLimitWords, sharingJson, sharingWords } from '../session/limit-words.ts';
 import { isLive, liveWindows, shownOperation } from '../rate-limit/windows.ts';
 import { duration } from '../view/progress.ts';
 import { labelled, type RecordView } from '../view/view.ts';
@@ -48,14 +41,15 @@ export const limits = defineCommand({
       await listInventory(session.service).next();
     }
     await using opened = await openLedger(context, target, { isShown: true });
-    const show = (view: LedgerState): RecordView =>
-      describe(view, opened.redis && sharingOf(view, context.clock), target.environment, context);
-    const view = await opened.ledger.view();
+    let view = await opened.view();
     const isBlocked = view.block !== undefined;
     if (input.clearBlock === true && !isBlocked) context.notices.info('No block is active.');
-    if (input.clearBlock !== true || !isBlocked) return show(view);
-    await confirmClearing(context);
-    return show(await opened.ledger.clearBlock());
+    if (input.clearBlock === true && isBlocked) {
+      await confirmClearing(context);
+      await opened.ledger.clearBlock();
+      view = await opened.view();
+    }
+    return describe(view, target.environment, context.clock.now());
   },
 });
 
@@ -75,15 +69,7 @@ function ago(ms: number): string {
   return ms < 1_000 ? 'just now' : `${duration(ms)} ago`;
 }
 
-function describe(
-  known: LedgerState,
-  sharing: Sharing | undefined,
-  environment: string,
-  { clock }: CommandContext,
-): RecordView {
-  const now = clock.now();
-  // Instants of the ledger are monotonic; people and programs want the wall clock.
-  const view = shift(known, now - clock.monotonic());
+function describe(view: LedgerState, environment: string, now: number): RecordView {
   const live = view.windows.filter((each) => isLive(each, now));
   const lines: [string, string][] = [
     ['environment', environment],
@@ -93,7 +79,7 @@ function describe(
       'requests',
       view.inFlight.map(({ id, at }) => `${ownerName(id)}, for ${duration(now - at)}`).join('; ') || 'none under way',
     ],
-    ...(sharing === undefined ? [] : [['shared', sharingWords(sharing, now)] satisfies [string, string]]),
+    ...(view.lease === undefined ? [] : [['shared', sharingWords(view.lease, now)] satisfies [string, string]]),
     ['last answer', view.seenAt === undefined ? 'none' : ago(now - view.seenAt)],
   ];
   const { block } = view;
@@ -117,7 +103,7 @@ function describe(
         : jsonObject({ why: block.why, strikes: view.strikes, until: iso(block.until), over: block.until <= now }),
     ],
     ['inFlight', view.inFlight.map(({ id, at }) => jsonObject({ by: ownerName(id), since: iso(at) }))],
-    ['ledger', sharing === undefined ? null : sharingJson(sharing)],
+    ['ledger', sharingJson(view.lease, now)],
     ['knownAt', iso(view.seenAt)],
   ];
   const cells = members.filter(([name]) => !['windows', 'block', 'inFlight', 'ledger'].includes(name));

@@ -15,7 +15,7 @@ import { canAsk, takeKey } from '../session/resolve.ts';
 import { changeConfig, type Config } from '../session/config-file.ts';
 import type { CommandContext, Target } from '../session/globals.ts';
 import { keyFromCommand } from '../session/key-command.ts';
-import { find, keyOf, profileOf, SETTINGS, type Sourced, type Stored } from '../session/settings.ts';
+import { find, isSaidNow, keyOf, profileOf, SETTINGS, type Stored } from '../session/settings.ts';
 import { readText } from '../session/read-text.ts';
 import { Failure, isFailure, usageFailure } from '../errors.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
@@ -108,11 +108,6 @@ async function chooseBaseUrl(context: CommandContext, environment: string, store
   if (!isSaidNow(found) && canAsk(context)) return await askBaseUrl(context, environment, found?.value);
   if (found !== undefined) return parseBaseUrl(found.value, context.globals);
   throw new Failure('no-terminal', { what: 'the base URL', instead: 'Add --base-url https://HOST/v1' });
-}
-
-/** True for a value from an option or a variable: the user is not asked for it. */
-function isSaidNow(found: Sourced<string> | undefined): boolean {
-  return found?.source.from === 'flag' || found?.source.from === 'variable';
 }
 
 /** Returns what to store: a key or a key command. Either replaces the other. */

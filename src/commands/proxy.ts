@@ -2,8 +2,15 @@ import { argument, defineCommand, flag, option, under } from '../cli/command.ts'
 import { listenOptions } from '../cli/shared-options.ts';
 import { parserOf, textValue } from '../cli/value-parsers.ts';
 import { isProduction } from '../session/environments.ts';
+import { stateFolder } from '../session/paths.ts';
 import { Failure, usageFailure } from '../errors.ts';
-import { isClientName, shareOf } from '../proxy/clients.ts';
+import { addClient, digestOf, isClientName, shareOf } from '../proxy/clients.ts';
+import { openCredentials, passedSocket, requireGuard } from '../proxy/credentials.ts';
+import { startProxy } from '../proxy/proxy-server.ts';
+import { logLine, logObject } from '../proxy/requests.ts';
+import { introduce, notifyReady, openLog, stopped } from '../serve/serve.ts';
+import { connect } from '../session/connect.ts';
+import { isSaidNow } from '../session/settings.ts';
 import { record } from '../view/view.ts';
 
 /** Time after a stop signal for requests in flight to finish, and for the whole shutdown, in ms. */
@@ -56,18 +63,11 @@ export const proxy = defineCommand({
   graceMs: GRACE_MS,
   async run(input, context) {
     const { environment } = await context.settings();
-    const isSaid = environment.source.from === 'flag' || environment.source.from === 'variable';
-    if (isProduction(environment.value) && !isSaid) {
+    if (isProduction(environment.value) && !isSaidNow(environment)) {
       throw usageFailure('A proxy for production must be asked for.', 'Run petstore proxy --env production');
     }
-    const { openCredentials, passedSocket, requireGuard } = await import('../proxy/credentials.ts');
     requireGuard(input, input.host);
     const passed = passedSocket(context, input);
-    const { introduce, notifyReady, openLog, stopped } = await import('../serve/serve.ts');
-    const { startProxy } = await import('../proxy/proxy-server.ts');
-    const { logLine, logObject } = await import('../proxy/requests.ts');
-    const { connect } = await import('../session/connect.ts');
-    const { stateFolder } = await import('../session/paths.ts');
     const { apiKey } = await context.target();
     const credentials = await openCredentials(context, input, apiKey);
     const log = await openLog(context, input.log, logLine, logObject);
@@ -75,14 +75,11 @@ export const proxy = defineCommand({
     const hard = new AbortController();
     const serving = { ...context, signal: hard.signal };
     const session = await connect(serving, { isServer: true });
-    if (session.isAlone()) {
-      throw new Failure('state', { path: stateFolder(context), problem: 'unusable' });
-    }
+    if (session.isAlone()) throw new Failure('state', { path: stateFolder(context), problem: 'unusable' });
     const running = await startProxy(serving, session, {
       ...input,
       passed,
       credentials,
-      isReadOnly: input.readOnly === true,
       onRequest: log.onRequest,
     });
     credentials.onIdentity = running.renew;
@@ -131,7 +128,6 @@ export const proxyTokenAdd = defineCommand({
   },
   async run({ name, tokens, read, share }, context) {
     if (tokens === undefined) throw usageFailure('The file of the tokens is missing: --tokens FILE');
-    const { addClient, digestOf } = await import('../proxy/clients.ts');
     const token = Buffer.from(context.randomBytes(32)).toString('base64url');
     await addClient(context, tokens, { name, digest: digestOf(token), isReadOnly: read === true, share });
     context.notices.info(`Added ${name} to ${tokens}. The token is shown only here.`);

@@ -11,14 +11,16 @@ import {
 } from '../cli/value-parsers.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
-import { parseSignedDuration } from '../duration.ts';
 import { Failure, usageFailure } from '../errors.ts';
-import type { FaultRule } from '../sandbox/faults.ts';
+import { isLoopbackAddress } from '../http/server.ts';
+import { parseFault, skewValue } from '../sandbox/faults.ts';
 import { DEFAULT_RULES, type Plan, PLAN_NAMES, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
-import type { LoggedRequest } from '../sandbox/request-log.ts';
-import { MOST_PETS } from '../sandbox/seed.ts';
+import { startSandbox } from '../sandbox/sandbox-server.ts';
+import type { LoggedRequest } from '../sandbox/serve-request.ts';
 import type { Pets } from '../sandbox/sandbox-store.ts';
+import { MOST_PETS } from '../sandbox/seed.ts';
 import { dataFile, readPets } from '../serve/data-file.ts';
+import { introduce, openLog, stopped } from '../serve/serve.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { clockTime } from '../view/progress.ts';
 
@@ -30,9 +32,6 @@ const rangeValue = parserOf('a range such as 0..1000 or -10..10', (text) => {
   const isRange = least !== undefined && most !== undefined && rest.length === 0 && least <= most;
   return isRange ? { least, most } : undefined;
 });
-
-/** Parses `-1h` to ms. */
-const skewValue = parserOf('a duration such as 30s, 1h or -1h', parseSignedDuration);
 
 const { banAfter, banForMs, banStatus, quantity } = DEFAULT_RULES;
 
@@ -83,7 +82,7 @@ const OPTIONS = {
       '--with-undocumented',
       '501 for what the specification only names: /pets/{petId}, /store/orders',
     ),
-    fault: option('--fault <rule>', repeated(textValue), 'inject a fault (see below); may be repeated'),
+    fault: option('--fault <rule>', repeated({ parse: parseFault }), 'inject a fault (see below); may be repeated'),
     faultSeed: option('--fault-seed <number>', countValue(), 'the same seed, the same faults', { default: '1' }),
   }),
 };
@@ -107,14 +106,11 @@ export const sandboxServe = defineCommand({
   },
   options: OPTIONS,
   async run(input, context) {
-    const serving = await import('../serve/serve.ts');
-    const apiKeys = await usableKeys(input);
+    const apiKeys = usableKeys(input);
     const rules = rulesOf(input);
-    const faults = await readFaults(input);
     const file = dataFile(context, input.data);
     const pets = input.seed === undefined ? undefined : await readSeed(context, input.seed);
-    const log = await serving.openLog(context, input.log, logLine, logObject);
-    const { startSandbox } = await import('../sandbox/sandbox-server.ts');
+    const log = await openLog(context, input.log, logLine, logObject);
     const sandbox = await startSandbox(context, {
       ...file,
       rules,
@@ -123,15 +119,15 @@ export const sandboxServe = defineCommand({
       port: input.port,
       names: input.allowHost ?? [],
       apiKeys,
-      faults,
+      faults: input.fault ?? [],
       faultSeed: input.faultSeed,
       skewMs: input.clockSkew,
       controls: true,
-      ...(log.onRequest !== undefined && { onRequest: log.onRequest }),
+      onRequest: log.onRequest,
     });
     const { baseUrl, apiKey } = sandbox;
     return {
-      ...serving.introduce([
+      ...introduce([
         ['Base URL', 'baseUrl', baseUrl],
         ['API key', 'apiKey', apiKey],
         ['Try it', 'command', `curl -H 'Authorization: Bearer ${apiKey}' ${baseUrl}/inventory`],
@@ -139,7 +135,7 @@ export const sandboxServe = defineCommand({
         ['Page', 'page', baseUrl.replace(/v1$/, '')],
       ]),
       async ended() {
-        await serving.stopped(context);
+        await stopped(context);
         await sandbox.close(GRACE_MS);
         await log.close();
       },
@@ -150,8 +146,7 @@ export const sandboxServe = defineCommand({
 type ServeInput = InputOf<typeof OPTIONS>;
 
 /** @throws {Failure} `usage`: others could use the public key */
-async function usableKeys({ host, key = [SANDBOX_KEY] }: ServeInput): Promise<readonly string[]> {
-  const { isLoopbackAddress } = await import('../http/server.ts');
+function usableKeys({ host, key = [SANDBOX_KEY] }: ServeInput): readonly string[] {
   if (isLoopbackAddress(host) || !key.includes(SANDBOX_KEY)) return key;
   throw usageFailure(
     `On ${host} others can reach the sandbox, and its usual key is public.`,
@@ -179,19 +174,6 @@ function rulesOf(input: ServeInput): Rules {
     retryAfter: input.retryAfterFormat,
     withUndocumented: input.withUndocumented ?? false,
   };
-}
-
-/** @throws {Failure} `usage` */
-async function readFaults({ fault = [] }: ServeInput): Promise<readonly FaultRule[]> {
-  const { FaultSyntaxError, parseFault } = await import('../sandbox/faults.ts');
-  return fault.map((text) => {
-    try {
-      return parseFault(text);
-    } catch (problem) {
-      if (!(problem instanceof FaultSyntaxError)) throw problem;
-      throw usageFailure(`The fault ${JSON.stringify(text)} ${problem.message}.`, 'See: petstore sandbox serve --help');
-    }
-  });
 }
 
 /** Reads the value of --seed: a number of pets, or a file of them. @throws {Failure} `file`, `invalid-value` */

@@ -4,7 +4,11 @@ import { storeSandboxCatalog } from '../session/open-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.ts';
 import { Failure, usageFailure } from '../errors.ts';
+import { windowsOf } from '../sandbox/limiter.ts';
+import { PLANS, SANDBOX_KEY } from '../sandbox/plans.ts';
 import type { Pets, Usage } from '../sandbox/sandbox-store.ts';
+import { seedCatalog, seedItems } from '../sandbox/seed.ts';
+import { withWritableJournal } from '../stock/open-journal.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { clockTime } from '../view/progress.ts';
 import { confirmation, labelled, list, type RecordView, type RowsView } from '../view/view.ts';
@@ -19,7 +23,6 @@ export const sandboxReset = defineCommand({
   options: { data },
   async run({ data }, context) {
     const file = dataFile(context, data);
-    const { seedCatalog, seedItems } = await import('../sandbox/seed.ts');
     const pets = await changeStore(context, file, (store) => {
       store.replacePets(seedItems());
       store.forgetAllowances();
@@ -27,7 +30,6 @@ export const sandboxReset = defineCommand({
     });
     // Earlier changes can no longer be undone. With --data, the stock of --env sandbox does not change.
     if (data === undefined) {
-      const { withWritableJournal } = await import('../stock/open-journal.ts');
       await withWritableJournal(context, (journal) => journal.forget('sandbox'));
       await storeSandboxCatalog(context, seedCatalog());
     }
@@ -61,7 +63,6 @@ export const sandboxSeed = defineCommand({
     });
     if (data === undefined) {
       // The sandbox's own catalog does not describe the pets of a file.
-      const { seedCatalog } = await import('../sandbox/seed.ts');
       await storeSandboxCatalog(context, pets === undefined ? [] : seedCatalog());
     }
     return stocked(`The sandbox has ${plural(count, 'pet')} now.`, file.file, count);
@@ -112,8 +113,6 @@ export const sandboxKeys = defineCommand({
     data,
   },
   async run({ add, remove, unban, data }, context) {
-    const { windowsOf } = await import('../sandbox/limiter.ts');
-    const { PLANS, SANDBOX_KEY } = await import('../sandbox/plans.ts');
     const rows = await withStore(context, { file: dataFile(context, data).file }, (store) =>
       store.exclusively(() => {
         if (add !== undefined) store.addKey(add);

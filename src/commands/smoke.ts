@@ -4,6 +4,8 @@ import { isProduction } from '../session/environments.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { usageFailure } from '../errors.ts';
 import type { ReportFormat } from '../smoke/reporters.ts';
+import { smoke as runSmoke } from '../smoke/smoke-run.ts';
+import { ALL } from '../smoke/suite.ts';
 import { FORMAT_FACTS } from '../view/output-formats.ts';
 import { list } from '../view/view.ts';
 
@@ -29,7 +31,7 @@ const outValue = parserOf(
   },
 );
 
-const checkNames = async (): Promise<readonly string[]> => (await import('../smoke/suite.ts')).ALL.map(({ id }) => id);
+const checkName = { ...textValue, words: ALL.map(({ id }) => id) };
 
 const OPTIONS = {
   ...under('Reports', {
@@ -41,8 +43,8 @@ const OPTIONS = {
     ),
   }),
   ...under('Which checks', {
-    only: option('--only <ids>', listOf(textValue), 'only these checks', { words: checkNames }),
-    skip: option('--skip <ids>', listOf(textValue), 'all but these checks', { words: checkNames }),
+    only: option('--only <ids>', listOf(checkName), 'only these checks'),
+    skip: option('--skip <ids>', listOf(checkName), 'all but these checks'),
     write: flag('--write', 'check the update too, with --pet', { needs: 'pet' }),
     pet: option('--pet <id>', petIdValue, 'the pet to set and then restore', { needs: 'write' }),
     provoke429: flag('--provoke-429', 'finally, exceed the rate limit on purpose; staging and sandbox only'),
@@ -77,11 +79,7 @@ export const smoke = defineCommand({
   options: OPTIONS,
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context) {
-    if (input.list === true) {
-      const { ALL } = await import('../smoke/suite.ts');
-      return list(ALL, { id: ({ id }) => id, title: ({ title }) => title });
-    }
-    const { smoke: run } = await import('../smoke/smoke-run.ts');
+    if (input.list === true) return list(ALL, { id: ({ id }) => id, title: ({ title }) => title });
     if (input.pet !== undefined) await assertWriteAllowed(context);
     if (input.provoke429 === true && isProduction((await context.settings()).environment.value)) {
       throw usageFailure(
@@ -92,6 +90,6 @@ export const smoke = defineCommand({
     const { output } = context.globals;
     if (output === 'csv') throw usageFailure('A smoke test has no csv.', `Its reports: --format ${FORMATS.join(', ')}`);
     const { isJson } = FORMAT_FACTS[output];
-    return run(context, { ...input, format: input.format ?? (isJson ? 'json' : 'text'), write: input.pet });
+    return runSmoke(context, { ...input, format: input.format ?? (isJson ? 'json' : 'text'), write: input.pet });
   },
 });

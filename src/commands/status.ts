@@ -2,7 +2,7 @@ import { jsonObject, type JsonValue } from '../api/json.ts';
 import { defineCommand } from '../cli/command.ts';
 import { parseBaseUrl } from '../session/environments.ts';
 import type { ConfigFile } from '../session/config-file.ts';
-import { blockWords, rateLimitWords, sharingOf, sharingWords } from '../session/limit-words.ts';
+import { blockWords, rateLimitWords, sharingWords } from '../session/limit-words.ts';
 import { type LedgerTarget, openLedger } from '../session/open-ledger.ts';
 import { homeProblem } from '../session/paths.ts';
 import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
@@ -11,9 +11,9 @@ import { type Source, type Sourced, unknownVariables, VARIABLES } from '../sessi
 import { SANDBOX_KEY } from '../sandbox/plans.ts';
 import { isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
-import { shift } from '../rate-limit/ledger.ts';
 import { nextSteps, resumeCommand } from '../session/run-commands.ts';
 import type { RunSummary } from '../state/journal.ts';
+import { withJournal } from '../stock/open-journal.ts';
 import { labelled, type RecordView } from '../view/view.ts';
 
 export const status = defineCommand({
@@ -74,14 +74,11 @@ async function ledgerTarget(context: CommandContext): Promise<LedgerTarget> {
 async function limitNotes(context: CommandContext): Promise<Note[]> {
   if ((await context.settings()).keyCommand !== undefined) return [];
   try {
-    const { clock } = context;
     await using opened = await openLedger(context, await ledgerTarget(context), { isShown: true });
-    const known = await opened.ledger.view();
-    const sharing = opened.redis && sharingOf(known, clock);
-    const now = clock.now();
-    const view = shift(known, now - clock.monotonic());
+    const view = await opened.view();
+    const now = context.clock.now();
     return [
-      ...(sharing === undefined ? [] : [['shared', sharingWords(sharing, now)] satisfies Note]),
+      ...(view.lease === undefined ? [] : [['shared', sharingWords(view.lease, now)] satisfies Note]),
       ...(view.windows.length === 0 ? [] : rateLimitWords(view, now)).map((words): Note => ['rate limit', words]),
       ...(view.block === undefined ? [] : [['block', blockWords(view, now)] satisfies Note]),
     ];
@@ -94,7 +91,6 @@ async function limitNotes(context: CommandContext): Promise<Note[]> {
 /** Returns no runs if the state cannot be read: `doctor` explains why. */
 async function unfinishedRuns(context: CommandContext): Promise<readonly RunSummary[]> {
   try {
-    const { withJournal } = await import('../stock/open-journal.ts');
     return await withJournal(context, (journal) => journal.unfinished());
   } catch (error) {
     if (!isFailure(error)) throw error;

@@ -4,7 +4,9 @@ import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
 import { durationValue, integerValue, petIdValue, textValue, wordValue } from '../cli/value-parsers.ts';
 import { isFailure, usageFailure } from '../errors.ts';
+import { alertsBy, waitFor } from '../watch/watch.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { requireCatalog } from '../session/open-catalog.ts';
 import { record } from '../view/view.ts';
 
 const DEFAULT_MS = 300_000;
@@ -66,8 +68,7 @@ export const wait = defineCommand({
     if (isAbove(min, max) || isAbove(min, quantity) || isAbove(quantity, max)) {
       throw usageFailure('No quantity can be all of what --quantity, --min and --max say.');
     }
-    const { Alerts, waitFor } = await import('../watch/watch.ts');
-    const alert = input.exec === undefined ? undefined : new Alerts(context, '--exec', input.exec);
+    const alert = input.exec === undefined ? undefined : alertsBy(context, '--exec', input.exec);
     const { timeoutIsExplicit, timeout } = context.globals;
     const found = await waitFor(context, {
       ...input,
@@ -90,7 +91,6 @@ export const wait = defineCommand({
 
 /** @throws {Failure} `usage`: the pet has no minimum in the catalog */
 async function minimumOf(context: CommandContext, petId: bigint): Promise<bigint> {
-  const { requireCatalog } = await import('../session/open-catalog.ts');
   using catalog = await requireCatalog(context, '--low');
   const { min } = catalog.levelOf(petId);
   if (min !== undefined) return min;

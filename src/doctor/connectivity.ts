@@ -1,7 +1,6 @@
 /** Doctor's checks of the connection: each step separately, then one request with the key. */
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { sharingOf } from '../session/limit-words.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
 import { type Network, NetworkFailure, type Peer, RedisFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
@@ -42,7 +41,7 @@ async function* lookAtLedger(context: CommandContext): AsyncGenerator<Diagnosis,
   try {
     if (sharedLedger(context) === undefined) return true;
     await using opened = await openLedger(context, await context.target(), { isShown: true });
-    const lost = sharingOf(await opened.ledger.view(), clock)?.lost;
+    const lost = (await opened.view()).lease?.lost;
     if (lost !== undefined) throw new RedisFailure(new Error(lost.says));
     await opened.redis?.run(LOCK_RIGHTS, 'petstore:pet:doctor', []);
     yield ok(id, 'The Redis server of PETSTORE_LEDGER answers, and allows what petstore needs.');

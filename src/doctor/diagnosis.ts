@@ -1,7 +1,7 @@
 /** Findings of `doctor`: the result in a sentence, and how to fix it. */
 import { type Answer, dateOf } from '../client/probe.ts';
 import { DAY_MS } from '../duration.ts';
-import { isFailure, Failure, type Kind } from '../errors.ts';
+import { isFailure, Failure } from '../errors.ts';
 import type { Encrypted } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import { duration } from '../view/progress.ts';
@@ -80,15 +80,13 @@ function chain({ chain: names }: Encrypted): string {
   return names.join(' < ');
 }
 
-const FORBIDDEN: readonly Kind[] = ['forbidden', 'banned'];
-
 /** Returns the view: sentences for people, rows for programs. Fails if a check did; a 403 exits as in every command. */
 export function diagnosisView(found: readonly Diagnosis[], output: Format): RecordView | RowsView<Diagnosis> {
   const sick = found.filter(({ health }) => health === 'fail').map(({ id }) => id);
   const judged = found.filter(({ health }) => health !== 'note' && health !== 'skip').length;
-  const forbidden = found.find(({ failure }) => failure !== undefined && FORBIDDEN.includes(failure.kind))?.failure;
-  const failure =
-    forbidden ?? (sick.length > 0 ? new Failure('doctor-failed', { failed: sick, of: judged }) : undefined);
+  const forbidden = found.find(({ failure }) => failure?.is('forbidden') || failure?.is('banned'))?.failure;
+  const failed = sick.length > 0 ? new Failure('doctor-failed', { failed: sick, of: judged }) : undefined;
+  const failure = forbidden ?? failed;
   if (FORMAT_FACTS[output].isForPeople) {
     const margin = MARK + Math.max(0, ...found.map(({ id }) => id.length)) + 2;
     return record(asText(found, margin), [], { margin, ...(failure && { failure }) });

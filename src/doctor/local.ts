@@ -8,7 +8,6 @@ import { openLedger, sharedLedger } from '../session/open-ledger.ts';
 import { nextSteps } from '../session/run-commands.ts';
 import { requireBaseUrl, requireKey } from '../session/resolve.ts';
 import { isFailure, type Kind } from '../errors.ts';
-import { toWall } from '../rate-limit/ledger.ts';
 import { openStateFile } from '../state/database.ts';
 import { Journal } from '../state/journal.ts';
 import { VERSION } from '../version.ts';
@@ -218,8 +217,7 @@ async function* ledger(context: CommandContext): AsyncGenerator<Diagnosis> {
   }
   try {
     await using opened = await openLedger(context, await context.target());
-    const { block } = await opened.ledger.view();
-    const until = block === undefined ? now : toWall(context.clock, block.until);
+    const until = (await opened.view()).block?.until ?? now;
     const says = `The service asked this key to wait; nothing is sent before ${clockTime(until, now)}.`;
     yield until > now
       ? warn('limits', says, 'Wait. petstore limits shows why.')

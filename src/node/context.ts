@@ -1,5 +1,5 @@
 /** Creates the real context of the program: the ports over this process. */
-import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { type Context, errorCode, type SignalName } from '../ports.ts';
 import { EXIT, Failure, fileFailure } from '../errors.ts';
 import { RUNTIME } from './bun.ts';
@@ -16,11 +16,12 @@ let space: string | undefined;
 let user: string | undefined;
 
 export function nodeContext(): Context {
+  muteWarnings();
   const signal = firstSignal();
   return {
     env: process.env,
     stdin: nodeInput(() => process.stdin),
-    stdout: nodeOutput(1, () => process.stdout, isStdoutClosed),
+    stdout: nodeOutput(1, () => process.stdout, isStdoutClosed()),
     stderr: nodeOutput(2, () => process.stderr),
     clock: nodeClock,
     random: Math.random,
@@ -63,6 +64,16 @@ export function nodeContext(): Context {
     runCommand: async (words, options) => (await import('./user-programs.ts')).runCommand(process.env, words, options),
     openDatabase: async (path, how) => (await import('./sqlite.ts')).openDatabase(path, how),
     openRedis: async (url) => (await import('./redis.ts')).openRedis(url),
+  };
+}
+
+/** Warnings of Node that do not apply: petstore is tested with its SQLite, and verifies each certificate. */
+const MUTED = /SQLite is an experimental feature|NODE_TLS_REJECT_UNAUTHORIZED/;
+
+function muteWarnings(): void {
+  const emit = process.emitWarning;
+  process.emitWarning = (...all: [warning: string | Error, ...rest: unknown[]]) => {
+    if (!MUTED.test(String(all[0]))) Reflect.apply(emit, process, all);
   };
 }
 
@@ -153,7 +164,7 @@ function uncaughtError(): Promise<never> {
   return uncaught;
 }
 
-/** Uses conf, which writes a temporary file and renames it over the old one. */
+/** Uses conf, which writes a temporary file and renames it over the old one. If it fails, the file may stay. */
 export const openConfigWriter: Context['openConfigWriter'] = async () => {
   const { default: Conf } = await import('conf');
   return (folder, content) => {
@@ -164,14 +175,6 @@ export const openConfigWriter: Context['openConfigWriter'] = async () => {
       configFileMode: 0o600,
       clearInvalidConfig: false,
     });
-    try {
-      store.store = { ...content };
-    } catch (error) {
-      // conf removes its temporary file in the background, and the program may end before that.
-      for (const name of readdirSync(folder)) {
-        if (name.startsWith('config.json.tmp-')) rmSync(`${folder}/${name}`, { force: true });
-      }
-      throw error;
-    }
+    store.store = { ...content };
   };
 };

@@ -22,44 +22,21 @@ interface KeyPress {
 export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen {
   const { stdin, stdout } = process;
   const output = nodeOutput(1, () => stdout);
-  let isShown = false;
-  let isClosed = false;
   const enter = (): void => {
     stdin.setRawMode(true);
     stdin.resume();
-    if (isShown) return;
-    isShown = true;
-    process.on('SIGTSTP', suspend);
     writeSync(1, ENTER);
   };
-  const leave = (): void => {
-    if (!isShown) return;
-    isShown = false;
-    process.off('SIGTSTP', suspend);
-    restore();
-  };
-  const onKeyPress = (text: string | undefined, pressed: KeyPress): void => {
-    onKey(keyOf(text, pressed));
-  };
-  // Restore the terminal first: once this process has stopped, the shell owns the terminal.
-  const suspend = (): void => {
-    leave();
-    // Stop all programs of the pipeline, as the terminal itself does.
-    process.kill(0, 'SIGTSTP');
-    // The system ignores the signal if no shell could continue the program.
-    setImmediate(() => {
-      if (!isShown && !isClosed) onContinue();
-    });
-  };
+  // While the program was stopped, the shell has used the terminal.
   const onContinue = (): void => {
     enter();
     onRedraw();
   };
-  const stopListening = listen({ onKeyPress, onMouse: onKey }, () => {
+  const stopListening = listen(onKey, () => {
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
   });
   stdout.on('resize', onRedraw);
-  process.on('SIGCONT', onContinue).on('exit', leave);
+  process.on('SIGCONT', onContinue).on('exit', restore);
   enter();
   return {
     get columns() {
@@ -70,29 +47,25 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
     },
     write: (text) => output.write(text),
     close() {
-      isClosed = true;
-      leave();
+      restore();
       stopListening();
       stdout.off('resize', onRedraw);
-      process.off('SIGCONT', onContinue).off('exit', leave);
+      process.off('SIGCONT', onContinue).off('exit', restore);
     },
   };
 }
 
-interface Listeners {
-  readonly onKeyPress: (text: string | undefined, pressed: KeyPress) => void;
-  readonly onMouse: (key: Key) => void;
-}
-
-function listen({ onKeyPress, onMouse }: Listeners, onGone: () => void): () => void {
+function listen(onKey: (key: Key) => void, onGone: () => void): () => void {
   const { stdin } = process;
   const { emitKeypressEvents } = process.getBuiltinModule('node:readline');
   // node:readline would treat mouse events as typed text.
   const keys = new PassThrough();
   // The only option used here: without it, Esc would wait for half a second.
   emitKeypressEvents(keys, { escapeCodeTimeout: ESCAPE_MS } as never);
-  keys.on('keypress', onKeyPress);
-  const mouse = mouseFilter(onMouse, (piece) => keys.emit('data', piece));
+  keys.on('keypress', (text: string | undefined, pressed: KeyPress) => {
+    onKey(keyOf(text, pressed));
+  });
+  const mouse = mouseFilter(onKey, (piece) => keys.emit('data', piece));
   stdin.on('data', mouse).on('end', onGone).on('error', onGone);
   return () => {
     stdin.off('data', mouse).off('end', onGone).off('error', onGone).pause();

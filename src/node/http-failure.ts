@@ -1,9 +1,11 @@
 /** Converts errors of undici, node:net, node:tls and node:zlib to the Http port's failures. */
 import { errorCode, HttpFailure, type HttpFailurePhase, INVALID_PROXY } from '../ports.ts';
-import { CERTIFICATE } from './certificates.ts';
 import { portOf } from './proxies.ts';
 
 const NAME = /^(ENOTFOUND|EAI_)/;
+/** Error codes of failed handshakes and certificates. */
+export const CERTIFICATE =
+  /^(CERT_|ERR_TLS_|ERR_SSL_|ERR_OSSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|CRL_|EPROTO$)/;
 
 const RESPONSE: Readonly<Record<string, HttpFailurePhase>> = {
   UND_ERR_BODY_TIMEOUT: 'body-timeout',

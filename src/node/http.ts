@@ -9,7 +9,6 @@ import type { Dispatcher } from 'undici';
 import buildConnector, { type Connector } from 'undici/lib/core/connect.js';
 import Client from 'undici/lib/dispatcher/client.js';
 import type { Connection, Http, HttpRequest, HttpTarget } from '../ports.ts';
-import { CHECKED, openChecked } from './certificates.ts';
 import {
   ConnectTimeout,
   hostAndPort,
@@ -25,19 +24,14 @@ import { type Environment, portOf, proxyAuthorization, routeTo } from './proxies
 /** How long to keep an unused connection, in ms: the same as undici for a used one. */
 const IDLE_MS = 4_000;
 
-/** A connection between requests. */
-interface Line {
+/** A connection that returns to the pool after each request. */
+interface PooledConnection extends Connection {
   readonly socket: Socket;
-  readonly client: Client;
-  /** The proxy that forwards requests to an http URL. */
-  readonly forwarder: URL | undefined;
-  /** Returns it to the pool. */
-  giveBack(): void;
 }
 
 export function openHttp(env: Environment): Http {
   const sockets = new Set<Socket>();
-  const idle = new Map<string, Line[]>();
+  const pool = new Map<string, PooledConnection[]>();
   const openSocket = socketOpener((socket, takenOver) => {
     sockets.add(socket);
     // Node crashes if a socket is destroyed before the TLS connection on it. Destroying that one destroys both.
@@ -45,30 +39,48 @@ export function openHttp(env: Environment): Http {
     socket.once('close', () => sockets.delete(socket));
   });
 
-  const openLine = async (target: HttpTarget, lines: Line[]): Promise<Line> => {
+  const open = async (target: HttpTarget, idle: PooledConnection[]): Promise<PooledConnection> => {
     const { origin, protocol } = target.url;
     const proxy = proxyFor(target.url, env);
     const socket = await openSocket(target, proxy);
     socket.once('timeout', () => socket.destroy());
-    const line: Line = {
+    const client = clientOver(socket, origin);
+    // A proxy forwards requests to an http URL; to https there is a tunnel.
+    const forwarder = protocol === 'http:' ? proxy : undefined;
+    const onOver = (): void => void idle.push(connection);
+    const connection: PooledConnection = {
       socket,
-      client: clientOver(socket, origin),
-      forwarder: protocol === 'http:' ? proxy : undefined,
-      giveBack: () => void lines.push(line),
+      get isOpen() {
+        // False also with data that no request asked for.
+        return socket.readyState === 'open' && socket.readableLength === 0;
+      },
+      async send(request, maySend) {
+        const { signal, timeoutMs, url } = request;
+        const target = hostAndPort(url);
+        const receiver = new Receiver({ target, forwarder, isWritten: false, signal, timeoutMs, maySend, onOver });
+        client.dispatch(optionsOf(request, forwarder), receiver);
+        return receiver.reply();
+      },
+      release() {
+        socket.unref().setTimeout(IDLE_MS);
+        idle.push(connection);
+      },
     };
-    return line;
+    return connection;
   };
 
   return {
     async connect(target) {
       const { origin } = target.url;
-      const lines = idle.get(origin) ?? [];
-      idle.set(origin, lines);
+      const idle = pool.get(origin) ?? [];
+      pool.set(origin, idle);
       // If a server closes the connection after its response, this is noticed by the next turn.
-      if (lines.length > 0) await nextTurn();
-      let line = lines.pop();
-      while (line !== undefined && !isOpen(line.socket)) line = lines.pop();
-      return handOut(line ?? (await openLine(target, lines)));
+      if (idle.length > 0) await nextTurn();
+      let connection = idle.pop();
+      while (connection?.isOpen === false) connection = idle.pop();
+      connection ??= await open(target, idle);
+      connection.socket.ref().setTimeout(0);
+      return connection;
     },
     async close() {
       const closed = [...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve)));
@@ -85,36 +97,6 @@ function proxyFor(url: URL, env: Environment): URL | undefined {
   return route.kind === 'proxy' ? route.proxy : undefined;
 }
 
-/** False also for a connection with data that no request asked for. */
-function isOpen(socket: Socket): boolean {
-  return socket.readyState === 'open' && socket.readableLength === 0;
-}
-
-function handOut(line: Line): Connection {
-  const { socket } = line;
-  let isTaken = true;
-  socket.ref().setTimeout(0);
-  return {
-    get isOpen() {
-      return isTaken && isOpen(socket);
-    },
-    async send(call, maySend) {
-      isTaken = false;
-      const { url, signal, timeoutMs } = call;
-      const exchange = { target: hostAndPort(url), forwarder: line.forwarder, isWritten: false, signal };
-      const receiver = new Receiver({ exchange, timeoutMs, maySend, onOver: line.giveBack });
-      line.client.dispatch(optionsOf(call, line.forwarder), receiver);
-      return receiver.reply();
-    },
-    release() {
-      if (!isTaken) return;
-      isTaken = false;
-      socket.unref().setTimeout(IDLE_MS);
-      line.giveBack();
-    },
-  };
-}
-
 function optionsOf(call: HttpRequest, forwarder: URL | undefined): Dispatcher.DispatchOptions {
   const { url, timeoutMs } = call;
   const { target: path = `${url.pathname}${url.search}` } = call;
@@ -124,7 +106,7 @@ function optionsOf(call: HttpRequest, forwarder: URL | undefined): Dispatcher.Di
     method: call.method,
     headers:
       forwarder === undefined ? call.headers : { ...call.headers, host: url.host, ...proxyAuthorization(forwarder) },
-    body: call.bytes ?? call.body ?? null,
+    body: call.body ?? null,
     bodyTimeout: timeoutMs,
   };
 }
@@ -135,8 +117,9 @@ function optionsOf(call: HttpRequest, forwarder: URL | undefined): Dispatcher.Di
  * socket as soon as it exists, and with the socket that it takes over.
  */
 function socketOpener(onSocket: (socket: Socket, takenOver?: Socket) => void) {
-  // Each connector caches TLS sessions.
-  const newConnector = (): Connector => buildConnector({ timeout: 0, allowH2: false, ...CHECKED });
+  // Each connector caches TLS sessions. Only a server that proves its name gets the key, whatever
+  // NODE_TLS_REJECT_UNAUTHORIZED is.
+  const newConnector = (): Connector => buildConnector({ timeout: 0, allowH2: false, rejectUnauthorized: true });
   const toService = newConnector();
   const toProxy = newConnector();
 
@@ -145,7 +128,7 @@ function socketOpener(onSocket: (socket: Socket, takenOver?: Socket) => void) {
     let newest: Socket | undefined;
     const dial = (connector: Connector, to: URL, httpSocket?: Socket): Promise<Socket> =>
       dialOnce((callback) => {
-        newest = openChecked(() => connector(addressOf(to, httpSocket), callback));
+        newest = connector(addressOf(to, httpSocket), callback);
         onSocket(newest, httpSocket);
         return newest;
       });

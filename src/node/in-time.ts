@@ -1,11 +1,5 @@
 /** Limits the time of asynchronous work. */
-import { reasonOf } from '../ports.ts';
-
-/** How long work may take, and the signal that ends it earlier. */
-export interface TimeLimit {
-  readonly timeoutMs: number;
-  readonly signal?: AbortSignal | undefined;
-}
+import { reasonOf, type TimeLimit } from '../ports.ts';
 
 /** Settles like the work. Rejects earlier with `late()` after the timeout, or with the signal's reason if it aborts. */
 export async function inTime<T>(

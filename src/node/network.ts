@@ -1,12 +1,21 @@
 /** The Network port over node:dns, node:net, node:tls and node:https. */
 import { lookup, Resolver } from 'node:dns/promises';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
-import { CHECKED, openChecked } from './certificates.ts';
-import { inTime, type TimeLimit } from './in-time.ts';
+import { inTime } from './in-time.ts';
 import { type Environment, routeTo } from './proxies.ts';
-import { type DnsType, type Encrypted, errorCode, type Network, NetworkFailure, type Peer } from '../ports.ts';
+import {
+  type DnsType,
+  type Encrypted,
+  errorCode,
+  type Network,
+  NetworkFailure,
+  type Peer,
+  type TimeLimit,
+} from '../ports.ts';
 
 const NO_DATA: readonly string[] = ['ENODATA', 'EBADRESP'];
 /** Times that c-ares asks each server, with twice the timeout the second time. */
@@ -25,12 +34,7 @@ export function openNetwork(env: Environment, limits: TimeLimit): Network {
     },
     handshake: (peer) =>
       // The caller wants to know whether the certificate can be trusted, so accept any here.
-      opened(
-        limits,
-        openChecked(() => connectTls({ ...tlsTo(peer), rejectUnauthorized: false })),
-        'secureConnect',
-        describe,
-      ),
+      opened(limits, connectTls({ ...tlsTo(peer), rejectUnauthorized: false }), 'secureConnect', describe),
     ask: (peer) => ask(limits, peer),
   };
 }
@@ -88,18 +92,15 @@ async function opened<S extends Socket, T>(
   event: string,
   look: (socket: S) => T,
 ): Promise<T> {
-  const whenReady = (): Promise<T> =>
-    new Promise((resolve, reject) => {
-      socket.once('error', reject);
-      socket.once('close', () => {
-        reject(new NetworkFailure('ECONNRESET'));
-      });
-      socket.once(event, () => {
-        resolve(look(socket));
-      });
+  const ready = (): Promise<unknown> => {
+    const closed = once(socket, 'close').then(() => {
+      throw new NetworkFailure('ECONNRESET');
     });
+    return Promise.race([once(socket, event), closed]);
+  };
   try {
-    return await answered(limits, whenReady);
+    await answered(limits, ready);
+    return look(socket);
   } finally {
     // Later errors do not matter, but one without a listener would end the program.
     socket.on('error', () => undefined).destroy();
@@ -138,17 +139,16 @@ function chainOf(certificate: DetailedPeerCertificate): string[] {
   return names;
 }
 
-function ask(limits: TimeLimit, peer: Peer): Promise<{ status: number; location?: string }> {
+async function ask(limits: TimeLimit, peer: Peer): Promise<{ status: number; location?: string }> {
   const headers = { Host: peer.name, Connection: 'close' };
-  const sent = openChecked(() => request({ ...tlsTo(peer), ...CHECKED, path: '/', headers, agent: false }));
-  const response = (): Promise<{ status: number; location?: string }> =>
-    new Promise((resolve, reject) => {
-      sent.once('error', reject).once('response', ({ statusCode = 0, headers }) => {
-        resolve({ status: statusCode, ...(headers.location !== undefined && { location: headers.location }) });
-      });
-      sent.end();
-    });
-  return answered(limits, response).finally(() => {
+  const sent = request({ ...tlsTo(peer), rejectUnauthorized: true, path: '/', headers, agent: false });
+  try {
+    const [{ statusCode = 0, headers: received }] = await answered(
+      limits,
+      () => once(sent.end(), 'response') as Promise<[IncomingMessage]>,
+    );
+    return { status: statusCode, ...(received.location !== undefined && { location: received.location }) };
+  } finally {
     sent.on('error', () => undefined).destroy();
-  });
+  }
 }

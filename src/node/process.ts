@@ -90,18 +90,8 @@ export function nextTurn(): Promise<void> {
 export function exit(code: number): never {
   if (process.getActiveResourcesInfo().some((name) => THREAD_WORK.test(name))) leaveThreads(code);
   // Older releases of Node abort in process.exit() if the terminal is gone (nodejs/node#58200).
-  if (code === EXIT.SIGHUP && !('execve' in process) && [0, 1, 2].some(isTerminalFile)) endBySignal('SIGHUP');
+  if (code === EXIT.SIGHUP && !('execve' in process)) endBySignal('SIGHUP');
   process.exit(code);
-}
-
-/** True also for a terminal that is gone. */
-function isTerminalFile(fd: number): boolean {
-  try {
-    const found = fstatSync(fd);
-    return found.isCharacterDevice() && found.rdev !== statSync('/dev/null').rdev;
-  } catch {
-    return false;
-  }
 }
 
 /** Work of Node's thread pool: files and name lookups. */
@@ -136,15 +126,4 @@ function endBySignal(signal: NodeJS.Signals): void {
   if (process.platform === 'win32') return;
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
-}
-
-/** Suppresses Node's warnings that contain the text, until the returned function is called. */
-export function muteWarnings(text: string): () => void {
-  const emit = process.emitWarning;
-  process.emitWarning = (...all: [warning: string | Error, ...rest: unknown[]]) => {
-    if (!String(all[0]).includes(text)) Reflect.apply(emit, process, all);
-  };
-  return () => {
-    process.emitWarning = emit;
-  };
 }

@@ -10,7 +10,7 @@ import { isIP } from 'node:net';
 import { createClient } from '@redis/client';
 import { errorCode, type Redis, RedisFailure } from '../ports.ts';
 import { parseRedisAddress, type RedisAddress, type RedisPlace } from '../redis-address.ts';
-import { CERTIFICATE, CHECKED, openChecked } from './certificates.ts';
+import { CERTIFICATE } from './http-failure.ts';
 import { inTime } from './in-time.ts';
 
 const PATIENCE_MS = 2_000;
@@ -192,13 +192,13 @@ class Link {
     const { isTls, files } = this.#address;
     // An address cannot be a server name (RFC 6066, 3); Node then compares the certificate with `host`.
     const servername = 'host' in place && isIP(place.host) === 0 ? place.host : '';
-    const secure = isTls && { tls: true as const, servername, ...CHECKED, ...(await contents(files)) };
+    const secure = isTls && { tls: true as const, servername, rejectUnauthorized: true, ...(await contents(files)) };
     signal.throwIfAborted();
     const client = newClient({ ...place, ...secure, signal, reconnectStrategy: false }, login);
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     // An answer that violates the protocol emits an error without closing the connection.
     client.on('error', reject);
-    openChecked(() => client.connect()).then(resolve, reject);
+    client.connect().then(resolve, reject);
     try {
       await promise;
     } catch (error) {

@@ -4,7 +4,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Context, type Database, DatabaseFailure, type DatabaseProblem } from '../ports.ts';
 import { closeDatabaseFile, headOf } from './files.ts';
-import { muteWarnings } from './process.ts';
 
 /** In ms. SQLite blocks the event loop while it waits: keep that short, so that Ctrl-C works; callers retry. */
 const BUSY_MS = 20;
@@ -15,7 +14,7 @@ const MEMORY = ':memory:';
 
 /** @throws {DatabaseFailure} */
 export const openDatabase: Context['openDatabase'] = async (path, { readOnly = false, isLock = false } = {}) => {
-  const { DatabaseSync } = await loadSqlite();
+  const { DatabaseSync } = await import('node:sqlite');
   try {
     if (path !== MEMORY && !readOnly) makeFile(path, isLock);
   } catch (cause) {
@@ -83,16 +82,6 @@ function isWalWithoutLog(path: string): boolean {
   } catch {
     // Then SQLite cannot open it either, and reports why.
     return false;
-  }
-}
-
-/** Loads node:sqlite without its own ExperimentalWarning; any other warning passes. */
-async function loadSqlite(): Promise<typeof import('node:sqlite')> {
-  const restore = muteWarnings('SQLite is an experimental feature');
-  try {
-    return await import('node:sqlite');
-  } finally {
-    restore();
   }
 }
 

@@ -14,15 +14,16 @@ type MaybeTerminal = Writable & { readonly isTTY?: boolean; readonly columns?: n
 /**
  * @param open opens the stream at its first use. A pipe or plain file is known not to be a terminal without it: stderr
  *   is seldom used, and opening it loads node:net
- * @param isClosed returns true if the stream was closed at the start; called before the first write
+ * @param isClosed true if the stream was closed when the program was started
  */
-export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed: () => boolean = () => false): Output {
-  let broken: Error | undefined;
-  let isAsked = false;
+export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed = false): Output {
+  let broken: NodeJS.ErrnoException | undefined = isClosed
+    ? Object.assign(new Error('closed'), { code: 'EBADF' })
+    : undefined;
   let opened: MaybeTerminal | undefined;
   const stream = (): MaybeTerminal =>
     // Without a listener a closed pipe would be an uncaught exception; the callback of write() reports it.
-    (opened ??= open().on('error', (error: Error) => {
+    (opened ??= open().on('error', (error: NodeJS.ErrnoException) => {
       broken ??= error;
     }));
   const isTTY = isDevice(fd) && stream().isTTY === true;
@@ -33,8 +34,6 @@ export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed: () =>
     },
     write: (text) =>
       new Promise((resolve, reject) => {
-        if (!isAsked && isClosed()) broken ??= Object.assign(new Error('closed'), { code: 'EBADF' });
-        isAsked = true;
         if (broken !== undefined) reject(outputFailure(broken));
         else
           stream().write(text, (error) => {
@@ -55,7 +54,7 @@ function isDevice(fd: number): boolean {
   }
 }
 
-function outputFailure(error: Error & { code?: string }): Error {
+function outputFailure(error: NodeJS.ErrnoException): Error {
   if (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') return new OutputClosed();
   return new Failure('output', { code: error.code ?? error.message }, error);
 }

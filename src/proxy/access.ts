@@ -5,24 +5,24 @@ import { isOneOf } from '../api/values.ts';
 import { isWrite } from '../client/classify.ts';
 import { METHODS } from '../client/service.ts';
 import { isOurs, type Refusal } from '../http/server.ts';
-import { type Client, clientOf } from './clients.ts';
+import type { Client } from './clients.ts';
 import { isLooping, pathBelowBase } from './messages.ts';
 import { setNewest } from './shares.ts';
 
 /** What clients need. */
 export interface Access {
   /** Clients whose tokens are accepted; undefined if no token is needed. */
-  readonly clients: readonly Client[] | undefined;
+  clients: readonly Client[] | undefined;
   readonly isReadOnly: boolean;
   /** True if clients reach the proxy by this host name, in lower case. */
-  isNamed(name: string): boolean;
+  isNamed: (name: string) => boolean;
 }
 
-/** Returns why a request is refused, judged by its head. */
+/** Returns why a request is refused, judged by its head. `client`: the one that its token belongs to. */
 export function refusalOf(
   incoming: IncomingMessage,
   { clients, isReadOnly, isNamed }: Access,
-  client = clientOf(incoming.headers.authorization, clients),
+  client: Client | undefined,
 ): Refusal | undefined {
   const { headers, headersDistinct, method = '', url = '' } = incoming;
   if ((headersDistinct.host?.length ?? 0) > 1) return [400, 'malformed', 'A request has one Host header.'];
@@ -74,9 +74,8 @@ const MOST_ADDRESSES = 1_000;
 export class Visitors {
   /** Connections without a token, oldest first. */
   private readonly strangers = new Map<string, Socket>();
-  private readonly byName = new Map<string, Set<Socket>>();
-  /** The set that holds a connection: a load balancer sends requests of several clients on one. */
-  private readonly lastUsers = new WeakMap<Socket, Set<Socket>>();
+  /** The client that used a connection last: a load balancer sends requests of several clients on one. */
+  private readonly users = new Map<Socket, string>();
   /** By address: how many wrong tokens, and when the last one came. */
   private readonly wrong = new Map<string, { readonly count: number; readonly at: number }>();
 
@@ -94,16 +93,14 @@ export class Visitors {
 
   /** Notes that a connection has sent a valid token. Returns a refusal if its client has too many connections. */
   recognize(socket: Socket, name: string | undefined): Refusal | undefined {
+    const { users } = this;
     this.strangers.delete(peerOf(socket));
-    if (name === undefined) return undefined;
-    const own = this.byName.get(name) ?? new Set();
-    this.byName.set(name, own);
-    if (own.has(socket)) return undefined;
-    for (const each of own) if (each.destroyed) own.delete(each);
-    if (own.size === MOST_OF_ONE)
+    if (name === undefined || users.get(socket) === name) return undefined;
+    if ([...users.values()].filter((user) => user === name).length === MOST_OF_ONE) {
       return [429, 'too_many_connections', `A token has at most ${MOST_OF_ONE} connections.`];
-    this.lastUsers.get(socket)?.delete(socket);
-    this.lastUsers.set(socket, own.add(socket));
+    }
+    if (!users.has(socket)) socket.once('close', () => users.delete(socket));
+    users.set(socket, name);
     return undefined;
   }
 

@@ -18,12 +18,11 @@ interface CredentialOptions {
   /** False if no token is needed. */
   readonly token: boolean;
   readonly allowHost?: readonly string[];
+  readonly readOnly?: boolean;
 }
 
 /** The credentials as last read. */
-interface Credentials {
-  clients: Access['clients'];
-  isNamed: Access['isNamed'];
+interface Credentials extends Access {
   identity?: Identity;
   /** How clients authenticate: title, member of the JSON, and value. */
   shown: readonly (readonly [title: string, name: string, value: string])[];
@@ -58,11 +57,13 @@ export function passedSocket({ env, machine }: CommandContext, options: Credenti
 /** Reads the files, and again whenever they change. @throws {Failure} `file`, `file-unusable`, `usage` */
 export async function openCredentials(
   context: CommandContext,
-  { allowHost: names = [], tlsCert, tlsKey, token: isAsked, tokens, tokenFile }: CredentialOptions,
+  options: CredentialOptions,
   apiKey: string,
 ): Promise<Credentials> {
+  const { allowHost: names = [], tlsCert, tlsKey, token: isAsked, tokens, tokenFile } = options;
   const credentials: Credentials = {
     clients: undefined,
+    isReadOnly: options.readOnly === true,
     isNamed: (name) => names.includes(name),
     shown: [],
     onIdentity: () => undefined,
@@ -80,7 +81,7 @@ export async function openCredentials(
   }
   if (tlsCert !== undefined && tlsKey !== undefined) {
     await followFiles(context, [tlsCert, tlsKey], ([cert = '', key = '']) => {
-      const own = readCertificate([tlsCert, cert], [tlsKey, key]);
+      const own = readCertificate(tlsCert, cert, tlsKey, key);
       // Also by a wildcard.
       credentials.isNamed = (name) => names.includes(name) || own.checkHost(name) !== undefined;
       credentials.identity = { cert, key };
@@ -90,10 +91,8 @@ export async function openCredentials(
   return credentials;
 }
 
-type NamedText = readonly [path: string, text: string];
-
 /** Reads a certificate, and checks that the key belongs to it. @throws {Failure} `file-unusable` */
-function readCertificate([certFile, cert]: NamedText, [keyFile, key]: NamedText): X509Certificate {
+function readCertificate(certFile: string, cert: string, keyFile: string, key: string): X509Certificate {
   const read = <T>(path: string, what: string, of: () => T): T => {
     try {
       return of();

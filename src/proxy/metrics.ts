@@ -39,7 +39,7 @@ export class Metrics {
   }
 
   /** Returns the metrics as text. */
-  text({ waiting, inFlight }: Queue, { allowance, block, sharing }: Known): string {
+  text({ waiting, inFlight }: Queue, { allowance, block, lease }: Known): string {
     const buckets = BUCKETS.map((bound, i) => [`_bucket{le="${bound}"}`, this.waits[i]!] as const);
     const families = [
       family('petstore_proxy_requests', 'counter', 'Requests of clients, by method and status of the answer.', [
@@ -67,9 +67,9 @@ export class Metrics {
       gauge(
         'petstore_ledger_up',
         '1 while the Redis server of PETSTORE_LEDGER answers.',
-        sharing && (sharing.lost ? 0 : 1),
+        lease && (lease.lost ? 0 : 1),
       ),
-      gauge('petstore_ledger_machines', 'Machines that share the key, this one included.', sharing?.machines),
+      gauge('petstore_ledger_machines', 'Machines that share the key, this one included.', lease?.machines),
     ];
     return `${families.join('')}# EOF\n`;
   }
@@ -91,7 +91,7 @@ export async function stateAnswer(url: string, session: Session, metrics: Metric
   const known = await session.known();
   switch (url) {
     case '/__petstore/status': {
-      const { allowance, block, sharing } = known;
+      const { allowance, block, lease } = known;
       const status = jsonObject({
         environment: session.environment,
         baseUrl: session.service.baseUrl.href,
@@ -99,7 +99,7 @@ export async function stateAnswer(url: string, session: Session, metrics: Metric
         inFlight: queue.inFlight,
         rateLimit: allowance === undefined ? null : jsonObject({ ...allowance, resetAt: timeOf(allowance.resetAt) }),
         block: block === undefined ? null : jsonObject({ why: block.why, until: timeOf(block.until) }),
-        ledger: sharing === undefined ? null : sharingJson(sharing),
+        ledger: sharingJson(lease, session.service.clock.now()),
       });
       return ownAnswer('application/json', `${stringifyJson(status)}\n`);
     }

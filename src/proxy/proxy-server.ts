@@ -49,8 +49,7 @@ const MOST_CONNECTIONS = 4_000;
 
 export interface ProxyOptions extends Pick<ServerOptions, 'host' | 'port' | 'passed' | 'patience'> {
   /** The current ones, which may change. */
-  readonly credentials: Pick<Access, 'clients' | 'isNamed'> & { readonly identity?: Identity | undefined };
-  readonly isReadOnly: boolean;
+  readonly credentials: Readonly<Access> & { readonly identity?: Identity | undefined };
   /** Name of a header in lower case. Requests that have it go first, and may use the reserve. */
   readonly priorityHeader?: string | undefined;
   readonly onRequest?: ((request: ProxiedRequest) => void) | undefined;
@@ -165,16 +164,13 @@ class ProxyServer {
   /** Returns the proxy's own answer, or passes the request on and sends the service's answer. */
   private async handle(passing: Passing): Promise<Answer | undefined> {
     const { incoming, known, method, outgoing, url } = passing;
-    const { credentials, isReadOnly, priorityHeader } = this.options;
-    const { clients, isNamed } = credentials;
+    const { credentials, priorityHeader } = this.options;
     const refuse = (refusal: Refusal): Answer => {
       // The request's body is not read.
       outgoing.shouldKeepAlive = false;
       return answerOf(refusal);
     };
-    const refusal =
-      refusalOf(incoming, { clients, isNamed, isReadOnly }, known) ??
-      this.visitors.recognize(incoming.socket, known?.name);
+    const refusal = refusalOf(incoming, credentials, known) ?? this.visitors.recognize(incoming.socket, known?.name);
     if (refusal?.[0] === 401) await this.slowDown(passing);
     if (refusal !== undefined) return refuse(refusal);
     acceptPassing(passing);
@@ -196,7 +192,7 @@ class ProxyServer {
     if (path === undefined || !isOneOf(METHODS, method)) throw new Failure('bug', { message: `a request for ${url}` });
     const headers = sentHeaders(incoming.headers, priorityHeader);
     const hasBody = body.length > 0 || incoming.headers['content-length'] !== undefined;
-    const call: Call = { method, path, forwarded: { headers, ...(hasBody && { body }) } };
+    const call: Call = { method, path, headers, ...(hasBody && { body }) };
     await sendReply(outgoing, await this.pass(call, passing), method);
     return undefined;
   }

@@ -61,13 +61,12 @@ export class Shares {
     part.waiting++;
   }
 
-  /** Ends the wait of a request that was counted. Returns the part that it is sent in; if it is not sent, its place is free. */
-  settle(claim: Claim, operation: string, isSent: boolean): Part | undefined {
-    if (claim.share === undefined) return undefined;
+  /** Ends the wait of a request that was counted: its place is free again if it was not sent. */
+  settle(claim: Claim, operation: string): void {
+    if (claim.share === undefined) return;
     const part = this.partOf(claim, operation);
     part.waiting--;
-    if (!isSent) part.count--;
-    return part;
+    if (!claim.isSent) part.count--;
   }
 
   /** Returns how long a request has to wait for its client's share, in ms. @throws {Failure} `rate-limited`: too long */
@@ -83,20 +82,17 @@ export class Shares {
     throw heldFailure({ until: clock.monotonic() + waitMs, why: 'window-spent' }, clock, { maxWaitMs, refusals: 0 });
   }
 
-  /** Notes what an answer says about the window. `counted`: the part of its request, if its client has a share. */
-  learn(claim: Claim, operation: string, counted: Part | undefined, limits: RateLimit | undefined): void {
+  /** Notes what an answer says about the window. */
+  learn(claim: Claim, operation: string, limits: RateLimit | undefined): void {
     const { clock } = this;
     if (limits !== undefined || !this.limits.has(operation)) {
       setNewest(this.limits, operation, limits?.limit ?? Number.POSITIVE_INFINITY);
     }
-    if (counted === undefined || limits === undefined) return;
-    const leftMs = Math.max(0, limits.resetAt - clock.now());
+    if (claim.share === undefined || limits === undefined) return;
+    const leftMs = limits.resetAt - clock.now();
+    // A late answer names the end of the last window.
+    if (leftMs <= 0) return;
     const part = this.partOf(claim, operation);
-    if (part !== counted) {
-      // Sent in the last window: the service has counted it in this one, or names the end of that one.
-      if (leftMs === 0) return;
-      part.count++;
-    }
     part.until = clock.monotonic() + leftMs;
     part.isKnown = true;
   }

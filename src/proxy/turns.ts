@@ -3,9 +3,9 @@
  * when a request may be sent: the first of a queue waits there, and the next ones only ask whether they may go too.
  */
 import { isFailure } from '../errors.ts';
-import { type Gate, type Gated, heldFailure, type Ticket } from '../rate-limit/gate.ts';
+import { type Admitted, type Gate, heldFailure, type Ticket } from '../rate-limit/gate.ts';
 import { isTooLong } from '../rate-limit/governor.ts';
-import type { Clock } from '../ports.ts';
+import type { Clock, Connection } from '../ports.ts';
 import { type Claim, Shares } from './shares.ts';
 
 /** How many requests of a queue may ask the gate at once: it then admits them together. */
@@ -70,11 +70,7 @@ export class Turns {
     return Math.max(0, maxWaitMs - (this.options.clock.monotonic() - since));
   }
 
-  private async enter<C extends Gated>(
-    claim: Claim,
-    operation: string,
-    connect: () => Promise<C>,
-  ): Promise<{ ticket: Ticket; connection: C }> {
+  private async enter(claim: Claim, operation: string, connect: () => Promise<Connection>): Promise<Admitted> {
     const { clock, gate } = this.options;
     const { signal } = claim;
     signal.throwIfAborted();
@@ -93,7 +89,7 @@ export class Turns {
     signal.addEventListener('abort', ask);
     try {
       let turn = queue.turnOf(entry);
-      if (entry.start !== undefined) await this.checkWait(claim, operation, place);
+      if (place >= queue.width) await this.checkWait(claim, operation, place);
       for (;;) {
         const isFirst = await turn;
         signal.throwIfAborted();
@@ -101,13 +97,11 @@ export class Turns {
         const own = { maxWaitMs, reserve: this.reserveOf(claim), signal, connectsFirst: queue.width > 1 };
         try {
           const entered = await gate.enter(operation, connect, own);
-          queue.remove(entry, true);
           queue.width = Math.min(MOST_ASKING, queue.width + 1);
           claim.isSent = true;
-          const part = this.shares.settle(claim, operation, true);
           const answered: Ticket['answered'] = async (...answer) => {
             const limits = await entered.ticket.answered(...answer);
-            this.shares.learn(claim, operation, part, limits);
+            this.shares.learn(claim, operation, limits);
             return limits;
           };
           return { ...entered, ticket: { ...entered.ticket, answered } };
@@ -120,9 +114,9 @@ export class Turns {
     } finally {
       cancel();
       signal.removeEventListener('abort', ask);
-      if (!claim.isSent) this.shares.settle(claim, operation, false);
+      this.shares.settle(claim, operation);
       claim.waitedMs += clock.monotonic() - from;
-      queue.remove(entry, false);
+      queue.remove(entry);
       queue.startNext();
       if (queue.size === 0 && this.queues.size > MOST_QUEUES) this.queues.delete(operation);
     }
@@ -135,7 +129,7 @@ interface Entry {
   readonly round: number;
   /** True once it has waited as long as it may: it asks the gate one last time. */
   isLate: boolean;
-  /** Lets it ask the gate; undefined if it already does. `isFirst`: true if it may wait there. */
+  /** Lets it ask the gate, unless it already does. `isFirst`: true if it may wait there. */
   start: ((isFirst: boolean) => void) | undefined;
 }
 
@@ -169,24 +163,19 @@ class FairQueue {
     return entry;
   }
 
-  /** Removes a request. */
-  remove(entry: Entry, isSent: boolean): void {
-    const place = this.entries.indexOf(entry);
-    if (place === -1) return;
-    this.entries.splice(place, 1);
-    const { isUrgent } = entry.claim;
+  /** Removes a request that was sent, or never will be. */
+  remove(entry: Entry): void {
+    this.entries.splice(this.entries.indexOf(entry), 1);
+    const { isSent, isUrgent } = entry.claim;
     if (isSent) this.rounds.set(isUrgent, Math.max(this.rounds.get(isUrgent) ?? 0, entry.round));
   }
 
   /** Resolves when the request may ask the gate: with true for the first, which may wait there. */
   turnOf(entry: Entry): Promise<boolean> {
-    return new Promise((resolve) => {
-      entry.start = (isFirst) => {
-        entry.start = undefined;
-        resolve(isFirst);
-      };
-      this.startNext();
-    });
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    entry.start = resolve;
+    this.startNext();
+    return promise;
   }
 
   startNext(): void {

@@ -2,9 +2,9 @@
  * The gate that every request passes. It connects first, then asks the ledger for permission, then writes: a refusal
  * that arrives while it connects is never missed.
  */
-import type { Clock, Random } from '../ports.ts';
+import type { Clock, Connection, Random } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { type Hold, type Intent, type WaitReason } from './governor.ts';
+import { type Hold, type Intent, isTooLong, type WaitReason } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
 import { isRefusal, type Ledger, toWall } from './ledger.ts';
 import { type Demand, liveWindows } from './windows.ts';
@@ -26,12 +26,6 @@ export interface Wait {
   readonly attempts: number;
 }
 
-/** The part of a connection that the gate needs. */
-export interface Gated {
-  readonly isOpen: boolean;
-  release(): void;
-}
-
 export interface Ticket {
   /**
    * True while the permission to send is valid: it was given just now, and no refusal has arrived since. A process that
@@ -48,6 +42,12 @@ export interface Ticket {
     receivedAt: number,
   ): Promise<RateLimit | undefined>;
   lost(mayHaveBeenSent: boolean): Promise<void>;
+}
+
+/** Permission to send one request on the connection. */
+export interface Admitted {
+  readonly ticket: Ticket;
+  readonly connection: Connection;
 }
 
 /** The gate as the client sees it. */
@@ -107,11 +107,7 @@ export class LedgerGate {
    * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait would be longer than allowed, so it does not wait at
    * all
    */
-  async enter<C extends Gated>(
-    operation: string,
-    connect: () => Promise<C>,
-    own: OwnLimits = {},
-  ): Promise<{ ticket: Ticket; connection: C }> {
+  async enter(operation: string, connect: () => Promise<Connection>, own: OwnLimits = {}): Promise<Admitted> {
     const { clock, ledger, owner, random, timeoutMs } = this.options;
     const { maxWaitMs = this.options.maxWaitMs, reserve = this.options.reserve, signal = this.options.signal } = own;
     if (this.refusals > this.options.probes) {
@@ -119,35 +115,36 @@ export class LedgerGate {
       throw this.failure(block);
     }
     const id = `${owner}/${this.entered++}/${random()}`;
-    const intent = { id, operation: this.at(operation), maxWaitMs, reserve, timeoutMs };
+    const intent = { id, operation: this.at(operation), reserve, timeoutMs };
     const since = clock.monotonic();
     const waits = waitsOf(this.options, signal, this.refusals + 1);
-    let connection: C | undefined;
+    let connection: Connection | undefined;
     try {
-      for (let isFirst = true; ; isFirst = false) {
+      for (let skipsCheck = own.connectsFirst === true; ; skipsCheck = false) {
         signal.throwIfAborted();
         // Does not even connect while there is a known reason to wait.
-        let decision = isFirst && own.connectsFirst === true ? undefined : await ledger.check(intent);
-        if (decision === undefined || decision.do === 'send') {
+        let hold = skipsCheck ? undefined : await ledger.check(intent);
+        if (hold === undefined) {
           if (connection?.isOpen !== true) connection = await connect();
           const { refused } = this;
           // The monotonic clock of a suspended machine may have stopped.
           const passed = clock.now() - clock.monotonic();
-          decision = await ledger.admit(intent);
-          if (decision.do === 'send') {
-            const { at } = decision;
+          const { at, ...decision } = await ledger.admit(intent);
+          if (decision.hold === undefined) {
             const age = (): number => clock.monotonic() - at + Math.max(0, clock.now() - clock.monotonic() - passed);
-            const isFresh = (): boolean => this.refused === refused && age() <= FRESH_MS;
-            const admitted = { connection, ticket: { ...this.ticket(intent), isFresh } };
+            const ticket = this.ticket(intent, () => this.refused === refused && age() <= FRESH_MS);
+            const admitted = { ticket, connection };
             connection = undefined;
             return admitted;
           }
+          hold = decision.hold;
         }
+        const now = clock.monotonic();
         // Waits add up: it may have to wait for one probe of another client after the other.
-        if (decision.do === 'refuse' || clock.monotonic() - since > maxWaitMs) throw this.failure(decision, maxWaitMs);
-        const { again, until } = decision;
+        if (isTooLong(hold, now, maxWaitMs) || now - since > maxWaitMs) throw this.failure(hold, maxWaitMs);
+        const { again, until } = hold;
         // Never polls for longer than it may wait in all.
-        await waits.sleep(decision, again === undefined ? until : Math.min(again, since + maxWaitMs + 1));
+        await waits.sleep(hold, again === undefined ? until : Math.min(again, since + maxWaitMs + 1));
       }
     } finally {
       waits.end();
@@ -165,9 +162,10 @@ export class LedgerGate {
     return operation.replace(' ', ` ${this.options.address}`);
   }
 
-  private ticket({ id, operation }: Pick<Intent, 'id' | 'operation'>): Omit<Ticket, 'isFresh'> {
+  private ticket({ id, operation }: Pick<Intent, 'id' | 'operation'>, isFresh: () => boolean): Ticket {
     const { clock, ledger, random } = this.options;
     return {
+      isFresh,
       answered: async (status, headers, receivedAt) => {
         const read = readLimitHeaders(headers, receivedAt);
         if (isRefusal({ status })) this.refused++;

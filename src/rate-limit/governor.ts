@@ -83,7 +83,6 @@ export const UNKNOWN: LedgerState = { windows: [], strikes: 0, inFlight: [] };
 
 export interface Intent extends Demand {
   readonly id: string;
-  readonly maxWaitMs: number;
   /** Longest time to wait for its answer, in ms. */
   readonly timeoutMs: number;
 }
@@ -97,9 +96,6 @@ export interface Hold {
   /** What the server said last, for `ledger-lost`. */
   readonly says?: string;
 }
-
-/** `at`: when permission was given; it expires soon. */
-export type Decision = { readonly do: 'send'; readonly at: number } | ({ readonly do: 'wait' | 'refuse' } & Hold);
 
 export interface Answer {
   readonly id: string;
@@ -119,19 +115,15 @@ const LATE_MS = 5_000;
 /** How soon to check again while another process's probe is in flight, in ms. */
 const POLL_MS = 50;
 
-/** Decides whether a request may be sent, and if so reserves a place for it. */
-export function decide(before: LedgerState, now: number, intent: Intent): { state: LedgerState; decision: Decision } {
+/** Decides whether a request may be sent: reserves a place for it, or returns why it has to wait. */
+export function decide(before: LedgerState, now: number, intent: Intent): { state: LedgerState; hold?: Hold } {
   const state = forgetLost(release(before, intent.id), now);
   const hold = holdOf(state, now, intent);
-  if (hold !== undefined) return { state, decision: held(hold, now, intent) };
+  if (hold !== undefined) return { state, hold };
   const { id, operation } = intent;
   const lostAt = now + intent.timeoutMs + LATE_MS;
   const reservation = { id, operation, at: now, lostAt, ...(mustProbe(state, now, operation) && { isProbe: true }) };
-  return { state: { ...state, inFlight: [...state.inFlight, reservation] }, decision: { do: 'send', at: now } };
-}
-
-export function held(hold: Hold, now: number, { maxWaitMs }: Pick<Intent, 'maxWaitMs'>): Decision {
-  return { do: isTooLong(hold, now, maxWaitMs) ? 'refuse' : 'wait', ...hold };
+  return { state: { ...state, inFlight: [...state.inFlight, reservation] } };
 }
 
 /** True if a wait is longer than allowed. A ban always is: it needs a person. */

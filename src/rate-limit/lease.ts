@@ -6,9 +6,7 @@
 import {
   type Block,
   decide,
-  type Decision,
   forecast,
-  held,
   type Hold,
   type Instant,
   type Intent,
@@ -18,6 +16,7 @@ import {
   type Loss,
   mustProbe,
 } from './governor.ts';
+import type { RedisFailure } from '../ports.ts';
 import { ASKING_MS } from './lease-script.ts';
 import { shift } from './ledger.ts';
 import { type Demand, LEAST_LENGTH_MS, lengthOf, mergeWindow, type Window, windowOf, windowsFor } from './windows.ts';
@@ -25,13 +24,14 @@ import { type Demand, LEAST_LENGTH_MS, lengthOf, mergeWindow, type Window, windo
 /** A key's state on a machine that shares the key with other machines. */
 export type Leased = LedgerState & { readonly lease: Lease };
 
-/** A machine's question to the server. */
+/**
+ * A machine's question to the server. With `want` or `leaves` it replaces what the server counts as lent: only the
+ * process whose turn it is to ask knows all of it.
+ */
 export interface Question {
   /** Asks for permits. `waiting`: how many requests of this process wait for them. */
   readonly want?: Pick<Intent, 'operation' | 'reserve' | 'timeoutMs'> & { readonly waiting: number };
-  /** Replaces what the server counts as lent. Only the process that may ask for permits knows all of it. */
-  readonly settles?: boolean;
-  /** Operations that this process was told to wait for, and no longer waits for. */
+  /** Gives all permits back. Names the operations that this process was told to wait for, and no longer waits for. */
   readonly leaves?: readonly string[];
   /** The user clears the block. */
   readonly clears?: boolean;
@@ -70,37 +70,36 @@ export function withLease(state: LedgerState, server: string, newMachine: () => 
   return { ...state, lease: { machine: lease?.machine ?? newMachine(), server, machines: 1, permits: {}, holds: {} } };
 }
 
+export interface LeasedDecision {
+  readonly state: Leased;
+  readonly hold?: Hold;
+  /** True if the server has to be asked for permits first. */
+  readonly mustAsk?: true;
+}
+
 /**
- * Decides by what this machine knows, then by the permits that it was lent. Without a decision the server has to be
- * asked.
+ * Decides by what this machine knows, then by the permits that it was lent.
  * @param shares sends this machine's share of the limit while the server is lost
  */
-export function decideLeased(
-  before: Leased,
-  now: number,
-  intent: Intent,
-  shares: boolean,
-): { readonly state: Leased; readonly decision?: Decision } {
+export function decideLeased(before: Leased, now: number, intent: Intent, shares: boolean): LeasedDecision {
   const { operation } = intent;
   const { lease } = before;
-  const { state, decision } = decide(before, now, intent);
-  if (decision.do !== 'send') return { state: { ...state, lease }, decision };
+  const { state, hold } = decide(before, now, intent);
+  if (hold !== undefined) return { state: { ...state, lease }, hold };
   const taken = takePermit(lease, now, operation) ?? (shares ? takeShare(before, now, operation) : undefined);
-  if (taken !== undefined) return { state: { ...state, lease: taken }, decision };
+  if (taken !== undefined) return { state: { ...state, lease: taken } };
   const { lost, holds } = lease;
-  if (lost !== undefined && now < lost.next) {
-    return { state: before, decision: held(untilBack(before, lost, now, { operation }, shares), now, intent) };
-  }
-  const hold = holds[operation];
-  const isHeld = hold !== undefined && now < (hold.again ?? hold.until);
-  return { state: before, ...(isHeld && { decision: held(hold, now, intent) }) };
+  const isLost = lost !== undefined && now < lost.next;
+  const known = isLost ? untilBack(before, lost, now, { operation }, shares) : holds[operation];
+  const isHeld = known !== undefined && now < (known.again ?? known.until);
+  return { state: before, ...(isHeld ? { hold: known } : { mustAsk: true }) };
 }
 
 /** Lets one process of the machine ask the server, and makes the others wait for it. */
-export function takeTurn(before: Leased, now: number, intent: Intent): ReturnType<typeof decideLeased> {
+export function takeTurn(before: Leased, now: number): LeasedDecision {
   const { askedUntil = now } = before.lease;
-  if (now >= askedUntil) return { state: { ...before, lease: { ...before.lease, askedUntil: now + ASKING_MS } } };
-  return { state: before, decision: held({ until: askedUntil, why: 'asking', again: now + POLL_MS }, now, intent) };
+  if (now < askedUntil) return { state: before, hold: { until: askedUntil, why: 'asking', again: now + POLL_MS } };
+  return { state: { ...before, lease: { ...before.lease, askedUntil: now + ASKING_MS } }, mustAsk: true };
 }
 
 /** Returns how many requests of the operation may be sent without asking the server. */
@@ -120,21 +119,20 @@ function takePermit(lease: Lease, now: number, operation: string): Lease | undef
 /** Takes one request of this machine's share while the server is lost; undefined if none is due. */
 function takeShare(before: Leased, now: number, operation: string): Lease | undefined {
   const { lost } = before.lease;
-  if (lost === undefined || now < nextShareAt(before, lost, now, operation)) return undefined;
+  if (lost === undefined || now < paceOf(before, lost, now, operation).nextAt) return undefined;
   return { ...before.lease, lost: { ...lost, sharedAt: now } };
 }
 
-/** Returns when the next request of the share is due. The first one is, once the longest known window has passed. */
-function nextShareAt(state: Leased, { sharedAt, since }: Loss, now: number, operation: string): number {
-  if (sharedAt !== undefined) return sharedAt + spacingOf(state, now, operation);
-  return since + Math.max(LEAST_LENGTH_MS, ...state.windows.map(lengthOf));
-}
-
-/** Returns the time between two requests of the share, by the newest window even if that is over. */
-function spacingOf({ windows, lease }: Leased, now: number, operation: string): number {
+/**
+ * Returns the pace of this machine's share, by the newest window even if that is over. The first request is due once
+ * the longest known window has passed.
+ */
+function paceOf({ windows, lease }: Leased, { sharedAt, since }: Loss, now: number, operation: string) {
   const known = [windowOf(windows, operation) ?? [], windowsFor(windows, operation, now)].flat();
-  if (known.length === 0) return LEAST_LENGTH_MS;
-  return Math.max(...known.map((each) => (lengthOf(each) * lease.machines) / Math.max(1, each.limit)));
+  const spacings = known.map((each) => (lengthOf(each) * lease.machines) / Math.max(1, each.limit));
+  const everyMs = known.length === 0 ? LEAST_LENGTH_MS : Math.max(...spacings);
+  const firstAt = since + Math.max(LEAST_LENGTH_MS, ...windows.map(lengthOf));
+  return { everyMs, nextAt: sharedAt === undefined ? firstAt : sharedAt + everyMs };
 }
 
 /** Returns when this many requests may be sent while the server is lost. It may be back at the next try. */
@@ -146,9 +144,10 @@ function untilBack(
   shares: boolean,
 ): Hold {
   const { next, says } = lost;
-  const first = Math.max(now, nextShareAt(state, lost, now, operation));
-  const until = shares ? first + (count - 1) * spacingOf(state, now, operation) : next;
-  return { until, why: 'ledger-lost', again: Math.min(next, shares ? first : next), says };
+  if (!shares) return { until: next, why: 'ledger-lost', again: next, says };
+  const { everyMs, nextAt } = paceOf(state, lost, now, operation);
+  const first = Math.max(now, nextAt);
+  return { until: first + (count - 1) * everyMs, why: 'ledger-lost', again: Math.min(next, first), says };
 }
 
 /** Returns until when a demand has to wait, as the governor does, and for its share if the server is lost. */
@@ -173,7 +172,7 @@ export function reportOf(
   state: Leased,
   { monotonic: now, wall }: Instant,
   newId: string,
-  { want, settles, leaves = [], clears = false }: Question,
+  { want, leaves, clears = false }: Question,
 ) {
   const { block, inFlight, lease, strikes, windows } = state;
   const { machine, met, permits } = lease;
@@ -182,7 +181,7 @@ export function reportOf(
   const { lent = 0, at = 0 } = permits[want?.operation ?? ''] ?? {};
   return {
     ...{ machine, newId, strikes, windows: shift(windows, -now), clear: clears, probing: isProbing(state, now) },
-    ...(leaves.length > 0 && { leaves }),
+    ...(leaves !== undefined && { leaves }),
     ...(block !== undefined && { block: shift(block, -now) }),
     ...(met !== undefined && {
       id: met.id,
@@ -191,7 +190,7 @@ export function reportOf(
       wall: met.server + wall - met.wall,
     }),
     // Requests in flight, and those that may still be sent.
-    ...(settles === true && {
+    ...((want ?? leaves) !== undefined && {
       lent: Object.fromEntries(operations.map((each) => [each, underWay(each) + permitsLeft(lease, now, each)])),
     }),
     // If permits are left, this only confirms them. A machine that uses its permits quickly asks for twice as many.
@@ -232,13 +231,13 @@ export function afterReply(before: Leased, instant: Instant, reply: Reply, quest
   return { ...learnt, lease: leaseAfter(before.lease, instant, reply, question, random) };
 }
 
-function leaseAfter(before: Lease, instant: Instant, reply: Reply, { settles, want }: Question, random: number): Lease {
+function leaseAfter(before: Lease, instant: Instant, reply: Reply, { leaves, want }: Question, random: number): Lease {
   const now = instant.monotonic;
   const { askedUntil, lost: _found, ...lease } = before;
   const { granted, hold, id, machines, setBy, t: server } = reply;
   const next: Lease = {
     ...{ ...lease, machines, met: { id, setBy, server, ...instant } },
-    ...(settles !== true && askedUntil !== undefined && { askedUntil }),
+    ...((want ?? leaves) === undefined && askedUntil !== undefined && { askedUntil }),
   };
   const { operation = '' } = want ?? {};
   if (granted !== undefined) {
@@ -253,15 +252,13 @@ function leaseAfter(before: Lease, instant: Instant, reply: Reply, { settles, wa
   return { ...next, holds: { ...lease.holds, [operation]: { until, why: hold.why, ...again } } };
 }
 
-/** Returns the state after the server has refused the settings: it is not lost, and can be asked again at once. */
-export function afterRefusal({ lease, ...state }: Leased): Leased {
-  const { askedUntil: _asked, lost: _found, ...known } = lease;
-  return { ...state, lease: known };
-}
-
-/** Returns the state after the server did not answer. The wait for the next try doubles each time. */
-export function afterLoss(before: Leased, now: number, says: string): Leased {
+/**
+ * Returns the state after the server did not answer: the wait for the next try doubles each time. A server that has
+ * refused the settings is not lost, and can be asked again at once.
+ */
+export function afterFailure(before: Leased, now: number, { kind, message: says }: RedisFailure): Leased {
   const { askedUntil: _asked, lost = { since: now }, ...lease } = before.lease;
+  if (kind === 'settings') return { ...before, lease };
   const next = now + Math.min(LATEST_TRY_MS, now - lost.since + SOONEST_TRY_MS);
   return { ...before, lease: { ...lease, lost: { ...lost, says, next } } };
 }

@@ -5,7 +5,6 @@
 import {
   type Answer,
   decide,
-  type Decision,
   forecast,
   type Hold,
   type Intent,
@@ -35,20 +34,25 @@ export interface StepOptions {
 /** Runs one step atomically. */
 export type Step = <T>(work: Work<T>, options?: StepOptions) => Promise<T>;
 
+/** `hold`: why the request has to wait; undefined: it may be sent. `at`: when that was decided, for it expires soon. */
+export interface Decision {
+  readonly hold: Hold | undefined;
+  readonly at: number;
+}
+
 export type Ledger = ReturnType<typeof createLedger>;
 
 /** Builds a ledger on a function that runs a step atomically. */
 export function createLedger(step: Step) {
-  const kept = (state: LedgerState) => ({ state, result: state });
   return {
-    /** Returns whether a request would have to wait, and reserves nothing. */
-    check: (intent: Intent): Promise<Decision> =>
-      step((before, now) => ({ state: before, result: decide(before, now, intent).decision }), { isRead: true }),
-    /** Decides, and reserves if the decision is `send`. A second call replaces the reservation. */
+    /** Returns why a request would have to wait, and reserves nothing. */
+    check: (intent: Intent): Promise<Hold | undefined> =>
+      step((before, now) => ({ state: before, result: decide(before, now, intent).hold }), { isRead: true }),
+    /** Decides, and reserves a place for a request that may be sent. A second call replaces the reservation. */
     admit: (intent: Intent): Promise<Decision> =>
       step((before, now) => {
-        const { state, decision } = decide(before, now, intent);
-        return { state, result: decision };
+        const { state, hold } = decide(before, now, intent);
+        return { state, result: { hold, at: now } };
       }),
     answered: (answer: Answer) =>
       step((before, now) => kept(observe(before, now, answer)), { despiteSignal: true, durable: isRefusal(answer) }),
@@ -63,6 +67,11 @@ export function createLedger(step: Step) {
     /** Returns permits that were lent and not used. */
     close: () => Promise.resolve(),
   };
+}
+
+/** Returns the result of a step that returns the state itself. */
+export function kept<S extends LedgerState>(state: S): { readonly state: S; readonly result: S } {
+  return { state, result: state };
 }
 
 /** Returns whether an answer may begin a block. */
@@ -102,7 +111,7 @@ export function toWall(clock: Pick<Clock, 'now' | 'monotonic'>, at: number): num
   return clock.now() + at - clock.monotonic();
 }
 
-const TIMES = new Set(['at', 'lostAt', 'resetAt', 'seenAt', 'answeredAt', 'since', 'until', 'nextAt']);
+const TIMES = new Set(['at', 'lostAt', 'resetAt', 'seenAt', 'answeredAt', 'since', 'until', 'next', 'nextAt']);
 
 /** Returns a state, or a part of one, with all its times shifted by `by` ms. */
 export function shift<T>(value: T, by: number): T {

@@ -5,20 +5,9 @@
  */
 import { type Context, reasonOf, type Redis, RedisFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
+import { type Answer, type Hold, type Intent, isNameless, type LedgerState } from './governor.ts';
 import {
-  type Answer,
-  type Decision,
-  type Hold,
-  type Intent,
-  isNameless,
-  type LedgerState,
-  lose,
-  observe,
-  unblock,
-} from './governor.ts';
-import {
-  afterLoss,
-  afterRefusal,
+  afterFailure,
   afterReply,
   decideLeased,
   forecastLeased,
@@ -31,7 +20,7 @@ import {
   withLease,
 } from './lease.ts';
 import { ASKING_MS, LEASE_SCRIPT } from './lease-script.ts';
-import { isRefusal, type Ledger, type Step, type StepOptions, type Work } from './ledger.ts';
+import { createLedger, type Decision, kept, type Ledger, type Step, type StepOptions, type Work } from './ledger.ts';
 import type { Demand } from './windows.ts';
 
 export interface SharedOptions extends Pick<Context, 'clock' | 'random' | 'randomBytes' | 'signal'> {
@@ -56,6 +45,8 @@ type LeasedStep = <T>(work: (before: Leased, now: number) => ReturnType<Work<T>>
 
 export class RedisLedger implements Ledger {
   private readonly step: LeasedStep;
+  /** This machine's own ledger. The server hears at once of what other machines wait for. */
+  private readonly own: Pick<Ledger, 'answered' | 'lost' | 'clearBlock'>;
   private readonly options: SharedOptions;
   private readonly shares: boolean;
   private isLost = false;
@@ -65,7 +56,7 @@ export class RedisLedger implements Ledger {
   private asking: Promise<void> | undefined;
   /** Operations for which the server had no permit when last asked: it may hold a place for them. */
   private readonly refused = new Set<string>();
-  private shownAt: number | undefined;
+  private shownAt = Number.NEGATIVE_INFINITY;
   /** True once this process has asked to send. */
   private isSender = false;
 
@@ -73,19 +64,16 @@ export class RedisLedger implements Ledger {
   constructor(step: Step, options: SharedOptions) {
     const newMachine = (): string => Buffer.from(options.randomBytes(8)).toString('hex');
     this.step = (work, how) => step((before, now) => work(withLease(before, options.server, newMachine), now), how);
+    this.own = createLedger((work, how) => this.stepAndTell(work, how));
     this.options = options;
     this.shares = options.whenLost === 'share';
   }
 
-  async check(intent: Intent): Promise<Decision> {
-    const decision = await this.step(
-      (before, now) => {
-        const { decision = { do: 'send', at: now } } = decideLeased(before, now, intent, this.shares);
-        return { state: before, result: decision };
-      },
-      { isRead: true },
-    );
-    return this.noticed(decision);
+  async check(intent: Intent): Promise<Hold | undefined> {
+    const decide = (before: Leased, now: number) => decideLeased(before, now, intent, this.shares);
+    const hold = await this.step((...known) => ({ state: known[0], result: decide(...known).hold }), { isRead: true });
+    this.noticeLoss(hold);
+    return hold;
   }
 
   async admit(intent: Intent): Promise<Decision> {
@@ -96,15 +84,18 @@ export class RedisLedger implements Ledger {
     try {
       for (;;) {
         signal.throwIfAborted();
-        const { state, decision } = await this.step((before, now) => {
+        const { state, hold, mustAsk, at } = await this.step((before, now) => {
           const decided = decideLeased(before, now, intent, this.shares);
-          const result = decided.decision === undefined ? takeTurn(before, now, intent) : decided;
-          return { state: result.state, result };
+          const result = decided.mustAsk === true ? takeTurn(before, now) : decided;
+          return { state: result.state, result: { ...result, at: now } };
         });
-        if (decision === undefined) {
+        if (mustAsk === true) {
           const want = { operation, reserve, timeoutMs, waiting: this.waiting };
-          this.asking ??= this.visit(state, { want, settles: true }).finally(() => (this.asking = undefined));
-        } else if (decision.do === 'send' || this.asking === undefined) return this.noticed(decision);
+          this.asking ??= this.visit(state, { want }).finally(() => (this.asking = undefined));
+        } else if (hold === undefined || this.asking === undefined) {
+          this.noticeLoss(hold);
+          return { hold, at };
+        }
         await unlessAborted(signal, this.asking);
       }
     } finally {
@@ -113,38 +104,36 @@ export class RedisLedger implements Ledger {
   }
 
   answered(answer: Answer): Promise<LedgerState> {
-    return this.tellAfter((before, now) => observe(before, now, answer), isRefusal(answer));
+    return this.own.answered(answer);
   }
 
   lost(id: string, mayHaveBeenSent: boolean): Promise<LedgerState> {
-    return this.tellAfter((before, now) => lose(before, now, id, mayHaveBeenSent), false);
+    return this.own.lost(id, mayHaveBeenSent);
   }
 
   async view(): Promise<LedgerState> {
-    const { clock } = this.options;
+    const now = this.options.clock.monotonic();
     // The first time, it also tries a server that was lost.
-    const isFirst = this.shownAt === undefined;
-    if (isFirst || clock.monotonic() - this.shownAt! >= SHOWN_MS) {
-      this.shownAt = clock.monotonic();
-      const state = await this.step(keep);
+    const isFirst = this.shownAt === Number.NEGATIVE_INFINITY;
+    if (now - this.shownAt >= SHOWN_MS) {
+      this.shownAt = now;
+      const state = await this.step(kept);
       await (isFirst ? this.visit(state, {}) : this.tell(state));
     }
-    return this.step(shown, { isRead: true });
+    return this.step((before) => ({ state: before, result: shown(before) }), { isRead: true });
   }
 
   async forecast(demand: Demand): Promise<Hold | undefined> {
     await this.view();
     const work = (before: Leased, now: number) => {
-      const known = { ...shown(before).result, lease: before.lease };
-      return { state: before, result: forecastLeased(known, now, demand, this.shares) };
+      return { state: before, result: forecastLeased(shown(before), now, demand, this.shares) };
     };
     return this.step(work, { isRead: true });
   }
 
   async clearBlock(): Promise<LedgerState> {
-    const clear = (before: Leased) => keep({ ...unblock(before), lease: before.lease });
-    await this.visit(await this.step(clear, { durable: true, clears: true }), { clears: true });
-    return this.step(shown, { isRead: true });
+    await this.own.clearBlock();
+    return this.step((before) => ({ state: before, result: shown(before) }), { isRead: true });
   }
 
   async close(): Promise<void> {
@@ -156,12 +145,12 @@ export class RedisLedger implements Ledger {
         const { askedUntil = now, lost } = before.lease;
         if (lost !== undefined || now < askedUntil) return { state: before, result: undefined };
         // No other process may ask meanwhile: its permits would be given back too.
-        return keep({ ...before, lease: { ...before.lease, permits: {}, askedUntil: now + ASKING_MS } });
+        return kept({ ...before, lease: { ...before.lease, permits: {}, askedUntil: now + ASKING_MS } });
       },
       { despiteSignal: true },
     );
     if (state === undefined) return;
-    await this.visit(state, { settles: true, leaves: [...this.refused] }).catch((error: unknown) => {
+    await this.visit(state, { leaves: [...this.refused] }).catch((error: unknown) => {
       // The next command reports it; this one is over.
       if (!isFailure(error) || !error.is('ledger-refused')) throw error;
     });
@@ -178,21 +167,17 @@ export class RedisLedger implements Ledger {
     cancel();
   }
 
-  /** Reports to the server at once what other machines wait for: a refusal, or the end of a probe. */
-  private async tellAfter(
-    work: (before: Leased, now: number) => LedgerState,
-    isRefused: boolean,
-  ): Promise<LedgerState> {
-    const { state, isNews } = await this.step(
-      (before, now) => {
-        const state = { ...work(before, now), lease: before.lease };
-        const isNews = isRefused || (isProbing(before, now) && !isProbing(state, now));
-        return { state, result: { state, isNews } };
-      },
-      { despiteSignal: true, durable: isRefused },
-    );
-    if (isNews) await this.tell(state);
-    return state;
+  /** Runs a step; then tells the server of a refusal, of the end of a probe, or of a block that the user has cleared. */
+  private async stepAndTell<T>(work: Work<T>, how: StepOptions = {}): Promise<T> {
+    const { state, result, hasNews } = await this.step((before, now) => {
+      const worked = work(before, now);
+      const state = { ...worked.state, lease: before.lease };
+      const hasNews = how.durable === true || (isProbing(before, now) && !isProbing(state, now));
+      return { state, result: { ...worked, state, hasNews } };
+    }, how);
+    if (how.clears === true) await this.visit(state, { clears: true });
+    else if (hasNews) await this.tell(state);
+    return result;
   }
 
   /** Reports what is known, unless the server is lost: then the next question does. */
@@ -213,7 +198,7 @@ export class RedisLedger implements Ledger {
       if (reply === undefined) throw new RedisFailure(new Error(`it answered ${text.slice(0, 80)}`));
       if (want !== undefined) this.refused[reply.granted === undefined ? 'add' : 'delete'](want.operation);
       const spread = random();
-      await this.step((state) => keep(afterReply(state, instant(), reply, question, spread)), {
+      await this.step((state) => kept(afterReply(state, instant(), reply, question, spread)), {
         despiteSignal: true,
         durable: reply.block !== undefined,
         // Drops what a user has cleared on another machine.
@@ -222,19 +207,14 @@ export class RedisLedger implements Ledger {
       this.notice(undefined);
     } catch (error) {
       if (!(error instanceof RedisFailure)) throw error;
-      const isRefused = error.kind === 'settings';
-      const { lease } = await this.step(
-        (state, now) => keep(isRefused ? afterRefusal(state) : afterLoss(state, now, error.message)),
-        { despiteSignal: true },
-      );
-      if (isRefused) throw new Failure('ledger-refused', { says: error.message }, error);
-      if (!signal.aborted) this.notice(lease.lost?.says);
+      await this.step((state, now) => kept(afterFailure(state, now, error)), { despiteSignal: true });
+      if (error.kind === 'settings') throw new Failure('ledger-refused', { says: error.message }, error);
+      if (!signal.aborted) this.notice(error.message);
     }
   }
 
-  private noticed(decision: Decision): Decision {
-    if (decision.do !== 'send' && decision.why === 'ledger-lost') this.notice(decision.says);
-    return decision;
+  private noticeLoss(hold: Hold | undefined): void {
+    if (hold?.why === 'ledger-lost') this.notice(hold.says);
   }
 
   /** Reports once that the server is lost, and once that it is back. @param says what it said last; undefined if it answers */
@@ -260,11 +240,8 @@ async function unlessAborted(signal: AbortSignal, work: Promise<void> | undefine
   }
 }
 
-function keep(state: Leased): { state: Leased; result: Leased } {
-  return { state, result: state };
-}
-
-function shown(state: Leased): { state: Leased; result: LedgerState } {
+/** Leaves out a block without a length. */
+function shown(state: Leased): Leased {
   const { block, ...rest } = state;
-  return { state, result: block !== undefined && isNameless(block) ? rest : state };
+  return block !== undefined && isNameless(block) ? rest : state;
 }

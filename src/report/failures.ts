@@ -171,7 +171,7 @@ function describeInterrupted(details: Interruption): string {
   const stopped = `Stopped by ${signal}`;
   if (write === undefined) {
     if (outcome === 'unknown') return `${stopped}: the outcome of a write is unknown.`;
-    return outcome === 'applied' ? `${stopped} after the change was made.` : `${stopped}; nothing was being sent.`;
+    return outcome === 'applied' ? `${stopped} after the change was made.` : `${stopped}; no write was in flight.`;
   }
   const { petId, quantity } = write;
   if (outcome === 'not-applied') return `${stopped}; pet ${petId} was put back to ${quantity}.`;

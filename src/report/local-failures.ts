@@ -29,7 +29,7 @@ export const LOCAL_FAILURES = {
   }),
   'no-terminal': ({ what, instead }: { what: string; instead: string }) => ({
     ...stops(EXIT.usage),
-    message: `Cannot ask for ${what} without a terminal.`,
+    message: `Cannot ask for ${what} without a terminal or with --no-input.`,
     hint: instead,
   }),
 
@@ -155,7 +155,7 @@ const FILE_HINTS = {
   find: 'Change to a folder that exists, then run the command again.',
   open: 'Close some files or raise the limit, then run the command again.',
   read: 'Check the path and its permissions, then run the command again.',
-  write: 'The previous contents are unchanged. Fix the problem and run the command again.',
+  write: 'Check the path, its permissions and the free space, then run the command again.',
 };
 
 /** One of petstore's database files, or a lock. */

@@ -54,7 +54,7 @@ type NetworkDetails = HttpFailureFacts & { timeoutMs: number; attempts: number; 
 
 export const SERVICE_FAILURES = {
   /** 404 on the list: the base URL is incomplete. */
-  'not-the-service': ({ url }: { url: string }) => ({
+  'not-the-service': ({ url }: { url: string; serviceError: ServiceError }) => ({
     ...stops(EXIT.local),
     message: `No inventory at ${url} (404).`,
     hint: 'Check the base URL: it must be the address of the service and end in /v1.',
@@ -169,9 +169,9 @@ export const SERVICE_FAILURES = {
     message: `Invalid response: ${what.charAt(0).toLowerCase()}${what.slice(1)} ${problem}.`,
     hint: 'Report it to the owners of the service; --debug shows more.',
   }),
-  redirected: ({ status, origin }: { status: number; origin: string | undefined }) => ({
+  redirected: ({ serviceError, origin }: { serviceError: ServiceError; origin: string | undefined }) => ({
     ...stops(EXIT.service),
-    message: `The service redirects (${status})${origin === undefined ? '' : ` to ${origin}`}; petstore does not follow redirects and did not send the key there.`,
+    message: `The service redirects (${serviceError.status})${origin === undefined ? '' : ` to ${origin}`}; petstore does not follow redirects and did not send the key there.`,
     hint: 'If the new address is right, set it with petstore login',
   }),
   /** `isRefusal`: a 4xx to a write, which was not applied then. */

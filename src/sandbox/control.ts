@@ -1,6 +1,6 @@
 /**
- * The sandbox's own controls, outside the service and its limits: stock, usage, request log, faults and clock. Takes
- * and returns JSON, without a socket.
+ * Serves the sandbox's page, and its controls outside the service and its limits: stock, usage, request log, faults and
+ * clock.
  *
  * | request                                | does                                                        |
  * |----------------------------------------|-------------------------------------------------------------|
@@ -12,116 +12,168 @@
  * | POST /__sandbox/reset                  | reset stock and usage                                       |
  * | POST /__sandbox/seed                   | `{"pets":1000}`                                             |
  */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import * as z from 'zod/mini';
 import { itemToJson } from '../api/item.ts';
-import { JsonError, jsonObject, type JsonValue, parseJson, stringifyJson } from '../api/json.ts';
+import { stringifyJson } from '../api/json.ts';
 import { parseInt64 } from '../api/values.ts';
 import { parseDuration } from '../duration.ts';
-import type { Served } from './serve-request.ts';
-import { error, type SandboxResponse } from './operations.ts';
-import { FaultSyntaxError, parseFault } from './faults.ts';
+import { isFailure, usageFailure } from '../errors.ts';
+import { readBody } from '../http/server.ts';
+import { parseFault } from './faults.ts';
+import { refuse, troubleOf } from './handler.ts';
 import { type Window, windowsOf } from './limiter.ts';
+import { error, type SandboxResponse } from './operations.ts';
 import { SANDBOX_KEY } from './plans.ts';
 import { MOST_PETS, seedCatalog, seedItems } from './seed.ts';
+import { send, type Served } from './serve-request.ts';
 
-export interface AdminRequest {
-  readonly method: string;
-  /** Below `/__sandbox`. */
-  readonly path: string;
+interface ControlRequest {
   readonly query: URLSearchParams;
   readonly body: string;
 }
 
+const BELOW = '/__sandbox';
+const LONGEST_COMMAND = 64 * 1024;
 const A_CENTURY_MS = 100 * 365 * 86_400_000;
 
-/** The request asks for something invalid. */
-class InvalidControl extends Error {}
-
-/** Each runs within a transaction. */
-const ACTIONS: Readonly<Record<string, (served: Served, request: AdminRequest) => JsonValue>> = {
-  'GET /state': describeState,
+/** Each runs within a transaction and returns JSON. @throws {Failure} `usage`, `invalid-value` */
+const ACTIONS: Readonly<Record<string, (served: Served, request: ControlRequest) => string>> = {
+  'GET /state': (served) => JSON.stringify(stateOf(served)),
   'GET /pets': listPets,
-  'GET /requests': ({ log }, { query }) =>
-    log.since(Number(query.get('after') ?? 0)).map((each) => new Map(Object.entries(each) as [string, JsonValue][])),
-  'DELETE /requests': ({ log }) => {
-    log.clear();
-    return [];
+  'GET /requests': ({ log }, { query }) => {
+    const after = Number(query.get('after') ?? 0);
+    return JSON.stringify(log.filter(({ id }) => id > after));
   },
-  'GET /faults': ({ faults }) => rulesOf(faults),
+  'DELETE /requests': ({ log }) => {
+    log.length = 0;
+    return '[]';
+  },
+  'GET /faults': (served) => JSON.stringify(faultsOf(served)),
   'PUT /faults': setFaults,
   'DELETE /faults': ({ faults }) => {
     faults.set([]);
-    return [];
+    return '[]';
   },
   'POST /clock': advanceClock,
-  'POST /reset': ({ handler: { store } }) => {
+  'POST /reset': ({ store }) => {
     store.replacePets(seedItems());
     store.forgetAllowances();
-    return jsonObject({ pets: store.count() });
+    return JSON.stringify({ pets: store.count() });
   },
   'POST /seed': seed,
 };
 
-/** @throws {Failure} `state` */
-export async function administer(served: Served, request: AdminRequest): Promise<SandboxResponse> {
-  const action = ACTIONS[`${request.method} ${request.path}`];
+/** Answers a request for the page or a control. Never rejects. */
+export async function control(served: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const { pathname, searchParams: query } = new URL(incoming.url ?? '/', 'http://sandbox');
+  const { method = '' } = incoming;
+  const body = (await readBody(incoming, outgoing, LONGEST_COMMAND).catch(() => undefined))?.toString() ?? '';
+  const result = isForeign(incoming)
+    ? error(403, 'foreign_page', 'Only the sandbox’s own page, or a program, may do that.')
+    : pathname.startsWith(`${BELOW}/`)
+      ? await administer(served, `${method} ${pathname.slice(BELOW.length)}`, { query, body }).catch(troubleOf)
+      : await page(method, pathname);
+  const response =
+    result === undefined
+      ? await refuse(served, error(404, 'not_found', 'Unknown path.'))
+      : { ...result, headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', ...result.headers } };
+  await send(served, outgoing, response);
+}
+
+/** True if the page of another site made the browser send the request, according to the browser's headers. */
+function isForeign({ headers, method }: IncomingMessage): boolean {
+  if (headers['sec-fetch-site'] !== undefined && !['same-origin', 'none'].includes(headers['sec-fetch-site'])) {
+    return true;
+  }
+  if (headers.origin !== undefined) return headers.origin !== `http://${headers.host ?? ''}`;
+  // Without either header, an old browser could still post a form, but not JSON.
+  return method === 'POST' && !/^application\/json\b/.test(headers['content-type'] ?? '');
+}
+
+async function page(method: string, path: string): Promise<SandboxResponse | undefined> {
+  if (path !== '/' || (method !== 'GET' && method !== 'HEAD')) return undefined;
+  const { default: built } = await import('./page.json', { with: { type: 'json' } });
+  return {
+    status: 200,
+    body: built.html,
+    headers: {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': built.policy,
+      'X-Content-Type-Options': 'nosniff',
+      'Referrer-Policy': 'no-referrer',
+    },
+  };
+}
+
+/** @param name method and path below `/__sandbox` @throws {Failure} `state` */
+async function administer(served: Served, name: string, request: ControlRequest): Promise<SandboxResponse> {
+  const action = ACTIONS[name];
   if (action !== undefined) {
-    return served.handler.store.exclusively(() => {
+    return served.store.exclusively(() => {
       try {
-        return { status: 200, headers: {}, body: stringifyJson(action(served, request)) };
+        return { status: 200, headers: {}, body: action(served, request) };
       } catch (problem) {
-        // Catch it here, because requests may share the transaction. Nothing has been changed yet.
-        if (problem instanceof InvalidControl) return error(400, 'invalid_request', problem.message);
-        throw problem;
+        // Caught here, because requests may share the transaction. Nothing has been changed yet.
+        const message = refusalIn(problem);
+        if (message === undefined) throw problem;
+        return error(400, 'invalid_request', message);
       }
     });
   }
-  const allowed = Object.keys(ACTIONS).flatMap((name) =>
-    name.endsWith(` ${request.path}`) ? [name.split(' ')[0]] : [],
-  );
+  const [, path = ''] = name.split(' ');
+  const allowed = Object.keys(ACTIONS).flatMap((each) => (each.endsWith(` ${path}`) ? [each.split(' ')[0]] : []));
   if (allowed.length === 0) return error(404, 'not_found', 'The sandbox has no such control.');
   return error(405, 'method_not_allowed', `Allowed here: ${allowed.join(', ')}.`, { Allow: allowed.join(', ') });
 }
 
-/** Lists pets with their names in the sandbox's own catalog. */
-function listPets({ handler: { store } }: Served, { query }: AdminRequest): JsonValue {
-  const names = new Map(seedCatalog().map(({ petId, name }) => [petId, name]));
-  return store
-    .page(idIn(query), countIn(query))
-    .map((item) => new Map([...itemToJson(item), ['name', names.get(item.petId) ?? '']]));
+function refusalIn(problem: unknown): string | undefined {
+  if (!isFailure(problem)) return undefined;
+  if (problem.is('usage')) return problem.details.problem;
+  return problem.is('invalid-value') ? `${problem.details.name} must be ${problem.details.expected}.` : undefined;
 }
 
-function describeState({ handler, faults, skewMs }: Served): JsonValue {
-  const { store, rules, apiKeys } = handler;
-  const now = handler.now();
-  const iso = (at: number): JsonValue => (at > now ? new Date(at).toISOString() : null);
-  const windowOf = ({ limit, used, resetAt }: Window): JsonValue => jsonObject({ limit, used, resetAt: iso(resetAt) });
+/** Lists pets with their names in the sandbox's own catalog. */
+function listPets({ store }: Served, { query }: ControlRequest): string {
+  const names = new Map(seedCatalog().map(({ petId, name }) => [petId, name]));
+  const pets = store.page(idIn(query), countIn(query));
+  return stringifyJson(pets.map((item) => new Map([...itemToJson(item), ['name', names.get(item.petId) ?? '']])));
+}
+
+export type State = ReturnType<typeof stateOf>;
+
+function stateOf(served: Served) {
+  const { apiKeys, baseUrl, rules, skewMs, store } = served;
+  const now = served.now();
+  const iso = (at: number): string | null => (at > now ? new Date(at).toISOString() : null);
+  const windowOf = ({ limit, used, resetAt }: Window) => ({ limit, used, resetAt: iso(resetAt) });
   const keys = [...new Set([...apiKeys, ...store.keys()])].map((apiKey) => {
     const allowance = store.allowance(apiKey);
     const { minute, day } = windowsOf(allowance, rules.plan, now);
-    return jsonObject({
+    return {
       key: masked(apiKey),
       minute: windowOf(minute),
       day: windowOf(day),
       early: allowance.early,
       blockedUntil: iso(allowance.blockedUntil),
       bannedUntil: iso(allowance.bannedUntil),
-    });
+    };
   });
   const { perMinute, perDay } = rules.plan;
-  return jsonObject({
-    baseUrl: handler.baseUrl,
+  return {
+    baseUrl,
     now: new Date(now).toISOString(),
     skewMs,
-    plan: jsonObject({ perMinute, perDay }),
+    plan: { perMinute, perDay },
     banAfter: rules.banAfter,
     pets: store.count(),
     keys,
-    faults: rulesOf(faults),
-  });
+    faults: faultsOf(served),
+  };
 }
 
-function rulesOf(faults: Served['faults']): JsonValue {
-  return faults.rules.map(({ text, seen, fired }) => jsonObject({ text, seen, fired }));
+function faultsOf({ faults }: Served) {
+  return faults.rules.map(({ text, seen, fired }) => ({ text, seen, fired }));
 }
 
 /** Masks a key, because other users of this machine may read it. The built-in key is not a secret. */
@@ -129,65 +181,45 @@ function masked(apiKey: string): string {
   return apiKey === SANDBOX_KEY ? apiKey : `${apiKey.slice(0, apiKey.length < 12 ? 1 : 4)}…`;
 }
 
-function setFaults({ faults }: Served, { body }: AdminRequest): JsonValue {
-  const given = read(body);
-  if (!Array.isArray(given) || !given.every((each) => typeof each === 'string')) {
-    throw new InvalidControl('The body must be an array of rules, each a text such as "status=503,p=0.1".');
-  }
-  const rules = given.map((text) => {
-    try {
-      return parseFault(text);
-    } catch (problem) {
-      if (!(problem instanceof FaultSyntaxError)) throw problem;
-      throw new InvalidControl(`The rule ${JSON.stringify(text)} ${problem.message}.`);
-    }
-  });
-  faults.set(rules);
-  return rulesOf(faults);
+function setFaults(served: Served, request: ControlRequest): string {
+  const rules = read(request, z.array(z.string()), 'an array of rules, each a text such as "status=503,p=0.1"');
+  served.faults.set(rules.map(parseFault));
+  return JSON.stringify(faultsOf(served));
 }
 
-function advanceClock(served: Served, { body }: AdminRequest): JsonValue {
-  const by = member(body, 'advance');
-  const ms = typeof by === 'string' ? parseDuration(by) : undefined;
-  if (ms === undefined || served.skewMs + ms > A_CENTURY_MS) {
-    throw new InvalidControl('The body must have the time to advance, at most a century: {"advance":"1d"}.');
-  }
+function advanceClock(served: Served, request: ControlRequest): string {
+  const what = 'the time to advance, at most a century: {"advance":"1d"}';
+  const { advance } = read(request, z.object({ advance: z.string() }), what);
+  const ms = parseDuration(advance) ?? Number.POSITIVE_INFINITY;
+  if (served.skewMs + ms > A_CENTURY_MS) throw usageFailure(`The body must be ${what}.`);
   served.skewMs += ms;
-  return jsonObject({ now: new Date(served.handler.now()).toISOString() });
+  return JSON.stringify({ now: new Date(served.now()).toISOString() });
 }
 
-function seed({ handler: { store } }: Served, { body }: AdminRequest): JsonValue {
-  const pets = member(body, 'pets');
-  if (typeof pets !== 'number' || !Number.isInteger(pets) || pets < 0 || pets > MOST_PETS) {
-    throw new InvalidControl(`The body must have the number of pets, at most ${MOST_PETS}: {"pets":1000}.`);
-  }
+function seed({ store }: Served, request: ControlRequest): string {
+  const count = z.int().check(z.minimum(0), z.maximum(MOST_PETS));
+  const { pets } = read(request, z.object({ pets: count }), `the number of pets, at most ${MOST_PETS}: {"pets":1000}`);
   store.replacePets({ generated: pets });
-  return jsonObject({ pets: store.count() });
+  return JSON.stringify({ pets: store.count() });
 }
 
-function member(body: string, name: string): JsonValue | undefined {
-  const value = read(body);
-  return value instanceof Map ? value.get(name) : undefined;
-}
-
-function read(body: string): JsonValue {
+function read<T>({ body }: ControlRequest, schema: z.ZodMiniType<T>, what: string): T {
   try {
-    return parseJson(body);
-  } catch (problem) {
-    if (problem instanceof JsonError) throw new InvalidControl(`The body is not JSON: ${problem.message}.`);
-    throw problem;
+    return schema.parse(JSON.parse(body));
+  } catch {
+    throw usageFailure(`The body must be ${what}.`);
   }
 }
 
 function idIn(query: URLSearchParams): bigint | undefined {
   const text = query.get('after');
   const id = text === null ? undefined : parseInt64(text);
-  if (text !== null && id === undefined) throw new InvalidControl('after must be a decimal int64.');
+  if (text !== null && id === undefined) throw usageFailure('after must be a decimal int64.');
   return id;
 }
 
 function countIn(query: URLSearchParams): number {
   const text = query.get('limit') ?? '100';
-  if (!/^[1-9][0-9]{0,3}$/.test(text)) throw new InvalidControl('limit must be from 1 to 9999.');
+  if (!/^[1-9][0-9]{0,3}$/.test(text)) throw usageFailure('limit must be from 1 to 9999.');
   return Number(text);
 }

@@ -8,82 +8,62 @@
  *
  * The same rules, seed and requests always give the same faults.
  */
-import { parseDuration, parseSignedDuration } from '../duration.ts';
+import { countValue, durationValue, type Parser, parserOf } from '../cli/value-parsers.ts';
+import { parseSignedDuration } from '../duration.ts';
+import { type Failure, usageFailure } from '../errors.ts';
 
-/** The problem with a rule's text. */
-export class FaultSyntaxError extends Error {}
+const bareValue = parserOf('without a value', (text) => (text === '' ? true : undefined));
+const shareValue = parserOf('a share from 0 to 1', (text) =>
+  /^(0|1|0?\.[0-9]+|1\.0+)$/.test(text) ? Number(text) : undefined,
+);
+/** Parses `-1h` to ms. */
+export const skewValue = parserOf('a duration such as 30s, 1h or -1h', parseSignedDuration);
+const wholeValue = (least: number): Parser<number> => countValue(least, 1_000_000_000);
 
-type Parse<T> = (value: string, name: string) => T;
-
-const bare: Parse<true> = (value, name) => {
-  if (value === '') return true;
-  throw new FaultSyntaxError(`gives ${name} a value, and it has none`);
-};
-
-const whole = (least: number, most = 1_000_000_000): Parse<number> => {
-  return (value, name) => {
-    const number = /^(0|[1-9][0-9]{0,9})$/.test(value) ? Number(value) : Number.NaN;
-    if (number >= least && number <= most) return number;
-    throw new FaultSyntaxError(`says ${name}, which must be a whole number from ${least} to ${most}`);
-  };
-};
-
-const duration = (parse: (text: string) => number | undefined): Parse<number> => {
-  return (value, name) => {
-    const ms = parse(value);
-    if (ms !== undefined) return ms;
-    throw new FaultSyntaxError(`says ${name}, which must be a duration such as 500ms or 2s`);
-  };
-};
-
-const matching = (form: RegExp, what: string): Parse<string> => {
-  return (value, name) => {
-    if (form.test(value)) return value;
-    throw new FaultSyntaxError(`says ${name}, which must be ${what}`);
-  };
-};
-
-const share = matching(/^(0|1|0?\.[0-9]+|1\.0+)$/, 'a share from 0 to 1');
-const headerName = matching(/^[\w-]+$/, 'the name of a header, or limits');
+function matching(form: RegExp, expected: string): Parser<string> {
+  return parserOf(expected, (text) => (form.test(text) ? text : undefined));
+}
 
 /** The faults; a rule has exactly one of these. */
 const EFFECTS = {
   /** Answers with this status. */
-  status: whole(400, 599),
-  reset: bare,
+  status: countValue(400, 599),
+  reset: bareValue,
   /** In ms. */
-  delay: duration(parseDuration),
+  delay: durationValue(0),
   /** Sends a few bytes of the body at a time, with pauses of this many ms. */
-  drip: duration(parseDuration),
+  drip: durationValue(0),
   /** Closes the connection after this many bytes of the body, by default half of it. */
-  truncate: (value: string, name: string) => (value === '' ? true : whole(0)(value, name)),
+  truncate: { parse: (text: string, name: string) => (text === '' ? true : wholeValue(0).parse(text, name)) },
   type: matching(/^[\x21-\x7e][\x20-\x7e]*$/, 'a content type'),
   /** Turns every petId into 2^63, one more than an int64 can hold. */
-  'bad-int64': bare,
+  'bad-int64': bareValue,
   /** Name in lower case; `limits` for all three rate-limit headers. */
-  'no-header': (value: string, name: string) => headerName(value, name).toLowerCase(),
+  'no-header': parserOf('the name of a header, or limits', (text) =>
+    /^[\w-]+$/.test(text) ? text.toLowerCase() : undefined,
+  ),
   /** Error of the Date header, in ms. */
-  date: duration(parseSignedDuration),
-} satisfies Record<string, Parse<unknown>>;
+  date: skewValue,
+} satisfies Record<string, Parser>;
 
 const SETTINGS = {
   ...EFFECTS,
   /** Does the work first; otherwise the fault replaces it. */
-  after: bare,
+  after: bareValue,
   /** In s. */
-  'retry-after': whole(0),
+  'retry-after': wholeValue(0),
   method: matching(/^[A-Z]+$/, 'a method in capitals'),
   /** Below the base path; `*` matches one segment. */
   path: matching(/^\/[\x21-\x7e]*$/, 'a path such as /inventory/*'),
   /** The share of the matching requests. */
-  p: (value: string, name: string) => Number(share(value, name)),
-  nth: whole(1),
-  every: whole(1),
+  p: shareValue,
+  nth: wholeValue(1),
+  every: wholeValue(1),
   /** At most this often. */
-  times: whole(1),
-} satisfies Record<string, Parse<unknown>>;
+  times: wholeValue(1),
+} satisfies Record<string, Parser>;
 
-type Settings = { readonly [Name in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[Name]> };
+type Settings = { readonly [Name in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[Name]['parse']> };
 
 export interface FaultRule extends Partial<Settings> {
   /** As the user gave it. */
@@ -103,23 +83,26 @@ const ONLY_WITH: Readonly<Record<string, readonly FaultRule['does'][]>> = {
 const isEffect = (name: string): name is FaultRule['does'] => Object.hasOwn(EFFECTS, name);
 const isSetting = (name: string): name is keyof Settings => Object.hasOwn(SETTINGS, name);
 
-/** @throws {FaultSyntaxError} */
+/** @throws {Failure} `usage`, `invalid-value` */
 export function parseFault(text: string): FaultRule {
+  const fault = `the fault ${JSON.stringify(text)}`;
+  const refused = (problem: string): Failure =>
+    usageFailure(`T${fault.slice(1)} ${problem}.`, 'See: petstore sandbox serve --help');
   const given = new Map<string, string>();
   for (const part of text.split(',')) {
     const [name = '', ...value] = part.trim().split('=');
-    if (given.has(name)) throw new FaultSyntaxError(`has ${name} twice`);
+    if (given.has(name)) throw refused(`has ${name} twice`);
     given.set(name, value.join('='));
   }
   const [does, ...more] = [...given.keys()].filter(isEffect);
   if (does === undefined || more.length > 0) {
-    throw new FaultSyntaxError(`must have exactly one effect: ${Object.keys(EFFECTS).join(', ')}`);
+    throw refused(`must have exactly one effect: ${Object.keys(EFFECTS).join(', ')}`);
   }
   const settings = [...given].map(([name, value]) => {
     if (!isSetting(name) || ONLY_WITH[name]?.includes(does) === false) {
-      throw new FaultSyntaxError(`has ${JSON.stringify(name)}, which is not a setting of this rule`);
+      throw refused(`has ${JSON.stringify(name)}, which is not a setting of this rule`);
     }
-    return [name, SETTINGS[name](value, name)] as const;
+    return [name, SETTINGS[name].parse(value, `${name} in ${fault}`)] as const;
   });
   return { text, does, ...(Object.fromEntries(settings) as Partial<Settings>) };
 }
@@ -132,16 +115,15 @@ export function faultIn<Name extends FaultRule['does']>(
   return rules.find((rule): rule is Fault<Name> => rule.does === name);
 }
 
-/** A rule's text, how many requests it matched, and how many of them it changed. */
-export interface ActiveFault {
-  readonly text: string;
-  readonly seen: number;
-  readonly fired: number;
+/** A rule, how many requests it matched, and how many of them it changed. */
+export interface ActiveFault extends FaultRule {
+  seen: number;
+  fired: number;
 }
 
 /** The active rules, with a count of the requests that matched each. */
 export class Faults {
-  private armed: readonly { readonly rule: FaultRule; seen: number; fired: number }[] = [];
+  rules: readonly ActiveFault[] = [];
   private readonly random: () => number;
 
   constructor(rules: readonly FaultRule[], seed: number) {
@@ -150,26 +132,21 @@ export class Faults {
   }
 
   set(rules: readonly FaultRule[]): void {
-    this.armed = rules.map((rule) => ({ rule, seen: 0, fired: 0 }));
-  }
-
-  get rules(): readonly ActiveFault[] {
-    return this.armed.map(({ rule, seen, fired }) => ({ text: rule.text, seen, fired }));
+    this.rules = rules.map((rule) => ({ ...rule, seen: 0, fired: 0 }));
   }
 
   /** Returns the rules that affect this request. @param path below the base path, without a query */
   choose(method: string, path: string): readonly FaultRule[] {
-    return this.armed.flatMap((each) => {
-      const { rule } = each;
-      if (!concerns(rule, method, path)) return [];
-      each.seen++;
-      const { p, nth, every, times } = rule;
-      if (nth !== undefined && each.seen !== nth) return [];
-      if (every !== undefined && each.seen % every !== 0) return [];
-      if (times !== undefined && each.fired >= times) return [];
-      if (p !== undefined && this.random() >= p) return [];
-      each.fired++;
-      return [rule];
+    return this.rules.filter((rule) => {
+      if (!concerns(rule, method, path)) return false;
+      rule.seen++;
+      const { p, nth, every, times, seen, fired } = rule;
+      if (nth !== undefined && seen !== nth) return false;
+      if (every !== undefined && seen % every !== 0) return false;
+      if (times !== undefined && fired >= times) return false;
+      if (p !== undefined && this.random() >= p) return false;
+      rule.fired++;
+      return true;
     });
   }
 }

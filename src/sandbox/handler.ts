@@ -1,21 +1,7 @@
 /**
  * Implements the service (service spec, parts 4 to 8), from request to response, without a socket.
  *
- * Where the spec leaves something open, the sandbox chooses:
- *
- * | open in the spec             | here                                                                  |
- * |------------------------------|-----------------------------------------------------------------------|
- * | range of quantity            | 0 to 2147483647 (`--quantity`); anything else is 400                  |
- * | values of Error.code         | the words in this folder's calls of `error`                           |
- * | body of a 429                | an Error body                                                         |
- * | the ban                      | 403 with Retry-After (`--ban-status`), for 15 minutes (`--ban-for`),  |
- * |                              | after 10 early requests (`--ban-after`)                               |
- * | limits without a valid key   | one bucket for all such requests, with the limits of the plan         |
- * | an unknown path              | 404; a known path with another method: 405 with Allow                 |
- * | HEAD, OPTIONS                | as GET without its body; 204 with Allow                               |
- * | a body of another type       | 400; in a content coding or another charset: 415; beyond 64 KiB: 413  |
- * | which window the headers say | the one with the least left                                           |
- * | the sunset of GET /pets/{id} | the last day of next year, by the sandbox's clock                     |
+ * Where the spec leaves something open, the sandbox chooses: see docs/sandbox.md.
  */
 import { isFailure } from '../errors.ts';
 import type { Fault } from './faults.ts';
@@ -44,7 +30,7 @@ export async function handle(
   try {
     const isKnown = given !== undefined && (handler.apiKeys.includes(given) || store.hasKey(given));
     const apiKey = isKnown ? given : NO_KEY;
-    // Before the transaction, because validation may load a module.
+    // Before the transaction, because the answer may need a module.
     const operation = await findOperation(handler, request);
     const now = handler.now();
     const work = (): SandboxResponse => {
@@ -90,16 +76,11 @@ function withHeaders(result: SandboxResponse, limits = {}): SandboxResponse {
 /** Returns all headers of a response. @param now epoch ms on the sandbox's clock */
 export function headersOf({ status, headers, body }: SandboxResponse, now: number): Record<string, string> {
   const hasLength = typeof body === 'string' && status !== 204;
-  return { ...headers, Date: httpDate(now), ...(hasLength && { 'Content-Length': String(Buffer.byteLength(body)) }) };
-}
-
-let shown = { second: Number.NaN, text: '' };
-
-/** Formats a Date header, cached for the whole second. */
-function httpDate(ms: number): string {
-  const second = Math.floor(ms / 1_000);
-  if (second !== shown.second) shown = { second, text: new Date(ms).toUTCString() };
-  return shown.text;
+  return {
+    ...headers,
+    Date: new Date(now).toUTCString(),
+    ...(hasLength && { 'Content-Length': String(Buffer.byteLength(body)) }),
+  };
 }
 
 function refusalOf({ outcome, limit }: LimiterDecision, { banStatus }: Rules): SandboxResponse | undefined {

@@ -40,7 +40,7 @@ export function inProcess(clock: Clock, handler: Handler): Http {
 
 async function send(clock: Clock, handler: Handler, request: HttpRequest, maySend: () => boolean): Promise<HttpReply> {
   const { method, url } = request;
-  const body = request.body ?? Buffer.from(request.bytes ?? []).toString();
+  const body = Buffer.from(request.body ?? '').toString();
   // Lets signals through between requests, as a socket would.
   await clock.turn();
   if (request.signal?.aborted === true) throw aborted(url, false);
@@ -63,7 +63,7 @@ async function send(clock: Clock, handler: Handler, request: HttpRequest, maySen
 async function inTime<T>(clock: Clock, { url, signal, timeoutMs }: HttpRequest, work: Promise<T>): Promise<T> {
   const { promise: ended, reject } = Promise.withResolvers<never>();
   const cancel = clock.alarm(timeoutMs, () => {
-    reject(broken(url, 'response-timeout', 'the sandbox did not answer in time'));
+    reject(broken(url, 'response-timeout', 'TIMEOUT', 'the sandbox did not answer in time'));
   });
   const onAbort = (): void => {
     reject(aborted(url, true));
@@ -87,20 +87,20 @@ async function* pieces(
       yield Buffer.from(piece);
     }
   } catch (error) {
-    throw error instanceof HttpFailure ? error : broken(url, 'body-cut', String(error));
+    throw error instanceof HttpFailure ? error : broken(url, 'body-cut', 'SQLITE', String(error));
   }
 }
 
 function broken(
   { host: peer }: URL,
   phase: 'aborted' | 'response-timeout' | 'body-cut',
+  code: string,
   detail: string,
   mayHaveBeenSent = true,
 ): HttpFailure {
-  return new HttpFailure({ phase, mayHaveBeenSent, peer, code: CODES[phase], detail });
+  return new HttpFailure({ phase, mayHaveBeenSent, peer, code, detail });
 }
 
-const CODES = { aborted: 'ABORT_ERR', 'response-timeout': 'TIMEOUT', 'body-cut': 'SQLITE' } as const;
-
-const aborted = (url: URL, mayHaveBeenSent: boolean): HttpFailure =>
-  broken(url, 'aborted', 'the request was aborted', mayHaveBeenSent);
+function aborted(url: URL, mayHaveBeenSent: boolean): HttpFailure {
+  return broken(url, 'aborted', 'ABORT_ERR', 'the request was aborted', mayHaveBeenSent);
+}

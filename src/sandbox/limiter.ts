@@ -36,8 +36,7 @@ export function count(store: Store, rules: LimiterSettings, apiKey: string, now:
     return { outcome, ...least(minute, day), retryAt };
   };
   if (now < usage.bannedUntil) return refuse('banned', usage.bannedUntil, {});
-  const isEarly = now < usage.blockedUntil;
-  const early = isEarly ? usage.early + 1 : 0;
+  const early = now < usage.blockedUntil ? usage.early + 1 : 0;
   if (rules.banAfter > 0 && early >= rules.banAfter) {
     const bannedUntil = now + rules.banForMs;
     return refuse('banned', bannedUntil, { early: 0, blockedUntil: 0, bannedUntil });
@@ -45,19 +44,17 @@ export function count(store: Store, rules: LimiterSettings, apiKey: string, now:
   const spent = [minute, day].filter(({ used, limit }) => used >= limit);
   if (spent.length > 0) {
     const blockedUntil = Math.max(...spent.map(({ resetAt }) => resetAt));
-    return refuse('spent', blockedUntil, { early, blockedUntil, bannedUntil: 0 });
+    return refuse('spent', blockedUntil, { early, blockedUntil });
   }
-  const drawn = [minute, day].map((each) => ({ ...each, used: each.used + 1 })) as [Window, Window];
   store.setAllowance(apiKey, {
+    ...usage,
     minuteFrom: minute.from,
     minuteUsed: minute.used + 1,
     dayFrom: day.from,
     dayUsed: day.used + 1,
-    blockedUntil: isEarly ? usage.blockedUntil : 0,
     early,
-    bannedUntil: 0,
   });
-  return { outcome: 'allowed', ...least(...drawn) };
+  return { outcome: 'allowed', ...least({ ...minute, used: minute.used + 1 }, { ...day, used: day.used + 1 }) };
 }
 
 /** Blocks a key after a 429 from a fault, so that a request before `until` counts as early. */

@@ -4,10 +4,9 @@ import { isLoopbackAddress, isOurs, type Patience, serve, type Serving } from '.
 import type { FilePorts } from '../state/file.ts';
 import { type FaultRule, Faults } from './faults.ts';
 import { headersOf, refuse } from './handler.ts';
-import { answer, RequestLog, send, type Served } from './serve-request.ts';
+import { answer, send, type Served } from './serve-request.ts';
 import { error } from './operations.ts';
 import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
-import type { LoggedRequest } from './request-log.ts';
 import { openStore, type Pets, type SandboxFile } from './sandbox-store.ts';
 import { inBatches } from '../state/batch.ts';
 
@@ -36,40 +35,42 @@ export interface SandboxOptions extends SandboxFile {
   /** True to serve the page and the controls, to this machine only. */
   readonly controls?: boolean;
   readonly patience?: Patience;
-  readonly onRequest?: (request: LoggedRequest) => void;
+  readonly onRequest?: Served['onRequest'];
 }
 
 /** @throws {Failure} `state`, `file`, `port` */
 export async function startSandbox(ports: FilePorts, options: SandboxOptions): Promise<Sandbox> {
   const { apiKeys = [SANDBOX_KEY], host = '127.0.0.1', patience, port = 0, pets } = options;
+  const { clock } = ports;
   // Requests that arrive at the same time share a transaction and its disk write.
-  const store = await openStore(ports, options, (state) => inBatches(state, () => ports.clock.turn()));
+  const store = await openStore(ports, options, (state) => inBatches(state, () => clock.turn()));
   let serving: Serving | undefined;
   let served: Served;
   try {
     serving = await serve({
       host,
       port,
-      clock: ports.clock,
+      clock,
       patience,
-      handle: (incoming, outgoing) => answerAny(ports, served, options, incoming, outgoing),
+      handle: (incoming, outgoing) => answerAny(served, options, incoming, outgoing),
       refuse: async (refusal) => {
-        const response = await refuse(served.handler, error(...refusal));
+        const response = await refuse(served, error(...refusal));
         const body = typeof response.body === 'string' ? response.body : '';
-        return { status: response.status, headers: headersOf(response, served.handler.now()), body };
+        return { status: response.status, headers: headersOf(response, served.now()), body };
       },
     });
     // Set before the first request: none is read in this turn of the event loop.
     served = {
-      handler: {
-        store,
-        rules: { ...DEFAULT_RULES, ...options.rules },
-        apiKeys,
-        baseUrl: serving.baseUrl,
-        now: () => ports.clock.now() + served.skewMs,
-      },
+      clock,
+      store,
+      rules: { ...DEFAULT_RULES, ...options.rules },
+      apiKeys,
+      baseUrl: serving.baseUrl,
+      now: () => clock.now() + served.skewMs,
       faults: new Faults(options.faults ?? [], options.faultSeed ?? 1),
-      log: new RequestLog(),
+      log: [],
+      answered: 0,
+      onRequest: options.onRequest,
       skewMs: options.skewMs ?? 0,
     };
     if (pets !== undefined)
@@ -82,12 +83,10 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
     throw problem;
   }
   const { baseUrl, close } = serving;
-  if (options.onRequest !== undefined) served.log.on('request', options.onRequest);
   return {
     baseUrl,
     apiKey: apiKeys[0] ?? SANDBOX_KEY,
     async close(graceMs = 0) {
-      served.log.emit('end');
       await close(graceMs);
       store.close();
     },
@@ -96,21 +95,18 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
 
 /** Never rejects. */
 async function answerAny(
-  ports: FilePorts,
   served: Served,
-  options: SandboxOptions,
+  { controls, host = '', names = [] }: SandboxOptions,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  const { handler } = served;
-  const names = [...(options.names ?? []), options.host ?? ''].map((name) => name.toLowerCase());
-  if (!isOurs(incoming.headers.host, (name) => names.includes(name))) {
+  if (!isOurs(incoming.headers.host, (name) => [...names, host].some((each) => each.toLowerCase() === name))) {
     const message = 'This server is not known by that name; start it with --allow-host to make it so.';
-    await send(ports, outgoing, await refuse(handler, error(403, 'foreign_host', message)), [], handler.now());
-  } else if (options.controls === true && isForControls(incoming)) {
-    const { control } = await import('./control-http.ts');
-    await control(ports, served, incoming, outgoing);
-  } else await answer(ports, served, incoming, outgoing);
+    await send(served, outgoing, await refuse(served, error(403, 'foreign_host', message)));
+  } else if (controls === true && isForControls(incoming)) {
+    const { control } = await import('./control.ts');
+    await control(served, incoming, outgoing);
+  } else await answer(served, incoming, outgoing);
 }
 
 /** True for the page and the controls, which only this machine may use. */

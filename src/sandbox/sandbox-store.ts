@@ -17,24 +17,18 @@ const SCHEMA: readonly string[] = [
    ) STRICT`,
   `CREATE TABLE allowance (
      apiKey TEXT PRIMARY KEY,
-     minuteFrom INTEGER NOT NULL,
-     minuteUsed INTEGER NOT NULL,
-     dayFrom INTEGER NOT NULL,
-     dayUsed INTEGER NOT NULL,
-     blockedUntil INTEGER NOT NULL,
-     early INTEGER NOT NULL,
-     bannedUntil INTEGER NOT NULL
+     usage TEXT NOT NULL
    ) STRICT, WITHOUT ROWID`,
   'CREATE TABLE apiKey (apiKey TEXT PRIMARY KEY) STRICT, WITHOUT ROWID',
 ];
 
-const ALLOWANCE = ['minuteFrom', 'minuteUsed', 'dayFrom', 'dayUsed', 'blockedUntil', 'early', 'bannedUntil'] as const;
+const UNUSED = { minuteFrom: 0, minuteUsed: 0, dayFrom: 0, dayUsed: 0, blockedUntil: 0, early: 0, bannedUntil: 0 };
 
 /**
  * What one key has used, and how long it must wait: `blockedUntil` is the time that the last 429 named, `early` counts
  * requests before that time. Times are epoch ms; 0 if not set.
  */
-export type Usage = Readonly<Record<(typeof ALLOWANCE)[number], number>>;
+export type Usage = Readonly<typeof UNUSED>;
 
 /** The given pets, or a number of generated ones. */
 export type Pets = Iterable<InventoryItem> | { readonly generated: number };
@@ -74,13 +68,12 @@ export class Store implements Disposable {
 
   /** Returns a key's usage; zeros if it has used nothing. */
   allowance(apiKey: string): Usage {
-    const row = this.database.get(`SELECT ${ALLOWANCE.join(', ')} FROM allowance WHERE apiKey = ?`, apiKey);
-    const entries = ALLOWANCE.map((name) => [name, row === undefined ? 0 : Number(integer(row, name))]);
-    return Object.fromEntries(entries) as Usage;
+    const row = this.database.get('SELECT usage FROM allowance WHERE apiKey = ?', apiKey);
+    return row === undefined ? UNUSED : (JSON.parse(text(row, 'usage')) as Usage);
   }
 
   setAllowance(apiKey: string, allowance: Usage): void {
-    this.database.run(WRITE_ALLOWANCE, ...ALLOWANCE.map((name) => BigInt(allowance[name])), apiKey);
+    this.database.run('INSERT OR REPLACE INTO allowance VALUES (?, ?)', apiKey, JSON.stringify(allowance));
   }
 
   /** Resets the usage of all keys, or of the given one. */
@@ -135,10 +128,6 @@ function insert(database: Pick<State['database'], 'run'>, pets: Iterable<Invento
     database.run('INSERT INTO pet (petId, quantity, status) VALUES (?, ?, ?)', petId, quantity, status);
   }
 }
-
-const WRITE_ALLOWANCE =
-  `INSERT OR REPLACE INTO allowance (${ALLOWANCE.join(', ')}, apiKey) ` +
-  `VALUES (${ALLOWANCE.map(() => '?').join(', ')}, ?)`;
 
 function toItem(row: SqlRow): InventoryItem {
   return { petId: integer(row, 'petId'), quantity: integer(row, 'quantity'), status: text(row, 'status') };

@@ -1,20 +1,46 @@
 /** Serves one request over HTTP: reads, handles, logs and answers it, and applies faults on the way. */
-import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { readBody } from '../http/server.ts';
 import type { Clock } from '../ports.ts';
-import type { FilePorts } from '../state/file.ts';
 import { faultIn, type FaultRule, type Faults } from './faults.ts';
 import { handle, headersOf } from './handler.ts';
 import { BASE_PATH, type Handler, LARGEST_BODY, pathOf, type SandboxResponse } from './operations.ts';
-import type { LoggedRequest } from './request-log.ts';
 
-export interface Served {
-  readonly handler: Handler;
+/** A request to the sandbox and its answer, as shown in its log and on its page. */
+export interface LoggedRequest {
+  /** Counts from 1. */
+  readonly id: number;
+  /** When the answer was decided, epoch ms on the sandbox's clock. */
+  readonly at: number;
+  readonly method: string;
+  readonly target: string;
+  /** 0 if the connection was reset. */
+  readonly status: number;
+  /** Time from the request's head to its answer, in ms. */
+  readonly ms: number;
+  readonly limit?: number;
+  readonly remaining?: number;
+  /** In s, if refused. */
+  readonly retryAfter?: number;
+  /** Why it was refused or failed. */
+  readonly reason?: string;
+  /** Faults that affected it. */
+  readonly faults?: readonly string[];
+}
+
+/** Number of requests that the log keeps. */
+const KEPT = 1_000;
+
+export interface Served extends Handler {
+  readonly clock: Clock;
   readonly faults: Faults;
-  readonly log: RequestLog;
+  /** The newest requests, oldest first. */
+  readonly log: LoggedRequest[];
+  /** How many requests have been answered. */
+  answered: number;
+  readonly onRequest?: ((request: LoggedRequest) => void) | undefined;
   /** How far the sandbox's clock runs ahead of this machine's, in ms. */
   skewMs: number;
 }
@@ -23,38 +49,34 @@ export interface Served {
 const CONNECTION_CLOSED: SandboxResponse = { status: 0, headers: {}, body: '' };
 
 /** Never rejects. */
-export async function answer(
-  ports: FilePorts,
-  served: Served,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-): Promise<void> {
-  const { handler, faults, log } = served;
-  const from = ports.clock.monotonic();
-  const method = incoming.method ?? '';
-  const target = incoming.url ?? '';
+export async function answer(served: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const { clock, faults, log } = served;
+  const from = clock.monotonic();
+  const { method = '', url: target = '' } = incoming;
   const path = pathOf(target);
   const chosen = path.startsWith(`${BASE_PATH}/`) ? faults.choose(method, path.slice(BASE_PATH.length)) : [];
-  const response = await handled(ports, handler, incoming, outgoing, chosen);
+  const response = await handled(served, incoming, outgoing, chosen);
   // A request already refused for its key or the rate limit keeps its status.
   const effects = chosen.filter(({ does }) => does !== 'status' || response.isFault === true);
-  const now = handler.now();
-  log.add({
-    at: now,
+  const request: LoggedRequest = {
+    id: ++served.answered,
+    at: served.now(),
     method,
     target,
     status: faultIn(effects, 'reset') === undefined ? response.status : 0,
-    ms: ports.clock.monotonic() - from,
+    ms: clock.monotonic() - from,
     ...numbers(response.headers),
     ...(response.reason !== undefined && { reason: response.reason }),
     ...(effects.length > 0 && { faults: effects.map(({ does }) => does) }),
-  });
-  await send(ports, outgoing, response, effects, now);
+  };
+  log.push(request);
+  if (log.length > KEPT) log.shift();
+  served.onRequest?.(request);
+  await send(served, outgoing, response, effects);
 }
 
 async function handled(
-  ports: FilePorts,
-  handler: Handler,
+  served: Served,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   effects: readonly FaultRule[],
@@ -67,11 +89,11 @@ async function handled(
   }
   const { method = '', url: target = '', headers } = incoming;
   const delay = faultIn(effects, 'delay');
-  if (delay !== undefined && delay.after !== true) await ports.clock.sleep(delay.delay);
+  if (delay !== undefined && delay.after !== true) await served.clock.sleep(delay.delay);
   const reset = faultIn(effects, 'reset');
   if (reset !== undefined && reset.after !== true) return CONNECTION_CLOSED;
-  const response = await handle(handler, { method, target, headers, body }, faultIn(effects, 'status'));
-  if (delay?.after === true) await ports.clock.sleep(delay.delay);
+  const response = await handle(served, { method, target, headers, body }, faultIn(effects, 'status'));
+  if (delay?.after === true) await served.clock.sleep(delay.delay);
   return response;
 }
 
@@ -85,13 +107,12 @@ const LIMIT_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimi
 /** Bytes sent at a time with `drip`. */
 const DROP = 8;
 
-/** Sends a response. Never rejects: a client that is gone needs none. @param now epoch ms on the sandbox's clock */
+/** Sends a response. Never rejects: a client that is gone needs none. */
 export async function send(
-  { clock }: { readonly clock: Clock },
+  { clock, now }: Served,
   outgoing: ServerResponse,
   response: SandboxResponse,
-  effects: readonly FaultRule[],
-  now: number,
+  effects: readonly FaultRule[] = [],
 ): Promise<void> {
   if (faultIn(effects, 'reset') !== undefined) {
     outgoing.socket?.resetAndDestroy();
@@ -104,7 +125,7 @@ export async function send(
   const truncate = faultIn(effects, 'truncate')?.truncate;
   const drip = faultIn(effects, 'drip')?.drip;
   const body = effects.length === 0 ? response.body : spoilt(response.body, effects);
-  const headers = headersOf({ ...response, body }, now + (faultIn(effects, 'date')?.date ?? 0));
+  const headers = headersOf({ ...response, body }, now() + (faultIn(effects, 'date')?.date ?? 0));
   outgoing.sendDate = false;
   outgoing.writeHead(response.status, effects.length === 0 ? headers : withFaults(headers, effects));
   try {
@@ -144,36 +165,5 @@ async function* drops(clock: Clock, body: string, ms: number): AsyncGenerator<Bu
   for (let at = 0; at < whole.length; at += DROP) {
     await clock.sleep(ms);
     yield whole.subarray(at, at + DROP);
-  }
-}
-
-/** Number of requests that the log keeps. */
-const KEPT = 1_000;
-
-/** Keeps the newest requests. Emits each one, and `end` when no more will come. */
-export class RequestLog extends EventEmitter<{ request: [LoggedRequest]; end: [] }> {
-  private readonly kept: LoggedRequest[] = [];
-  private ids = 0;
-
-  constructor() {
-    super();
-    // Each open page has a listener.
-    this.setMaxListeners(0);
-  }
-
-  add(request: Omit<LoggedRequest, 'id'>): void {
-    const numbered = { id: ++this.ids, ...request };
-    this.kept.push(numbered);
-    if (this.kept.length > KEPT) this.kept.shift();
-    this.emit('request', numbered);
-  }
-
-  /** Returns the kept requests with a larger id, oldest first. */
-  since(id: number): readonly LoggedRequest[] {
-    return this.kept.filter((each) => each.id > id);
-  }
-
-  clear(): void {
-    this.kept.length = 0;
   }
 }

@@ -13,8 +13,6 @@ import { configFolder, joinPath, stateFolder } from './paths.ts';
 import { CONFIG_SETTINGS, SETTINGS, type Stored } from './settings.ts';
 
 const CONFIG_VERSION = 1;
-/** Most bytes of a config: far more than any has. */
-const MOST_BYTES = 1 << 20;
 
 export type Config = Stored['config'];
 
@@ -51,7 +49,6 @@ export async function readConfigFile(context: Context): Promise<ConfigFile> {
     const facts = await context.files.facts(path);
     if (facts === undefined) return { path, ...NONE };
     if (facts.kind !== 'file') throw new Failure('config-not-a-file', { path, found: facts.kind });
-    if (facts.size > MOST_BYTES) throw new Failure('config-invalid', { path, problem: 'is larger than 1 MiB' });
     const config = parseConfig(path, await context.files.read(path));
     const modeForOthers = context.machine.platform === 'win32' ? 0 : facts.mode & 0o077;
     return {
@@ -108,10 +105,13 @@ async function writeConfig(context: Context, write: ConfigWriter, path: string, 
   const folder = configFolder(context);
   try {
     await context.files.makePrivateFolder(folder);
-    write(folder, { version: CONFIG_VERSION, ...config });
-    // A killed writer leaves a temporary file behind that may contain a key. The lock keeps other writers out.
-    const left = (await context.files.list(folder)).filter((name) => name.startsWith('config.json.tmp'));
-    for (const name of left) await context.files.remove(`${folder}/${name}`);
+    try {
+      write(folder, { version: CONFIG_VERSION, ...config });
+    } finally {
+      // A writer that failed or was killed leaves a temporary file that may contain a key. The lock keeps others out.
+      const left = (await context.files.list(folder)).filter((name) => name.startsWith('config.json.tmp'));
+      for (const name of left) await context.files.remove(`${folder}/${name}`);
+    }
   } catch (error) {
     throw errorCode(error) === undefined ? error : fileFailure('write', path, error);
   }

@@ -3,14 +3,13 @@ import { isGateway } from '../client/attempt.ts';
 import type { Service } from '../client/service.ts';
 import type { Http, Redis } from '../ports.ts';
 import { FOREVER_MS } from '../duration.ts';
-import type { BlockReason } from '../rate-limit/headers.ts';
+import type { LedgerState } from '../rate-limit/governor.ts';
 import { LedgerGate, type RateLimit } from '../rate-limit/gate.ts';
-import { ownerOf, toWall } from '../rate-limit/ledger.ts';
+import { ownerOf } from '../rate-limit/ledger.ts';
 import { liveWindows } from '../rate-limit/windows.ts';
 import { VERSION } from '../version.ts';
 import { originOf, type Place } from './environments.ts';
 import { openLedger, type OpenLedger } from './open-ledger.ts';
-import type { Sharing } from './limit-words.ts';
 import { sandboxFile } from './paths.ts';
 import type { CommandContext, Target } from './globals.ts';
 
@@ -24,17 +23,15 @@ export interface Session extends AsyncDisposable {
   readonly redis?: Redis | undefined;
   /** True if other processes that use the key are unknown: then only one request at a time. */
   isAlone(): boolean;
-  /** Returns what is known about the key. */
   known(): Promise<Known>;
 }
 
-export interface Known {
+/** What is known about the key, with times in epoch ms. */
+export interface Known extends Pick<LedgerState, 'lease'> {
   /** Requests left in the window, without those in flight and the reserve. */
   readonly allowance: RateLimit | undefined;
-  /** The current block, `until` in epoch ms. */
-  readonly block: { readonly why: BlockReason; readonly until: number } | undefined;
-  /** State of the sharing with other machines. */
-  readonly sharing: Sharing | undefined;
+  /** The block, unless it is over. */
+  readonly block: LedgerState['block'] | undefined;
 }
 
 export interface ConnectOptions {
@@ -112,19 +109,18 @@ export async function open(context: CommandContext, target: Target, options: Con
   };
 }
 
-async function known({ clock, globals }: CommandContext, { ledger, redis }: OpenLedger): Promise<Known> {
-  const view = await ledger.view();
-  const { sharingOf } = await import('./limit-words.ts');
-  const [window] = liveWindows(view, clock.monotonic());
-  const { block } = view;
+async function known({ clock, globals }: CommandContext, opened: OpenLedger): Promise<Known> {
+  const view = await opened.view();
+  const now = clock.now();
+  const [window] = liveWindows(view, now);
   return {
+    ...view,
     allowance: window && {
       limit: window.limit,
       remaining: Math.max(0, window.left - globals.reserve),
-      resetAt: toWall(clock, window.resetAt),
+      resetAt: window.resetAt,
     },
-    block: block && block.until > clock.monotonic() ? { why: block.why, until: toWall(clock, block.until) } : undefined,
-    sharing: redis && sharingOf(view, clock),
+    block: view.block !== undefined && view.block.until > now ? view.block : undefined,
   };
 }
 

@@ -14,12 +14,11 @@ export type RemoteEnvironment = (typeof REMOTE_ENVIRONMENTS)[number];
  * @throws {Failure} `base-url`, with credentials masked
  */
 export function parseBaseUrl(text: string, options: { insecureHttp: boolean }): URL {
-  const parsed = URL.canParse(text) ? new URL(text) : undefined;
-  const url = parsed !== undefined && ['http:', 'https:'].includes(parsed.protocol) ? parsed : undefined;
+  const url = URL.parse(text);
   const refuse = (problem: string, hint: string): Failure =>
-    new Failure('base-url', { shown: url === undefined ? mask(text) : masked(url), problem, hint });
+    new Failure('base-url', { shown: mask(text), problem, hint });
 
-  if (url === undefined) {
+  if (url === null || !/^https?:$/.test(url.protocol)) {
     throw refuse('is not an http(s) URL', 'Give it in full, e.g. https://api.example.com/v1.');
   }
   if (url.username !== '' || url.password !== '') {
@@ -48,9 +47,8 @@ export function parseBaseUrl(text: string, options: { insecureHttp: boolean }): 
 export function suggestBaseUrl(text: string): URL | undefined {
   const hasScheme = /^[a-z][a-z\d+.-]*:\/\//i.test(text);
   const full = hasScheme ? text : `https://${text}`;
-  if (text === '' || /\s/.test(text) || !URL.canParse(full)) return undefined;
-  const url = new URL(full);
-  if (!['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '') return undefined;
+  const url = /\s/.test(text) ? null : URL.parse(full);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return undefined;
   if (!isLoopback(url.hostname)) url.protocol = 'https:';
   else if (!hasScheme) url.protocol = 'http:';
   url.search = '';
@@ -88,7 +86,8 @@ export function originOf({ environment, baseUrl }: { environment: Place; baseUrl
 /** Returns the service of an origin, which several profiles may share. */
 export function serviceOf(origin: string): string {
   const address = origin.replace(/^.* /, '');
-  return URL.canParse(address) ? addressOf({ environment: 'production', baseUrl: new URL(address) }) : address;
+  const baseUrl = URL.parse(address);
+  return baseUrl === null ? address : addressOf({ environment: 'production', baseUrl });
 }
 
 /** Returns what identifies the address for a key: loopback addresses by port alone, whatever their name. */
@@ -108,15 +107,7 @@ export function isLoopback(hostname: string): boolean {
   );
 }
 
-function masked(url: URL): string {
-  const copy = new URL(url);
-  if (copy.username !== '') copy.username = '***';
-  if (copy.password !== '') copy.password = '***';
-  copy.search = copy.search === '' ? '' : '?***';
-  return copy.href;
-}
-
-/** Masks a text that is not a URL: anything before an @ may be a secret. */
+/** Masks what may be a secret in a base URL: all that is before an @, and the query. */
 function mask(text: string): string {
-  return text.replace(/^(.*\/\/)?[^@/]*@/, '$1***@');
+  return text.replace(/^([a-z][\w+.-]*:\/\/)?.*@/is, '$1***@').replace(/[?#].*$/s, '?***');
 }

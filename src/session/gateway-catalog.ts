@@ -19,6 +19,7 @@ import { isFailure } from '../errors.ts';
 import { DatabaseFailure, HttpFailure, type HttpReply } from '../ports.ts';
 import { openCatalog, providedNote, storeProvided } from './open-catalog.ts';
 import type { CommandContext } from './globals.ts';
+import { collect } from './read-text.ts';
 
 /** Path of the catalog, beside the base URL. */
 const PLACE = '__petstore/catalog';
@@ -87,15 +88,9 @@ async function ask(
 
 /** Parses the entries; undefined if it is not a catalog. @throws {HttpFailure} */
 async function read({ body }: HttpReply, mostBytes: number): Promise<readonly ProvidedEntry[] | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > mostBytes) return undefined;
-    chunks.push(chunk);
-  }
+  const bytes = await collect(body, mostBytes);
   try {
-    const list = parseJson(Buffer.concat(chunks).toString('utf8'));
+    const list = bytes && parseJson(bytes.toString('utf8'));
     const entries = Array.isArray(list) ? list.map(toEntry) : [undefined];
     return entries.every((each) => each !== undefined) ? entries : undefined;
   } catch (error) {

@@ -35,13 +35,8 @@ export async function keyFromCommand(context: Omit<CommandContext, 'target'>, co
 
 /** Requires a config file that only the user or root can write. @throws {Failure} `key-command` */
 export function assertTrusted({ path, isForeign, isWritableByOthers }: ConfigFile, command: string): void {
-  if (!isForeign && !isWritableByOthers) return;
-  throw new Failure('key-command', {
-    command,
-    problem: isForeign
-      ? `was not run, because ${path} belongs to another user`
-      : `was not run, because other users may change ${path}`,
-    isLocal: true,
-    hint: isForeign ? `Take it over: chown "$USER" ${path}` : `Make it yours alone: chmod 600 ${path}`,
-  });
+  const refuse = (why: string, hint: string): Failure =>
+    new Failure('key-command', { command, problem: `was not run, because ${why}`, isLocal: true, hint });
+  if (isForeign) throw refuse(`${path} belongs to another user`, `Take it over: chown "$USER" ${path}`);
+  if (isWritableByOthers) throw refuse(`other users may change ${path}`, `Make it yours alone: chmod 600 ${path}`);
 }

@@ -1,13 +1,11 @@
-/** Describes what a ledger knows about a key, with its times in epoch ms. */
+/** Describes what a ledger knows about a key, from a view with times in epoch ms. */
 import { type JsonObject, jsonObject } from '../api/json.ts';
-import type { Clock } from '../ports.ts';
-import type { LedgerState } from '../rate-limit/governor.ts';
-import { toWall } from '../rate-limit/ledger.ts';
+import type { Lease, LedgerState } from '../rate-limit/governor.ts';
 import { isLive, liveWindows, shownOperation, windowsFor } from '../rate-limit/windows.ts';
 import { clockTime, duration, limitWords } from '../view/progress.ts';
 import { plural } from '../view/words.ts';
 
-/** Returns one line, or one for each window if operations have separate limits. Times are epoch ms. */
+/** Returns one line, or one for each window if operations have separate limits. */
 export function rateLimitWords(view: LedgerState, now: number): string[] {
   const { windows } = view;
   const [newest] = windows;
@@ -35,29 +33,15 @@ export function blockWords({ block }: LedgerState, now: number): string {
   return `${why}. Nothing is sent until ${clockTime(until, now)} (${duration(until - now)})`;
 }
 
-/** State of sharing the key with other machines. */
-export interface Sharing {
-  /** Number of machines that use the key, including this one. */
-  readonly machines: number;
-  /** Requests that this machine may send before it asks the server again. */
-  readonly lent: number;
-  /** Present if the server does not answer. `since` and `next` (the next try): epoch ms. */
-  readonly lost?: { readonly since: number; readonly says: string; readonly next: number } | undefined;
+/** Returns how many requests this machine may send before it asks the server again. */
+function lentBy({ permits }: Lease, now: number): number {
+  return Object.values(permits).reduce((sum, { many, until }) => (now < until ? sum + many : sum), 0);
 }
 
-/** Returns the state of sharing from a view with monotonic times; undefined if the key is not shared. */
-export function sharingOf({ lease }: LedgerState, clock: Pick<Clock, 'now' | 'monotonic'>): Sharing | undefined {
-  if (lease === undefined) return undefined;
-  const { lost, machines, permits } = lease;
-  const valid = Object.values(permits).filter(({ until }) => clock.monotonic() < until);
-  return {
-    machines,
-    lent: valid.reduce((sum, { many }) => sum + many, 0),
-    lost: lost && { since: toWall(clock, lost.since), says: lost.says, next: toWall(clock, lost.next) },
-  };
-}
-
-export function sharingWords({ machines, lent, lost }: Sharing, now: number): string {
+/** Describes how the key is shared with other machines. */
+export function sharingWords(lease: Lease, now: number): string {
+  const { machines, lost } = lease;
+  const lent = lentBy(lease, now);
   const requests = `${plural(lent, 'request')} lent to this one`;
   if (lost !== undefined) {
     const { since, says, next } = lost;
@@ -67,8 +51,10 @@ export function sharingWords({ machines, lent, lost }: Sharing, now: number): st
   return `with ${machines > 1 ? plural(machines - 1, 'other machine') : 'no other machine now'}; ${requests}`;
 }
 
-export function sharingJson({ machines, lent, lost }: Sharing): JsonObject {
+export function sharingJson(lease: Lease | undefined, now: number): JsonObject | null {
+  if (lease === undefined) return null;
+  const { machines, lost } = lease;
   const time = (at: number): string => new Date(at).toISOString();
   const loss = lost && jsonObject({ since: time(lost.since), says: lost.says, nextTry: time(lost.next) });
-  return jsonObject({ machines, lent, lost: loss ?? null });
+  return jsonObject({ machines, lent: lentBy(lease, now), lost: loss ?? null });
 }

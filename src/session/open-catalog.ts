@@ -44,8 +44,7 @@ async function openToRead(context: CommandContext): Promise<Database | undefined
   const path = statePath(context, 'state.db');
   // On a FIFO, SQLite would wait for a writer.
   const found = await context.files.facts(path).catch(() => undefined);
-  const isSpecial = found?.kind === 'other';
-  return isSpecial ? undefined : context.openDatabase(path, { readOnly: true });
+  return found?.kind === 'other' ? undefined : context.openDatabase(path, { readOnly: true });
 }
 
 const SANDBOX = 'sandbox';
@@ -155,18 +154,18 @@ export async function petInCatalog(
 }
 
 function withBarcode(catalog: Catalog, barcode: string): bigint {
-  const owner = catalog.ownerOf(barcode);
-  if (owner !== undefined) return owner.petId;
-  throw new Failure('usage', { problem: `${capital(unknownBarcode(barcode))}.`, hint: SEE });
-}
-
-function unknownBarcode(code: string): string {
-  return parseBarcode(code) === undefined ? barcodeProblem(code) : `no pet in the catalog has the barcode ${code}`;
+  const found = petOfRow(catalog, 'barcode', barcode);
+  if (typeof found === 'bigint') return found;
+  throw new Failure('usage', { problem: `${capital(found)}.`, hint: SEE });
 }
 
 /** Returns the pet that a row of a file names, or why the row does not name exactly one. */
 export function petOfRow(catalog: Catalog, column: 'name' | 'barcode', code: string): bigint | string {
-  if (column === 'barcode') return catalog.ownerOf(code)?.petId ?? unknownBarcode(code);
+  if (column === 'barcode') {
+    const none =
+      parseBarcode(code) === undefined ? barcodeProblem(code) : `no pet in the catalog has the barcode ${code}`;
+    return catalog.ownerOf(code)?.petId ?? none;
+  }
   const found = catalog.called(code);
   if (found.length === 1) return found[0]!.petId;
   const quoted = JSON.stringify(code);

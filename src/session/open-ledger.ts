@@ -7,7 +7,8 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { Redis } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { parseRedisAddress, REDIS_FORMS } from '../redis-address.ts';
-import { createLedger, type Ledger, memoryStep, type Step, toWall } from '../rate-limit/ledger.ts';
+import type { LedgerState } from '../rate-limit/governor.ts';
+import { createLedger, type Ledger, memoryStep, shift, type Step, toWall } from '../rate-limit/ledger.ts';
 import { type ReserveFile, reserveFile, withReserve } from '../rate-limit/reserve-file.ts';
 import { sqliteStep } from '../rate-limit/sqlite-ledger.ts';
 import { openState } from '../state/database.ts';
@@ -20,6 +21,8 @@ import { SETTINGS } from './settings.ts';
 
 export interface OpenLedger extends AsyncDisposable {
   readonly ledger: Ledger;
+  /** Returns what is known about the key, with times in epoch ms, and the lease if the key is shared. */
+  view(): Promise<LedgerState>;
   /** Identifies the service's address in the ledger, and in the names of operations. */
   readonly address: string;
   /** True while other processes that use the key are unknown: then only one request at a time. */
@@ -41,13 +44,19 @@ export async function openLedger(
   { isBusy = false, isShown = false } = {},
 ): Promise<OpenLedger> {
   const names = ledgerNames(target);
-  const address = names.address();
+  const { address } = names;
   const url = sharedLedger(context);
   const { step, isAlone } = await openStep(context, names, isBusy);
   // Only this machine uses the sandbox. The database stays open: the process is about to end, and the last process to
   // close it copies the write-ahead log back, which takes longer than the two steps of a request.
   if (url === undefined || target.environment === 'sandbox') {
-    return { ledger: createLedger(step), address, isAlone, [Symbol.asyncDispose]: () => Promise.resolve() };
+    const ledger = createLedger(step);
+    const view = async () => {
+      // The lease is left from an earlier command with PETSTORE_LEDGER.
+      const { lease: _old, ...known } = inWallTime(await ledger.view(), context.clock);
+      return known;
+    };
+    return { ledger, view, address, isAlone, [Symbol.asyncDispose]: () => Promise.resolve() };
   }
   const { parser, variable } = SETTINGS.ledgerLost;
   const mode = parser.parse(context.env[variable] || 'hold', variable);
@@ -65,6 +74,7 @@ export async function openLedger(
   const ledger = new RedisLedger(step, { ...context, redis, server, name, whenLost: mode, onChange });
   return {
     ledger,
+    view: async () => inWallTime(await ledger.view(), context.clock),
     address,
     redis,
     get isAlone() {
@@ -75,6 +85,10 @@ export async function openLedger(
       redis.close();
     },
   };
+}
+
+function inWallTime(state: LedgerState, clock: CommandContext['clock']): LedgerState {
+  return shift(state, clock.now() - clock.monotonic());
 }
 
 /**
@@ -93,9 +107,9 @@ export function ledgerNames(target: LedgerTarget) {
     /** Name in the state database, needed at every step with the same salt. */
     row: (salt: string) => (row?.salt === salt ? row : (row = { salt, name: digest(salt + pair) })).name,
     /** Name of the service's address. */
-    address: () => `@${digest(JSON.stringify([address, apiKey])).slice(0, 12)}`,
+    address: `@${digest(JSON.stringify([address, apiKey])).slice(0, 12)}`,
     /** Name of the reserve file. Without the salt, because the database with it may not open. */
-    file: () => digest(`petstore block ${pair}`).slice(0, 32),
+    file: digest(`petstore block ${pair}`).slice(0, 32),
     /** Name on a server. The key itself is the salt, so that all machines with the key find the same name. */
     async shared() {
       const { createHmac } = await import('node:crypto');
@@ -151,7 +165,7 @@ async function openStep(
   let why = 'is on a network file system, whose locks other machines may not see';
   try {
     const folder = stateFolder(context);
-    file = reserveFile(context, `${folder}/blocks`, names.file());
+    file = reserveFile(context, `${folder}/blocks`, names.file);
     if (!(await files.isOnNetwork(folder))) {
       const state = await openState(context, folder);
       // The file must exist before the disk is full.

@@ -4,7 +4,7 @@ import { SANDBOX_KEY, SANDBOX_URL } from '../sandbox/plans.ts';
 import type { ConfigFile } from './config-file.ts';
 import { type EnvironmentName, isProduction, parseBaseUrl, partsOf, placeIn } from './environments.ts';
 import type { CommandContext, ResolvedSettings, Target } from './globals.ts';
-import { find, profileOf, resolve, type Source, SETTINGS, type Stored } from './settings.ts';
+import { find, isSaidNow, profileOf, resolve, type Source, SETTINGS, type Stored } from './settings.ts';
 
 const KEY_COMMAND: Source = { from: 'key-command', name: 'the key command' };
 
@@ -116,11 +116,10 @@ async function findTarget(context: Omit<CommandContext, 'target'>): Promise<Targ
  * @throws {Failure} `production-not-confirmed`
  */
 export async function assertWriteAllowed(context: CommandContext): Promise<void> {
-  const { value, source } = (await context.settings()).environment;
-  const saidNow = source.from === 'flag' || source.from === 'variable';
-  if (!isProduction(value) || saidNow || context.globals.yes) return;
+  const { environment } = await context.settings();
+  if (!isProduction(environment.value) || isSaidNow(environment) || context.globals.yes) return;
   if (context.stdin.isTTY && context.globals.input) return;
-  throw new Failure('production-not-confirmed', { environment: value, line: context.line });
+  throw new Failure('production-not-confirmed', { environment: environment.value, line: context.line });
 }
 
 /** True if a prompt can be answered: both stderr (questions) and stdin (answers) are terminals. */

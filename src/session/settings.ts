@@ -11,7 +11,7 @@ import {
   waitValue,
   wordValue,
 } from '../cli/value-parsers.ts';
-import { usageFailure } from '../errors.ts';
+import { Failure, isFailure, usageFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import { FORMATS } from '../view/output-formats.ts';
 import { ENVIRONMENTS, parseBaseUrl, partsOf, type Place, REMOTE_ENVIRONMENTS } from './environments.ts';
@@ -216,6 +216,11 @@ export interface Sourced<T> {
   readonly shadows?: Source | undefined;
 }
 
+/** True for a value from an option or a variable: the user has named it for this command. */
+export function isSaidNow(found: Sourced<unknown> | undefined): boolean {
+  return found?.source.from === 'flag' || found?.source.from === 'variable';
+}
+
 /** Sources of settings besides the command line. */
 export interface Stored {
   readonly env: Context['env'];
@@ -248,8 +253,14 @@ export function find(setting: Setting, { option, env, config, environment }: Giv
 export function resolve<T>(setting: Setting<T> & { readonly default: string }, given: Given): Sourced<T> {
   const found = find(setting, given)!;
   const { from, name } = found.source;
-  const blamed = from === 'config' ? `${setting.key} of the config` : name;
-  return { ...found, value: setting.parser.parse(found.value, blamed) };
+  if (from !== 'config') return { ...found, value: setting.parser.parse(found.value, name) };
+  try {
+    return { ...found, value: setting.parser.parse(found.value, `${setting.key} of the config`) };
+  } catch (error) {
+    if (!isFailure(error) || !error.is('invalid-value')) throw error;
+    const hint = `Correct it: ${commandFor(setting.key ?? '')}`;
+    throw new Failure('invalid-value', { ...error.details, hint }, error);
+  }
 }
 
 export type StoredValues = ReturnType<typeof storedValues>;

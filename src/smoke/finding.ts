@@ -8,7 +8,6 @@ export interface Finding {
   readonly verdict: Verdict;
   /** What was expected and what was received, or why it was not checked. */
   readonly problem?: string;
-  readonly evidence?: Evidence;
   /** True if the contract could not be checked: the network, the key or a server that is down. */
   readonly isError?: true;
 }
@@ -40,6 +39,7 @@ export interface CheckFacts {
 
 export interface Checked extends CheckFacts, Finding {
   readonly ms: number;
+  readonly evidence?: Evidence;
 }
 
 export const PASS: Finding = { verdict: 'pass' };

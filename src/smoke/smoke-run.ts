@@ -5,7 +5,7 @@ import { duration } from '../view/progress.ts';
 import { plural } from '../view/words.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { Failure, fileFailure, isFailure } from '../errors.ts';
+import { Failure, fileFailure, isFailure, usageFailure } from '../errors.ts';
 import { errorCode } from '../ports.ts';
 import { describeFailure, firstCause } from '../report/failures.ts';
 import type { RawView } from '../view/view.ts';
@@ -24,19 +24,22 @@ const READY_PACE_MS = 2_000;
 
 /** @throws {Failure} `usage`, `file`, a signal's, and what connect throws; any other becomes the view's failure */
 export async function smoke(context: CommandContext, options: SmokeOptions & Reports): Promise<RawView> {
-  checkIds([...(options.only ?? []), ...(options.skip ?? [])]);
-  const { out = [] } = options;
+  const { only = [], skip: left = [], out = [] } = options;
+  const unknown = [...only, ...left].find((id) => ALL.every((each) => each.id !== id));
+  if (unknown !== undefined)
+    throw usageFailure(`Unknown check ${JSON.stringify(unknown)}.`, 'See petstore smoke --list');
   for (const { path } of out) await findFolder(context, dirname(path));
   const { clock, notices } = context;
   const startedAt = clock.now();
-  const count = requestsFor(options);
+  const chosen = chosenChecks(options);
+  const count = requestsFor(chosen);
   await using clients = new SmokeClients(context, await connect(context), count);
   const { environment } = clients.session;
   const writes = options.write === undefined ? 'read-only' : `pet ${options.write} is changed, and put back`;
   const more =
     options.provoke429 === true ? ', then as many as the rate limit allows and one more, to provoke a 429' : '';
   notices.info(`Smoke test of ${environment}: ${plural(count, 'request')}, ${writes}${more}.`);
-  const checks = await check(context, clients, options);
+  const checks = await check(context, clients, chosen, options);
   const suite: Suite = { name: `petstore smoke ${environment}`, startedAt, checks };
   await summarise(context, suite);
   for (const { format, path } of out) {
@@ -61,20 +64,20 @@ export async function smoke(context: CommandContext, options: SmokeOptions & Rep
 async function check(
   context: CommandContext,
   clients: SmokeClients,
+  chosen: readonly CheckFacts[],
   options: SmokeOptions,
 ): Promise<readonly Checked[]> {
   const { clock, notices, signal } = context;
   const { waitReady: waitMs, write } = options;
   const found = new Map<string, Checked>();
-  const facts = chosenChecks(options);
   try {
     await clients.afford();
     const isReady = waitMs === undefined || (await waitReady(context, clients, waitMs));
     const run = async (pet?: LockedPet): Promise<void> => {
-      for await (const each of runSmoke(clients, options, pet)) {
+      for await (const each of runSmoke(clients, chosen, options, pet)) {
         const problem = `not ready after ${duration(waitMs ?? 0)}: ${each.problem}`;
         found.set(each.id, each.isError === true && !isReady ? { ...each, problem } : each);
-        notices.progress(`Checked ${each.id}`, [found.size, facts.length]);
+        notices.progress(`Checked ${each.id}`, [found.size, chosen.length]);
       }
     };
     if (write === undefined) await run();
@@ -88,21 +91,11 @@ async function check(
     notices.progress(undefined);
   }
   const ended = found.has(RAN.id) ? [RAN] : [];
-  return [...facts, ...ended].map((each) => found.get(each.id) ?? checked(each, skip('the run ended early')));
+  return [...chosen, ...ended].map((each) => found.get(each.id) ?? checked(each, skip('the run ended early')));
 }
 
 /** The check for a run that ended early: a report with only skipped checks would look green. */
 const RAN: CheckFacts = { id: 'run', title: 'the checks could be run', clause: undefined };
-
-/** @throws {Failure} `usage` */
-function checkIds(ids: readonly string[]): void {
-  const unknown = ids.find((id) => ALL.every((each) => each.id !== id));
-  if (unknown === undefined) return;
-  throw new Failure('usage', {
-    problem: `Unknown check ${JSON.stringify(unknown)}.`,
-    hint: 'See petstore smoke --list',
-  });
-}
 
 /**
  * Asks every two seconds, within the rate limit, until the service or its gateway answers without a 5xx.

@@ -59,17 +59,11 @@ export function chosenChecks({ only, skip: left, write, provoke429 }: SmokeOptio
   return possible.filter(({ id }) => (only === undefined || only.includes(id)) && left?.includes(id) !== true);
 }
 
-function chosen(options: SmokeOptions): (facts: CheckFacts) => boolean {
-  const checks = chosenChecks(options);
-  return (facts) => checks.includes(facts);
-}
-
 /** Returns how many requests the chosen checks need, without those that provoke a 429. */
-export function requestsFor(options: SmokeOptions): number {
-  const isChosen = chosen(options);
+export function requestsFor(checks: readonly CheckFacts[]): number {
+  const reads = READ_CHECKS.filter((check) => checks.includes(check));
   // Always requests the list, which shows whether the service can be checked at all.
-  const reads = new Set<Question>(['list', ...READ_CHECKS.filter(isChosen).flatMap(({ asks }) => asks)]).size;
-  return reads + (options.write === undefined ? 0 : writeRequests(isChosen));
+  return new Set<Question>(['list', ...reads.flatMap(({ asks }) => asks)]).size + writeRequests(checks);
 }
 
 /**
@@ -79,10 +73,10 @@ export function requestsFor(options: SmokeOptions): number {
  */
 export async function* runSmoke(
   clients: SmokeClients,
+  checks: readonly CheckFacts[],
   options: SmokeOptions,
   pet?: LockedPet,
 ): AsyncGenerator<Checked> {
-  const isChosen = chosen(options);
   const answers = new Map<Question, Reply>();
   const answerTo = async (question: Question): Promise<Reply> => {
     const known = answers.get(question);
@@ -100,26 +94,25 @@ export async function* runSmoke(
     const found: Checked[] = [];
     for (const question of check.asks) {
       const answer = await answerTo(question);
-      const finding =
-        answer.unreachable !== undefined ? skip('the service did not answer') : check.check(answer, options);
+      const isAnswer = answer.unreachable === undefined;
+      const finding = isAnswer ? check.check(answer, options) : skip('the service did not answer');
       found.push(checked(check, finding, answer));
     }
     const of = (verdict: Checked['verdict']): Checked | undefined => found.find((each) => each.verdict === verdict);
     return of('fail') ?? of('pass') ?? found[0]!;
   };
-  if (isChosen(REACHABLE)) yield checked(REACHABLE, reachable(first), first);
-  if (isChosen(TLS)) yield checked(TLS, encrypted(first, clients.keyed.baseUrl), first);
+  if (checks.includes(REACHABLE)) yield checked(REACHABLE, reachable(first), first);
+  if (checks.includes(TLS)) yield checked(TLS, encrypted(first, clients.keyed.baseUrl), first);
   const obstacle = obstacleOf(first, clients);
   // Before the other checks: others may change the pet meanwhile.
   if (obstacle === undefined && options.write !== undefined && pet !== undefined) {
-    yield* runWrites(clients, pet, options.write, first, isChosen);
+    yield* runWrites(clients, pet, options.write, first, checks);
   }
-  for (const check of READ_CHECKS.filter(isChosen)) {
+  for (const check of READ_CHECKS.filter((each) => checks.includes(each))) {
     if (obstacle === undefined) yield await verdictOf(check);
     else if (obstacle === check.id) yield { ...(await verdictOf(check)), isError: true };
   }
-  if (obstacle !== undefined) return;
-  if (options.provoke429 === true) yield* runProvoked(clients, isChosen);
+  if (obstacle === undefined) yield* runProvoked(clients, checks);
 }
 
 /**
@@ -137,16 +130,13 @@ function obstacleOf(list: Reply, { causes }: SmokeClients): string | undefined {
 }
 
 function reachable(first: Reply): Finding {
-  if (first.unreachable === undefined) return PASS;
-  return first.unreachable.phase === 'tls'
-    ? PASS
-    : { ...fail(`an answer from ${first.unreachable.peer}`, noAnswer(first)), isError: true };
+  if (first.unreachable === undefined || first.unreachable.phase === 'tls') return PASS;
+  return { ...fail(`an answer from ${first.unreachable.peer}`, noAnswer(first)), isError: true };
 }
 
-function encrypted(first: Reply, { hostname, protocol }: URL): Finding {
-  if (first.unreachable !== undefined && first.unreachable.phase === 'tls')
-    return { ...fail('a trusted certificate', first.unreachable.code), isError: true };
-  if (protocol === 'https:') return first.unreachable !== undefined ? skip('the service did not answer') : PASS;
+function encrypted({ unreachable }: Reply, { hostname, protocol }: URL): Finding {
+  if (unreachable?.phase === 'tls') return { ...fail('a trusted certificate', unreachable.code), isError: true };
+  if (protocol === 'https:') return unreachable === undefined ? PASS : skip('the service did not answer');
   return isLoopback(hostname) ? skip('the service is on this machine') : fail('an https address', 'http');
 }
 
@@ -156,14 +146,14 @@ const WORKERS = 8;
 const MOST = 2_000;
 
 /** Checks the answer to a request beyond the rate limit. Afterwards the key is blocked for everyone who uses it. */
-async function* runProvoked(clients: SmokeClients, isChosen: (facts: CheckFacts) => boolean): AsyncGenerator<Checked> {
-  if (!PROVOKED_CHECKS.some(isChosen)) return;
+async function* runProvoked(clients: SmokeClients, checks: readonly CheckFacts[]): AsyncGenerator<Checked> {
+  if (!PROVOKED_CHECKS.some((each) => checks.includes(each))) return;
   const { end, sent } = await spend(clients);
-  if (isChosen(REFUSED)) {
+  if (checks.includes(REFUSED)) {
     const none = sent < MOST ? skip('another client uses the key') : fail('a 429', `${sent} answers without one`);
     yield checked(REFUSED, end === undefined ? none : withStatus(end, 429), end);
   }
-  if (isChosen(RETRY)) yield checked(RETRY, end?.status === 429 ? saysWhen(end) : skip('no 429 came'), end);
+  if (checks.includes(RETRY)) yield checked(RETRY, end?.status === 429 ? saysWhen(end) : skip('no 429 came'), end);
 }
 
 function saysWhen({ headers, receivedAt }: Answer): Finding {

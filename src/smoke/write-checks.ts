@@ -32,8 +32,6 @@ const BAD = [
 
 export const WRITE_CHECKS: readonly CheckFacts[] = [SAME, SET, RESTORE, UNKNOWN, ...BAD];
 
-type CheckFilter = (facts: CheckFacts) => boolean;
-
 /** Time to restore the pet after a signal, in ms: longer than the 2 s that the write before it may still take. */
 const RESTORE_MS = 4_500;
 
@@ -43,8 +41,9 @@ export async function* runWrites(
   locked: LockedPet,
   petId: bigint,
   list: Reply,
-  isChosen: CheckFilter,
+  checks: readonly CheckFacts[],
 ): AsyncGenerator<Checked> {
+  const isChosen = (check: CheckFacts): boolean => checks.includes(check);
   const present = quantityOf(list, petId);
   if (present === undefined) {
     // The read checks report a list that breaks the contract.
@@ -89,9 +88,9 @@ export async function* runWrites(
 }
 
 /** Returns how many requests the chosen checks send. */
-export function writeRequests(isChosen: CheckFilter): number {
-  const pair = isChosen(SET) || isChosen(RESTORE) ? 2 : 0;
-  return [SAME, UNKNOWN, ...BAD].filter(isChosen).length + pair;
+export function writeRequests(checks: readonly CheckFacts[]): number {
+  const pair = checks.includes(SET) || checks.includes(RESTORE) ? 2 : 0;
+  return [SAME, UNKNOWN, ...BAD].filter((each) => checks.includes(each)).length + pair;
 }
 
 function rowsOf(list: Reply): readonly JsonValue[] {

@@ -90,7 +90,8 @@ export interface Scan {
 /** Columns that stay bigint; all other integers are epoch ms and counts. */
 const IDS = new Set(['id', 'run', 'petId', 'undoesRun', 'undoesChange']);
 /** Columns with integers of any size, which are stored as text. */
-const QUANTITIES = new Set(['before', 'after', 'current', 'quantity', 'stock']);
+const QUANTITIES = new Set(['before', 'after', 'current', 'quantity', 'stock', 'min', 'target']);
+const FLAGS = new Set(['adds', 'isForced', 'isProvided']);
 
 /** Converts a row whose columns are T's fields. NULL becomes undefined. @throws {SyntaxError} a quantity is not a number */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- who asks knows the columns
@@ -99,7 +100,7 @@ export function fromRow<T>(row: SqlRow): T {
   for (const [name, value] of Object.entries(row)) {
     if (value === null) continue;
     if (QUANTITIES.has(name)) result[name] = BigInt(text(row, name));
-    else if (name === 'adds') result[name] = value === 1n;
+    else if (FLAGS.has(name)) result[name] = value === 1n;
     else result[name] = typeof value === 'bigint' && !IDS.has(name) ? Number(value) : value;
   }
   return result as T;

@@ -13,7 +13,7 @@ export type KeptOpen = Map<string, Database>;
 
 /** Waits for a lock shorter than this are not announced, in ms. */
 export const NOTICED_MS = 1_000;
-/** How often to try to open a file that is replaced or damaged, before using it as it is. */
+/** How often to open a file again that was replaced, before using it as it is. */
 const MOST_TRIES = 3;
 
 /**
@@ -32,18 +32,11 @@ export async function acquireLock(
   let database = kept?.get(path);
   const take = async (): Promise<Database> => {
     for (let tries = 0; ; tries++) {
-      try {
-        database ??= await open(ports, path);
-        database.exec('BEGIN IMMEDIATE');
-        // Other processes would not notice a lock on a file that has been replaced.
-        if (database.isInPlace() || tries === MOST_TRIES) return database;
-      } catch (error) {
-        const isDamaged = error instanceof DatabaseFailure && error.problem === 'corrupt';
-        if (!isDamaged || tries === MOST_TRIES) throw error;
-        // Emptied, not replaced, so that a holder keeps its lock.
-        await ports.files.empty(path);
-      }
-      database?.close();
+      database ??= await open(ports, path);
+      database.exec('BEGIN IMMEDIATE');
+      // Other processes would not notice a lock on a file that has been replaced.
+      if (database.isInPlace() || tries === MOST_TRIES) return database;
+      database.close();
       database = undefined;
     }
   };

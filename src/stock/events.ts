@@ -1,4 +1,5 @@
 /** `--events`: prints one object for each row of a run as it is applied, and one at the end. */
+import { EventEmitter, on } from 'node:events';
 import { type JsonValue, stringifyJson } from '../api/json.ts';
 import { type Failure, isFailure } from '../errors.ts';
 import type { RecordView, RowsView, View } from '../view/view.ts';
@@ -17,27 +18,17 @@ export function withEvents(
 function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>): RowsView<JsonValue> {
   let failure: Failure | undefined;
   async function* events(): AsyncGenerator<JsonValue[]> {
-    const waiting: JsonValue[] = [];
-    let wake = (): void => undefined;
-    let isOver = false;
-    const running = work((outcome) => {
-      waiting.push(eventOf(outcome));
-      wake();
-    }).finally(() => {
-      isOver = true;
-      wake();
-    });
-    const ended = running.then(
-      (summary) => (failure = summary.failure),
-      (error: unknown) => (failure = isFailure(error) ? error : undefined),
-    );
+    const run = new EventEmitter<{ row: [Outcome]; end: [] }>();
+    const outcomes = on(run, 'row', { close: ['end'] }) as AsyncIterable<[Outcome]>;
+    const running = work((outcome) => run.emit('row', outcome));
+    const ended = running
+      .then(
+        (summary) => (failure = summary.failure),
+        (error: unknown) => (failure = isFailure(error) ? error : undefined),
+      )
+      .finally(() => run.emit('end'));
     try {
-      for (;;) {
-        if (waiting.length > 0) yield waiting.splice(0);
-        // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the callback sets it
-        else if (isOver) break;
-        else await new Promise<void>((resolve) => (wake = resolve));
-      }
+      for await (const [outcome] of outcomes) yield [eventOf(outcome)];
       const { json } = await running;
       yield [new Map<string, JsonValue>([['event', 'end'], ...json])];
     } finally {

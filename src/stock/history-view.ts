@@ -4,7 +4,7 @@ import type { Names } from '../session/open-catalog.ts';
 import type { HistoryFilter } from '../state/history.ts';
 import type { Change, Journal } from '../state/journal.ts';
 import { clockTime } from '../view/progress.ts';
-import type { Column, RowsView, ChartLine, ChartView } from '../view/view.ts';
+import { type Column, list, type RowsView } from '../view/view.ts';
 
 /** Columns of the table: 80 columns only have room for what differs from row to row. */
 interface Table {
@@ -80,48 +80,29 @@ function outcomeOf(state: Change['state']): string {
   return state === 'sent' ? 'unknown' : state;
 }
 
-interface Options {
-  readonly names: Names;
-  /** Epoch ms. */
-  readonly now: number;
-  /** Shown instead of a chart without lines. */
-  readonly empty: string;
-}
-
 /**
- * Returns a chart of one pet's changes, newest first, each with the quantity after it. A change that may not have been
- * applied has no bar. Each service has its own section, because the same id is another pet there. `failed`: how many
- * changes failed; they have no line.
+ * Returns a chart of one pet's changes, oldest first: each with the quantity after it, and a bar unless it may not have
+ * been applied. Changes that failed are left out. Each service has its own scale, because the same id is another pet
+ * there.
  */
-export function quantityChart(
-  changes: Iterable<readonly Change[]>,
-  { names, now, empty }: Options,
-): ChartView & { readonly failed: number } {
-  const services = new Map<string, { readonly first: Change; readonly lines: ChartLine[] }>();
-  let failed = 0;
-  for (const batch of changes) {
-    for (const change of batch) {
-      if (change.state === 'failed') {
-        failed++;
-        continue;
-      }
-      const key = `${change.environment} ${change.origin}`;
-      const service = services.get(key) ?? { first: change, lines: [] };
-      services.set(key, service);
-      service.lines.push(lineOf(change));
-    }
+export function quantityChart(changes: readonly Change[], now: number, empty: string): RowsView<Change> {
+  const shown = changes.filter(({ state }) => state !== 'failed').toReversed();
+  const serviceOf = ({ environment, origin }: Change): string => `${environment}, ${origin}`;
+  const most = new Map<string, bigint>();
+  for (const change of shown) {
+    const whole = most.get(serviceOf(change)) ?? 0n;
+    most.set(serviceOf(change), change.state === 'applied' && change.after > whole ? change.after : whole);
   }
-  const all = [...services.values()];
-  const sections = all.map(({ first, lines }) => {
-    const { environment, origin, petId } = first;
-    const name = names.get(origin)?.get(petId) ?? '';
-    const isAmbiguous = all.some((other) => other.first !== first && other.first.environment === environment);
-    const title = `Pet ${petId}${name === '' ? '' : ` (${name})`} in ${environment}${isAmbiguous ? `, ${origin}` : ''}`;
-    return { title, lines: lines.toReversed() };
-  });
-  return { view: 'chart', sections, now, empty: failed === 0 ? empty : 'None of these changes was applied.', failed };
-}
-
-function lineOf({ after, sentAt = 0, state }: Change): ChartLine {
-  return { at: sentAt, value: after, ...(state !== 'applied' && { note: outcomeOf(state) }) };
+  const bar: Column<Change>['bar'] = (change) =>
+    change.state === 'applied' ? [change.after, most.get(serviceOf(change))!] : undefined;
+  return list(
+    shown,
+    {
+      when: ({ sentAt = 0 }) => clockTime(sentAt, now),
+      ...(most.size > 1 && { service: serviceOf }),
+      quantity: ({ after }) => after,
+      '': ({ state }) => outcomeOf(state),
+    },
+    { looks: { '': { bar, yields: 1 } }, empty: changes.length === 0 ? empty : 'None of these changes was applied.' },
+  );
 }

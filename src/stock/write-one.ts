@@ -205,16 +205,15 @@ async function callChecked<T extends { readonly failure?: Failure }>(
   call: Call,
   send: (call: Call) => Promise<T>,
 ): Promise<T> {
-  const { 'if-match': condition, ...headers } = call.forwarded?.headers ?? {};
+  const { 'if-match': condition, ...headers } = call.headers ?? {};
   if (condition === undefined) return callOne(pet, { ...write, before: undefined }, () => send(call));
   const before = await checkCondition(pet.session.service, write.petId, condition);
-  const forwarded = { ...call.forwarded, headers };
-  return callOne(pet, { ...write, before }, () => send({ ...call, forwarded }));
+  return callOne(pet, { ...write, before }, () => send({ ...call, headers }));
 }
 
-function quantityIn({ body, forwarded }: Call): bigint | undefined {
+function quantityIn({ body = '' }: Call): bigint | undefined {
   try {
-    const value = parseJson(body ?? Buffer.from(forwarded?.body ?? []).toString());
+    const value = parseJson(Buffer.from(body).toString());
     const quantity = value instanceof Map ? value.get('quantity') : undefined;
     return quantity === undefined ? undefined : integerIn(stringifyJson(quantity));
   } catch (error) {

@@ -6,6 +6,8 @@ import { displayWidth } from './width.ts';
 const LONGEST_WORD = 20;
 /** Least width of a column of bars. */
 const LEAST_BAR = 6;
+/** `│ ` before each column, ` │` at the end. */
+const BORDERS = { perColumn: 3, end: 1 };
 /** Between columns without borders. */
 export const BETWEEN = '  ';
 
@@ -53,9 +55,10 @@ function without(table: Table, columns: readonly TableColumn[]): Table {
 }
 
 /** Returns as much of the table as fits with borders, texts broken between words; undefined if nothing fits. */
-export function inBorders(tables: readonly Table[], roomFor: (columns: number) => number): Table | undefined {
+export function inBorders(tables: readonly Table[], width: number): Table | undefined {
   for (const table of tables) {
-    const fitted = fit(table, roomFor(table.columns.length), (column) => narrowest(table, column));
+    const room = width - BORDERS.perColumn * table.columns.length - BORDERS.end;
+    const fitted = fit(table, room, (column) => narrowest(table, column));
     if (fitted !== undefined) return fitted;
   }
   return undefined;

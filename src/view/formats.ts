@@ -17,8 +17,6 @@ export async function* render(
   switch (view.view) {
     case 'rows':
       return yield* WRITERS[view.format ?? options.format].rows(view, options);
-    case 'chart':
-      return yield* (await import('./chart.ts')).renderChart(view, options);
     case 'stream':
       for await (const event of view.events) {
         yield await WRITERS[options.format].event(view, event, options);

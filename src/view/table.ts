@@ -19,10 +19,6 @@ const MOST_DRAWN = 1_000;
 const MOST_HELD = 10_000;
 /** `-9223372036854775808` */
 const INT64_WIDTH = 20;
-/** Lines per piece of output. */
-const LINES = 1_000;
-/** `│ ` before each column, ` │` at the end. */
-const BORDERS = { perColumn: 3, end: 1 };
 /** Least width of a text that is cut to make room. */
 const LEAST_CUT = 12;
 /** Length of a full bar if there is room. */
@@ -54,7 +50,7 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
     const rows = batch.map((row) => cellsOf(view.columns, row, screen));
     if (fixed !== undefined) {
       await prepareWidths(texts(rows));
-      yield* aligned({ ...fixed, rows, follows: true }, screen, width);
+      yield aligned({ ...fixed, rows, follows: true }, screen, width);
       continue;
     }
     for (const row of rows) held.push(row);
@@ -62,15 +58,14 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
     // Leaves room for the wider numbers of later rows, if it can.
     const roomy = await measured(view, held, INT64_WIDTH);
     fixed = inColumns(choices(fits(roomy, width) ? roomy : await measured(view, held, 0)), width, LEAST_CUT);
-    yield* aligned(fixed, screen, width);
+    yield aligned(fixed, screen, width);
   }
   if (fixed !== undefined || count === 0) return count;
   const tables = choices(await measured(view, held, 0));
   const drawn = screen.isTTY && count <= MOST_DRAWN;
-  const borders = (columns: number): number => BORDERS.perColumn * columns + BORDERS.end;
-  const fitted = drawn ? inBorders(tables, (columns) => width - borders(columns)) : undefined;
-  if (fitted !== undefined) yield await draw(withBars(fitted, screen), screen.style);
-  else yield* aligned(inColumns(tables, width, drawn ? undefined : LEAST_CUT), screen, width);
+  const fitted = drawn ? inBorders(tables, width) : undefined;
+  if (fitted !== undefined) yield await draw(fitted, screen);
+  else yield aligned(inColumns(tables, width, drawn ? undefined : LEAST_CUT), screen, width);
   return count;
 }
 
@@ -115,16 +110,14 @@ function* texts(rows: readonly (readonly Cell[])[]): Generator<string> {
   for (const row of rows) for (const { text, numeric } of row) if (!numeric) yield text;
 }
 
-/** Draws the bars at the width of their columns. */
-function withBars(table: Table, { isUnicode }: Screen): Table {
-  const widths = new Map(table.columns.flatMap(({ kind, place, width }) => (kind === 'bar' ? [[place, width]] : [])));
-  if (widths.size === 0) return table;
-  const drawn = (cell: Cell, place: number): Cell =>
-    cell.share === undefined ? cell : { ...cell, text: bar(...cell.share, widths.get(place) ?? 0, isUnicode) };
-  return { ...table, rows: table.rows.map((row) => row.map(drawn)) };
+/** Returns a row's cell of the column, with its bar drawn at the width of the column. */
+function cellIn(row: readonly Cell[], { place, width }: TableColumn, { isUnicode }: Screen): Cell {
+  const cell = row[place]!;
+  return cell.share === undefined ? cell : { ...cell, text: bar(...cell.share, width, isUnicode) };
 }
 
-async function draw({ columns, rows, header }: Table, style: Style): Promise<string> {
+async function draw({ columns, rows, header }: Table, screen: Screen): Promise<string> {
+  const { style } = screen;
   const { default: CliTable } = await import('cli-table3');
   const placeholders = new Placeholders();
   const cut = ({ text, role }: Pick<Cell, 'text' | 'role'>, width: number): string =>
@@ -139,7 +132,7 @@ async function draw({ columns, rows, header }: Table, style: Style): Promise<str
     // Only our own colours, and no line between rows.
     style: { head: [], border: [], compact: true },
   });
-  for (const row of rows) table.push(columns.map(({ place, width }) => cut(row[place]!, width)));
+  for (const row of rows) table.push(columns.map((column) => cut(cellIn(row, column, screen), column.width)));
   // Only placeholders have such characters.
   const drawn = table.toString().replace(/[\u2500-\u257f]+/g, (border) => style.muted(border));
   return `${placeholders.replace(drawn)}\n`;
@@ -168,33 +161,21 @@ class Placeholders {
   }
 }
 
-function* aligned(table: Table, screen: Screen, width: number): Generator<string> {
-  const drawn = withBars(table, screen);
-  const lines = table.hasColumns
-    ? columnLines(drawn, screen.style, Number.isFinite(width))
-    : listed(drawn, screen.style, width);
-  let text = '';
-  let count = 0;
-  for (const line of lines) {
-    text += `${line}\n`;
-    if (++count % LINES === 0) {
-      yield text;
-      text = '';
-    }
-  }
-  if (text !== '') yield text;
+function aligned(table: Table, screen: Screen, width: number): string {
+  const lines = table.hasColumns ? columnLines(table, screen) : listed(table, screen, width);
+  return Array.from(lines, (line) => `${line}\n`).join('');
 }
 
 /** Yields the heading and the rows. In a pipe nothing is cut, even if a text is wider than its column. */
-function* columnLines(table: Table, style: Style, cut: boolean): Generator<string> {
-  const { columns, rows, header, follows } = table;
+function* columnLines({ columns, rows, header, follows }: Table, screen: Screen): Generator<string> {
+  const { isTTY, style } = screen;
   const last = columns.length - 1;
   const line = (cellOf: (column: TableColumn) => Cell): string => {
     let text = '';
     for (let i = 0; i <= last; i++) {
       const { width } = columns[i]!;
       const { numeric, text: whole, role } = cellOf(columns[i]!);
-      const shown = numeric || !cut ? whole : truncate(whole, width);
+      const shown = numeric || !isTTY ? whole : truncate(whole, width);
       if (i > 0) text += BETWEEN;
       const cell = i === last && !numeric ? shown : padTo(shown, width, numeric ? 'right' : 'left');
       text += role === undefined || shown === '' ? cell : cell.replace(shown, (value) => style[role](value));
@@ -202,17 +183,17 @@ function* columnLines(table: Table, style: Style, cut: boolean): Generator<strin
     return text;
   };
   if (header && !follows) yield style.heading(line(({ kind, name }) => ({ text: name, numeric: kind === 'number' })));
-  for (const row of rows) yield line(({ place }) => row[place]!);
+  for (const row of rows) yield line((column) => cellIn(row, column, screen));
 }
 
 /** Renders rows as lines of `name: value`, for terminals that are too narrow for columns. */
-function* listed({ columns, rows, follows }: Table, style: Style, width: number): Generator<string> {
+function* listed({ columns, rows, follows }: Table, screen: Screen, width: number): Generator<string> {
   for (const [index, row] of rows.entries()) {
     if (index > 0 || follows) yield '';
-    for (const { name, place } of columns) {
-      const { text, numeric, role } = row[place]!;
-      const label = name === '' ? '' : `${name}: `;
-      const line = label + (role === undefined ? text : style[role](text));
+    for (const column of columns) {
+      const { text, numeric, role } = cellIn(row, column, screen);
+      const label = column.name === '' ? '' : `${column.name}: `;
+      const line = label + (role === undefined ? text : screen.style[role](text));
       if (line !== '') yield numeric || role !== undefined ? line : wrapLine(line, width, 2);
     }
   }

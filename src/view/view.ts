@@ -102,7 +102,7 @@ export function confirmation(...[text, members, more]: Parameters<typeof record>
 }
 
 /** Column -> its look in a table, and whether it may be omitted. */
-type Looks<Row> = Readonly<Record<string, Pick<Column<Row>, 'role' | 'isSigned' | 'yields'>>>;
+type Looks<Row> = Readonly<Record<string, Partial<Column<Row>>>>;
 
 /** Returns a view of rows in memory. Their JSON has the same members as the columns, null for undefined. */
 export function list<Row>(
@@ -126,30 +126,6 @@ export function list<Row>(
 export function jsonCell(value: JsonValue): string | bigint | number {
   if (value === null) return '';
   return typeof value === 'object' || typeof value === 'boolean' ? stringifyJson(value) : value;
-}
-
-/** Numbers over time for people, each with a bar: in every format. */
-export interface ChartView {
-  readonly view: 'chart';
-  /** Current time, epoch ms: times of the same day have no date. */
-  readonly now: number;
-  /** Each section has its own scale. */
-  readonly sections: readonly ChartSection[];
-  /** Printed on stderr instead of a chart without lines. */
-  readonly empty: string;
-}
-
-export interface ChartSection {
-  readonly title: string;
-  readonly lines: readonly ChartLine[];
-}
-
-export interface ChartLine {
-  /** Epoch ms. */
-  readonly at: number;
-  readonly value: bigint;
-  /** Shown instead of the bar, for a value that does not count. */
-  readonly note?: string;
 }
 
 /** Text that is the same in every format (help topics, a path). Prints nothing if empty. */
@@ -179,4 +155,4 @@ export interface RawView {
   readonly isConfirmation?: boolean;
 }
 
-export type View = RowsView | ChartView | StreamView | RecordView | RawView | TextView;
+export type View = RowsView | StreamView | RecordView | RawView | TextView;

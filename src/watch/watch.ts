@@ -42,7 +42,7 @@ export function watchView(
   onChange?: string,
   orders?: Orders,
 ): StreamView<Change> {
-  const alerts = onChange === undefined ? undefined : new Alerts(context, '--on-change', onChange);
+  const alerts = onChange === undefined ? undefined : alertsBy(context, '--on-change', onChange);
   const json = ({ at, event, item, before }: Change): JsonValue =>
     new Map<string, JsonValue>([
       ['at', new Date(at).toISOString()],
@@ -51,10 +51,12 @@ export function watchView(
       ...jsonObject(orders === undefined ? {} : { order: orders(item) ?? null }),
       ...jsonObject(before === undefined ? {} : { before: before.quantity, statusBefore: before.status }),
     ]);
-  const onFound = (found: readonly Change[]): void => alerts?.add(found.map(json));
   async function* events(): AsyncGenerator<Change> {
     try {
-      yield* watch(context, matcher(filter), intervalMs, onFound);
+      for await (const found of watch(context, matcher(filter), intervalMs)) {
+        if (found.some(({ event }) => event !== 'listed')) alerts?.add(found.map(json));
+        yield* found;
+      }
     } finally {
       await alerts?.ended();
     }
@@ -70,82 +72,72 @@ export function watchView(
 /** Time limit for the user's command, in ms. */
 const ALERT_MS = 60_000;
 
-/** Runs the user's command with rows on its stdin, one run at a time. Rows that arrive meanwhile go to the next run. */
-export class Alerts {
-  private readonly context: CommandContext;
-  private readonly option: string;
-  private readonly command: string;
-  private readonly words: readonly [string, ...string[]];
-  private waiting: JsonValue[] = [];
-  private running: Promise<void> | undefined;
-
-  /** @throws {Failure} `invalid-value`: the command cannot be split into words */
-  constructor(context: CommandContext, option: string, command: string) {
-    this.words = splitWords(command, context.machine.platform, option);
-    [this.context, this.option, this.command] = [context, option, command];
-  }
-
+/** Runs the user's command with rows on its stdin. */
+interface Alerts {
   /** @throws {Failure} `alert-command`; the reason of the command's signal */
-  async run(rows: readonly JsonValue[]): Promise<void> {
-    const { command, context, option, words } = this;
+  run(rows: readonly JsonValue[]): Promise<void>;
+  /** Starts the command without waiting for it. Rows that arrive while it runs go to its next run. Warns if it fails. */
+  add(rows: readonly JsonValue[]): void;
+  /** Resolves when the command has ended. */
+  ended(): Promise<void>;
+}
+
+/** @throws {Failure} `invalid-value`: the command cannot be split into words */
+export function alertsBy(context: CommandContext, option: string, command: string): Alerts {
+  const { clock, machine, notices, signal } = context;
+  const words = splitWords(command, machine.platform, option);
+  const waiting: JsonValue[] = [];
+  let running: Promise<void> | undefined;
+  const run = async (rows: readonly JsonValue[]): Promise<void> => {
     await context.runCommand(words, {
       input: `${stringifyJson([...rows])}\n`,
       timeoutMs: ALERT_MS,
-      signal: context.signal,
+      signal,
       onLine: (line) => {
-        context.notices.info(`${words[0]}: ${line}`);
+        notices.info(`${words[0]}: ${line}`);
       },
       fail: (problem) => new Failure('alert-command', { option, command, problem }),
     });
-  }
-
-  /** Starts the command without waiting for it. Its failure is a warning. */
-  add(rows: readonly JsonValue[]): void {
-    this.waiting.push(...rows);
-    this.running ??= this.drain().finally(() => (this.running = undefined));
-  }
-
-  /** Resolves when the command has ended. */
-  async ended(): Promise<void> {
-    await this.running;
-  }
-
-  private async drain(): Promise<void> {
-    while (this.waiting.length > 0 && !this.context.signal.aborted) {
+  };
+  const drain = async (): Promise<void> => {
+    while (waiting.length > 0 && !signal.aborted) {
       try {
-        await this.run(this.waiting.splice(0));
+        await run(waiting.splice(0));
       } catch (error) {
         if (!isFailure(error) || !error.is('alert-command')) return;
-        this.context.notices.warning(describeFailure(error, this.context.clock.now()).message);
+        notices.warning(describeFailure(error, clock.now()).message);
       }
     }
-  }
+  };
+  return {
+    run,
+    add: (rows) => {
+      waiting.push(...rows);
+      running ??= drain().finally(() => (running = undefined));
+    },
+    ended: async () => running,
+  };
 }
 
+/** Yields the pets that match, then what has changed at each further check. */
 async function* watch(
   context: CommandContext,
   matches: (item: InventoryItem) => boolean,
   intervalMs: number,
-  onFound: (found: readonly Change[]) => void,
-): AsyncGenerator<Change> {
+): AsyncGenerator<readonly Change[]> {
   const { clock, notices } = context;
-  let before: Stock | undefined;
   try {
     await using session = await connect(context);
+    let before = await readStock(session.service);
+    const at = clock.now();
+    const listed = [...before.values()].filter(matches);
+    yield listed.map((item) => ({ at, event: 'listed', item }));
+    notices.info(`Watching ${plural(listed.length, 'pet')}.`);
     for (;;) {
-      const stock = await readStock(session.service);
-      const at = clock.now();
-      if (before === undefined) {
-        const shown = [...stock.values()].filter(matches);
-        for (const item of shown) yield { at, event: 'listed', item };
-        notices.info(`Watching ${plural(shown.length, 'pet')}.`);
-      } else {
-        const found = [...changes(before, stock, matches, at)];
-        if (found.length > 0) onFound(found);
-        yield* found;
-      }
-      before = stock;
       await pause(context, session.service, intervalMs);
+      const stock = await readStock(session.service);
+      yield [...changes(before, stock, matches, clock.now())];
+      before = stock;
     }
   } catch (error) {
     throw stoppedByUser(error, 'watch');

@@ -36,22 +36,14 @@ describe.each(SORTS)('sorted by %s', (sort) => {
   // Beyond int64, and a status that the contract does not list.
   const odd: InventoryItem = { petId: 5n, quantity: 10n ** 30n, status: 'on loan' };
 
-  it('is in the order of plain JavaScript', () => {
-    expect(sorted(items, sort)).toEqual(plainly(items, sort));
+  it.each([undefined, 0, 10, 29_000])('is in the order of plain JavaScript, up to %s items', (limit) => {
+    expect(sorted(items, sort, limit)).toEqual(plainly(items, sort, limit));
   });
 
   it('is so with items that are not plain', () => {
     const some = [...items.slice(0, 50), odd, ...items.slice(50, 100)];
     expect(sorted(some, sort)).toEqual(plainly(some, sort));
   });
-
-  it.each([1, 10, 29_000])('keeps the first %i of a long list', (limit) => {
-    expect(sorted(items, sort, limit)).toEqual(plainly(items, sort, limit));
-  });
-});
-
-it('sorts nothing', () => {
-  expect(sorted([], 'quantity')).toEqual([]);
 });
 
 describe('integers of any length', () => {
@@ -65,8 +57,8 @@ describe('integers of any length', () => {
     plain(edges[(i * 8) % edges.length]!, petId, 'sold'),
   ]);
 
-  it.each(SORTS)('are kept and in their order, sorted by %s', (sort) => {
-    for (const limit of [undefined, 1, 7]) expect(sorted(items, sort, limit)).toEqual(plainly(items, sort, limit));
+  it.each(SORTS)('are in their order, sorted by %s', (sort) => {
+    expect(sorted(items, sort)).toEqual(plainly(items, sort));
   });
 
   it('are read digit for digit', () => {

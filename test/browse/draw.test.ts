@@ -4,10 +4,10 @@ import type { InventoryItem } from '../../src/api/item.ts';
 import { Browser } from '../../src/browse/browser.ts';
 import type { Change } from '../../src/state/journal.ts';
 import { drawScreen } from '../../src/browse/draw.ts';
-import { press } from '../../src/browse/keys.ts';
 import { createStyle } from '../../src/view/style.ts';
 import { displayWidth, prepareWidths } from '../../src/view/width.ts';
 import { catalogOf } from '../support/catalog.ts';
+import { pressKeys } from '../support/keys.ts';
 
 const NAMES: readonly (readonly [bigint, string])[] = [
   [7n, 'Goldfish'],
@@ -25,10 +25,17 @@ const CHANGES = [
   { after: 16n, state: 'unknown', person: 'bo' },
 ].map((each, id) => ({ ...each, id: BigInt(id), sentAt: id, petId: 7n })) as unknown as Change[];
 
+/** The keys are pressed before `prepare` is called. */
 async function draw(
   columns: number,
   rows: number,
-  { catalog = true, isColoured = false, pets = 30, prepare = (_: Browser): void => undefined } = {},
+  {
+    catalog = true,
+    isColoured = false,
+    keys = [] as string[],
+    pets = 30,
+    prepare = (_: Browser): void => undefined,
+  } = {},
 ): Promise<string[]> {
   await prepareWidths(NAMES.map(([, name]) => name));
   const items: InventoryItem[] = [];
@@ -38,8 +45,9 @@ async function draw(
   const names = catalog ? CATALOG : undefined;
   browser.replace({ items, catalog: names, widths: { id: 19, name: 68, quantity: 20 } });
   browser.limits = () => ({ limit: 60, remaining: 7, resetAt: 42_000 });
-  prepare(browser);
   browser.changesOf = () => CHANGES;
+  pressKeys(browser, ...keys);
+  prepare(browser);
   return drawScreen(browser, {
     environment: 'staging',
     columns,
@@ -53,36 +61,23 @@ async function draw(
 
 describe.each([20, 40, 80, 200])('%i columns', (columns) => {
   it.each([3, 6, 7, 24, 60])('%i rows are filled, and no line is wider', async (rows) => {
-    for (const prepare of [
-      (): void => undefined,
-      (browser: Browser) => void press(browser, { name: '', ctrl: false, shift: false, text: '?' }),
-      (browser: Browser) => void press(browser, { name: 'o', ctrl: true, shift: false, text: '' }),
-      (browser: Browser) => void press(browser, { name: 'end', ctrl: false, shift: false, text: '' }),
-      (browser: Browser) => {
-        browser.message = 'A sentence that is longer than any terminal. '.repeat(9);
-        browser.text = '漢'.repeat(300);
-      },
-      (browser: Browser) => {
-        press(browser, { name: 'right', ctrl: false, shift: false, text: '' });
-        press(browser, { name: 'c', ctrl: true, shift: false, text: '' });
-      },
-    ]) {
-      const lines = await draw(columns, rows, { prepare });
+    for (const keys of [[], ['?'], ['^O'], ['<end>'], ['漢'.repeat(300)], ['<right>', '^C']]) {
+      const prepare = (browser: Browser): void => {
+        if (keys.length === 0) browser.message = 'A sentence that is longer than any terminal. '.repeat(9);
+      };
+      const lines = await draw(columns, rows, { keys, prepare });
       expect(lines).toHaveLength(rows);
       for (const line of lines) expect(displayWidth(stripVTControlCharacters(line)), line).toBeLessThanOrEqual(columns);
     }
   });
 });
 
-const changeSeven = (browser: Browser): void => {
-  browser.searchFor('7');
-  press(browser, { name: 'right', ctrl: false, shift: false, text: '' });
-};
+const CHANGED = ['7', '<right>'];
 
 const plainly = (lines: readonly string[]): string[] => lines.map((line) => stripVTControlCharacters(line).trimEnd());
 
 it('80 columns', async () => {
-  expect(plainly(await draw(80, 12, { prepare: changeSeven }))).toEqual([
+  expect(plainly(await draw(80, 12, { keys: CHANGED }))).toEqual([
     ' staging: 4 of 31 pets, quantity -9223372036854775793, 1 change to apply',
     'Search: 7_',
     '                   Pet  Name                         Quantity          Status',
@@ -99,7 +94,7 @@ it('80 columns', async () => {
 });
 
 it('40 columns: the changes to apply, and whole keys', async () => {
-  const lines = plainly(await draw(40, 12, { prepare: changeSeven }));
+  const lines = plainly(await draw(40, 12, { keys: CHANGED }));
   expect([lines[0], lines.at(-1)]).toEqual([
     ' staging: 4 of 31 pets, 1 change',
     '^X apply  Enter = set  ? help  ^C leave',
@@ -121,35 +116,22 @@ it('nothing moves sideways when the first change comes', async () => {
   const prepare = (browser: Browser): void => {
     browser.widths = { id: 19, name: 14, quantity: 2 };
   };
-  const [before, after] = await Promise.all(
-    [prepare, (browser: Browser) => (prepare(browser), changeSeven(browser))].map((each) =>
-      draw(80, 12, { prepare: each }),
-    ),
-  );
-  expect(after![2]).toBe(before![2]);
+  const [, , before] = await draw(80, 12, { prepare });
+  const [, , after] = await draw(80, 12, { keys: CHANGED, prepare });
+  expect(after).toBe(before);
 });
 
-it('the title tells which rows are on the screen, where there are more', async () => {
-  const title = async (prepare: (browser: Browser) => void, columns = 80) =>
-    plainly(await draw(columns, 12, { prepare }))[0]!
-      .replace(/^.*(?= {2}\d)/, '')
-      .trim();
-  const down = (browser: Browser): void => {
-    press(browser, { name: 'end', ctrl: false, shift: false, text: '' });
-  };
-  expect(await title(() => undefined)).toBe('1–6 of 31');
-  expect(await title(down)).toBe('26–31 of 31');
-  expect(await title((browser) => browser.searchFor('27'))).not.toContain('–');
+it.each([
+  [[], ' 1–6 of 31'],
+  [['<end>'], ' 26–31 of 31'],
+  [['27'], 'quantity 0'],
+])('%j: the title tells which rows are on the screen, where there are more', async (keys, end) => {
+  expect(plainly(await draw(80, 12, { keys }))[0]!.endsWith(end)).toBe(true);
 });
 
 it('looks: bars and the cursor in reverse video, changes as plus or minus, low stock; the same signs without colour', async () => {
-  const prepare = (browser: Browser): void => {
-    changeSeven(browser);
-    press(browser, { name: 'down', ctrl: false, shift: false, text: '' });
-    press(browser, { name: 'left', ctrl: false, shift: false, text: '' });
-    press(browser, { name: 'end', ctrl: false, shift: false, text: '' });
-  };
-  const lines = await draw(80, 12, { isColoured: true, prepare });
+  const keys = [...CHANGED, '<down>', '<left>', '<end>'];
+  const lines = await draw(80, 12, { isColoured: true, keys });
   const [title, , heading, first, second, third, last] = lines.map((line) => line.replaceAll('\u001b', '^'));
   expect([title, heading, last]).toEqual([
     expect.stringMatching(/^\^\[7m\^\[1m staging.* \^\[22m\^\[27m$/),
@@ -161,17 +143,14 @@ it('looks: bars and the cursor in reverse video, changes as plus or minus, low s
     expect.stringMatching(/^ {2}- .*\^\[97m\^\[41m→ 7 -1\^\[49m\^\[39m .*available$/),
     expect.stringMatching(/ \^\[97m\^\[41m▼ 0\^\[49m\^\[39m .*available$/),
   ]);
-  const plain = await draw(80, 12, { prepare });
+  const plain = await draw(80, 12, { keys });
   expect(plainly(plain)).toEqual(plainly(lines));
   expect(plain.join('').split('\u001b')).toEqual(expect.not.arrayContaining([expect.stringMatching(/^\[(?!2?7m)/)]));
 });
 
 it('the pane: the last changes of the pet, with why, who and a bar, beside the table', async () => {
-  const prepare = (browser: Browser): void => {
-    browser.searchFor('7');
-    press(browser, { name: 'o', ctrl: true, shift: false, text: '' });
-  };
-  const lines = plainly(await draw(110, 14, { prepare }));
+  const keys = ['7', '^O'];
+  const lines = plainly(await draw(110, 14, { keys }));
   expect(lines.slice(3, 11).map((line) => line.split(' | ')[1]?.replace(/\d\d:\d\d:\d\d/, '00:00:00'))).toEqual([
     'Goldfish (pet 7)',
     '^O closes, minimum 7',
@@ -182,7 +161,7 @@ it('the pane: the last changes of the pet, with why, who and a bar, beside the t
     '00:00:00  → 16        unknown',
     '  bo',
   ]);
-  const narrow = plainly(await draw(40, 14, { prepare }));
+  const narrow = plainly(await draw(40, 14, { keys }));
   expect(narrow.slice(2, 5)).toEqual(['', 'Goldfish (pet 7)', '^O closes, minimum 7']);
 });
 
@@ -190,60 +169,42 @@ it.each([
   [40, 16],
   [80, 12],
   [80, 24],
-])(
-  '%i columns, %i rows: the page of keys has a sentence for each key, on as many pages as it takes',
-  async (columns, rows) => {
-    const pages: string[][] = [];
-    for (let at = 0; pages.at(-1)?.at(-1)?.endsWith('back.') !== true && at < 9; at++) {
-      const prepare = (browser: Browser): void => {
-        press(browser, { name: '', ctrl: false, shift: false, text: '?' });
-        browser.helpPage = at;
-      };
-      pages.push(plainly(await draw(columns, rows, { prepare })));
-    }
-    const text = pages
-      .flatMap((page) => page.slice(2, -1))
-      .join(' ')
-      .replace(/ +/g, ' ');
-    expect(text).toContain('Enter = Asks for the quantity (12), or what to add (+3) or take away (-3).');
-    expect(text).toContain('←→ Takes one away, or adds one.');
-    expect(text).toContain('Del Takes the change back, of this pet or those marked.');
-  },
-);
+])('%i columns, %i rows: any key turns the pages of keys, which have a sentence for each', async (columns, rows) => {
+  const pages: string[][] = [];
+  for (let at = 0; pages.at(-1)?.at(-1)?.startsWith('Any key: back') !== true && at < 9; at++) {
+    const turn = (browser: Browser): void => {
+      for (let i = 0; i < at; i++) {
+        browser.hasMoreHelp = true;
+        pressKeys(browser, ' ');
+      }
+    };
+    pages.push(plainly(await draw(columns, rows, { keys: ['?'], prepare: turn })));
+  }
+  const sentences = pages.flatMap((page) => page.slice(2, -1)).join(' ');
+  const text = sentences.replace(/ +/g, ' ');
+  expect(text).toContain('Enter = Asks for the quantity (12), or what to add (+3) or take away (-3).');
+  expect(text).toContain('←→ Takes one away, or adds one.');
+  expect(text).toContain('Del Takes the change back, of this pet or those marked.');
+});
 
-it('any key turns the pages of keys, the last one leads back, and so does Esc at once', async () => {
-  const key = (browser: Browser, name: string, text = ''): void => {
-    press(browser, { name, ctrl: false, shift: false, text });
+it.each([
+  ['Esc', true, '<escape>'],
+  ['any key after the last page', false, ' '],
+])('%s leads back from the keys', async (_what, hasMoreHelp, key) => {
+  const leave = (browser: Browser): void => {
+    browser.hasMoreHelp = hasMoreHelp;
+    pressKeys(browser, key);
+    expect([browser.mode, browser.text]).toEqual(['table', '']);
   };
-  let browser: Browser | undefined;
-  await draw(40, 16, {
-    prepare: (own) => {
-      browser = own;
-      key(own, '', '?');
-    },
-  });
-  key(browser!, 'space', ' ');
-  expect([browser!.mode, browser!.helpPage, browser!.text]).toEqual(['help', 1, '']);
-  key(browser!, 'escape');
-  expect(browser!.mode).toBe('table');
-  key(browser!, '', '?');
-  browser!.hasMoreHelp = false;
-  key(browser!, 'space', ' ');
-  expect(browser!.mode).toBe('table');
+  await draw(40, 16, { keys: ['?'], prepare: leave });
 });
 
-it('without a catalog there is no column for names, and a hint names the command', async () => {
-  const lines = plainly(await draw(80, 12, { catalog: false, prepare: (browser) => browser.searchFor('gold') }));
-  expect(lines[2]).toBe('                   Pet              Quantity  Status');
-  expect(lines[3]).toBe('No pet matches. Names come from: petstore catalog import FILE');
-});
-
-it.each<[what: string, prepare: (browser: Browser) => void, line: string]>([
-  ['no pet matches', (browser) => browser.searchFor('zzz'), 'No pet matches. Esc shows all.'],
-])('%s', async (_what, prepare, line) => {
-  expect((await draw(80, 12, { prepare }))[3]).toBe(line);
-});
-
-it('a store without pets', async () => {
-  expect((await draw(80, 12, { pets: 0 }))[3]).toBe('No pets to show.');
+it.each([
+  ['a text that no pet has', { keys: ['zzz'] }, 'No pet matches. Esc shows all.'],
+  ['no catalog', { catalog: false, keys: ['gold'] }, 'No pet matches. Names come from: petstore catalog import FILE'],
+  ['a store without pets', { pets: 0 }, 'No pets to show.'],
+])('%s', async (_what, options, line) => {
+  const lines = plainly(await draw(80, 12, options));
+  expect(lines[3]).toBe(line);
+  expect(lines[2]!.includes('Name')).toBe(!('catalog' in options));
 });

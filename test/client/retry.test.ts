@@ -59,75 +59,60 @@ function wordsOf(outcome: Outcome<string>): string {
   return 'value' in outcome ? outcome.value : `${outcome.trouble.failure.kind}, ${outcome.trouble.repeat}`;
 }
 
-describe('a read', () => {
-  it.each<[title: string, steps: Step[], outcome: string, at: number[]]>([
-    ['a success', [200], 'done', [0]],
-    ['a broken connection', [['reset', 'sent'], 200], 'done', [0, 250]],
-    ['no connection', [['connect', 'unsent'], ['dns', 'unsent'], 200], 'done', [0, 250, 750]],
-    ['a response that does not come', [['response-timeout', 'sent'], 200], 'done', [0, 250]],
-    ['a body that breaks off', [['body-cut', 'sent'], 200], 'done', [0, 250]],
-    ['a server that fails for a while', [500, 503, 200], 'done', [0, 250, 750]],
-    ['a server that keeps failing', [500, 502, 504], 'service-failed, read', [0, 250, 750]],
-    ['a network that keeps failing', [503, ['reset', 'sent'], ['reset', 'unsent']], 'network, unsent', [0, 250, 750]],
-    ['a certificate that is refused', [['tls', 'unsent']], 'network, never', [0]],
-    ['a server that cannot do it', [501], 'service-failed, never', [0]],
-    ['a refusal', [401], 'unauthorized, never', [0]],
-    ['a failure, then a refusal', [503, 403], 'forbidden, never', [0, 250]],
-  ])('%s: %j', async (_title, steps, outcome, at) => {
-    expect(await run(steps)).toEqual({ outcome, at });
-  });
-});
+const WRITE: Options = { call: SET };
+const LASTING: Options = { retryForMs: 3_000, chance: 1 };
+const OUTAGE = Array<Step>(9).fill(503);
 
-describe('a write', () => {
-  it.each<[title: string, steps: Step[], outcome: string, at: number[]]>([
-    ['a success', [200], 'done', [0]],
-    ['a request that was not sent', [['reset', 'unsent'], ['dns', 'unsent'], 200], 'done', [0, 250, 750]],
-    ['a request that may have been sent', [['reset', 'sent']], 'network, look', [0]],
-    [
-      'not sent, then perhaps sent',
-      [
-        ['connect', 'unsent'],
-        ['reset', 'sent'],
-      ],
-      'network, look',
-      [0, 250],
-    ],
-    ['a server that fails', [503], 'service-failed, look', [0]],
-    ['a redirect', [307], 'redirected, look-only', [0]],
-    ['a refusal', [400], 'rejected, never', [0]],
-  ])('%s: %j', async (_title, steps, outcome, at) => {
-    expect(await run(steps, { call: SET })).toEqual({ outcome, at });
-  });
-});
+it.each<[title: string, steps: Step[], options: Options, outcome: string, at: number[]]>([
+  ['a success', [200], {}, 'done', [0]],
+  ['a broken connection', [['reset', 'sent'], 200], {}, 'done', [0, 250]],
+  ['no connection', [['connect', 'unsent'], ['dns', 'unsent'], 200], {}, 'done', [0, 250, 750]],
+  ['a response that does not come', [['response-timeout', 'sent'], 200], {}, 'done', [0, 250]],
+  ['a body that breaks off', [['body-cut', 'sent'], 200], {}, 'done', [0, 250]],
+  ['a server that fails for a while', [500, 503, 200], {}, 'done', [0, 250, 750]],
+  ['a server that keeps failing', [500, 502, 504], {}, 'service-failed, read', [0, 250, 750]],
+  ['a network that keeps failing', [503, ['reset', 'sent'], ['reset', 'unsent']], {}, 'network, unsent', [0, 250, 750]],
+  ['a certificate that is refused', [['tls', 'unsent']], {}, 'network, never', [0]],
+  ['a server that cannot do it', [501], {}, 'service-failed, never', [0]],
+  ['a refusal', [401], {}, 'unauthorized, never', [0]],
+  ['a failure, then a refusal', [503, 403], {}, 'forbidden, never', [0, 250]],
 
-describe('a 429', () => {
-  it('does not count as one of the three attempts, and leaves the wait before the next request to the gate', async () => {
-    expect(await run([429, 429, 429, 429, 429, 200])).toEqual({ outcome: 'done', at: [0, 0, 0, 0, 0, 0] });
-    expect(await run([429, 503, 429, 503, 429, 503])).toEqual({
-      outcome: 'service-failed, read',
-      at: [0, 0, 250, 250, 750, 750],
-    });
-    expect(await run([429, 200], { call: SET, maxWaitMs: 0 })).toEqual({ outcome: 'done', at: [0, 0] });
-  });
-});
+  ['a write', [200], WRITE, 'done', [0]],
+  ['a write that was not sent', [['reset', 'unsent'], ['dns', 'unsent'], 200], WRITE, 'done', [0, 250, 750]],
+  ['a write that may have been sent', [['reset', 'sent']], WRITE, 'network, look', [0]],
+  ['a write not sent, then perhaps sent', [['connect', 'unsent'], ['reset', 'sent']], WRITE, 'network, look', [0, 250]],
+  ['a write to a server that fails', [503], WRITE, 'service-failed, look', [0]],
+  ['a write that is redirected', [307], WRITE, 'redirected, look-only', [0]],
+  ['a write that is refused', [400], WRITE, 'rejected, never', [0]],
+
+  // A 429 is no attempt, and leaves the wait before the next request to the gate.
+  ['429, six times', [429, 429, 429, 429, 429, 200], {}, 'done', [0, 0, 0, 0, 0, 0]],
+  ['429 in between', [429, 503, 429, 503, 429, 503], {}, 'service-failed, read', [0, 0, 250, 250, 750, 750]],
+  ['429 to a write', [429, 200], { ...WRITE, maxWaitMs: 0 }, 'done', [0, 0]],
+
+  ['the least waits', [503, 503, 503], { chance: 0 }, 'service-failed, read', [0, 0, 0]],
+  ['the longest waits', [503, 503, 503], { chance: 0.999 }, 'service-failed, read', [0, 499.5, 1_498.5]],
+  ['a long Retry-After', [[503, '7'], [503, '2'], 503], {}, 'service-failed, read', [0, 7_000, 9_000]],
+  ['a short Retry-After', [[503, '0'], 503, 503], {}, 'service-failed, read', [0, 250, 750]],
+  ['a Retry-After as long as --max-wait', [[503, '60'], 503, 503], {}, 'service-failed, read', [0, 60_000, 60_500]],
+  ['a Retry-After longer than --max-wait', [[503, '61']], {}, 'service-failed, read', [0]],
+  ['--max-wait 0', [503], { maxWaitMs: 0 }, 'service-failed, read', [0]],
+  ['a backoff that may exceed --max-wait', [503], { maxWaitMs: 499, chance: 0 }, 'service-failed, read', [0]],
+  ['a second one that may', [503, 503], { maxWaitMs: 500 }, 'service-failed, read', [0, 250]],
+  ['one attempt before', [503, 503], { spent: 1 }, 'service-failed, read', [0, 500]],
+  ['two attempts before', [503], { spent: 2 }, 'service-failed, read', [0]],
+
+  ['--retry-for, up to a minute apart', [...OUTAGE, 200], { retryForMs: 600_000, chance: 1 }, 'done', [0, 500, 1_500, 3_500, 7_500, 15_500, 31_500, 63_500, 123_500, 183_500]],
+  ['--retry-for, to its end', [500, 500, 500, 500], LASTING, 'service-failed, read', [0, 500, 1_500, 3_000]],
+  ['--retry-for, whatever --max-wait is', [500, 200], { retryForMs: 3_000, maxWaitMs: 0 }, 'done', [0, 250]],
+  ['--retry-for, not for a refusal', [500, 403], { retryForMs: 3_000 }, 'forbidden, never', [0, 250]],
+  ['--retry-for, a write that was not sent', [...Array<Step>(3).fill(['connect', 'unsent']), 200], { ...WRITE, retryForMs: 9_000, chance: 1 }, 'done', [0, 500, 1_500, 3_500]],
+  ['--retry-for, a write that may have been sent', [503], { ...WRITE, retryForMs: 9_000 }, 'service-failed, look', [0]],
+])('%s: %j %j', async (_title, steps, options, outcome, at) => {
+  expect(await run(steps, options)).toEqual({ outcome, at });
+}); // prettier-ignore
 
 describe('the wait', () => {
-  it.each<[title: string, steps: Step[], options: Options, at: number[]]>([
-    ['least', [503, 503, 503], { chance: 0 }, [0, 0, 0]],
-    ['most', [503, 503, 503], { chance: 0.999 }, [0, 499.5, 1_498.5]],
-    ['a Retry-After is longer than the backoff', [[503, '7'], [503, '2'], 503], {}, [0, 7_000, 9_000]],
-    ['the backoff is longer than a Retry-After', [[503, '0'], 503, 503], {}, [0, 250, 750]],
-    ['a Retry-After as long as --max-wait', [[503, '60'], 503, 503], {}, [0, 60_000, 60_500]],
-    ['a Retry-After longer than --max-wait', [[503, '61']], {}, [0]],
-    ['--max-wait 0', [503], { maxWaitMs: 0 }, [0]],
-    ['a backoff that may be longer than --max-wait', [503], { maxWaitMs: 499, chance: 0 }, [0]],
-    ['the second one may be longer than --max-wait', [503, 503], { maxWaitMs: 500 }, [0, 250]],
-    ['one attempt was made before', [503, 503], { spent: 1 }, [0, 500]],
-    ['two attempts were made before', [503], { spent: 2 }, [0]],
-  ])('%s: %j %j', async (_title, steps, options, at) => {
-    expect(await run(steps, options)).toEqual({ outcome: 'service-failed, read', at });
-  });
-
   type Backoff = Parameters<Service['watch']['backoff']>[0];
 
   /** Returns the waits that the watcher sees for a 503 that is followed by a success. */
@@ -232,43 +217,6 @@ it('a fault of the program’s own is not taken for the network’s', async () =
   const { service } = scriptedService([() => Promise.reject(new TypeError('a mistake'))]);
   const performed = perform(service, { call: LIST, read: () => Promise.resolve('done') });
   await expect(performed).rejects.toThrow(new TypeError('a mistake'));
-});
-
-describe('--retry-for', () => {
-  it.each<[title: string, steps: Step[], options: Options, outcome: string, at: number[]]>([
-    [
-      'more than three tries, up to a minute apart',
-      [503, 503, 503, 503, 503, 503, 503, 503, 503, 200],
-      { retryForMs: 600_000, chance: 1 },
-      'done',
-      [0, 500, 1_500, 3_500, 7_500, 15_500, 31_500, 63_500, 123_500, 183_500],
-    ],
-    [
-      'to its end, and no longer',
-      [500, 500, 500, 500],
-      { retryForMs: 3_000, chance: 1 },
-      'service-failed, read',
-      [0, 500, 1_500, 3_000],
-    ],
-    ['whatever the waits for the limit may be', [500, 200], { retryForMs: 3_000, maxWaitMs: 0 }, 'done', [0, 250]],
-    ['not for a refusal', [500, 403], { retryForMs: 3_000 }, 'forbidden, never', [0, 250]],
-    [
-      'a write that was not sent',
-      [['connect', 'unsent'], ['connect', 'unsent'], ['connect', 'unsent'], 200],
-      { call: SET, retryForMs: 9_000, chance: 1 },
-      'done',
-      [0, 500, 1_500, 3_500],
-    ],
-    [
-      'a write that may have been sent is for its caller',
-      [503],
-      { call: SET, retryForMs: 9_000 },
-      'service-failed, look',
-      [0],
-    ],
-  ])('%s', async (_title, steps, options, outcome, at) => {
-    expect(await run(steps, options)).toEqual({ outcome, at });
-  });
 });
 
 describe('the body of an error', () => {

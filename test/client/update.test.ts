@@ -123,21 +123,6 @@ describe('a signal while a write is under way', () => {
   });
 });
 
-describe('the answer to a write', () => {
-  const bytes = Buffer.from('{"petId":7,"quantity":12,"status":"für"}');
-  const cut = bytes.indexOf('ü') + 1;
-  const inPieces = async function* () {
-    yield await Promise.resolve(bytes.subarray(0, cut));
-    yield bytes.subarray(cut);
-  };
-
-  it('is read whole, also where a character is cut in two', async () => {
-    const answer = { ...reply(200), body: inPieces() };
-    const item = await answering(answer, (service) => updateInventory(service, { petId: 7n, quantity: 12n }));
-    expect(item.status).toBe('für');
-  });
-});
-
 describe('If-Match of an update', () => {
   it.each([
     [' "10" ', 10n],

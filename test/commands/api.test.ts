@@ -16,9 +16,7 @@ describe('api', () => {
       http: () => httpReply({ status: 200, body }, context.clock.now()),
     });
     expect(await runIn(context, ...API, 'GET', '/inventory?x=1')).toEqual({ code: 0, stdout: body, stderr: '' });
-    expect(context.sent.map(({ method, url }) => `${method} ${url.href}`)).toEqual([
-      'GET https://pets.example/v1/inventory?x=1',
-    ]);
+    expect(context.sent[0]?.url.href).toBe('https://pets.example/v1/inventory?x=1');
   });
 
   it('names the server that a redirect leads to', async () => {
@@ -52,11 +50,8 @@ describe('api', () => {
   ])('sends the key nowhere else: %s', async (given) => {
     const context = withReplies([]);
     const { code, stderr } = await runIn(context, ...API, 'GET', given);
-    expect([code, stderr, context.sent.length]).toEqual([
-      2,
-      expect.stringContaining('the key is sent nowhere else.'),
-      0,
-    ]);
+    expect([code, context.sent.length]).toEqual([2, 0]);
+    expect(stderr).toContain('the key is sent nowhere else.');
   });
 
   it('sends a GET where no method is named', async () => {
@@ -143,13 +138,7 @@ describe('api', () => {
   });
 
   it('the key appears nowhere, not even where the service sends it back', async () => {
-    const context = withReplies([
-      {
-        status: 400,
-        headers: { 'x-echo': STAGING_KEY },
-        body: JSON.stringify({ code: 'x', message: STAGING_KEY, status: 400 }),
-      },
-    ]);
+    const context = withReplies([error(400, STAGING_KEY, 'x', { headers: { 'x-echo': STAGING_KEY } })]);
     const { stdout, stderr } = await runIn(context, ...API, 'GET', '/inventory', '-i', '--debug');
     expect(stdout + stderr).not.toContain(STAGING_KEY);
   });
@@ -162,19 +151,16 @@ describe('api', () => {
   });
 
   it.each([
-    [['BREW', '/x'], 'method must be one of GET, PATCH,'],
-    [['PATCH', '/x', '-f', 'quantity'], '--field must be a name and a value'],
-    [['GET', '/x', '-f', 'a=1'], 'A GET has no body'],
-    [['PATCH', '/x', '-f', 'a=1', '-f', 'a=2'], '-f names a member of the body twice'],
-    [['PATCH', '/x', '--input', '/nowhere'], 'Could not read /nowhere'],
-  ])('%j: one sentence, nothing sent', async (args, sentence) => {
+    ['BREW /x', 'method must be one of GET, PATCH,'],
+    ['PATCH /x -f quantity', '--field must be a name and a value'],
+    ['GET /x -f a=1', 'A GET has no body'],
+    ['PATCH /x -f a=1 -f a=2', '-f names a member of the body twice'],
+    ['PATCH /x --input /nowhere', 'Could not read /nowhere'],
+  ])('%s: one sentence, nothing sent', async (line, sentence) => {
     const context = withReplies([]);
-    const { code, stderr } = await runIn(context, ...API, ...args);
-    expect([code, stderr, context.sent.length]).toEqual([
-      expect.toBeOneOf([2, 3]),
-      expect.stringContaining(sentence),
-      0,
-    ]);
+    const { code, stderr } = await runIn(context, ...API, ...line.split(' '));
+    expect([code, context.sent.length]).toEqual([expect.toBeOneOf([2, 3]), 0]);
+    expect(stderr).toContain(sentence);
   });
 });
 

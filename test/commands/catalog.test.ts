@@ -89,20 +89,17 @@ describe('catalog', () => {
   });
 
   it.each([
-    [['set', '7'], 'Set what? Use --name, --barcode, --min or --target.'],
-    [['set', '7', '--min', '-1'], '--min must be a whole number from 0 up, or none, not "-1".'],
-    [['set', '12', '--target', '2'], 'Target is 2, below min, which is 3; the catalog is unchanged.'],
-    [['set', '7', '--name', ' '], '--name must be a name, not " ".'],
-    [['set', '8', '--barcode', '73513537'], 'Barcode 73513537 belongs to pet 7; the catalog is unchanged.'],
-    [
-      ['set', '73513537', '--name', 'x'],
-      'PetId 73513537 is also a barcode of pet 7; to have both, add --force; the catalog is unchanged.',
-    ],
-    [['remove', '99'], 'Pet 99 is not in the catalog of sandbox.'],
-    [['import', 'missing.csv'], /^Could not read .*missing.csv/],
-  ])('%j is refused', async (args, message) => {
-    const { code, stdout, stderr } = await run(await imported(), 'catalog', ...args);
-    expect([code, stdout]).toEqual([args[0] === 'import' ? 3 : 2, '']);
+    ['set 7', 'Set what? Use --name, --barcode, --min or --target.'],
+    ['set 7 --min -1', '--min must be a whole number from 0 up, or none, not "-1".'],
+    ['set 12 --target 2', 'Target is 2, below min, which is 3; the catalog is unchanged.'],
+    ['set 7 --name=', '--name must be a name, not "".'],
+    ['set 8 --barcode 73513537', 'Barcode 73513537 belongs to pet 7; the catalog is unchanged.'],
+    ['set 73513537 --name x', /^PetId 73513537 is also a barcode of pet 7; to have both, add --force; the catalog is/],
+    ['remove 99', 'Pet 99 is not in the catalog of sandbox.'],
+    ['import missing.csv', /^Could not read .*missing.csv/],
+  ])('%s is refused', async (line, message) => {
+    const { code, stdout, stderr } = await run(await imported(), 'catalog', ...line.split(' '));
+    expect([code, stdout]).toEqual([line.startsWith('import') ? 3 : 2, '']);
     expect(stderr.replace(/^error: /, '').split('\n')[0]).toMatch(message);
   });
 
@@ -127,86 +124,46 @@ describe('a pet by its name or barcode', () => {
   }
 
   it.each([
-    [
-      'the exact name first',
-      ['get', '--name', 'goldfish'],
-      'Pet       7\nName      Goldfish\nQuantity  10\nStatus    available\n',
+    // The whole name comes before a part of another.
+    ['get --name goldfish -o csv', 'petId,quantity,status\n7,10,available\n'],
+    ['get --name SMALL --json', '{"petId":8,"quantity":6,"status":"available"}\n'],
+    ['get --barcode 073513537 -o csv', 'petId,quantity,status\n8,6,available\n'],
+    ['get 12', 'Pet       12\nName      Hamster\nQuantity  5\nStatus    pending\n'],
+    ['get 3', 'Pet       3\nQuantity  0\nStatus    sold\n'],
+    ['set --name hamster 9 --json', '{"petId":12,"quantity":9,"status":"pending"}\n'],
+    ['adjust --barcode 4006381333931 -1 --json', '{"petId":7,"quantity":9,"status":"available","before":10}\n'],
+    ['adjust -1 --name hamster --json', '{"petId":12,"quantity":4,"status":"pending","before":5}\n'],
+  ])('inventory %s', async (line, stdout) => {
+    expect(await run(await shop(), 'inventory', ...line.split(' '))).toMatchObject({ code: 0, stdout });
+  });
+
+  it('says which pet it has found', async () => {
+    expect((await run(await shop(), 'inventory', 'get', '--name', 'goldfish')).stderr).toBe(
       'Found pet 7 (Goldfish).\n',
-    ],
-    [
-      'a part that one pet has',
-      ['get', '--name', 'SMALL', '--json'],
-      '{"petId":8,"quantity":6,"status":"available"}\n',
-      '',
-    ],
-    [
-      'a barcode',
-      ['get', '--barcode', '073513537', '-o', 'csv'],
-      'petId,quantity,status\n8,6,available\n',
-      'Found pet 8 (Goldfish, small).\n',
-    ],
-    ['the id alone', ['get', '12'], 'Pet       12\nName      Hamster\nQuantity  5\nStatus    pending\n', ''],
-    ['a pet that the catalog lacks', ['get', '3'], 'Pet       3\nQuantity  0\nStatus    sold\n', ''],
-    ['set', ['set', '--name', 'hamster', '9', '--json'], '{"petId":12,"quantity":9,"status":"pending"}\n', ''],
-    [
-      'adjust',
-      ['adjust', '--barcode', '4006381333931', '-1', '--json'],
-      '{"petId":7,"quantity":9,"status":"available","before":10}\n',
-      '',
-    ],
-    [
-      'adjust, the number first',
-      ['adjust', '-1', '--name', 'hamster', '--json'],
-      '{"petId":12,"quantity":4,"status":"pending","before":5}\n',
-      '',
-    ],
-  ])('%s', async (_name, args, stdout, stderr) => {
-    expect(await run(await shop(), 'inventory', ...args)).toEqual({ code: 0, stdout, stderr });
+    );
   });
 
-  it('wait', async () => {
-    expect(await run(await shop(), 'wait', '--name', 'hamster', '--min', '1')).toMatchObject({
-      code: 0,
-      stdout: 'Pet 12: 5 (pending).\n',
-    });
-  });
-
+  const SEE = 'hint: See the catalog: petstore catalog list\n';
+  const TWICE = 'error: The pet is named more than once; use its id, --name or --barcode.\n';
   it.each([
+    ['get --name dog', 2, `error: No pet in the catalog is named "dog".\n${SEE}`],
     [
-      ['get', '--name', 'gold dog'],
-      2,
-      'error: No pet in the catalog is named "gold dog".\nhint: See the catalog: petstore catalog list\n',
-    ],
-    [
-      ['set', '--name', 'fish', '1'],
+      'set --name fish 1',
       2,
       'error: "fish" matches 2 pets: 7 (Goldfish), 8 (Goldfish, small).\nhint: Use the whole name, or the id.\n',
     ],
+    ['get --barcode 96385074', 2, `error: No pet in the catalog has the barcode 96385074.\n${SEE}`],
     [
-      ['get', '--barcode', '96385074'],
+      'get --barcode 96385075',
       2,
-      'error: No pet in the catalog has the barcode 96385074.\nhint: See the catalog: petstore catalog list\n',
+      'error: Barcode 96385075 has the wrong check digit: it ends in 5 and should end in 4.',
     ],
-    [
-      ['get', '--barcode', '96385075'],
-      2,
-      'error: Barcode 96385075 has the wrong check digit: it ends in 5 and should end in 4.\nhint: See the catalog: petstore catalog list\n',
-    ],
-    [
-      ['get', '7', '--name', 'hamster'],
-      2,
-      'error: The pet is named more than once; use its id, --name or --barcode.\n',
-    ],
-    [
-      ['get', '--name', 'x', '--barcode', '1'],
-      2,
-      'error: The pet is named more than once; use its id, --name or --barcode.\n',
-    ],
-    [['get'], 2, "error: Missing required argument 'petId'.\nhint: See: petstore inventory get --help\n"],
-    [['set', '7'], 2, "error: Missing required argument 'quantity'.\nhint: See: petstore inventory set --help\n"],
-    [['get', '--name', 'gone'], 5, 'Found pet 99 (Gone).\nerror: '],
-  ])('%j is refused', async (args, code, stderr) => {
-    const ran = await run(await shop(), 'inventory', ...args);
+    ['get 7 --name hamster', 2, TWICE],
+    ['get --name x --barcode 1', 2, TWICE],
+    ['get', 2, "error: Missing required argument 'petId'.\nhint: See: petstore inventory get --help\n"],
+    ['get --name gone', 5, 'Found pet 99 (Gone).\nerror: '],
+  ])('inventory %s is refused', async (line, code, stderr) => {
+    const ran = await run(await shop(), 'inventory', ...line.split(' '));
     expect([ran.code, ran.stdout]).toEqual([code, '']);
     expect(ran.stderr.startsWith(stderr), ran.stderr).toBe(true);
   });
@@ -230,31 +187,16 @@ describe('inventory list', () => {
   };
 
   it.each([
-    [
-      'has names in its table',
-      ['7', '3'],
-      'Pet  Name      Quantity  Status\n  3                   0  sold\n  7  Goldfish        10  available\n',
-    ],
-    ['has no names in CSV', ['7', '-o', 'csv'], 'petId,quantity,status\n7,10,available\n'],
-    ['has no names in JSON', ['7', '-o', 'ndjson'], '{"petId":7,"quantity":10,"status":"available"}\n'],
-    [
-      'has names in CSV that asks for them',
-      ['7', '3', '-o', 'csv', '--columns', 'name,petId'],
-      'name,petId\n,3\nGoldfish,7\n',
-    ],
-    [
-      'has names in JSON that asks for them',
-      ['7', '-o', 'ndjson', '--columns', 'petId,name'],
-      '{"petId":7,"name":"Goldfish"}\n',
-    ],
-    [
-      'filters by a part of the name',
-      ['--name', 'GOLD', '-o', 'csv', '--sort', '-petId'],
-      'petId,quantity,status\n8,6,available\n7,10,available\n',
-    ],
-    ['filters by name and id', ['8', '12', '--name', 'gold', '--no-header'], '8  Goldfish, small  6  available\n'],
-  ])('%s', async (_name, args, stdout) => {
-    expect(await list(...args)).toMatchObject({ code: 0, stdout });
+    ['7 3', 'Pet  Name      Quantity  Status\n  3                   0  sold\n  7  Goldfish        10  available\n'],
+    // CSV and JSON have names only where they are asked for.
+    ['7 -o csv', 'petId,quantity,status\n7,10,available\n'],
+    ['7 -o ndjson', '{"petId":7,"quantity":10,"status":"available"}\n'],
+    ['7 3 -o csv --columns name,petId', 'name,petId\n,3\nGoldfish,7\n'],
+    ['7 -o ndjson --columns petId,name', '{"petId":7,"name":"Goldfish"}\n'],
+    ['--name GOLD -o csv --sort -petId', 'petId,quantity,status\n8,6,available\n7,10,available\n'],
+    ['8 12 --name gold --no-header', '8  Goldfish, small  6  available\n'],
+  ])('%s', async (line, stdout) => {
+    expect(await list(...line.split(' '))).toMatchObject({ code: 0, stdout });
   });
 
   it('says when no name matches', async () => {
@@ -282,29 +224,17 @@ describe('low stock', () => {
 
   it.each([
     [
-      'a table to order from',
-      ['list', '--low'],
+      '',
       'Pet  Name      Quantity  Status     Order\n  7  Goldfish        10  available     15\n' +
         ' 11  Gecko            2  available      0\n 12  Hamster          5  pending        4\n',
     ],
-    ['CSV', ['list', '--low', '-o', 'csv', '--status', 'pending'], 'petId,quantity,status,order\n12,5,pending,4\n'],
-    [
-      'JSON',
-      ['list', '--low', '-o', 'ndjson', '--name', 'gold'],
-      '{"petId":7,"quantity":10,"status":"available","order":15}\n',
-    ],
-    [
-      'columns, by name',
-      ['list', '--low', '-o', 'csv', '--columns', 'name,order', '--sort', 'name', '--desc'],
-      'name,order\nHamster,4\nGoldfish,15\nGecko,0\n',
-    ],
-    [
-      'a minimum for pets without one',
-      ['list', '--low=0', '19', '3', '8', '-o', 'csv', '--columns', 'petId,order'],
-      'petId,order\n3,0\n19,6\n',
-    ],
-  ])('%s', async (_name, args, stdout) => {
-    expect(await low('inventory', ...args)).toEqual({ code: 0, stdout, stderr: '' });
+    [' -o csv --status pending', 'petId,quantity,status,order\n12,5,pending,4\n'],
+    [' -o ndjson --name gold', '{"petId":7,"quantity":10,"status":"available","order":15}\n'],
+    [' -o csv --columns name,order --sort name --desc', 'name,order\nHamster,4\nGoldfish,15\nGecko,0\n'],
+    // A minimum for pets without one.
+    ['=0 19 3 8 -o csv --columns petId,order', 'petId,order\n3,0\n19,6\n'],
+  ])('inventory list --low%s', async (rest, stdout) => {
+    expect(await low('inventory', 'list', ...`--low${rest}`.split(' '))).toEqual({ code: 0, stdout, stderr: '' });
   });
 
   it('fails a check, and needs a minimum', async () => {

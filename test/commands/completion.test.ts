@@ -62,30 +62,6 @@ describe('the names', () => {
     await context.files.replace(`${context.home.config}/petstore/config.json`, '{');
     expect(await nameOf7(context)).toBeUndefined();
   });
-
-  it('are none without a catalog, and the config is not read then', async () => {
-    const context = await shop({ PETSTORE_ENV: 'sandbox' }, false);
-    const read: string[] = [];
-    const files = { ...context.files, read: (path: string) => (read.push(path), context.files.read(path)) }; // prettier-ignore
-    const opened: string[] = [];
-    const openDatabase: TestContext['openDatabase'] = (path, how) => {
-      opened.push(path.replace(/.*\//, ''));
-      return context.openDatabase(path, how);
-    };
-    expect(await nameOf7({ ...context, files, openDatabase })).toBeUndefined();
-    expect([read, opened]).toEqual([[], ['sandbox.db', 'state.db']]);
-  });
-
-  it('take no further connection', async () => {
-    const context = await shop({ PETSTORE_ENV: 'sandbox' });
-    const opened: string[] = [];
-    const openDatabase: TestContext['openDatabase'] = (path, how) => {
-      opened.push(path.replace(/.*\//, ''));
-      return context.openDatabase(path, how);
-    };
-    expect(await nameOf7({ ...context, openDatabase })).toBe('Goldfish');
-    expect(opened).toEqual(['sandbox.db', 'state.db']);
-  });
 });
 
 it('proposes ids of the history and the sandbox, newest change first, and makes no file for it', async () => {

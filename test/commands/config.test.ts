@@ -1,15 +1,6 @@
 /** The config file, `config`, `status`, and the defaults of common options that variables and the config set. */
 import { execFileSync } from 'node:child_process';
-import {
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createHome, type Home } from '../support/home.ts';
@@ -53,27 +44,19 @@ describe('fault 73: a broken config file is reported with its place, and left as
   ])('%j', async (text, problem) => {
     const home = homeWith(text);
     const path = configOf(home);
-    for (const args of [
-      ['status'],
-      LIST,
-      ['config', 'list'],
-      ['config', 'set', 'environment', 'staging'],
-      ['logout', '--all'],
-      ['login', '--env', 'staging', '--base-url', 'http://127.0.0.1:9/v1', '--key-stdin', '--no-verify'],
+    for (const line of [
+      'status',
+      'inventory list',
+      'config list',
+      'config set environment staging',
+      'logout --all',
+      'login --env staging --base-url http://127.0.0.1:9/v1 --key-stdin --no-verify',
     ]) {
-      const refused = await refusal(home, args, { stdin: { text: 'some-key-123\n' } });
+      const refused = await refusal(home, line.split(' '), { stdin: { text: 'some-key-123\n' } });
       expect(refused).toEqual([3, `The config file ${path}${problem}; it was left as it is.`]);
     }
     expect(readFileSync(path, 'utf8')).toBe(text);
     expect(readdirSync(folderOf(home))).toEqual(['config.json']);
-  });
-
-  it('of three gigabytes is not read', async () => {
-    const home = homeWith('{}');
-    truncateSync(configOf(home), 3 * 2 ** 30);
-    const { code, stderr } = await petstore(home, ['status']);
-    expect(code).toBe(3);
-    expect(stderr).toContain('is larger than 1 MiB; it was left as it is.\nhint: Fix it in an editor');
   });
 
   it('without a word of what is in it', async () => {
@@ -123,15 +106,6 @@ it('fault 81: a config of a newer version is not written to', async () => {
 });
 
 describe('config', () => {
-  it('set suggests the value that is meant', async () => {
-    expect(await petstore(createHome(), ['config', 'set', 'environment', 'prod'])).toEqual({
-      code: 2,
-      stdout: '',
-      stderr:
-        'error: environment must be one of production, staging, sandbox, not "prod".\nhint: Did you mean production?\n',
-    });
-  });
-
   it('sets, gets, lists and unsets', async () => {
     const home = createHome();
     const run = async (...args: string[]) => {
@@ -182,12 +156,10 @@ describe('config', () => {
   });
 
   it.each([
-    ['environment', 'stagin', 'environment must be one of production, staging, sandbox, not "stagin".'],
+    ['environment', 'prod', 'environment must be one of production, staging, sandbox, not "prod".\nhint: Did you mean'],
     ['staging.key-command', "pass 'show", 'The key command must be a command whose quotes are closed'],
     ['staging.base-url', 'https://pets.example', 'does not end in the path segment v1'],
     ['output', 'xml', 'output must be one of table, json, ndjson, csv, not "xml".'],
-    ['color', 'red', 'color must be one of auto, always, never, not "red".'],
-    ['max-wait', 'long', 'max-wait must be a duration such as 30s, 5m or 2h, or forever, not "long".'],
     ['reserve', '-1', 'reserve must be a whole number from 0 to 1000000, not "-1".'],
     // A unit that was forgotten must not remove the history.
     ['keep-history', '730', 'keep-history must be a duration such as 400d, of at least 1d, or forever, not "730".'],
@@ -215,11 +187,11 @@ describe('defaults of common options', () => {
     expect(await petstore(homeWith({ output: 'json' }), [...GET, ...args], { env })).toMatchObject({ code: 0, stdout });
   });
 
-  it.each([[['inventory', 'nope']], [['inventory', 'set', 'x', '1']], [LIST]])(
-    'output is the form of errors too, also of those before a command runs: %j',
-    async (args) => {
+  it.each(['inventory nope', 'inventory set x 1', 'inventory list'])(
+    'output is the form of errors too, also of those before a command runs: %s',
+    async (line) => {
       const env = { PETSTORE_OUTPUT: 'json', PETSTORE_ENV: 'staging' };
-      const { stderr } = await petstore(createHome(), args, { env });
+      const { stderr } = await petstore(createHome(), line.split(' '), { env });
       expect(Object.keys(JSON.parse(stderr) as object)).toEqual(['error']);
     },
   );
@@ -239,12 +211,10 @@ describe('defaults of common options', () => {
     expect(await doctor({ PETSTORE_KEEP_HISTORY: 'forever' })).toContain('History is kept forever.');
   });
 
-  it.each([
-    [{ PETSTORE_KEEP_HISTORY: '23h' }, 'error: PETSTORE_KEEP_HISTORY must be a '],
-    [{ PETSTORE_OUTPUT: 'xml' }, 'error: PETSTORE_OUTPUT must be one of table, json, ndjson, csv, not "xml".\n'],
-  ])('a wrong value of a variable names it: %j', async (env, problem) => {
-    const { code, stderr } = await petstore(createHome(), GET, { env });
-    expect([code, stderr]).toEqual([2, expect.stringContaining(problem)]);
+  it('a wrong value of a variable names it', async () => {
+    const { code, stderr } = await petstore(createHome(), GET, { env: { PETSTORE_OUTPUT: 'xml' } });
+    const problem = 'error: PETSTORE_OUTPUT must be one of table, json, ndjson, csv, not "xml".\n';
+    expect([code, stderr]).toEqual([2, problem]);
   });
 
   it('a wrong value in the config can be corrected with config', async () => {

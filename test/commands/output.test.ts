@@ -20,7 +20,11 @@ describe('fault 57: a hostile body', () => {
       '[{"petId":1,"petId":2,"quantity":1,"status":"sold"}]',
       'row 1 of the list is not JSON: duplicate key "petId"',
     ],
-    ['depth 100k', '['.repeat(100_000), 'row 1 of the list is not JSON: nested deeper than 128 levels'],
+    [
+      'depth 100k',
+      `[{"petId":1,"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}]`,
+      'row 1 of the list is not JSON: nested deeper than 128 levels',
+    ],
     ['an endless row', `[{"petId":1,"x":"${'y'.repeat(2_000_000)}`, 'has a row of more than 1048576 characters'],
   ])('%s is refused', async (_name, body, message) => {
     const context = withReplies([{ body }]);
@@ -57,13 +61,6 @@ describe('fault 101: what a service sends is shown, not obeyed', () => {
     expect(stderr).not.toMatch(CONTROLS);
     expect(stderr).toContain('a\\x1b[2Jb\\x9bc\\x0dd\\u202ee');
   });
-});
-
-it('fault 102: a CSV cell that a spreadsheet would run is prefixed; numbers are not', async () => {
-  const texts = ['=1+1', '+1', '-1', '@x', 'safe=1'];
-  const context = withReplies([json(texts.map((status, i) => item(i, -5, status)))]);
-  const { stdout } = await runIn(context, ...LIST, '-o', 'csv');
-  expect(stdout).toBe("petId,quantity,status\n0,-5,'=1+1\n1,-5,'+1\n2,-5,'-1\n3,-5,'@x\n4,-5,safe=1\n");
 });
 
 describe('fault 103: no escapes in a pipe, nor where colour is off', () => {

@@ -229,16 +229,24 @@ describe('a write to production', () => {
   const write = ['inventory', 'set', '7', '12'];
 
   it.each([
-    ['the default', {}, [], 2],
-    ['--yes', {}, ['--yes'], 0],
-    ['the flag', {}, ['--env', 'production'], 0],
-    ['the variable', { PETSTORE_ENV: 'production' }, [], 0],
-  ])('without a terminal, by %s', async (_name, added, flags, code) => {
-    const env = { ...STAGING_ENV, PETSTORE_ENV: undefined, ...added };
-    const context = withReplies(code === 0 ? [json(item(7, 12))] : [], { env });
-    const finished = await runIn(context, ...flags, ...write);
-    expect(finished.code).toBe(code);
-    if (code === 2) expect(finished.stderr).toContain('petstore --env production inventory set 7 12');
-    else expect(finished.stdout).toContain('in production');
-  });
+    ['without a terminal, by the default', {}, [], []],
+    ['without a terminal, by --yes', {}, ['--yes'], [item(7, 12)]],
+    ['without a terminal, by the flag', {}, ['--env', 'production'], [item(7, 12)]],
+    ['without a terminal, by the variable', { PETSTORE_ENV: 'production' }, [], [item(7, 12)]],
+    ['at a terminal', { terminal: true }, [], [[item(7, 10)], item(7, 12)]],
+  ])(
+    '%s',
+    async (_name, { terminal = false, ...added }: { terminal?: boolean; PETSTORE_ENV?: string }, flags, replies) => {
+      const env = { ...STAGING_ENV, PETSTORE_ENV: undefined, ...added };
+      const context = withReplies(
+        replies.map((each) => json(each)),
+        { env, terminal },
+      );
+      const finished = await runIn(context, ...flags, ...write);
+      const code = replies.length === 0 ? 2 : 0;
+      expect(finished.code).toBe(code);
+      if (code === 2) expect(finished.stderr).toContain('petstore --env production inventory set 7 12');
+      else expect(finished.stdout).toContain('in production');
+    },
+  );
 });

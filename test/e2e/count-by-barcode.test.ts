@@ -45,8 +45,7 @@ it('200 scans with 12 unknown codes, killed in the middle, continued and applied
     }
     if (UNKNOWN.has(i)) {
       const code = barcodeOf(1_000 + i);
-      terminal.write(`${code}\r`);
-      await terminal.waitFor(`warning: Not counted: no pet has the id or barcode ${code}.`);
+      await terminal.type(`${code}\r`, `warning: Not counted: no pet has the id or barcode ${code}.`);
       continue;
     }
     const pet = PETS[Math.floor(random() * PETS.length)]!;
@@ -54,11 +53,12 @@ it('200 scans with 12 unknown codes, killed in the middle, continued and applied
     const counted = (counts.get(pet) ?? 0) + times;
     counts.set(pet, counted);
     // As some scanners do, with another zero before it.
-    terminal.write(`${times === 1 ? '' : '3x '}${i % 3 === 0 ? '0' : ''}${barcodeOf(pet)}\r`);
-    await terminal.waitFor(`pet ${pet} (Pet no. ${pet}): ${counted} counted`);
+    await terminal.type(
+      `${times === 1 ? '' : '3x '}${i % 3 === 0 ? '0' : ''}${barcodeOf(pet)}\r`,
+      `pet ${pet} (Pet no. ${pet}): ${counted} counted`,
+    );
   }
-  terminal.write('done\r');
-  await terminal.waitFor(`${SCANS - UNKNOWN.size} scans of ${counts.size} pets.`);
+  await terminal.type('done\r', `${SCANS - UNKNOWN.size} scans of ${counts.size} pets.`);
   await terminal.waitFor(/Change \d pets in sandbox\?/);
   terminal.write('y\r');
   expect((await terminal.exited).code, terminal.plain()).toBe(0);
@@ -95,11 +95,9 @@ it('300 scans pasted at once are all counted', async () => {
     cols: 120,
   });
   await terminal.waitFor('Stocktake 1 in sandbox');
-  terminal.write(Array.from({ length: 300 }, (_, i) => `${PETS[i % 3]}\r`).join(''));
-  await terminal.waitFor(/pet 2 .*: 100 counted/);
+  await terminal.type(Array.from({ length: 300 }, (_, i) => `${PETS[i % 3]}\r`).join(''), /pet 2 .*: 100 counted/);
   await terminal.waitFor(/pet 5 .*: 100 counted/);
-  terminal.write('done\r');
-  await terminal.waitFor('300 scans of 3 pets.');
+  await terminal.type('done\r', '300 scans of 3 pets.');
   expect((await terminal.exited).code, terminal.plain()).toBe(0);
 });
 

@@ -95,31 +95,19 @@ describe.skipIf(!hasNamed)('doctor --domain', () => {
   });
 
   it.each([
-    [
-      'new.pets.test',
-      'new.pets.test has no record.',
-      /CNAME, name new, value stores\.platform\.test, TTL 3600.*48 hours/,
-    ],
-    ['mail.pets.test', 'mail.pets.test has no record.', /CNAME, name mail/],
-    [
-      'elsewhere.pets.test',
-      'elsewhere.pets.test is an alias of old.platform.test, not of',
-      /^Change its value to stores/,
-    ],
-    [
-      'taken.pets.test',
-      'A conflicting A record of taken.pets.test (192.0.2.7) blocks the CNAME.',
-      /^Delete it\. Create/,
-    ],
-    ['taken6.pets.test', 'A conflicting AAAA record of taken6.pets.test (2001:db8::7) blocks', /^Delete it\. Create/],
-    ['empty-apex.test', 'empty-apex.test has no record.', /ALIAS or ANAME, name @, .*an apex cannot have a CNAME/],
-    ['other-apex.test', 'A conflicting A record of other-apex.test (192.0.2.7) is not of', /^Delete it\. .*ALIAS/],
+    ['new.pets.test', ' has no record.', /CNAME, name new, value stores\.platform\.test, TTL 3600.*48 hours/],
+    ['mail.pets.test', ' has no record.', /CNAME, name mail/],
+    ['elsewhere.pets.test', ' is an alias of old.platform.test, not of', /^Change its value to stores/],
+    ['taken.pets.test', ' (192.0.2.7) blocks the CNAME.', /^Delete it\. Create/],
+    ['taken6.pets.test', ' (2001:db8::7) blocks', /^Delete it\. Create/],
+    ['empty-apex.test', ' has no record.', /ALIAS or ANAME, name @, .*an apex cannot have a CNAME/],
+    ['other-apex.test', ' (192.0.2.7) is not of', /^Delete it\. .*ALIAS/],
   ])('%s: %s', async (domain, says, fix) => {
     const { code, sick, first, found } = await examine(domain);
     expect({ code, sick, says: first?.says, fix: first?.fix }).toEqual({
       code: 13,
       sick: ['record: fail'],
-      says: expect.stringContaining(says) as string,
+      says: expect.stringContaining(`${domain}${says}`) as string,
       fix: expect.stringMatching(fix) as string,
     });
     expect(found.find(({ check }) => check === 'certificate')).toMatchObject({ health: 'skip' });
@@ -135,59 +123,35 @@ describe.skipIf(!hasNamed)('doctor --domain', () => {
     expect(first).toMatchObject({ check: 'record', says: 'The target gone.platform.test has no address.' });
   });
 
+  const ALLOWED = [`--ca=${CA}`];
   it.each([
-    [
-      'shop.strict.test',
-      [`--ca=${CA}`],
-      'caa: fail',
-      /allow only digicert\.com to issue, so letsencrypt\.org may not\./,
-    ],
+    ['shop.strict.test', ALLOWED, 'caa: fail', /allow only digicert\.com to issue, so letsencrypt\.org may not\./],
     ['shop.strict.test', [], 'caa: warn', /allow only digicert\.com to issue\./],
-    ['shop.sealed.test', [`--ca=${CA}`], 'caa: fail', /allow no authority at all to issue, so/],
+    ['shop.sealed.test', ALLOWED, 'caa: fail', /allow no authority at all to issue, so/],
     ['shop.sealed.test', [], 'caa: fail', /allow no authority at all to issue\./],
-    ['shop.kind.test', [`--ca=${CA}`], undefined, undefined],
-    ['shop.wild.test', [`--ca=${CA}`], undefined, undefined],
-    ['shop.near.test', [`--ca=${CA}`], undefined, undefined],
-  ])('CAA of %s with %j: %s', async (domain, args, sick, says) => {
+    ['shop.kind.test', ALLOWED],
+    ['shop.wild.test', ALLOWED],
+    ['shop.near.test', ALLOWED],
+  ])('CAA of %s with %j: %s', async (domain, args, sick?: string, says?: RegExp) => {
     const connect = await serve(issueIdentity({ names: [domain] }));
     const found = await examine(domain, [...args, '--connect', connect]);
     expect(found.sick).toEqual(sick === undefined ? [] : [sick]);
     if (says !== undefined) expect(found.first?.says).toMatch(says);
   });
 
+  const ours = { names: ['shop.pets.test'] };
+  const theirs = { names: [TARGET] };
   it.each([
-    [
-      'expired',
-      () => issueIdentity({ names: ['shop.pets.test'], days: -1 }),
-      /expired on \d{4}-\d\d-\d\d: it was not renewed/,
-      /2 minutes/,
-    ],
-    [
-      'self-signed',
-      () => issueIdentity({ names: ['shop.pets.test'], selfSigned: true }),
-      /signed by itself/,
-      /2 minutes/,
-    ],
-    [
-      'of the platform alone',
-      () => issueIdentity({ names: [TARGET] }),
-      /not for shop\.pets\.test, but for DNS:stores/,
-      /30 minutes/,
-    ],
-  ])('a certificate that is %s', async (_what, identity, says, fix) => {
-    const { code, sick, first } = await examine('shop.pets.test', ['--connect', await serve(identity())]);
-    expect({ code, sick }).toEqual({ code: 13, sick: ['certificate: fail'] });
+    ['expired', { ...ours, days: -1 }, 'fail', /expired on \d{4}-\d\d-\d\d: it was not renewed/],
+    ['self-signed', { ...ours, selfSigned: true }, 'fail', /signed by itself/],
+    ['of the platform alone', theirs, 'fail', /not for shop\.pets\.test, but for DNS:stores/],
+    ['about to end', { ...ours, days: 5 }, 'warn', /5 days|4 days/],
+  ])('a certificate that is %s', async (_what, identity, health, says) => {
+    const connect = await serve(issueIdentity(identity));
+    const { code, sick, first } = await examine('shop.pets.test', ['--connect', connect]);
+    expect({ code, sick }).toEqual({ code: health === 'fail' ? 13 : 0, sick: [`certificate: ${health}`] });
     expect(first?.says).toMatch(says);
-    expect(first?.fix).toMatch(fix);
-    expect(first?.fix).toMatch(/2 minutes.*30 minutes.*click Re-verify/);
-  });
-
-  it('warns of one that ends soon', async () => {
-    const connect = await serve(issueIdentity({ names: ['shop.pets.test'], days: 5 }));
-    expect(await examine('shop.pets.test', ['--connect', connect])).toMatchObject({
-      code: 0,
-      sick: ['certificate: warn'],
-    });
+    if (health === 'fail') expect(first?.fix).toMatch(/2 minutes.*30 minutes.*click Re-verify/);
   });
 
   it('no certificate yet: says how long to wait; with CAA in the way, that this is why', async () => {
@@ -222,26 +186,20 @@ describe.skipIf(!hasNamed)('doctor --domain', () => {
     const entry = ['--redirect', 'from=www.pets.test,to=shop.pets.test,status=301'];
     const both = { names: ['shop.pets.test', 'www.pets.test'] };
 
+    const RIGHT = 'https://shop.pets.test/';
     it.each([
-      ['as it should be', { status: 301, location: 'https://shop.pets.test/' }, undefined],
-      [
-        'with another status',
-        { status: 302, location: 'https://shop.pets.test/' },
-        'www.pets.test answers with 302, not 301.',
-      ],
-      [
-        'to elsewhere',
-        { status: 301, location: 'https://evil.test/' },
-        'www.pets.test redirects to https://evil.test/, not to shop.pets.test.',
-      ],
-      ['to nowhere', { status: 301 }, 'www.pets.test redirects to nowhere, not to shop.pets.test.'],
-      ['to itself', { status: 301, location: '/shop' }, 'www.pets.test redirects to /shop, not to shop.pets.test.'],
-      ['without a redirect', { status: 200 }, 'www.pets.test answers with 200, not 301.'],
+      ['as it should be', { status: 301, location: RIGHT }, undefined],
+      ['with another status', { status: 302, location: RIGHT }, 'answers with 302, not 301.'],
+      ['to elsewhere', { status: 301, location: 'https://evil.test/' }, 'redirects to https://evil.test/, not to'],
+      ['to nowhere', { status: 301 }, 'redirects to nowhere, not to shop.pets.test.'],
+      ['to itself', { status: 301, location: '/shop' }, 'redirects to /shop, not to shop.pets.test.'],
+      ['without a redirect', { status: 200 }, 'answers with 200, not 301.'],
     ])('%s', async (_what, answer, says) => {
       const connect = await serve(issueIdentity(both), answer);
       const { first } = await examine('shop.pets.test', ['--connect', connect, ...entry]);
-      expect(first?.says).toBe(says);
-      if (says !== undefined) expect(first?.fix).toContain('from www.pets.test, to shop.pets.test, status 301');
+      if (says === undefined) return expect(first).toBeUndefined();
+      expect(first?.says).toContain(`www.pets.test ${says}`);
+      expect(first?.fix).toContain('from www.pets.test, to shop.pets.test, status 301');
     });
 
     it('whose domain does not arrive', async () => {

@@ -6,115 +6,93 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { never } from '../support/faults.ts';
-import { createHome, type Home } from '../support/home.ts';
-import { error, type Exchange, item, json, send, tooMany } from '../support/replies.ts';
+import { createHome } from '../support/home.ts';
+import {
+  error,
+  type Exchange,
+  type Init,
+  item,
+  json,
+  type PlainReply,
+  type Reply,
+  send,
+  tooMany,
+} from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
-import { staging } from '../support/staging.ts';
+import { KEY, staging, takeApart } from '../support/staging.ts';
 
 const LIST = ['inventory', 'list'];
+const ADJUST = ['inventory', 'adjust', '7', '+1'];
 const STOCK = json([item(7, 10)]);
+const after = (seconds: number): Init => ({ headers: { 'Retry-After': `${seconds}` } });
+
+const canMount = spawnSync('unshare', ['-m', 'true']).status === 0;
+
+/** A service, and a machine that uses it. */
+async function shop(replies: readonly Reply[]) {
+  const server = await scriptedServer(replies);
+  const home = createHome();
+  const env = staging(server.baseUrl);
+  const run = (...args: string[]) => runPetstore(args, { home, env, stdin: `${KEY}\n` });
+  return { server, home, env, run };
+}
 
 describe('fault 29, 40: a block that one process has met', () => {
-  it('keeps all others, of any command, from sending anything', async () => {
-    const server = await scriptedServer([tooMany(86_400)]);
-    const home = createHome();
-    const run = (...args: string[]) => runPetstore(args, { home, env: staging(server.baseUrl) });
-    expect((await run(...LIST)).code).toBe(6);
-    const calls = [
-      LIST,
-      ['inventory', 'set', '7', '12'],
-      ['inventory', 'set', '7', '12', '--expect', '10'],
-      ['login', '--key-stdin'],
-    ];
-    const codes = await Promise.all(
-      calls.map(async (call) => {
-        const stdin = call[0] === 'login' ? `${staging(server.baseUrl).PETSTORE_API_KEY}\n` : '';
-        return (await runPetstore(call, { home, env: staging(server.baseUrl), stdin })).code;
-      }),
-    );
-    expect({ codes, log: server.log() }).toEqual({ codes: [6, 6, 6, 6], log: ['GET /v1/inventory'] });
-  });
-
-  it('fault 22: a 403 keeps the key quiet for an hour', async () => {
-    const server = await scriptedServer([error(403)]);
-    const home = createHome();
-    const first = await runPetstore(LIST, { home, env: staging(server.baseUrl) });
-    const second = await runPetstore(LIST, { home, env: staging(server.baseUrl) });
-    expect({ codes: [first.code, second.code], log: server.log() }).toEqual({
-      codes: [12, 12],
-      log: ['GET /v1/inventory'],
-    });
-    expect(second.stderr).toMatch(/^error: The key may be banned \(403\): petstore sends nothing with it until /);
-  });
-
-  it('fault 126: a 403 that names a time is obeyed to that time, and every command exits 12', async () => {
-    const server = await scriptedServer([error(403, undefined, undefined, { headers: { 'Retry-After': '86400' } })]);
-    const home = createHome();
-    const run = (...args: string[]) => runPetstore(['--json', ...args], { home, env: staging(server.baseUrl) });
-    const ended = [await run(...LIST), await run(...LIST), await run('inventory', 'adjust', '7', '+1')];
-    const retryAt = (JSON.parse(ended[1]!.stderr) as { error: { retryAt: string } }).error.retryAt;
-    expect({ codes: ended.map(({ code }) => code), log: server.log() }).toEqual({
-      codes: [12, 12, 12],
-      log: ['GET /v1/inventory'],
-    });
-    expect(Date.parse(retryAt) - Date.now()).toBeGreaterThan(85_000_000);
-  });
-
-  it('fault 135: a 503 that names a time pauses every process of the key', async () => {
-    const server = await scriptedServer([error(503, undefined, undefined, { headers: { 'Retry-After': '3600' } })]);
-    const home = createHome();
-    const run = (...args: string[]) => runPetstore(args, { home, env: staging(server.baseUrl) });
-    const ended = [await run(...LIST), await run(...LIST), await run('inventory', 'set', '7', '12')];
-    expect({ codes: ended.map(({ code }) => code), log: server.log() }).toEqual({
-      codes: [8, 8, 8],
-      log: ['GET /v1/inventory'],
-    });
-    expect(ended[1]!.stderr).toMatch(/^error: The service is unavailable \(503\) until about .* nothing was sent\.$/m);
+  it.each<readonly [string, PlainReply, number, kind: string, seconds: number]>([
+    ['a 429', tooMany(86_400), 6, 'rate-limited', 86_400],
+    ['fault 22: a 403, for an hour', error(403), 12, 'banned', 3_600],
+    ['fault 126: a 403 that names a time', error(403, 'No.', 'error', after(86_400)), 12, 'banned', 86_400],
+    ['fault 135: a 503 that names a time', error(503, 'No.', 'error', after(3_600)), 8, 'paused', 3_600],
+  ])('%s: keeps all others, of any command, from sending anything', async (_name, refusal, code, kind, seconds) => {
+    const { run, server } = await shop([refusal]);
+    expect((await run(...LIST)).code).toBe(code);
+    const calls = [LIST, ['inventory', 'set', '7', '12'], ADJUST, ['login', '--key-stdin']];
+    const ended = await Promise.all(calls.map((call) => run('--json', ...call)));
+    expect(server.log()).toEqual(['GET /v1/inventory']);
+    for (const each of ended) {
+      const reported = takeApart(each).error;
+      expect(reported).toMatchObject({ kind, exitCode: code });
+      expect(Date.parse(String(reported?.retryAt)) - Date.now()).toBeGreaterThan(1_000 * (seconds - 300));
+    }
   });
 
   it('does not apply to another key', async () => {
-    const server = await scriptedServer([tooMany(86_400), STOCK]);
-    const home = createHome();
-    const env = staging(server.baseUrl);
-    expect((await runPetstore(LIST, { home, env })).code).toBe(6);
+    const { env, home, run } = await shop([tooMany(86_400), STOCK]);
+    expect((await run(...LIST)).code).toBe(6);
     expect((await runPetstore(LIST, { home, env: { ...env, PETSTORE_API_KEY: 'another-key-42' } })).code).toBe(0);
   });
 });
 
 it('fault 46: the request of a process that was killed counts as sent', async () => {
   const window = { limits: { limit: 60, remaining: 1, resetsIn: 600 } };
-  const server = await scriptedServer([json([item(7, 10)], window), never()]);
-  const home = createHome();
-  const env = staging(server.baseUrl);
-  expect((await runPetstore(LIST, { home, env })).code).toBe(0);
+  const { env, home, run, server } = await shop([json([item(7, 10)], window), never()]);
+  expect((await run(...LIST)).code).toBe(0);
   const killed = startPetstore(LIST, { home, env });
   await server.received(2);
   killed.kill('SIGKILL');
   await killed.exited;
-  expect((await runPetstore(LIST, { home, env })).code).toBe(6);
+  expect((await run(...LIST)).code).toBe(6);
   expect(server.log()).toHaveLength(2);
 });
 
 it('fault 46: killed while it asked whether a block is over: nothing is sent until its answer would have come, and the error reports it', async () => {
-  const server = await scriptedServer([tooMany(0, { limits: false }), never()]);
-  const home = createHome();
-  const env = staging(server.baseUrl);
+  const { env, home, run, server } = await shop([tooMany(0, { limits: false }), never()]);
   const list = [...LIST, '--timeout', '90s'];
   const first = startPetstore(list, { home, env });
   await server.received(2);
   // While it lives, its answer may come at any time: --no-wait reports what it would wait for.
-  const during = await runPetstore([...list, '--no-wait'], { home, env });
+  const during = await run(...list, '--no-wait');
   first.kill('SIGKILL');
   await first.exited;
-  const after = await runPetstore(list, { home, env });
-  expect({ codes: [during.code, after.code], log: server.log() }).toEqual({
+  const afterwards = await run(...list);
+  expect({ codes: [during.code, afterwards.code], log: server.log() }).toEqual({
     codes: [6, 6],
     log: ['GET /v1/inventory', 'GET /v1/inventory'],
   });
   expect(during.stderr).toMatch(
     /^error: Another request with this key is still unanswered; this one would wait for it until .* \(1 min \d+ s\), /,
   );
-  expect(after.stderr).toMatch(
+  expect(afterwards.stderr).toMatch(
     /^error: The service is rate limiting this key \(429\) until .* \(1 min \d+ s\), longer than --max-wait \(1 min 15 s\); nothing was sent\.$/m,
   );
 });
@@ -123,12 +101,11 @@ it.each([
   ['is not a database', Buffer.from('this is no database, however long it may be '.repeat(200))],
   ['is cut short', Buffer.from('SQLite format 3\0cut')],
 ])('fault 47: a state database that %s is put aside, and one request asks for the limits', async (_name, bytes) => {
-  const home = createHome();
+  const { home, run } = await shop([STOCK]);
   const folder = join(home.state, 'petstore');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(join(folder, 'state.db'), bytes);
-  const server = await scriptedServer([STOCK]);
-  const { code, stderr } = await runPetstore(LIST, { home, env: staging(server.baseUrl) });
+  const { code, stderr } = await run(...LIST);
   expect({ code, aside: readdirSync(folder).filter((name) => name.includes('damaged')).length }).toEqual({
     code: 0,
     aside: 1,
@@ -138,36 +115,17 @@ it.each([
   );
 });
 
-describe.each<readonly [string, (path: string) => void]>([
-  [
-    'cut short',
-    (path) => {
-      truncateSync(path, 100);
-    },
-  ],
-  [
-    'overwritten',
-    (path) => {
-      writeFileSync(path, 'nothing of it is left '.repeat(1_000));
-    },
-  ],
-  [
-    'removed',
-    (path) => {
-      for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true });
-    },
-  ],
-])('fault 153: a state database that is %s during a block', (_, spoil) => {
-  it('is refused with what is kept beside it; limits --clear-block clears that, too', async () => {
-    const home = createHome();
-    const server = await scriptedServer([tooMany(600), STOCK]);
-    const run = (...args: string[]) => runPetstore(args, { home, env: staging(server.baseUrl) });
-    expect((await run(...LIST)).code).toBe(6);
-    spoil(join(home.state, 'petstore', 'state.db'));
-    expect([(await run(...LIST)).code, (await run(...LIST)).code, server.requests.length]).toEqual([6, 6, 1]);
-    expect((await run('limits', '--clear-block', '--yes')).code).toBe(0);
-    expect([(await run(...LIST)).code, server.requests.length]).toEqual([0, 2]);
-  });
+it.each<readonly [string, (path: string) => void]>([
+  ['cut short', (path) => truncateSync(path, 100)],
+  ['overwritten', (path) => writeFileSync(path, 'nothing of it is left '.repeat(1_000))],
+  ['removed', (path) => ['', '-wal', '-shm'].forEach((end) => rmSync(path + end, { force: true }))],
+])('fault 153: a block holds when the state database is %s; limits --clear-block clears it', async (_name, spoil) => {
+  const { home, run, server } = await shop([tooMany(600), STOCK]);
+  expect((await run(...LIST)).code).toBe(6);
+  spoil(join(home.state, 'petstore', 'state.db'));
+  expect([(await run(...LIST)).code, (await run(...LIST)).code, server.requests.length]).toEqual([6, 6, 1]);
+  expect((await run('limits', '--clear-block', '--yes')).code).toBe(0);
+  expect([(await run(...LIST)).code, server.requests.length]).toEqual([0, 2]);
 });
 
 it('eight processes at once, a window of five: five requests, no refusal', async () => {
@@ -177,15 +135,14 @@ it('eight processes at once, a window of five: five requests, no refusal', async
     await ends[i - 1]?.promise;
     await send(json([item(7, 10)], { limits: { limit: 5, remaining: 4 - i, resetsIn: 600 } }), exchange);
   });
-  const server = await scriptedServer(replies);
-  const home = createHome();
+  const { run, server } = await shop(replies);
   let succeeded = 0;
-  const run = async (): Promise<number | null> => {
-    const { code } = await runPetstore(['--max-wait', '20s', ...LIST], { home, env: staging(server.baseUrl) });
+  const list = async (): Promise<number | null> => {
+    const { code } = await run('--max-wait', '20s', ...LIST);
     if (code === 0) ends[succeeded++]?.resolve(undefined);
     return code;
   };
-  const codes = await Promise.all(Array.from({ length: 8 }, run));
+  const codes = await Promise.all(Array.from({ length: 8 }, list));
   expect({ codes: codes.sort(), requests: server.requests.length }).toEqual({
     codes: [0, 0, 0, 0, 0, 6, 6, 6],
     requests: 5,
@@ -194,98 +151,70 @@ it('eight processes at once, a window of five: five requests, no refusal', async
 
 describe('fault 115: a refusal that the state database cannot take', () => {
   it('while another process holds it is kept beside it, reported, and obeyed', async () => {
-    const home = createHome();
-    const path = join(home.state, 'petstore', 'state.db');
     let holder: DatabaseSync | undefined;
-    const server = await scriptedServer([
+    const { home, run, server } = await shop([
       STOCK,
       (exchange) => {
-        holder = new DatabaseSync(path);
+        holder = new DatabaseSync(join(home.state, 'petstore', 'state.db'));
         holder.exec('BEGIN IMMEDIATE');
         return send(tooMany(600), exchange);
       },
     ]);
-    const run = () => runPetstore(LIST, { home, env: staging(server.baseUrl) });
-    expect((await run()).code).toBe(0);
-    const refused = await run();
+    expect((await run(...LIST)).code).toBe(0);
+    const refused = await run(...LIST);
     expect(refused.code).toBe(6);
     expect(refused.stderr).toMatch(
       /^warning: The state database could not be written: another petstore holds it\. The service refused a request until .*; that is kept in .*\/blocks\/[0-9a-f]{32} instead\.$/m,
     );
     expect(refused.stderr).toMatch(/^error: The service is rate limiting this key \(429\) until .+ \((9|10) min/m);
     holder?.close();
-    expect((await run()).code).toBe(6);
-    expect((await runPetstore(['limits'], { home, env: staging(server.baseUrl) })).stdout).toContain('429');
+    expect((await run(...LIST)).code).toBe(6);
+    expect((await run('limits')).stdout).toContain('429');
     expect(server.log()).toEqual(['GET /v1/inventory', 'GET /v1/inventory']);
   });
 
-  it('because the disk is full is kept where no space is needed, reported, and obeyed', async (test) => {
-    if (spawnSync('unshare', ['-m', 'true']).status !== 0) return test.skip();
-    const home = createHome();
-    const disk: { fill?: () => void } = {};
-    const server = await scriptedServer([
-      STOCK,
-      (exchange) => {
-        disk.fill?.();
-        return send(tooMany(600), exchange);
-      },
-    ]);
-    const commands = `"$@" inventory list >/dev/null && { "$@" inventory list; echo "code $?" >&2; rm "$XDG_STATE_HOME/ballast"; "$@" inventory list; echo "code $?" >&2; }`;
-    const small = onSmallDisk(home, staging(server.baseUrl), commands);
-    disk.fill = small.fill;
-    const { stderr } = await small.exited;
+  it.skipIf(!canMount)('because the disk is full is kept where no space is needed, reported, and obeyed', async () => {
+    const { stderr, log } = await onSmallDisk(
+      tooMany(600),
+      `"$@" inventory list >/dev/null && { "$@" inventory list; echo "code $?" >&2; rm "$XDG_STATE_HOME/ballast"; "$@" inventory list; echo "code $?" >&2; }`,
+    );
     expect(stderr.match(/^code \d+$/gm)).toEqual(['code 6', 'code 6']);
     expect(stderr).toMatch(/^warning: The state database could not be written: the disk is full\. .* is kept in /m);
-    expect(server.log()).toEqual(['GET /v1/inventory', 'GET /v1/inventory']);
+    expect(log).toEqual(['GET /v1/inventory', 'GET /v1/inventory']);
   });
 });
 
-/** Runs commands whose state folder is a small disk of their own; `fill` takes the rest of it. */
-function onSmallDisk(home: Home, env: Readonly<Record<string, string>>, commands: string) {
-  const state = join(home.path, 'full');
-  const script = `mkdir '${state}' && mount -t tmpfs -o size=400k tmpfs '${state}' && export XDG_STATE_HOME='${state}' && ${commands}`;
-  const running = startPetstore([], {
-    home,
-    env,
-    command: ['unshare', '-m', '/bin/sh', '-c', script, 'sh', ...petstoreCommand()],
-  });
-  return {
-    exited: running.exited,
-    fill(): void {
+it.skipIf(!canMount)(
+  'fault 127: a full disk once an update was answered with 200: the error says applied',
+  async () => {
+    const { stderr } = await onSmallDisk(
+      json(item(7, 12)),
+      `"$@" inventory list >/dev/null && "$@" --json inventory set 7 12; echo "code $?" >&2`,
+    );
+    const [reported] = stderr.split('\n').filter((line) => line.startsWith('{"error"'));
+    expect(stderr).toContain('code 3\n');
+    const message = /^Pet 7 was set to 12 in staging, but that could not be recorded\. .*disk is full/;
+    expect(JSON.parse(reported ?? '')).toMatchObject({
+      error: { kind: 'unrecorded', outcome: 'applied', message: expect.stringMatching(message) as string },
+    });
+  },
+);
+
+/** Runs commands whose state folder is a small disk of their own, which is full once the second reply is sent. */
+async function onSmallDisk(second: PlainReply, commands: string) {
+  const state = join(createHome().path, 'full');
+  const { env, home, server } = await shop([
+    STOCK,
+    (exchange) => {
       const folder = `/proc/${running.pid}/root${state}`;
       // All that SQLite could still use, the log that it writes into again included.
       truncateSync(join(folder, 'petstore', 'state.db-wal'));
       expect(() => writeFileSync(join(folder, 'ballast'), Buffer.alloc(2 ** 20))).toThrow('ENOSPC');
+      return send(second, exchange);
     },
-  };
+  ]);
+  const script = `mkdir '${state}' && mount -t tmpfs -o size=400k tmpfs '${state}' && export XDG_STATE_HOME='${state}' && ${commands}`;
+  const command = ['unshare', '-m', '/bin/sh', '-c', script, 'sh', ...petstoreCommand()] as const;
+  const running = startPetstore([], { home, env, command: [...command] });
+  return { ...(await running.exited), log: server.log() };
 }
-
-it.skipIf(spawnSync('unshare', ['-m', 'true']).status !== 0)(
-  'fault 127: the disk is full once an update was answered with 200: the error says that it was applied',
-  async () => {
-    const home = createHome();
-    const disk: { fill?: () => void } = {};
-    const server = await scriptedServer([
-      STOCK,
-      (exchange) => {
-        disk.fill?.();
-        return send(json(item(7, 12)), exchange);
-      },
-    ]);
-    const commands = `"$@" inventory list >/dev/null && "$@" --json inventory set 7 12; echo "code $?" >&2`;
-    const small = onSmallDisk(home, staging(server.baseUrl), commands);
-    disk.fill = small.fill;
-    const { stderr } = await small.exited;
-    const [reported] = stderr.split('\n').filter((line) => line.startsWith('{"error"'));
-    expect(stderr).toContain('code 3\n');
-    expect(JSON.parse(reported ?? '')).toMatchObject({
-      error: {
-        kind: 'unrecorded',
-        outcome: 'applied',
-        message: expect.stringMatching(
-          /^Pet 7 was set to 12 in staging, but that could not be recorded\. .*disk is full/,
-        ) as string,
-      },
-    });
-  },
-);

@@ -1,22 +1,18 @@
 /** If this machine refuses something, the program reports that, and not a bug. */
 import { expect, it } from 'vitest';
-import { petstoreCommand, runPetstore } from '../support/binary.ts';
+import { inBash, runPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 
 /** The standalone executable is not run by Node. */
 const isNode = process.env.PETSTORE_BIN === undefined;
 const SANDBOX = ['--env', 'sandbox'];
 
-function shell(script: string): { readonly command: readonly [string, ...string[]] } {
-  return { command: ['/bin/bash', '-c', script, 'bash', ...petstoreCommand()] };
-}
-
 it.runIf(isNode)('a process that may open no more files has no bug', async () => {
   const home = createHome();
   await runPetstore([...SANDBOX, 'inventory', 'list'], { home });
   const seen = new Set<number | null>();
   for (let most = 22; most < 32; most++) {
-    const { command } = shell(`ulimit -n ${most}; exec "$@"`);
+    const command = inBash(`ulimit -n ${most}; exec "$@"`);
     const { code, stderr } = await runPetstore([...SANDBOX, 'inventory', 'list'], { home, command });
     expect(stderr).not.toContain('bug in petstore');
     seen.add(code);
@@ -27,7 +23,7 @@ it.runIf(isNode)('a process that may open no more files has no bug', async () =>
 
 it.runIf(isNode)('a current folder that has been removed ends with 3', async () => {
   const home = createHome();
-  const { command } = shell(`mkdir gone && cd gone && rmdir ../gone && exec "$@"`);
+  const command = inBash(`mkdir gone && cd gone && rmdir ../gone && exec "$@"`);
   const args = [...SANDBOX, 'inventory', 'import', 'stock.csv', '--yes'];
   const { code, stderr } = await runPetstore(args, { home, command, cwd: home.path });
   expect({ code, stderr }).toEqual({

@@ -56,7 +56,7 @@ describe.each([
   });
 
   it('fault 3: a connection that does not come says how long it was waited for', async () => {
-    const { port } = await blackhole();
+    const port = await blackhole();
     const { code, stdout, error } = await runJson(`http://127.0.0.1:${port}/v1`, [...SOON, ...args]);
     expect({ code, stdout, message: error?.message }).toEqual({
       code: 7,
@@ -117,37 +117,21 @@ describe('certificates', () => {
 });
 
 describe('a read', () => {
-  const three = (reply: Reply): Reply[] => [reply, reply, reply];
-
   it.each([
-    [
-      'fault 5: a reset',
-      reset(),
-      7,
-      /^The connection to 127\.0\.0\.1:\d+ was lost before the answer \(ECONNRESET\) after 3/,
-    ],
-    ['fault 7: no answer in time', never(), 7, /^No answer from 127\.0\.0\.1:\d+ within 400 ms after 3 attempts/],
-    [
-      'fault 8: a body cut short',
-      truncate(60, json(STOCK)),
-      8,
-      /^Invalid response: the response broke off before its end/,
-    ],
+    ['fault 5: a reset', reset(), 7, 'The connection to PEER was lost before the answer (ECONNRESET) after 3 attempts'],
+    ['fault 7: no answer in time', never(), 7, 'No answer from PEER within 400 ms after 3 attempts'],
+    ['fault 8: a body cut short', truncate(60, json(STOCK)), 8, 'Invalid response: the response broke off before'],
     [
       'fault 9: a drip without end',
       drip({ chunk: 1, every: 100 }, json(STOCK)),
       7,
-      /^The answer from 127\.0\.0\.1:\d+ was not complete within 400 ms after 3 attempts/,
+      'The answer from PEER was not complete within 400 ms after 3 attempts',
     ],
   ])('%s is repeated twice, then fails; nothing is printed', async (_name, reply, exitCode, message) => {
-    const server = await scriptedServer(three(reply));
+    const server = await scriptedServer([reply, reply, reply]);
     const { code, stdout, error } = await runJson(server.baseUrl, [...SOON, ...LIST]);
-    expect({ code, stdout, error, log: server.log() }).toMatchObject({
-      code: exitCode,
-      stdout: '',
-      error: { message: expect.stringMatching(message) as string, exitCode },
-      log: [GET, GET, GET],
-    });
+    expect({ code, stdout, log: server.log() }).toEqual({ code: exitCode, stdout: '', log: [GET, GET, GET] });
+    expect(String(error?.message).replace(`127.0.0.1:${server.port}`, 'PEER')).toContain(message);
   });
 
   it('fault 5: succeeds when the second try does', async () => {
@@ -183,48 +167,34 @@ describe('a write whose answer is lost', () => {
   const OLD = json(STOCK);
   const NEW = json([item(1, 5), item(7, 12)]);
   const DONE = json(item(7, 12));
-  const faults: [string, Reply][] = [
+  const UNKNOWN = {
+    kind: 'outcome-unknown',
+    message: expect.stringMatching(
+      /^The outcome is unknown, even after reading the stock: pet 7 in staging may or may not/,
+    ) as string,
+    exitCode: 9,
+    retryable: false,
+    outcome: 'unknown',
+    hint: 'Check before you run it again: petstore --env staging inventory list --pet 7',
+  };
+
+  describe.each<[string, Reply]>([
     ['fault 6: a reset', reset()],
     ['fault 7: no answer in time', never()],
     ['fault 8: a body cut short', truncate(10, DONE)],
     ['fault 9: a drip without end', drip({ chunk: 1, every: 100 }, DONE)],
     ['fault 27: headers above the limit of the parser', hugeHeaders(40_000)],
-  ];
-
-  it.each(faults)('%s: looks, finds it applied, and sends nothing again', async (_name, fault) => {
-    const server = await scriptedServer([fault, NEW]);
-    const { code, stdout, error } = await runJson(server.baseUrl, [...SOON, ...SET]);
-    expect({ code, item: JSON.parse(stdout) as unknown, error, log: server.log() }).toEqual({
-      code: 0,
-      item: { petId: 7, quantity: 12, status: 'available' },
-      error: undefined,
-      log: [PATCH, GET],
-    });
-  });
-
-  it.each(faults)('%s: looks, finds it not applied, and sends it once more', async (_name, fault) => {
-    const server = await scriptedServer([fault, OLD, DONE]);
-    const { code, error } = await runJson(server.baseUrl, [...SOON, ...SET]);
-    expect({ code, error, log: server.log() }).toEqual({ code: 0, error: undefined, log: [PATCH, GET, PATCH] });
-  });
-
-  it.each(faults)('%s twice: the outcome is unknown', async (_name, fault) => {
-    const server = await scriptedServer([fault, OLD, fault]);
-    const { code, stdout, error } = await runJson(server.baseUrl, [...SOON, ...SET]);
-    expect({ code, stdout, error, log: server.log() }).toMatchObject({
-      code: 9,
-      stdout: '',
-      error: {
-        kind: 'outcome-unknown',
-        message: expect.stringMatching(
-          /^The outcome is unknown, even after reading the stock: pet 7 in staging may or may not/,
-        ) as string,
-        exitCode: 9,
-        retryable: false,
-        outcome: 'unknown',
-        hint: 'Check before you run it again: petstore --env staging inventory list --pet 7',
-      },
-      log: [PATCH, GET, PATCH],
+  ])('%s', (_name, fault) => {
+    it.each([
+      ['looks, finds it applied, and sends nothing again', [fault, NEW], [PATCH, GET], undefined],
+      ['looks, finds it not applied, and sends it once more', [fault, OLD, DONE], [PATCH, GET, PATCH], undefined],
+      ['twice: the outcome is unknown', [fault, OLD, fault], [PATCH, GET, PATCH], UNKNOWN],
+    ])('%s', async (_what, replies, log, expected) => {
+      const server = await scriptedServer(replies);
+      const { code, stdout, error } = await runJson(server.baseUrl, [...SOON, ...SET]);
+      expect({ code, error, log: server.log() }).toEqual({ code: expected?.exitCode ?? 0, error: expected, log });
+      const item = expected === undefined ? { petId: 7, quantity: 12, status: 'available' } : undefined;
+      expect(stdout === '' ? undefined : JSON.parse(stdout)).toEqual(item);
     });
   });
 

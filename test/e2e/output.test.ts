@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { FORMATS } from '../../src/view/output-formats.ts';
-import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
+import { inBash, petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { endless, longList } from '../support/faults.ts';
 import { createHome } from '../support/home.ts';
 import { head, item, json } from '../support/replies.ts';
@@ -16,12 +16,8 @@ const STOCK = [item(1, 5), item(7, 10)];
 it.each([{ gzip: false }, { gzip: true }])('fault 59: an endless body (%o) stops at --max-body', async (how) => {
   const reply = endless(how);
   const server = await scriptedServer([reply]);
-  const {
-    code,
-    stdout,
-    error: reported,
-  } = await runJson(server.baseUrl, ['--max-body', '4MiB', ...LIST, '--max', '0']);
-  expect({ code, stdout, message: reported?.message }).toEqual({
+  const { code, stdout, error } = await runJson(server.baseUrl, ['--max-body', '4MiB', ...LIST, '--max', '0']);
+  expect({ code, stdout, message: error?.message }).toEqual({
     code: 8,
     stdout: '',
     message: 'Invalid response: the response is larger than the 4194304 bytes that --max-body allows.',
@@ -35,18 +31,9 @@ describe('fault 86: a reader that goes away', () => {
     const server = await scriptedServer([
       { body: longList(3_000_000), headers: { 'Content-Type': 'application/json' } },
     ]);
-    const { code, stdout, stderr } = await runPetstore([], {
+    const { code, stdout, stderr } = await runPetstore([...LIST, '-o', format], {
       env: staging(server.baseUrl),
-      command: [
-        '/bin/bash',
-        '-c',
-        'set -o pipefail; "$@" | head -n 1; exit "${PIPESTATUS[0]}"',
-        'bash',
-        ...petstoreCommand(),
-        ...LIST,
-        '-o',
-        format,
-      ],
+      command: inBash('"$@" | head -n 1; exit "${PIPESTATUS[0]}"'),
     });
     expect({ code, lines: stdout.split('\n').length - 1, stderr }).toEqual({ code: 0, lines: 1, stderr: '' });
   });
@@ -64,59 +51,44 @@ describe('fault 86: a reader that goes away', () => {
 
 it.each(['table', 'ndjson'])('fault 87: a full disk under stdout is an error (%s)', async (format) => {
   const server = await scriptedServer([json(STOCK)]);
-  const { code, stderr } = await runPetstore([...LIST, '-o', format], {
-    env: staging(server.baseUrl),
-    stdout: { file: '/dev/full' },
-  });
-  expect({ code, isReported: stderr.includes('The output could not be written: the disk is full (ENOSPC).') }).toEqual({
-    code: 3,
-    isReported: true,
-  });
+  const options = { env: staging(server.baseUrl), stdout: { file: '/dev/full' } };
+  const stderr = expect.stringContaining('The output could not be written: the disk is full (ENOSPC).') as string;
+  expect(await runPetstore([...LIST, '-o', format], options)).toMatchObject({ code: 3, stderr });
 });
 
 describe.runIf(process.platform === 'linux')('fault 131: stdout', () => {
-  const CLOSED = 'The output could not be written: it is closed (EBADF).';
-  const shell = (script: string): { readonly command: readonly [string, ...string[]] } => ({
-    command: ['/bin/bash', '-c', script, 'bash', ...petstoreCommand()],
-  });
+  const isClosed = {
+    code: 3,
+    stderr: expect.stringContaining('The output could not be written: it is closed (EBADF).') as string,
+  };
 
   it.each(['"$@" >&-', '("$@") >&-; exit $?', 'exec >&-; "$@"', 'timeout 20 "$@" >&-'])(
     'closed by %s is an error',
     async (script) => {
       const server = await scriptedServer([json(STOCK), json(item(7, 12))]);
-      const options = { env: staging(server.baseUrl), ...shell(`${script}; exit $?`) };
-      expect(await runPetstore([...LIST, '--json'], options)).toMatchObject({
-        code: 3,
-        stderr: expect.stringContaining(CLOSED) as string,
-      });
-      expect(await runPetstore(['inventory', 'set', '7', '12'], options)).toMatchObject({
-        code: 3,
-        stderr: expect.stringContaining(CLOSED) as string,
-      });
+      const options = { env: staging(server.baseUrl), command: inBash(`${script}; exit $?`) };
+      expect(await runPetstore([...LIST, '--json'], options)).toMatchObject(isClosed);
+      expect(await runPetstore(['inventory', 'set', '7', '12'], options)).toMatchObject(isClosed);
       expect(server.log()).toEqual(['GET /v1/inventory', 'PATCH /v1/inventory/7']);
       expect((await runPetstore(['--version'], options)).code).toBe(3);
     },
   );
 
   // Node gives /dev/null for "ignore" as it does for a stdout that is closed: open for both.
-  const fromNode = [
-    process.execPath,
-    '-e',
-    `
+  const IGNORING = `
     const { spawnSync } = require('node:child_process');
     const [file, ...args] = process.argv.slice(1);
-    process.exit(spawnSync(file, args, { stdio: 'ignore' }).status);`,
-  ] as const;
+    process.exit(spawnSync(file, args, { stdio: 'ignore' }).status);`;
+  const ignored = (command: readonly string[]) => [process.execPath, '-e', IGNORING, ...command] as const;
 
   it.each([
-    ['> /dev/null', shell('"$@" >/dev/null; exit $?')],
-    ['a script > /dev/null', shell('(: ; "$@"; exit $?) >/dev/null')],
-    ['what another program ignores', { command: [...fromNode, ...petstoreCommand()] as const }],
-    ['a script that another program ignores', { command: [...fromNode, ...shell('"$@"; exit $?').command] as const }],
-  ])('%s exits 0', async (_, how) => {
+    ['> /dev/null', inBash('"$@" >/dev/null; exit $?')],
+    ['a script > /dev/null', inBash('(: ; "$@"; exit $?) >/dev/null')],
+    ['what another program ignores', ignored(petstoreCommand())],
+    ['a script that another program ignores', ignored(inBash('"$@"; exit $?'))],
+  ])('%s exits 0', async (_, command) => {
     const server = await scriptedServer([json(STOCK)]);
-    const { code } = await runPetstore([...LIST], { env: staging(server.baseUrl), ...how });
-    expect(code).toBe(0);
+    expect((await runPetstore(LIST, { env: staging(server.baseUrl), command })).code).toBe(0);
   });
 });
 
@@ -156,14 +128,10 @@ it.each(FORMATS)('of a list beyond 10,000 rows the first are shown before the la
 it('an answer of any bytes is printed by api as it came', async () => {
   const bytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
   const server = await scriptedServer([{ body: bytes, headers: { 'Content-Type': 'application/octet-stream' } }]);
-  const home = createHome();
-  const { code } = await runPetstore(['api', 'GET', '/pets/7'], {
-    home,
-    env: staging(server.baseUrl),
-    command: ['/bin/sh', '-c', `"$@" > '${home.path}/out'`, 'sh', ...petstoreCommand()],
-  });
-  expect(code).toBe(0);
-  expect(readFileSync(join(home.path, 'out')).equals(bytes)).toBe(true);
+  const file = join(createHome().path, 'out');
+  const options = { env: staging(server.baseUrl), stdout: { file } };
+  expect((await runPetstore(['api', 'GET', '/pets/7'], options)).code).toBe(0);
+  expect(readFileSync(file).equals(bytes)).toBe(true);
 });
 
 it('a change that was made says so where its output cannot be written: it is not to be made again', async () => {

@@ -5,67 +5,16 @@ import { describe, expect, it } from 'vitest';
 import { parseFault } from '../../src/sandbox/faults.ts';
 import { runPetstore, startPetstore } from '../support/binary.ts';
 import { freePort } from '../support/free-port.ts';
-import { createHome, type Home } from '../support/home.ts';
+import { createHome } from '../support/home.ts';
 import { realSandbox } from '../support/real-sandbox.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
-import { item, json, type Reply, send } from '../support/replies.ts';
-import { scriptedServer } from '../support/scripted-server.ts';
 import { JSON_TYPE, type ServedProxy, serveProxy } from '../support/served.ts';
-import { staging } from '../support/staging.ts';
+import { openShop, type Shop, type Stock } from '../support/shop.ts';
 
-interface Till {
-  readonly home: Home;
-  readonly env: Readonly<Record<string, string>>;
-  readonly stock: Map<string, number>;
-  /** `7=12`, one per update, in the order of arrival. */
-  updates(): string[];
-  /** Resolves once that many requests have come in. */
-  received(count: number): Promise<void>;
-  /** Lets the answer go that is held. */
-  release(): void;
-  file(name: string, rows: readonly string[]): string;
-  run(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }>;
-}
-
-/** A shop with ten of each of four pets. Takes `requests` requests; the update with the number `held` has to wait. */
-async function till(requests: number, held: number): Promise<Till> {
-  const home = createHome();
-  const stock = new Map(['1', '2', '3', '4'].map((petId) => [petId, 10]));
-  const released = Promise.withResolvers<undefined>();
-  let updates = 0;
-  const answer: Reply = async (exchange) => {
-    const { method, path, body } = exchange.request;
-    if (method === 'GET')
-      return send(json([...stock].map(([petId, quantity]) => item(BigInt(petId), quantity))), exchange);
-    const petId = path.split('/').at(-1) ?? '';
-    const { quantity } = JSON.parse(body) as { quantity: number };
-    stock.set(petId, quantity);
-    if (++updates === held) await released.promise;
-    return send(json(item(BigInt(petId), quantity)), exchange);
-  };
-  const server = await scriptedServer(Array.from({ length: requests }, () => answer));
-  const env = staging(server.baseUrl);
-  return {
-    home,
-    env,
-    stock,
-    updates: () =>
-      server.requests
-        .filter(({ method }) => method === 'PATCH')
-        .map(({ path, body }) => `${path.split('/').at(-1)}=${(JSON.parse(body) as { quantity: number }).quantity}`),
-    received: (count) => server.received(count),
-    release: () => {
-      released.resolve(undefined);
-    },
-    file(name, rows) {
-      const path = join(home.path, name);
-      writeFileSync(path, ['petId,quantity', ...rows].join('\n'));
-      return path;
-    },
-    run: (...args) => runPetstore(args, { home, env }),
-  };
-}
-
+/** Ten of each of four pets. */
+const stockOfTen = (): Stock => ({ 1: 10, 2: 10, 3: 10, 4: 10 });
+const FILE = ['petId,quantity', '1,21', '2,22', '3,23'];
+const WAITING = /Waiting for another petstore process that is changing pet 3\./;
 const IMPORT = ['inventory', 'import'] as const;
 
 describe('fault 121: what another petstore of this machine writes during an import is a conflict, and stays', () => {
@@ -75,16 +24,16 @@ describe('fault 121: what another petstore of this machine writes during an impo
     ['set', ['inventory', 'set', '3', '9'], 6],
     ['api', ['api', 'PATCH', '/inventory/3', '-f', 'quantity=9'], 6],
   ])('%s', async (_name, other, requests) => {
-    const shop = await till(requests, 1);
-    const file = shop.file('stock.csv', ['1,21', '2,22', '3,23']);
-    const running = startPetstore([...IMPORT, file, '--yes', '--json'], { home: shop.home, env: shop.env });
-    await shop.received(2);
+    const shop = await openShop(stockOfTen(), requests, 1);
+    const file = shop.file(...FILE);
+    const running = shop.start(...IMPORT, file, '--yes');
+    await shop.server.received(2);
     expect(await shop.run(...other)).toMatchObject({ code: 0 });
     shop.release();
     const { code, stdout } = await running.exited;
     const summary = JSON.parse(stdout) as { report: string };
     expect([code, summary]).toMatchObject([11, { applied: 2, conflicts: 1, left: 0 }]);
-    expect([shop.updates(), shop.stock.get('3')]).toEqual([['1=21', '3=9', '2=22'], 9]);
+    expect(shop.updates()).toEqual(['1=21', '3=9', '2=22']);
     const report = readFileSync(summary.report, 'utf8');
     const why = 'there are 9 now, no longer 10: changed since by this machine: change 4';
     expect(report).toContain(`4,3,10,23,conflict,"${why}",13,\n`);
@@ -93,29 +42,30 @@ describe('fault 121: what another petstore of this machine writes during an impo
 
 describe('commands that write one pet take turns', () => {
   it.each([
-    ['set after adjust', ['inventory', 'adjust', '3', '-1'], 2, ['inventory', 'set', '3', '5'], 3, ['3=9', '3=5'], 5],
-    ['adjust after set', ['inventory', 'set', '3', '5'], 1, ['inventory', 'adjust', '3', '-1'], 3, ['3=5', '3=4'], 4],
-  ])('%s', async (_name, first, until, second, requests, updates, quantity) => {
-    const shop = await till(requests, 1);
-    const running = startPetstore(first, { home: shop.home, env: shop.env });
-    await shop.received(until);
-    const waiting = startPetstore(second, { home: shop.home, env: shop.env });
-    await waiting.waitFor(/Waiting for another petstore process that is changing pet 3\./, 'stderr');
+    ['set after adjust', ['inventory', 'adjust', '3', '-1'], 2, ['inventory', 'set', '3', '5'], 3, ['3=9', '3=5']],
+    ['adjust after set', ['inventory', 'set', '3', '5'], 1, ['inventory', 'adjust', '3', '-1'], 3, ['3=5', '3=4']],
+  ])('%s', async (_name, first, until, second, requests, updates) => {
+    const shop = await openShop(stockOfTen(), requests, 1);
+    const running = startPetstore(first, shop);
+    await shop.server.received(until);
+    const waiting = startPetstore(second, shop);
+    await waiting.waitFor(WAITING, 'stderr');
     shop.release();
     expect([(await running.exited).code, (await waiting.exited).code]).toEqual([0, 0]);
-    expect([shop.updates(), shop.stock.get('3')]).toEqual([updates, quantity]);
+    expect(shop.updates()).toEqual(updates);
   });
 
   it('a row of an import waits for an adjust that has read already, and is a conflict then', async () => {
     // The first update is that of adjust: it is held, and the import has its list read meanwhile.
-    const shop = await till(5, 1);
-    const adjusting = startPetstore(['inventory', 'adjust', '3', '-1'], { home: shop.home, env: shop.env });
-    await shop.received(2);
-    shop.stock.set('3', 10);
-    const file = shop.file('stock.csv', ['3,23']);
-    const importing = startPetstore([...IMPORT, file, '--yes', '--json'], { home: shop.home, env: shop.env });
-    await shop.received(3);
-    shop.stock.set('3', 9);
+    const stock = stockOfTen();
+    const shop = await openShop(stock, 5, 1);
+    const adjusting = startPetstore(['inventory', 'adjust', '3', '-1'], shop);
+    await shop.server.received(2);
+    stock[3] = 10;
+    const file = shop.file('petId,quantity', '3,23');
+    const importing = shop.start(...IMPORT, file, '--yes');
+    await shop.server.received(3);
+    stock[3] = 9;
     shop.release();
     expect((await adjusting.exited).code).toBe(0);
     const { code, stdout } = await importing.exited;
@@ -126,17 +76,16 @@ describe('commands that write one pet take turns', () => {
 describe('a lock that petstore proxy has used', () => {
   const patch = (proxy: ServedProxy, quantity: number) =>
     proxy.ask('/inventory/3', { method: 'PATCH', headers: JSON_TYPE, body: `{"quantity":${quantity}}` });
-  const WAITING = /Waiting for another petstore process that is changing pet 3\./;
   const SET = ['inventory', 'set', '3', '5'];
-  const asProxy = async ({ home, env }: Till): Promise<ServedProxy> => serveProxy(env, [], { home });
+  const asProxy = async ({ home, env }: Shop): Promise<ServedProxy> => serveProxy(env, [], { home });
 
   it('is free for others between its writes, is taken again, and is freed by kill -9', async () => {
-    const shop = await till(4, 3);
+    const shop = await openShop(stockOfTen(), 4, 3);
     const proxy = await asProxy(shop);
     expect((await patch(proxy, 1)).status).toBe(200);
-    expect(await shop.run(...SET)).toMatchObject({ code: 0, stderr: '' });
+    expect(await shop.run(...SET)).toMatchObject({ code: 0, notes: [] });
     patch(proxy, 2).catch(() => undefined);
-    await shop.received(3);
+    await shop.server.received(3);
     const waiting = startPetstore(SET, shop);
     await waiting.waitFor(WAITING, 'stderr');
     proxy.kill('SIGKILL');
@@ -144,10 +93,10 @@ describe('a lock that petstore proxy has used', () => {
   });
 
   it.runIf(process.platform !== 'win32')('stays taken while its holder is stopped', async () => {
-    const shop = await till(2, 1);
+    const shop = await openShop(stockOfTen(), 2, 1);
     const proxy = await asProxy(shop);
     const answer = patch(proxy, 2);
-    await shop.received(1);
+    await shop.server.received(1);
     proxy.kill('SIGSTOP');
     const waiting = startPetstore(SET, shop);
     await waiting.waitFor(WAITING, 'stderr');
@@ -162,12 +111,12 @@ describe('a lock that petstore proxy has used', () => {
     ['the state folder is removed', (folder: string) => rmSync(folder, { recursive: true })],
     ['its file is overwritten', (folder: string) => writeFileSync(join(folder, 'locks', '3.db'), 'x'.repeat(5_000))],
   ])('keeps others waiting after %s', async (_name, damage) => {
-    const shop = await till(3, 2);
+    const shop = await openShop(stockOfTen(), 3, 2);
     const proxy = await asProxy(shop);
     expect((await patch(proxy, 1)).status).toBe(200);
     damage(join(shop.home.state, 'petstore'));
     const answer = patch(proxy, 2);
-    await shop.received(2);
+    await shop.server.received(2);
     const waiting = startPetstore(SET, shop);
     await waiting.waitFor(WAITING, 'stderr');
     shop.release();
@@ -181,7 +130,7 @@ describe('a lock that petstore proxy has used', () => {
 
 describe.skipIf(!hasRedis)('machines that share a ledger', () => {
   /** A command of another machine, with a home of its own. */
-  const elsewhere = ({ env }: Till, ledger: string) => ({
+  const elsewhere = ({ env }: Shop, ledger: string) => ({
     home: createHome(),
     env: { ...env, PETSTORE_LEDGER: ledger },
   });
@@ -204,12 +153,12 @@ describe.skipIf(!hasRedis)('machines that share a ledger', () => {
 
   it('fault 171: after the kill -9 of the one that changes a pet, the others go on', async () => {
     const { url } = await startRedis();
-    const shop = await till(6, 2);
+    const shop = await openShop(stockOfTen(), 6, 2);
     const first = elsewhere(shop, url);
     const adjust = ['inventory', 'adjust', '3', '-1'];
     expect(await runPetstore(adjust, first)).toMatchObject({ code: 0 });
     const killed = startPetstore(['--timeout', '3s', ...adjust], first);
-    await shop.received(4);
+    await shop.server.received(4);
     killed.kill('SIGKILL');
     await killed.exited;
     const waiting = startPetstore(adjust, elsewhere(shop, url));
@@ -220,10 +169,10 @@ describe.skipIf(!hasRedis)('machines that share a ledger', () => {
 
   it('fault 171: what another one changes during an import is a conflict, and stays', async () => {
     const { url } = await startRedis();
-    const shop = await till(7, 1);
-    const file = shop.file('stock.csv', ['1,21', '2,22', '3,23']);
+    const shop = await openShop(stockOfTen(), 7, 1);
+    const file = shop.file(...FILE);
     const running = startPetstore([...IMPORT, file, '--yes', '--json'], elsewhere(shop, url));
-    await shop.received(2);
+    await shop.server.received(2);
     const other = await runPetstore(['inventory', 'adjust', '3', '-1'], elsewhere(shop, url));
     shop.release();
     const { code, stdout } = await running.exited;
@@ -236,7 +185,7 @@ describe.skipIf(!hasRedis)('machines that share a ledger', () => {
   });
 
   it('without the server, say once that stock is unprotected, and that nothing was sent', async () => {
-    const shop = await till(0, 0);
+    const shop = await openShop(stockOfTen(), 0, 0);
     const nowhere = `redis://127.0.0.1:${await freePort()}/0`;
     const adjust = ['--no-wait', 'inventory', 'adjust', '3', '-1'];
     const { code, stderr } = await runPetstore(adjust, elsewhere(shop, nowhere));

@@ -1,31 +1,29 @@
 /** `petstore proxy` under load with many kinds of clients and kills, checked against the sandbox's own log. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { Agent, request } from 'node:http';
 import { expect, it } from 'vitest';
 import { parseFault } from '../../src/sandbox/faults.ts';
-import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
-import { type PetstoreOptions, runPetstore, type Running, startPetstore } from '../support/binary.ts';
+import type { LoggedRequest } from '../../src/sandbox/serve-request.ts';
+import { type PetstoreOptions, runPetstore } from '../support/binary.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { createHome } from '../support/home.ts';
 import { counted, realSandbox } from '../support/real-sandbox.ts';
 import { scaled } from '../support/scale.ts';
+import { patch, type ServedProxy, serveProxy } from '../support/served.ts';
 import { mulberry32 } from '../support/test-ports.ts';
 
-interface Started extends Running {
-  readonly baseUrl: string;
-  readonly token: string;
-}
+const startProxy = (options: PetstoreOptions, args: readonly string[] = []): Promise<ServedProxy> =>
+  serveProxy({}, ['--quiet', ...args], { killAfterMs: 100_000, ...options });
 
-async function startProxy(options: PetstoreOptions, args: readonly string[] = []): Promise<Started> {
-  const running = startPetstore(['proxy', '--port', '0', '--json', '--quiet', ...args], {
-    killAfterMs: 100_000,
-    ...options,
-  });
-  await running.waitFor(/\n/, 'stdout');
-  const { baseUrl, token } = JSON.parse(running.stdout) as { baseUrl: string; token: string };
-  return Object.assign(running, { baseUrl, token });
-}
+/** How a terminal reaches a gateway. */
+const behind = ({ baseUrl, token }: ServedProxy) => ({
+  PETSTORE_ENV: 'staging',
+  PETSTORE_BASE_URL: baseUrl,
+  PETSTORE_API_KEY: token,
+});
+
+const set = ({ port, token }: ServedProxy, pet: number, quantity: number): Promise<{ readonly status: number }> =>
+  patch({ port, apiKey: token }, pet, quantity);
 
 /** Numbers of requests by the window that they were counted in: a window begins where `remaining` rises. */
 function perWindow(log: readonly LoggedRequest[]): number[] {
@@ -76,7 +74,7 @@ it('curl, Node and petstore share one key: no 429, windows are used up, and no c
   };
   const loops = [1, 2, 3, 4].flatMap((i) => [
     loop(`curl ${i}`, () => curl(url, proxy.token), '200'),
-    loop(`node ${i}`, async () => String((await fetch(url, { headers: bearer(proxy.token) })).status), '200'),
+    loop(`node ${i}`, async () => String((await proxy.ask('/inventory')).status), '200'),
     loop(
       `petstore ${i}`,
       async () => {
@@ -105,7 +103,7 @@ it('a proxy that is killed at any moment loses no acknowledged write, and the ne
   const plan = { perMinute: 80, perDay: 1_000_000, minuteMs: 2_000 };
   const random = mulberry32(20);
   const kills = scaled(20);
-  let proxy: Started | undefined;
+  let proxy: ServedProxy | undefined;
   let killAt = 0;
   const { env, log, stock } = await realSandbox(plan, {
     rules: { plan, banAfter: 1 },
@@ -123,20 +121,18 @@ it('a proxy that is killed at any moment loses no acknowledged write, and the ne
     const started = await startProxy({ home, env }, ['--max-wait', '60s']);
     proxy = started;
     killAt = Math.floor(random() * 30);
-    const agent = new Agent({ keepAlive: true });
     const client = async (pet: number): Promise<void> => {
       for (;;) {
         const next = ++quantity;
         sent.set(pet, [...(sent.get(pet) ?? []), next]);
-        const status = await patch(agent, started, pet, next).catch(() => 0);
-        if (status !== 200) return;
+        const answer = await set(started, pet, next).catch(() => undefined);
+        if (answer?.status !== 200) return;
         acknowledged.set(pet, next);
         sent.set(pet, []);
       }
     };
     await Promise.all([1, 2, 3, 4, 5, 6].map(client));
     await started.exited;
-    agent.destroy();
   }
   expect(Object.keys(counted(log))).toEqual(['200']);
   const found = await stock();
@@ -147,19 +143,15 @@ it('a proxy that is killed at any moment loses no acknowledged write, and the ne
 it('six tills with one gateway lose no sale', async () => {
   const plan = { perMinute: 100_000, perDay: 1_000_000 };
   const { env, log, stock } = await realSandbox(plan, { rules: { plan } });
-  const { baseUrl, token } = await startProxy({ home: createHome(), env });
-  const gateway = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: token };
+  const proxy = await startProxy({ home: createHome(), env });
   const start = 100;
-  await patch(new Agent(), { baseUrl, token }, 7, start);
+  await set(proxy, 7, start);
   const sales = scaled(5);
   const codes: (number | null)[] = [];
   const till = async (): Promise<void> => {
     const home = createHome();
     for (let i = 0; i < sales; i++) {
-      const { code } = await runPetstore(['inventory', 'adjust', '7', '-1'], {
-        home,
-        env: gateway,
-      });
+      const { code } = await runPetstore(['inventory', 'adjust', '7', '-1'], { home, env: behind(proxy) });
       codes.push(code);
     }
   };
@@ -168,8 +160,8 @@ it('six tills with one gateway lose no sale', async () => {
   expect((await stock())[7]).toBe(start - 6 * sales);
   // A client without a condition still overwrites what it has not read.
   const found = start - 6 * sales;
-  await runPetstore(['inventory', 'adjust', '7', '+1'], { home: createHome(), env: gateway });
-  await patch(new Agent(), { baseUrl, token }, 7, found - 1);
+  await runPetstore(['inventory', 'adjust', '7', '+1'], { home: createHome(), env: behind(proxy) });
+  await set(proxy, 7, found - 1);
   expect((await stock())[7]).toBe(found - 1);
   expect(Object.keys(counted(log))).toEqual(['200']);
 }, 110_000);
@@ -177,10 +169,10 @@ it('six tills with one gateway lose no sale', async () => {
 it('a terminal behind a gateway of the same machine and user changes stock', async () => {
   const { env, stock } = await realSandbox({ perMinute: 100, perDay: 1_000 });
   const home = createHome();
-  const { baseUrl, token } = await startProxy({ home, env });
-  const gateway = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: token };
-  await patch(new Agent(), { baseUrl, token }, 7, 10);
-  expect(await runPetstore(['inventory', 'adjust', '7', '-1'], { home, env: gateway })).toMatchObject({ code: 0 });
+  const proxy = await startProxy({ home, env });
+  await set(proxy, 7, 10);
+  const { code } = await runPetstore(['inventory', 'adjust', '7', '-1'], { home, env: behind(proxy) });
+  expect(code).toBe(0);
   expect((await stock())[7]).toBe(9);
 }, 110_000);
 
@@ -190,8 +182,7 @@ it('a block outlives a proxy that is killed', async () => {
     { faults: [parseFault('status=429,retry-after=100,nth=2')] },
   );
   const home = createHome();
-  const ask = async ({ baseUrl, token }: Started): Promise<number> =>
-    (await fetch(`${baseUrl}/inventory`, { headers: bearer(token) })).status;
+  const ask = async (proxy: ServedProxy): Promise<number> => (await proxy.ask('/inventory')).status;
   const first = await startProxy({ home, env });
   expect([await ask(first), await ask(first)]).toEqual([200, 429]);
   first.kill('SIGKILL');
@@ -201,10 +192,6 @@ it('a block outlives a proxy that is killed', async () => {
   expect(counted(log)).toEqual({ 200: 1, 429: 1 });
 });
 
-function bearer(token: string): Record<string, string> {
-  return { authorization: `Bearer ${token}` };
-}
-
 async function curl(url: string, token: string): Promise<string> {
   const child = spawn('curl', ['-s', '-o', '/dev/null', '-w', '%{http_code}', '-K', '-', url]);
   onCleanup(() => void child.kill('SIGKILL'));
@@ -213,25 +200,4 @@ async function curl(url: string, token: string): Promise<string> {
   child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
   await once(child, 'close');
   return text;
-}
-
-function patch(
-  agent: Agent,
-  { baseUrl, token }: Pick<Started, 'baseUrl' | 'token'>,
-  pet: number,
-  quantity: number,
-): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const headers = { ...bearer(token), 'content-type': 'application/json' };
-    request(`${baseUrl}/inventory/${pet}`, { method: 'PATCH', agent, headers }, (response) => {
-      response
-        .on('error', reject)
-        .resume()
-        .on('end', () => {
-          resolve(response.statusCode ?? 0);
-        });
-    })
-      .on('error', reject)
-      .end(JSON.stringify({ quantity }));
-  });
 }

@@ -44,34 +44,19 @@ describe('the sandbox’s own commands', () => {
   });
 
   it.each([
-    ['', 'It'],
     ['[{"petId":1,"quantity":2}]', 'It has no pet in line 1: status is missing or wrong.'],
     [
       '{"petId":1,"quantity":2,"status":"sold"}\n{"petId":1,"quantity":3,"status":"sold"}',
       'It has pet 1 twice: line 1 and line 2.',
     ],
     ['{"petId":1', 'It is not JSON line 1:'],
-    [
-      '{"petId":9223372036854775808,"quantity":1,"status":"sold"}',
-      'It has no pet in line 1: petId is missing or wrong.',
-    ],
     ['{"petId":1,"quantity":9223372036854775808,"status":"sold"}', 'It has a quantity in line 1 that no store holds.'],
   ])('seed: a file that holds %j changes nothing', async (text, problem) => {
     const context = createTestContext();
     const path = join(context.home.path, 'pets');
     writeFileSync(path, text);
     const { code, stderr } = await runIn(context, 'sandbox', 'seed', '--file', path);
-    if (text === '') expect(code).toBe(0);
-    else expect([code, stderr]).toEqual([2, expect.stringContaining(`hint: ${problem}`)]);
-  });
-
-  it('seed: a file that is not there', async () => {
-    const context = createTestContext();
-    expect(await runIn(context, 'sandbox', 'seed', '--file', '/nowhere/pets.json')).toEqual({
-      code: 3,
-      stdout: '',
-      stderr: expect.stringContaining('Could not read /nowhere/pets.json: it does not exist (ENOENT).') as string,
-    });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`hint: ${problem}`)]);
   });
 
   it('keys: added, used, removed', async () => {
@@ -111,9 +96,8 @@ describe('sandbox serve', () => {
       login: `petstore login --env staging --base-url ${baseUrl}`,
       page: baseUrl.replace(/v1$/, ''),
     });
-    const pasted = await runPetstore(['-c', (JSON.parse(running.stdout) as { command: string }).command], {
-      command: ['sh'],
-    });
+    const { command } = JSON.parse(running.stdout) as { command: string };
+    const pasted = await runPetstore(['-c', command], { command: ['sh'] });
     expect(JSON.parse(pasted.stdout)).toHaveLength(25);
   });
 
@@ -162,34 +146,43 @@ describe('sandbox serve', () => {
     served.kill('SIGTERM');
     const { code, stderr } = await served.exited;
     const lines = readFileSync(path, 'utf8').trim().split('\n');
-    expect([code, stderr, lines.map((line) => JSON.parse(line) as unknown)]).toEqual([
-      0,
-      '',
-      [
-        expect.objectContaining({
-          id: 1,
-          method: 'PATCH',
-          target: '/v1/inventory/7',
-          status: 200,
-          limit: 60,
-          remaining: 59,
-        }),
-        expect.objectContaining({ id: 2, status: 429, retryAfter: 7, faults: ['status'] }),
-      ],
+    expect([code, stderr]).toEqual([0, '']);
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { id: 1, method: 'PATCH', target: '/v1/inventory/7', status: 200, limit: 60, remaining: 59 },
+      { id: 2, status: 429, retryAfter: 7, faults: ['status'] },
     ]);
-  });
-
-  it('--log to a folder that is not there: nothing is served', async () => {
-    const args = ['sandbox', 'serve', '--port', '0', '--log', '/nowhere/log'];
-    const { code, stdout, stderr } = await runIn(createTestContext(), ...args);
-    expect([code, stdout, stderr]).toEqual([3, '', expect.stringContaining('Could not write /nowhere/log')]);
   });
 
   it.each([
     [['--plan', 'custom'], 'The custom plan needs both its limits: --per-minute and --per-day.'],
     [['--plan', 'gold'], '--plan must be one of free, pro, business, custom, not "gold".'],
     [['--port', '70000'], '--port must be a whole number from 0 to 65535, not "70000".'],
-    [['--fault', 'oops'], 'The fault "oops" must have exactly one effect'],
+    [['--fault', ''], 'The fault "" must have exactly one effect: status, reset, delay,'],
+    [['--fault', 'p=0.1'], 'The fault "p=0.1" must have exactly one effect'],
+    [['--fault', 'reset,delay=1s'], 'The fault "reset,delay=1s" must have exactly one effect'],
+    [['--fault', 'status=503,status=500'], 'The fault "status=503,status=500" has status twice.'],
+    [
+      ['--fault', 'reset,colour=red'],
+      'The fault "reset,colour=red" has "colour", which is not a setting of this rule.',
+    ],
+    [['--fault', 'truncate,after'], 'The fault "truncate,after" has "after", which is not a setting of this rule.'],
+    [['--fault', 'delay=1s,retry-after=3'], 'The fault "delay=1s,retry-after=3" has "retry-after", which'],
+    ...[
+      ['status=200', 'status', 'a whole number from 400 to 599, not "200"'],
+      ['status=4e2', 'status', 'a whole number'],
+      ['status=503,p=1.5', 'p', 'a share from 0 to 1, not "1.5"'],
+      ['status=503,p=', 'p', 'a share'],
+      ['status=503,nth=0', 'nth', 'a whole number from 1'],
+      ['status=503,method=patch', 'method', 'a method in capitals'],
+      ['status=503,path=inventory', 'path', 'a path such as'],
+      ['delay=soon', 'delay', 'a duration'],
+      ['reset=1', 'reset', 'without a value, not "1"'],
+      ['reset,after=1', 'after', 'without a value'],
+      ['truncate=x', 'truncate', 'a whole number'],
+    ].map(([rule = '', name, expected]): [string[], string] => [
+      ['--fault', rule],
+      `${name} in the fault "${rule}" must be ${expected}`,
+    ]),
     [['--quantity', '5..1'], '--quantity must be a range'],
     [['--clock-skew', 'late'], '--clock-skew must be a duration'],
     [['--seed', '1000001'], '--seed must be at most 1000000 pets, not "1000001".'],
@@ -200,20 +193,14 @@ describe('sandbox serve', () => {
   });
 
   it('its plan, its clock, its range and its forms are what was asked for', async () => {
-    const served = await serveSandbox(
-      '--plan business --clock-skew -1h --quantity -5..5 --retry-after-format date --ban-after 1 --ban-status 401 --with-undocumented'.split(
-        ' ',
-      ),
-    );
+    const limits = '--plan business --ban-after 1 --ban-status 401 --retry-after-format date';
+    const others = '--clock-skew -1h --quantity -5..5 --with-undocumented';
+    const served = await serveSandbox(`${limits} ${others}`.split(' '));
     const { headers, status } = await patch(served, 7, -5);
     const behind = (Date.now() - Date.parse(String(headers.date))) / 3_600_000;
     const reset = Number(headers['x-ratelimit-reset']) * 1_000 - Date.parse(String(headers.date));
-    expect([status, headers['x-ratelimit-limit'], Math.round(behind), Math.round(reset / 60_000)]).toEqual([
-      200,
-      '1000',
-      1,
-      1,
-    ]);
+    expect([status, headers['x-ratelimit-limit']]).toEqual([200, '1000']);
+    expect([Math.round(behind), Math.round(reset / 60_000)]).toEqual([1, 1]);
     expect((await patch(served, 7, 6)).status).toBe(400);
     const authorization = { headers: { authorization: 'Bearer sandbox' } };
     expect((await ask(served.port, '/v1/store/orders', authorization)).status).toBe(501);
@@ -221,13 +208,6 @@ describe('sandbox serve', () => {
     const refused = await patch(served, 7, 1);
     expect([refused.status, Date.parse(String(refused.headers['retry-after'])) > 0]).toEqual([429, true]);
     expect((await patch(served, 7, 1)).status).toBe(401);
-  });
-
-  it('waits a day in a millisecond', async () => {
-    const served = await serveSandbox(['--per-minute', '9', '--per-day', '1']);
-    expect([(await patch(served, 7, 1)).status, (await patch(served, 7, 1)).status]).toEqual([200, 429]);
-    await control(served.port, 'POST', '/clock', { advance: '1d' });
-    expect((await patch(served, 7, 1)).status).toBe(200);
   });
 
   it('begins with the pets it is given, and shares them with --env sandbox', async () => {

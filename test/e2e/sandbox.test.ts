@@ -164,26 +164,6 @@ describe('fault 108: clients that mean no good', () => {
     expect(await isAlive(served)).toBe(true);
   });
 
-  it('a body that is announced as too long need not be sent', async () => {
-    const { port } = await serveSandbox();
-    const head =
-      'PATCH /v1/inventory/7 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sandbox\r\nConnection: close\r\n' +
-      'Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: ';
-    expect(await sendRaw(port, `${head}1000000000\r\n\r\n`)).toMatch(/^HTTP\/1\.1 413 /);
-    expect(await sendRaw(port, `${head}14\r\n\r\n{"quantity":1}`)).toMatch(
-      /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK/,
-    );
-  });
-
-  it('refuses a head that is too long with 431, and what is not HTTP with 400', async () => {
-    const { port } = await serveSandbox();
-    const long = await sendRaw(port, `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`);
-    expect(long).toMatch(/^HTTP\/1\.1 431 [^]*"code":"head_too_large"/);
-    const noise = await sendRaw(port, '\x16\x03\x01 hello\r\n\r\n');
-    expect(noise).toMatch(/^HTTP\/1\.1 400 [^]*"code":"malformed"/);
-    expect(await isAlive({ port })).toBe(true);
-  });
-
   it('more connections than a thousand are turned away, and the server lives', async () => {
     const served = await serveSandbox();
     const sockets = Array.from({ length: 1_200 }, () => openSocket(served.port));
@@ -210,6 +190,8 @@ it('fault 109: what cannot be meant', async () => {
     ['/v1/inventory/9223372036854775808', 400],
     ['/v1/inventory/-9223372036854775809', 400],
     ['/v1/inventory/1e3', 400],
+    ['/v1/inventory/', 400],
+    ['/v1/inventory/%37', 400],
     ['/v1/inventory/%zz', 400],
     ['/v1/inventory/7%2F', 400],
     ['/v1/inventory/7/../8', 404],
@@ -336,14 +318,5 @@ describe('fault 112: stopped while it is busy', () => {
       answers: Array.from({ length: 20 }, () => 200),
     });
     await expect(ask(served.port, '/v1/inventory')).rejects.toThrow('ECONNREFUSED');
-  });
-
-  it('a page that listens does not hold it up', async () => {
-    const served = await serveSandbox();
-    const socket = openSocket(served.port);
-    socket.write('GET /__sandbox/events HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await once(socket, 'data');
-    served.kill('SIGTERM');
-    expect((await served.exited).code).toBe(0);
   });
 });

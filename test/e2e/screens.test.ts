@@ -10,7 +10,7 @@ import { expect, it } from 'vitest';
 import { replacePart } from '../../src/build/docs.ts';
 import { createHome } from '../support/home.ts';
 import { startPty } from '../support/pty.ts';
-import { type Run, runsOf, screenOf } from '../support/screen.ts';
+import { expectKept, PLAIN, type Run, runsOf, screenOf, textOf, withoutEmptyEnd } from '../support/screen.ts';
 import { noonZone, steady, steadyLines, steadyTimes } from '../support/steady.ts';
 import { THEMES, toSvg } from '../support/svg.ts';
 
@@ -142,10 +142,8 @@ it.each([
     const lines = isOurs ? await shown(scene, home) : scene.command.startsWith('cat ') ? SLIP.trim().split('\n') : [];
     blocks.push([`$ ${scene.command}`, ...lines.map(inEveryPicture)].join('\n'));
   }
-  const text = readFileSync(document, 'utf8');
-  const made = replacePart(text, name, `\`\`\`text\n${blocks.join('\n\n')}\n\`\`\``);
-  if (process.env.PETSTORE_SCREENS === 'take') writeFileSync(document, made);
-  else expect(text).toBe(made);
+  const picture = `\`\`\`text\n${blocks.join('\n\n')}\n\`\`\``;
+  expectKept(document, replacePart(readFileSync(document, 'utf8'), name, picture));
 });
 
 /** One after the other, in one home. */
@@ -180,10 +178,8 @@ async function screensOf(cols: number, env: Record<string, string>): Promise<Run
   const all: Run[][] = [];
   const colours = { PETSTORE_ENV: 'sandbox', COLORTERM: undefined, TZ: noonZone(), ...env };
   const options = { home, cwd: home.path, env: colours, cols, rows: 120 };
-  const add = (command: string, lines: readonly Run[][]): void => {
-    const last = lines.findLastIndex((runs) => textOf(runs).trim() !== '');
-    const prompt = { colour: -1, ground: -1, bold: false, dim: false, reverse: false };
-    all.push([{ ...prompt, text: `$ petstore ${command}` }], ...lines.slice(0, last + 1), []);
+  const add = (command: string, lines: Run[][]): void => {
+    all.push([{ ...PLAIN, text: `$ petstore ${command}` }], ...withoutEmptyEnd(lines), []);
   };
   for (const command of SCREENS) {
     const pty = startPty(command.split(' '), options);
@@ -204,10 +200,6 @@ async function screensOf(cols: number, env: Record<string, string>): Promise<Run
   }
   pty.kill('SIGKILL');
   return steadyLines(all, cols);
-}
-
-function textOf(runs: readonly Run[]): string {
-  return runs.map(({ text }) => text).join('');
 }
 
 /** As text that a terminal shows in the same colours: `cat test/screens/80.txt`. */
@@ -242,10 +234,7 @@ it.each([40, 80, 120])('the screens of %i columns are as they are kept', { timeo
       files.push([`80-${name}.svg`, toSvg([lines], cols, THEMES[name], 'The screens of petstore, 80 columns wide')]);
     }
   }
-  for (const [name, text] of files) {
-    if (process.env.PETSTORE_SCREENS === 'take') writeFileSync(join(folder, name), text);
-    else expect(readFileSync(join(folder, name), 'utf8'), 'npm run pictures takes it again').toBe(text);
-  }
+  for (const [name, text] of files) expectKept(join(folder, name), text);
 });
 
 it('without colour the screens say the same', { timeout: 60_000 }, async () => {

@@ -126,7 +126,7 @@ describe('fault 89: a prompt that cannot be answered', () => {
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr:
-        'error: Cannot ask for the API key without a terminal.\n' +
+        'error: Cannot ask for the API key without a terminal or with --no-input.\n' +
         'hint: Pass it on stdin: petstore --env staging login --key-stdin < FILE\n',
     });
   });

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseFault } from '../../src/sandbox/faults.ts';
-import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
+import type { LoggedRequest } from '../../src/sandbox/serve-request.ts';
 import { type Finished, type Running, startPetstore } from '../support/binary.ts';
 import { withCleanup } from '../support/cleanup.ts';
 import { createHome } from '../support/home.ts';

@@ -28,13 +28,6 @@ it('every second of the years that two digits can tell is read in all three form
   );
 });
 
-it('each day of a week and each month of a year is known', () => {
-  for (let day = 0; day < 366; day++) {
-    const at = Date.UTC(2028, 0, 1 + day, 23, 59, 59);
-    expect(forms(at).map((text) => parseHttpDate(text, NOW))).toEqual([at, at, at]);
-  }
-});
-
 it.each([
   ['Sunday, 01-Nov-76 08:49:37 GMT', Date.UTC(2076, 10, 1, 8, 49, 37)],
   ['Sunday, 01-Nov-77 08:49:37 GMT', Date.UTC(1977, 10, 1, 8, 49, 37)],

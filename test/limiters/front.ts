@@ -2,13 +2,10 @@
  * A server in front of every rate limiter under test: logs when each request arrived, and when and how it was answered.
  * Promises are checked only against this log.
  */
-import { createServer, type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onCleanup } from '../support/cleanup.ts';
+import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
+import { type Handler, listen } from '../support/served.ts';
 import { KEY, staging } from '../support/staging.ts';
-import { askedWaitMs } from './asked-wait.ts';
-
-export type Handler = (req: IncomingMessage, res: ServerResponse) => unknown;
+import { askedWaitMs } from './judge.ts';
 
 export interface Entry {
   readonly method: string;
@@ -48,18 +45,6 @@ export async function startFront(handler: Handler): Promise<Front> {
   });
   const front: Front = { port, env: staging(`http://127.0.0.1:${port}/v1`), log, drawBefore: () => 0 };
   return front;
-}
-
-/** A server on loopback, closed with the test. Resolves to its port. */
-export async function listen(handler: Handler): Promise<number> {
-  const server = createServer((req, res) => void handler(req, res));
-  server.keepAliveTimeout = 0;
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onCleanup(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
 }
 
 /** Passes requests on to a server on this machine, each on a connection of its own. */

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onCleanup } from '../support/cleanup.ts';
 import { freePort } from '../support/free-port.ts';
-import { type Handler, listen, relayTo } from './front.ts';
+import { type Handler, listen } from '../support/served.ts';
+import { relayTo } from './front.ts';
 
 /** Debian keeps servers where only root's PATH looks. */
 const PATH = `${process.env.PATH}:/usr/sbin`;

@@ -7,7 +7,7 @@ import Koa from 'koa';
 import koaRateLimit from 'koa-ratelimit';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { onCleanup } from '../support/cleanup.ts';
-import type { Handler } from './front.ts';
+import type { Handler } from '../support/served.ts';
 import type { Limiter } from './scenarios.ts';
 import { serve, type Stock } from './stock.ts';
 

@@ -5,7 +5,8 @@ import { expect, it } from 'vitest';
 import { type PetstoreOptions, runPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 import { type JsonRun, takeApart } from '../support/staging.ts';
-import { type Front, type Handler, startFront } from './front.ts';
+import type { Handler } from '../support/served.ts';
+import { type Front, startFront } from './front.ts';
 import { refused, strikes, windowsUsed } from './judge.ts';
 import { Stock } from './stock.ts';
 

@@ -1,6 +1,6 @@
 /** The service behind a rate limiter under test: a stock, without limits of its own. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Handler } from './front.ts';
+import type { Handler } from '../support/served.ts';
 
 export interface Item {
   readonly petId: number;
@@ -22,6 +22,11 @@ export class Stock {
 
   item(petId: number): Item {
     return { petId, quantity: this.#quantities.get(petId) ?? 0, status: 'available' };
+  }
+
+  /** Number of pets that something was set for. */
+  get changed(): number {
+    return [...this.#quantities.values()].filter((quantity) => quantity > 0).length;
   }
 
   set(petId: number, body: unknown): Item {

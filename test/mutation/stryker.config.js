@@ -7,7 +7,7 @@ import { env } from 'node:process';
 
 /** @type {Record<string, string>} */
 const TESTS = {
-  'rate-limit': 'test/rate-limit --exclude "test/rate-limit/{simulation,simulation-faults,every-state,chain}.test.ts"',
+  'rate-limit': 'test/rate-limit --exclude "test/rate-limit/{simulation,every-state,chain}.test.ts"',
   client: 'test/client test/commands/{inventory,api,list}.test.ts test/stock/writes.test.ts test/e2e/smoke.test.ts',
   stock:
     'test/stock test/commands/inventory.test.ts test/e2e/bulk-commands.test.ts --exclude test/stock/writes.test.ts',

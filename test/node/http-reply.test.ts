@@ -1,3 +1,4 @@
+/** How a response is read that arrives in pieces; test/node/http.test.ts has the rest on real sockets. */
 import { describe, expect, it } from 'vitest';
 import { Receiver } from '../../src/node/http-reply.ts';
 
@@ -18,94 +19,68 @@ class Controller {
 }
 
 /** A receiver whose response has begun. */
-function begun(headers = {}): {
-  readonly receiver: Receiver;
-  readonly controller: Controller;
-  readonly isOver: () => boolean;
-} {
-  let isOver = false;
+function begun(headers = {}) {
   const receiver = new Receiver({
-    exchange: { target: 'pets.example:80', forwarder: undefined, isWritten: false, signal: undefined },
+    target: 'pets.example:80',
+    forwarder: undefined,
+    isWritten: false,
+    signal: undefined,
     timeoutMs: 20_000,
     maySend: () => true,
-    onOver: () => {
-      isOver = true;
-    },
+    onOver: () => undefined,
   });
   const controller = new Controller();
   receiver.onRequestStart(controller);
-  receiver.onResponseStart(controller, 103, {});
   receiver.onResponseStart(controller, 200, { 'x-a': ['1', '2'], etag: '"7"', ...headers });
-  return { receiver, controller, isOver: () => isOver };
+  const arrive = (...pieces: (string | Buffer)[]): void => {
+    for (const piece of pieces) receiver.onResponseData(controller, Buffer.from(piece));
+  };
+  return { receiver, controller, arrive };
 }
 
-const bytes = (text: string): Uint8Array => Buffer.from(text);
-const asText = (chunk: Uint8Array | undefined): string => Buffer.from(chunk ?? []).toString();
+const asText = (chunk: Uint8Array): string => Buffer.from(chunk).toString();
 
 describe('a response in many pieces', () => {
   it('what has come is read as one chunk: a service may send each byte on its own', async () => {
-    const { receiver, controller } = begun();
+    const { receiver, arrive } = begun();
     const { status, headers, body } = await receiver.reply();
-    expect([status, [...headers]]).toEqual([
-      200,
-      [
-        ['x-a', ['1', '2']],
-        ['etag', ['"7"']],
-      ],
-    ]);
-    expect(body).toBe(receiver);
-    for (const byte of 'abc') receiver.onResponseData(controller, bytes(byte));
-    expect(asText((await receiver.next()).value)).toBe('abc');
-    const next = receiver.next();
-    for (const byte of 'def') receiver.onResponseData(controller, bytes(byte));
-    expect(asText((await next).value)).toBe('def');
-    receiver.onResponseEnd();
-    expect((await receiver.next()).done).toBe(true);
+    const fields = [
+      ['x-a', ['1', '2']],
+      ['etag', ['"7"']],
+    ];
+    expect([status, [...headers]]).toEqual([200, fields]);
+    arrive('a', 'b', 'c');
+    const chunks: string[] = [];
+    for await (const chunk of body) {
+      chunks.push(asText(chunk));
+      if (chunks.length === 1) arrive('d', 'e', 'f');
+      else receiver.onResponseEnd();
+    }
+    expect(chunks).toEqual(['abc', 'def']);
   });
 
-  it('that is whole when its head is read is a list of one chunk', async () => {
-    const { receiver, controller, isOver } = begun();
-    for (const byte of 'abc') receiver.onResponseData(controller, bytes(byte));
-    expect(isOver()).toBe(false);
-    receiver.onResponseEnd();
-    expect(isOver()).toBe(true);
-    const { body } = await receiver.reply();
-    expect((body as readonly Uint8Array[]).map(asText)).toEqual(['abc']);
-  });
-
-  it('that is empty is not decoded, whatever its coding: a response to HEAD', async () => {
-    const { receiver } = begun({ 'content-encoding': 'gzip' });
+  it.each([
+    ['that is whole when its head is read is a list of one chunk', {}, ['a', 'b', 'c']],
+    ['that is empty is not decoded, whatever its coding: a response to HEAD', { 'content-encoding': 'gzip' }, []],
+  ])('%s', async (_what, headers, pieces) => {
+    const { receiver, arrive } = begun(headers);
+    arrive(...pieces);
     receiver.onResponseEnd();
     const { body } = await receiver.reply();
-    expect((body as readonly Uint8Array[]).map(asText)).toEqual(['']);
+    expect((body as readonly Uint8Array[]).map(asText)).toEqual([pieces.join('')]);
   });
 
-  it('pauses while more than 64 KiB wait, and continues once they are read', async () => {
-    const { receiver, controller } = begun();
-    const piece = Buffer.alloc(40_000);
-    receiver.onResponseData(controller, piece);
+  it('pauses while more than 64 KiB wait, continues once they are read, and ends with its reader', async () => {
+    const { receiver, controller, arrive } = begun();
+    const { body } = await receiver.reply();
+    arrive(Buffer.alloc(40_000));
     expect(controller.calls).toEqual([]);
-    receiver.onResponseData(controller, piece);
+    arrive(Buffer.alloc(40_000));
     expect(controller.calls).toEqual(['pause']);
-    expect((await receiver.next()).value?.length).toBe(80_000);
-    expect(controller.calls).toEqual(['pause', 'resume']);
-  });
-
-  it('what came before a break is read first', async () => {
-    const { receiver, controller } = begun();
-    receiver.onResponseData(controller, bytes('abc'));
-    receiver.onResponseError(controller, Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
-    expect(asText((await receiver.next()).value)).toBe('abc');
-    await expect(receiver.next()).rejects.toMatchObject({ facts: { phase: 'body-cut' } });
-  });
-
-  it('a reader that stops early ends the connection, unless all has come', async () => {
-    const { receiver, controller } = begun();
-    await receiver.return();
-    expect(controller.calls).toEqual(['abort: the rest of the body is not read']);
-    const other = begun();
-    other.receiver.onResponseEnd();
-    await other.receiver.return();
-    expect(other.controller.calls).toEqual([]);
+    for await (const chunk of body) {
+      expect(chunk.length).toBe(80_000);
+      break;
+    }
+    expect(controller.calls).toEqual(['pause', 'resume', 'abort: the rest of the body is not read']);
   });
 });

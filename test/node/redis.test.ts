@@ -71,71 +71,37 @@ function filesOf({ cert, key }: Identity): string {
 }
 
 describe.skipIf(!hasRedis)('a mistake in the settings', () => {
-  const ca = (): string => `ca=${caFile()}`;
   const at = (server: RedisServer, user: string, database = 0): string =>
     server.url.replace('//', `//${user}@`).replace('/0', `/${database}`);
+  const withPassword = async (password: string): Promise<string> =>
+    at(await startRedis({ password: 'canary' }), password);
+  const withRights = async (rights: string, database?: number): Promise<string> =>
+    at(await startRedis({ settings: [`user a on >canary ${rights}`] }), 'a:canary', database);
+  const withTls = async (which: 'good' | 'selfSigned' | 'expired' | 'wrongHost', query: string): Promise<string> =>
+    `${(await startRedis({ identity: tlsIdentities()[which] })).url}?${query}`;
+  const trusting = `ca=${caFile()}`;
   const RIGHTS = '+evalsha +eval +incr';
 
   it.each<readonly [string, string, () => Promise<string>]>([
     ['no password', 'NOAUTH', async () => (await startRedis({ password: 'canary' })).url],
-    ['a wrong password', 'WRONGPASS', async () => at(await startRedis({ password: 'canary' }), ':canary-too')],
+    ['a wrong password', 'WRONGPASS', () => withPassword(':canary-too')],
     ['a password too much', 'ERR AUTH', async () => at(await startRedis(), ':canary')],
-    [
-      'a user without the right to the command',
-      'NOPERM',
-      async () => at(await startRedis({ settings: ['user a on >canary ~* +get'] }), 'a:canary'),
-    ],
-    [
-      'a user without the right to what the script does',
-      'ERR The user executing the script',
-      async () => at(await startRedis({ settings: ['user a on >canary ~* +evalsha +eval'] }), 'a:canary'),
-    ],
-    [
-      'a user without the right to the key',
-      'NOPERM',
-      async () => at(await startRedis({ settings: [`user a on >canary ~other:* ${RIGHTS}`] }), 'a:canary'),
-    ],
-    [
-      'a user without the right to the database',
-      'NOPERM',
-      async () => at(await startRedis({ settings: [`user a on >canary ~* ${RIGHTS}`] }), 'a:canary', 1),
-    ],
+    ['a user without the right to the command', 'NOPERM', () => withRights('~* +get')],
+    ['without the right to what the script does', 'ERR The user executing', () => withRights('~* +evalsha +eval')],
+    ['without the right to the key', 'NOPERM', () => withRights(`~other:* ${RIGHTS}`)],
+    ['without the right to the database', 'NOPERM', () => withRights(`~* ${RIGHTS}`, 1)],
     ['a database that is not there', 'ERR DB index', async () => (await startRedis()).url.replace('/0', '/99')],
     [
       'AUTH that the server does not know',
       'ERR unknown command',
       async () => at(await startRedis({ settings: ['rename-command AUTH ""'] }), ':canary'),
     ],
-    [
-      'a certificate of an unknown authority',
-      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-      async () => (await startRedis({ identity: tlsIdentities().good })).url,
-    ],
-    [
-      'a certificate that signs itself',
-      'DEPTH_ZERO_SELF_SIGNED_CERT',
-      async () => `${(await startRedis({ identity: tlsIdentities().selfSigned })).url}?${ca()}`,
-    ],
-    [
-      'a certificate of the past',
-      'CERT_HAS_EXPIRED',
-      async () => `${(await startRedis({ identity: tlsIdentities().expired })).url}?${ca()}`,
-    ],
-    [
-      "another server's certificate",
-      'ERR_TLS_CERT_ALTNAME_INVALID',
-      async () => `${(await startRedis({ identity: tlsIdentities().wrongHost })).url}?${ca()}`,
-    ],
-    [
-      'a file that is not there',
-      '/nowhere.pem cannot be read: ENOENT',
-      async () => `${(await startRedis({ identity: tlsIdentities().good })).url}?ca=/nowhere.pem`,
-    ],
-    [
-      'a file that is not a certificate',
-      'ERR_OSSL',
-      async () => `${(await startRedis({ identity: tlsIdentities().good })).url}?cert=/etc/passwd&key=/etc/passwd`,
-    ],
+    ['a certificate of an unknown authority', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', () => withTls('good', '')],
+    ['a certificate that signs itself', 'DEPTH_ZERO_SELF_SIGNED_CERT', () => withTls('selfSigned', trusting)],
+    ['a certificate of the past', 'CERT_HAS_EXPIRED', () => withTls('expired', trusting)],
+    ["another server's certificate", 'ERR_TLS_CERT_ALTNAME_INVALID', () => withTls('wrongHost', trusting)],
+    ['a file that is not there', '/nowhere.pem cannot be read: ENOENT', () => withTls('good', 'ca=/nowhere.pem')],
+    ['a file that is not PEM', 'ERR_OSSL', () => withTls('good', 'cert=/etc/passwd&key=/etc/passwd')],
     [
       "a Sentinel's address",
       "ERR unknown command 'EVALSHA'",
@@ -157,7 +123,7 @@ describe.skipIf(!hasRedis)('a mistake in the settings', () => {
       async () => (await startRedis({ settings: [`replicaof 127.0.0.1 ${await freePort()}`] })).url,
     ],
     [
-      'a server of another protocol',
+      'another protocol',
       'what answers is not a Redis server',
       async () => (await answering('HTTP/1.1 400\r\n\r\n')).url,
     ],
@@ -184,27 +150,27 @@ describe.skipIf(!hasRedis)('a mistake in the settings', () => {
 });
 
 describe.skipIf(!hasRedis)('what may pass is a loss', () => {
+  const withSettings = async (...settings: string[]): Promise<string> => (await startRedis({ settings })).url;
+  const sending = async (bytes?: string): Promise<string> => (await answering(bytes)).url;
+
   it.each<readonly [string, string, () => Promise<string>]>([
-    ['nobody listens', 'ECONNREFUSED', async () => `redis://127.0.0.1:${await freePort()}`],
+    ['no program listens', 'ECONNREFUSED', async () => `redis://127.0.0.1:${await freePort()}`],
     ['no such name', 'E', async () => 'redis://redis.invalid'],
     ['no socket', 'ENOENT', async () => `unix://${newFolder()}/redis.sock`],
     ['every Sentinel is gone', 'ECONNREFUSED', async () => `redis+sentinel://[::1]:${await freePort()}/petshop`],
-    ['memory is full', 'OOM', async () => (await startRedis({ settings: ['maxmemory 1'] })).url],
-    ['too few replicas', 'NOREPLICAS', async () => (await startRedis({ settings: ['min-replicas-to-write 1'] })).url],
+    ['memory is full', 'OOM', () => withSettings('maxmemory 1')],
+    ['too few replicas', 'NOREPLICAS', () => withSettings('min-replicas-to-write 1')],
     [
       'the master of a replica is gone',
       'MASTERDOWN',
-      async () => {
-        const settings = [`replicaof 127.0.0.1 ${await freePort()}`, 'replica-serve-stale-data no'];
-        return (await startRedis({ settings })).url;
-      },
+      async () => withSettings(`replicaof 127.0.0.1 ${await freePort()}`, 'replica-serve-stale-data no'),
     ],
     [
       'a cluster without its slots',
       'CLUSTERDOWN',
       async () => {
-        const settings = ['cluster-enabled yes', `cluster-port ${await freePort()}`];
-        return (await startRedis({ settings })).url.replace('redis:', 'redis+cluster:');
+        const url = await withSettings('cluster-enabled yes', `cluster-port ${await freePort()}`);
+        return url.replace('redis:', 'redis+cluster:');
       },
     ],
     [
@@ -212,10 +178,10 @@ describe.skipIf(!hasRedis)('what may pass is a loss', () => {
       'the server wants TLS (rediss://)',
       async () => (await startRedis({ identity: tlsIdentities().good })).url.replace('rediss', 'redis'),
     ],
-    ['it hangs up', 'before any answer: perhaps', async () => (await answering(undefined)).url],
-    ['it answers a number', 'the answer is not text', async () => (await answering(':1\r\n')).url],
-    ['it answers nothing', 'the answer is not text', async () => (await answering('$-1\r\n')).url],
-    ['it answers a list', 'the answer is not text', async () => (await answering('*1\r\n+a\r\n')).url],
+    ['it hangs up', 'before any answer: perhaps', () => sending()],
+    ['it answers a number', 'the answer is not text', () => sending(':1\r\n')],
+    ['it answers nothing', 'the answer is not text', () => sending('$-1\r\n')],
+    ['it answers a list', 'the answer is not text', () => sending('*1\r\n+a\r\n')],
   ])('%s', async (_name, message, address) => {
     const result = await outcomeAt(await address());
     expect(result.slice(0, 6)).toBe('lost: ');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { type Answer, answerOf, answerOfFailure } from '../../src/proxy/answers.ts';
+import { type Answer, answerOfFailure } from '../../src/proxy/answers.ts';
 import { START } from '../support/virtual-clock.ts';
 
 const bodyOf = ({ body }: Answer): unknown => JSON.parse(body);
@@ -17,22 +17,6 @@ const network = (phase: 'connect' | 'response-timeout' | 'connect-timeout' | 'bo
   });
 
 describe('what the proxy answers', () => {
-  it('is an Error body of the service', () => {
-    const answer = answerOf([404, 'not_found', 'Here is nothing: ü.'], { allow: 'GET' });
-    expect(answer).toEqual({
-      code: 'not_found',
-      status: 404,
-      headers: {
-        'content-type': 'application/json',
-        'content-length': '67',
-        'petstore-gateway': 'refused',
-        allow: 'GET',
-      },
-      body: '{"code":"not_found","message":"Here is nothing: ü.","status":404}\n',
-    });
-    expect(Buffer.byteLength(answer.body)).toBe(Number(answer.headers['content-length']));
-  });
-
   it.each([
     [new Failure('rate-limited', { why: 'window-spent', ...wait(59_001) }), 429, 'rate_limited', '60'],
     [new Failure('rate-limited', { why: 'window-spent', ...wait(60_000) }), 429, 'rate_limited', '60'],
@@ -70,19 +54,6 @@ describe('what the proxy answers', () => {
     expect(answer.headers).not.toHaveProperty('retry-after');
     expect(bodyOf(answer)).toMatchObject({
       message: 'The Redis server of PETSTORE_LEDGER cannot be used: WRONGPASS disabled.',
-    });
-  });
-
-  it('of a write whose outcome is unknown says so, and what to do', () => {
-    const failure = new Failure('outcome-unknown', {
-      call: 'PATCH /inventory/7',
-      environment: 'staging',
-      because: network('reset'),
-    });
-    expect(bodyOf(answerOfFailure(failure, START, true))).toMatchObject({
-      message:
-        'No answer: PATCH /inventory/7 may or may not have taken effect in staging. ' +
-        'Read the stock before you send it again.',
     });
   });
 });

@@ -38,19 +38,6 @@ export const DIALECTS: readonly Dialect[] = [
     isNamed: true,
   },
   {
-    name: 'Kong',
-    limits: ({ limit, remaining, left }) => ({
-      'RateLimit-Limit': `${limit}`,
-      'RateLimit-Remaining': `${remaining}`,
-      'RateLimit-Reset': `${left}`,
-      'X-RateLimit-Limit-Minute': `${limit}`,
-      'X-RateLimit-Remaining-Minute': `${remaining}`,
-    }),
-    refusal: retryAfter,
-    hasLimits: true,
-    isNamed: true,
-  },
-  {
     name: 'GitHub, primary limit (403, remaining 0)',
     limits: ({ limit, remaining, end }) => ({
       'x-ratelimit-limit': `${limit}`,
@@ -108,27 +95,6 @@ export const DIALECTS: readonly Dialect[] = [
     refusal: () => ({ 'Stripe-Rate-Limited-Reason': 'global-rate' }),
     hasLimits: false,
     isNamed: false,
-  },
-  {
-    name: 'Traefik',
-    limits: nothing,
-    refusal: ({ left }) => ({ 'Retry-After': `${left}`, 'X-Retry-In': `${left}s` }),
-    hasLimits: false,
-    isNamed: true,
-  },
-  {
-    name: 'two layers, each with its own Retry-After',
-    limits: nothing,
-    refusal: ({ left }) => ({ 'Retry-After': ['5', `${left}`] }),
-    hasLimits: false,
-    isNamed: true,
-  },
-  {
-    name: 'a gateway that joins them',
-    limits: nothing,
-    refusal: ({ left }) => ({ 'Retry-After': `5, ${left}` }),
-    hasLimits: false,
-    isNamed: true,
   },
   {
     name: 'a reset alone',

@@ -60,9 +60,9 @@ describe('the search finds a governor that', () => {
       TWO,
       {
         decide(...args) {
-          const { state, decision } = decide(...args);
+          const { state, ...decision } = decide(...args);
           const inFlight = state.inFlight.map(({ isProbe: _forgotten, ...rest }) => rest);
-          return { state: { ...state, inFlight }, decision };
+          return { state: { ...state, inFlight }, ...decision };
         },
       },
     ],
@@ -98,10 +98,9 @@ describe('the search finds a governor that', () => {
       TWO,
       {
         decide: (...args) => {
-          const { state, decision } = decide(...args);
-          const forever = { lostAt: Infinity };
-          const inFlight = state.inFlight.map((each) => ({ ...each, ...forever }));
-          return { state: { ...state, inFlight }, decision };
+          const { state, ...decision } = decide(...args);
+          const inFlight = state.inFlight.map((each) => ({ ...each, lostAt: Infinity }));
+          return { state: { ...state, inFlight }, ...decision };
         },
       },
     ],

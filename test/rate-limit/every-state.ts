@@ -230,17 +230,17 @@ class Model {
     );
     if (over > NOW + LONGEST_BLOCK_MS) return `stuck for ${over - NOW} ms`;
     for (const operation of this.#operations) {
-      const now = this.#decide(state.ledger, NOW, 'new', operation).decision;
-      if (now.do !== 'send' && now.until > over)
+      const now = this.#decide(state.ledger, NOW, 'new', operation).hold;
+      if (now !== undefined && now.until > over)
         return `told to wait ${now.until - over} ms longer than anything lasts`;
-      const then = this.#decide(state.ledger, over, 'new', operation).decision;
-      if (then.do !== 'send') return `stuck: ${then.why} although all is over`;
+      const then = this.#decide(state.ledger, over, 'new', operation).hold;
+      if (then !== undefined) return `stuck: ${then.why} although all is over`;
     }
     return undefined;
   }
 
   #decide(ledger: LedgerState, now: number, id: string, operation: string) {
-    const intent = { id, operation: `${operation} https://pets.example/`, maxWaitMs: Infinity, reserve: 0 };
+    const intent = { id, operation: `${operation} https://pets.example/`, reserve: 0 };
     return this.#governor.decide(this.#withoutDead(ledger, now), now, { ...intent, timeoutMs: 115_000 });
   }
 
@@ -285,8 +285,8 @@ class Model {
     const { processes } = this.#bounds;
     // One idle client of a process is like another.
     if (clients.findIndex((each, j) => each.phase === 'idle' && processes[j] === processes[i]) !== i) return [];
-    const { state: after, decision } = this.#decide(ledger, NOW, name(i), operation);
-    if (decision.do !== 'send') return [];
+    const { state: after, hold } = this.#decide(ledger, NOW, name(i), operation);
+    if (hold !== undefined) return [];
     const before = this.#withoutDead(ledger, NOW);
     const isLive = before.windows.some((each) => each.operation.startsWith(`${operation} `) && each.resetAt > NOW);
     const isProbe = before.block !== undefined || (this.#operations.length === 1 && !isLive);

@@ -2,17 +2,19 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type Answer,
+  type Block,
   decide,
-  type Decision,
   forecast,
   type Hold,
+  isTooLong,
   type LedgerState,
+  learn,
   lose,
   observe,
   UNKNOWN,
 } from '../../src/rate-limit/governor.ts';
 import type { LimitHeaders } from '../../src/rate-limit/headers.ts';
-import type { Demand } from '../../src/rate-limit/windows.ts';
+import { type Demand, shownOperation, type Window } from '../../src/rate-limit/windows.ts';
 
 const LIST = 'GET /inventory';
 const SET = 'PATCH /inventory/{id}';
@@ -42,18 +44,19 @@ class Key {
     return forecast(this.state, this.now, { operation: LIST, reserve: 0, ...demand });
   }
 
-  ask(maxWaitMs = Number.POSITIVE_INFINITY, reserve = 0, operation = LIST): Decision & { id: string } {
+  /** Asks to send: `why` it has to wait, or `sent`. */
+  ask(operation = LIST, reserve = 0): { readonly id: string; readonly why: string } & Partial<Omit<Hold, 'why'>> {
     const id = `r${this.ids++}`;
     this.operations.set(id, operation);
-    const { state, decision } = decide(this.state, this.now, { id, operation, maxWaitMs, reserve, timeoutMs: 30_000 });
+    const { state, hold } = decide(this.state, this.now, { id, operation, reserve, timeoutMs: 30_000 });
     this.state = state;
-    return { ...decision, id };
+    return { id, why: 'sent', ...hold };
   }
 
   /** Asks and must be let through. */
   send(operation = LIST): string {
-    const { do: done, id } = this.ask(undefined, undefined, operation);
-    expect(done).toBe('send');
+    const { id, why } = this.ask(operation);
+    expect(why).toBe('sent');
     return id;
   }
 
@@ -83,19 +86,19 @@ describe('an unknown window', () => {
   it('lets one request through; others wait for its answer', () => {
     const key = new Key();
     const first = key.send();
-    expect(key.ask()).toMatchObject({ do: 'wait', why: 'asking' });
+    expect(key.ask()).toMatchObject({ why: 'asking', until: 36_000, again: key.now + 50 });
     key.answer(first, 200, window(59));
-    expect(key.ask().do).toBe('send');
+    expect(key.ask().why).toBe('sent');
   });
 
   it('lets another one through when the answer never comes', () => {
     const key = new Key();
     key.lose(key.send(), true);
-    expect(key.ask().do).toBe('send');
+    expect(key.ask().why).toBe('sent');
     const killed = new Key();
     killed.send();
     killed.now += 121_000;
-    expect(killed.ask().do).toBe('send');
+    expect(killed.ask().why).toBe('sent');
   });
 });
 
@@ -106,16 +109,15 @@ describe('an open window', () => {
     for (const [i, id] of ids.entries()) key.answer(id, 200, window(4 - i));
     key.exchange(LIST, 1);
     key.exchange(LIST, 0);
-    expect(key.ask()).toMatchObject({ do: 'wait', why: 'window-spent', until: 61_000 });
-    expect(key.ask(10_000)).toMatchObject({ do: 'refuse', why: 'window-spent', until: 61_000 });
+    expect(key.ask()).toMatchObject({ why: 'window-spent', until: 61_000 });
     key.now = 61_000;
-    expect(key.ask().do).toBe('send');
-    expect(key.ask().do).toBe('wait');
+    expect(key.ask().why).toBe('sent');
+    expect(key.ask().why).toBe('asking');
   });
 
   it('keeps a reserve', () => {
     const key = Key.open(3);
-    expect([0, 1, 2].map(() => key.ask(0, 2).do)).toEqual(['send', 'refuse', 'refuse']);
+    expect([0, 1, 2].map(() => key.ask(LIST, 2).why)).toEqual(['sent', 'window-spent', 'window-spent']);
   });
 
   it('within it, what is left only falls, in whatever order the answers come', () => {
@@ -130,29 +132,29 @@ describe('an open window', () => {
     const key = Key.open(1);
     key.lose(key.send(), false);
     key.lose(key.send(), true);
-    expect(key.ask(0).do).toBe('refuse');
+    expect(key.ask().why).toBe('window-spent');
   });
 
   it('fault 46: a request whose sender was killed counts as sent until the window ends', () => {
     const key = Key.open(1, 600_000);
     key.send();
     key.now += 300_000;
-    expect(key.ask(0).do).toBe('refuse');
+    expect(key.ask().why).toBe('window-spent');
     key.now += 300_000;
-    expect(key.ask().do).toBe('send');
+    expect(key.ask().why).toBe('sent');
   });
 
   it('fault 42: its last two requests go one at a time: another client may take one of them', () => {
     const key = Key.open(4);
     const [first, second] = [key.send(), key.send()];
-    expect(key.ask()).toMatchObject({ do: 'wait', why: 'asking', until: 61_000, again: key.now + 50 });
+    expect(key.ask()).toMatchObject({ why: 'asking', until: 61_000, again: key.now + 50 });
     key.answer(first, 200, window(3));
-    expect(key.ask().do).toBe('wait');
+    expect(key.ask().why).toBe('asking');
     key.answer(second, 200, window(1));
     const last = key.send();
-    expect(key.ask(0)).toMatchObject({ do: 'refuse', why: 'window-spent', until: 61_000 });
+    expect(key.ask()).toMatchObject({ why: 'window-spent', until: 61_000 });
     key.answer(last, 200, window(0));
-    expect(key.ask(0)).toMatchObject({ do: 'refuse', why: 'window-spent' });
+    expect(key.ask()).toMatchObject({ why: 'window-spent' });
   });
 
   it('what another client draws is no longer there', () => {
@@ -192,11 +194,11 @@ describe('a 429', () => {
   ])('blocks: %s', (_name, headers, ms) => {
     const key = Key.open(50);
     key.answer(key.send(), 429, headers);
-    expect(key.ask()).toMatchObject({ do: 'wait', why: 'rate-limited', until: 1_000 + ms });
+    expect(key.ask()).toMatchObject({ why: 'rate-limited', until: 1_000 + ms });
     key.now += ms - 1;
-    expect(key.ask().do).toBe('wait');
+    expect(key.ask().why).toBe('rate-limited');
     key.now += 1;
-    expect(key.ask().do).toBe('send');
+    expect(key.ask().why).toBe('sent');
   });
 
   it('jitter only adds: at most 10 %, at most 5 s', () => {
@@ -214,9 +216,9 @@ describe('a 429', () => {
     key.answer(key.send(), 429, { retryAfterMs: 30_000 });
     key.now += 31_000;
     const decisions = Array.from({ length: 8 }, () => key.ask());
-    expect(decisions.map(({ do: done }) => done)).toEqual(['send', ...Array.from({ length: 7 }, () => 'wait')]);
+    expect(decisions.map(({ why }) => why)).toEqual(['sent', ...Array.from({ length: 7 }, () => 'asking')]);
     key.answer(decisions[0]!.id, 200, window(50));
-    expect(key.ask().do).toBe('send');
+    expect(key.ask().why).toBe('sent');
   });
 
   it('again doubles the wait; another answer resets it', () => {
@@ -287,9 +289,7 @@ describe('a 403', () => {
   ])('%s', (_name, headers, ms) => {
     const key = Key.open(50);
     key.answer(key.send(), 403, headers);
-    for (const maxWaitMs of [0, Number.POSITIVE_INFINITY]) {
-      expect(key.ask(maxWaitMs)).toMatchObject({ do: 'refuse', why: 'banned', until: 1_000 + ms });
-    }
+    expect(key.ask()).toMatchObject({ why: 'banned', until: 1_000 + ms });
   });
 });
 
@@ -303,8 +303,8 @@ describe('a 503', () => {
   ])('%s', (_name, headers, ms) => {
     const key = Key.open(50);
     key.answer(key.send(), 503, headers);
-    if (ms === undefined) expect(key.ask(0).do).toBe('send');
-    else expect(key.ask(0)).toMatchObject({ do: 'refuse', why: 'paused', until: 1_000 + ms });
+    if (ms === undefined) expect(key.ask().why).toBe('sent');
+    else expect(key.ask()).toMatchObject({ why: 'paused', until: 1_000 + ms });
   });
 
   it('adds no strike, and after its pause one probe goes first', () => {
@@ -312,7 +312,7 @@ describe('a 503', () => {
     key.answer(key.send(), 503, { retryAfterMs: 5_000 });
     expect(key.state.strikes).toBe(0);
     key.now += 6_000;
-    expect([key.ask().do, key.ask().do]).toEqual(['send', 'wait']);
+    expect([key.ask().why, key.ask().why]).toEqual(['sent', 'asking']);
   });
 });
 
@@ -322,10 +322,10 @@ describe('fault 133: limits of each operation', () => {
     key.exchange(LIST, 99, 3_600_000, 100);
     key.exchange(SET, 5, 3_000, 6);
     for (let left = 4; left >= 0; left--) key.exchange(SET, left, 3_000, 6);
-    expect(key.ask(10_000, 0, SET)).toMatchObject({ do: 'wait', why: 'window-spent', until: 4_000 });
-    expect(key.ask(0, 0, LIST).do).toBe('send');
+    expect(key.ask(SET)).toMatchObject({ why: 'window-spent', until: 4_000 });
+    expect(key.ask(LIST).why).toBe('sent');
     key.now = 4_000;
-    expect(key.ask(0, 0, SET).do).toBe('send');
+    expect(key.ask(SET).why).toBe('sent');
   });
 
   it('a spent window of an hour leaves the other operation alone, once it has been seen to have its own', () => {
@@ -333,35 +333,34 @@ describe('fault 133: limits of each operation', () => {
     key.exchange(LIST, 1, 3_600_000, 100);
     key.exchange(SET, 5, 3_000, 6);
     key.exchange(LIST, 0, 3_600_000, 100);
-    expect([key.ask(0, 0, LIST).do, key.ask(0, 0, SET).do]).toEqual(['refuse', 'send']);
+    expect([key.ask(LIST).why, key.ask(SET).why]).toEqual(['window-spent', 'sent']);
     key.now += 600_000;
-    expect([key.ask(0, 0, LIST).do, key.ask(0, 0, SET).do]).toEqual(['refuse', 'send']);
+    expect([key.ask(LIST).why, key.ask(SET).why]).toEqual(['window-spent', 'sent']);
   });
 
   it('an operation that no answer has named yet waits for its first answer, and for a window that is spent', () => {
     const key = new Key();
     key.exchange(LIST, 10);
     const first = key.send(SET);
-    expect(key.ask(0, 0, SET)).toMatchObject({ do: 'refuse', why: 'asking' });
-    expect(key.ask(0, 0, LIST).do).toBe('send');
+    expect(key.ask(SET)).toMatchObject({ why: 'asking' });
+    expect(key.ask(LIST).why).toBe('sent');
     key.answer(first, 200, window(8));
-    expect(key.ask(0, 0, SET).do).toBe('send');
+    expect(key.ask(SET).why).toBe('sent');
     const spent = new Key();
     spent.exchange(LIST, 0);
-    expect(spent.ask(0, 0, SET)).toMatchObject({ do: 'refuse', why: 'window-spent' });
+    expect(spent.ask(SET)).toMatchObject({ why: 'window-spent' });
   });
 
   describe('beside its first request, which is slow, another one', () => {
     const whenAsked = (key: Key, ms: number): string => {
       key.now += ms;
-      const decision = key.ask(0, 0, SET);
-      return decision.do === 'send' ? 'send' : decision.why;
+      return key.ask(SET).why;
     };
 
     it('goes each second, where a window is known that has room', () => {
       const key = Key.open(10);
       key.send(SET);
-      expect([999, 1, 999, 1].map((ms) => whenAsked(key, ms))).toEqual(['asking', 'send', 'asking', 'send']);
+      expect([999, 1, 999, 1].map((ms) => whenAsked(key, ms))).toEqual(['asking', 'sent', 'asking', 'sent']);
     });
 
     it.each<readonly [string, () => Key]>([
@@ -398,7 +397,7 @@ describe('fault 133: limits of each operation', () => {
     expect([key.room(LIST), key.room(SET)]).toEqual([58, 58]);
     key.now += 60_000;
     key.exchange(SET, 0);
-    expect(key.ask(0, 0, LIST)).toMatchObject({ do: 'refuse', why: 'window-spent' });
+    expect(key.ask(LIST)).toMatchObject({ why: 'window-spent' });
   });
 
   it('the same limit with more left than a shared window can have is a window of its own', () => {
@@ -427,7 +426,7 @@ describe('fault 133: limits of each operation', () => {
     /** The updates take all that is left: the list is held only if its window is the same. */
     const isHeld = (key: Key, end = END): boolean => {
       key.exchange(SET, 0, end - key.now);
-      return key.ask(0, 0, LIST).do === 'refuse';
+      return key.ask(LIST).why !== 'sent';
     };
 
     it('one with more left than the other had', () => {
@@ -483,14 +482,14 @@ describe('fault 133: limits of each operation', () => {
     const key = new Key();
     key.exchange(LIST, 59);
     key.exchange(LIST, 0, 86_400_000, 1_000);
-    expect(key.ask(0)).toMatchObject({ do: 'refuse', until: 1_000 + 86_400_000 });
+    expect(key.ask()).toMatchObject({ until: 1_000 + 86_400_000 });
   });
 });
 
 it('a reserve never keeps all of a small window', () => {
   const key = new Key();
   key.exchange(LIST, 2, 3_000, 2);
-  expect([key.ask(0, 10).do, key.ask(0, 10).do]).toEqual(['send', 'refuse']);
+  expect([key.ask(LIST, 10).why, key.ask(LIST, 10).why]).toEqual(['sent', 'window-spent']);
 });
 
 it('of several ends that answers name for one window the earliest is as safe as the latest', () => {
@@ -506,13 +505,13 @@ describe('fault 44: answers without limits', () => {
     const first = key.send();
     key.now += 100;
     key.answer(first, 200);
-    expect(key.ask()).toMatchObject({ do: 'wait', until: 2_000 });
+    expect(key.ask()).toMatchObject({ until: 2_000 });
     key.now = 2_000;
     const second = key.send();
-    expect(key.ask().do).toBe('wait');
+    expect(key.ask().why).toBe('asking');
     key.now += 1_500;
     key.answer(second, 200);
-    expect(key.ask().do).toBe('send');
+    expect(key.ask().why).toBe('sent');
   });
 
   it('a 429 halves the pace, which then recovers slowly', () => {
@@ -627,6 +626,125 @@ describe('a forecast', () => {
   });
 });
 
+describe('a window, to the ms', () => {
+  const NOW = 1_000_000;
+  const open = (remaining: number, resetAt = NOW + 60_000, more: Partial<Window> = {}): Window => ({
+    ...{ operation: LIST, limit: 60, remaining, resetAt, seenAt: NOW - 1_000, answeredAt: NOW - 500, apart: {} },
+    ...more,
+  });
+  const sent = (at: number) => ({ id: 'a', operation: LIST, at, lostAt: at + 120_000 });
+  const reported = (remaining: number, resetInMs = 60_000, limit = 60): LimitHeaders => ({
+    window: { limit, remaining, resetInMs },
+  });
+  const observed = (from: LedgerState, headers: LimitHeaders): LedgerState =>
+    observe(from, NOW, { id: 'a', operation: LIST, status: 200, headers, random: 0 });
+  const before = (window: Partial<Window> = {}, more: Partial<LedgerState> = {}) => ({
+    ...UNKNOWN,
+    windows: [open(40, undefined, window)],
+    inFlight: [sent(NOW - 10)],
+    ...more,
+  });
+  /** How many more may be sent, and from when on the one after. */
+  const room = (from: LedgerState) => {
+    const after = (count: number) => forecast(from, NOW, { operation: LIST, reserve: 0, count });
+    let left = 0;
+    while (after(left + 1) === undefined) left++;
+    return [left, after(left + 1)?.until];
+  };
+
+  it.each<readonly [string, LedgerState, LimitHeaders, readonly [number, number]]>([
+    ['stays the same: the lesser is left, the earlier end', before(), reported(39, 59_500), [39, NOW + 59_500]],
+    ['stays the same: more left is an older answer', before(), reported(45), [40, NOW + 60_000]],
+    ['stays the same though named to end a little later', before(), reported(39, 62_500), [39, NOW + 60_000]],
+    ['stays the same though named to end a little earlier', before(), reported(39, 57_500), [39, NOW + 57_500]],
+    ['is a new one', before(), reported(59, 62_501), [59, NOW + 62_501]],
+    ['is over, and so a new one', before({ resetAt: NOW }), reported(59, 1_000), [59, NOW + 1_000]],
+    ['another client drew from it', before(), reported(20), [20, NOW + 60_000]],
+    [
+      'a word from the one before',
+      before({}, { inFlight: [sent(NOW - 1_001)] }),
+      reported(3, 57_499),
+      [40, NOW + 60_000],
+    ],
+    [
+      'no word from the one before: sent since',
+      before({}, { inFlight: [sent(NOW - 1_000)] }),
+      reported(3, 57_499),
+      [3, NOW + 57_499],
+    ],
+    ['no word from the one before: unknown', before({}, { inFlight: [] }), reported(3, 57_499), [3, NOW + 57_499]],
+    ['of another limit replaces it', before(), reported(3, 57_499, 5), [3, NOW + 57_499]],
+    ['without headers is counted', before(), {}, [39, NOW + 60_000]],
+  ])('%s', (_name, from, headers, after) => {
+    expect(room(observed(from, headers))).toEqual(after);
+  });
+
+  it.each<readonly [string, readonly Window[], boolean]>([
+    ['of one limit and end is shared', [open(40), open(0, NOW + 57_500, { operation: SET })], true],
+    ['of another end is not', [open(40), open(0, NOW + 57_499, { operation: SET })], false],
+    ['of another limit is not', [open(40), open(0, undefined, { operation: SET, limit: 61 })], false],
+    [
+      'is not, once the other has proved it',
+      [open(40), open(0, undefined, { operation: SET, apart: { [LIST]: true } })],
+      false,
+    ],
+    [
+      'is not, once it has proved it',
+      [open(40, undefined, { apart: { [SET]: true } }), open(0, undefined, { operation: SET })],
+      false,
+    ],
+    ['that is over holds nothing', [open(40), open(0, NOW, { operation: SET })], false],
+    ['of one limit is shared after its own is over', [open(9, NOW), open(0, undefined, { operation: SET })], true],
+    ['of another limit is not, even then', [open(9, NOW), open(0, undefined, { operation: SET, limit: 61 })], false],
+    ['holds what has none of its own', [open(0, undefined, { operation: SET })], true],
+    ['at another address does not', [open(0, undefined, { operation: 'GET @5d0c2f/inventory' })], false],
+  ])('%s', (_name, windows, isHeld) => {
+    expect(
+      decide({ ...UNKNOWN, windows }, NOW, { id: 'new', operation: LIST, reserve: 0, timeoutMs: 30_000 }).hold !==
+        undefined,
+    ).toBe(isHeld);
+  });
+
+  it('that ended a day ago is forgotten, and there are never more than 32', () => {
+    const after = (...windows: readonly Window[]) =>
+      observed(before({}, { windows }), reported(39)).windows.map(({ operation }) => operation);
+    expect(
+      after(open(1, NOW - 86_400_000, { operation: 'older' }), open(1, NOW - 86_399_999, { operation: 'old' })),
+    ).toEqual([LIST, 'old']);
+    const many = after(...Array.from({ length: 40 }, (_, i) => open(1, undefined, { operation: `GET /${i}` })));
+    expect([many.length, many[0]]).toEqual([32, LIST]);
+  });
+});
+
+it.each<readonly [string, Hold, number, boolean]>([
+  ['as long as allowed', { why: 'rate-limited', until: 5_000 }, 5_000, false],
+  ['longer than allowed', { why: 'rate-limited', until: 5_000 }, 4_999, true],
+  ['for an answer: as long as it takes to ask again', { why: 'asking', until: 5_000, again: 50 }, 50, false],
+  ['for an answer: longer than that', { why: 'asking', until: 5_000, again: 50 }, 49, true],
+  ['for a person', { why: 'banned', until: 1 }, Number.POSITIVE_INFINITY, true],
+])('a wait %s', (_name, hold, maxWaitMs, isLong) => {
+  expect(isTooLong(hold, 0, maxWaitMs)).toBe(isLong);
+});
+
+it.each([
+  [SET, SET],
+  ['PATCH @5d0c2f/inventory/{id}', SET],
+])('%s is shown without its address', (operation, shown) => {
+  expect(shownOperation(operation)).toBe(shown);
+});
+
+const blocked = (until: number, why: Block['why'] = 'rate-limited'): Block => ({ since: -9_000, until, why });
+
+it.each<readonly [string, Block, Block, Partial<Block>]>([
+  ['the later end counts', blocked(5), blocked(9), { until: 9 }],
+  ['an earlier end does not', blocked(9), blocked(5), { until: 9 }],
+  ['a ban stays one', blocked(5, 'banned'), blocked(9), { until: 9, why: 'banned' }],
+  ['a ban that is learnt is one', blocked(9), blocked(5, 'banned'), { until: 9, why: 'banned' }],
+  ['a block that is over is replaced', blocked(-9_000, 'banned'), blocked(5), { why: 'rate-limited' }],
+])('a block that is learnt: %s', (_name, known, learnt, after) => {
+  expect(learn({ ...UNKNOWN, block: known }, learnt).block).toMatchObject(after);
+});
+
 describe('whatever happens', () => {
   type Event =
     | { readonly type: 'ask' }
@@ -670,8 +788,8 @@ describe('whatever happens', () => {
             const { block } = key.state;
             const [live, another] = key.state.windows.filter(({ resetAt }) => key.now < resetAt);
             const inFlight = key.state.inFlight.length;
-            const { do: done, id } = key.ask();
-            if (done !== 'send') continue;
+            const { why, id } = key.ask();
+            if (why !== 'sent') continue;
             flying.push(id);
             expect(block === undefined || key.now >= block.until).toBe(true);
             if (block === undefined && live !== undefined && another === undefined) {

@@ -28,11 +28,8 @@ describe('Retry-After', () => {
     ['fault 31: a plus', '+3600', 3_600_000],
     ['fault 31: a unit', '3600s', 3_600_000],
     ['fault 31: several values', '30, 300', 300_000],
-    ['fault 31: several values, the longest first', '300, 30', 300_000],
     ['fault 31: a trailing comma', '3600,', 3_600_000],
     ['fault 31: two lines', ['3600', '7200'], 7_200_000],
-    ['fault 31: two lines, the same', ['90', '90'], 90_000],
-    ['fault 31: a date with white space behind it', `${http(60_000)} `, 60_000],
     ['fault 31: a date in small letters', http(60_000).toLowerCase(), 60_000],
     ['fault 31: a date with a numeric zone', http(60_000).replace('GMT', '+0000'), 60_000],
     ['fault 31: a date without a weekday', http(60_000).slice(5), 60_000],
@@ -202,19 +199,12 @@ describe('other names for the window', () => {
 
   it.each<readonly [string, Record<string, string>, number]>([
     ['draft 6', { 'ratelimit-limit': '12', 'ratelimit-remaining': '11', 'ratelimit-reset': '3' }, 3_000],
-    ['draft 7', { ratelimit: 'limit=12, remaining=11, reset=3' }, 3_000],
     ['draft 7, nearly over', { ratelimit: 'limit=12, remaining=11, reset=1' }, 2_000],
     ['draft 7, longer than it should be', { ratelimit: 'limit=12, remaining=11, reset=9' }, 9_000],
     ['draft 7 without a reset', { ratelimit: 'limit=12, remaining=11' }, 3_000],
   ])('a policy names the longest time that is left: %s', (_name, headers, resetInMs) => {
     const named = read({ ...headers, 'ratelimit-policy': '12;w=3' }).window;
     expect(named).toEqual({ ...window, resetInMs, lengthMs: 3_000 });
-  });
-
-  it('draft 8 with its policy', () => {
-    const policy = { 'ratelimit-policy': '"12-in-3sec"; q=12; w=3; pk=:ZmY=:' };
-    const named = read({ ratelimit: '"12-in-3sec"; r=11; t=3', ...policy }).window;
-    expect(named).toEqual({ ...window, resetInMs: 3_000, lengthMs: 3_000 });
   });
 });
 

@@ -1,9 +1,8 @@
-/** What every ledger stores, and what the one in the state database keeps across processes and boots. */
+/** What the ledger in the state database keeps across processes, their deaths, and boots. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Decision } from '../../src/rate-limit/governor.ts';
-import { createLedger, type Ledger, memoryStep } from '../../src/rate-limit/ledger.ts';
+import { createLedger, type Decision, type Ledger, ownerOf } from '../../src/rate-limit/ledger.ts';
 import { sqliteStep } from '../../src/rate-limit/sqlite-ledger.ts';
 import { ledgerNames } from '../../src/session/open-ledger.ts';
 import { openState } from '../../src/state/database.ts';
@@ -18,10 +17,11 @@ const OPERATION = 'GET /inventory';
 const ask = (id: string) => ({
   id,
   operation: OPERATION,
-  maxWaitMs: Number.POSITIVE_INFINITY,
   reserve: 0,
   timeoutMs: 30_000,
 });
+/** Why each request is held, or `sent`. */
+const outcomes = (...decisions: readonly Decision[]) => decisions.map(({ hold }) => hold?.why ?? 'sent');
 const refusal = (id: string, retryAfterMs: number) => ({
   id,
   operation: OPERATION,
@@ -45,98 +45,56 @@ async function inDatabase({ home, clock, boot = 'first' }: Place, origin = ORIGI
   return createLedger(sqliteStep(context, state, ledgerNames(target).row));
 }
 
-/** The same key's ledger as so many clients open it. */
-type Open = (place: Place, clients: number) => Promise<readonly Ledger[]>;
-
 const times = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
 
-const KINDS: readonly [name: string, open: Open][] = [
-  [
-    'in memory',
-    ({ clock }, clients) => {
-      const ledger = createLedger(memoryStep(clock));
-      return Promise.resolve(times(clients, () => ledger));
-    },
-  ],
-  ['in the state database', (place, clients) => Promise.all(times(clients, () => inDatabase(place)))],
-];
+describe('32 processes at once', () => {
+  const open = (): Promise<Ledger[]> => {
+    const place = { home: createHome(), clock: new VirtualClock({ autoAdvance: true }) };
+    return Promise.all(times(32, () => inDatabase(place)));
+  };
+  const window = { limit: 1_000, remaining: 20, resetInMs: 600_000 };
 
-describe.for(KINDS)('a ledger %s', ([, openAll]) => {
-  const place = (): Place => ({ home: createHome(), clock: new VirtualClock({ autoAdvance: true }) });
-  const open = async (at: Place): Promise<Ledger> => (await openAll(at, 1))[0]!;
-
-  describe('of 32 clients at once', () => {
-    const window = { limit: 1_000, remaining: 20, resetInMs: 600_000 };
-
-    it('lets as many send as there is room for, but the last two, which go one at a time', async () => {
-      const ledgers = await openAll(place(), 32);
-      await ledgers[0]!.admit(ask('first'));
-      await ledgers[0]!.answered({ ...refusal('first', 0), status: 200, headers: { window } });
-      const decisions = await Promise.all(ledgers.flatMap((each, i) => times(2, (n) => each.admit(ask(`${i}/${n}`)))));
-      expect(decisions.filter(({ do: done }) => done === 'send')).toHaveLength(18);
-      expect((await ledgers[0]!.view()).inFlight).toHaveLength(18);
-    });
-
-    it('asks once while nothing is known, and forgets no request and no answer', async () => {
-      const ledgers = await openAll(place(), 32);
-      const first = await Promise.all(ledgers.map((each, i) => each.admit(ask(`${i}`))));
-      const sent = first.flatMap(({ do: done }, i) => (done === 'send' ? [`${i}`] : []));
-      expect(sent).toHaveLength(1);
-      await ledgers[0]!.answered({
-        ...refusal(sent[0]!, 0),
-        status: 200,
-        headers: { window: { ...window, remaining: 100 } },
-      });
-      const decisions = await Promise.all(ledgers.map((each, i) => each.admit(ask(`next ${i}`))));
-      expect(decisions.every(({ do: done }) => done === 'send')).toBe(true);
-      await Promise.all(ledgers.map((each, i) => each.lost(`next ${i}`, i % 2 === 0)));
-      const { inFlight, windows } = await ledgers[0]!.view();
-      expect({ inFlight, room: windows[0]?.remaining }).toEqual({ inFlight: [], room: 84 });
-    });
-
-    it('lets none send once one of them is refused', async () => {
-      const ledgers = await openAll(place(), 32);
-      await ledgers[0]!.admit(ask('first'));
-      const steps = ledgers.map((each, i) =>
-        i === 0 ? each.answered(refusal('first', 30_000)) : each.admit(ask(`${i}`)),
-      );
-      const [, ...others] = await Promise.all(steps);
-      expect(others.every((decision) => 'do' in decision && decision.do === 'wait')).toBe(true);
-      expect(await ledgers[31]!.view()).toMatchObject({ strikes: 1, inFlight: [], block: { why: 'rate-limited' } });
-    });
+  it('lets as many send as there is room for, but the last two, which go one at a time', async () => {
+    const ledgers = await open();
+    await ledgers[0]!.admit(ask('first'));
+    await ledgers[0]!.answered({ ...refusal('first', 0), status: 200, headers: { window } });
+    const decisions = await Promise.all(ledgers.flatMap((each, i) => times(2, (n) => each.admit(ask(`${i}/${n}`)))));
+    expect(decisions.filter(({ hold }) => hold === undefined)).toHaveLength(18);
+    expect((await ledgers[0]!.view()).inFlight).toHaveLength(18);
   });
 
-  it('lets one ask, and then what is left', async () => {
-    const ledger = await open(place());
-    expect([await ledger.admit(ask('a')), await ledger.admit(ask('b'))]).toMatchObject([
-      { do: 'send' },
-      { do: 'wait', why: 'asking' },
-    ]);
-    const window = { limit: 60, remaining: 1, resetInMs: 60_000 };
-    await ledger.answered({ ...refusal('a', 0), status: 200, headers: { window } });
-    expect([await ledger.admit(ask('c')), await ledger.admit(ask('d'))]).toMatchObject([
-      { do: 'send' },
-      { do: 'wait', why: 'window-spent' },
-    ]);
-  });
-
-  it('blocks after a 429 until the time has passed', async () => {
-    const here = place();
-    const ledger = await open(here);
-    await ledger.admit(ask('a'));
-    const { block } = await ledger.answered(refusal('a', 30_000));
-    expect(await ledger.view()).toMatchObject({ block, strikes: 1, inFlight: [] });
-    expect(await ledger.admit({ ...ask('b'), maxWaitMs: 1_000 })).toEqual({
-      do: 'refuse',
-      why: 'rate-limited',
-      until: here.clock.monotonic() + 31_000,
+  it('asks once while nothing is known, and forgets no request and no answer', async () => {
+    const ledgers = await open();
+    const first = await Promise.all(ledgers.map((each, i) => each.admit(ask(`${i}`))));
+    const sent = first.flatMap(({ hold }, i) => (hold === undefined ? [`${i}`] : []));
+    expect(sent).toHaveLength(1);
+    await ledgers[0]!.answered({
+      ...refusal(sent[0]!, 0),
+      status: 200,
+      headers: { window: { ...window, remaining: 100 } },
     });
-    await here.clock.advance(31_000);
-    expect((await ledger.admit(ask('c'))).do).toBe('send');
+    const decisions = await Promise.all(ledgers.map((each, i) => each.admit(ask(`next ${i}`))));
+    expect(decisions.every(({ hold }) => hold === undefined)).toBe(true);
+    await Promise.all(ledgers.map((each, i) => each.lost(`next ${i}`, i % 2 === 0)));
+    const { inFlight, windows } = await ledgers[0]!.view();
+    expect({ inFlight, room: windows[0]?.remaining }).toEqual({ inFlight: [], room: 84 });
   });
 
+  it('lets none send once one of them is refused', async () => {
+    const ledgers = await open();
+    await ledgers[0]!.admit(ask('first'));
+    const steps = ledgers.map((each, i) =>
+      i === 0 ? each.answered(refusal('first', 30_000)) : each.admit(ask(`${i}`)),
+    );
+    const [, ...others] = await Promise.all(steps);
+    expect(others.every((decision) => 'hold' in decision && decision.hold !== undefined)).toBe(true);
+    expect(await ledgers[31]!.view()).toMatchObject({ strikes: 1, inFlight: [], block: { why: 'rate-limited' } });
+  });
+});
+
+describe('the ledger in the state database', () => {
   it('forgets a block when it is cleared', async () => {
-    const ledger = await open(place());
+    const ledger = await inDatabase({ home: createHome(), clock: new VirtualClock() });
     await ledger.admit(ask('a'));
     await ledger.answered(refusal('a', 30_000));
     expect(await ledger.clearBlock()).toEqual({
@@ -145,18 +103,9 @@ describe.for(KINDS)('a ledger %s', ([, openAll]) => {
       windows: [],
       seenAt: expect.any(Number) as number,
     });
-    expect((await ledger.admit(ask('b'))).do).toBe('send');
+    expect(outcomes(await ledger.admit(ask('b')))).toEqual(['sent']);
   });
 
-  it('gives back what was not sent', async () => {
-    const ledger = await open(place());
-    await ledger.admit(ask('a'));
-    await ledger.lost('a', false);
-    expect((await ledger.admit(ask('b'))).do).toBe('send');
-  });
-});
-
-describe('the ledger in the state database', () => {
   it('fault 29, 40: is every process’s: a block holds for all of them, and after a restart', async () => {
     const place: Place = { home: createHome(), clock: new VirtualClock() };
     // One after another: the virtual clock does not run while a process waits for the lock.
@@ -166,12 +115,12 @@ describe('the ledger in the state database', () => {
     await first!.admit(ask('a'));
     await first!.answered(refusal('a', 30_000));
     for (const other of [...others, await inDatabase(place)]) {
-      expect(await other.admit(ask('x'))).toMatchObject({ do: 'wait', why: 'rate-limited' });
+      expect(outcomes(await other.admit(ask('x')))).toEqual(['rate-limited']);
     }
     await place.clock.advance(31_000);
     const decisions: Decision[] = [];
     for (const [i, other] of others.entries()) decisions.push(await other.admit(ask(`p${i}`)));
-    expect(decisions.map(({ do: done }) => done)).toEqual(['send', ...Array.from({ length: 6 }, () => 'wait')]);
+    expect(outcomes(...decisions)).toEqual(['sent', ...Array.from({ length: 6 }, () => 'asking')]);
   });
 
   it.each(['', 'not JSON', 'null', '[]', '7', '{}', '{"windows":{},"inFlight":[]}'])(
@@ -184,7 +133,7 @@ describe('the ledger in the state database', () => {
       using state = await openState(context, join(place.home.state, 'petstore'));
       await state.exclusively(() => state.database.run('UPDATE ledger SET state = ?', text));
       const decisions = [await ledger.admit(ask('b')), await ledger.admit(ask('c'))];
-      expect(decisions.map(({ do: done }) => done)).toEqual(['send', 'wait']);
+      expect(outcomes(...decisions)).toEqual(['sent', 'asking']);
     },
   );
 
@@ -195,7 +144,7 @@ describe('the ledger in the state database', () => {
     await ledger.answered(refusal('a', 30_000));
     const others = [await inDatabase(place, ORIGIN, 'other'), await inDatabase(place, 'https://other.example', KEY)];
     const decisions = await Promise.all(others.map((other) => other.admit(ask('x'))));
-    expect(decisions.map(({ do: done }) => done)).toEqual(['send', 'wait']);
+    expect(outcomes(...decisions)).toEqual(['sent', 'rate-limited']);
   });
 
   it('fault 39: after a reboot counts on by the wall clock, and never longer than before', async () => {
@@ -252,5 +201,58 @@ describe('the ledger in the state database', () => {
     );
     expect(bytes.join()).not.toContain(KEY);
     expect(bytes.join()).not.toContain(ORIGIN);
+  });
+});
+
+describe('a process that was killed', () => {
+  const owned = (pid: number, space = 'here') => ask(`${ownerOf({ pid, processSpace: space })}/0/0.5`);
+  async function place() {
+    const dead = new Set<number>();
+    const context = createTestContext({ machine: { pid: 1, processSpace: 'here', isAlive: (pid) => !dead.has(pid) } });
+    const state = await openState(context, context.home.state);
+    onCleanup(() => state.close());
+    return { dead, context, shared: createLedger(sqliteStep(context, state, (salt) => `${salt} row`)) };
+  }
+
+  it('is not waited for if its request was the first', async () => {
+    const { dead, shared } = await place();
+    await shared.admit(owned(7));
+    expect((await shared.admit(owned(8))).hold).toBeDefined();
+    dead.add(7);
+    expect((await shared.admit(owned(8))).hold).toBeUndefined();
+  });
+
+  it('has drawn its request', async () => {
+    const { dead, shared } = await place();
+    await shared.admit(owned(1));
+    const window = { limit: 60, remaining: 2, resetInMs: 60_000 };
+    await shared.answered({ ...refusal(owned(1).id, 0), status: 200, headers: { window } });
+    await shared.admit(owned(7));
+    dead.add(7);
+    const { windows, inFlight } = await shared.view();
+    expect({ remaining: windows[0]?.remaining, inFlight }).toEqual({ remaining: 1, inFlight: [] });
+  });
+
+  it('and had sent the probe of a block is waited for: its answer may have been a 429 that was never read', async () => {
+    const { dead, context, shared } = await place();
+    await shared.admit(owned(1));
+    await shared.answered(refusal(owned(1).id, 10_000));
+    await context.clock.advance(11_000);
+    expect((await shared.admit(owned(7))).hold).toBeUndefined();
+    const probeAt = context.clock.monotonic();
+    await context.clock.advance(1_000);
+    dead.add(7);
+    expect((await shared.admit(owned(8))).hold).toEqual({ until: probeAt + 35_000, why: 'rate-limited' });
+    await context.clock.advance(33_999);
+    expect((await shared.admit(owned(8))).hold).toBeDefined();
+    await context.clock.advance(1);
+    expect((await shared.admit(owned(8))).hold).toBeUndefined();
+  });
+
+  it('fault 129: in another PID namespace is not taken for dead', async () => {
+    const { dead, shared } = await place();
+    await shared.admit(owned(7, 'elsewhere'));
+    dead.add(7);
+    expect((await shared.admit(owned(8))).hold).toBeDefined();
   });
 });

@@ -96,7 +96,6 @@ class Shop {
 }
 
 interface Ask {
-  readonly maxWaitMs?: number;
   readonly reserve?: number;
   readonly timeoutMs?: number;
 }
@@ -184,14 +183,14 @@ class Machine {
   }
 
   /** Asks for leave to send: `sent`, or why not. */
-  async asks(operation = LIST, { maxWaitMs = 0, reserve = 0, timeoutMs = 30_000 }: Ask = {}): Promise<string> {
+  async asks(operation = LIST, { reserve = 0, timeoutMs = 30_000 }: Ask = {}): Promise<string> {
     const id = `${this.#boot}/${this.#asked++}`;
-    const decision = await this.ledger.admit({ id, operation, maxWaitMs, reserve, timeoutMs });
-    if (decision.do === 'send') {
+    const { hold } = await this.ledger.admit({ id, operation, reserve, timeoutMs });
+    if (hold === undefined) {
       this.sent.push({ id, operation });
       return 'sent';
     }
-    const { until, again, why } = decision;
+    const { until, again, why } = hold;
     const now = this.monotonic;
     this.waits = { ms: until - now, ...(again !== undefined && { againMs: again - now }) };
     return why;
@@ -380,7 +379,7 @@ describe('permits', () => {
     await second.asks();
     await second.isAnswered(40);
     await first.ledger.close();
-    const intent = { id: 'x', operation: LIST, maxWaitMs: 0, reserve: 0, timeoutMs: 30_000 };
+    const intent = { id: 'x', operation: LIST, reserve: 0, timeoutMs: 30_000 };
     await second.otherProcess.admit(intent);
     await second.otherProcess.lost(intent.id, false);
     let arrive = (): void => undefined;
@@ -751,23 +750,14 @@ describe('a server that is lost', () => {
     shop.isBack();
     shop.now += 1_000;
     expect(await second.asksFor(2)).toBe(2);
-    const check = () => second.ledger.check({ id: 'a', operation: LIST, maxWaitMs: 0, reserve: 0, timeoutMs: 1_000 });
-    expect((await check()).do).toBe('send');
+    const check = () => second.ledger.check({ id: 'a', operation: LIST, reserve: 0, timeoutMs: 1_000 });
+    expect(await check()).toBeUndefined();
   });
 
   it('is given no longer for one question than the service for an answer', async () => {
     const machine = new Shop().machine();
     await machine.asks(LIST, { timeoutMs: 500 });
     expect(machine.patienceMs).toBe(500);
-  });
-
-  it('is waited for as long as the command may wait', async () => {
-    const shop = new Shop();
-    shop.lose();
-    const machine = shop.machine();
-    const decide = async (maxWaitMs: number) =>
-      (await machine.ledger.admit({ id: 'a', operation: LIST, maxWaitMs, reserve: 0, timeoutMs: 1_000 })).do;
-    expect([await decide(0), await decide(1_000)]).toEqual(['refuse', 'wait']);
   });
 
   it('still owes nobody the permits that a machine has', async () => {
@@ -837,22 +827,23 @@ describe('a server that is lost', () => {
     const shop = new Shop();
     const [first, second] = [shop.machine('share'), shop.machine('share')];
     // By each answer the window ends in 20 s: it is over before the next request.
+    const window = { limit: 4, resetInMs: 20_000, lengthMs: 240_000 };
     for (const each of [first, second]) {
       await each.asks();
-      await each.isAnswered(50, { resetInMs: 20_000 });
+      await each.isAnswered(2, window);
     }
     shop.lose();
     await second.asks();
-    shop.now += 60_000;
+    shop.now += 240_000;
     const sentAt: number[] = [];
     const from = shop.now;
-    for (; shop.now < from + 7_000; shop.now += 500)
+    for (; shop.now < from + 300_000; shop.now += 10_000)
       if ((await second.asks()) === 'sent') {
         sentAt.push(shop.now - from);
-        await second.isAnswered(50, { resetInMs: 20_000 });
+        await second.isAnswered(2, window);
       }
-    // Two machines, 60 requests a minute.
-    expect(sentAt).toEqual([0, 2_000, 4_000, 6_000]);
+    // Two machines, four requests in four minutes.
+    expect(sentAt).toEqual([0, 120_000, 240_000]);
   });
 
   it('with `share`: a window of unknown length is at least as long as an answer has named', async () => {

@@ -11,7 +11,7 @@ import { createTestContext } from '../support/test-context.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const HOUR = 3_600_000;
-const INTENT = { id: 'a', operation: 'GET /inventory', maxWaitMs: 1_000, reserve: 0, timeoutMs: 30_000 };
+const INTENT = { id: 'a', operation: 'GET /inventory', reserve: 0, timeoutMs: 30_000 };
 const REFUSAL = {
   id: 'a',
   operation: 'GET /inventory',
@@ -153,8 +153,8 @@ describe('a ledger with a reserve', () => {
     const there = await guarded(here);
     for (const isBroken of [true, false]) {
       there.state.isBroken = isBroken;
-      expect(await there.safe.check(INTENT)).toMatchObject({ do: 'refuse', why: 'rate-limited', until });
-      expect(await there.safe.admit({ ...INTENT, maxWaitMs: 100_000 })).toMatchObject({ do: 'wait', until });
+      expect(await there.safe.check(INTENT)).toMatchObject({ why: 'rate-limited', until });
+      expect((await there.safe.admit(INTENT)).hold).toMatchObject({ until });
     }
     // The ledger knows by now.
     expect((await there.ledger.view()).block).toMatchObject({ until });
@@ -167,7 +167,7 @@ describe('a ledger with a reserve', () => {
     const here = await guarded();
     here.state.isBroken = true;
     await here.safe.answered({ ...REFUSAL, status });
-    expect(await (await guarded(here)).safe.check(INTENT)).toMatchObject({ do: 'refuse', why });
+    expect(await (await guarded(here)).safe.check(INTENT)).toMatchObject({ why });
   });
 
   it('fault 115: a refusal that comes while the ledger is waited for takes the leave back', async () => {
@@ -178,7 +178,7 @@ describe('a ledger with a reserve', () => {
       return result;
     };
     const ledger = createLedger(withReserve(slow, { ...here, onUnwritten: () => undefined }));
-    expect(await ledger.admit(INTENT)).toMatchObject({ do: 'refuse', until: here.clock.monotonic() + HOUR });
+    expect((await ledger.admit(INTENT)).hold).toMatchObject({ until: here.clock.monotonic() + HOUR });
     expect((await here.ledger.view()).inFlight).toEqual([]);
   });
 
@@ -190,12 +190,12 @@ describe('a ledger with a reserve', () => {
     here.state.isBroken = true;
     await here.safe.answered(REFUSAL);
     const until = clock.monotonic() + 61_000;
-    expect([(await here.safe.check(INTENT)).do, here.reported]).toEqual(['refuse', [[until, false]]]);
+    expect([(await here.safe.check(INTENT))?.until, here.reported]).toEqual([until, [[until, false]]]);
     here.state.isBroken = false;
-    expect((await here.safe.admit(INTENT)).do).toBe('refuse');
+    expect((await here.safe.admit(INTENT)).hold).toBeDefined();
     // Its own request, whose answer the ledger could not take, counts as under way for two minutes.
     await clock.advance(121_000);
-    expect((await here.safe.admit(INTENT)).do).toBe('send');
+    expect((await here.safe.admit(INTENT)).hold).toBeUndefined();
   });
 
   it('a file system that ignores times is not believed to keep a block', async () => {
@@ -204,15 +204,15 @@ describe('a ledger with a reserve', () => {
     const here = await guarded({ clock }, reserveFile({ clock, files }, createHome().state, 'name'));
     here.state.isBroken = true;
     await here.safe.answered(REFUSAL);
-    expect([here.reported[0]?.[1], (await here.safe.check(INTENT)).do]).toEqual([false, 'refuse']);
+    expect([here.reported[0]?.[1], (await here.safe.check(INTENT))?.why]).toEqual([false, 'rate-limited']);
   });
 
   it('a block that the ledger has lost is learnt again, as long as it lasts', async () => {
     const here = await guarded();
     await here.safe.answered(REFUSAL);
     const anew = await guarded(here);
-    expect((await anew.safe.admit(INTENT)).do).toBe('refuse');
-    expect((await anew.ledger.admit(INTENT)).do).toBe('refuse');
+    expect((await anew.safe.admit(INTENT)).hold).toBeDefined();
+    expect((await anew.ledger.admit(INTENT)).hold).toBeDefined();
     // The second refusal in a row, with twice the wait.
     await anew.clock.advance(61_000);
     await anew.safe.admit(INTENT);
@@ -233,10 +233,8 @@ describe('a ledger with a reserve', () => {
     const here = await guarded();
     await here.file.note(block(here.clock, 60_000));
     await here.clock.advance(60_000);
-    expect([(await here.safe.admit(INTENT)).do, (await here.safe.admit({ ...INTENT, id: 'b' })).do]).toEqual([
-      'send',
-      'wait',
-    ]);
+    const decisions = [await here.safe.admit(INTENT), await here.safe.admit({ ...INTENT, id: 'b' })];
+    expect(decisions.map(({ hold }) => hold?.why)).toEqual([undefined, 'asking']);
   });
 
   it('an answer other than a refusal, and a loss, are reported and change nothing else', async () => {
@@ -273,6 +271,6 @@ describe('a ledger with a reserve', () => {
     await here.file.note(block(here.clock, HOUR));
     await here.safe.check(INTENT);
     await here.safe.clearBlock();
-    expect([await here.file.read(), (await here.safe.admit(INTENT)).do]).toEqual([undefined, 'send']);
+    expect([await here.file.read(), (await here.safe.admit(INTENT)).hold]).toEqual([undefined, undefined]);
   });
 });

@@ -1,12 +1,15 @@
-/** Checks the governor's four promises against a simulated service's log. `npm run simulate` replays a seed. */
+/**
+ * Checks the governor's promises against a simulated service's log: with the key to itself, and with faults, while
+ * another client uses up the rest of a window. `npm run simulate` replays a seed.
+ */
 import { expect, it } from 'vitest';
-import { QUOTAS } from '../simulation/quota.ts';
 import { type PolicyName } from '../simulation/policies.ts';
-import { CALM, type Result, type Scenario, simulate } from '../simulation/simulate.ts';
+import { CALM, isBroken, type Result, type Scenario, simulate } from '../simulation/simulate.ts';
 import { scaled } from '../support/scale.ts';
 
 const EXCLUSIVE: Scenario = { ...CALM, updates: 20 };
 const HARD: Scenario = { ...EXCLUSIVE, foreign: 20, skew: 86_400, crash: 0.01 };
+const REFUSED: Scenario = { ...CALM, updates: 15, pause: 5, foreign: 40, burst: 40 };
 
 async function each(seeds: number, scenario: Scenario, policy: PolicyName = 'petstore'): Promise<Result[]> {
   const results: Result[] = [];
@@ -15,19 +18,25 @@ async function each(seeds: number, scenario: Scenario, policy: PolicyName = 'pet
 }
 
 /** Seeds for which something is not as promised, to be replayed. */
-const seedsOf = (results: readonly Result[], isBroken: (result: Result) => boolean): number[] =>
-  results.flatMap((result, i) => (isBroken(result) ? [i + 1] : []));
+const seedsOf = (results: readonly Result[], isWrong: (result: Result) => boolean): number[] =>
+  results.flatMap((result, i) => (isWrong(result) ? [i + 1] : []));
 
-it('alone with the key, eight clients are never refused, lose nothing, and use at least 98 % of each window', async () => {
-  const results = await each(scaled(100), EXCLUSIVE);
-  expect({
-    refused: seedsOf(results, ({ refused }) => refused > 0),
-    strikes: seedsOf(results, ({ strikes, unknowing }) => strikes + unknowing > 0),
-    lost: seedsOf(results, ({ lost, undone }) => lost + undone > 0),
-    wasteful: seedsOf(results, ({ shares }) => shares.some((share) => share < 0.98)),
-    windows: results.flatMap(({ shares }) => shares).length > results.length,
-  }).toEqual({ refused: [], strikes: [], lost: [], wasteful: [], windows: true });
-}, 300_000);
+it.each<readonly [string, number, Scenario]>([
+  ['alone with the key: no refusal, nothing lost, 98 % of each window used', 100, EXCLUSIVE],
+  ['fault 133: limits of each operation: neither stalls the other', 20, { ...CALM, server: 'per-operation' }],
+  ['fault 133: reads and writes counted apart: the same', 20, { ...CALM, server: 'two-counters' }],
+])(
+  '%s',
+  async (_name, seeds, scenario) => {
+    const results = await each(scaled(seeds), scenario);
+    const windows = results.flatMap(({ shares }) => shares).length;
+    expect({
+      broken: seedsOf(results, (result) => isBroken(scenario, result)),
+      hasWindows: windows > results.length,
+    }).toEqual({ broken: [], hasWindows: true });
+  },
+  300_000,
+);
 
 it('alone with the key, with slow handshakes, nothing is refused and each window is used', async () => {
   const results = await each(scaled(60), { ...EXCLUSIVE, connect: 0.1 });
@@ -38,16 +47,29 @@ it('alone with the key, with slow handshakes, nothing is refused and each window
   }).toEqual({ refused: [], lost: [], wasteful: [] });
 }, 300_000);
 
-it.each(QUOTAS)(
-  'beside another client, with a clock a day off, deaths and lost answers: no strike, nothing lost (%s)',
-  async (server) => {
-    const results = await each(scaled(60), { ...HARD, server });
+// The script of the Redis server takes most of the time: of what is found there the last row finds more.
+it.each<readonly [string, number, Scenario]>([
+  ['a fixed window, a clock a day off, deaths and lost answers', 60, HARD],
+  ['a sliding window, the same', 60, { ...HARD, server: 'sliding' }],
+  ['a token bucket, the same', 60, { ...HARD, server: 'bucket' }],
+  ['fault 113: handshakes are slow', 100, { ...REFUSED, connect: 0.1 }],
+  ['fault 113: processes are stopped, and resume', 100, { ...REFUSED, stop: 0.01 }],
+  ['fault 114: the shared ledger is emptied or lost', 30, { ...REFUSED, flush: 0.05 }],
+  ['fault 115: refusals cannot be written down', 100, { ...REFUSED, unwritable: 0.3 }],
+  [
+    'faults 113 to 115, all at once, with deaths',
+    60,
+    { ...REFUSED, connect: 0.1, stop: 0.01, flush: 0.05, unwritable: 0.3, crash: 0.01 },
+  ],
+])(
+  'beside another client, %s: nothing leaves inside a block that its machine knows of, and nothing is lost',
+  async (_fault, seeds, scenario) => {
+    const results = await each(scaled(seeds), scenario);
     expect({
-      strikes: seedsOf(results, ({ strikes }) => strikes > 0),
-      lost: seedsOf(results, ({ lost, undone }) => lost + undone > 0),
-      // The scenario is as hard as it claims to be: some are refused.
-      refused: results.some(({ refused }) => refused > 0),
-    }).toEqual({ strikes: [], lost: [], refused: true });
+      broken: seedsOf(results, (result) => isBroken(scenario, result)),
+      // The scenario is as hard as it claims to be.
+      isHard: results.some(({ refused }) => refused > 0),
+    }).toEqual({ broken: [], isHard: true });
   },
   120_000,
 );

@@ -36,7 +36,7 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   port: [[{ host: 'h', port: 1, code: 'EADDRINUSE' }, stops(3)]],
   'base-url': [[{ shown: 's', problem: 'p', hint: 'h' }, stops(3)]],
   'no-base-url': [[{ environment: 'staging' }, stops(3)]],
-  'not-the-service': [[{ url: 'u' }, stops(3)]],
+  'not-the-service': [[{ url: 'u', serviceError }, stops(3)]],
   output: [[{ code: 'ENOSPC' }, stops(3)]],
   'key-command': [
     [{ command: 'c', problem: 'p' }, stops(4)],
@@ -60,7 +60,7 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   deadline: [[{ deadlineMs: 1 }, stops(7, true)]],
   'service-failed': [[{ serviceError, attempts: 3 }, [8, true, undefined, 'unknown', 'unless-often']]],
   contract: [[{ what: 'w', problem: 'p' }, [8, false, undefined, 'unknown', 'unless-often']]],
-  redirected: [[{ status: 301, origin: undefined }, stops(8)]],
+  redirected: [[{ serviceError, origin: undefined }, stops(8)]],
   'unexpected-status': [
     [{ serviceError }, [8, false, undefined, 'unknown', 'unless-often']],
     [{ serviceError, isRefusal: true }, [8, false, 'not-applied', 'failed', 'unless-often']],
@@ -139,7 +139,7 @@ it.each(ALL)('$kind: $expected', ({ kind, failure, expected }) => {
 
 it.each([
   ['read', 'Check the path and its permissions, then run the command again.'],
-  ['write', 'The previous contents are unchanged. Fix the problem and run the command again.'],
+  ['write', 'Check the path, its permissions and the free space, then run the command again.'],
 ] as const)('a file that petstore could not %s has a hint of its own', (operation, hint) => {
   const failure = new Failure('file', { operation, path: '/nope.csv', code: 'ENOENT' });
   expect(describeFailure(failure, 0)).toMatchObject({

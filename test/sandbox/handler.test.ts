@@ -4,7 +4,6 @@ import type { Handler, SandboxRequest } from '../../src/sandbox/operations.ts';
 import { type Fault, parseFault } from '../../src/sandbox/faults.ts';
 import { handle } from '../../src/sandbox/handler.ts';
 import { DEFAULT_RULES, type Rules } from '../../src/sandbox/plans.ts';
-import type { Store } from '../../src/sandbox/sandbox-store.ts';
 import { createHome } from '../support/home.ts';
 import { newStore } from '../support/sandbox.ts';
 import { START } from '../support/virtual-clock.ts';
@@ -48,9 +47,6 @@ describe('the sandbox refuses', () => {
     ['an unknown path', { target: '/v1/pets' }, 404, 'not_found'],
     ['a path that only begins well', { target: '/v1/inventory/7/more' }, 404, 'not_found'],
     ['what the spec only names', { target: '/v1/store/orders' }, 404, 'not_found'],
-    ['fault 109: an id beyond int64', patch('9223372036854775808'), 400, 'invalid_request'],
-    ['fault 109: an id that is not a number', patch('%37'), 400, 'invalid_request'],
-    ['fault 109: an empty id', patch(''), 400, 'invalid_request'],
     ['an id with a leading zero', patch('007'), 400, 'invalid_request'],
     ['an unknown pet', patch('999'), 404, 'not_found'],
     ['no JSON', patch('7', 'quantity=1'), 400, 'invalid_request'],
@@ -116,14 +112,6 @@ describe('it also answers', () => {
     expect(await ask(request, { store })).toMatchObject(response);
   });
 
-  it('with a range of quantities of one’s own', async () => {
-    const rules = { quantity: { least: -5n, most: 5n } };
-    const statuses = ['-5', '5', '-6', '6'].map(
-      async (n) => (await ask(patch('7', `{"quantity":${n}}`), { rules })).status,
-    );
-    expect(await Promise.all(statuses)).toEqual([200, 200, 400, 400]);
-  });
-
   it('501 where the spec only names an operation, if asked to', async () => {
     const rules = { withUndocumented: true };
     const pet = await ask({ target: '/v1/pets/7' }, { rules });
@@ -160,17 +148,6 @@ describe('it also answers', () => {
 });
 
 describe('a fault that answers', () => {
-  const quantity = (store: Store) => store.page(6n, 1)[0]?.quantity;
-
-  it.each([
-    ['in place of the work', 'status=500', 10n],
-    ['after the work', 'status=500,after', 1n],
-  ])('%s', async (_name, fault, kept) => {
-    const store = await newStore();
-    const response = await ask({ ...patch('7'), fault }, { store });
-    expect([response.status, quantity(store)]).toEqual([500, kept]);
-  });
-
   it('429: a client that comes back too soon is early, as after a real one', async () => {
     const store = await newStore();
     const rules = { banAfter: 2 };

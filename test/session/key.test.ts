@@ -1,32 +1,6 @@
-/** Valid keys, and how a key command is split into words. */
+/** How a key command is split into words. */
 import { describe, expect, it } from 'vitest';
 import { splitWords } from '../../src/cli/value-parsers.ts';
-import { checkKey } from '../../src/session/resolve.ts';
-
-describe('a key', () => {
-  it.each([
-    ['', { problem: 'is empty' }],
-    ['key\n', { problem: 'contains a line break' }],
-    ['key\r', { problem: 'contains a line break' }],
-    ['a\tkey', { problem: 'contains white space' }],
-    ['schlüssel', { problem: 'contains a character that is not plain ASCII' }],
-    ['key\u0007', { problem: 'contains a character that is not plain ASCII' }],
-    ['\ufffd\ufffdk\0e\0y\0', { problem: 'looks like UTF-16', hint: 'Save it as UTF-8.' }],
-    ['k\0e\0y\0', { problem: 'looks like UTF-16', hint: 'Save it as UTF-8.' }],
-  ])('%j: %j', (key, facts) => {
-    const failure = { kind: 'key-malformed', details: { source: 'stdin', ...facts } };
-    expect(() => {
-      checkKey(key, 'stdin');
-    }).toThrow(expect.objectContaining(failure) as Error);
-  });
-
-  it('is any visible ASCII', () => {
-    const visible = Array.from({ length: 0x7f - 0x21 }, (_each, index) => String.fromCharCode(0x21 + index)).join('');
-    expect(() => {
-      checkKey(visible, 'stdin');
-    }).not.toThrow();
-  });
-});
 
 describe('splitWords', () => {
   it.each<[command: string, words: string[]]>([

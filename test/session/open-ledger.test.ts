@@ -31,7 +31,7 @@ describe('fault 48: a state folder that several machines mount', () => {
 describe('what a ledger is called', () => {
   const namesOf = async (url: string, apiKey = 'canary-key', environment: 'staging' | 'sandbox' = 'staging') => {
     const names = ledgerNames({ environment, apiKey, baseUrl: new URL(url) });
-    return [names.row('salt'), names.file(), await names.shared()];
+    return [names.row('salt'), names.file, await names.shared()];
   };
 
   it.each<readonly [string, () => Promise<string[]>, boolean]>([

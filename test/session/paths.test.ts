@@ -16,65 +16,34 @@ function on(platform: string, home: string | undefined, env: Env = {}) {
   });
 }
 
-const WINDOWS = { APPDATA: 'C:\\Users\\A\\AppData\\Roaming', LOCALAPPDATA: 'C:\\Users\\A\\AppData\\Local' };
+const ROAMING = 'C:\\Users\\A\\AppData\\Roaming';
+const LOCAL = 'C:\\Users\\A\\AppData\\Local';
+const WINDOWS = { APPDATA: ROAMING, LOCALAPPDATA: LOCAL };
 
 describe('the folders', () => {
-  it.each<[what: string, platform: string, home: string, env: Env, config: string, state: string]>([
-    ['Linux', 'linux', '/home/a', {}, '/home/a/.config/petstore', '/home/a/.local/state/petstore'],
-    ['macOS', 'darwin', '/Users/a', {}, '/Users/a/.config/petstore', '/Users/a/.local/state/petstore'],
+  it.each<[what: string, platform: string, env: Env, config: string, state: string]>([
+    ['Linux', 'linux', {}, '/home/a/.config', '/home/a/.local/state'],
+    ['Linux with the variables of Windows', 'linux', WINDOWS, '/home/a/.config', '/home/a/.local/state'],
+    ['macOS', 'darwin', {}, '/home/a/.config', '/home/a/.local/state'],
+    ['Linux with XDG', 'linux', { XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s' }, '/c', '/s'],
     [
-      'Linux with XDG',
+      'a relative XDG',
       'linux',
-      '/home/a',
-      { XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s' },
-      '/c/petstore',
-      '/s/petstore',
-    ],
-    [
-      'macOS with a relative XDG, which does not count',
-      'darwin',
-      '/Users/a',
       { XDG_CONFIG_HOME: 'c', XDG_STATE_HOME: '' },
-      '/Users/a/.config/petstore',
-      '/Users/a/.local/state/petstore',
+      '/home/a/.config',
+      '/home/a/.local/state',
     ],
-    [
-      'Linux with the variables of Windows, which do not count',
-      'linux',
-      '/home/a',
-      WINDOWS,
-      '/home/a/.config/petstore',
-      '/home/a/.local/state/petstore',
-    ],
-    ['Windows', 'win32', 'C:\\Users\\A', WINDOWS, `${WINDOWS.APPDATA}\\petstore`, `${WINDOWS.LOCALAPPDATA}\\petstore`],
-    [
-      'Windows with XDG',
-      'win32',
-      'C:\\Users\\A',
-      { ...WINDOWS, XDG_CONFIG_HOME: 'D:\\c', XDG_STATE_HOME: '\\\\server\\s' },
-      'D:\\c\\petstore',
-      '\\\\server\\s\\petstore',
-    ],
-    [
-      'Windows with a relative XDG',
-      'win32',
-      'C:\\Users\\A',
-      { ...WINDOWS, XDG_CONFIG_HOME: 'C:c', XDG_STATE_HOME: 's' },
-      `${WINDOWS.APPDATA}\\petstore`,
-      `${WINDOWS.LOCALAPPDATA}\\petstore`,
-    ],
-    [
-      'Windows without its variables',
-      'win32',
-      'C:\\Users\\A',
-      {},
-      'C:\\Users\\A\\.config\\petstore',
-      'C:\\Users\\A\\.local\\state\\petstore',
-    ],
-  ])('of %s', (_what, platform, home, env, config, state) => {
-    const context = on(platform, home, env);
-    expect([configFolder(context), stateFolder(context)]).toEqual([config, state]);
-    expect(sandboxFile(context)).toBe(`${state}${platform === 'win32' ? '\\' : '/'}sandbox.db`);
+    ['Windows', 'win32', WINDOWS, ROAMING, LOCAL],
+    ['Windows with XDG', 'win32', { XDG_CONFIG_HOME: 'D:\\c', XDG_STATE_HOME: '\\\\b\\s' }, 'D:\\c', '\\\\b\\s'],
+    ['Windows, a relative XDG', 'win32', { ...WINDOWS, XDG_CONFIG_HOME: 'C:c', XDG_STATE_HOME: 's' }, ROAMING, LOCAL],
+    ['Windows without its variables', 'win32', {}, 'C:\\Users\\A\\.config', 'C:\\Users\\A\\.local\\state'],
+  ])('of %s', (_what, platform, env, config, state) => {
+    const isWindows = platform === 'win32';
+    const slash = isWindows ? '\\' : '/';
+    const context = on(platform, isWindows ? 'C:\\Users\\A' : '/home/a', env);
+    const folders = [configFolder(context), stateFolder(context)];
+    expect(folders).toEqual([`${config}${slash}petstore`, `${state}${slash}petstore`]);
+    expect(sandboxFile(context)).toBe(`${state}${slash}petstore${slash}sandbox.db`);
   });
 
   it.each(['linux', 'darwin'])('of %s need a home', (platform) => {

@@ -3,7 +3,7 @@
  * script. `npm run simulate:chain -- [shops] [terminals] [minutes]` prints the figures in docs/scale.md.
  */
 import { pathToFileURL } from 'node:url';
-import { type Clock, type Redis } from '../../src/ports.ts';
+import type { Clock, Connection, Redis } from '../../src/ports.ts';
 import { LedgerGate } from '../../src/rate-limit/gate.ts';
 import { memoryStep } from '../../src/rate-limit/ledger.ts';
 import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
@@ -141,9 +141,8 @@ export async function simulateChain(chain: Chain, seed: number): Promise<Told> {
       });
       for (let row = 0; row < (isBulk ? 50 : 1) && time.now < end; row++) {
         const since = time.now;
-        const connect = (): Promise<{ isOpen: boolean; release(): void }> =>
-          Promise.resolve({ isOpen: true, release: () => undefined });
-        const { ticket } = await gate.enter('PATCH /inventory/{id}', connect);
+        const connection = { isOpen: true, release: () => undefined } as Partial<Connection> as Connection;
+        const { ticket } = await gate.enter('PATCH /inventory/{id}', () => Promise.resolve(connection));
         if (!isBulk) longestMs = Math.max(longestMs, time.now - since);
         await time.sleep(20 + 100 * random());
         const { status, headers } = service.answer(time.now);

@@ -192,7 +192,7 @@ export class SimulatedProcess {
     if (isLost) this.#openUntil = Number.NEGATIVE_INFINITY;
     if (isLost && random() < 0.5) throw connectionReset(url);
     const machine = this.#host.index;
-    const request = { method, path: url.pathname, sentAt, machine, ...(body !== undefined && { body }) };
+    const request = { method, path: url.pathname, sentAt, machine, ...(body !== undefined && { body: String(body) }) };
     const answer = service.answer(request, time.now);
     await time.sleep(latencyMs(random));
     if (isLost) throw connectionReset(url);

@@ -40,7 +40,7 @@ async function place(before: () => Promise<void> = () => Promise.resolve()) {
 function anyStep(random: () => number, i: number): (ledger: Ledger) => Promise<unknown> {
   const operation = random() < 0.7 ? 'GET /inventory' : 'PATCH /inventory/{id}';
   const id = `${Math.floor(random() * 12)}`;
-  const asked = { operation, maxWaitMs: random() * 20_000, reserve: Math.floor(random() * 2), timeoutMs: 1 };
+  const asked = { operation, reserve: Math.floor(random() * 2), timeoutMs: 1 };
   const window = { limit: 5, remaining: Math.floor(random() * 5), resetInMs: 3_000 };
   const status = random() < 0.1 ? 429 : 200;
   const answer = { id, operation, status, headers: random() < 0.8 ? { window } : {}, random: random() };

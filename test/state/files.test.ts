@@ -6,7 +6,6 @@ import { describe, expect, it } from 'vitest';
 import { openState, openStateFile, type State } from '../../src/state/database.ts';
 import { Journal } from '../../src/state/journal.ts';
 import { petLocksOf } from '../../src/stock/pet-lock.ts';
-import { acquireLock } from '../../src/state/lock.ts';
 import { commandContext } from '../support/command-context.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { runIn } from '../support/in-process.ts';
@@ -177,19 +176,6 @@ it('fault 128: a row whose quantity is no number is exit 3, with the file named'
 });
 
 describe('a lock', () => {
-  it('fault 128: whose file was overwritten while it is held, is held', async () => {
-    const context = createTestContext();
-    const path = join(context.home.path, 'own.lock');
-    const first = await acquireLock(context, path, 0);
-    const bytes = readFileSync(path);
-    writeFileSync(path, Buffer.alloc(Math.max(bytes.length, 5_000), 'x'));
-    expect(await acquireLock(context, path, 0)).toBeUndefined();
-    first?.[Symbol.dispose]();
-    const second = await acquireLock(context, path, 0);
-    expect(second).toBeDefined();
-    second?.[Symbol.dispose]();
-  });
-
   it('that rows of a run take one after another is free for others in between', async () => {
     const context = commandContext(createTestContext());
     const order: string[] = [];

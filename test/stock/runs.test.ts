@@ -55,7 +55,7 @@ function service(
         const replied = await reply(request);
         const petId = request.url.pathname.split('/').at(-1) ?? '';
         if (request.method === 'PATCH' && (replied.status ?? 200) === 200) {
-          stock.set(petId, (JSON.parse(request.body ?? '') as { quantity: number }).quantity);
+          stock.set(petId, (JSON.parse(String(request.body)) as { quantity: number }).quantity);
           return httpReply(json(item(BigInt(petId), stock.get(petId) ?? 0), { limits }), context.clock.now());
         }
         return httpReply(replied, context.clock.now());
@@ -187,7 +187,9 @@ describe('what is written between the plan and the yes is a conflict, and stays'
     const asking = { ...context, prompt: { ...context.prompt, confirm } };
     expect((await runIn(asking, 'inventory', 'import', file)).code).toBe(11);
     // Rows are sent side by side: their order is not fixed.
-    const sent = updates().map(({ url, body }) => `${url.pathname.split('/').at(-1)}=${body?.replace(/\D/g, '')}`);
+    const sent = updates().map(
+      ({ url, body }) => `${url.pathname.split('/').at(-1)}=${String(body).replace(/\D/g, '')}`,
+    );
     expect([sent.toSorted(), stock.get('3')]).toEqual([expected, 9]);
     const report = readFileSync(join(home.state, 'petstore', 'reports', 'import-1.csv'), 'utf8');
     expect(report).toContain(why);

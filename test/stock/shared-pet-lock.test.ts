@@ -213,7 +213,7 @@ describe.skipIf(!hasRedis)('adjust, on a machine that was suspended', () => {
         hasSlept ||= sleeps;
         const now = context.clock.now();
         if (method === 'GET') return httpReply(json([item(7, looks.shift()!)]), now);
-        if (!sleeps) return httpReply(json({ ...item(7, 0), ...JSON.parse(body!) }), now);
+        if (!sleeps) return httpReply(json({ ...item(7, 0), ...JSON.parse(String(body)) }), now);
         throw new HttpFailure({
           phase: 'reset',
           mayHaveBeenSent: true,

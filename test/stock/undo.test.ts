@@ -273,6 +273,14 @@ describe('undo and redo', () => {
     expect([await quantity(7), await quantity(8)]).toEqual([10, 6]);
   });
 
+  it('on a narrow terminal, the question is wrapped between words', async () => {
+    const { home, run } = shop();
+    await run('adjust', '7', '+1');
+    const context = createTestContext({ home, terminal: true, stderr: { isTTY: true, columns: 34 }, answers: [true] });
+    expect(await runIn(context, '--env', 'sandbox', 'inventory', 'undo')).toMatchObject({ code: 0 });
+    expect(context.questions).toEqual([{ kind: 'confirm', question: 'Undo change 1 (adjust) in\n  sandbox?' }]);
+  });
+
   it('a change and a run are two things: 2', async () => {
     const { run } = shop();
     expect(await run('undo', '1', '--run', '1', '--yes')).toMatchObject({
@@ -547,7 +555,7 @@ function service(
       if (updates === failing || (isLasting && updates > failing && failing > 0))
         return httpReply(refusal, context.clock.now());
       const petId = Number(url.pathname.split('/').at(-1));
-      const quantity = Number(body?.replace(/\D/g, ''));
+      const quantity = Number(String(body).replace(/\D/g, ''));
       stock.set(petId, quantity);
       return httpReply(json(item(petId, quantity), { limits }), context.clock.now());
     },

@@ -1,5 +1,5 @@
 /** Runs the program as a process, as a user, a script or cron would. */
-import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { onCleanup } from './cleanup.ts';
@@ -19,7 +19,6 @@ export interface PetstoreOptions {
   readonly stdin?: string | null | { readonly open: true };
   /** A file to write to instead of a pipe, such as `/dev/full`. */
   readonly stdout?: { readonly file: string };
-  readonly stderr?: { readonly file: string };
   /** Sends the signal once stdout or stderr has matched. */
   readonly signalAfter?: { readonly match: RegExp; readonly signal: NodeJS.Signals };
   /** Another program and its first arguments, instead of petstore. */
@@ -63,6 +62,11 @@ export function petstoreCommand(): readonly [string, ...string[]] {
   ];
 }
 
+/** Returns the command of a script that runs petstore as "$@". */
+export function inBash(script: string): readonly [string, ...string[]] {
+  return ['/bin/bash', '-c', script, 'bash', ...petstoreCommand()];
+}
+
 /** Keeps only PATH of the machine's environment: no key, no proxy, no colour setting. */
 export function cleanEnvironment(home: Home, added: PetstoreOptions['env'] = {}): Record<string, string> {
   const compiled = process.env.PETSTORE_TEST_CACHE ?? home.cache;
@@ -76,13 +80,13 @@ export async function runPetstore(args: readonly string[], options: PetstoreOpti
 
 export function startPetstore(args: readonly string[], options: PetstoreOptions = {}): Running {
   const [file, ...first] = options.command ?? petstoreCommand();
-  const files = openFiles(options);
+  const stdout = options.stdout === undefined ? 'pipe' : openSync(options.stdout.file, 'w');
   const child = spawn(file, [...first, ...args], {
     cwd: options.cwd ?? process.cwd(),
     env: cleanEnvironment(options.home ?? createHome(), options.env),
-    stdio: files.stdio,
+    stdio: [options.stdin === null ? 'ignore' : 'pipe', stdout, 'pipe'],
   });
-  files.close();
+  if (stdout !== 'pipe') closeSync(stdout);
   // The process may end before it has read its input.
   child.stdin?.on('error', () => undefined);
   if (options.stdin === null || typeof options.stdin !== 'object') child.stdin?.end(options.stdin ?? '');
@@ -179,20 +183,4 @@ class Heard {
     const { stdout, stderr } = this.text;
     return new Error(`"${this.#name}" ${what}.\nstdout: ${stdout.slice(-2_000)}\nstderr: ${stderr.slice(-2_000)}`);
   }
-}
-
-function openFiles({ stdin, stdout, stderr }: PetstoreOptions): { stdio: StdioOptions; close(): void } {
-  const opened: number[] = [];
-  const target = (given: { readonly file: string } | undefined): 'pipe' | number => {
-    if (given === undefined) return 'pipe';
-    const descriptor = openSync(given.file, 'w');
-    opened.push(descriptor);
-    return descriptor;
-  };
-  return {
-    stdio: [stdin === null ? 'ignore' : 'pipe', target(stdout), target(stderr)],
-    close() {
-      for (const descriptor of opened) closeSync(descriptor);
-    },
-  };
 }

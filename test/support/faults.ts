@@ -14,9 +14,11 @@ import {
 } from './replies.ts';
 
 /** Reads the whole request, then breaks the connection with a TCP reset. */
-export const reset = (): ReplyFunction => (exchange) => {
-  breakOff(exchange);
-};
+export const reset =
+  (): ReplyFunction =>
+  ({ connection }) => {
+    connection.resetAndDestroy();
+  };
 
 /** Announces the whole body, sends its first `bytes`, and closes. */
 export const truncate =
@@ -48,14 +50,13 @@ export const never = (): ReplyFunction => async (exchange) => {
   await hungUp(exchange);
 };
 
-/** Sends exactly these bytes instead of a response; then closes the connection, unless `close` is false. */
+/** Sends exactly these bytes instead of a response, then closes the connection. */
 export const rawReply =
-  (bytes: string | Uint8Array, { close = true }: { close?: boolean } = {}): ReplyFunction =>
+  (bytes: string | Uint8Array): ReplyFunction =>
   (exchange) => {
     const { socket } = exchange.req;
     exchange.res.detachSocket(socket);
-    socket.write(bytes);
-    if (close) socket.end();
+    socket.end(bytes);
   };
 
 /** Returns a reply with headers of at least this many bytes, in values of 4 KiB. */
@@ -73,8 +74,6 @@ export const closeIdle = (): ReplyFunction => (exchange) => {
 export interface Endless extends ReplyFunction {
   /** Bytes handed to the connection. */
   readonly bytesSent: number;
-  /** Bytes of the body after decoding. */
-  readonly bytesDecoded: number;
 }
 
 /** Sends an endless list of items, as valid JSON as possible, until the client hangs up; gzip: about 1:500. */
@@ -83,7 +82,7 @@ export function endless({ gzip = false }: { gzip?: boolean } = {}): Endless {
   const code = (bytes: Buffer): Buffer => (gzip ? gzipSync(bytes) : bytes);
   // Concatenated gzip members form one body (RFC 1952, 2.2).
   const piece = code(plain);
-  const counts = { bytesSent: 0, bytesDecoded: 0 };
+  let bytesSent = 0;
   const reply = async (exchange: Exchange): Promise<void> => {
     const { res } = exchange;
     const gone = hungUp(exchange);
@@ -91,15 +90,11 @@ export function endless({ gzip = false }: { gzip?: boolean } = {}): Endless {
     head({ json: [], headers }, exchange, { 'Transfer-Encoding': 'chunked' });
     res.write(code(Buffer.from('[')));
     while (!res.destroyed) {
-      counts.bytesSent += piece.length;
-      counts.bytesDecoded += plain.length;
+      bytesSent += piece.length;
       if (!res.write(piece)) await Promise.race([once(res, 'drain').catch(() => undefined), gone]);
     }
   };
-  return Object.defineProperties(reply, {
-    bytesSent: { get: () => counts.bytesSent },
-    bytesDecoded: { get: () => counts.bytesDecoded },
-  }) as Endless;
+  return Object.defineProperty(reply, 'bytesSent', { get: () => bytesSent }) as Endless;
 }
 
 export interface Gate {
@@ -134,10 +129,6 @@ export function longList(bytes: number): string {
 /** Resolves when all output has been handed to the system. */
 async function flushed({ req }: Exchange): Promise<void> {
   await promisify((done: (error?: Error | null) => void) => req.socket.write('', done))();
-}
-
-function breakOff({ connection }: Exchange): void {
-  connection.resetAndDestroy();
 }
 
 function hungUp({ connection }: Exchange): Promise<void> {

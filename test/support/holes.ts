@@ -28,13 +28,8 @@ const server = require('node:net').createServer().listen({ port: 0, host: '127.0
   process.exit();
 });`;
 
-export interface Blackhole {
-  readonly port: number;
-  close(): void;
-}
-
-/** Opens a port where connect() neither succeeds nor fails: its queue is full (Linux drops the SYN). */
-export async function blackhole(): Promise<Blackhole> {
+/** Returns a port where connect() neither succeeds nor fails: its queue is full (Linux drops the SYN). */
+export async function blackhole(): Promise<number> {
   const child = spawn(process.execPath, ['-e', SLEEPER], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   const port = Number(line.toString());
@@ -47,10 +42,9 @@ export async function blackhole(): Promise<Blackhole> {
   // A backlog of n holds n + 1 connections.
   await once(fill(), 'connect');
   await once(fill(), 'connect');
-  const close = (): void => {
+  onCleanup(() => {
     for (const socket of fillers) socket.destroy();
     child.kill('SIGKILL');
-  };
-  onCleanup(close);
-  return { port, close };
+  });
+  return port;
 }

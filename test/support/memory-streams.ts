@@ -4,23 +4,20 @@ import type { Input, Output } from '../../src/ports.ts';
 export interface OutputOptions {
   readonly isTTY?: boolean;
   readonly columns?: number | undefined;
-  /** Error of every write: an OutputClosed, a Failure `output`. */
-  readonly failWith?: Error;
 }
 
 export class MemoryOutput implements Output {
   readonly isTTY: boolean;
   /** Set it to resize the window. */
   columns: number | undefined;
-  /** May be set during a test. */
+  /** Error of every write from now on: an OutputClosed, a Failure `output`. */
   failWith: Error | undefined;
   /** One entry per write. */
   readonly writes: string[] = [];
 
-  constructor({ isTTY = false, columns, failWith }: OutputOptions = {}) {
+  constructor({ isTTY = false, columns }: OutputOptions = {}) {
     this.isTTY = isTTY;
     this.columns = columns;
-    this.failWith = failWith;
   }
 
   async write(text: string | Uint8Array): Promise<void> {

@@ -11,8 +11,6 @@ export interface ProxyOptions {
   readonly credentials?: string;
   /** Makes clients connect to the proxy itself over TLS. */
   readonly tls?: Identity;
-  /** Answers everything with this status. */
-  readonly refuse?: number;
   /** Maps a `host:port` to another address, so that names need not exist. */
   readonly route?: (authority: string) => { readonly host: string; readonly port: number };
 }
@@ -23,76 +21,48 @@ export interface Proxy {
   readonly url: string;
   /** `CONNECT pets.example:443`, `GET http://pets.example/v1/inventory`. */
   readonly log: readonly string[];
-  /** Proxy-Authorization of each request, as sent. */
-  readonly authorizations: readonly (string | undefined)[];
-  close(): Promise<void>;
 }
 
-interface Refusal {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-export async function startProxy(options: ProxyOptions = {}): Promise<Proxy> {
-  const route = options.route ?? hostAndPort;
+export async function startProxy({ credentials, tls, route = hostAndPort }: ProxyOptions = {}): Promise<Proxy> {
   const log: string[] = [];
-  const authorizations: (string | undefined)[] = [];
   const sockets = new Set<Duplex>();
   const keep = <S extends Duplex>(socket: S): S => {
     sockets.add(socket);
     socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
     return socket;
   };
-  const note = (req: IncomingMessage): Refusal | undefined => {
-    log.push(`${req.method} ${req.url}`);
-    authorizations.push(req.headers['proxy-authorization']);
-    return refusal(req, options);
+  /** Notes the request. */
+  const mayPass = ({ method, url, headers }: IncomingMessage): boolean => {
+    log.push(`${method} ${url}`);
+    return credentials === undefined || headers['proxy-authorization'] === `Basic ${btoa(credentials)}`;
   };
 
   const listener = (req: IncomingMessage, res: ServerResponse): void => {
-    const refused = note(req);
-    if (refused === undefined) relay(req, res, route);
-    else res.writeHead(refused.status, refused.headers).end();
+    if (mayPass(req)) relay(req, res, route);
+    else res.writeHead(407, { 'Proxy-Authenticate': 'Basic realm="proxy"' }).end();
   };
-  const { tls } = options;
   const server = tls === undefined ? createServer(listener) : createSecureServer({ ...tls }, listener);
   server.on('connection', keep);
   server.on('connect', (req: IncomingMessage, client: Duplex) => {
-    const refused = note(req);
-    if (refused === undefined) {
-      const { host, port } = route(req.url ?? '');
-      tunnel(client, keep(connect(port, host)));
-    } else client.end(rawHead(refused));
+    const { host, port } = route(req.url ?? '');
+    if (mayPass(req)) tunnel(client, keep(connect(port, host)));
+    else client.end('HTTP/1.1 407 Refused\r\nProxy-Authenticate: Basic realm="proxy"\r\n\r\n');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const close = async (): Promise<void> => {
+  onCleanup(async () => {
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
-  };
-  onCleanup(close);
-  return { port, url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`, log, authorizations, close };
+  });
+  return { port, url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`, log };
 }
-
-function refusal(req: IncomingMessage, { credentials, refuse }: ProxyOptions): Refusal | undefined {
-  if (refuse !== undefined) return { status: refuse, headers: {} };
-  if (credentials === undefined) return undefined;
-  const expected = `Basic ${Buffer.from(credentials).toString('base64')}`;
-  if (req.headers['proxy-authorization'] === expected) return undefined;
-  return { status: 407, headers: { 'Proxy-Authenticate': 'Basic realm="proxy"' } };
-}
-
-const rawHead = ({ status, headers }: Refusal): string =>
-  [`HTTP/1.1 ${status} Refused`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', ''].join(
-    '\r\n',
-  );
 
 function tunnel(client: Duplex, upstream: Socket): void {
   upstream.once('connect', () => {
     client.write('HTTP/1.1 200 Connection established\r\n\r\n');
     client.pipe(upstream).pipe(client);
   });
-  upstream.once('error', () => client.end(rawHead({ status: 502, headers: {} })));
+  upstream.once('error', () => client.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
   client.once('close', () => upstream.destroy());
 }
 

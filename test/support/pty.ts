@@ -31,6 +31,8 @@ export interface Pty {
   plain(): string;
   /** Resolves once the plain output since the last match has a match; rejects if the program ends before that. */
   waitFor(match: RegExp | string): Promise<void>;
+  /** Types these keys, then waits for the text. */
+  type(keys: string, match: RegExp | string): Promise<void>;
   /** Does the same once the full screen is completely drawn. */
   waitForFrame(match: RegExp | string): Promise<void>;
   resize(cols: number, rows: number): void;
@@ -100,6 +102,10 @@ export function startPty(args: readonly string[], options: PtyOptions = {}): Pty
     },
     plain,
     waitFor: (match) => waitFor(match, () => true),
+    type(keys, match) {
+      this.write(keys);
+      return this.waitFor(match);
+    },
     waitForFrame: (match) => waitFor(match, () => output.endsWith(FRAME_END)),
     resize: (cols, rows) => {
       terminal.resize(cols, rows);

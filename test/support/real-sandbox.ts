@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { nodeClock } from '../../src/node/clock.ts';
 import { nodeFiles } from '../../src/node/files.ts';
 import { openDatabase } from '../../src/node/sqlite.ts';
-import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
+import type { LoggedRequest } from '../../src/sandbox/serve-request.ts';
 import type { Plan } from '../../src/sandbox/plans.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox-server.ts';
 import { openStore } from '../../src/sandbox/sandbox-store.ts';

@@ -26,7 +26,7 @@ export interface Exchange {
   /** The TCP connection, below TLS. */
   readonly connection: Socket;
   readonly clock: { now(): number };
-  /** Makes the server's `done()` fail. */
+  /** Makes the test fail when it ends. */
   fail(problem: string): void;
 }
 

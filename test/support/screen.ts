@@ -1,5 +1,7 @@
-/** Renders output as a terminal finally shows it. */
+/** Renders output as a terminal finally shows it, and compares it with what is kept. */
+import { readFileSync, writeFileSync } from 'node:fs';
 import xterm from '@xterm/headless';
+import { expect } from 'vitest';
 
 export interface Size {
   readonly cols: number;
@@ -19,14 +21,26 @@ export interface Run {
   readonly reverse: boolean;
 }
 
+/** The style of a terminal's default. */
+export const PLAIN = { colour: -1, ground: -1, bold: false, dim: false, reverse: false };
+
+export function textOf(runs: readonly Run[] = []): string {
+  return runs.map(({ text }) => text).join('');
+}
+
+/** Leaves out the empty lines at the end. */
+export function withoutEmptyEnd(lines: readonly Run[][]): Run[][] {
+  return lines.slice(0, lines.findLastIndex((runs) => textOf(runs).trim() !== '') + 1);
+}
+
 export async function screenOf(output: string, size: Size): Promise<string[]> {
-  const lines = (await runsOf(output, size)).map((runs) =>
-    runs
-      .map(({ text }) => text)
-      .join('')
-      .trimEnd(),
-  );
-  return lines.join('\n').trimEnd().split('\n');
+  return withoutEmptyEnd(await runsOf(output, size)).map((runs) => textOf(runs).trimEnd());
+}
+
+/** Compares a text with the file that keeps it. `npm run pictures` takes it again. */
+export function expectKept(file: string, text: string): void {
+  if (process.env.PETSTORE_SCREENS === 'take') writeFileSync(file, text);
+  else expect(readFileSync(file, 'utf8'), 'npm run pictures takes it again').toBe(text);
 }
 
 export async function runsOf(output: string, size: Size): Promise<Run[][]> {

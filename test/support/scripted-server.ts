@@ -1,6 +1,6 @@
 /**
  * A real HTTP(S) server on loopback that sends scripted replies in order and keeps an exact log. An unscripted request
- * or an unused reply fails the test, at `done()` or when the test ends.
+ * or an unused reply fails the test when it ends.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -17,23 +17,17 @@ export interface ScriptedServerOptions {
 
 export interface ScriptedServer {
   readonly port: number;
-  readonly origin: string;
-  /** The origin with the path segment v1. */
+  /** Ends in the path segment v1. */
   readonly baseUrl: string;
   readonly requests: readonly ReceivedRequest[];
   /** `GET /v1/inventory`, one per request. */
   log(): string[];
   /** Connections accepted so far. */
   readonly connections: number;
-  /** Connections open now. */
-  readonly open: number;
   /** Adds replies to the end of the script. */
   script(...replies: Reply[]): void;
   /** Resolves once `count` complete requests have arrived. */
   received(count: number): Promise<void>;
-  /** @throws {Error} naming what was unscripted, unused or malformed */
-  done(): void;
-  close(): Promise<void>;
 }
 
 export async function scriptedServer(
@@ -61,33 +55,21 @@ export async function scriptedServer(
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const origin = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
-  const close = async (): Promise<void> => {
-    for (const socket of sockets.open) socket.destroy();
-    if (server.listening) await new Promise((resolve) => server.close(resolve));
-  };
   onCleanup(async () => {
-    await close();
-    if (!script.blamed) script.done();
+    for (const socket of sockets.open) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+    script.done();
   });
   return {
     port,
-    origin,
-    baseUrl: `${origin}/v1`,
+    baseUrl: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}/v1`,
     requests: script.requests,
     log: () => script.log(),
     get connections() {
       return sockets.accepted;
     },
-    get open() {
-      return sockets.open.size;
-    },
     script: (...more) => void script.left.push(...more),
     received: (count) => script.received(count),
-    done: () => {
-      script.done();
-    },
-    close,
   };
 }
 
@@ -100,8 +82,6 @@ class Script {
   readonly requests: ReceivedRequest[] = [];
   readonly failures: string[] = [];
   readonly sockets = new Sockets();
-  /** True once a failure was reported to the test. */
-  blamed = false;
   readonly #clock: { now(): number };
   readonly #waiting = new Set<() => void>();
 
@@ -139,11 +119,11 @@ class Script {
     });
   }
 
+  /** @throws {Error} naming what was unscripted, unused or malformed */
   done(): void {
     const unused = this.left.length === 0 ? [] : [`${this.left.length} of the scripted replies were not used`];
     const problems = [...this.failures, ...unused];
     if (problems.length === 0) return;
-    this.blamed = true;
     throw new Error(`Scripted server: ${problems.join('; ')}. It received: ${this.log().join(', ') || 'nothing'}.`);
   }
 }

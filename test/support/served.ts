@@ -1,6 +1,7 @@
-/** Runs `petstore sandbox serve` and `petstore proxy`, and sends plain requests to them. */
-import { request as httpRequest } from 'node:http';
-import { connect, type Socket } from 'node:net';
+/** Runs `petstore sandbox serve`, `petstore proxy` and plain servers, and sends plain requests to them. */
+import { createServer, type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type PetstoreOptions, type Running, startPetstore } from './binary.ts';
 import { onCleanup } from './cleanup.ts';
 
@@ -28,16 +29,27 @@ export interface PlainRequest {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** True to speak TLS, with any certificate. */
+  readonly tls?: boolean;
 }
 
 /** Sends any path and headers, including Host. */
 export function ask(
   port: number,
   path: string,
-  { method = 'GET', headers = {}, body }: PlainRequest = {},
+  { method = 'GET', headers = {}, body, tls = false }: PlainRequest = {},
 ): Promise<Plain> {
   return new Promise((resolve, reject) => {
-    const sent = httpRequest({ host: '127.0.0.1', port, path, method, headers, agent: false }, (response) => {
+    const options = {
+      host: '127.0.0.1',
+      port,
+      path,
+      method,
+      headers,
+      agent: false,
+      rejectUnauthorized: false,
+    } as const;
+    const sent = (tls ? httpsRequest : httpRequest)(options, (response) => {
       const chunks: Buffer[] = [];
       response
         .on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -98,6 +110,20 @@ export function openSocket(port: number): Socket {
   socket.on('error', () => undefined);
   onCleanup(() => void socket.destroy());
   return socket;
+}
+
+export type Handler = (req: IncomingMessage, res: ServerResponse) => unknown;
+
+/** Serves on loopback until the test ends. Resolves to the port. */
+export async function listen(handler: Handler): Promise<number> {
+  const server = createServer((req, res) => void handler(req, res));
+  server.keepAliveTimeout = 0;
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onCleanup(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
 }
 
 export interface ServedProxy extends Running {

@@ -1,5 +1,5 @@
 /** Replaces times and limits in pictures by fixed ones, because they differ on each run. */
-import type { Run } from './screen.ts';
+import { PLAIN, type Run, textOf } from './screen.ts';
 
 /** A duration as formatted by view/progress.ts. */
 const DURATION = String.raw`\d+ (?:ms|s|min|h|days)(?: \d+ (?:s|min))?`;
@@ -17,18 +17,10 @@ export function steady(text: string): string {
 
 /** Does the same for lines; on the full screen it adds the rate limit if its window has ended. */
 export function steadyLines(lines: readonly (readonly Run[])[], columns: number): Run[][] {
-  const textOf = (runs: readonly Run[] = []): string => runs.map(({ text }) => text).join('');
   const last = lines.findLastIndex((runs) => textOf(runs).trim() !== '');
   const isOver = textOf(lines[last]).startsWith('^X apply') && textOf(lines[last - 1]).trim() === '';
   const full = '57 of 60 requests left, resets in 42 s (14:03:20)';
-  const limits: Run = {
-    text: columns < full.length ? full.split(',')[0]! : full,
-    colour: -1,
-    ground: -1,
-    bold: false,
-    dim: true,
-    reverse: false,
-  };
+  const limits: Run = { ...PLAIN, dim: true, text: columns < full.length ? full.split(',')[0]! : full };
   return lines.map((runs, y) =>
     isOver && y === last - 1 ? [limits] : runs.map((run) => ({ ...run, text: steady(run.text) })),
   );

@@ -30,7 +30,8 @@ export class VirtualClock implements Clock {
   #monotonic: number;
   readonly #auto: boolean;
   readonly #waiters = new Set<Waiter>();
-  #watchers: { readonly sleepers: number; readonly tell: () => void }[] = [];
+  /** Called at the next sleep. */
+  readonly #watchers = new Set<() => void>();
   #holds = 0;
   #advancing = 0;
   #news = 0;
@@ -142,14 +143,6 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Remaining time of each sleeper, shortest first. */
-  get sleeping(): readonly number[] {
-    return [...this.#waiters]
-      .filter(({ kind }) => kind === 'sleep')
-      .map(({ due }) => due - this.#monotonic)
-      .sort((a, b) => a - b);
-  }
-
   /** Remaining time of each alarm, shortest first. */
   get alarms(): readonly number[] {
     return [...this.#waiters]
@@ -158,31 +151,24 @@ export class VirtualClock implements Clock {
       .sort((a, b) => a - b);
   }
 
-  /** Resolves once at least this many sleep at the same time. */
-  whenSleeping(sleepers = 1): Promise<void> {
-    return new Promise((tell) => {
-      this.#watchers.push({ sleepers, tell });
-      this.#tellWatchers();
-    });
+  /** Resolves once a caller sleeps. */
+  async whenSleeping(): Promise<void> {
+    if (!this.#isSleeping()) await new Promise<void>((tell) => this.#watchers.add(tell));
+  }
+
+  #isSleeping(): boolean {
+    return [...this.#waiters].some(({ kind }) => kind === 'sleep');
   }
 
   #add(waiter: Waiter): void {
     this.#waiters.add(waiter);
     this.#news += 1;
-    this.#tellWatchers();
+    if (waiter.kind === 'sleep') for (const tell of this.#watchers) tell();
     this.#look();
   }
 
   #remove(waiter: Waiter): void {
     if (this.#waiters.delete(waiter)) this.#news += 1;
-  }
-
-  #tellWatchers(): void {
-    if (this.#watchers.length === 0) return;
-    const asleep = this.sleeping.length;
-    const due = this.#watchers.filter(({ sleepers }) => sleepers <= asleep);
-    this.#watchers = this.#watchers.filter(({ sleepers }) => sleepers > asleep);
-    for (const { tell } of due) tell();
   }
 
   #nextDue(): number | undefined {
@@ -213,12 +199,16 @@ export class VirtualClock implements Clock {
     } while (seen !== this.#news);
   }
 
+  #mayJump(): boolean {
+    return this.#holds === 0 && this.#advancing === 0 && this.#isSleeping();
+  }
+
   #look(): void {
-    if (!this.#auto || this.#looking || this.#holds > 0 || this.#advancing > 0 || this.sleeping.length === 0) return;
+    if (!this.#auto || this.#looking || !this.#mayJump()) return;
     this.#looking = true;
     void this.#rest().then(() => {
       this.#looking = false;
-      if (this.#holds > 0 || this.#advancing > 0 || this.sleeping.length === 0) return;
+      if (!this.#mayJump()) return;
       this.#moveTo(this.#nextDue() ?? this.#monotonic);
       this.#wakeDue();
       this.#look();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { HttpFailurePhase } from '../../src/ports.ts';
 import { clockTime, duration, limitWords, LiveLine, progressLines, waitLines } from '../../src/view/progress.ts';
 import { MemoryOutput } from '../support/memory-streams.ts';
 
@@ -40,71 +41,62 @@ it('the limit says what is left and until when', () => {
 });
 
 describe('a wait says why, until when, which attempt, and that it may be stopped', () => {
-  it.each([
-    ['connect', 'ECONNREFUSED', 'Connection refused'],
-    ['connect', 'EHOSTUNREACH', 'Cannot connect'],
-    ['dns', 'ENOTFOUND', 'Name not found'],
-    ['response-timeout', 'ETIMEDOUT', 'No answer in time'],
-  ] as const)('%s, %s', (phase, code, words) => {
-    const failure = { phase, code, peer: 'pets.example:443', detail: '', mayHaveBeenSent: false };
-    const wait = { why: 'backoff', until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3, failure } as const;
-    expect(waitLines(wait)[0]).toBe(`${words}; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.`);
-    expect(waitLines({ ...wait, canStop: false })[0]).toBe(`${words}; retrying at 12:00:23 (23 s), try 2/3.`);
+  type Wait = Parameters<typeof waitLines>[0];
+  const wait = { until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 };
+  const failed = (phase: HttpFailurePhase, code: string): Pick<Wait, 'why' | 'failure'> => ({
+    why: 'backoff',
+    failure: { phase, code, peer: 'pets.example:443', detail: '', mayHaveBeenSent: false },
   });
 
-  it.each([
-    ['rate-limited', 'Rate limited (429); continuing'],
-    ['banned', 'Key banned? (403); continuing'],
-    ['window-spent', 'Rate limit reached; continuing'],
-    ['paced', 'Rate limit unknown; continuing'],
-    ['backoff', 'Request failed; retrying'],
-    ['ledger-lost', 'No answer from Redis; retrying'],
-  ] as const)('%s', (why, words) => {
-    expect(waitLines({ why, until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 })[0]).toBe(
-      `${words} at 12:00:23 (23 s), try 2/3. Ctrl-C stops.`,
-    );
-  });
-
-  it.each([
-    [503, 'Service failed (503)'],
-    [204, 'Unexpected answer (204)'],
-  ])('%i', (status, words) => {
-    const wait = { why: 'backoff', until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3, status } as const;
-    expect(waitLines(wait)[0]).toBe(`${words}; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.`);
-  });
-
-  it('shows no countdown for the answer to another request, which may come at any time', () => {
-    expect(waitLines({ why: 'asking', until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 })[0]).toBe(
-      'Waiting for another request; until 12:00:23 at most, try 2/3. Ctrl-C stops.',
-    );
-  });
-});
-
-it('a wait of any reason fits a line of 80 columns, so that the end of it can be read', () => {
-  const reasons = ['rate-limited', 'banned', 'window-spent', 'asking', 'paced', 'ledger-lost', 'backoff'] as const;
-  const longest = reasons.map(
-    (why) => waitLines({ why, until: NOON + 119_000, now: NOON, attempt: 2, attempts: 3 })[0].length,
-  );
-  expect(Math.max(...longest)).toBeLessThan(80);
-});
-
-it('a wait at a narrow terminal keeps its end and that Ctrl-C is safe', () => {
-  expect(waitLines({ why: 'window-spent', until: NOON + 23_000, now: NOON, attempt: 1, attempts: 2 }).slice(1)).toEqual(
+  it.each<[more: Partial<Wait> & Pick<Wait, 'why'>, words: string]>([
+    [{ why: 'rate-limited' }, 'Rate limited (429); continuing at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
+    [{ why: 'banned' }, 'Key banned? (403); continuing at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
+    [{ why: 'window-spent' }, 'Rate limit reached; continuing at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
+    [{ why: 'paced' }, 'Rate limit unknown; continuing at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
+    [{ why: 'ledger-lost' }, 'No answer from Redis; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
+    [{ why: 'backoff' }, 'Request failed; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
+    [{ why: 'backoff', status: 503 }, 'Service failed (503); retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
+    [{ why: 'backoff', status: 204 }, 'Unexpected answer (204); retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
+    [failed('connect', 'ECONNREFUSED'), 'Connection refused; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
+    [failed('connect', 'EHOSTUNREACH'), 'Cannot connect; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
+    [failed('dns', 'ENOTFOUND'), 'Name not found; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     [
-      'Rate limit reached; continuing at 12:00:23 (23 s). Ctrl-C stops.',
-      'Continuing at 12:00:23 (23 s). Ctrl-C stops.',
-      'Continuing at 12:00:23 (23 s).',
+      { ...failed('response-timeout', 'X'), canStop: false },
+      'No answer in time; retrying at 12:00:23 (23 s), try 2/3.',
     ],
-  );
-});
+    // The answer to another request may come at any time, so there is no countdown.
+    [{ why: 'asking' }, 'Waiting for another request; until 12:00:23 at most, try 2/3. Ctrl-C stops.'],
+  ])('%j: %s', (more, words) => {
+    expect(waitLines({ ...wait, ...more })[0]).toBe(words);
+  });
 
-it('a run that waits keeps until when at a narrow terminal', () => {
-  const wait = { why: 'window-spent', until: NOON + 23_000, now: NOON, attempt: 1, progress: '57 of 200 set' } as const;
-  expect(waitLines(wait)).toEqual([
-    '57 of 200 set; rate limit reached, continuing at 12:00:23 (23 s)',
-    '57 of 200 set; continuing at 12:00:23 (23 s)',
-    'Continuing at 12:00:23 (23 s).',
-  ]);
+  it('fits a line of 80 columns, so that the end of it can be read', () => {
+    const reasons = ['rate-limited', 'banned', 'window-spent', 'asking', 'paced', 'ledger-lost', 'backoff'] as const;
+    const longest = reasons.map((why) => waitLines({ ...wait, until: NOON + 119_000, why })[0].length);
+    expect(Math.max(...longest)).toBeLessThan(80);
+  });
+
+  it.each([
+    [
+      { attempt: 1 },
+      [
+        'Rate limit reached; continuing at 12:00:23 (23 s). Ctrl-C stops.',
+        'Rate limit reached; continuing at 12:00:23 (23 s). Ctrl-C stops.',
+        'Continuing at 12:00:23 (23 s). Ctrl-C stops.',
+        'Continuing at 12:00:23 (23 s).',
+      ],
+    ],
+    [
+      { progress: '57 of 200 set' },
+      [
+        '57 of 200 set; rate limit reached, continuing at 12:00:23 (23 s)',
+        '57 of 200 set; continuing at 12:00:23 (23 s)',
+        'Continuing at 12:00:23 (23 s).',
+      ],
+    ],
+  ])('at a narrow terminal keeps its end (%j)', (more, lines) => {
+    expect(waitLines({ ...wait, why: 'window-spent', ...more })).toEqual(lines);
+  });
 });
 
 describe('the live line', () => {

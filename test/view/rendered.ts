@@ -22,23 +22,16 @@ export function view(items: readonly InventoryItem[], header = true): RowsView<I
   };
 }
 
+/** @param pieces gets the text as it comes, also of a view that fails */
 export async function text(
   shown: Parameters<typeof render>[0],
   format: Format,
   screen: { width?: number; isTTY?: boolean; isUnicode?: boolean } = {},
+  pieces: string[] = [],
 ): Promise<string> {
-  let result = '';
-  for await (const piece of render(shown, {
-    format,
-    redact: String,
-    width: screen.width,
-    isTTY: screen.isTTY ?? false,
-    isUnicode: screen.isUnicode ?? true,
-    style: PLAIN,
-  })) {
-    result += String(piece);
-  }
-  return result;
+  const options = { width: undefined, isTTY: false, isUnicode: true, ...screen, format, redact: String, style: PLAIN };
+  for await (const piece of render(shown, options)) pieces.push(String(piece));
+  return pieces.join('');
 }
 
 export const anyItem = fc.record({

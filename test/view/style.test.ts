@@ -7,60 +7,25 @@ import { createStyle, forPeople, PLAIN, type Role } from '../../src/view/style.t
  * (profiles Basic and Pro), iTerm2 (DefaultBookmark.plist), VTE and Tango (gnome-terminal, profile-editor.cc), Konsole
  * (Breeze.colorscheme), Ubuntu's console (/etc/vtrgb), PuTTY (settings.c), VS Code (terminalColorRegistry.ts).
  */
-const PALETTES: Readonly<Record<string, readonly [colours: string, ...backgrounds: string[]]>> = {
-  VGA: [
-    '000000 aa0000 00aa00 aa5500 0000aa aa00aa 00aaaa aaaaaa 555555 ff5555 55ff55 ffff55 5555ff ff55ff 55ffff ffffff',
-    '000000',
-  ],
-  xterm: [
-    '000000 cd0000 00cd00 cdcd00 0000ee cd00cd 00cdcd e5e5e5 7f7f7f ff0000 00ff00 ffff00 5c5cff ff00ff 00ffff ffffff',
-    '000000',
-    'ffffff',
-  ],
-  'Windows Terminal': [
-    '0c0c0c c50f1f 13a10e c19c00 0037da 881798 3a96dd cccccc 767676 e74856 16c60c f9f1a5 3b78ff b4009e 61d6d6 f2f2f2',
-    '0c0c0c',
-  ],
-  'Terminal.app': [
-    '000000 990000 00a600 999900 0000b2 b200b2 00a6b2 bfbfbf 666666 e60000 00d900 e6e600 0000ff e600e6 00e6e6 e6e6e6',
-    '000000',
-    'ffffff',
-  ],
-  'VS Code, dark': [
-    '000000 cd3131 0dbc79 e5e510 2472c8 bc3fbc 11a8cd e5e5e5 666666 f14c4c 23d18b f5f543 3b8eea d670d6 29b8db e5e5e5',
-    '1e1e1e',
-  ],
-  'VS Code, light': [
-    '000000 cd3131 107c10 949800 0451a5 bc05bc 0598bc 555555 666666 cd3131 14ce14 b5ba00 0451a5 bc05bc 0598bc a5a5a5',
-    'ffffff',
-  ],
-  iTerm2: [
-    '14191e b43c2a 00c200 c7c400 2744c7 c040be 00c5c7 c7c7c7 686868 dd7975 58e790 ece100 a7abf2 e17ee1 60fdff ffffff',
-    '000000',
-  ],
-  GNOME: [
-    '171421 c01c28 26a269 a2734c 12488b a347ba 2aa1b3 d0cfcc 5e5c64 f66151 33d17a e9ad0c 2a7bde c061cb 33c7de ffffff',
-    '1e1e1e',
-    'ffffff',
-  ],
-  Tango: [
-    '2e3436 cc0000 4e9a06 c4a000 3465a4 75507b 06989a d3d7cf 555753 ef2929 8ae234 fce94f 729fcf ad7fa8 34e2e2 eeeeec',
-    '2e3436',
-    'ffffff',
-  ],
-  Konsole: [
-    '232627 ed1515 11d116 f67400 1d99f3 9b59b6 1abc9c fcfcfc 7f8c8d c0392b 1cdc9a fdbc4b 3daee9 8e44ad 16a085 ffffff',
-    '232627',
-  ],
-  'Ubuntu console': [
-    '010101 de382b 39b54a ffc706 006fb8 762671 2cb5e9 cccccc 808080 ff0000 00ff00 ffff00 0000ff ff00ff 00ffff ffffff',
-    '010101',
-  ],
-  PuTTY: [
-    '000000 bb0000 00bb00 bbbb00 0000bb bb00bb 00bbbb bbbbbb 555555 ff5555 55ff55 ffff55 5555ff ff55ff 55ffff ffffff',
-    '000000',
-  ],
-};
+const PALETTES: readonly (readonly [terminal: string, colours: string[], backgrounds: string[]])[] = `
+VGA: 000000 aa0000 00aa00 aa5500 0000aa aa00aa 00aaaa aaaaaa 555555 ff5555 55ff55 ffff55 5555ff ff55ff 55ffff ffffff | 000000
+xterm: 000000 cd0000 00cd00 cdcd00 0000ee cd00cd 00cdcd e5e5e5 7f7f7f ff0000 00ff00 ffff00 5c5cff ff00ff 00ffff ffffff | 000000 ffffff
+Windows Terminal: 0c0c0c c50f1f 13a10e c19c00 0037da 881798 3a96dd cccccc 767676 e74856 16c60c f9f1a5 3b78ff b4009e 61d6d6 f2f2f2 | 0c0c0c
+Terminal.app: 000000 990000 00a600 999900 0000b2 b200b2 00a6b2 bfbfbf 666666 e60000 00d900 e6e600 0000ff e600e6 00e6e6 e6e6e6 | 000000 ffffff
+VS Code, dark: 000000 cd3131 0dbc79 e5e510 2472c8 bc3fbc 11a8cd e5e5e5 666666 f14c4c 23d18b f5f543 3b8eea d670d6 29b8db e5e5e5 | 1e1e1e
+VS Code, light: 000000 cd3131 107c10 949800 0451a5 bc05bc 0598bc 555555 666666 cd3131 14ce14 b5ba00 0451a5 bc05bc 0598bc a5a5a5 | ffffff
+iTerm2: 14191e b43c2a 00c200 c7c400 2744c7 c040be 00c5c7 c7c7c7 686868 dd7975 58e790 ece100 a7abf2 e17ee1 60fdff ffffff | 000000
+GNOME: 171421 c01c28 26a269 a2734c 12488b a347ba 2aa1b3 d0cfcc 5e5c64 f66151 33d17a e9ad0c 2a7bde c061cb 33c7de ffffff | 1e1e1e ffffff
+Tango: 2e3436 cc0000 4e9a06 c4a000 3465a4 75507b 06989a d3d7cf 555753 ef2929 8ae234 fce94f 729fcf ad7fa8 34e2e2 eeeeec | 2e3436 ffffff
+Konsole: 232627 ed1515 11d116 f67400 1d99f3 9b59b6 1abc9c fcfcfc 7f8c8d c0392b 1cdc9a fdbc4b 3daee9 8e44ad 16a085 ffffff | 232627
+Ubuntu console: 010101 de382b 39b54a ffc706 006fb8 762671 2cb5e9 cccccc 808080 ff0000 00ff00 ffff00 0000ff ff00ff 00ffff ffffff | 010101
+PuTTY: 000000 bb0000 00bb00 bbbb00 0000bb bb00bb 00bbbb bbbbbb 555555 ff5555 55ff55 ffff55 5555ff ff55ff 55ffff ffffff | 000000`
+  .trim()
+  .split('\n')
+  .map((line) => {
+    const [terminal = '', colours = '', backgrounds = ''] = line.split(/: | \| /);
+    return [terminal, colours.split(' '), backgrounds.split(' ')];
+  });
 
 /** VS Code moves a text's colour until its contrast is this (terminal.integrated.minimumContrastRatio, default). */
 const ENSURED: Readonly<Record<string, number>> = { 'VS Code, dark': 4.5, 'VS Code, light': 4.5 };
@@ -101,8 +66,7 @@ function coloursOf(role: Role): { text: number | undefined; ground: number | und
 /** The contrast in each terminal, the lowest of its backgrounds. */
 function contrastsOf(role: Role): [terminal: string, ratio: number][] {
   const { text, ground } = coloursOf(role);
-  return Object.entries(PALETTES).map(([terminal, [colours, ...backgrounds]]) => {
-    const palette = colours.split(' ');
+  return PALETTES.map(([terminal, palette, backgrounds]) => {
     const grounds = ground === undefined ? backgrounds : [palette[ground]!];
     const ratio = Math.min(...grounds.map((each) => contrast(palette[text!]!, each)));
     return [terminal, Math.max(ratio, ENSURED[terminal] ?? 0)];

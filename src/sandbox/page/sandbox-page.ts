@@ -1,8 +1,19 @@
 /** The sandbox's page: shows stock, usage and requests, and switches faults on and off. */
 
-import type { ActiveFault } from '../faults.ts';
-import type { LoggedRequest } from '../request-log.ts';
-import { type Allowance, call, type Key, parse, type Pet, type State } from './call.ts';
+import type { State } from '../control.ts';
+import type { LoggedRequest } from '../serve-request.ts';
+
+type Key = State['keys'][number];
+type Fault = State['faults'][number];
+
+interface Pet {
+  /** Text, because a JavaScript number cannot hold it. */
+  readonly petId: string;
+  readonly quantity: number;
+  readonly status: string;
+  /** Empty without one. */
+  readonly name: string;
+}
 
 const PRESETS: readonly { readonly says: string; readonly rule: string }[] = [
   { says: 'Every third request is too many (429, two seconds)', rule: 'status=429,retry-after=2,every=3' },
@@ -15,12 +26,14 @@ const GONE = 'The sandbox does not answer; trying again.';
 const PAGE = 100;
 const SHOWN_REQUESTS = 200;
 
+const REFRESH_MS = 1_000;
+
 let pets = PAGE;
 let newest = 0;
-/** Queue of the user's actions on this page, with the number begun and the number still running. */
-let doing: Promise<void> = Promise.resolve();
-let begun = 0;
-let underWay = 0;
+/** The user's actions and the page's refreshes, one after another. */
+let queue: Promise<void> = Promise.resolve();
+/** Number of actions that have not been carried out. */
+let actions = 0;
 
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- as querySelector has it
 function element<T extends HTMLElement>(id: string): T {
@@ -40,21 +53,31 @@ function say(text: string): void {
   element('message').textContent = text;
 }
 
-/** Queues an action and shows its result. */
+/** Calls a control and returns its answer, unchecked: sandbox and page are one program. @throws {Error} for people */
+async function call(method: string, path: string, body?: unknown): Promise<unknown> {
+  const response = await fetch(`/__sandbox${path}`, {
+    method,
+    ...(method !== 'GET' && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body ?? {}) }),
+  });
+  const text = await response.text();
+  const answer: unknown = JSON.parse(text.replace(/"petId":(-?[0-9]+)/g, '"petId":"$1"'));
+  if (response.ok) return answer;
+  throw new Error((answer as { readonly message: string }).message);
+}
+
+/** Queues an action, shows its result, and refreshes the page. */
 function act(work: () => Promise<unknown>, done = ''): void {
-  begun += 1;
-  underWay += 1;
-  doing = doing
+  actions += 1;
+  queue = queue
     .then(work)
     .then(() => {
       say(done);
     })
     .catch(sayProblem)
     .finally(() => {
-      underWay -= 1;
+      actions -= 1;
     })
-    .then(refresh)
-    .catch(sayProblem);
+    .then(refresh);
 }
 
 function sayProblem(problem: unknown): void {
@@ -67,7 +90,7 @@ function clock(at: string | number, today: Date = new Date()): string {
   return day === today.toLocaleDateString('sv-SE') ? `${time}` : `${day} ${time}`;
 }
 
-function showAllowance(name: string, { limit, used, resetAt }: Allowance): HTMLElement {
+function showAllowance(name: string, { limit, used, resetAt }: Key['minute']): HTMLElement {
   const left = Math.max(0, limit - used);
   const words = `${left} of ${limit} left this ${name}${resetAt === null ? '' : `, until ${clock(resetAt)}`}`;
   const meter = make('meter');
@@ -87,7 +110,7 @@ function showKey({ key, minute, day, blockedUntil, bannedUntil }: Key): HTMLElem
   return row;
 }
 
-function showRule({ text, seen, fired }: ActiveFault): HTMLElement {
+function showRule({ text, seen, fired }: Fault): HTMLElement {
   const row = make('li');
   const remove = make('button', 'Remove');
   remove.setAttribute('aria-label', `Remove ${text}`);
@@ -101,7 +124,7 @@ function showRule({ text, seen, fired }: ActiveFault): HTMLElement {
 /** Changes the sandbox's current rules: the ones shown may be older than the last click, here or on another page. */
 function changeRules(change: (texts: readonly string[]) => readonly string[], after?: () => void): void {
   act(async () => {
-    const now = parse('faults', await call('GET', '/faults'));
+    const now = (await call('GET', '/faults')) as Fault[];
     await call('PUT', '/faults', change(now.map(({ text }) => text)));
     after?.();
   });
@@ -121,23 +144,27 @@ function showState(state: State): void {
   element('more').hidden = state.pets <= pets;
 }
 
-function statusCell({ status }: LoggedRequest): HTMLElement {
-  if (status === 0) return make('td', 'reset', 'bad');
-  return make('td', String(status), status < 400 ? 'good' : status === 429 || status >= 500 ? 'bad' : 'poor');
+function tableRow(...cells: readonly (readonly [text: string, className?: string])[]): HTMLElement {
+  const row = make('tr');
+  row.append(...cells.map(([text, className]) => make('td', text, className)));
+  return row;
+}
+
+function statusClass(status: number): string {
+  if (status === 0 || status === 429 || status >= 500) return 'bad';
+  return status < 400 ? 'good' : 'poor';
 }
 
 function showRequest(request: LoggedRequest): HTMLElement {
-  const row = make('tr');
-  const { at, method, target, ms, limit, remaining } = request;
-  row.append(
-    make('td', clock(at)),
-    make('td', `${method} ${target}`),
-    statusCell(request),
-    make('td', ms.toFixed(1), 'number'),
-    make('td', remaining === undefined ? '' : `${remaining}/${limit ?? '?'}`, 'number'),
-    make('td', whyOf(request), 'why'),
+  const { at, method, target, status, ms, limit, remaining } = request;
+  return tableRow(
+    [clock(at)],
+    [`${method} ${target}`],
+    [status === 0 ? 'reset' : String(status), statusClass(status)],
+    [ms.toFixed(1), 'number'],
+    [remaining === undefined ? '' : `${remaining}/${limit ?? '?'}`, 'number'],
+    [whyOf(request), 'why'],
   );
-  return row;
 }
 
 function whyOf({ reason, retryAfter, faults = [] }: LoggedRequest): string {
@@ -157,61 +184,33 @@ function addRequests(requests: readonly LoggedRequest[]): void {
 }
 
 function showPets(list: readonly Pet[]): void {
-  const rows = list.map(({ petId, quantity, status, name }) => {
-    const row = make('tr');
-    row.append(
-      make('td', petId, 'number'),
-      make('td', name),
-      make('td', String(quantity), quantity === 0 ? 'number bad' : 'number'),
-      make('td', status, status === 'available' ? '' : 'faint'),
-    );
-    return row;
-  });
+  const rows = list.map(({ petId, quantity, status, name }) =>
+    tableRow(
+      [petId, 'number'],
+      [name],
+      [String(quantity), quantity === 0 ? 'number bad' : 'number'],
+      [status, status === 'available' ? '' : 'faint'],
+    ),
+  );
   element('pet-rows').replaceChildren(...rows);
 }
 
 async function refresh(): Promise<void> {
-  // State requested before or during a click may be older than the click, and would flip its switch back.
-  const begunBefore = underWay === 0 ? begun : undefined;
-  const [state, stock, requests] = await Promise.all([
-    call('GET', '/state'),
-    call('GET', `/pets?limit=${pets}`),
-    call('GET', `/requests?after=${newest}`),
-  ]);
-  if (begun === begunBefore) showState(parse('state', state));
-  showPets(parse('pets', stock));
-  addRequests(parse('requests', requests));
-}
-
-/** Refreshes at most four times a second, however many requests arrive. Keeps the last message. */
-function refreshSoon(): () => void {
-  let waits = false;
-  return () => {
-    if (waits) return;
-    waits = true;
-    setTimeout(() => {
-      waits = false;
-      refresh().catch(() => {
-        say(GONE);
-      });
-    }, 250);
-  };
-}
-
-function listen(): void {
-  const soon = refreshSoon();
-  const events = new EventSource('/__sandbox/events');
-  events.addEventListener('message', ({ data }: MessageEvent<string>) => {
-    addRequests([parse('request', data)]);
-    soon();
-  });
-  events.addEventListener('open', () => {
+  try {
+    const state = (await call('GET', '/state')) as State;
+    // Older than a click that waits, whose switch it would turn back.
+    if (actions === 0) showState(state);
+    showPets((await call('GET', `/pets?limit=${pets}`)) as Pet[]);
+    addRequests((await call('GET', `/requests?after=${newest}`)) as LoggedRequest[]);
     if (element('message').textContent === GONE) say('');
-    soon();
-  });
-  events.addEventListener('error', () => {
-    say(GONE);
-  });
+  } catch (problem) {
+    sayProblem(problem);
+  }
+}
+
+async function refreshForEver(): Promise<void> {
+  await (queue = queue.then(refresh));
+  setTimeout(() => void refreshForEver(), REFRESH_MS);
 }
 
 function wire(): void {
@@ -248,10 +247,9 @@ function wire(): void {
   });
   element('more').addEventListener('click', () => {
     pets += PAGE;
-    act(() => Promise.resolve());
+    queue = queue.then(refresh);
   });
 }
 
 wire();
-listen();
-act(() => Promise.resolve());
+void refreshForEver();

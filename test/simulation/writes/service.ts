@@ -140,7 +140,7 @@ export class WrittenService {
 
   #note({ url, body = '' }: HttpRequest, client: Client): Write | undefined {
     const pet = this.#petOf(url);
-    const quantity = quantityIn(body);
+    const quantity = quantityIn(String(body));
     if (pet === undefined || quantity === undefined) return undefined;
     const write: Write = {
       process: client.number,

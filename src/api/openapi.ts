@@ -1,15 +1,8 @@
 /** Makes the OpenAPI 3.1 document from the routes and the schemas. */
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import type { JSONSchema } from 'zod/v4/core';
-import { ROUTES, type Route } from '../api/routes.ts';
-import {
-  ErrorSchema,
-  Int64,
-  Integer,
-  InventoryItemSchema,
-  InventoryUpdateSchema,
-  PetStatusSchema,
-} from '../api/schemas.ts';
+import { ROUTES, type Route } from './routes.ts';
+import { ErrorSchema, Int64, Integer, InventoryItemSchema, InventoryUpdateSchema, PetStatusSchema } from './schemas.ts';
 
 const ITEM = { petId: 7, quantity: 12, status: 'available' };
 

@@ -1,0 +1,88 @@
+/** A service that keeps its stock, and a way to run petstore against it. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startPetstore } from './binary.ts';
+import { createHome, type Home } from './home.ts';
+import { type Exchange, item, json, type Reply, send } from './replies.ts';
+import { scriptedServer, type ScriptedServer } from './scripted-server.ts';
+import { type JsonRun, runJson, staging } from './staging.ts';
+
+export type Stock = Record<string, number>;
+
+/** `7=12` of an update. */
+function updateIn({ path, body }: Exchange['request']): readonly [petId: string, quantity: number] {
+  return [path.split('/').at(-1)!, (JSON.parse(body) as { quantity: number }).quantity];
+}
+
+/** Answers with the stock as it is when it is asked for. */
+export const list =
+  (stock: Stock): Reply =>
+  (exchange) =>
+    send(json(Object.entries(stock).map(([petId, quantity]) => item(Number(petId), quantity))), exchange);
+
+/** Takes an update, and answers it as the service does, or with `answer`. */
+export const take =
+  (stock: Stock, answer?: Reply, then: () => unknown = () => undefined): Reply =>
+  async (exchange) => {
+    const [petId, quantity] = updateIn(exchange.request);
+    stock[petId] = quantity;
+    await then();
+    await send(answer ?? json(item(Number(petId), quantity)), exchange);
+  };
+
+export interface Shop {
+  readonly home: Home;
+  readonly env: Readonly<Record<string, string>>;
+  readonly server: ScriptedServer;
+  /** Runs a command with --json. */
+  run(...args: string[]): Promise<JsonRun>;
+  start(...args: string[]): ReturnType<typeof startPetstore>;
+  /** Writes the rows of a file, and returns its path. */
+  file(...rows: string[]): string;
+  /** Of each change, the newest first: pet, quantity, outcome. */
+  history(): Promise<[petId: number, after: number, outcome: string][]>;
+  /** `7=12`, one per update, in the order of arrival. */
+  updates(): string[];
+}
+
+export async function shopWith(replies: readonly Reply[]): Promise<Shop> {
+  const server = await scriptedServer(replies);
+  const home = createHome();
+  const env = staging(server.baseUrl);
+  const run = (...args: string[]) => runJson(server.baseUrl, args, { home });
+  return {
+    home,
+    env,
+    server,
+    run,
+    start: (...args) => startPetstore([...args, '--json'], { home, env }),
+    file(...rows) {
+      const path = join(home.path, 'rows.csv');
+      writeFileSync(path, rows.join('\n'));
+      return path;
+    },
+    async history() {
+      const { stdout } = await run('inventory', 'history');
+      const rows = JSON.parse(stdout) as { petId: number; after: number; outcome: string }[];
+      return rows.map(({ petId, after, outcome }) => [petId, after, outcome]);
+    },
+    updates: () => server.requests.filter(({ method }) => method === 'PATCH').map((each) => updateIn(each).join('=')),
+  };
+}
+
+/**
+ * A shop that lists and takes in any order.
+ * @param held number of the update whose answer waits for `release`
+ */
+export async function openShop(
+  stock: Stock,
+  requests: number,
+  held = 0,
+): Promise<Shop & { readonly release: () => void }> {
+  const released = Promise.withResolvers<undefined>();
+  let updates = 0;
+  const taking = take(stock, undefined, () => (++updates === held ? released.promise : undefined));
+  const answer: Reply = (exchange) => send(exchange.request.method === 'GET' ? list(stock) : taking, exchange);
+  const shop = await shopWith(Array.from({ length: requests }, () => answer));
+  return { ...shop, release: () => released.resolve(undefined) };
+}
