@@ -2,7 +2,7 @@
 import type { CommandContext, Why } from '../session/globals.ts';
 import { find, SETTINGS } from '../session/settings.ts';
 import { CAUSES } from '../state/journal-rows.ts';
-import { Failure, usageFailure } from '../errors.ts';
+import { usageFailure } from '../errors.ts';
 import { type AnyCommand, type CommandSpec, flag, option, under } from './command.ts';
 import {
   countValue,
