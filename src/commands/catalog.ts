@@ -39,7 +39,6 @@ const levelValue = parserOf(
 
 export const catalogImport = defineCommand({
   path: 'catalog import',
-  common: 'environment',
   summary: 'Read names, barcodes and stock levels of pets from a CSV file',
   description:
     'The columns are petId, name, barcode, min and target, in any order and with any delimiter. A pet with several ' +
@@ -63,7 +62,6 @@ export const catalogImport = defineCommand({
     ),
     force: FORCE,
   },
-  more: ['environments', 'exit-codes'],
   async run({ file, map, force }, context) {
     const { name: source, text } = await readSource(context, file, CATALOG_FILE);
     const { rows, problems, ignored } = parseCatalog(text, map);
@@ -80,7 +78,6 @@ export const catalogImport = defineCommand({
 
 export const catalogList = defineCommand({
   path: 'catalog list',
-  common: 'environment',
   summary: 'Show the catalog: names, barcodes, minimum and target',
   description:
     'With -o csv, the output is a file that petstore catalog import reads. source is local for what was entered or ' +
@@ -129,7 +126,6 @@ function* entriesOf(catalog: Catalog | undefined): Generator<readonly Entry[]> {
 
 export const catalogSet = defineCommand({
   path: 'catalog set',
-  common: 'environment',
   summary: 'Set name, barcodes, minimum or target of one pet',
   description:
     'Adds the pet to the catalog, or replaces what is given: its name, all of its barcodes, its minimum (at this ' +
@@ -147,7 +143,6 @@ export const catalogSet = defineCommand({
     target: option('--target <quantity>', levelValue, 'the quantity to fill up to; none removes it'),
     force: FORCE,
   },
-  more: ['environments', 'exit-codes'],
   async run({ petId, name, barcode: barcodes, force, min, target }, context) {
     const [least, most] = [min, target].map((level) => (level === 'none' ? null : level));
     const row = { line: 1, petId, name, barcodes, min: least, target: most };
@@ -163,12 +158,10 @@ export const catalogSet = defineCommand({
 
 export const catalogRemove = defineCommand({
   path: 'catalog remove',
-  common: 'environment',
   summary: 'Remove one pet from the catalog',
   description: `Removes all that the catalog has of a pet. Its stock is not changed. ${WHERE}`,
   examples: { 'Pet 7': 'petstore catalog remove 7' },
   arguments: { petId: argument(petIdValue, 'id of the pet, an int64') },
-  more: ['environments', 'exit-codes'],
   async run({ petId }, context) {
     if (await update(context, (database, origin) => removePet(database, origin, petId))) {
       return confirmed(context, `Pet ${petId} removed from`, { petId });

@@ -1,5 +1,7 @@
-import type { Diagnosis } from '../doctor/diagnosis.ts';
-import type { Redirect } from '../doctor/domain.ts';
+import { lookAtService } from '../doctor/connectivity.ts';
+import { type Diagnosis, diagnosisView, skipped } from '../doctor/diagnosis.ts';
+import { type Redirect, walkDomain } from '../doctor/domain.ts';
+import { lookAtMachine } from '../doctor/local.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
 import { parserOf, repeated } from '../cli/value-parsers.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -97,7 +99,6 @@ export const doctor = defineCommand({
   options: OPTIONS,
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context) {
-    const { diagnosisView } = await import('../doctor/diagnosis.ts');
     const found: Diagnosis[] = [];
     try {
       for await (const each of steps(input, context)) {
@@ -113,15 +114,11 @@ export const doctor = defineCommand({
 
 /** Checks a domain; without one, this machine, then the connection to the service. */
 async function* steps(input: DoctorInput, context: CommandContext): AsyncGenerator<Diagnosis> {
-  const { domain, target, redirect: redirects = [], ca, dnsServer, connect } = input;
+  const { domain, target } = input;
   if (domain !== undefined && target !== undefined) {
-    const { walkDomain } = await import('../doctor/domain.ts');
-    yield* walkDomain(context, { domain, target, redirects, ca, dnsServer, connect });
+    yield* walkDomain(context, { ...input, domain, target });
     return;
   }
-  const { skipped } = await import('../doctor/diagnosis.ts');
-  const { lookAtMachine } = await import('../doctor/local.ts');
-  const { lookAtService } = await import('../doctor/connectivity.ts');
   const isOffline = input.offline === true;
   const url = yield* lookAtMachine(context, isOffline);
   if (isOffline) yield skipped('service', 'Not asked, because of --offline.');

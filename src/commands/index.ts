@@ -79,8 +79,12 @@ type Group = Pick<CommandDescription, 'summary' | 'common' | 'more'>;
 
 /** Groups of commands, each with the defaults that its commands inherit unless they override them. */
 export const GROUPS: Readonly<Record<string, Group>> = {
-  inventory: { summary: 'Stock levels of the pets' },
-  catalog: { summary: 'Names, barcodes, minimum and target of the pets', common: 'environment' },
+  inventory: { summary: 'Stock levels of the pets', more: ['output', 'exit-codes'] },
+  catalog: {
+    summary: 'Names, barcodes, minimum and target of the pets',
+    common: 'environment',
+    more: ['environments', 'exit-codes'],
+  },
   config: { summary: 'Settings in the config file', common: 'output', more: ['environments'] },
   'proxy token': { summary: 'Tokens of the clients of the proxy' },
   sandbox: { summary: 'The service itself, on this machine', common: 'output', more: ['environments', 'rate-limits'] },

@@ -22,7 +22,6 @@ export const inventoryGet = defineCommand({
   },
   arguments: { petId: optionalArgument(petIdValue, 'id of the pet, an int64 (or --name, --barcode)') },
   options: PET_OPTIONS,
-  more: ['output', 'exit-codes'],
   async run(input, context) {
     const petId = await petIdOf(context, input, "Missing required argument 'petId'.");
     await using session = await connect(context);

@@ -61,7 +61,6 @@ export const inventoryHistory = defineCommand({
     allEnvironments: flag('--all-environments', 'changes of every environment'),
     chart: flag('--chart', 'draw the quantity of one pet over its changes', { needs: 'pet' }),
   },
-  more: ['output', 'exit-codes'],
   async run({ pet, run, cause, person, since, until, limit, by, allEnvironments, chart }, context) {
     if (chart === true) requireOnePet(pet, context);
     const now = context.clock.now();

@@ -31,7 +31,6 @@ export const inventoryRuns = defineCommand({
       events: flag('--events', 'print one JSON object for each row as it is done, and one at the end'),
     }),
   },
-  more: ['output', 'exit-codes'],
   async run({ action = 'list', run, unfinished, limit, allEnvironments, events }, context) {
     const isList = action === 'list';
     const foreign = [

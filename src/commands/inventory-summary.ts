@@ -23,7 +23,6 @@ export const inventorySummary = defineCommand({
     'For a spreadsheet': 'petstore inventory summary -o csv > summary.csv',
   },
   options: FILTER_OPTIONS,
-  more: ['output', 'exit-codes'],
   async run(filter, context): Promise<View> {
     const known = PET_STATUSES.filter((status) => filter.status?.includes(status) !== false);
     const counts = new Map<string, StatusSummary>();

@@ -15,12 +15,12 @@ export interface DomainOptions {
   /** Name of the platform that the CNAME must point to. */
   readonly target: string;
   /** The platform's certificate authority, as CAA records name it. */
-  readonly ca: string | undefined;
+  readonly ca?: string;
   /** DNS server to use instead of the system's. */
-  readonly dnsServer: string | undefined;
+  readonly dnsServer?: string;
   /** Where to check the certificate, instead of the domain's own address and port 443. */
-  readonly connect: Pick<Peer, 'address' | 'port'> | undefined;
-  readonly redirects: readonly Redirect[];
+  readonly connect?: Pick<Peer, 'address' | 'port'>;
+  readonly redirect?: readonly Redirect[];
 }
 
 interface Walk extends DomainOptions {
@@ -58,7 +58,7 @@ export async function* walkDomain(context: CommandContext, options: DomainOption
     yield record.health === 'ok'
       ? await lookAtCertificate(walk, caa.health === 'fail')
       : skipped('certificate', 'Checked once the record is right.');
-    for (const redirect of options.redirects) yield await lookAtRedirect(walk, redirect);
+    for (const redirect of options.redirect ?? []) yield await lookAtRedirect(walk, redirect);
     yield note('removal', REMOVAL);
   } catch (error) {
     if (!(error instanceof NetworkFailure)) throw error;

@@ -18,7 +18,7 @@ export interface SmokeOptions {
   readonly only?: readonly string[];
   readonly skip?: readonly string[];
   /** The pet that may be written to, and is restored. */
-  readonly write: bigint | undefined;
+  readonly pet?: bigint;
   /** Use up the rate limit, then send one more request. */
   readonly provoke429?: boolean;
   /** Longest time for the list; undefined to skip the check. */

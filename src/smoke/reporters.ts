@@ -12,27 +12,21 @@ export interface Suite {
   readonly checks: readonly Checked[];
 }
 
-/** JSON and TAP's YAML escape control characters themselves, so readers get the exact text; the others need `shown`. */
 export const REPORTERS: Readonly<Record<ReportFormat, (suite: Suite) => string>> = {
-  text: (suite) => text(shown(suite)),
-  junit: (suite) => junit(shown(suite)),
+  text,
+  junit,
   tap,
   json,
-  github: (suite) => github(shown(suite)),
-  markdown: (suite) => markdown(shown(suite)),
+  github,
+  markdown,
 };
 
-/** Returns the suite with all text of the service made visible. */
-function shown(suite: Suite): Suite {
-  const checks = suite.checks.map(({ problem, evidence, ...check }) => {
-    const headers = Object.entries(evidence?.headers ?? {}).map(([name, value]) => [name, visible(value)] as const);
-    return {
-      ...check,
-      ...(problem !== undefined && { problem: visible(problem) }),
-      ...(evidence !== undefined && { evidence: { ...evidence, headers: Object.fromEntries(headers) } }),
-    };
-  });
-  return { ...suite, checks };
+/**
+ * Returns the problem with all text of the service made visible. JSON and TAP's YAML escape control characters
+ * themselves, so readers get the exact text.
+ */
+function shown({ problem = '' }: Checked): string {
+  return visible(problem);
 }
 
 function tally(checks: readonly Checked[]): Readonly<Record<'passed' | 'failed' | 'skipped', number>> {
@@ -43,9 +37,9 @@ function tally(checks: readonly Checked[]): Readonly<Record<'passed' | 'failed' 
 const VERDICT_WORDS = { pass: 'ok  ', fail: 'FAIL', skip: 'skip' } as const;
 
 /** Returns the text of a check. A title states success, so it is shown only for a check that passed. */
-function result({ verdict, title, problem = '' }: Checked): string {
-  if (verdict === 'pass') return title;
-  return verdict === 'skip' ? `not checked: ${problem}` : problem;
+function result(check: Checked): string {
+  if (check.verdict === 'pass') return check.title;
+  return check.verdict === 'skip' ? `not checked: ${shown(check)}` : shown(check);
 }
 
 function place(clause: string | undefined): string {
@@ -94,19 +88,20 @@ function junit({ name, startedAt, checks }: Suite): string {
   ].join('\n');
 }
 
-function junitResult({ verdict, problem = '', clause, evidence, isError }: Checked): string {
-  const message = `message="${xml(problem)}"`;
+function junitResult(check: Checked): string {
+  const { verdict, clause, evidence, isError } = check;
+  const message = `message="${xml(shown(check))}"`;
   if (verdict === 'pass') return '';
   if (verdict === 'skip') return `<skipped ${message}/>`;
-  const shown = evidenceText(evidence);
-  if (isError) return `<error ${message} type="environment">${xml(shown)}</error>`;
-  return `<failure ${message} type="contract">${xml([place(clause), shown].filter(Boolean).join('\n'))}</failure>`;
+  const facts = evidenceText(evidence);
+  if (isError) return `<error ${message} type="environment">${xml(facts)}</error>`;
+  return `<failure ${message} type="contract">${xml([place(clause), facts].filter(Boolean).join('\n'))}</failure>`;
 }
 
 function evidenceText(evidence: Checked['evidence']): string {
   if (evidence === undefined) return '';
   const { request, status, headers = {} } = evidence;
-  const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}`);
+  const lines = Object.entries(headers).map(([header, value]) => `${header}: ${visible(value)}`);
   return [request, ...(status === undefined ? [] : [`status ${status}`]), ...lines].join('\n');
 }
 
@@ -168,10 +163,10 @@ function github(suite: Suite): string {
   const property = (value: string): string => data(value).replace(/:/g, '%3A').replace(/,/g, '%2C');
   const lines = suite.checks
     .filter(({ verdict }) => verdict === 'fail')
-    .map(
-      ({ id, problem = '', evidence }) =>
-        `::error title=${property(`${suite.name} ${id}`)}::${data(`${evidence?.request ?? ''}: ${problem}`)}\n`,
-    );
+    .map((check) => {
+      const title = property(`${suite.name} ${check.id}`);
+      return `::error title=${title}::${data(`${check.evidence?.request ?? ''}: ${shown(check)}`)}\n`;
+    });
   return `${lines.join('')}${text(suite)}`;
 }
 

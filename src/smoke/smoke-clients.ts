@@ -1,9 +1,10 @@
-/** Sends the requests of a smoke test, and records failures that would end any other command. */
+/** What the checks of a smoke test share: clients of the service, and failures that would end any other command. */
 import { probe, type Reply } from '../client/probe.ts';
 import type { Call, Service } from '../client/service.ts';
 import { Failure, type Kind } from '../errors.ts';
 import { open, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
+import type { CheckFacts, SmokeOptions } from './finding.ts';
 
 interface ClientChange extends Partial<Pick<CommandContext['globals'], 'maxWait' | 'reserve'>> {
   readonly apiKey?: string | undefined;
@@ -16,20 +17,27 @@ const FORBIDDEN: readonly Kind[] = ['forbidden', 'banned', 'gateway-refused'];
 
 /** Closed by `await using`. */
 export class SmokeClients implements AsyncDisposable {
+  readonly context: CommandContext;
   readonly session: Session;
+  readonly options: SmokeOptions;
+  /** The chosen checks, in their order. */
+  readonly checks: readonly CheckFacts[];
   /** Failures that would end any other command. They decide the exit code before failed checks do. */
   readonly causes: Failure[] = [];
-  private readonly context: CommandContext;
   /** Number of requests that the checks need. */
   private readonly need: number;
   private readonly others: Session[] = [];
   private isBegun = false;
 
-  constructor(context: CommandContext, session: Session, need: number) {
-    this.context = context;
+  constructor(session: Session, of: Pick<SmokeClients, 'context' | 'options' | 'checks'> & { readonly need: number }) {
     this.session = session;
-    this.need = need;
+    this.context = of.context;
+    this.options = of.options;
+    this.checks = of.checks;
+    this.need = of.need;
   }
+
+  isChosen = (check: CheckFacts): boolean => this.checks.includes(check);
 
   get keyed(): Service {
     return this.session.service;

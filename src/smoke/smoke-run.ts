@@ -1,5 +1,4 @@
 /** `petstore smoke`: runs the checks and writes the reports. */
-import { dirname } from 'node:path';
 import { type LockedPet, withPet, withWriter } from '../stock/write-one.ts';
 import { duration } from '../view/progress.ts';
 import { plural } from '../view/words.ts';
@@ -28,18 +27,17 @@ export async function smoke(context: CommandContext, options: SmokeOptions & Rep
   const unknown = [...only, ...left].find((id) => ALL.every((each) => each.id !== id));
   if (unknown !== undefined)
     throw usageFailure(`Unknown check ${JSON.stringify(unknown)}.`, 'See petstore smoke --list');
-  for (const { path } of out) await findFolder(context, dirname(path));
   const { clock, notices } = context;
   const startedAt = clock.now();
   const chosen = chosenChecks(options);
-  const count = requestsFor(chosen);
-  await using clients = new SmokeClients(context, await connect(context), count);
+  const need = requestsFor(chosen);
+  await using clients = new SmokeClients(await connect(context), { context, options, checks: chosen, need });
   const { environment } = clients.session;
-  const writes = options.write === undefined ? 'read-only' : `pet ${options.write} is changed, and put back`;
+  const writes = options.pet === undefined ? 'read-only' : `pet ${options.pet} is changed, and put back`;
   const more =
     options.provoke429 === true ? ', then as many as the rate limit allows and one more, to provoke a 429' : '';
-  notices.info(`Smoke test of ${environment}: ${plural(count, 'request')}, ${writes}${more}.`);
-  const checks = await check(context, clients, chosen, options);
+  notices.info(`Smoke test of ${environment}: ${plural(need, 'request')}, ${writes}${more}.`);
+  const checks = await check(clients);
   const suite: Suite = { name: `petstore smoke ${environment}`, startedAt, checks };
   await summarise(context, suite);
   for (const { format, path } of out) {
@@ -61,27 +59,23 @@ export async function smoke(context: CommandContext, options: SmokeOptions & Rep
 }
 
 /** Returns every chosen check. A failure that ends the run early becomes a check, and the rest is skipped. */
-async function check(
-  context: CommandContext,
-  clients: SmokeClients,
-  chosen: readonly CheckFacts[],
-  options: SmokeOptions,
-): Promise<readonly Checked[]> {
+async function check(clients: SmokeClients): Promise<readonly Checked[]> {
+  const { context, checks: chosen } = clients;
   const { clock, notices, signal } = context;
-  const { waitReady: waitMs, write } = options;
+  const { waitReady: waitMs, pet: petId } = clients.options;
   const found = new Map<string, Checked>();
   try {
     await clients.afford();
-    const isReady = waitMs === undefined || (await waitReady(context, clients, waitMs));
+    const isReady = waitMs === undefined || (await waitReady(clients, waitMs));
     const run = async (pet?: LockedPet): Promise<void> => {
-      for await (const each of runSmoke(clients, chosen, options, pet)) {
+      for await (const each of runSmoke(clients, pet)) {
         const problem = `not ready after ${duration(waitMs ?? 0)}: ${each.problem}`;
         found.set(each.id, each.isError === true && !isReady ? { ...each, problem } : each);
         notices.progress(`Checked ${each.id}`, [found.size, chosen.length]);
       }
     };
-    if (write === undefined) await run();
-    else await withWriter(context, clients.session, (writer) => withPet(writer, write, run));
+    if (petId === undefined) await run();
+    else await withWriter(context, clients.session, (writer) => withPet(writer, petId, run));
   } catch (error) {
     if (!isFailure(error) || (signal.aborted && !error.is('deadline'))) throw error;
     clients.causes.push(error);
@@ -101,8 +95,8 @@ const RAN: CheckFacts = { id: 'run', title: 'the checks could be run', clause: u
  * Asks every two seconds, within the rate limit, until the service or its gateway answers without a 5xx.
  * @returns whether it did in time
  */
-async function waitReady(context: CommandContext, clients: SmokeClients, ms: number): Promise<boolean> {
-  const { clock, notices, signal } = context;
+async function waitReady(clients: SmokeClients, ms: number): Promise<boolean> {
+  const { clock, notices, signal } = clients.context;
   const patient = await clients.open({ maxWait: ms });
   const giveUp = clock.monotonic() + ms;
   for (let tries = 1; ; tries++) {
@@ -118,14 +112,6 @@ async function waitReady(context: CommandContext, clients: SmokeClients, ms: num
       notices.info(`The service is not ready; waiting.${notices.isLive ? ' Press Ctrl-C to stop.' : ''}`);
     await clock.sleep(Math.min(READY_PACE_MS, left), signal);
   }
-}
-
-/** Checks before the first request that the report can be written. @throws {Failure} `file` */
-async function findFolder({ files }: CommandContext, folder: string): Promise<void> {
-  const found = await files.facts(folder).catch((cause: unknown) => {
-    throw fileFailure('find', folder, cause);
-  });
-  if (found === undefined) throw new Failure('file', { operation: 'find', path: folder, code: 'ENOENT' });
 }
 
 /** Adds the suite to the summary page of a GitHub job. */

@@ -50,10 +50,10 @@ const BASIC_CHECKS: readonly CheckFacts[] = [REACHABLE, TLS, ...READ_CHECKS];
 export const ALL: readonly CheckFacts[] = [...BASIC_CHECKS, ...WRITE_CHECKS, ...PROVOKED_CHECKS];
 
 /** Returns the checks of this run, in their order. */
-export function chosenChecks({ only, skip: left, write, provoke429 }: SmokeOptions): readonly CheckFacts[] {
+export function chosenChecks({ only, skip: left, pet, provoke429 }: SmokeOptions): readonly CheckFacts[] {
   const possible = [
     ...BASIC_CHECKS,
-    ...(write === undefined ? [] : WRITE_CHECKS),
+    ...(pet === undefined ? [] : WRITE_CHECKS),
     ...(provoke429 === true ? PROVOKED_CHECKS : []),
   ];
   return possible.filter(({ id }) => (only === undefined || only.includes(id)) && left?.includes(id) !== true);
@@ -71,12 +71,7 @@ export function requestsFor(checks: readonly CheckFacts[]): number {
  * @param pet the pet that may be written to
  * @throws {Failure} what the gate or a signal ends it with
  */
-export async function* runSmoke(
-  clients: SmokeClients,
-  checks: readonly CheckFacts[],
-  options: SmokeOptions,
-  pet?: LockedPet,
-): AsyncGenerator<Checked> {
+export async function* runSmoke(clients: SmokeClients, pet?: LockedPet): AsyncGenerator<Checked> {
   const answers = new Map<Question, Reply>();
   const answerTo = async (question: Question): Promise<Reply> => {
     const known = answers.get(question);
@@ -95,24 +90,22 @@ export async function* runSmoke(
     for (const question of check.asks) {
       const answer = await answerTo(question);
       const isAnswer = answer.unreachable === undefined;
-      const finding = isAnswer ? check.check(answer, options) : skip('the service did not answer');
+      const finding = isAnswer ? check.check(answer, clients.options) : skip('the service did not answer');
       found.push(checked(check, finding, answer));
     }
     const of = (verdict: Checked['verdict']): Checked | undefined => found.find((each) => each.verdict === verdict);
     return of('fail') ?? of('pass') ?? found[0]!;
   };
-  if (checks.includes(REACHABLE)) yield checked(REACHABLE, reachable(first), first);
-  if (checks.includes(TLS)) yield checked(TLS, encrypted(first, clients.keyed.baseUrl), first);
+  if (clients.isChosen(REACHABLE)) yield checked(REACHABLE, reachable(first), first);
+  if (clients.isChosen(TLS)) yield checked(TLS, encrypted(first, clients.keyed.baseUrl), first);
   const obstacle = obstacleOf(first, clients);
   // Before the other checks: others may change the pet meanwhile.
-  if (obstacle === undefined && options.write !== undefined && pet !== undefined) {
-    yield* runWrites(clients, pet, options.write, first, checks);
-  }
-  for (const check of READ_CHECKS.filter((each) => checks.includes(each))) {
+  if (obstacle === undefined && pet !== undefined) yield* runWrites(clients, pet, first);
+  for (const check of READ_CHECKS.filter(clients.isChosen)) {
     if (obstacle === undefined) yield await verdictOf(check);
     else if (obstacle === check.id) yield { ...(await verdictOf(check)), isError: true };
   }
-  if (obstacle === undefined) yield* runProvoked(clients, checks);
+  if (obstacle === undefined) yield* runProvoked(clients);
 }
 
 /**
@@ -146,14 +139,14 @@ const WORKERS = 8;
 const MOST = 2_000;
 
 /** Checks the answer to a request beyond the rate limit. Afterwards the key is blocked for everyone who uses it. */
-async function* runProvoked(clients: SmokeClients, checks: readonly CheckFacts[]): AsyncGenerator<Checked> {
-  if (!PROVOKED_CHECKS.some((each) => checks.includes(each))) return;
+async function* runProvoked(clients: SmokeClients): AsyncGenerator<Checked> {
+  if (!PROVOKED_CHECKS.some(clients.isChosen)) return;
   const { end, sent } = await spend(clients);
-  if (checks.includes(REFUSED)) {
+  if (clients.isChosen(REFUSED)) {
     const none = sent < MOST ? skip('another client uses the key') : fail('a 429', `${sent} answers without one`);
     yield checked(REFUSED, end === undefined ? none : withStatus(end, 429), end);
   }
-  if (checks.includes(RETRY)) yield checked(RETRY, end?.status === 429 ? saysWhen(end) : skip('no 429 came'), end);
+  if (clients.isChosen(RETRY)) yield checked(RETRY, end?.status === 429 ? saysWhen(end) : skip('no 429 came'), end);
 }
 
 function saysWhen({ headers, receivedAt }: Answer): Finding {

@@ -36,14 +36,9 @@ export const WRITE_CHECKS: readonly CheckFacts[] = [SAME, SET, RESTORE, UNKNOWN,
 const RESTORE_MS = 4_500;
 
 /** @param list the list, read since the pet was locked */
-export async function* runWrites(
-  clients: SmokeClients,
-  locked: LockedPet,
-  petId: bigint,
-  list: Reply,
-  checks: readonly CheckFacts[],
-): AsyncGenerator<Checked> {
-  const isChosen = (check: CheckFacts): boolean => checks.includes(check);
+export async function* runWrites(clients: SmokeClients, locked: LockedPet, list: Reply): AsyncGenerator<Checked> {
+  const { isChosen, options } = clients;
+  const petId = options.pet!;
   const present = quantityOf(list, petId);
   if (present === undefined) {
     // The read checks report a list that breaks the contract.

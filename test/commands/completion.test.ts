@@ -85,9 +85,7 @@ it.each([
 });
 
 it('without a home there are none', async () => {
-  const context = createTestContext({
-    env: { HOME: undefined, XDG_STATE_HOME: undefined },
-    machine: { home: undefined },
-  });
+  const env = { HOME: undefined, XDG_STATE_HOME: undefined };
+  const context = createTestContext({ env, machine: { home: undefined } });
   expect(await knownPets(context, ANYWHERE)).toEqual([]);
 });

@@ -93,29 +93,15 @@ describe('names', () => {
     );
   });
 
-  it.each([
-    ['without a catalog', {}, []],
-    ['with names of other pets alone', { 8: 'Koi' }, []],
-    ['with a name beyond the limit', { 12: 'Hamster' }, ['-n', '1']],
-    ['with a name that a filter leaves out', { 12: 'Hamster' }, ['--pet', '7', '--since', '1h']],
-  ])('%s the table is as it was', async (_what, names, args) => {
-    const { stdout } = await history(await shop(rows, names), ...args);
-    const without = await history(await shop(rows), ...args);
-    expect(stdout).toBe(without.stdout);
-    if (args.length === 0) expect(stdout).toBe(WITHOUT);
+  it('of other pets alone leave the table as it is', async () => {
+    expect((await history(await shop(rows, { 8: 'Koi' }))).stdout).toBe(WITHOUT);
   });
 
-  it('a pet with barcodes alone has none', async () => {
-    const context = await shop(rows);
-    await run(context, 'catalog', 'set', '7', '--barcode', '73513537');
-    expect((await history(context)).stdout).toBe(WITHOUT);
-  });
-
-  it.each(['json', 'ndjson', 'csv'])('are not in %s', async (format) => {
-    const context = await shop(rows, { 7: 'Goldfish' });
-    const { stdout } = await history(context, '-o', format);
-    expect(stdout).toBe((await history(await shop(rows), '-o', format)).stdout);
-    expect(stdout).not.toContain('Goldfish');
+  it.each(['-n 1', '--pet 7 --since 1h', '-o json', '-o ndjson', '-o csv'])('are not in %s', async (line) => {
+    const context = await shop(rows, { 12: 'Hamster' });
+    const { stdout } = await history(context, ...line.split(' '));
+    expect(stdout).toBe((await history(await shop(rows), ...line.split(' '))).stdout);
+    expect(stdout).not.toContain('Hamster');
   });
 
   it('are those of the service of each change', async () => {
@@ -185,17 +171,10 @@ describe('names on a screen of 80 columns', () => {
 
 describe('why and who', () => {
   it('who made the changes is in the table where they are several people', async () => {
-    const headingOf = async (...people: string[]): Promise<string> => {
-      const { stdout } = await history(await shop(people.map((person) => ({ person }))));
-      return stdout.split('\n')[0]!.split(/ +/).join(' ');
-    };
-    expect(await headingOf('ann', 'bob')).toBe('Change Run When Who Pet Before After Outcome Command');
-    expect(await headingOf('ann', 'ann')).toBe('Change Run When Pet Before After Outcome Command');
-    const { stdout } = await history(await shop([{ person: 'ann' }, { person: 'bob' }]));
-    expect(stdout.split('\n').slice(1, 3)).toEqual([
-      expect.stringContaining('  bob  '),
-      expect.stringContaining('  ann  '),
-    ]);
+    const tableOf = async (...people: string[]): Promise<string> =>
+      (await history(await shop(people.map((person) => ({ person }))))).stdout;
+    expect(await tableOf('ann', 'bob')).toMatch(/^Change +Run +When +Who +Pet .*\n.* bob .*\n.* ann .*\n$/);
+    expect(await tableOf('ann', 'ann')).toMatch(/^Change +Run +When +Pet /);
   });
 
   const DAY = 86_400_000;
@@ -311,17 +290,13 @@ describe('--chart', () => {
     expect(stdout).toMatch(new RegExp(` sandbox, .* 1  █{20}\\n.* staging, ${STAGING} +50  █{20}\\n$`));
   });
 
+  const NONE_HERE = 'No change in sandbox matches. To see other environments, add --all-environments.\n';
   it.each([
-    ['nothing was changed at all', [], [], 'This machine has not changed any stock yet.\n'],
-    [
-      'another pet was',
-      [{ petId: 8n }],
-      [],
-      'No change in sandbox matches. To see other environments, add --all-environments.\n',
-    ],
-    ['all failed', [{ state: 'failed' }], [], 'Left out: 1 change that failed.\nNone of these changes was applied.\n'],
-  ] as const)('says so where %s', async (_what, rows, args, stderr) => {
-    expect(await chart(await shop(rows), '--pet', '7', ...args)).toEqual({ code: 0, stdout: '', stderr });
+    ['nothing was changed at all', [], 'This machine has not changed any stock yet.\n'],
+    ['another pet was', [{ petId: 8n }], NONE_HERE],
+    ['all failed', [{ state: 'failed' }], 'Left out: 1 change that failed.\nNone of these changes was applied.\n'],
+  ])('says so where %s', async (_what, rows, stderr) => {
+    expect(await chart(await shop(rows), '--pet', '7')).toEqual({ code: 0, stdout: '', stderr });
   });
 
   const ONE = 'Name one pet: petstore inventory history --pet 7 --chart';

@@ -35,24 +35,18 @@ describe('limits', () => {
     const context = withReplies([tooMany(600)]);
     await run(context, 'inventory', 'list');
     const { code, stdout } = await run(context, 'limits', '--json');
-    expect({ code, limits: JSON.parse(stdout) as unknown }).toEqual({
-      code: 0,
-      limits: {
-        environment: 'staging',
-        limit: 60,
-        remaining: 0,
-        resetAt: '2026-03-02T14:04:21.000Z',
-        windows: [{ operation: 'GET /inventory', limit: 60, remaining: 0, resetAt: '2026-03-02T14:04:21.000Z' }],
-        block: {
-          why: 'rate-limited',
-          strikes: 1,
-          until: expect.stringMatching(/^2026-03-02T14:13:2\d/) as string,
-          over: false,
-        },
-        inFlight: [],
-        ledger: null,
-        knownAt: '2026-03-02T14:03:20.000Z',
-      },
+    expect(code).toBe(0);
+    const until = expect.stringMatching(/^2026-03-02T14:13:2\d/) as string;
+    expect(JSON.parse(stdout)).toEqual({
+      environment: 'staging',
+      limit: 60,
+      remaining: 0,
+      resetAt: '2026-03-02T14:04:21.000Z',
+      windows: [{ operation: 'GET /inventory', limit: 60, remaining: 0, resetAt: '2026-03-02T14:04:21.000Z' }],
+      block: { why: 'rate-limited', strikes: 1, until, over: false },
+      inFlight: [],
+      ledger: null,
+      knownAt: '2026-03-02T14:03:20.000Z',
     });
   });
 
@@ -105,10 +99,8 @@ describe('limits', () => {
     };
     const clerk = await blocked({ terminal: true, answers: ['yes', 'clear'] });
     const declined = await run(clerk, 'limits', '--clear-block', '--color', 'never');
-    expect({ code: declined.code, risk: /may\s+get\s+the\s+key\s+banned/.test(declined.stderr) }).toEqual({
-      code: 2,
-      risk: true,
-    });
+    expect(declined.code).toBe(2);
+    expect(declined.stderr).toMatch(/may\s+get\s+the\s+key\s+banned/);
     expect((await run(clerk, 'inventory', 'list')).code).toBe(6);
     expect((await run(clerk, 'limits', '--clear-block')).stdout).toContain('block        none');
     expect((await run(clerk, 'inventory', 'list')).code).toBe(0);

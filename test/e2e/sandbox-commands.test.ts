@@ -106,10 +106,8 @@ describe('sandbox serve', () => {
     await running.waitFor(/Press Ctrl-C to stop\.\n/, 'stdout');
     running.kill('SIGINT');
     const { code, stdout } = await running.exited;
-    expect([code, stdout]).toEqual([
-      0,
-      expect.stringMatching(/^Log in {4}petstore login --env staging --base-url http/m),
-    ]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Log in {4}petstore login --env staging --base-url http/m);
   });
 
   it('--seed replaces no stock where the log or the port cannot be used', async () => {
