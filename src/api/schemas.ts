@@ -1,6 +1,6 @@
 /**
- * The service's resources as zod schemas (service spec, part 2): the one source for the client's checks,
- * the sandbox's checks and the OpenAPI document. Loads zod: the list reader takes well-formed rows without it.
+ * The service's resources as zod schemas (service spec, part 2): the one source for the client's checks and the OpenAPI
+ * document. Loads zod: the list reader takes well-formed rows without it.
  * They check values read by json.ts, where an integer is a number or, beyond 15 digits, a bigint.
  */
 import * as z from 'zod/mini';

@@ -120,20 +120,19 @@ async function run(visit: Visit): Promise<View> {
   try {
     for (;;) {
       const end = await show(context, browser, reload);
-      if (end === 'why') await askWhy(visit);
-      else if (end !== 'apply') {
-        if (end === 'discard') browser.keep(new Set());
-        await save(visit);
-        return done ?? confirmation('Nothing was changed.', [['applied', 0]]);
-      } else if (options.dryRun === true) {
-        return await dryRunPlan(context, { plan: (stock) => planOf(browser, stock) });
-      } else {
-        const applied = await apply(visit);
-        // An error must be readable before anything else.
-        if (applied?.failure !== undefined) return applied;
-        if (applied !== undefined && done !== undefined) context.notices.info(done.text);
-        done = applied ?? done;
+      if (end === 'discard') browser.keep(new Set());
+      await save(visit);
+      if (end === 'why') {
+        await askWhy(visit);
+        continue;
       }
+      if (end !== 'apply') return done ?? confirmation('Nothing was changed.', [['applied', 0]]);
+      if (options.dryRun === true) return await dryRunPlan(context, { plan: (stock) => planOf(browser, stock) });
+      const applied = await apply(visit);
+      // An error must be readable before anything else.
+      if (applied?.failure !== undefined) return applied;
+      if (applied !== undefined && done !== undefined) context.notices.info(done.text);
+      done = applied ?? done;
     }
   } catch (error) {
     // A later line of the script is wrong. What was applied before stays applied.

@@ -48,7 +48,11 @@ function tooManyFiles(error: unknown): Failure | undefined {
 /** Usage errors without a hint of their own point to the command's help. */
 function withHelp(failure: Failure, path: string): Failure {
   if (!failure.is('usage') || failure.details.hint !== undefined) return failure;
-  return new Failure('usage', { ...failure.details, hint: `See: petstore ${path} --help` }, failure);
+  return new Failure(
+    'usage',
+    { ...failure.details, hint: `See: ${['petstore', path, '--help'].filter(Boolean).join(' ')}` },
+    failure,
+  );
 }
 
 export function exitCodeOf(failure: Failure): ExitCode {

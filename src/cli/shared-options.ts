@@ -2,7 +2,7 @@
 import type { CommandContext, Why } from '../session/globals.ts';
 import { find, SETTINGS } from '../session/settings.ts';
 import { CAUSES } from '../state/journal-rows.ts';
-import { Failure, usageFailure } from '../errors.ts';
+import { usageFailure } from '../errors.ts';
 import { type AnyCommand, type CommandSpec, flag, option, under } from './command.ts';
 import {
   countValue,
@@ -32,27 +32,20 @@ export interface PetChoice {
 
 /**
  * Returns the id of the one pet that a command line names. Opens the catalog only for --name and --barcode.
- * @param missing the failure if it names no pet
+ * @param missing what is wrong if it names no pet
  * @throws {Failure} `usage`: it names several, or the catalog does not have the pet
  */
 export async function petIdOf(
   context: CommandContext,
   { petId, name, barcode }: PetChoice,
-  missing: { readonly problem: string; readonly hint?: string },
+  missing: string,
 ): Promise<bigint> {
   const given = [petId, name, barcode].filter((each) => each !== undefined).length;
-  if (given === 0) throw new Failure('usage', missing);
-  if (given > 1) {
-    throw usageFailure('The pet is named more than once; use its id, --name or --barcode.');
-  }
+  if (given === 0) throw usageFailure(missing);
+  if (given > 1) throw usageFailure('The pet is named more than once; use its id, --name or --barcode.');
   if (petId !== undefined) return petId;
   const { petInCatalog } = await import('../session/open-catalog.ts');
   return petInCatalog(context, name === undefined ? { barcode } : { name });
-}
-
-/** Returns the failure of a command without its last argument. */
-export function missingArgument(command: string, name: string): { readonly problem: string; readonly hint: string } {
-  return { problem: `Missing required argument '${name}'.`, hint: `See: petstore ${command} --help` };
 }
 
 /** The filters of api/select.ts, the same in every command that has them. */

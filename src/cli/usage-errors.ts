@@ -10,19 +10,13 @@ export function scanFailure(line: Line<ScanOption>, tree: Tree): Failure {
   const { pending, unknown: { kind, text = '', path = '' } = {} } = line;
   // The text after `=` may be a secret.
   const name = text.split(/[=\n]/)[0]!;
-  const problem = `Unknown ${kind} '${name}'.`;
-  const see = seeHelp(line);
-  const failure = (hint = see): Failure => usageFailure(problem, hint);
+  const failure = (hint?: string): Failure => usageFailure(`Unknown ${kind} '${name}'.`, hint);
   if (kind === 'option' && /key|token|password|secret/i.test(name)) return failure(KEY_HINT);
-  if (pending !== undefined) {
-    return usageFailure(`Option '${pending.names.at(-1)}' needs a value.`, see);
-  }
+  if (pending !== undefined) return usageFailure(`Option '${pending.names.at(-1)}' needs a value.`);
   if (kind === 'command') return failure(commandHint(line, tree));
-  if (/^-\.?\d/.test(name)) return usageFailure(`${name} is not a whole number.`, see);
+  if (/^-\.?\d/.test(name)) return usageFailure(`${name} is not a whole number.`);
   const namesAt = (place: string): string[] => optionsAt(tree, place).flatMap((option) => option.names);
-  if (namesAt(path).includes(name)) {
-    return usageFailure(`Option '${name}' takes no value.`, see);
-  }
+  if (namesAt(path).includes(name)) return usageFailure(`Option '${name}' takes no value.`);
   if (namesAt(line.path).includes(name)) return failure(`Put ${name} after the command, ${line.path}.`);
   const found = nearest(name, namesAt(line.path));
   return failure(found && `Did you mean ${found}?`);
@@ -40,14 +34,10 @@ export function valueFailure({ code, message }: CommanderError, line: Line<ScanO
     );
   const problem = `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`;
   const isKey = code === 'commander.excessArguments' && line.path === 'login';
-  return usageFailure(problem, isKey ? KEY_HINT : seeHelp(line));
+  return usageFailure(problem, isKey ? KEY_HINT : undefined);
 }
 
 const KEY_HINT = 'Other users can see command lines: use petstore login --key-stdin, or PETSTORE_API_KEY.';
-
-function seeHelp({ path }: Line<ScanOption>): string {
-  return `See: ${['petstore', path, '--help'].filter(Boolean).join(' ')}`;
-}
 
 /** @throws {Failure} `usage`: the words after `petstore help` are not a topic */
 export function requireTopic(words: readonly string[], tree: Tree): void {

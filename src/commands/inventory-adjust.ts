@@ -1,6 +1,6 @@
 import { parseInteger } from '../api/values.ts';
 import { argument, flag, option, optionalArgument } from '../cli/command.ts';
-import { defineWrite, missingArgument, petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
+import { defineWrite, petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
 import { integerValue, parserOf, petIdValue } from '../cli/value-parsers.ts';
 import { changePet } from '../stock/change-pet.ts';
 
@@ -34,7 +34,7 @@ export const inventoryAdjust = defineWrite({
     allowNegative: flag('--allow-negative', 'allow a result below zero; without it, exit 13'),
   },
   async run(input, context) {
-    const petId = await petIdOf(context, input, missingArgument('inventory adjust', 'delta'));
+    const petId = await petIdOf(context, input, "Missing required argument 'delta'.");
     return changePet(context, { ...input, petId });
   },
 });

@@ -3,7 +3,7 @@ import { matcher, UnexpectedFields } from '../api/select.ts';
 import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
 import { defineCommand, optionalArgument } from '../cli/command.ts';
-import { missingArgument, petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
+import { petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
 import { petIdValue } from '../cli/value-parsers.ts';
 import { tableNames } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';
@@ -23,7 +23,7 @@ export const inventoryGet = defineCommand({
   arguments: { petId: optionalArgument(petIdValue, 'id of the pet, an int64 (or --name, --barcode)') },
   options: PET_OPTIONS,
   async run(input, context) {
-    const petId = await petIdOf(context, input, missingArgument('inventory get', 'petId'));
+    const petId = await petIdOf(context, input, "Missing required argument 'petId'.");
     await using session = await connect(context);
     const { environment, origin, service } = session;
     const item = await findInList(service, petId);

@@ -1,5 +1,5 @@
 import { argument, flag, option, optionalArgument } from '../cli/command.ts';
-import { defineWrite, missingArgument, petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
+import { defineWrite, petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
 import { integerValue, petIdValue } from '../cli/value-parsers.ts';
 import { Failure } from '../errors.ts';
 import { changePet } from '../stock/change-pet.ts';
@@ -37,7 +37,7 @@ export const inventorySet = defineWrite({
     allowNegative: flag('--allow-negative', 'allow a quantity below zero'),
   },
   async run(input, context) {
-    const petId = await petIdOf(context, input, missingArgument('inventory set', 'quantity'));
+    const petId = await petIdOf(context, input, "Missing required argument 'quantity'.");
     if (input.quantity < 0n && input.allowNegative !== true) {
       throw new Failure('invalid-value', {
         name: 'quantity',

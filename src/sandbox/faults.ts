@@ -116,7 +116,7 @@ export function faultIn<Name extends FaultRule['does']>(
 }
 
 /** A rule, how many requests it matched, and how many of them it changed. */
-export interface ActiveFault extends FaultRule {
+interface ActiveFault extends FaultRule {
   seen: number;
   fired: number;
 }

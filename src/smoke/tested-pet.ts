@@ -15,9 +15,8 @@ export class TestedPet {
   private present: bigint | undefined;
   /** Quantities that this test, or one that was killed, may have set. */
   private readonly written = new Set<bigint>();
-  /** True if the service has accepted an invalid update, or its answer cannot be read. */
+  /** True if the service has accepted an invalid update. */
   private tookInvalid = false;
-  private isUnreadable = false;
   private wasChanged = false;
   private run: Run | undefined;
   private readonly clients: SmokeClients;
@@ -96,8 +95,8 @@ export class TestedPet {
     const { context, journal } = this.locked;
     const { environment, watch } = this.restorer;
     try {
-      await this.look();
-      if (this.present !== this.original) await this.putBack();
+      const isOurs = await this.look();
+      if (isOurs && this.present !== this.original) await this.putBack();
     } catch (error) {
       throw this.withOutcome(error);
     } finally {
@@ -128,20 +127,21 @@ export class TestedPet {
     return new Failure('outcome-unknown', { ...write, looked: false, because: error }, error);
   }
 
-  /** Reads the quantity if no answer has shown it. Leaves alone one that this test has not written. */
-  private async look(): Promise<void> {
-    if (this.present !== undefined) return;
+  /** Reads the quantity if no answer has shown it. @returns false for one that this test has not written */
+  private async look(): Promise<boolean> {
+    if (this.present !== undefined) return true;
     try {
       const found = (await findPet(this.restorer, this.petId))?.quantity;
       if (found === this.original || (found !== undefined && this.written.has(found))) this.present = found;
+      return this.present !== undefined;
     } catch (error) {
-      if (!this.tookInvalid || !isFailure(error) || !error.is('contract')) throw error;
-      this.isUnreadable = true;
+      // A service that stores an invalid quantity may break its own list.
+      if (this.tookInvalid && isFailure(error) && error.is('contract')) return true;
+      throw error;
     }
   }
 
   private async putBack(): Promise<void> {
-    if (this.present === undefined && !this.isUnreadable) return;
     const { session } = this.locked;
     const locked = { ...this.locked, session: { ...session, service: this.restorer } };
     try {

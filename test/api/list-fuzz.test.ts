@@ -43,9 +43,10 @@ const ODD_STATUSES = ['null', '7', '"\\x"', '"\\u12g4"', '"a\nb"', '"open', 'ava
 const VALUES = ['true', 'false', 'null', 'tru', '[]', '[1,[2.5]]', '{"b":{"c":[]}}', '"x"', '[1,]', '{"b":1,}', ...INTEGERS]; // prettier-ignore
 const SCRAPS = ['{', '}', '[', ']', ',', ':', '"', '\\', '0', '1', '-', '.', 'e', ' ', '\n', 'x', 'é', 'null', ',,'];
 
-function anyRow(random: Random): string {
+/** @param gap white space between all tokens; by default there is some here and there */
+function anyRow(random: Random, gap?: string): string {
   if (random(40) === 0) return pick(random, [...VALUES, ...ODD_NUMBERS]);
-  const space = (): string => (random(3) === 0 ? pick(random, SPACES) : '');
+  const space = (): string => gap ?? (random(3) === 0 ? pick(random, SPACES) : '');
   const integer = (): string =>
     pick(random, random(30) === 0 ? ODD_NUMBERS : INTEGERS.slice(0, random(3) === 0 ? 11 : 9));
   const members = [
@@ -61,7 +62,9 @@ function anyRow(random: Random): string {
 }
 
 function anyText(random: Random): string {
-  const rows = random(3) === 0 ? usualRows(random) : Array.from({ length: random(4) }, () => anyRow(random));
+  // As most services write them, or with white space anywhere.
+  const gap = random(2) === 0 ? pick(random, SPACES) : undefined;
+  const rows = Array.from({ length: random(5) }, () => anyRow(random, gap));
   let text = `${pick(random, SPACES)}[${rows.join(',')}]${pick(random, SPACES)}`;
   for (let changes = random(2) === 0 ? 0 : 1 + random(2); changes > 0; changes--) {
     const at = random(text.length + 1);
@@ -69,21 +72,6 @@ function anyText(random: Random): string {
     text = text.slice(0, at) + (random(2) === 0 ? pick(random, SCRAPS) : '') + text.slice(end);
   }
   return text;
-}
-
-/** As most services write them, some of them between others. */
-function usualRows(random: Random): string[] {
-  const [space, gap] = [pick(random, SPACES), pick(random, SPACES)];
-  return Array.from({ length: 1 + random(5) }, () => {
-    if (random(10) === 0) return anyRow(random);
-    const [petId, quantity] = [pick(random, INTEGERS.slice(0, 9)), pick(random, INTEGERS)];
-    const members = [
-      ['"petId"', petId],
-      ['"quantity"', quantity],
-      ['"status"', pick(random, STATUSES.slice(0, 4))],
-    ].map((member) => `${gap}${member.join(`${gap}:${gap}`)}${gap}`);
-    return `${space}{${members.join()}}`;
-  });
 }
 
 /** What is asked of the items of a list. */

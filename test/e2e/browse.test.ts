@@ -28,8 +28,7 @@ const HOME = '\u001b[H';
 const DOWN = '\u001b[B';
 /** One more. */
 const RIGHT = '\u001b[C';
-/** As xterm has them: the screen as it was before, with a cursor. */
-const ENTERED = '\u001b[?1049h';
+/** As xterm has it: the screen as it was before, with a cursor. */
 const RESTORED = '\u001b[?1006l\u001b[?1000l\u001b[?25h\u001b[?1049l';
 
 const browse = ['--env', 'sandbox', 'inventory', 'browse'];
@@ -113,16 +112,6 @@ describe('on the screen', () => {
     await shows(terminal, (screen) => !screen.includes('Leave with'));
     await left(terminal, CTRL.c + CTRL.c);
     expect(terminal.plain()).toContain('You did not apply 1 change: the next petstore inventory browse offers it.');
-  });
-
-  it('SIGTSTP where no shell could continue it shows the table again', async () => {
-    const terminal = await opened(createHome());
-    terminal.kill('SIGTSTP');
-    await terminal.waitFor('Type to search.');
-    expect(terminal.output.split(RESTORED)).toHaveLength(2);
-    expect(terminal.output.split(ENTERED)).toHaveLength(3);
-    await terminal.type(RIGHT, '→ 15');
-    await left(terminal, `${CTRL.c}d`);
   });
 
   it('marked pets, undo and redo; the last changes of a pet', async () => {

@@ -48,7 +48,7 @@ function expectNoKey({ home, printed }: Shop): void {
   expect(filesWithPieces(home.path)).toEqual([]);
 }
 
-describe('fault 118: the key is in no output and no file, whatever the service says', () => {
+describe('fault 66, 70, 118: the key is in no output and no file, whatever the service says', () => {
   it.each(FORMATS)('reads and single writes as %s', { timeout: 120_000 }, async (format) => {
     const here = await shop();
     // One of them by the built program.

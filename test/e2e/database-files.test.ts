@@ -212,30 +212,22 @@ describe('fault 120: a damaged state database', () => {
   });
 });
 
-/** The files that eight processes meet: one that is not a database, and one that is damaged where the limits are. */
-const MET: readonly (readonly [string, (path: string) => void])[] = [
+it.each<readonly [string, (path: string) => void]>([
+  ['that is not a database', (path) => writeFileSync(path, 'this is no database, however long it may be '.repeat(200))],
+  ['that is cut short', (path) => writeFileSync(path, 'SQLite format 3\0cut')],
   [
-    'that is not a database',
-    (path) => {
-      writeFileSync(path, 'this is no database, however long it may be '.repeat(200));
-    },
-  ],
-  [
-    'damaged inside',
+    'that is damaged where the limits are',
     (path) => {
       const database = new DatabaseSync(path);
       const root = database.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'ledger'").get()?.rootpage;
       database.close();
-      const bytes = readFileSync(path);
-      writeFileSync(path, bytes.fill(0xa5, (Number(root) - 1) * 4_096, Number(root) * 4_096));
+      writeFileSync(path, readFileSync(path).fill(0xa5, (Number(root) - 1) * 4_096, Number(root) * 4_096));
     },
   ],
-];
-
-it.each(MET)(
-  'fault 124: eight processes that meet a state database %s put it aside once, and one of them asks',
+])(
+  'fault 47, 124: eight processes that meet a state database %s put it aside once, and one of them asks',
   async (_name, damage) => {
-    for (let round = 0; round < scaled(4); round++) {
+    for (let round = 0; round < scaled(3); round++) {
       const server = await scriptedServer([tooMany(3_600)]);
       const home = createHome();
       const path = statePath(home);

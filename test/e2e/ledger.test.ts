@@ -1,6 +1,6 @@
 /** Several processes with one key never use it before its time, through the built program. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -94,24 +94,6 @@ it('fault 46: killed while it asked whether a block is over: nothing is sent unt
   );
   expect(afterwards.stderr).toMatch(
     /^error: The service is rate limiting this key \(429\) until .* \(1 min \d+ s\), longer than --max-wait \(1 min 15 s\); nothing was sent\.$/m,
-  );
-});
-
-it.each([
-  ['is not a database', Buffer.from('this is no database, however long it may be '.repeat(200))],
-  ['is cut short', Buffer.from('SQLite format 3\0cut')],
-])('fault 47: a state database that %s is put aside, and one request asks for the limits', async (_name, bytes) => {
-  const { home, run } = await shop([STOCK]);
-  const folder = join(home.state, 'petstore');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  writeFileSync(join(folder, 'state.db'), bytes);
-  const { code, stderr } = await run(...LIST);
-  expect({ code, aside: readdirSync(folder).filter((name) => name.includes('damaged')).length }).toEqual({
-    code: 0,
-    aside: 1,
-  });
-  expect(stderr).toMatch(
-    /^warning: The state database was damaged; it is now .*state\.db\.damaged-\d+, and a new one was begun\. The history, unfinished runs and rate limits that were in it went with it\.\n$/,
   );
 });
 

@@ -30,24 +30,18 @@ describe('fault 106: others than this machine', () => {
   });
 
   it('need a key of their own; the usual one is refused', async () => {
-    const { port, apiKey } = await serveSandbox([
-      '--host',
-      '0.0.0.0',
-      '--key',
-      'made-up-1',
-      'made-up-2',
-      '--allow-host',
-      'shop.example',
-    ]);
-    const status = async (key: string, host = `127.0.0.1:${port}`) =>
-      (await ask(port, '/v1/inventory', { headers: { authorization: `Bearer ${key}`, host } })).status;
-    expect([apiKey, await status('made-up-1'), await status('made-up-2'), await status('sandbox')]).toEqual([
-      'made-up-1',
-      200,
-      200,
-      401,
-    ]);
-    expect([await status(apiKey, 'shop.example'), await status(apiKey, '192.0.2.7:80')]).toEqual([200, 200]);
+    const args = '--host 0.0.0.0 --key made-up-1 made-up-2 --allow-host shop.example'.split(' ');
+    const { port, apiKey } = await serveSandbox(args);
+    expect(apiKey).toBe('made-up-1');
+    for (const [key, host, status] of [
+      ['made-up-1', `127.0.0.1:${port}`, 200],
+      ['made-up-2', 'shop.example', 200],
+      ['made-up-2', '192.0.2.7:80', 200],
+      ['sandbox', `127.0.0.1:${port}`, 401],
+    ] as const) {
+      const headers = { authorization: `Bearer ${key}`, host };
+      expect((await ask(port, '/v1/inventory', { headers })).status, `${key} ${host}`).toBe(status);
+    }
   });
 
   it('cannot be let in by a name that leads here (DNS rebinding)', async () => {
@@ -67,25 +61,18 @@ describe('fault 106: others than this machine', () => {
   it('cannot use the controls through a page in a user’s browser', async () => {
     const { port } = await serveSandbox();
     const host = `127.0.0.1:${port}`;
-    const reset = async (headers: Record<string, string>) =>
-      (await ask(port, '/__sandbox/reset', { method: 'POST', headers: { host, ...headers } })).status;
-    expect({
-      form: await reset({ 'content-type': 'application/x-www-form-urlencoded' }),
-      nothing: await reset({}),
-      otherOrigin: await reset({ ...JSON_TYPE, origin: 'http://evil.example' }),
-      nullOrigin: await reset({ ...JSON_TYPE, origin: 'null' }),
-      crossSite: await reset({ ...JSON_TYPE, 'sec-fetch-site': 'cross-site' }),
-      program: await reset(JSON_TYPE),
-      ownPage: await reset({ ...JSON_TYPE, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' }),
-    }).toEqual({
-      form: 403,
-      nothing: 403,
-      otherOrigin: 403,
-      nullOrigin: 403,
-      crossSite: 403,
-      program: 200,
-      ownPage: 200,
-    });
+    for (const [status, headers] of [
+      [403, { 'content-type': 'application/x-www-form-urlencoded' }],
+      [403, {}],
+      [403, { ...JSON_TYPE, origin: 'http://evil.example' }],
+      [403, { ...JSON_TYPE, origin: 'null' }],
+      [403, { ...JSON_TYPE, 'sec-fetch-site': 'cross-site' }],
+      [200, JSON_TYPE],
+      [200, { ...JSON_TYPE, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' }],
+    ] as const) {
+      const answer = await ask(port, '/__sandbox/reset', { method: 'POST', headers: { host, ...headers } });
+      expect(answer.status, JSON.stringify(headers)).toBe(status);
+    }
   });
 });
 
@@ -96,13 +83,8 @@ describe('fault 107: a port that cannot be had', () => {
     onCleanup(() => void holder.close());
     const { port } = holder.address() as { port: number };
     const { code, stdout, stderr } = await runPetstore(['sandbox', 'serve', '--port', String(port)]);
-    expect({ code, stdout, stderr }).toEqual({
-      code: 3,
-      stdout: '',
-      stderr: expect.stringMatching(
-        new RegExp(`^error: Port ${port} of 127\\.0\\.0\\.1 is in use\\.\nhint: This one is free: --port [0-9]+\n$`),
-      ) as string,
-    });
+    const words = `^error: Port ${port} of 127\\.0\\.0\\.1 is in use\\.\nhint: This one is free: --port [0-9]+\n$`;
+    expect([code, stdout, stderr]).toEqual([3, '', expect.stringMatching(new RegExp(words))]);
     const free = /--port ([0-9]+)/.exec(stderr)?.[1] ?? '';
     const running = await serveSandbox(['--port', free]);
     expect(running.baseUrl).toBe(`http://127.0.0.1:${free}/v1`);
@@ -308,15 +290,8 @@ describe('fault 112: stopped while it is busy', () => {
     served.kill(signal);
     const answers = await Promise.allSettled(asked);
     const { code, signal: killedBy } = await served.exited;
-    expect({
-      code,
-      killedBy,
-      answers: answers.map((each) => (each.status === 'fulfilled' ? each.value.status : 0)),
-    }).toEqual({
-      code: 0,
-      killedBy: null,
-      answers: Array.from({ length: 20 }, () => 200),
-    });
+    const statuses = answers.map((each) => (each.status === 'fulfilled' ? each.value.status : 0));
+    expect([code, killedBy, ...new Set(statuses)]).toEqual([0, null, 200]);
     await expect(ask(served.port, '/v1/inventory')).rejects.toThrow('ECONNREFUSED');
   });
 });

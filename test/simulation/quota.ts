@@ -1,6 +1,6 @@
 /** Models of how a service counts requests (open in the service spec, part 8): three, and two for each operation. */
 
-export const QUOTAS = ['fixed', 'sliding', 'bucket'] as const;
+const QUOTAS = ['fixed', 'sliding', 'bucket'] as const;
 export const SERVERS = [...QUOTAS, 'per-operation', 'two-counters'] as const;
 export type QuotaName = (typeof QUOTAS)[number];
 export type ServerName = (typeof SERVERS)[number];
