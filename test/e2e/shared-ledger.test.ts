@@ -44,10 +44,6 @@ describe.skipIf(!hasRedis)('machines that share a ledger on a Redis server', () 
       const value = await redisCli(redis.port, 'GET', key);
       for (const secret of [KEY, '127.0.0.1', `${service.port}`, '/v1']) expect(value).not.toContain(secret);
     }
-<<<<<<< HEAD
-    expect(keys).toHaveLength(3);
-=======
->>>>>>> main
   });
 
   it('two with two processes each share windows that are spent: no 429, nothing lost', async () => {
