@@ -10,7 +10,7 @@ import { never } from '../support/faults.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { counted, realSandbox, setOften } from '../support/real-sandbox.ts';
 import { hasRedis, redisCli, type RedisServer, startRedis } from '../support/redis.ts';
-import { item, json, type Reply, tooMany } from '../support/replies.ts';
+import { error, item, json, type Reply, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { KEY, staging } from '../support/staging.ts';
 import { caFile, tlsIdentities } from '../support/tls.ts';
