@@ -1,4 +1,5 @@
 /** `petstore smoke`: runs the checks and writes the reports. */
+import { dirname } from 'node:path';
 import { type LockedPet, withPet, withWriter } from '../stock/write-one.ts';
 import { duration } from '../view/progress.ts';
 import { plural } from '../view/words.ts';
@@ -27,6 +28,7 @@ export async function smoke(context: CommandContext, options: SmokeOptions & Rep
   const unknown = [...only, ...left].find((id) => ALL.every((each) => each.id !== id));
   if (unknown !== undefined)
     throw usageFailure(`Unknown check ${JSON.stringify(unknown)}.`, 'See petstore smoke --list');
+  for (const { path } of out) await findFolder(context, dirname(path));
   const { clock, notices } = context;
   const startedAt = clock.now();
   const chosen = chosenChecks(options);
@@ -112,6 +114,14 @@ async function waitReady(clients: SmokeClients, ms: number): Promise<boolean> {
       notices.info(`The service is not ready; waiting.${notices.isLive ? ' Press Ctrl-C to stop.' : ''}`);
     await clock.sleep(Math.min(READY_PACE_MS, left), signal);
   }
+}
+
+/** Checks before the first request that the report can be written. @throws {Failure} `file` */
+async function findFolder({ files }: CommandContext, folder: string): Promise<void> {
+  const found = await files.facts(folder).catch((cause: unknown) => {
+    throw fileFailure('find', folder, cause);
+  });
+  if (found === undefined) throw new Failure('file', { operation: 'find', path: folder, code: 'ENOENT' });
 }
 
 /** Adds the suite to the summary page of a GitHub job. */

@@ -455,12 +455,17 @@ describe('what is run, and how it is reported', () => {
     });
   });
 
-  it('a report that cannot be written is told after the checks', async () => {
+  it('a report whose folder is missing stops it before the first request; any other is told after the checks', async () => {
     const { context } = against(broken);
-    const path = join(context.home.path, 'no', 'r.xml');
-    const { code, stdout, stderr } = await runIn(context, 'smoke', '--only', 'list-type', '--out', path);
-    expect([code, stdout]).toEqual([3, expect.stringMatching(/^FAIL {2}list-type.*\n(.*\n)*0 passed, 1 failed/)]);
-    expect(stderr).toContain(`error: Could not write ${path}: `);
+    const { code, stderr } = await runIn(context, 'smoke', '--out', join(context.home.path, 'no', 'r.xml'));
+    expect([code, context.sent.length]).toEqual([3, 0]);
+    expect(stderr).toContain(`error: Could not find ${join(context.home.path, 'no')}: `);
+    const late = await runIn(context, 'smoke', '--only', 'list-type', '--out', `tap=${context.home.path}/`);
+    expect([late.code, late.stdout]).toEqual([
+      3,
+      expect.stringMatching(/^FAIL {2}list-type.*\n(.*\n)*0 passed, 1 failed/),
+    ]);
+    expect(late.stderr).toContain(`error: Could not write ${context.home.path}/: `);
   });
 
   it('as text, TAP, JUnit and annotations, into files too', async () => {
