@@ -51,8 +51,6 @@ export interface Files {
   read(path: string): Promise<string>;
   /** Returns the first bytes of a plain file, following links; undefined if it does not exist. */
   head(path: string, bytes: number): Promise<Uint8Array | undefined>;
-  /** Truncates a plain file in place, so that a lock on it stays. Does not follow a link. */
-  empty(path: string): Promise<void>;
   /**
    * Reads a user's file in pieces, following links. Waits for the writer of a FIFO or pipe until the signal aborts, and
    * then rejects with its reason.

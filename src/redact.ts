@@ -87,12 +87,11 @@ export class Matcher {
     ];
     const anchors = whole.map(longestPlain);
     if (common.length === 0 && anchors.every(({ length }) => length >= 4)) {
-      const exact = ['\\u', '%', '&#', ...anchors.map(fromRare)];
+      const exact = ['\\u', '%', '&#', ...anchors];
       const lower = exact.map((anchor) => anchor.toLowerCase());
-      const forms = encoded.map(fromRare);
       this.anchors = {
-        lower: [...lower, ...forms.map((form) => form.toLowerCase())],
-        all: [...new Set([...exact, ...lower, ...forms])],
+        lower: [...lower, ...encoded.map((form) => form.toLowerCase())],
+        all: [...new Set([...exact, ...lower, ...encoded])],
       };
     }
   }
@@ -170,15 +169,6 @@ function spelledUnit(unit: string, isFirst: boolean): string {
 /** Returns the part of the secret that no encoding changes, except those that escape letters too. */
 function longestPlain(secret: string): string {
   return (secret.match(/[\w.~-]+/g) ?? []).reduce((longest, run) => (run.length > longest.length ? run : longest), '');
-}
-
-/** Frequent characters in rows of a list: a search for a text that starts with one is slow. */
-const COMMON = new Set(`${PUBLIC.join('')}0123456789-{}",:`);
-
-/** Returns the text from its first rare character on, if that is not too short. */
-function fromRare(text: string): string {
-  const at = Array.from(text).findIndex((character) => !COMMON.has(character));
-  return at >= 0 && text.length - at >= 4 ? text.slice(at) : text;
 }
 
 /** Returns the base64 encodings of the secret at any offset, without the ends that depend on its neighbours. */

@@ -111,10 +111,7 @@ function onScreen({ clock, globals, notices }: CommandContext, browser: Browser,
       if (!globals.verbose && !globals.debug) notices.attempt(facts);
     },
     waiting: (wait) => {
-      say(wait && waitLines({ ...wait, now: clock.now() })[0]);
-    },
-    backoff: (wait) => {
-      say(wait && waitLines({ why: 'backoff', ...wait, now: clock.now() })[0]);
+      say(wait && waitLines(wait, { now: clock.now() })[0]);
     },
     unanswered: (wait) => {
       say(wait && `${capital(unansweredWords(wait))}.`);

@@ -2,7 +2,7 @@
  * Writes everything that goes to stderr: warnings, request attempts, wait countdowns, rate limits and errors. With JSON
  * output each is one line of JSON, and information appears only with --verbose.
  */
-import type { AttemptFacts, Backoff, Unanswered } from '../client/service.ts';
+import type { AttemptFacts, Unanswered } from '../client/service.ts';
 import type { RunLog } from './run-log.ts';
 import type { CommandContext, Globals, Notices } from '../session/globals.ts';
 import type { Context } from '../ports.ts';
@@ -113,7 +113,7 @@ export class Reporter implements Notices {
     }
   }
 
-  waiting(wait: Wait | (Backoff & { why: 'backoff' }) | undefined): void {
+  waiting(wait: Wait | undefined): void {
     if (wait === undefined) {
       this.announced = false;
       this.progress(this.progressLine, this.share);
@@ -121,7 +121,7 @@ export class Reporter implements Notices {
     }
     const { live, progressLine } = this;
     const progress = progressLine && this.shown(progressLine);
-    const lines = waitLines({ ...wait, now: this.context.clock.now(), canStop: live !== undefined, progress });
+    const lines = waitLines(wait, { now: this.context.clock.now(), canStop: live !== undefined, progress });
     // One line for all waits of --retry-for.
     const isAnnounced = this.announced || ('giveUpAt' in wait && this.isRetrying);
     this.isRetrying ||= 'giveUpAt' in wait;
@@ -130,10 +130,6 @@ export class Reporter implements Notices {
     else if (!isAnnounced && lines[0] !== progress) this.info(lines[0]);
     else return;
     this.announced = true;
-  }
-
-  backoff(wait: Backoff | undefined): void {
-    this.waiting(wait && { why: 'backoff', ...wait });
   }
 
   /** Shows a slow request on the live line only: a log has the attempt. */

@@ -28,11 +28,9 @@ export async function* listInventory(service: Service): AsyncGenerator<readonly 
   yield* held;
   if (broken !== undefined) throw broken;
   try {
-    for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+    yield* rest;
   } catch (error) {
     throw error instanceof HttpFailure ? judgeBroken(service, CALL, 1, error).failure : error;
-  } finally {
-    void rest.return(undefined).catch(() => undefined);
   }
 }
 

@@ -14,7 +14,7 @@ export interface RawAnswer extends HttpReply {
 export async function sendRaw(service: Service, call: Call, waits: boolean): Promise<Partial<Trouble>> {
   const outcome = await perform(service, {
     call,
-    repeats: !isWrite(call.method) && (service.retryForMs ?? 0) > 0,
+    repeats: !isWrite(call.method) && service.retryForMs > 0,
     waits,
     isRaw: true,
     reads: (status) => status < 300,

@@ -5,6 +5,7 @@
 import { HttpFailure, type HttpFailureFacts, type HttpReply } from '../ports.ts';
 import { type Failure, isFailure, type ServiceError } from '../errors.ts';
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
+import type { Wait } from '../rate-limit/gate.ts';
 import { gatewayOf, readLimitHeaders } from '../rate-limit/headers.ts';
 import { exchange, operationOf } from './attempt.ts';
 import { type Asked, type Classified, isWrite, judgeFailure, judgeStatus } from './classify.ts';
@@ -169,7 +170,7 @@ export class RetryPeriod {
   private from: number | undefined;
 
   constructor(service: Service, call: Call) {
-    const { http, retryForMs = 0 } = service;
+    const { http, retryForMs } = service;
     this.service = service;
     this.operation = operationOf(call);
     this.down = lost.get(http) ?? new Set();
@@ -221,7 +222,8 @@ export async function waitBefore(
   const backoffMs = Math.max(random() * longestBackoffMs(attempt), askedMs);
   const ms = leftMs > 0 ? Math.min(backoffMs, leftMs) : backoffMs;
   const end = clock.monotonic() + ms;
-  const facing = {
+  const wait: Wait = {
+    why: 'backoff',
     until: clock.now() + ms,
     attempt: attempt + 1,
     ...(reply !== undefined && { status: reply.status }),
@@ -230,11 +232,11 @@ export async function waitBefore(
   };
   try {
     for (let left = ms; left > 0; left = end - clock.monotonic()) {
-      if (ms >= NOTICED_MS) watch.backoff({ ...facing, remainingMs: left });
+      if (ms >= NOTICED_MS) watch.waiting(wait);
       await clock.sleep(Math.min(left, 1_000), signal);
     }
   } finally {
-    watch.backoff(undefined);
+    watch.waiting(undefined);
   }
   return true;
 }

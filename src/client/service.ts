@@ -1,6 +1,6 @@
 /** The client's configuration, ports and observers. */
 import type { Clock, Http, HttpFailureFacts, Random } from '../ports.ts';
-import type { Gate } from '../rate-limit/gate.ts';
+import type { Gate, Wait } from '../rate-limit/gate.ts';
 
 export interface Service {
   /** Ends in the path segment v1, without a trailing slash. */
@@ -20,7 +20,7 @@ export interface Service {
   /** Longest wait before another attempt, in ms. */
   readonly maxWaitMs: number;
   /** How long an operation is retried after its first failure, in ms, if that is longer than three attempts take. */
-  readonly retryForMs?: number;
+  readonly retryForMs: number;
   /** Largest decoded body, in bytes. */
   readonly maxBodyBytes: number;
   /** Aborts on a signal or at the deadline, with a Failure as its reason. */
@@ -57,17 +57,6 @@ export interface AttemptFacts {
   readonly ms: number;
 }
 
-/** A wait before another attempt, which is due at `until` (epoch ms). */
-export interface Backoff extends Pick<AttemptFacts, 'status' | 'failure'> {
-  readonly until: number;
-  readonly remainingMs: number;
-  readonly attempt: number;
-  /** Absent if the time is limited (--retry-for), not the number. */
-  readonly attempts?: number;
-  /** Epoch ms. */
-  readonly giveUpAt?: number;
-}
-
 /** A request that has waited for its answer for some time. */
 export interface Unanswered {
   /** Host and port of the peer. */
@@ -78,8 +67,8 @@ export interface Unanswered {
 /** Observer for --verbose, the live countdown and warnings. */
 export interface ClientWatch {
   attempt(facts: AttemptFacts): void;
-  /** Called with undefined when the wait is over. */
-  backoff(wait: Backoff | undefined): void;
+  /** Called once a second during a wait, and with undefined when it is over. */
+  waiting(wait: Wait | undefined): void;
   /** Called once a second while a request takes long, and with undefined at its end. */
   unanswered(wait: Unanswered | undefined): void;
   /** Called when the service answers after retries. */

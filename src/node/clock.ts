@@ -15,7 +15,7 @@ function nodeMonotonicMs(): number {
  * that clock on every system. Bun's starts with its own process, so two processes would disagree about when a block in
  * the ledger ends. On Bun we therefore ask the system for the clock that Node reads: both may run on one machine.
  */
-export const monotonicMs: () => number =
+const monotonicMs: () => number =
   BUN === undefined ? nodeMonotonicMs : systemMonotonicMs(process.platform, bunDlopen());
 
 export const nodeClock: Clock = {

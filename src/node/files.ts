@@ -26,18 +26,6 @@ function kindOf(found: fs.Stats): FileKind {
   return found.isSymbolicLink() ? 'symlink' : 'other';
 }
 
-/** Opens the file, does the work, and closes it. */
-function withFile<T>(path: string, flags: number, work: (file: number) => T): Promise<T> {
-  return atOnce(() => {
-    const file = fs.openSync(path, flags | O_NONBLOCK);
-    try {
-      return work(file);
-    } finally {
-      fs.closeSync(file);
-    }
-  });
-}
-
 /** Works synchronously: most commands need these answers, and the thread pool would cost ten times as much. */
 function atOnce<T>(work: () => T): Promise<T> {
   return new Promise((resolve) => {
@@ -116,11 +104,18 @@ export const nodeFiles: Files = {
       return { kind: kindOf(found), mode: mode & 0o7777, size, owner, accessedAt, modifiedAt };
     }),
 
-  read: (path) => withFile(path, O_RDONLY | O_NOFOLLOW, (file) => fs.readFileSync(file, 'utf8')),
+  read: (path) =>
+    atOnce(() => {
+      const file = fs.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+      try {
+        return fs.readFileSync(file, 'utf8');
+      } finally {
+        fs.closeSync(file);
+      }
+    }),
+
 
   head: (path, bytes) => orIfMissing(undefined, () => atOnce(() => headOf(path, bytes))),
-
-  empty: (path) => withFile(path, O_WRONLY | O_NOFOLLOW, fs.ftruncateSync),
 
   makePrivateFolder: (path) =>
     atOnce(() => {

@@ -67,10 +67,10 @@ function proxyProblem(base: ReturnType<typeof connectPhase>, { to }: Leg, error:
 }
 
 /** Creates the failure for a proxy that answers with an error status of its own. */
-export function proxyRefusal(proxy: URL, status: number, cause?: unknown): HttpFailure {
+export function proxyRefusal(proxy: URL, status: number): HttpFailure {
   const detail = status === 407 ? 'it asks for a user name and a password' : 'it answers with an error';
   const peer = hostAndPort(proxy);
-  return new HttpFailure({ phase: 'proxy', mayHaveBeenSent: false, peer, code: `${status}`, detail }, cause);
+  return new HttpFailure({ phase: 'proxy', mayHaveBeenSent: false, peer, code: `${status}`, detail });
 }
 
 export function unusableProxy(variable: string, problem: string): HttpFailure {

@@ -1,5 +1,5 @@
 /** Runs programs of the user: an editor on this terminal, a command that prints a key or receives an alert. */
-import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { isatty } from 'node:tty';
 import { Failure } from '../errors.ts';
@@ -71,19 +71,18 @@ export async function runCommand(
 ): Promise<string> {
   // At a terminal it stays in our process group, so that it can prompt there; stdin may hold data for petstore.
   const detached = process.platform !== 'win32' && ![0, 1, 2].some((fd) => isatty(fd));
-  const child = spawn(program, args, { stdio: 'pipe', env: { ...env, ...SECRETS }, detached });
+  const stdout = input === undefined ? 'pipe' : 'ignore';
+  const child = spawn(program, args, { stdio: ['pipe', stdout, 'pipe'], env: { ...env, ...SECRETS }, detached });
   // It may end without reading its input.
-  child.stdin.on('error', () => undefined).end(input ?? '');
+  child.stdin?.on('error', () => undefined).end(input ?? '');
   const late = (): Error => fail(`did not end within ${timeoutMs / 1_000} s and was stopped`, false);
   try {
-    return await inTime({ timeoutMs, signal }, late, () =>
-      outputOf(child, onLine, fail, input === undefined ? MOST_BYTES : undefined),
-    );
+    return await inTime({ timeoutMs, signal }, late, () => outputOf(child, onLine, fail));
   } finally {
     if (child.exitCode === null && child.signalCode === null) stop(child, detached);
     // Its children may keep these open.
-    child.stdout.destroy();
-    child.stderr.destroy();
+    child.stdout?.destroy();
+    child.stderr?.destroy();
   }
 }
 
@@ -98,21 +97,19 @@ function stop({ pid }: ChildProcess, isGroup: boolean): void {
 }
 
 function outputOf(
-  child: ChildProcessWithoutNullStreams,
-  onLine: (line: string) => void,
+  child: ChildProcess,
+  onLine: CommandOptions['onLine'],
   fail: CommandOptions['fail'],
-  mostBytes: number | undefined,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let size = 0;
-    child.stdout.on('data', (piece: Buffer) => {
-      if (mostBytes === undefined) return;
+    child.stdout?.on('data', (piece: Buffer) => {
       pieces.push(piece);
       size += piece.length;
-      if (size > mostBytes) reject(fail(`printed more than ${mostBytes} bytes`, false));
+      if (size > MOST_BYTES) reject(fail(`printed more than ${MOST_BYTES} bytes`, false));
     });
-    createInterface({ input: child.stderr }).on('line', onLine);
+    if (child.stderr !== null) createInterface({ input: child.stderr }).on('line', onLine);
     child.on('error', (error) => {
       const code = errorCode(error);
       reject(fail(code === 'ENOENT' ? 'was not found' : `could not be run (${code ?? error.message})`, true));

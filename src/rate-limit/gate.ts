@@ -2,7 +2,7 @@
  * The gate that every request passes. It connects first, then asks the ledger for permission, then writes: a refusal
  * that arrives while it connects is never missed.
  */
-import type { Clock, Connection, Random } from '../ports.ts';
+import type { Clock, Connection, HttpFailureFacts, Random } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { type Hold, type Intent, isTooLong, type WaitReason } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
@@ -16,14 +16,19 @@ export interface RateLimit {
   readonly resetAt: number;
 }
 
+/** A wait before an attempt: for the rate limit, or after a failed one (`backoff`). Times: epoch ms. */
 export interface Wait {
-  readonly why: WaitReason;
-  /** Epoch ms. */
+  readonly why: WaitReason | 'backoff';
   readonly until: number;
-  readonly remainingMs: number;
   /** The attempt that follows the wait, from 1, and how many there are at most. */
   readonly attempt: number;
-  readonly attempts: number;
+  /** Absent if the time is limited (--retry-for), not the number. */
+  readonly attempts?: number;
+  /** For `backoff` with --retry-for. */
+  readonly giveUpAt?: number;
+  /** For `backoff`: what failed. */
+  readonly status?: number;
+  readonly failure?: HttpFailureFacts;
 }
 
 export interface Ticket {
@@ -222,7 +227,7 @@ function waitsOf({ clock, probes, onWait }: GateOptions, signal: AbortSignal, at
         const isNoticed = again === undefined ? isLong : now - since >= TICK_MS;
         if (reportedAt === undefined ? isNoticed : now - reportedAt >= TICK_MS) {
           current.reportedAt = now;
-          onWait({ why, until: clock.now() + remainingMs, remainingMs, attempt, attempts: probes + 1 });
+          onWait({ why, until: clock.now() + remainingMs, attempt, attempts: probes + 1 });
         }
         await clock.sleep(Math.min(to - now, TICK_MS), signal);
       }

@@ -6,7 +6,7 @@ import type { ConfigFile } from './config-file.ts';
 import type { Place } from './environments.ts';
 import type { Sourced, StoredValues } from './settings.ts';
 import type { ClientWatch } from '../client/service.ts';
-import type { RateLimit, Wait } from '../rate-limit/gate.ts';
+import type { RateLimit } from '../rate-limit/gate.ts';
 import type { Change } from '../state/journal-rows.ts';
 
 /** The common options: durations in ms, sizes in bytes. */
@@ -90,8 +90,6 @@ export interface Notices extends ClientWatch {
   progress(line: string | undefined, share?: Share): void;
   /** True if `progress` shows anything. */
   readonly isLive: boolean;
-  /** Called while the gate waits, and with undefined when the wait is over. */
-  waiting(wait: Wait | undefined): void;
   /** Sets where to read the newest rate limit when the command ends. */
   watchLimits(newest: () => RateLimit | undefined): void;
 }

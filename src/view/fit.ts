@@ -46,12 +46,12 @@ export interface Table {
  */
 export function choices(table: Table): [Table, ...Table[]] {
   const order = table.columns.filter(({ yields }) => yields !== undefined).toSorted((a, b) => a.yields! - b.yields!);
-  const fewer = [...order.slice(0, -1).map((_column, count) => order.slice(0, count + 1)), order.slice(-1)];
-  return [table, ...fewer.filter(({ length }) => length > 0).map((columns) => without(table, columns))];
-}
-
-function without(table: Table, columns: readonly TableColumn[]): Table {
-  return { ...table, columns: table.columns.filter((column) => !columns.includes(column)) };
+  if (order.length === 0) return [table];
+  const omitted = [...order.slice(0, -1).map((_column, count) => order.slice(0, count + 1)), order.slice(-1)];
+  const without = (columns: readonly TableColumn[]): Table => {
+    return { ...table, columns: table.columns.filter((column) => !columns.includes(column)) };
+  };
+  return [table, ...omitted.map(without)];
 }
 
 /** Returns as much of the table as fits with borders, texts broken between words; undefined if nothing fits. */

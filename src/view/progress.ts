@@ -63,11 +63,8 @@ export function limitWords({ limit, remaining, resetAt, now }: LimitFacts): stri
   return `${remaining} of ${limit} requests left, resets in ${duration(resetAt - now)} (${clockTime(resetAt, now)})`;
 }
 
-export type WaitWhy =
-  'rate-limited' | 'banned' | 'paused' | 'window-spent' | 'asking' | 'paced' | 'ledger-lost' | 'backoff';
-
 /** Short words, so that a line of 80 columns has room for the rest. */
-const WHY: Readonly<Record<WaitWhy, string>> = {
+const WHY = {
   'rate-limited': 'Rate limited (429)',
   banned: 'Key banned? (403)',
   paused: 'Service down (503)',
@@ -76,7 +73,20 @@ const WHY: Readonly<Record<WaitWhy, string>> = {
   paced: 'Rate limit unknown',
   'ledger-lost': 'No answer from Redis',
   backoff: 'Request failed',
-};
+} as const;
+
+/** A wait before an attempt. Times: epoch ms. */
+export interface WaitFacts {
+  readonly why: keyof typeof WHY;
+  readonly until: number;
+  readonly attempt: number;
+  readonly attempts?: number;
+  /** For `backoff` with --retry-for. */
+  readonly giveUpAt?: number;
+  /** For `backoff`: what failed. */
+  readonly status?: number;
+  readonly failure?: HttpFailureFacts;
+}
 
 /** What broke a request, by phase. */
 const BROKEN: Readonly<Record<string, string>> = {
@@ -90,7 +100,7 @@ const BROKEN: Readonly<Record<string, string>> = {
 };
 
 /** Returns what failed: `Service failed (503)`, `Unexpected answer (204)`, `Connection refused`. */
-function failureWords({ status, failure }: { status?: number; failure?: HttpFailureFacts }): string {
+function failureWords({ status, failure }: Pick<WaitFacts, 'status' | 'failure'>): string {
   if (status !== undefined) return `${status < 300 ? 'Unexpected answer' : 'Service failed'} (${status})`;
   if (failure?.code === 'ECONNREFUSED') return 'Connection refused';
   return BROKEN[failure?.phase ?? ''] ?? WHY.backoff;
@@ -98,25 +108,15 @@ function failureWords({ status, failure }: { status?: number; failure?: HttpFail
 
 /**
  * Returns why the command waits and when it continues: in full, then shorter for narrow terminals.
- * `until` and `now`: epoch ms.
+ * @param now epoch ms
+ * @param canStop false without a terminal, and so without Ctrl-C
+ * @param progress of a run: `57 of 200 set`
  */
-export function waitLines(wait: {
-  why: WaitWhy;
-  until: number;
-  now: number;
-  attempt: number;
-  attempts?: number;
-  /** For `backoff`: what failed. */
-  status?: number;
-  failure?: HttpFailureFacts;
-  /** For `backoff` with --retry-for. */
-  giveUpAt?: number;
-  /** False without a terminal, and so without Ctrl-C. */
-  canStop?: boolean;
-  /** Progress of a run: `57 of 200 set`. */
-  progress?: string | undefined;
-}): readonly [string, ...string[]] {
-  const { why, until, now, attempt, attempts, giveUpAt, canStop = true, progress } = wait;
+export function waitLines(
+  wait: WaitFacts,
+  { now, canStop = true, progress }: { now: number; canStop?: boolean; progress?: string | undefined },
+): readonly [string, ...string[]] {
+  const { why, until, attempt, attempts, giveUpAt } = wait;
   const what = why === 'backoff' ? failureWords(wait) : WHY[why];
   // Without a terminal, this is the only line about the wait.
   if (giveUpAt !== undefined && !canStop && progress === undefined) {

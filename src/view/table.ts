@@ -119,11 +119,11 @@ function cellIn(row: readonly Cell[], { place, width }: TableColumn, { isUnicode
 async function draw({ columns, rows, header }: Table, screen: Screen): Promise<string> {
   const { style } = screen;
   const { default: CliTable } = await import('cli-table3');
-  const placeholders = new Placeholders();
+  const painted: string[] = [];
   const cut = ({ text, role }: Pick<Cell, 'text' | 'role'>, width: number): string =>
     text === '' || (role === undefined && isLatin(text))
       ? text
-      : placeholders.put(truncate(text, width), role && style[role]);
+      : placeholderOf(truncate(text, width), role === undefined ? String : style[role], painted);
   const table = new CliTable({
     head: header ? columns.map(({ name, width }) => style.heading(cut({ text: name }, width))) : [],
     colWidths: columns.map(({ width }) => width + 2),
@@ -135,30 +135,19 @@ async function draw({ columns, rows, header }: Table, screen: Screen): Promise<s
   for (const row of rows) table.push(columns.map((column) => cut(cellIn(row, column, screen), column.width)));
   // Only placeholders have such characters.
   const drawn = table.toString().replace(/[\u2500-\u257f]+/g, (border) => style.muted(border));
-  return `${placeholders.replace(drawn)}\n`;
+  return `${drawn.replace(PRIVATE_RUN, (run) => painted[run.charCodeAt(0) - FIRST_PRIVATE] ?? run)}\n`;
 }
 
 /**
  * cli-table3's own tables of widths are older than some scripts and emoji. So a text beyond Latin, or with a colour, is
  * laid out as private-use characters, one per column, and replaced afterwards.
  */
-class Placeholders {
-  private readonly texts: string[] = [];
-
-  put(text: string, paint: (text: string) => string = String): string {
-    const painted = paint(text);
-    const index = this.texts.indexOf(painted);
-    const code = FIRST_PRIVATE + (index < 0 ? this.texts.push(painted) - 1 : index);
-    // Out of placeholders: this text is laid out as well as cli-table3 can.
-    return code > LAST_PRIVATE ? text : String.fromCharCode(code).repeat(Math.max(1, displayWidth(text)));
-  }
-
-  replace(drawn: string): string {
-    return drawn.replace(
-      PRIVATE_RUN,
-      (run, character: string) => this.texts[character.charCodeAt(0) - FIRST_PRIVATE] ?? run,
-    );
-  }
+function placeholderOf(text: string, paint: (text: string) => string, painted: string[]): string {
+  const shown = paint(text);
+  const index = painted.indexOf(shown);
+  const code = FIRST_PRIVATE + (index < 0 ? painted.push(shown) - 1 : index);
+  // Out of placeholders: this text is laid out as well as cli-table3 can.
+  return code > LAST_PRIVATE ? text : String.fromCharCode(code).repeat(Math.max(1, displayWidth(text)));
 }
 
 function aligned(table: Table, screen: Screen, width: number): string {

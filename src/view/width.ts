@@ -7,17 +7,11 @@ export function isLatin(text: string): boolean {
   return LATIN.test(text);
 }
 
-let wide: { wideWidth(text: string): number; graphemes(text: string): string[] } | undefined;
+let wide: typeof import('./unicode-width.ts') | undefined;
 
 /** Loads the tables for texts beyond Latin ones if needed. Must be called with all texts before they are measured. */
 export async function prepareWidths(texts: Iterable<string>): Promise<void> {
-  if (wide !== undefined) return;
-  for (const text of texts) {
-    if (isLatin(text)) continue;
-    const { wideWidth, graphemes } = await import('./unicode-width.ts');
-    wide = { wideWidth, graphemes };
-    return;
-  }
+  if (wide === undefined && !Array.from(texts).every(isLatin)) wide = await import('./unicode-width.ts');
 }
 
 export function displayWidth(text: string): number {

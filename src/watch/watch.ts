@@ -72,22 +72,16 @@ export function watchView(
 /** Time limit for the user's command, in ms. */
 const ALERT_MS = 60_000;
 
-/** Runs the user's command with rows on its stdin. */
-interface Alerts {
-  /** @throws {Failure} `alert-command`; the reason of the command's signal */
-  run(rows: readonly JsonValue[]): Promise<void>;
-  /** Starts the command without waiting for it. Rows that arrive while it runs go to its next run. Warns if it fails. */
-  add(rows: readonly JsonValue[]): void;
-  /** Resolves when the command has ended. */
-  ended(): Promise<void>;
-}
-
-/** @throws {Failure} `invalid-value`: the command cannot be split into words */
-export function alertsBy(context: CommandContext, option: string, command: string): Alerts {
+/**
+ * Runs the user's command with rows on its stdin, one run at a time.
+ * @throws {Failure} `invalid-value`: the command cannot be split into words
+ */
+export function alertsBy(context: CommandContext, option: string, command: string) {
   const { clock, machine, notices, signal } = context;
   const words = splitWords(command, machine.platform, option);
   const waiting: JsonValue[] = [];
   let running: Promise<void> | undefined;
+  /** @throws {Failure} `alert-command`; the reason of the command's signal */
   const run = async (rows: readonly JsonValue[]): Promise<void> => {
     await context.runCommand(words, {
       input: `${stringifyJson([...rows])}\n`,
@@ -111,11 +105,13 @@ export function alertsBy(context: CommandContext, option: string, command: strin
   };
   return {
     run,
-    add: (rows) => {
+    /** Starts the command without waiting for it. Rows that arrive while it runs go to its next run. Warns if it fails. */
+    add: (rows: readonly JsonValue[]): void => {
       waiting.push(...rows);
       running ??= drain().finally(() => (running = undefined));
     },
-    ended: async () => running,
+    /** Resolves when the command has ended. */
+    ended: async (): Promise<void> => running,
   };
 }
 

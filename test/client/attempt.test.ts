@@ -126,27 +126,17 @@ describe('a refusal', () => {
   });
 });
 
-describe('a request that takes long', () => {
-  const late = (clock: VirtualClock) => () => clock.sleep(4_500).then(() => reply());
-
-  it('is shown once a second, and no longer than it takes', async () => {
-    const clock = new VirtualClock();
-    const { service, events } = scriptedService([late(clock)], { clock });
-    const ended = exchange(service, LIST);
-    await clock.advance(5_000);
-    await ended;
-    const shown = [2_000, 3_000, 4_000].map((ms) => `pets.example for ${ms} ms`);
-    expect(events.slice(2, -1)).toEqual(['send', ...shown, 'no longer']);
-  });
-
-  it('of another client is not', async () => {
-    const clock = new VirtualClock();
-    const { service, events } = scriptedService([late(clock)], { clock });
-    const ended = exchange(service, { ...LIST, headers: {} });
-    await clock.advance(5_000);
-    await ended;
-    expect(events.slice(2, -1)).toEqual(['send']);
-  });
+it.each([
+  ['once a second, and no longer than it takes', LIST, [2_000, 3_000, 4_000]],
+  ['not at all, if another client has sent it', { ...LIST, headers: {} }, []],
+])('a request that takes long is shown %s', async (_how, call, times) => {
+  const clock = new VirtualClock();
+  const { service, events } = scriptedService([() => clock.sleep(4_500).then(() => reply())], { clock });
+  const ended = exchange(service, call);
+  await clock.advance(5_000);
+  await ended;
+  const shown = [...times.map((ms) => `pets.example for ${ms} ms`), ...(times.length > 0 ? ['no longer'] : [])];
+  expect(events.slice(2, -1)).toEqual(['send', ...shown]);
 });
 
 describe('once the program has to stop', () => {

@@ -28,7 +28,7 @@ const HOME = '\u001b[H';
 const DOWN = '\u001b[B';
 /** One more. */
 const RIGHT = '\u001b[C';
-/** As xterm has it: the screen as it was before, with a cursor. */
+/** As xterm has them: the screen as it was before, with a cursor. */
 const RESTORED = '\u001b[?1006l\u001b[?1000l\u001b[?25h\u001b[?1049l';
 
 const browse = ['--env', 'sandbox', 'inventory', 'browse'];

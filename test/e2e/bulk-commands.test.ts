@@ -864,7 +864,7 @@ describe('inventory count', () => {
     const count = ['--env', 'sandbox', 'inventory', 'count', '--rest', 'zero'];
     const { code, stdout } = await runIn({ ...context, prompt }, ...count);
     expect(questions).toEqual([
-      expect.stringMatching(/^Change \d\d pets, and set to 0 those that were not scanned \(\d\d\), in sandbox\?$/),
+      expect.stringMatching(/^Change \d\d pets, and set to 0 those that were not scanned \(\d\d\), in\s+sandbox\?$/),
     ]);
     expect([code, stdout, await quantity(1)]).toEqual([11, expect.stringContaining('1 conflict'), 13]);
   });

@@ -4,63 +4,38 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openNetwork } from '../../src/node/network.ts';
 import { FORMATS } from '../../src/view/output-formats.ts';
-import { runPetstore } from '../support/binary.ts';
-import {
-  CANARY,
-  type EchoService,
-  echoService,
-  filesBelow,
-  filesWithPieces,
-  type Mode,
-  piecesIn,
-  rawControls,
-} from '../support/echo.ts';
-import { createHome, type Home } from '../support/home.ts';
+import { type PetstoreOptions, runPetstore } from '../support/binary.ts';
+import { CANARY, echoService, filesBelow, filesWithPieces, type Mode, piecesIn, rawControls } from '../support/echo.ts';
+import { createHome } from '../support/home.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { startPty } from '../support/pty.ts';
 import { createTestContext } from '../support/test-context.ts';
 
-interface Shop {
-  readonly home: Home;
-  readonly service: EchoService;
-  readonly env: Readonly<Record<string, string>>;
-  /** All that was printed so far. */
-  readonly printed: string[];
-  run(
-    mode: Mode,
-    args: readonly string[],
-    more?: { env?: Record<string, string>; stdin?: string },
-  ): Promise<number | null>;
-  /** In this process; on a terminal, if it has columns. */
-  runHere(mode: Mode, args: readonly string[], columns?: number): Promise<number>;
-}
+type Shop = Awaited<ReturnType<typeof shop>>;
 
-async function shop(): Promise<Shop> {
+/** A home whose staging environment is a service that repeats everything, and all that was printed so far. */
+async function shop() {
   const home = createHome();
   const service = await echoService();
   const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: service.baseUrl, PETSTORE_API_KEY: CANARY };
   const printed: string[] = [];
-  return {
-    home,
-    service,
-    env,
-    printed,
-    async run(mode, args, more = {}) {
-      service.mode = mode;
-      const { code, stdout, stderr } = await runPetstore(args, { home, ...more, env: { ...env, ...more.env } });
-      printed.push(`${args.join(' ')} (${mode}): ${stdout}${stderr}`);
-      return code;
-    },
-    async runHere(mode, args, columns) {
-      service.mode = mode;
-      const screen = columns === undefined ? {} : { isTTY: true, columns };
-      const network = openNetwork({}, { timeoutMs: 5_000, signal: new AbortController().signal });
-      const context = createTestContext({ home, env, network, stdout: screen, stderr: screen });
-      const { code, stdout, stderr } = await runIn(context, ...args);
-      printed.push(`${args.join(' ')} (${mode}): ${stdout}${stderr}`);
-      return code;
-    },
+  const runBuilt = async (mode: Mode, args: readonly string[], more: PetstoreOptions = {}): Promise<number | null> => {
+    service.mode = mode;
+    const { code, stdout, stderr } = await runPetstore(args, { home, ...more, env: { ...env, ...more.env } });
+    printed.push(`${args.join(' ')} (${mode}): ${stdout}${stderr}`);
+    return code;
   };
+  /** Runs in this process; on a terminal, if it has columns. */
+  const runHere = async (mode: Mode, args: readonly string[], columns?: number): Promise<number> => {
+    service.mode = mode;
+    const screen = columns === undefined ? {} : { isTTY: true, columns };
+    const network = openNetwork({}, { timeoutMs: 5_000, signal: new AbortController().signal });
+    const context = createTestContext({ home, env, network, stdout: screen, stderr: screen });
+    const { code, stdout, stderr } = await runIn(context, ...args);
+    printed.push(`${args.join(' ')} (${mode}): ${stdout}${stderr}`);
+    return code;
+  };
+  return { home, service, env, printed, run: runBuilt, runHere };
 }
 
 function loginTo(baseUrl: string): string[] {

@@ -257,19 +257,12 @@ it.each(MET)(
   120_000,
 );
 
-describe('fault 128: a lock file with other content', () => {
-  const TEXT = 'lock text, from who knows where '.repeat(300);
-
-  it('of the state folder is replaced, and state.db stays', async () => {
-    const home = createHome();
-    const folder = folderOf(home);
-    mkdirSync(join(folder, 'locks'));
-    writeFileSync(join(folder, 'state.db.lock'), TEXT);
-    writeFileSync(join(folder, 'locks', '7.db'), TEXT);
-    const file = join(home.path, 'stock.csv');
-    writeFileSync(file, 'petId,quantity\n7,12\n');
-    const imported = await run(home, '--env', 'sandbox', 'inventory', 'import', file, '--yes');
-    const adjusted = await run(home, '--env', 'sandbox', 'inventory', 'adjust', '7', '1');
-    expect([imported.code, adjusted.code, imported.stderr.includes('damaged')]).toEqual([0, 0, false]);
-  });
+it('fault 128: a lock file with other content is exit 3, with the file named', async () => {
+  const home = createHome();
+  const path = join(folderOf(home), 'state.db.lock');
+  writeFileSync(path, 'lock text, from who knows where '.repeat(300));
+  const file = join(home.path, 'stock.csv');
+  writeFileSync(file, 'petId,quantity\n7,12\n');
+  const { code, stderr } = await run(home, '--env', 'sandbox', 'inventory', 'import', file, '--yes');
+  expect([code, stderr]).toEqual([3, expect.stringContaining(`${path} `)]);
 });

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { runPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
-import { startPty } from '../support/pty.ts';
+import { play, type Scene } from '../support/pty.ts';
 import { pageHash } from '../support/page-hash.ts';
 import { expectKept, PLAIN, type Run, runsOf, textOf, withoutEmptyEnd } from '../support/screen.ts';
 import { control, serveSandbox } from '../support/served.ts';
@@ -19,15 +19,9 @@ const SIZE = { cols: 80, rows: 20 };
 const SAYS =
   'A terminal: the table in which stock is changed, the stock that runs out, a delivery added by barcode after its changes have been shown, and a wait for the rate limit with its countdown.';
 
-interface Command {
-  readonly command: string;
-  readonly typed?: readonly (readonly [RegExp, string])[];
+interface Command extends Scene {
   /** What goes wrong from here on. */
   readonly fault?: string;
-  /** The picture is taken here, and the command ended. */
-  readonly until?: RegExp;
-  /** It has the whole screen. */
-  readonly isFullScreen?: boolean;
 }
 
 /** The first one is the picture where nothing moves; after the last one the key is blocked. */
@@ -40,12 +34,12 @@ const FRAMES: readonly (readonly Command[])[] = [
         [/Type to search/, '\x1b[B-1\r'],
         [/1 change to apply/, '\x1b[B\x1b[B\x1b[B=18\r'],
       ],
-      until: /2 changes to apply/,
+      killedAt: /2 changes to apply/,
     },
   ],
   [{ command: 'petstore inventory list --low' }, { command: 'petstore inventory adjust 7 -1 --cause sold' }],
   [{ command: 'petstore inventory import delivery.csv', typed: [[/Add 4 rows/, 'y\r']] }],
-  [{ command: 'petstore inventory list', fault: 'status=429,retry-after=40', until: /Ctrl-C/ }],
+  [{ command: 'petstore inventory list', fault: 'status=429,retry-after=40', killedAt: /Ctrl-C/ }],
 ];
 
 const DELIVERY = 'barcode,delta\n2000000000022,24\n2000000000053,10\n2000000000114,8\n2000000000121,4\n';
@@ -67,25 +61,14 @@ async function take(): Promise<Run[][][]> {
   const frames: Run[][][] = [];
   for (const commands of FRAMES) {
     const lines: Run[][] = [];
-    for (const { command, typed = [], fault, until, isFullScreen = false } of commands) {
+    for (const { fault, ...scene } of commands) {
       await control(shop.port, 'PUT', '/faults', fault === undefined ? [] : [fault]);
-      const pty = startPty(command.split(' ').slice(1), { home, env, cwd: home.path, ...SIZE });
-      const seen = (match: RegExp): Promise<void> => (isFullScreen ? pty.waitForFrame(match) : pty.waitFor(match));
-      for (const [match, text] of typed) {
-        await seen(match);
-        pty.write(text);
-      }
-      if (until !== undefined) {
-        await seen(until);
-        pty.kill('SIGKILL');
-      }
-      await pty.exited;
-      const shown = withoutEmptyEnd(await runsOf(pty.output, SIZE));
+      const { output } = await play(scene, { home, env, cwd: home.path, ...SIZE });
       const prompt: Run[] = [
         { ...PLAIN, text: '$ ', dim: true },
-        { ...PLAIN, text: command, bold: true },
+        { ...PLAIN, text: scene.command, bold: true },
       ];
-      lines.push(...(isFullScreen ? [] : [prompt]), ...shown, []);
+      lines.push(...(scene.isFullScreen === true ? [] : [prompt]), ...withoutEmptyEnd(await runsOf(output, SIZE)), []);
     }
     frames.push(steadyLines(lines.slice(0, -1), SIZE.cols));
   }

@@ -8,23 +8,18 @@ import { stripVTControlCharacters } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { replacePart } from '../../src/build/docs.ts';
-import { createHome } from '../support/home.ts';
-import { startPty } from '../support/pty.ts';
+import { createHome, type Home } from '../support/home.ts';
+import { play, type Scene, startPty } from '../support/pty.ts';
 import { expectKept, PLAIN, type Run, runsOf, screenOf, textOf, withoutEmptyEnd } from '../support/screen.ts';
 import { noonZone, steady, steadyLines, steadyTimes } from '../support/steady.ts';
 import { THEMES, toSvg } from '../support/svg.ts';
 
-interface Scene {
-  readonly command: string;
-  /** What is waited for, and what is typed then. */
-  readonly typed?: readonly (readonly [RegExp, string])[];
+interface Command extends Scene {
   /** Of the program; default 0. */
   readonly code?: number;
-  /** Is killed once this is seen. */
-  readonly killedAt?: RegExp;
 }
 
-const TOUR: readonly Scene[] = [
+const TOUR: readonly Command[] = [
   { command: 'export PETSTORE_ENV=sandbox' },
   { command: 'petstore inventory list --max 1 --sort quantity' },
   { command: 'petstore inventory adjust 7 +3' },
@@ -32,7 +27,7 @@ const TOUR: readonly Scene[] = [
   { command: 'petstore inventory list --pet 7' },
 ];
 
-const STOCKTAKE: readonly Scene[] = [
+const STOCKTAKE: readonly Command[] = [
   {
     command: 'petstore --env sandbox inventory count',
     typed: [
@@ -50,7 +45,7 @@ const STOCKTAKE: readonly Scene[] = [
 
 const SLIP = 'Article;Arrived;Supplier\n2000000000077;12,00;Lake & Sons\n2000000000022;20,00;Lake & Sons\n';
 
-const DAY: readonly Scene[] = [
+const DAY: readonly Command[] = [
   { command: 'export PETSTORE_ENV=sandbox' },
   { command: 'cat delivery.csv' },
   {
@@ -103,29 +98,13 @@ const DAY: readonly Scene[] = [
 ];
 
 /** As the terminal shows it in the end. */
-async function shown(
-  { command, typed = [], code: expected = 0, killedAt }: Scene,
-  home: ReturnType<typeof createHome>,
-): Promise<string[]> {
-  const words = command.match(/"[^"]*"|\S+/g)!.map((word) => word.replaceAll('"', ''));
-  const pty = startPty(words.slice(1), {
-    home,
-    cwd: home.path,
-    env: { NO_COLOR: '1', PETSTORE_ENV: 'sandbox', TZ: noonZone() },
-    cols: 80,
-    rows: 40,
-  });
-  for (const [match, text] of typed) {
-    await pty.waitFor(match);
-    pty.write(text);
-  }
-  if (killedAt !== undefined) {
-    await pty.waitFor(killedAt);
-    pty.kill('SIGKILL');
-  }
-  const { code } = await pty.exited;
-  expect(code, pty.plain()).toBe(killedAt === undefined ? expected : 137);
-  return [...(await screenOf(pty.output, { cols: 80, rows: 40 })), ...(killedAt === undefined ? [] : ['Killed'])];
+async function shown({ code: expected = 0, ...scene }: Command, home: Home): Promise<string[]> {
+  const size = { cols: 80, rows: 40 };
+  const env = { NO_COLOR: '1', PETSTORE_ENV: 'sandbox', TZ: noonZone() };
+  const pty = await play(scene, { home, cwd: home.path, env, ...size });
+  const isKilled = scene.killedAt !== undefined;
+  expect((await pty.exited).code, pty.plain()).toBe(isKilled ? 137 : expected);
+  return [...(await screenOf(pty.output, size)), ...(isKilled ? ['Killed'] : [])];
 }
 
 it.each([
@@ -182,9 +161,8 @@ async function screensOf(cols: number, env: Record<string, string>): Promise<Run
     all.push([{ ...PLAIN, text: `$ petstore ${command}` }], ...withoutEmptyEnd(lines), []);
   };
   for (const command of SCREENS) {
-    const pty = startPty(command.split(' '), options);
-    await pty.exited;
-    const lines = await runsOf(pty.output, options);
+    const { output } = await play({ command: `petstore ${command}` }, options);
+    const lines = await runsOf(output, options);
     // Where these lines break depends on the time.
     add(
       command,

@@ -49,11 +49,12 @@ const petstore: Policy = async (process, ledger, job) => {
     random,
     timeoutMs: 30_000,
     maxWaitMs: MAX_WAIT_MS,
+    retryForMs: 0,
     maxBodyBytes: 1 << 20,
     signal,
     watch: {
       attempt: nothing,
-      backoff: nothing,
+      waiting: nothing,
       unanswered: nothing,
       recovered: nothing,
       warning: nothing,

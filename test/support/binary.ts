@@ -19,8 +19,6 @@ export interface PetstoreOptions {
   readonly stdin?: string | null | { readonly open: true };
   /** A file to write to instead of a pipe, such as `/dev/full`. */
   readonly stdout?: { readonly file: string };
-  /** Sends the signal once stdout or stderr has matched. */
-  readonly signalAfter?: { readonly match: RegExp; readonly signal: NodeJS.Signals };
   /** Another program and its first arguments, instead of petstore. */
   readonly command?: readonly [string, ...string[]];
   /** For long work; default KILL_AFTER. */
@@ -101,13 +99,6 @@ export function startPetstore(args: readonly string[], options: PetstoreOptions 
     return finished;
   });
   exited.catch(() => undefined);
-  const { signalAfter } = options;
-  if (signalAfter !== undefined) {
-    void heard.waitFor(signalAfter.match).then(
-      () => child.kill(signalAfter.signal),
-      () => undefined,
-    );
-  }
   return {
     pid: child.pid ?? -1,
     get stdout() {

@@ -41,7 +41,6 @@ export function commandContext(
       watchLimits: nothing,
       attempt: nothing,
       recovered: () => undefined,
-      backoff: nothing,
       unanswered: nothing,
       debug: nothing,
       warning,

@@ -43,6 +43,37 @@ export interface Pty {
   readonly exited: Promise<{ readonly code: number }>;
 }
 
+/** A command line, and what is typed while it runs. */
+export interface Scene {
+  readonly command: string;
+  /** What is waited for, and what is typed then. */
+  readonly typed?: readonly (readonly [RegExp, string])[];
+  /** Is killed once this is seen. */
+  readonly killedAt?: RegExp;
+  /** True if it has the whole screen. */
+  readonly isFullScreen?: boolean;
+}
+
+/** Plays a scene to its end. */
+export async function play(
+  { command, typed = [], killedAt, isFullScreen = false }: Scene,
+  options: PtyOptions,
+): Promise<Pty> {
+  const words = command.match(/"[^"]*"|\S+/g)!.map((word) => word.replaceAll('"', ''));
+  const pty = startPty(words.slice(1), options);
+  const seen = (match: RegExp): Promise<void> => (isFullScreen ? pty.waitForFrame(match) : pty.waitFor(match));
+  for (const [match, text] of typed) {
+    await seen(match);
+    pty.write(text);
+  }
+  if (killedAt !== undefined) {
+    await seen(killedAt);
+    pty.kill('SIGKILL');
+  }
+  await pty.exited;
+  return pty;
+}
+
 export function startPty(args: readonly string[], options: PtyOptions = {}): Pty {
   const [file, ...first] = options.command ?? petstoreCommand();
   const terminal = spawn(file, [...first, ...args], {

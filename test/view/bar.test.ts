@@ -11,11 +11,6 @@ describe('a bar', () => {
     [1n, 10n, 4, '▍', '#'],
     [9n, 10n, 4, '███▌', '###'],
     [1n, 8n, 1, '▏', '#'],
-    [2n, 8n, 1, '▎', '#'],
-    [3n, 8n, 1, '▍', '#'],
-    [4n, 8n, 1, '▌', '#'],
-    [5n, 8n, 1, '▋', '#'],
-    [6n, 8n, 1, '▊', '#'],
     [7n, 8n, 1, '▉', '#'],
     [8n, 8n, 1, '█', '#'],
     // Too little to be seen is drawn all the same, and nearly all is not all.
@@ -24,14 +19,11 @@ describe('a bar', () => {
     [0n, 10n, 4, '', ''],
     [-3n, 10n, 4, '', ''],
     [0n, 0n, 4, '', ''],
-    [7n, 0n, 4, '', ''],
     [11n, 10n, 4, '████', '####'],
-    [5n, 10n, 0, '', ''],
     [5n, 10n, -7, '', ''],
     // As doubles these two are the same.
     [2n ** 53n, 2n ** 53n + 1n, 4, '███▉', '###'],
     [2n ** 53n + 1n, 2n ** 53n + 1n, 4, '████', '####'],
-    [HUGE / 2n, HUGE, 4, '██', '##'],
     [HUGE - 1n, HUGE, 4, '███▉', '###'],
   ])('of %d out of %d in %d columns', (part, whole, columns, unicode, ascii) => {
     expect([bar(part, whole, columns, true), bar(part, whole, columns, false)]).toEqual([unicode, ascii]);

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { HttpFailurePhase } from '../../src/ports.ts';
-import { clockTime, duration, limitWords, LiveLine, progressLines, waitLines } from '../../src/view/progress.ts';
+import {
+  clockTime,
+  duration,
+  limitWords,
+  LiveLine,
+  progressLines,
+  type WaitFacts,
+  waitLines,
+} from '../../src/view/progress.ts';
 import { MemoryOutput } from '../support/memory-streams.ts';
 
 const NOON = Date.UTC(2026, 2, 2, 12, 0, 0);
@@ -41,14 +49,13 @@ it('the limit says what is left and until when', () => {
 });
 
 describe('a wait says why, until when, which attempt, and that it may be stopped', () => {
-  type Wait = Parameters<typeof waitLines>[0];
-  const wait = { until: NOON + 23_000, now: NOON, attempt: 2, attempts: 3 };
-  const failed = (phase: HttpFailurePhase, code: string): Pick<Wait, 'why' | 'failure'> => ({
+  const wait = { until: NOON + 23_000, attempt: 2, attempts: 3 };
+  const failed = (phase: HttpFailurePhase, code: string): Pick<WaitFacts, 'why' | 'failure'> => ({
     why: 'backoff',
     failure: { phase, code, peer: 'pets.example:443', detail: '', mayHaveBeenSent: false },
   });
 
-  it.each<[more: Partial<Wait> & Pick<Wait, 'why'>, words: string]>([
+  it.each<[more: Partial<WaitFacts> & Pick<WaitFacts, 'why'>, words: string]>([
     [{ why: 'rate-limited' }, 'Rate limited (429); continuing at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     [{ why: 'banned' }, 'Key banned? (403); continuing at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     [{ why: 'window-spent' }, 'Rate limit reached; continuing at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
@@ -60,25 +67,24 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
     [failed('connect', 'ECONNREFUSED'), 'Connection refused; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     [failed('connect', 'EHOSTUNREACH'), 'Cannot connect; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     [failed('dns', 'ENOTFOUND'), 'Name not found; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
-    [
-      { ...failed('response-timeout', 'X'), canStop: false },
-      'No answer in time; retrying at 12:00:23 (23 s), try 2/3.',
-    ],
+    [failed('response-timeout', 'X'), 'No answer in time; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     // The answer to another request may come at any time, so there is no countdown.
     [{ why: 'asking' }, 'Waiting for another request; until 12:00:23 at most, try 2/3. Ctrl-C stops.'],
   ])('%j: %s', (more, words) => {
-    expect(waitLines({ ...wait, ...more })[0]).toBe(words);
+    expect(waitLines({ ...wait, ...more }, { now: NOON })[0]).toBe(words);
+    const withoutTerminal = waitLines({ ...wait, ...more }, { now: NOON, canStop: false })[0];
+    expect(withoutTerminal).toBe(words.replace(' Ctrl-C stops.', ''));
   });
 
   it('fits a line of 80 columns, so that the end of it can be read', () => {
     const reasons = ['rate-limited', 'banned', 'window-spent', 'asking', 'paced', 'ledger-lost', 'backoff'] as const;
-    const longest = reasons.map((why) => waitLines({ ...wait, until: NOON + 119_000, why })[0].length);
+    const longest = reasons.map((why) => waitLines({ ...wait, until: NOON + 119_000, why }, { now: NOON })[0].length);
     expect(Math.max(...longest)).toBeLessThan(80);
   });
 
   it.each([
     [
-      { attempt: 1 },
+      undefined,
       [
         'Rate limit reached; continuing at 12:00:23 (23 s). Ctrl-C stops.',
         'Rate limit reached; continuing at 12:00:23 (23 s). Ctrl-C stops.',
@@ -87,15 +93,15 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
       ],
     ],
     [
-      { progress: '57 of 200 set' },
+      '57 of 200 set',
       [
         '57 of 200 set; rate limit reached, continuing at 12:00:23 (23 s)',
         '57 of 200 set; continuing at 12:00:23 (23 s)',
         'Continuing at 12:00:23 (23 s).',
       ],
     ],
-  ])('at a narrow terminal keeps its end (%j)', (more, lines) => {
-    expect(waitLines({ ...wait, why: 'window-spent', ...more })).toEqual(lines);
+  ])('at a narrow terminal keeps its end (progress: %s)', (progress, lines) => {
+    expect(waitLines({ ...wait, why: 'window-spent', attempt: 1 }, { now: NOON, progress })).toEqual(lines);
   });
 });
 

@@ -84,7 +84,6 @@ export class MemoryDisk {
       facts: async (path) => this.#facts(path),
       read: async (path) => Buffer.from(read(path)).toString('utf8'),
       head: async (path, bytes) => this.#bytes(path)?.slice(0, bytes),
-      empty: async () => undefined,
       stream: async (path) => onePiece(read(path)),
       append: async () => ({ write: () => undefined, close: async () => undefined }),
       makePrivateFolder: async (path) => void this.#folders.add(path),
