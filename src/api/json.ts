@@ -32,7 +32,7 @@ export function integer(value: JsonValue | undefined): bigint | undefined {
 
 const MAX_DEPTH = 128;
 /** Parsing a longer bigint takes time that grows faster than its length. */
-export const MOST_DIGITS = 400;
+const MOST_DIGITS = 400;
 
 /** The text is not JSON. `at`: offset of the first invalid character, in UTF-16 units. */
 export class JsonError extends Error {

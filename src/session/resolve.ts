@@ -137,7 +137,7 @@ export function maskKey(key: string): string {
  * form).
  * @throws {Failure} `key-malformed`, which never holds the key
  */
-export function checkKey(key: string, source: string): void {
+function checkKey(key: string, source: string): void {
   if (/^[\x21-\x7e]+$/.test(key)) return;
   const problem = keyProblem(key);
   throw new Failure('key-malformed', { source, problem, ...(problem === UTF_16 && { hint: 'Save it as UTF-8.' }) });

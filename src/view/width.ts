@@ -11,7 +11,9 @@ let wide: typeof import('./unicode-width.ts') | undefined;
 
 /** Loads the tables for texts beyond Latin ones if needed. Must be called with all texts before they are measured. */
 export async function prepareWidths(texts: Iterable<string>): Promise<void> {
-  if (wide === undefined && !Array.from(texts).every(isLatin)) wide = await import('./unicode-width.ts');
+  if (wide !== undefined || Array.from(texts).every(isLatin)) return;
+  const { graphemes, wideWidth } = await import('./unicode-width.ts');
+  wide = { graphemes, wideWidth };
 }
 
 export function displayWidth(text: string): number {
