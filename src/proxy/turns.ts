@@ -129,7 +129,7 @@ interface Entry {
   readonly round: number;
   /** True once it has waited as long as it may: it asks the gate one last time. */
   isLate: boolean;
-  /** Lets it ask the gate, unless it already does. `isFirst`: true if it may wait there. */
+  /** Lets it ask the gate; undefined if it already does. `isFirst`: true if it may wait there. */
   start: ((isFirst: boolean) => void) | undefined;
 }
 
@@ -179,7 +179,10 @@ class FairQueue {
   }
 
   startNext(): void {
-    for (const [place, { start }] of this.entries.slice(0, this.width).entries()) start?.(place === 0);
+    for (const [place, entry] of this.entries.slice(0, this.width).entries()) {
+      entry.start?.(place === 0);
+      entry.start = undefined;
+    }
   }
 }
 
