@@ -28,22 +28,27 @@ const ban = 'Staging forbids this (403, banned: Key suspended): the key may be b
 const invalidKey = error(401, 'Invalid API key', 'unauthorized');
 const newKey = 'Staging refused the API key from PETSTORE_API_KEY (401, unauthorized: Invalid API key).';
 
-it.each<[fault: string, args: string[], reply: PlainReply, expected: Readonly<Record<string, unknown>>]>([
-  ['14: a captive portal', LIST, html, { exitCode: 8, kind: 'contract', message: text(/is a web page, not the API/) }],
+it.each<[name: string, args: string[], reply: PlainReply, expected: Readonly<Record<string, unknown>>]>([
   [
-    '20: 404 on an update',
+    'fault 14: a captive portal',
+    LIST,
+    html,
+    { exitCode: 8, kind: 'contract', message: text(/is a web page, not the API/) },
+  ],
+  [
+    'fault 20: 404 on an update',
     SET,
     error(404),
     { exitCode: 5, message: 'Pet 7 was not found in staging (404, error: No).' },
   ],
-  ['22: 403, perhaps a ban', LIST, banned, { exitCode: 12, kind: 'forbidden', message: ban }],
-  ['22: 403, perhaps a ban', SET, banned, { exitCode: 12, kind: 'forbidden', message: ban }],
-  ['23: 405, perhaps outdated', LIST, error(405), { exitCode: 8, message: text(/service \(405/), ...outdated }],
-  ['23: 410, perhaps outdated', SET, error(410), { exitCode: 8, message: text(/service \(410/), ...outdated }],
-  ['63: 401', LIST, invalidKey, { exitCode: 4, kind: 'unauthorized', message: newKey }],
-  ['63: 401', SET, invalidKey, { exitCode: 4, kind: 'unauthorized', message: newKey }],
+  ['fault 22: 403, perhaps a ban', LIST, banned, { exitCode: 12, kind: 'forbidden', message: ban }],
+  ['fault 22: 403, perhaps a ban', SET, banned, { exitCode: 12, kind: 'forbidden', message: ban }],
+  ['fault 23: 405, perhaps outdated', LIST, error(405), { exitCode: 8, message: text(/service \(405/), ...outdated }],
+  ['fault 23: 410, perhaps outdated', SET, error(410), { exitCode: 8, message: text(/service \(410/), ...outdated }],
+  ['fault 63: 401', LIST, invalidKey, { exitCode: 4, kind: 'unauthorized', message: newKey }],
+  ['fault 63: 401', SET, invalidKey, { exitCode: 4, kind: 'unauthorized', message: newKey }],
   [
-    '13: a redirect',
+    'fault 13: a redirect',
     LIST,
     moved(308),
     {
@@ -54,7 +59,7 @@ it.each<[fault: string, args: string[], reply: PlainReply, expected: Readonly<Re
     },
   ],
   [
-    '18: a 503 for longer than --max-wait',
+    'fault 18: a 503 for longer than --max-wait',
     LIST,
     error(503, 'Closed for stocktaking', 'closed', { headers: { 'Retry-After': '3600' } }),
     {
@@ -69,7 +74,7 @@ it.each<[fault: string, args: string[], reply: PlainReply, expected: Readonly<Re
     },
   ],
   [
-    '19: a refused value',
+    'fault 19: a refused value',
     SET,
     error(400, 'too\u001b[2J many\u202e', 'invalid_quantity'),
     {
@@ -80,7 +85,7 @@ it.each<[fault: string, args: string[], reply: PlainReply, expected: Readonly<Re
     },
   ],
   [
-    '21: 404 on the list',
+    'fault 21: 404 on the list',
     LIST,
     error(404),
     {
@@ -90,7 +95,7 @@ it.each<[fault: string, args: string[], reply: PlainReply, expected: Readonly<Re
       hint: text(/\/v1/),
     },
   ],
-])('fault %s (%s) is not sent again', async (_fault, args, reply, expected) => {
+])('%s (%s) is not sent again', async (_name, args, reply, expected) => {
   const { code, stdout, error: reported, log } = await run([reply], ...args);
   expect([code, stdout, log.length]).toEqual([expected.exitCode, '', 1]);
   expect(reported).toMatchObject(expected);
