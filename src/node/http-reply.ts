@@ -1,5 +1,4 @@
 /** Receives a response from undici: headers as a map, and the decoded body. */
-import { pipeline, Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { HttpFailure, type HttpReply, reasonOf } from '../ports.ts';
 import { type Exchange, proxyRefusal, toHttpFailure } from './http-failure.ts';
@@ -21,96 +20,134 @@ export interface Reception extends Exchange {
   onOver(): void;
 }
 
-/** Receives one response. */
-export class Receiver implements Dispatcher.DispatchHandler {
-  readonly #reception: Reception;
-  readonly #head = Promise.withResolvers<Omit<HttpReply, 'body'>>();
-  readonly #body: Readable;
-  #controller: Controller | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #isOver = false;
+interface End {
+  readonly error?: unknown;
+}
+
+/** Receives one response. It is also the body: chunks are queued here until they are read. */
+export class Receiver implements Dispatcher.DispatchHandler, AsyncIterableIterator<Uint8Array> {
+  private readonly reception: Reception;
+  private readonly head = Promise.withResolvers<Omit<HttpReply, 'body'>>();
+  private controller: Controller | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private chunks: Uint8Array[] = [];
+  private waiting = 0;
+  private received = 0;
+  private end: End | undefined;
+  private wake: (() => void) | undefined;
 
   constructor(reception: Reception) {
-    this.#reception = reception;
-    reception.signal?.addEventListener('abort', this.#onAbort);
-    this.#body = new Readable({
-      highWaterMark: MOST_WAITING,
-      read: () => this.#controller?.resume(),
-      destroy: (error, done) => {
-        // Close the connection if the reader does not want the rest.
-        if (!this.#isOver) this.#controller?.abort(new Error('the rest of the body is not read'));
-        done(error);
-      },
-    });
-    // An error that no reader waits for must not end the program.
-    this.#body.on('error', () => undefined);
+    this.reception = reception;
+    reception.signal?.addEventListener('abort', this.onAbort);
   }
 
   /** Called by undici before it writes, in the same turn. */
   onRequestStart(controller: Controller): void {
-    const { maySend, signal, target, timeoutMs } = this.#reception;
-    this.#controller = controller;
+    const { maySend, signal, target, timeoutMs } = this.reception;
+    this.controller = controller;
     if (signal?.aborted === true) {
       controller.abort(reasonOf(signal));
       return;
     }
     if (!maySend()) throw HttpFailure.withdrawn(target);
-    this.#reception.isWritten = true;
-    this.#timer = setTimeout(() => {
+    this.reception.isWritten = true;
+    this.timer = setTimeout(() => {
       controller.abort(responseTimeout(target));
     }, timeoutMs);
   }
 
   onResponseStart(controller: Controller, status: number, names: Record<string, string | string[] | undefined>): void {
     if (status < 200) return;
-    clearTimeout(this.#timer);
-    const { forwarder } = this.#reception;
+    clearTimeout(this.timer);
+    const { forwarder } = this.reception;
     if (status === 407 && forwarder !== undefined) {
       controller.abort(proxyRefusal(forwarder, status));
       return;
     }
-    const headers = new Map(Object.entries(names).map(([name, value = '']) => [name, [value].flat()]));
-    this.#head.resolve({ status, headers });
+    const headers = new Map<string, readonly string[]>();
+    for (const [name, value = ''] of Object.entries(names))
+      headers.set(name, typeof value === 'string' ? [value] : value);
+    this.head.resolve({ status, headers });
   }
 
   onResponseData(controller: Controller, chunk: Uint8Array): void {
-    if (!this.#body.push(chunk)) controller.pause();
+    if (this.end !== undefined) return;
+    this.chunks.push(chunk);
+    this.waiting += chunk.length;
+    if (this.received < LONG_BODY && this.received + chunk.length >= LONG_BODY) stopYoungGenerationGrowth();
+    this.received += chunk.length;
+    if (this.waiting > MOST_WAITING) controller.pause();
+    this.wake?.();
   }
 
   onResponseEnd(): void {
-    this.#finish();
-    this.#body.push(null);
+    this.finish({});
   }
 
   onResponseError(_controller: Controller | undefined, error: unknown): void {
-    this.#head.reject(toHttpFailure(error, 'headers', this.#reception));
-    this.#finish();
-    this.#body.destroy(toHttpFailure(error, 'body', this.#reception));
+    this.head.reject(toHttpFailure(error, 'headers', this.reception));
+    this.finish({ error });
   }
 
   /** @throws {HttpFailure} no response */
   async reply(): Promise<HttpReply> {
-    const { status, headers } = await this.#head.promise;
+    const { status, headers } = await this.head.promise;
     const codings = codingsOf(headers.get('content-encoding')?.join(','));
-    const hasArrived = this.#isOver && !this.#body.destroyed;
+    const isWhole = this.end !== undefined && !('error' in this.end);
     // A response to HEAD names a coding but has no body.
-    if (hasArrived && (codings.length === 0 || this.#body.readableLength === 0)) {
-      return { status, headers, body: [(this.#body.read() as Uint8Array | null) ?? new Uint8Array()] };
+    if (codings.length > 0 && !(isWhole && this.received === 0)) {
+      return { status, headers, body: decodedBody(this, codings, this.reception) };
     }
-    return { status, headers, body: decodedBody(this.#body, codings, this.#reception) };
+    return { status, headers, body: isWhole ? [this.take()] : this };
   }
 
-  readonly #onAbort = (): void => {
-    const { signal } = this.#reception;
-    if (signal !== undefined) this.#controller?.abort(reasonOf(signal));
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    for (;;) {
+      if (this.chunks.length > 0) {
+        const value = this.take();
+        this.controller?.resume();
+        return { done: false, value };
+      }
+      if (this.end !== undefined) break;
+      await new Promise<void>((resolve) => (this.wake = resolve));
+    }
+    if ('error' in this.end) throw toHttpFailure(this.end.error, 'body', this.reception);
+    return { done: true, value: undefined };
+  }
+
+  /** Closes the connection if the reader does not want the rest of the body. */
+  return(): Promise<IteratorResult<Uint8Array, undefined>> {
+    this.chunks = [];
+    if (this.end === undefined) this.controller?.abort(new Error('the rest of the body is not read'));
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  /** Returns everything queued as one chunk: a service may send single bytes. */
+  private take(): Uint8Array {
+    const [only = Buffer.alloc(0), ...more] = this.chunks;
+    const all = more.length === 0 ? only : Buffer.concat(this.chunks);
+    this.chunks = [];
+    this.waiting = 0;
+    return all;
+  }
+
+  private readonly onAbort = (): void => {
+    this.chunks = [];
+    const { signal } = this.reception;
+    if (signal !== undefined) this.controller?.abort(reasonOf(signal));
   };
 
-  #finish(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    clearTimeout(this.#timer);
-    this.#reception.signal?.removeEventListener('abort', this.#onAbort);
-    this.#reception.onOver();
+  private finish(end: End): void {
+    if (this.end !== undefined) return;
+    this.end = end;
+    clearTimeout(this.timer);
+    this.reception.signal?.removeEventListener('abort', this.onAbort);
+    this.wake?.();
+    this.reception.onOver();
   }
 }
 
@@ -120,49 +157,47 @@ function responseTimeout(peer: string): HttpFailure {
 }
 
 function codingsOf(text = ''): string[] {
+  if (text === '') return [];
   const codings = text.split(',').map((coding) => coding.trim().toLowerCase());
   return codings.filter((coding) => coding !== '' && coding !== 'identity');
 }
 
 /** Yields the body without its content codings. */
 async function* decodedBody(
-  received: Readable,
+  receiver: Receiver,
   codings: readonly string[],
   exchange: Exchange,
 ): AsyncGenerator<Uint8Array> {
-  let length = 0;
-  try {
-    const decoders = codings.length === 0 ? [] : await openDecoders(codings, exchange);
-    // Errors reach the reader through the last stream, which it iterates.
-    const body = decoders.reduce<Readable>((from, decoder) => pipeline(from, decoder, () => undefined), received);
-    for await (const chunk of body as AsyncIterable<Uint8Array>) {
-      if (length < LONG_BODY && length + chunk.length >= LONG_BODY) stopYoungGenerationGrowth();
-      length += chunk.length;
-      yield chunk;
-    }
-  } catch (error) {
-    throw toHttpFailure(error, 'body', exchange);
-  } finally {
-    received.destroy();
-  }
-}
-
-/** Returns a stream for each coding; the last coding is undone first. @throws {HttpFailure} */
-async function openDecoders(codings: readonly string[], { target }: Exchange) {
-  const { createBrotliDecompress, createUnzip } = await import('node:zlib');
+  const [{ createBrotliDecompress, createUnzip }, { pipeline }] = await Promise.all([
+    import('node:zlib'),
+    import('node:stream'),
+  ]);
   const decoders = new Map([
     ['gzip', createUnzip],
     ['x-gzip', createUnzip],
     ['deflate', createUnzip],
     ['br', createBrotliDecompress],
   ]);
-  return codings.toReversed().map((coding) => {
-    const open = decoders.get(coding);
-    if (open !== undefined && codings.length <= MOST_CODINGS) return open();
-    const detail = codings.join(', ').slice(0, 80);
-    const facts = { peer: target, code: 'UNSUPPORTED_CODING', detail };
-    throw new HttpFailure({ phase: 'coding', mayHaveBeenSent: true, ...facts });
-  });
+  let bytes = 0;
+  try {
+    let body: AsyncIterable<Uint8Array> = receiver;
+    // Undoes the last coding first.
+    for (const coding of codings.toReversed()) {
+      const open = decoders.get(coding);
+      if (open === undefined || codings.length > MOST_CODINGS) throw unsupported(codings, exchange);
+      // Errors reach the reader through the decoder that it iterates.
+      body = pipeline(body, open(), () => undefined);
+    }
+    for await (const chunk of body) {
+      if (bytes < LONG_BODY && bytes + chunk.length >= LONG_BODY) stopYoungGenerationGrowth();
+      bytes += chunk.length;
+      yield chunk;
+    }
+  } catch (error) {
+    throw toHttpFailure(error, 'body', exchange);
+  } finally {
+    await receiver.return();
+  }
 }
 
 /**
@@ -175,4 +210,9 @@ function stopYoungGenerationGrowth(): void {
   } catch {
     // Bun has a different engine.
   }
+}
+
+function unsupported(codings: readonly string[], { target }: Exchange): HttpFailure {
+  const detail = codings.join(', ').slice(0, 80);
+  return new HttpFailure({ phase: 'coding', mayHaveBeenSent: true, peer: target, code: 'UNSUPPORTED_CODING', detail });
 }

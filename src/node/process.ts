@@ -90,8 +90,18 @@ export function nextTurn(): Promise<void> {
 export function exit(code: number): never {
   if (process.getActiveResourcesInfo().some((name) => THREAD_WORK.test(name))) leaveThreads(code);
   // Older releases of Node abort in process.exit() if the terminal is gone (nodejs/node#58200).
-  if (code === EXIT.SIGHUP && !('execve' in process)) endBySignal('SIGHUP');
+  if (code === EXIT.SIGHUP && !('execve' in process) && [0, 1, 2].some(isTerminalFile)) endBySignal('SIGHUP');
   process.exit(code);
+}
+
+/** True also for a terminal that is gone. */
+function isTerminalFile(fd: number): boolean {
+  try {
+    const found = fstatSync(fd);
+    return found.isCharacterDevice() && found.rdev !== statSync('/dev/null').rdev;
+  } catch {
+    return false;
+  }
 }
 
 /** Work of Node's thread pool: files and name lookups. */
