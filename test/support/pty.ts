@@ -159,16 +159,20 @@ function endOfMatch(text: string, from: number, match: RegExp | string): number 
   return found === null ? undefined : from + found.index + found[0].length;
 }
 
+/** How long nothing may arrive before the socket is destroyed, in ms. */
+const QUIET_MS = 100;
+
 /**
- * Delays the end of the socket until a turn of the event loop has read nothing more: node-pty destroys it 200 ms after
- * the exit, and on a busy machine that may be before the last output.
+ * Delays the end of the socket until nothing more arrives: node-pty destroys it 200 ms after the exit, and on a busy
+ * machine the kernel may pass on the last output later.
  */
 function readBeforeDestroyed(socket: Socket): void {
   const destroy = socket.destroy.bind(socket);
   socket.destroy = (error) => {
+    // With an error, the terminal itself has ended, and all is read.
+    if (error !== undefined) return destroy(error);
     const { bytesRead } = socket;
-    // The first one may come before the next read.
-    setImmediate(() => setImmediate(() => (socket.bytesRead === bytesRead ? destroy(error) : socket.destroy(error))));
+    setTimeout(() => (socket.bytesRead === bytesRead ? destroy() : socket.destroy()), QUIET_MS);
     return socket;
   };
 }
