@@ -50,7 +50,7 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
     const rows = batch.map((row) => cellsOf(view.columns, row, screen));
     if (fixed !== undefined) {
       await prepareWidths(texts(rows));
-      yield aligned({ ...fixed, rows, follows: true }, screen, width);
+      yield* aligned({ ...fixed, rows, follows: true }, screen, width);
       continue;
     }
     for (const row of rows) held.push(row);
@@ -58,14 +58,14 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
     // Leaves room for the wider numbers of later rows, if it can.
     const roomy = await measured(view, held, INT64_WIDTH);
     fixed = inColumns(choices(fits(roomy, width) ? roomy : await measured(view, held, 0)), width, LEAST_CUT);
-    yield aligned(fixed, screen, width);
+    yield* aligned(fixed, screen, width);
   }
   if (fixed !== undefined || count === 0) return count;
   const tables = choices(await measured(view, held, 0));
   const drawn = screen.isTTY && count <= MOST_DRAWN;
   const fitted = drawn ? inBorders(tables, width) : undefined;
   if (fitted !== undefined) yield await draw(fitted, screen);
-  else yield aligned(inColumns(tables, width, drawn ? undefined : LEAST_CUT), screen, width);
+  else yield* aligned(inColumns(tables, width, drawn ? undefined : LEAST_CUT), screen, width);
   return count;
 }
 
@@ -150,9 +150,15 @@ function placeholderOf(text: string, paint: (text: string) => string, painted: s
   return code > LAST_PRIVATE ? text : String.fromCharCode(code).repeat(Math.max(1, displayWidth(text)));
 }
 
-function aligned(table: Table, screen: Screen, width: number): string {
+/** Most lines that are written at once. */
+const LINES = 500;
+
+function* aligned(table: Table, screen: Screen, width: number): Generator<string> {
   const lines = table.hasColumns ? columnLines(table, screen) : listed(table, screen, width);
-  return Array.from(lines, (line) => `${line}\n`).join('');
+  // The text of a whole batch would take much memory.
+  const piece: string[] = [];
+  for (const line of lines) if (piece.push(`${line}\n`) === LINES) yield piece.splice(0).join('');
+  if (piece.length > 0) yield piece.join('');
 }
 
 /** Yields the heading and the rows. In a pipe nothing is cut, even if a text is wider than its column. */
