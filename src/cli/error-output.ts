@@ -4,7 +4,7 @@ import { type ExitCode, Failure, isFailure, type ServiceError } from '../errors.
 import { DatabaseFailure } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { OpenWrite } from '../session/globals.ts';
-import { visible } from '../view/sanitise.ts';
+import { visible } from '../view/words.ts';
 
 /** Returns the failure that a command reports. `open`: its writes that are not recorded yet. */
 export function failureOf(error: unknown, path: string, open: ReadonlySet<OpenWrite>): Failure {

@@ -19,9 +19,8 @@ import {
   waitLines,
 } from '../view/progress.ts';
 import { hasUnicode } from '../view/bar.ts';
-import { FORMAT_FACTS } from '../view/output-formats.ts';
-import { visible } from '../view/sanitise.ts';
-import { capital } from '../view/words.ts';
+import { FORMAT_FACTS } from '../view/view.ts';
+import { capital, visible } from '../view/words.ts';
 import { forPeople, type Style } from '../view/style.ts';
 
 /** How often the progress of a run is printed without a terminal, in ms. */

@@ -18,9 +18,8 @@ import { redactedPorts, secretsIn } from './redacted-ports.ts';
 import { hasUnicode } from '../view/bar.ts';
 import { wordIn } from './value-parsers.ts';
 import { render } from '../view/formats.ts';
-import { FORMAT_FACTS, FORMATS } from '../view/output-formats.ts';
+import { FORMAT_FACTS, FORMATS, type View } from '../view/view.ts';
 import { createStyle, isColoured, type Style } from '../view/style.ts';
-import type { View } from '../view/view.ts';
 
 /**
  * Runs the command that argv names. Never rejects: reports every failure and returns its exit code.

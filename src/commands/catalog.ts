@@ -13,8 +13,7 @@ import { Failure, usageFailure } from '../errors.ts';
 import { openState, type State } from '../state/database.ts';
 import { parseCatalog } from '../stock/file-rows.ts';
 import { readSource } from '../stock/source-file.ts';
-import { FORMAT_FACTS } from '../view/output-formats.ts';
-import { confirmation, list, type RecordView } from '../view/view.ts';
+import { confirmation, FORMAT_FACTS, list, type RecordView } from '../view/view.ts';
 import { capital, plural } from '../view/words.ts';
 
 const WHERE =

@@ -8,7 +8,7 @@ import { petIdValue } from '../cli/value-parsers.ts';
 import { tableNames } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';
 import { Failure } from '../errors.ts';
-import { visible } from '../view/sanitise.ts';
+import { visible } from '../view/words.ts';
 import { labelled } from '../view/view.ts';
 
 export const inventoryGet = defineCommand({

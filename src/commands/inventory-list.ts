@@ -24,8 +24,7 @@ import { connect } from '../session/connect.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, usageFailure } from '../errors.ts';
-import { FORMAT_FACTS } from '../view/output-formats.ts';
-import { type Column, jsonCell, type View } from '../view/view.ts';
+import { type Column, FORMAT_FACTS, jsonCell, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { watchView } from '../watch/watch.ts';
 

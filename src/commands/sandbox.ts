@@ -9,9 +9,8 @@ import { PLANS, SANDBOX_KEY } from '../sandbox/plans.ts';
 import type { Pets, Usage } from '../sandbox/sandbox-store.ts';
 import { seedCatalog, seedItems } from '../sandbox/seed.ts';
 import { withWritableJournal } from '../stock/open-journal.ts';
-import { FORMAT_FACTS } from '../view/output-formats.ts';
+import { confirmation, FORMAT_FACTS, labelled, list, type RecordView, type RowsView } from '../view/view.ts';
 import { clockTime } from '../view/progress.ts';
-import { confirmation, labelled, list, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 
 const data = option('--data <file>', textValue, "the sandbox's file (default: that of --env sandbox)");

@@ -5,8 +5,7 @@ import { isFailure, Failure } from '../errors.ts';
 import type { Encrypted } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import { duration } from '../view/progress.ts';
-import { type Format, FORMAT_FACTS } from '../view/output-formats.ts';
-import { list, record, type RecordView, type RowsView } from '../view/view.ts';
+import { type Format, FORMAT_FACTS, list, record, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 
 /** `note`: information without a verdict. `skip`: not checked. */

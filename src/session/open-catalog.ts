@@ -10,7 +10,7 @@ import { originOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
 import { stateFolder, statePath } from './paths.ts';
 import { canAsk, requireBaseUrl } from './resolve.ts';
-import { FORMAT_FACTS } from '../view/output-formats.ts';
+import { FORMAT_FACTS } from '../view/view.ts';
 
 /** Returns the origin of the service. @throws {Failure} `no-base-url`, `base-url` */
 export async function catalogOrigin(context: CommandContext): Promise<string> {

@@ -13,7 +13,7 @@ import {
 } from '../cli/value-parsers.ts';
 import { Failure, isFailure, usageFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
-import { FORMATS } from '../view/output-formats.ts';
+import { FORMATS } from '../view/view.ts';
 import { ENVIRONMENTS, parseBaseUrl, partsOf, type Place, REMOTE_ENVIRONMENTS } from './environments.ts';
 
 export interface Setting<T = unknown> {

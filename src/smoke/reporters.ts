@@ -1,6 +1,6 @@
 /** Renders checks as text, JUnit XML, TAP, JSON and GitHub annotations. */
 import { jsonObject, stringifyJson } from '../api/json.ts';
-import { visible } from '../view/sanitise.ts';
+import { visible } from '../view/words.ts';
 import type { Checked } from './finding.ts';
 
 export type ReportFormat = 'text' | 'junit' | 'tap' | 'json' | 'github' | 'markdown';

@@ -16,7 +16,7 @@ import {
   type Warned,
 } from './file.ts';
 import { STATE_DATABASE } from './schema.ts';
-import { type BusyWait, rollBack, whileBusy } from './transaction.ts';
+import { type BusyWait, rollBack, whileBusy } from './lock.ts';
 
 export interface Exclusive extends Pick<BusyWait, 'patienceMs'> {
   /** The work is on the disk when `exclusively` resolves: it survives a power cut. */

@@ -5,8 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Context, type Database, DatabaseFailure, errorCode } from '../ports.ts';
 import { Failure, fileFailure, isFailure } from '../errors.ts';
-import { acquireLock } from './lock.ts';
-import { atomically, PATIENCE_MS, whileBusy } from './transaction.ts';
+import { acquireLock, atomically, PATIENCE_MS, whileBusy } from './lock.ts';
 
 export type FilePorts = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;
 

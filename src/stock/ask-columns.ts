@@ -1,7 +1,7 @@
 /** Asks which columns of a file have the missing data, and remembers the answers for files with the same header. */
 import type { CommandContext } from '../session/globals.ts';
 import { canAsk } from '../session/resolve.ts';
-import { visible } from '../view/sanitise.ts';
+import { visible } from '../view/words.ts';
 import { type ColumnName, findColumns, findName, type Mapping, parseMapping, shown, STOCK_FILE } from './columns.ts';
 import { withJournal, withWritableJournal } from './open-journal.ts';
 

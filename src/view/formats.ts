@@ -3,10 +3,17 @@
  * have arrived.
  */
 import { stringifyJson } from '../api/json.ts';
-import { visible, visibleLines } from './sanitise.ts';
+import { visible, visibleLines } from './words.ts';
 import type { Screen } from './table.ts';
-import { type Column, jsonCell, type RecordView, type RowsView, type StreamView, type View } from './view.ts';
-import type { Format } from './output-formats.ts';
+import {
+  type Column,
+  type Format,
+  jsonCell,
+  type RecordView,
+  type RowsView,
+  type StreamView,
+  type View,
+} from './view.ts';
 import { forPeople } from './style.ts';
 
 /** Yields text in pieces, or raw bytes. Returns the number of rows. */

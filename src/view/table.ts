@@ -9,11 +9,10 @@
  */
 import { bar } from './bar.ts';
 import { BETWEEN, type Cell, choices, fits, inBorders, inColumns, type Table, type TableColumn } from './fit.ts';
-import { visible } from './sanitise.ts';
+import { capital, signed, visible } from './words.ts';
 import { PLAIN, roleOf, type Style } from './style.ts';
 import type { Column, RowsView } from './view.ts';
 import { displayWidth, isLatin, padTo, prepareWidths, truncate, wrapLine } from './width.ts';
-import { capital, signed } from './words.ts';
 
 const MOST_DRAWN = 1_000;
 const MOST_HELD = 10_000;

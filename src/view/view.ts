@@ -1,8 +1,27 @@
-/** Views: what commands return, as data and not yet as text. formats.ts renders them. */
+/** Views: what commands return, as data and not yet as text, and the formats of `--output`. formats.ts renders them. */
 import type { Failure } from '../errors.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
-import type { Format } from './output-formats.ts';
 import type { Role } from './style.ts';
+
+interface FormatFacts {
+  /** For `petstore help output`. */
+  readonly summary: string;
+  /** True if people read it: local times, names of pets, confirmations that --quiet omits. */
+  readonly isForPeople: boolean;
+  /** True if stderr is JSON too, and there is no header. */
+  readonly isJson: boolean;
+}
+
+const TABLE = {
+  table: { summary: 'for people; the default, on a terminal and in a pipe', isForPeople: true, isJson: false },
+  json: { summary: 'one document (--json is short for it)', isForPeople: false, isJson: true },
+  ndjson: { summary: 'one object per line, streamed', isForPeople: false, isJson: true },
+  csv: { summary: 'RFC 4180, with a header line unless --no-header', isForPeople: false, isJson: false },
+} satisfies Record<string, FormatFacts>;
+
+export type Format = keyof typeof TABLE;
+export const FORMAT_FACTS: Readonly<Record<Format, FormatFacts>> = TABLE;
+export const FORMATS = Object.keys(TABLE) as readonly Format[];
 
 /** One column of a table or CSV file. */
 export interface Column<Row> {

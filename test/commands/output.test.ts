@@ -1,6 +1,6 @@
 /** Which parts of an answer are shown, and how. */
 import { describe, expect, it } from 'vitest';
-import { FORMATS } from '../../src/view/output-formats.ts';
+import { FORMATS } from '../../src/view/view.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json } from '../support/replies.ts';
 import { takeApart } from '../support/staging.ts';

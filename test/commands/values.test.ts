@@ -1,6 +1,6 @@
 /** Values on the command line and in answers are exact or rejected. */
 import { describe, expect, it } from 'vitest';
-import { FORMATS } from '../../src/view/output-formats.ts';
+import { FORMATS } from '../../src/view/view.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { item, json } from '../support/replies.ts';
 import { takeApart } from '../support/staging.ts';

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openNetwork } from '../../src/node/network.ts';
-import { FORMATS } from '../../src/view/output-formats.ts';
+import { FORMATS } from '../../src/view/view.ts';
 import { type PetstoreOptions, runPetstore } from '../support/binary.ts';
 import { CANARY, echoService, filesBelow, filesWithPieces, type Mode, piecesIn, rawControls } from '../support/echo.ts';
 import { createHome } from '../support/home.ts';

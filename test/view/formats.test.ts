@@ -3,9 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { itemToJson, type InventoryItem } from '../../src/api/item.ts';
 import { parseJson, stringifyJson } from '../../src/api/json.ts';
-import { visible } from '../../src/view/sanitise.ts';
-import { FORMATS } from '../../src/view/output-formats.ts';
-import type { RowsView } from '../../src/view/view.ts';
+import { visible } from '../../src/view/words.ts';
+import { FORMATS, type RowsView } from '../../src/view/view.ts';
 import { anyItem, text, view } from './rendered.ts';
 
 describe('formats', () => {

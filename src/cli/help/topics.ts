@@ -1,7 +1,7 @@
 /** Texts of `petstore help <topic>`; paragraphs are wrapped to the terminal. */
 
 import { EXIT } from '../../errors.ts';
-import { FORMAT_FACTS, FORMATS } from '../../view/output-formats.ts';
+import { FORMAT_FACTS, FORMATS } from '../../view/view.ts';
 
 export type Topic = 'options' | 'environments' | 'output' | 'rate-limits' | 'scripting' | 'exit-codes' | 'schemas';
 
