@@ -1,7 +1,16 @@
 /** `petstore proxy` for other machines: TLS, named clients, and how much of it they may use. */
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { appendFileSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -186,6 +195,12 @@ describe('tokens', () => {
     const digest = (token: string) => createHash('sha256').update(token).digest('hex');
     expect(readFileSync(file, 'utf8')).toBe(`till-1 ${digest(till)} write\nreport ${digest(report)} read 10%\n`);
     expect(statSync(file).mode & 0o777).toBe(0o600);
+    // As in the unit: root adds tokens, and the gateway reads them as another user.
+    if (process.geteuid?.() === 0) chownSync(file, 65_534, 65_534);
+    chmodSync(file, 0o660);
+    const { mode, uid, gid } = statSync(file);
+    await addToken(home, 'till-3');
+    expect(statSync(file)).toMatchObject({ mode, uid, gid });
     const again = await runPetstore(['proxy', 'token', 'add', 'till-1', '--tokens', file], { home });
     expect([again.code, again.stdout]).toEqual([2, '']);
     expect(again.stderr).toContain(`${file} has a token of till-1 already.`);
