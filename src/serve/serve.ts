@@ -1,5 +1,6 @@
 /** Shared by `petstore proxy` and `sandbox serve`: the log, watched files, readiness and shutdown. */
 import { once } from 'node:events';
+import { isDeepStrictEqual } from 'node:util';
 import { type JsonObject, stringifyJson } from '../api/json.ts';
 import { fileFailure, isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
@@ -35,8 +36,9 @@ export async function openLog<T>(
   }
 }
 
-/** How often files are checked for changes, in ms. */
+/** How often files are checked for changes, and how long a change must have lasted, in ms. */
 const LOOK_MS = 5_000;
+const SETTLED_MS = 500;
 const LONGEST_FILE = 2 ** 20;
 
 /**
@@ -58,7 +60,11 @@ export async function followFiles(
     try {
       const texts = await read();
       problem = '';
-      if (texts.every((text, i) => text === before[i])) return;
+      if (isDeepStrictEqual(texts, before)) return;
+      // Another program may still be writing them: the next look then reads the rest.
+      await clock.sleep(SETTLED_MS, signal);
+      const settled = await read();
+      if (isDeepStrictEqual(texts, before) || !isDeepStrictEqual(texts, settled)) return;
       before = texts;
       use(texts);
       notices.info(`Read ${paths.join(' and ')} again.`);

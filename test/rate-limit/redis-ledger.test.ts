@@ -371,8 +371,13 @@ describe('permits', () => {
 
   it('end with their window', async () => {
     const { shop, second } = await opened({ left: 41, window: { resetInMs: 5_000 } });
-    expect(await shop.lends(second, 3)).toBe(3);
-    shop.now += 5_000;
+    expect(await second.asksFor(3)).toBe(3);
+    // It is lent six, and uses one.
+    expect(await second.asks()).toBe('sent');
+    shop.lose();
+    shop.now += 4_999;
+    expect(await second.asks()).toBe('sent');
+    shop.now += 1;
     expect(await second.asks()).toBe('ledger-lost');
   });
 
@@ -421,6 +426,21 @@ describe('permits', () => {
     expect(await one.second.asks(SET)).toBe('sent');
     expect(await one.first.asks()).toBe('sent');
     expect(await one.first.asks()).not.toBe('sent');
+  });
+
+  it('of windows that one machine has found apart are apart for a machine that has not', async () => {
+    const { shop, first, second } = await opened({ left: 50 });
+    expect(await second.asks(SET)).toBe('sent');
+    shop.now += 1_000;
+    expect(await first.asks(SET)).toBe('sent');
+    await first.isAnswered(59, { resetInMs: 59_000 });
+    await first.ledger.close();
+    await second.isAnswered(40, { resetInMs: 59_000 });
+    await second.ledger.close();
+    await first.asks();
+    await first.isAnswered(0, { resetInMs: 59_000 });
+    await first.ledger.close();
+    expect([await second.asks(), await second.asks(SET)]).toEqual(['window-spent', 'sent']);
   });
 
   it('go first to the machine that was refused in the turn before', async () => {
@@ -529,6 +549,18 @@ describe('a refusal that one machine gets', () => {
     await third.asks();
     await third.isRefused(429, 100_000);
     expect([await second.asks(), second.waits!.ms]).toEqual(['rate-limited', 101_000]);
+  });
+
+  it('takes no strike away, although its machine knows of fewer', async () => {
+    const { shop, first, second, third } = await blocked();
+    shop.now += 101_000;
+    await second.asks();
+    await second.isRefused(429, 100_000);
+    await third.ledger.answered({ ...REFUSED, headers: { retryAfterMs: 300_000 } });
+    shop.now += 301_000;
+    await first.asks();
+    await first.isRefused(429, 100_000);
+    expect([await second.asks(), second.waits!.ms]).toEqual(['rate-limited', 401_000]);
   });
 
   it('as a ban, stays one where a shorter wait follows', async () => {
