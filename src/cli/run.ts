@@ -168,7 +168,7 @@ async function show(view: View, context: CommandContext, ending: Ending, style: 
   const count = await print(chunks, context, ending, view.view === 'rows' && !isWork).catch(async (error: unknown) => {
     // A failed command stays failed even if its reader is gone.
     const failed = isWork ? view.check?.(0) : failure;
-    if ((error instanceof OutputClosed || isWork) && failed !== undefined) throw failed;
+    if (error instanceof OutputClosed && failed !== undefined) throw failed;
     if (!isFailure(error)) throw error;
     if (failed !== undefined) throw (await import('../report/failures.ts')).firstCause([failed, error])!;
     if (!isDone && !isWork) throw error;

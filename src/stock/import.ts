@@ -106,7 +106,7 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
       if (
         stopped !== undefined &&
         (file.adds || stopped.hash === file.hash) &&
-        (await wantsToResume(runContext, sameIn(stopped, text)))
+        (options.resume === true || (await wantsToResume(runContext, sameIn(stopped, text))))
       ) {
         return resumeNamed(runContext, sameIn(stopped, text));
       }

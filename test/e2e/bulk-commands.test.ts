@@ -547,9 +547,12 @@ describe('inventory import', () => {
       ]);
     });
 
-    it('and adds: its rows are resumed under another name, also where the first one has other rows now', async () => {
+    it.each([
+      ['under another name, also where the first one has other rows now', '\n'],
+      ['with other line ends', '\r\n'],
+    ])('and adds: its rows are resumed %s', async (_name, lineEnd) => {
       const { home, run, delivery, before, stock } = await stopped('delta');
-      const copy = file(home, readFileSync(delivery[1]!, 'utf8'), 'copy.csv');
+      const copy = file(home, readFileSync(delivery[1]!, 'utf8').replaceAll('\n', lineEnd), 'copy.csv');
       writeFileSync(delivery[1]!, 'petId,delta\n');
       expect((await run(['import', copy, '--yes'])).stderr).toMatch(
         /^hint: Resume it with: .* import \S+copy\.csv --resume$/m,

@@ -438,18 +438,23 @@ it('events: an object for each row, and one at the end', async () => {
 });
 
 it.each([
-  ['goes away', '"$@" | head -n 1', []],
+  ['goes away', '"$@" | head -n 1', 6, 0, []],
   [
     'cannot be written',
     '"$@" >/dev/full',
+    6,
+    3,
     ['hint: The command has done its work: do not run it again for its output.'],
   ],
-])('events: a run is done to its end where its reader %s', async (_name, script, said) => {
+  ['cannot be written and a row has failed', '"$@" >/dev/full', 5, 3, ['error: The output could not be written']],
+])('events: a run is done to its end where its reader %s', async (_name, script, done, exit, said) => {
   const at = await shop(['--per-minute', '1000']);
-  const line = [...petstoreCommand(), ...IMPORT, csv(at, some(6)), '--events'];
+  const rows = done === 6 ? some(6) : [...some(done), [999, 1] as const];
+  const line = [...petstoreCommand(), ...IMPORT, csv(at, rows), '--events'];
   const run = await runPetstore(['-c', script, 'sh', ...line], { command: ['sh'], home: at.home, env: at.env });
+  expect(run.code).toBe(exit);
   for (const hint of said) expect(run.stderr).toContain(hint);
-  expect((await at.run(RUNS)).json).toMatchObject([{ state: 'finished', done: 6, left: 0 }]);
+  expect((await at.run(RUNS)).json).toMatchObject([{ state: 'finished', done, left: 0 }]);
 });
 
 it('a change that was applied without an answer is undone and redone as any other', async () => {
