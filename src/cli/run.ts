@@ -76,6 +76,7 @@ function failedInvocation(error: unknown, line: Request['line'] | undefined, for
           throw error;
         }),
     },
+    invalid: error,
     input: {},
     globals: { ...UNSAID, ...defaults, ...said, timeoutIsExplicit: false, ...(log !== undefined && { log }) },
   };
@@ -111,7 +112,7 @@ function codeName({ line }: Request, env: Context['env']): string {
 }
 
 async function runCommand(
-  { command, globals, input, options }: RunInvocation & Pick<RunStart, 'options'>,
+  { command, globals, input, options, invalid }: RunInvocation & Pick<RunStart, 'options'>,
   context: Context & Pick<CommandContext, 'configFile' | 'line'>,
   secrets: Secrets,
 ): Promise<number> {
@@ -126,7 +127,11 @@ async function runCommand(
   try {
     if (globals.log !== undefined) {
       const { openRunLog } = await import('./run-log.ts');
-      log = await openRunLog(context, notices, globals.log, { command: command.path, options });
+      log = await openRunLog(context, notices, globals.log, { command: command.path, options }).catch(
+        (cause: unknown) => {
+          throw invalid ?? cause;
+        },
+      );
       notices.logTo(log);
     }
     const work = async (): Promise<void> => {

@@ -27,7 +27,7 @@ export function parserOf<T>(
   const parse = (text: string, name: string): T => {
     const value = read(text, name);
     if (value !== undefined) return value;
-    const near = proposals.words?.filter((word) => word.startsWith(text.toLowerCase())) ?? [];
+    const near = proposals.words?.filter((word) => text !== '' && word.startsWith(text.toLowerCase())) ?? [];
     const hint = near.length === 1 ? { hint: `Did you mean ${near[0]!}?` } : {};
     throw new Failure('invalid-value', { name, value: text, expected, ...hint });
   };

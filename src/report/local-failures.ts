@@ -61,7 +61,7 @@ export const LOCAL_FAILURES = {
   'no-home': ({ what, variable, problem }: { what: string; variable: string; problem: string }) => ({
     ...stops(EXIT.local),
     message: `No folder for the ${what}: ${problem}.`,
-    hint: `Set HOME, or ${variable} to an absolute path.`,
+    hint: `Set ${[...new Set(['HOME', variable])].join(', or ')} to an absolute path.`,
   }),
   file: ({ operation, path, code }: { operation: keyof typeof FILE_HINTS; path: string; code: string }) => ({
     ...stops(EXIT.local),

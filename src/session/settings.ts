@@ -180,7 +180,9 @@ export const CONFIG_SETTINGS: ReadonlyMap<string, Setting> = new Map<string, Set
   ...REMOTE_ENVIRONMENTS.flatMap((environment) =>
     ALL.filter(({ isPerEnvironment }) => isPerEnvironment).map((each) => [keyOf(each, environment), each] as const),
   ),
-  ...ALL.flatMap((each) => (each.key === undefined || each.isPerEnvironment ? [] : [[each.key, each] as const])),
+  ...ALL.flatMap((each) =>
+    each.key === undefined || each.isPerEnvironment || each === SETTINGS.env ? [] : [[each.key, each] as const],
+  ),
 ]);
 
 /** Returns the name of a setting in the config. */

@@ -43,14 +43,17 @@ export function watchView(
   orders?: Orders,
 ): StreamView<Change> {
   const alerts = onChange === undefined ? undefined : alertsBy(context, '--on-change', onChange);
-  const json = ({ at, event, item, before }: Change): JsonValue =>
-    new Map<string, JsonValue>([
-      ['at', new Date(at).toISOString()],
-      ['event', event],
+  const json = ({ at, event, item, before }: Change): JsonValue => {
+    const own = jsonObject({ at: new Date(at).toISOString(), event });
+    return new Map<string, JsonValue>([
+      ...own,
       ...itemToJson(item),
+      // A service's field of the same name does not replace ours.
+      ...own,
       ...jsonObject(orders === undefined ? {} : { order: orders(item) ?? null }),
       ...jsonObject(before === undefined ? {} : { before: before.quantity, statusBefore: before.status }),
     ]);
+  };
   async function* events(): AsyncGenerator<Change> {
     try {
       for await (const found of watch(context, matcher(filter), intervalMs)) {

@@ -153,6 +153,7 @@ describe('config', () => {
 
   it.each([
     ['environment', 'prod', 'environment must be one of production, staging, sandbox, not "prod".\nhint: Did you mean'],
+    ['environment', 'berlin/staging', 'environment must be one of production, staging, sandbox, not "berlin/staging".'],
     ['staging.key-command', "pass 'show", 'The key command must be a command whose quotes are closed'],
     ['staging.base-url', 'https://pets.example', 'does not end in the path segment v1'],
     ['output', 'xml', 'output must be one of table, json, ndjson, csv, not "xml".'],

@@ -1,7 +1,7 @@
 /** `inventory list` and `get` in this process: choice of pets, number of rows, columns. */
 import { describe, expect, it } from 'vitest';
 import { type Ran, runIn, withReplies } from '../support/in-process.ts';
-import { item, json } from '../support/replies.ts';
+import { error, item, json } from '../support/replies.ts';
 
 const MAX = '9223372036854775807';
 const body = `[{"petId":1,"quantity":5,"status":"sold"},{"petId":7,"quantity":2,"status":"available","shelf":"A"},{"petId":${MAX},"quantity":9,"status":"pending"}]`;
@@ -79,4 +79,11 @@ it.each([
 ])('a value with a typo: %s', async (line, problem, near) => {
   const { code, stderr } = await refused(...line.split(' '));
   expect([code, stderr]).toEqual([2, `error: ${problem}\nhint: Did you mean ${near}?\n`]);
+});
+
+it('--watch keeps its own members, whatever a service calls its fields', async () => {
+  const context = withReplies([json([{ ...item(7, 2), event: 'fair', at: 'noon' }]), error(401)]);
+  const { code, stdout } = await runIn(context, 'inventory', 'list', '--watch', '-o', 'ndjson');
+  expect(code).toBe(4);
+  expect(JSON.parse(stdout)).toMatchObject({ event: 'listed', at: expect.stringMatching(/T.*Z$/) as string });
 });
