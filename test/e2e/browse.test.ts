@@ -1,7 +1,7 @@
 /** `inventory browse` on a real terminal, and line by line. */
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { petstoreCommand, runPetstore } from '../support/binary.ts';
+import { runPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { type Pty, type PtyOptions, startPty } from '../support/pty.ts';
 import { screenOf } from '../support/screen.ts';
@@ -283,18 +283,6 @@ describe('without a full screen', () => {
     await left(terminal, 'q\r');
     expect(await quantityOf(home, 3)).toBe('4');
     expect(terminal.output).not.toContain('\u001b[?1049h');
-  });
-
-  it('goes on after Ctrl-Z and fg', async () => {
-    const terminal = startPty(['--norc', '-i'], { command: ['bash'], cols: 120 });
-    await terminal.type(
-      `${petstoreCommand().join(' ')} ${browse.join(' ')} --plain\r`,
-      '1 to 10 of 25 pets; next shows more.',
-    );
-    await terminal.type(CTRL.z, 'Stopped');
-    await terminal.type('fg\r', '--plain');
-    await terminal.type('next\r', '11 to 20 of 25 pets');
-    await terminal.type('q\r', 'Nothing was changed.');
   });
 
   it('--plain from a pipe: a wrong line after an apply tells of both', async () => {
