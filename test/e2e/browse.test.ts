@@ -184,6 +184,7 @@ describe('on the screen', () => {
     await again.waitFor('Run 1 was not finished; petstore inventory runs shows it.');
     again.write(CTRL.c);
     await again.exited;
+    expect(await screenOf(again.output, { cols: 120, rows: 24 })).toContainEqual(expect.stringContaining('continue: '));
     const resumed = await runPetstore(['inventory', 'runs', 'resume', '1', '--yes'], { home, env });
     expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('2 applied')]);
   });
