@@ -111,7 +111,7 @@ describe('on the screen', () => {
     terminal.write(ESC);
     await shows(terminal, (screen) => !screen.includes('Leave with'));
     await left(terminal, CTRL.c + CTRL.c);
-    expect(terminal.plain()).toContain('You did not apply 1 change: the next petstore inventory browse offers it.');
+    expect(terminal.plain()).toContain('You did not apply 1 change. Continue: petstore --env sandbox inventory browse');
   });
 
   it('marked pets, undo and redo; the last changes of a pet', async () => {
@@ -181,7 +181,7 @@ describe('on the screen', () => {
     const again = startPty(['inventory', 'browse'], { home, env, cols: 120 });
     await again.waitFor('Run 1 (browse) was not finished:');
     await again.waitFor('continue: petstore --env staging inventory runs resume 1');
-    await again.waitFor('Run 1 was not finished; petstore inventory runs shows it.');
+    await again.waitFor('Run 1 was not finished; petstore --env staging inventory runs shows it.');
     again.write(CTRL.c);
     await again.exited;
     expect(await screenOf(again.output, { cols: 120, rows: 24 })).toContainEqual(expect.stringContaining('continue: '));
@@ -278,7 +278,7 @@ describe('without a full screen', () => {
     await terminal.type('next\r', '11 to 20 of 25 pets');
     await terminal.type('status sold\r', 'pet 3 (Red macaw): 0, sold');
     await terminal.type('3 +4\r', 'pet 3 (Red macaw): 0, to be 4, sold');
-    await terminal.type('3 -9\r', 'Pet 3: a quantity below zero is set with petstore inventory set --allow-negative.');
+    await terminal.type('3 -9\r', 'Below zero: petstore --env sandbox inventory set 3 -5 --allow-negative');
     await terminal.type('apply\r', 'Change 1 pet in sandbox?');
     await terminal.type('y\r', 'Run 1 (browse) in sandbox: 1 applied.');
     await left(terminal, 'q\r');
