@@ -52,6 +52,7 @@ export async function browse(context: CommandContext, options: BrowseOptions): P
   const origin = originOf(target);
   return withWritableJournal(context, async (journal) => {
     const browser = new Browser(options.low);
+    browser.petstore = `petstore --env ${environment}`;
     browser.changesOf = (petId, limit) =>
       [...journal.history({ environment, pet: [petId], limit })].flat().filter((change) => change.origin === origin);
     // Only a person continues with earlier changes. Scripts and dry runs start without any, and leave none.
@@ -69,7 +70,7 @@ export async function browse(context: CommandContext, options: BrowseOptions): P
 function needScreen(context: CommandContext): void {
   if (canAsk(context) && context.stdout.isTTY && context.env.TERM !== 'dumb') return;
   throw new Failure('usage', {
-    problem: `${COMMAND} needs a terminal.`,
+    problem: `${COMMAND} needs a terminal with a full screen, and does not work with --no-input.`,
     hint: `For lines of text: petstore ${COMMAND} --plain`,
   });
 }
@@ -78,7 +79,7 @@ function needScreen(context: CommandContext): void {
 function tellUnfinished({ browser, context, journal, origin }: Visit): void {
   const found = journal.unfinished().find((each) => each.kind === 'browse' && each.origin === origin);
   if (found === undefined) return;
-  browser.message = `Run ${found.id} was not finished; petstore inventory runs shows it.`;
+  browser.message = `Run ${found.id} was not finished; ${browser.petstore} inventory runs shows it.`;
   const steps = nextSteps(found).map((step) => `  ${step}`);
   for (const text of [`Run ${found.id} (browse) was not finished:`, ...steps]) context.notices.info(text);
 }
@@ -211,11 +212,9 @@ async function apply(visit: Visit): Promise<RecordView | undefined> {
 }
 
 function tellKept({ browser, context, keeps, options }: Visit): void {
-  const { size } = browser.pending;
-  if (size === 0 || options.dryRun === true) return;
-  const them = size === 1 ? 'it' : 'them';
-  const kept = keeps ? `: the next petstore ${COMMAND} offers ${them}.` : '.';
-  context.notices.info(`You did not apply ${browser.pendingWords}${kept}`);
+  if (browser.pending.size === 0 || options.dryRun === true) return;
+  const kept = keeps ? ` Continue: ${browser.petstore} ${COMMAND}` : '';
+  context.notices.info(`You did not apply ${browser.pendingWords}.${kept}`);
 }
 
 /** Returns '' for 0. */

@@ -47,6 +47,8 @@ export class Browser extends Selection {
   private done: Step[] = [];
   private undone: Step[] = [];
 
+  /** How the commands in messages begin. */
+  petstore = 'petstore';
   /** Called when the pending changes have changed. */
   onChange: () => void = () => undefined;
   /** Returns the pet's last changes that were made from this machine, newest first. */
@@ -85,7 +87,7 @@ export class Browser extends Selection {
         return false;
       }
       if (quantity < 0n && quantity < current) {
-        this.message = `Pet ${petId}: a quantity below zero is set with petstore inventory set --allow-negative.`;
+        this.message = `Below zero: ${this.petstore} inventory set ${petId} ${quantity} --allow-negative`;
         return false;
       }
       const before = this.pending.get(petId);
@@ -101,7 +103,7 @@ export class Browser extends Selection {
   }
 
   undo(): void {
-    const nothing = 'There is nothing to undo here. Applied changes: petstore inventory undo';
+    const nothing = `Nothing to undo here. Applied changes: ${this.petstore} inventory undo`;
     this.message = this.moveStep(this.done, this.undone, 'before') ?? nothing;
   }
 

@@ -139,10 +139,10 @@ function changeText({ current, quantity }: DraftChange, hasDelta: boolean): stri
   return hasDelta ? `→ ${quantity} ${signed(quantity - current)}` : `→ ${quantity}`;
 }
 
-function emptyText({ catalog, items, reading, text }: Browser): string {
+function emptyText({ catalog, items, petstore, reading, text }: Browser): string {
   if (items.length === 0) return reading === undefined ? 'No pets to show.' : '';
   if (catalog === undefined && /[^0-9]/.test(text)) {
-    return 'No pet matches. Names come from: petstore catalog import FILE';
+    return `No pet matches. Names come from: ${petstore} catalog import FILE`;
   }
   return 'No pet matches. Esc shows all.';
 }

@@ -119,7 +119,13 @@ async function runCommand(
   const ending = endingOf(context, globals.deadline, command.graceMs);
   const style = await styleFor(context, context.stdout, globals.color);
   const notices = new Reporter(context, globals, await styleFor(context, context.stderr, globals.color), secrets);
-  const ports = { ...context, signal: ending.signal, globals, notices, secrets, openWrites: new Set<OpenWrite>() };
+  // What is printed meanwhile would be lost with the screen.
+  const openScreen: Context['openScreen'] = async (events) => {
+    await ending.taken(notices.flush());
+    return context.openScreen(events);
+  };
+  const own = { signal: ending.signal, globals, notices, secrets, openScreen, openWrites: new Set<OpenWrite>() };
+  const ports = { ...context, ...own };
   const commandContext: CommandContext = { ...ports, ...lazySettings(ports) };
   let code: number = EXIT.ok;
   let kind: string | undefined;

@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { Failure } from '../errors.ts';
 import type { FullScreen, Key, ScreenEvents } from '../ports.ts';
-import { nodeOutput } from './streams.ts';
+import { nodeOutput, onContinue } from './streams.ts';
 
 /** Alternate screen, hidden cursor; mouse clicks and wheel in SGR form. */
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?1000h\u001b[?1006h';
@@ -27,16 +27,15 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
     stdin.resume();
     writeSync(1, ENTER);
   };
-  // While the program was stopped, the shell has used the terminal.
-  const onContinue = (): void => {
-    enter();
-    onRedraw();
-  };
   const stopListening = listen(onKey, () => {
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
   });
   stdout.on('resize', onRedraw);
-  process.on('SIGCONT', onContinue).on('exit', restore);
+  process.on('exit', restore);
+  const forget = onContinue(() => {
+    enter();
+    onRedraw();
+  });
   enter();
   return {
     get columns() {
@@ -50,7 +49,8 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
       restore();
       stopListening();
       stdout.off('resize', onRedraw);
-      process.off('SIGCONT', onContinue).off('exit', restore);
+      process.off('exit', restore);
+      forget();
     },
   };
 }

@@ -5,6 +5,7 @@ import input from '@inquirer/input';
 import password from '@inquirer/password';
 import { Failure } from '../errors.ts';
 import { type Prompt, reasonOf } from '../ports.ts';
+import { onContinue } from './streams.ts';
 
 export const nodePrompt: Prompt = {
   hidden: (question, signal) => ask(signal, (terminal) => password({ message: question, toggleMask: false }, terminal)),
@@ -74,9 +75,8 @@ function openKeys(onEnd: (reason: Failure) => void): { input: PassThrough; close
     if (key.name === 'escape') cancel();
   };
   input.on('keypress', onKey);
-  // After Ctrl-Z and fg, readline does not resume the input that it has paused.
-  const onContinue = (): void => void setImmediate(() => input.resume());
-  process.on('SIGCONT', onContinue);
+  // inquirer draws a question again only if its answer has changed: types a space, and takes it back.
+  const forget = onContinue(() => input.resume().write(' \u007f'));
   stdin.on('data', onData).on('end', end).on('error', end);
   if (stdin.readableEnded || stdin.destroyed) cancel();
   stdin.resume();
@@ -84,7 +84,7 @@ function openKeys(onEnd: (reason: Failure) => void): { input: PassThrough; close
     input,
     close() {
       stdin.pause();
-      process.off('SIGCONT', onContinue);
+      forget();
       stdin.off('data', onData).off('end', end).off('error', end);
       input.destroy();
     },

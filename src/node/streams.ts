@@ -80,9 +80,9 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
         signalSelf('SIGINT');
       });
       if (!terminal) endAtLongLine(input);
-      // After Ctrl-Z and fg, readline does not resume the input that it has paused.
-      const onContinue = (): void => void setImmediate(() => input.resume());
-      if (terminal) process.on('SIGCONT', onContinue);
+      const forget = onContinue(() => {
+        if (terminal) reader.prompt(true);
+      });
       // Start now, in raw mode, so that text typed from here on is echoed only once and not lost.
       const lines = reader[Symbol.asyncIterator]();
       return (async function* () {
@@ -92,7 +92,7 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
           if (isFailure(error)) throw error;
           if (!terminal && !signal.aborted) throw fileFailure('read', 'stdin', error);
         } finally {
-          process.off('SIGCONT', onContinue);
+          forget();
           reader.close();
         }
         if (signal.aborted) throw reasonOf(signal);
@@ -102,6 +102,27 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
         }
       })();
     },
+  };
+}
+
+/**
+ * Calls it each time the program goes on after Ctrl-Z or SIGSTOP: readline does not resume the input that it has paused,
+ * and the shell has used the terminal. Returns a function that ends this.
+ */
+export function onContinue(redraw: () => void): () => void {
+  const goOn = (): void => {
+    const { stdin } = process;
+    // The shell has turned raw mode off; Node, which thinks that it is on, would not turn it on again.
+    if (stdin.isRaw) stdin.setRawMode(false).setRawMode(true);
+    redraw();
+  };
+  let next: NodeJS.Immediate | undefined;
+  // After readline's own listener.
+  const later = (): void => void (next = setImmediate(goOn));
+  process.on('SIGCONT', later);
+  return () => {
+    process.off('SIGCONT', later);
+    clearImmediate(next);
   };
 }
 

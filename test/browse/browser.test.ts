@@ -280,7 +280,10 @@ describe('changes', () => {
     press('<end>', '<right>', '^Y');
     expect([browser.message, [...stored.keys()]]).toEqual(['There is nothing to redo.', [7n, 72n]]);
     press('^Z', '^Z', '^Z', '^Z');
-    expect([stored.size, browser.message]).toEqual([0, expect.stringContaining('There is nothing to undo here.')]);
+    expect([stored.size, browser.message]).toEqual([
+      0,
+      'Nothing to undo here. Applied changes: petstore inventory undo',
+    ]);
   });
 
   it('what was applied or discarded cannot be undone here', () => {
@@ -297,7 +300,7 @@ describe('changes', () => {
     expect([stored.size, browser.marked.size, browser.message]).toEqual([
       0,
       5,
-      'Pet 3: a quantity below zero is set with petstore inventory set --allow-negative.',
+      'Below zero: petstore inventory set 3 -5 --allow-negative',
     ]);
     press('^A');
     expect(browser.marked.size).toBe(0);
@@ -369,7 +372,7 @@ describe('the command', () => {
       line,
       `unknown command "${line}"`,
     ]),
-    ['8 -99', 'a quantity below zero'],
+    ['8 -99', 'Below zero: petstore --env staging inventory set 8 -93 --allow-negative'],
     ['8 4006381333931', '"4006381333931" is not a quantity'],
   ])('--plain from a pipe: %s is refused, and nothing is applied', async (line, reason) => {
     const context = withReplies([json([item(7, 10), item(8, 6)])], { stdin: { text: `7 12\n${line}\napply\n` } });

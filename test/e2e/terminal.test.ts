@@ -144,6 +144,34 @@ describe('fault 89: a prompt that cannot be answered', () => {
   });
 });
 
+describe('stopped, and then continued with fg', () => {
+  const LOGIN = `login --env staging --base-url http://127.0.0.1:9/v1`;
+  it.each([
+    ['Ctrl-Z, a question', LOGIN, 'API key of staging', '\x1a', `${KEY}\r`, 'Cannot connect'],
+    ['SIGSTOP, a question', LOGIN, 'API key of staging', undefined, `${KEY}\r`, 'Cannot connect'],
+    [
+      'SIGSTOP, the full screen',
+      '--env sandbox inventory browse',
+      'Type to search.',
+      undefined,
+      'gold',
+      '1 of 25 pets',
+    ],
+    ['Ctrl-Z, lines', '--env sandbox inventory browse --plain', 'next shows more.', '\x1a', 'next\r', '11 to 20 of 25'],
+  ])('%s: it is shown again, and the terminal echoes no key', async (_name, line, shown, key, typed, then) => {
+    const terminal = startPty(['--norc', '-i'], { command: ['bash'], cols: 120 });
+    terminal.write(`sh -c 'echo "pid $$"; exec ${petstoreCommand().join(' ')} ${line}'\r`);
+    await terminal.waitFor(shown);
+    if (key === undefined) process.kill(Number(/pid (\d+)/.exec(terminal.plain())![1]), 'SIGSTOP');
+    else terminal.write(`ne${key}`);
+    await terminal.waitFor('Stopped');
+    await terminal.type('fg\r', key === undefined || typed.includes(KEY) ? shown : /\nne/);
+    if (key !== undefined) terminal.write('\b\b');
+    await terminal.type(typed, then);
+    expect(terminal.output).not.toContain(KEY);
+  });
+});
+
 describe('fault 105: terminals of odd sizes', () => {
   it.each([0, 1, 20, 40, 80, 200])('%i columns', async (cols) => {
     const server = await scriptedServer([json([item(9223372036854775807n, 5, '猫 available 🐈')])]);
