@@ -44,7 +44,7 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
   });
   started = clock.monotonic();
   try {
-    const mayLeave = (): boolean => ticket.isFresh() && call.isCurrent?.() !== false;
+    const mayLeave = (): boolean => !signal.aborted && ticket.isFresh() && call.isCurrent?.() !== false;
     const reply = await shown(service, call, url, connection.send(requestOf(service, call, url, cut.signal), mayLeave));
     const noted = tellsOfService(reply)
       ? ticket.answered(reply.status, reply.headers, clock.now())

@@ -105,6 +105,7 @@ export const LOCAL_FAILURES = {
     hint: isDone
       ? 'The command has done its work: do not run it again for its output.'
       : 'The output is incomplete: do not use it.',
+    outcome: isDone ? 'applied' : undefined,
   }),
   /** $EDITOR could not be run, or ended with an error. */
   editor: (details: { variable?: 'VISUAL' | 'EDITOR'; command: string; problem: string }) => ({

@@ -5,6 +5,7 @@
 import type { InventoryItem } from '../api/item.ts';
 import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
 import { parseInt64, parseInteger } from '../api/values.ts';
+import { checkedAnswer, type RawAnswer } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
 import { decoded } from '../redact.ts';
 import { checkCondition, updateInventory } from '../client/update.ts';
@@ -174,16 +175,16 @@ export async function recordOutcome({ journal }: Pick<Writer, 'journal'>, id: bi
  * `If-Match` of a recorded update is compared with the stock first, and not sent.
  * @param by `person` defaults to the user who runs petstore, `means` to new ones for this call
  */
-export async function recordedCall<T extends { readonly failure?: Failure }>(
+export async function recordedCall(
   context: CommandContext,
   session: Writer['session'],
   { call, means, ...by }: Pick<Change, 'command'> & { call: Call; person?: string; means?: Means },
-  send: (call: Call) => Promise<T>,
-): Promise<T> {
+  send: (call: Call) => Promise<RawAnswer>,
+): Promise<RawAnswer> {
   const petId = changedPet(call);
   if (petId === undefined) return send(call);
   const after = quantityIn(call);
-  const work = (writer: Writer): Promise<T> =>
+  const work = (writer: Writer): Promise<RawAnswer> =>
     withPet(writer, petId, (pet) =>
       after === undefined ? send(call) : callChecked(pet, { ...by, petId, after }, call, send),
     );
@@ -199,16 +200,20 @@ function changedPet({ method, path }: Call): bigint | undefined {
   return method === 'PATCH' ? petIn(path) : undefined;
 }
 
-async function callChecked<T extends { readonly failure?: Failure }>(
+async function callChecked(
   pet: LockedPet,
   write: Omit<Extract<Write, { command: string }>, 'before'>,
   call: Call,
-  send: (call: Call) => Promise<T>,
-): Promise<T> {
+  send: (call: Call) => Promise<RawAnswer>,
+): Promise<RawAnswer> {
+  const { service } = pet.session;
+  const { petId, after: quantity } = write;
+  const update = { petId, quantity, call: `${call.method} ${call.path}` };
+  const sendChecked = async (each: Call) => checkedAnswer(service, await send(each), update);
   const { 'if-match': condition, ...headers } = call.headers ?? {};
-  if (condition === undefined) return callOne(pet, { ...write, before: undefined }, () => send(call));
-  const before = await checkCondition(pet.session.service, write.petId, condition);
-  return callOne(pet, { ...write, before }, () => send({ ...call, headers }));
+  if (condition === undefined) return callOne(pet, { ...write, before: undefined }, () => sendChecked(call));
+  const before = await checkCondition(service, petId, condition);
+  return callOne(pet, { ...write, before }, () => sendChecked({ ...call, headers }));
 }
 
 function quantityIn({ body = '' }: Call): bigint | undefined {

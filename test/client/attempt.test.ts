@@ -169,6 +169,19 @@ describe('once the program has to stop', () => {
     expect(isOver).toBe(true);
   });
 
+  it('a write that has permission, but is not written yet, is not sent', async () => {
+    let mayBeSent = true;
+    const { service, stop } = scriptedService([
+      (_request, maySend) => {
+        stop.abort(stopped);
+        mayBeSent = maySend();
+        return Promise.reject(failure('aborted', false));
+      },
+    ]);
+    await expect(exchange(service, SET)).rejects.toBeInstanceOf(HttpFailure);
+    expect(mayBeSent).toBe(false);
+  });
+
   it('the body of a read ends, too', async () => {
     const { service, stop, requests } = scriptedService([() => Promise.resolve(reply(200, 'a'))]);
     const { body } = await exchange(service, LIST);

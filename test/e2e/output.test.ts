@@ -168,6 +168,7 @@ describe('what happened outranks an output that cannot be written', () => {
 
   it('a raw write that was applied is not to be sent again', async () => {
     const hint = 'The command has done its work: do not run it again for its output.';
-    expect(await onFullDisk(json(item(7, 12)), ...PATCH)).toMatchObject({ kind: 'output', exitCode: 3, hint });
+    const error = { kind: 'output', exitCode: 3, outcome: 'applied', hint };
+    expect(await onFullDisk(json(item(7, 12)), ...PATCH)).toMatchObject(error);
   });
 });
