@@ -169,6 +169,39 @@ export class HttpFailure extends Error {
   }
 }
 
+/** 429, 403, or a 503 that names a time. */
+export const BLOCK_REASONS = ['rate-limited', 'banned', 'paused'] as const;
+export type BlockReason = (typeof BLOCK_REASONS)[number];
+
+/**
+ * `asking`: waiting for another request's response. `ledger-lost`: the Redis server that machines share does not
+ * answer. `paced`: the service sends no limit headers, so requests are spaced.
+ */
+export type WaitReason = BlockReason | 'window-spent' | 'asking' | 'paced' | 'ledger-lost';
+
+/** What is left of a rate limit. */
+export interface RateLimit {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Epoch ms. */
+  readonly resetAt: number;
+}
+
+/** A wait before an attempt: for the rate limit, or after a failed one (`backoff`). Times: epoch ms. */
+export interface Wait {
+  readonly why: WaitReason | 'backoff';
+  readonly until: number;
+  /** The attempt that follows the wait, from 1, and how many there are at most. */
+  readonly attempt: number;
+  /** Absent if the time is limited (--retry-for), not the number. */
+  readonly attempts?: number;
+  /** For `backoff` with --retry-for. */
+  readonly giveUpAt?: number;
+  /** For `backoff`: what failed. */
+  readonly status?: number;
+  readonly failure?: HttpFailureFacts;
+}
+
 /** One connection pool for the whole command. */
 export interface Http {
   /**

@@ -7,10 +7,7 @@
  */
 import { parseList } from 'structured-headers';
 import { parseHttpDate } from '../http/http-date.ts';
-
-/** 429, 403, or a 503 that names a time. */
-export const BLOCK_REASONS = ['rate-limited', 'banned', 'paused'] as const;
-export type BlockReason = (typeof BLOCK_REASONS)[number];
+import type { BlockReason } from '../ports.ts';
 
 export interface LimitHeaders {
   /** Present only if limit and remaining make sense together. */
