@@ -169,15 +169,11 @@ export class HttpFailure extends Error {
   }
 }
 
-/** 429, 403, or a 503 that names a time. */
-export const BLOCK_REASONS = ['rate-limited', 'banned', 'paused'] as const;
-export type BlockReason = (typeof BLOCK_REASONS)[number];
-
 /**
  * `asking`: waiting for another request's response. `ledger-lost`: the Redis server that machines share does not
  * answer. `paced`: the service sends no limit headers, so requests are spaced.
  */
-export type WaitReason = BlockReason | 'window-spent' | 'asking' | 'paced' | 'ledger-lost';
+export type WaitReason = 'rate-limited' | 'banned' | 'paused' | 'window-spent' | 'asking' | 'paced' | 'ledger-lost';
 
 /** What is left of a rate limit. */
 export interface RateLimit {
@@ -434,6 +430,13 @@ export interface Context {
   openDatabase(path: string, how?: { readonly readOnly?: boolean; readonly isLock?: boolean }): Promise<Database>;
   /** Opens a Redis server at an address that parseRedisAddress accepts. Connects at the first run. */
   openRedis(url: string): Promise<Redis>;
+}
+
+/** True for a name or address that never leaves this machine: of a URL, or of a socket. */
+export function isLoopback(host: string): boolean {
+  return /^((.*\.)?localhost\.?|127(\.\d+){3}|\[?(::1|::ffff:(127(\.\d+){3}|7f[\da-f]{2}:[\da-f]{1,4}))\]?)$/i.test(
+    host,
+  );
 }
 
 /** Returns the signal's abort reason as an error. */

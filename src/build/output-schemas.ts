@@ -4,7 +4,7 @@ import { schemaOf } from '../api/openapi.ts';
 import { InventoryItemSchema, Int64 as id, Integer as number } from '../api/schemas.ts';
 import type { Health } from '../doctor/diagnosis.ts';
 import { EXIT, type Outcome } from '../errors.ts';
-import type { BlockReason } from '../ports.ts';
+import type { BlockReason } from '../rate-limit/headers.ts';
 import { FAILURE_KINDS } from '../report/failures.ts';
 import { ENVIRONMENTS } from '../session/environments.ts';
 import type { Verdict } from '../smoke/finding.ts';

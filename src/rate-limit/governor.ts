@@ -5,8 +5,8 @@
  * Blocked: nothing is sent until the block ends; then exactly one probe request, however many callers wait.
  * Within a window `remaining` only falls. A 429 overrules any `remaining`.
  */
-import type { BlockReason, WaitReason } from '../ports.ts';
-import { type LimitHeaders, refusalOf } from './headers.ts';
+import type { WaitReason } from '../ports.ts';
+import { type BlockReason, type LimitHeaders, refusalOf } from './headers.ts';
 import {
   countDrawn,
   type Demand,

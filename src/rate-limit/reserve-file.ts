@@ -2,10 +2,10 @@
  * The reserve for a block: an empty file, created in advance, whose timestamps say until when nothing may be sent.
  * Setting them needs no disk space and no lock, so it keeps a block that the ledger could not store, or loses later.
  */
-import { BLOCK_REASONS, type Context } from '../ports.ts';
+import type { Context } from '../ports.ts';
 import { isFailure } from '../errors.ts';
 import { type Block, learn, type LedgerState, UNKNOWN } from './governor.ts';
-import { LONGEST_BLOCK_MS } from './headers.ts';
+import { BLOCK_REASONS, LONGEST_BLOCK_MS } from './headers.ts';
 import { type Step, toWall } from './ledger.ts';
 
 const NO_BLOCK = { accessedAt: 0, modifiedAt: 0 };

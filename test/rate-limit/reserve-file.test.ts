@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import type { Block } from '../../src/rate-limit/governor.ts';
-import { BLOCK_REASONS } from '../../src/ports.ts';
+import { BLOCK_REASONS } from '../../src/rate-limit/headers.ts';
 import { createLedger, memoryStep, type Step } from '../../src/rate-limit/ledger.ts';
 import { reserveFile, type ReserveFile, withReserve } from '../../src/rate-limit/reserve-file.ts';
 import { createHome, type Home } from '../support/home.ts';
