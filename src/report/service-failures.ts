@@ -160,8 +160,8 @@ export const SERVICE_FAILURES = {
     retryable: true,
     ...(details.retryAt !== undefined && { retryAt: details.retryAt }),
   }),
-  /** The service broke its contract: wrong body, wrong type, wrong status. `at`: offset in the body, UTF-16 units. */
-  contract: ({ what, problem }: { what: string; problem: string; at?: number }) => ({
+  /** The service broke its contract: wrong body, wrong type, wrong status. */
+  contract: ({ what, problem }: { what: string; problem: string }) => ({
     ...uncertain(EXIT.service),
     message: `Invalid response: ${what.charAt(0).toLowerCase()}${what.slice(1)} ${problem}.`,
     hint: 'Report it to the owners of the service; --debug shows more.',
