@@ -5,9 +5,8 @@
 import type { AttemptFacts, Unanswered } from '../client/service.ts';
 import type { RunLog } from './run-log.ts';
 import type { CommandContext, Globals, Notices } from '../session/globals.ts';
-import type { Context } from '../ports.ts';
+import type { Context, RateLimit, Wait } from '../ports.ts';
 import type { ExitCode, Failure } from '../errors.ts';
-import type { RateLimit, Wait } from '../rate-limit/gate.ts';
 import {
   type Began,
   duration,
@@ -168,7 +167,7 @@ export class Reporter implements Notices {
     const isForPeople = stderr.isTTY && !this.isJson && (stdout.isTTY || isLow);
     if (!isForPeople && !settings.showLimits && !this.isVerbose) return;
     if (this.isJson) this.object('rateLimit', { limit, remaining, resetAt: new Date(resetAt).toISOString() });
-    else this.print([limitWords({ ...limits, now: clock.now() })], style[isLow ? 'attention' : 'muted']);
+    else this.print([limitWords(limits, clock.now())], style[isLow ? 'attention' : 'muted']);
   }
 
   /** Prints the failure, and returns the exit code. @param env environment for the commands in the hint */

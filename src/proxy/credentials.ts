@@ -2,7 +2,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { Failure } from '../errors.ts';
-import { type Identity, isLoopbackAddress } from '../http/server.ts';
+import type { Identity } from '../http/server.ts';
+import { isLoopback } from '../ports.ts';
 import { followFiles } from '../serve/serve.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
@@ -35,7 +36,7 @@ export function requireGuard({ tlsCert, tlsKey, tokens }: CredentialOptions, add
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new Failure('usage', { problem: '--tls-cert and --tls-key need each other.' });
   }
-  if (isLoopbackAddress(address) || (tlsCert !== undefined && tokens !== undefined)) return;
+  if (isLoopback(address) || (tlsCert !== undefined && tokens !== undefined)) return;
   throw new Failure('usage', {
     problem: `The proxy listens on ${address}, for other machines, only with --tls-cert, --tls-key and --tokens.`,
   });

@@ -7,9 +7,10 @@
  */
 import { parseList } from 'structured-headers';
 import { parseHttpDate } from '../http/http-date.ts';
+import type { WaitReason } from '../ports.ts';
 
 /** 429, 403, or a 503 that names a time. */
-export const BLOCK_REASONS = ['rate-limited', 'banned', 'paused'] as const;
+export const BLOCK_REASONS = ['rate-limited', 'banned', 'paused'] as const satisfies readonly WaitReason[];
 export type BlockReason = (typeof BLOCK_REASONS)[number];
 
 export interface LimitHeaders {

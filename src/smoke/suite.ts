@@ -1,6 +1,6 @@
 /** The service's contract as checks: read checks, write checks, and the rate-limit check. */
 import type { LockedPet } from '../stock/write-one.ts';
-import { isLoopback } from '../session/environments.ts';
+import { isLoopback } from '../ports.ts';
 import { webPageFailure } from '../client/classify.ts';
 import { type Answer, probe, type Reply } from '../client/probe.ts';
 import type { Call } from '../client/service.ts';

@@ -2,8 +2,8 @@
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { type JsonValue, parseJson } from '../api/json.ts';
 import type { Service } from '../client/service.ts';
-import { findPet, isOutdated, updateCall } from '../client/update.ts';
-import { connect, type Session } from '../session/connect.ts';
+import { isOutdated, readPet, updateCall } from '../client/update.ts';
+import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { catalogOrigin, tableNames } from '../session/open-catalog.ts';
 import { assertWriteAllowed, canAsk, requireBaseUrl, undoCommand } from '../session/resolve.ts';
@@ -71,7 +71,7 @@ async function readAndWrite(pet: LockedPet, change: PetChange, name: string | un
   const { petId } = change;
   const { environment } = session;
   const isSet = 'quantity' in change;
-  const found = isBlind(context, change) ? undefined : await readPet(session, change);
+  const found = isBlind(context, change) ? undefined : await readPet(session.service, petId, change.expect);
   const before = found?.quantity;
   const after = goalOf(change, found);
   if (found !== undefined && before === after) {
@@ -94,17 +94,6 @@ async function readAndWrite(pet: LockedPet, change: PetChange, name: string | un
 /** True for a change that is sent without a read, as scripts want: one request. */
 function isBlind(context: CommandContext, change: PetChange): boolean {
   return 'quantity' in change && change.expect === undefined && !(change.readFirst ?? canAsk(context));
-}
-
-/** @throws {Failure} `pet-not-found`, `precondition-failed` */
-async function readPet(
-  { environment, service }: Pick<Session, 'environment' | 'service'>,
-  { petId, expect }: PetChange,
-): Promise<InventoryItem> {
-  const found = await findPet(service, petId);
-  if (found === undefined) throw new Failure('pet-not-found', { petId, environment });
-  if (expect === undefined || found.quantity === expect) return found;
-  throw new Failure('precondition-failed', { petId, expected: expect, found: found.quantity });
 }
 
 /** @throws {Failure} `below-zero` */
@@ -147,9 +136,9 @@ async function nameFor(context: CommandContext, change: PetChange): Promise<stri
   return (await tableNames(context, await catalogOrigin(context), [change]))?.get(change.petId);
 }
 
-async function readOnly(context: CommandContext, change: PetChange): Promise<InventoryItem> {
+async function readOnly(context: CommandContext, { petId, expect }: PetChange): Promise<InventoryItem> {
   await using session = await connect(context);
-  return await readPet(session, change);
+  return await readPet(session.service, petId, expect);
 }
 
 function changed(text: string, item: InventoryItem, before: bigint | undefined): RecordView {

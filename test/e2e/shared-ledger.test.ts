@@ -100,7 +100,7 @@ describe.skipIf(!hasRedis)('a block, and a server that forgets it', () => {
     expect({ codes, requests: service.requests.length }).toEqual({ codes: [6, 6, 6, 6], requests: 1 });
   });
 
-  it('fault 148: a machine that does not know it sends nothing while the server is gone', async () => {
+  it('fault 114: a machine that does not know it sends nothing while the server is gone', async () => {
     const { redis, service, run } = await shop([DAY]);
     await run(createHome());
     await redis.kill('SIGKILL');
