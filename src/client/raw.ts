@@ -1,10 +1,9 @@
 /** Calls any path below the base URL and returns the answer unchanged: for `petstore api` and the clients of the proxy. */
 import type { HttpReply } from '../ports.ts';
-import { Failure, isFailure } from '../errors.ts';
-import { isUncertain, isWrite } from './classify.ts';
+import { Failure } from '../errors.ts';
+import { isUncertain, isWrite, webPageFailure } from './classify.ts';
 import { perform, stopReason, type Trouble, wholeBody } from './retry.ts';
 import type { Call, Service } from './service.ts';
-import { readStored } from './update.ts';
 
 export interface RawAnswer extends HttpReply {
   /** The failure that the status means, if any. */
@@ -47,21 +46,13 @@ export async function callRaw(service: Service, call: Call): Promise<RawAnswer> 
   return { ...reply, ...(failure !== undefined && { failure }) };
 }
 
-/** Returns the answer to an update; with a failure if the answer does not confirm it, such as a 202 or a web page. */
-export async function checkedAnswer(
-  service: Service,
-  answer: RawAnswer,
-  update: { readonly petId: bigint; readonly quantity: bigint; readonly call: string },
-): Promise<RawAnswer> {
-  if (answer.failure !== undefined) return answer;
-  try {
-    await readStored(answer, update, service);
-    return answer;
-  } catch (because) {
-    if (!isFailure(because)) throw because;
-    const { environment } = service;
-    return { ...answer, failure: new Failure('outcome-unknown', { call: update.call, environment, because }) };
-  }
+/** Adds a failure to an answer that does not tell that an update was applied: a success other than 200, or a web page. */
+export function confirmed({ environment }: Service, { method, path }: Call, answer: RawAnswer): RawAnswer {
+  const { failure, status } = answer;
+  const because =
+    status === 200 ? webPageFailure(answer) : new Failure('unexpected-status', { serviceError: { status } });
+  if (failure !== undefined || because === undefined) return answer;
+  return { ...answer, failure: new Failure('outcome-unknown', { call: `${method} ${path}`, environment, because }) };
 }
 
 /**

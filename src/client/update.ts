@@ -185,14 +185,8 @@ function finished(service: Service, item: InventoryItem, { petId, quantity }: Up
   });
 }
 
-/** Returns the item that the answer shows as stored. @throws {Failure} if the answer does not confirm the update */
-export async function readStored(
-  reply: HttpReply,
-  { petId, quantity }: Pick<Update, 'petId' | 'quantity'>,
-  service: Service,
-): Promise<InventoryItem> {
-  const { status } = reply;
-  if (status !== 200) throw new Failure('unexpected-status', { serviceError: { status } });
+/** @throws {Failure} `contract`, `stored-differently` */
+async function readStored(reply: HttpReply, { petId, quantity }: Update, service: Service): Promise<InventoryItem> {
   const page = webPageFailure(reply);
   if (page !== undefined) throw page;
   const body = await wholeBody(reply);

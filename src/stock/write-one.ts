@@ -5,7 +5,7 @@
 import type { InventoryItem } from '../api/item.ts';
 import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
 import { parseInt64, parseInteger } from '../api/values.ts';
-import { checkedAnswer, type RawAnswer } from '../client/raw.ts';
+import { confirmed, type RawAnswer } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
 import { decoded } from '../redact.ts';
 import { checkCondition, updateInventory } from '../client/update.ts';
@@ -207,12 +207,10 @@ async function callChecked(
   send: (call: Call) => Promise<RawAnswer>,
 ): Promise<RawAnswer> {
   const { service } = pet.session;
-  const { petId, after: quantity } = write;
-  const update = { petId, quantity, call: `${call.method} ${call.path}` };
-  const sendChecked = async (each: Call) => checkedAnswer(service, await send(each), update);
+  const sendChecked = async (each: Call): Promise<RawAnswer> => confirmed(service, call, await send(each));
   const { 'if-match': condition, ...headers } = call.headers ?? {};
   if (condition === undefined) return callOne(pet, { ...write, before: undefined }, () => sendChecked(call));
-  const before = await checkCondition(service, petId, condition);
+  const before = await checkCondition(service, write.petId, condition);
   return callOne(pet, { ...write, before }, () => sendChecked({ ...call, headers }));
 }
 

@@ -100,9 +100,10 @@ describe('a signal while a write is under way', () => {
   /** `step`: what the service answers once the signal has come. */
   async function interrupted(step: Step): Promise<unknown> {
     const clock = new VirtualClock({ autoAdvance: true });
-    const send: Send = (...request) => {
+    const send: Send = (request, maySend, ...rest) => {
+      const isSent = maySend();
       stop.abort(new Failure('interrupted', { signal: 'SIGTERM' }));
-      return sendOf(step, clock)(...request);
+      return sendOf(step, clock)(request, () => isSent, ...rest);
     };
     const { service, stop } = scriptedService([send], { clock, maxBodyBytes: 1 << 20 });
     return updateInventory(service, { petId: 7n, quantity: 12n }).catch((error: unknown) => error);

@@ -72,15 +72,11 @@ describe('api', () => {
   });
 
   it.each([
-    [['-f', 'quantity=12'], '{"quantity":12}', 12],
-    [
-      ['-f', 'quantity=9223372036854775808', '-f', 'note=a=b, c'],
-      '{"quantity":9223372036854775808,"note":"a=b, c"}',
-      9223372036854775808n,
-    ],
-    [['-f', 'a=true', '-f', 'b=null', '-f', 'c=007', '-f', 'd='], '{"a":true,"b":null,"c":"007","d":""}', 12],
-  ])('a body from fields: %j', async (fields, body, stored) => {
-    const context = withReplies([json(item(7, stored))]);
+    [['-f', 'quantity=12'], '{"quantity":12}'],
+    [['-f', 'quantity=9223372036854775808', '-f', 'note=a=b, c'], '{"quantity":9223372036854775808,"note":"a=b, c"}'],
+    [['-f', 'a=true', '-f', 'b=null', '-f', 'c=007', '-f', 'd='], '{"a":true,"b":null,"c":"007","d":""}'],
+  ])('a body from fields: %j', async (fields, body) => {
+    const context = withReplies([json(item(7, 12))]);
     expect((await runIn(context, ...API, 'PATCH', '/inventory/7', ...fields)).code).toBe(0);
     expect(context.sent[0]).toMatchObject({ method: 'PATCH', body, headers: { 'content-type': 'application/json' } });
   });
@@ -184,7 +180,6 @@ describe('an update through api', () => {
     ['of unknown fate', error(500, 'no'), 'unknown', 9],
     ['accepted, and perhaps done later', json(item(7, 12), { status: 202 }), 'unknown', 9],
     ['answered by a login page', { headers: { 'content-type': 'text/html' }, body: '<html>' }, 'unknown', 9],
-    ['answered with another quantity', json(item(7, 13)), 'unknown', 9],
   ] as const)('%s: is in the history', async (_what, reply, state, exit) => {
     const context = withReplies([reply]);
     const { code } = await runIn(context, ...API, 'PATCH', '/inventory/7', '-f', 'quantity=12');
