@@ -132,8 +132,8 @@ export function sharedLedger({ env }: Pick<CommandContext, 'env'>): string | und
   if (parseRedisAddress(address) !== undefined) return address;
   throw new Failure('invalid-value', {
     name: 'PETSTORE_LEDGER',
-    // The address may contain a password.
-    value: address.replace(/\/\/.*@/, '//…@'),
+    // The address may contain a password, for other programs also as a parameter.
+    value: address.replace(/\/\/.*@/, '//…@').replace(/=[^&]*/g, '=…'),
     expected: REDIS_FORMS,
   });
 }
