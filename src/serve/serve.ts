@@ -42,8 +42,8 @@ const SETTLED_MS = 500;
 const LONGEST_FILE = 2 ** 20;
 
 /**
- * Reads files and uses their texts, and again whenever they change and on SIGHUP, until the command stops. If the new
- * texts cannot be used, it warns and keeps the old ones.
+ * Reads files and uses their texts, and those of plain files again whenever they change and on SIGHUP, until the command
+ * stops. If the new texts cannot be used, it warns and keeps the old ones.
  * @throws {Failure} `file`, and what `use` throws
  */
 export async function followFiles(
@@ -51,9 +51,13 @@ export async function followFiles(
   paths: readonly string[],
   use: (texts: readonly string[]) => void,
 ): Promise<void> {
-  const { clock, notices, signal } = context;
-  const read = (): Promise<string[]> => Promise.all(paths.map((path) => readText(context, path, LONGEST_FILE)));
-  let before = await read();
+  const { clock, files, notices, signal } = context;
+  const text = (path: string): Promise<string> => readText(context, path, LONGEST_FILE);
+  let before = await Promise.all(paths.map(text));
+  // Stdin or a pipe, as of a shell's <(...), gives its text only once.
+  const heads = await Promise.all(paths.map((path) => files.head(path, 1)));
+  const read = (): Promise<string[]> =>
+    Promise.all(paths.map((path, i) => (heads[i] === undefined ? Promise.resolve(before[i]!) : text(path))));
   use(before);
   let problem = '';
   const look = async (): Promise<void> => {

@@ -191,6 +191,7 @@ describe.skipIf(!hasRedis)('settings that are wrong', () => {
   it.each([
     ['PETSTORE_LEDGER', 'http://redis.example', 'http://redis.example'],
     ['PETSTORE_LEDGER', 'redis://:canary%zz@redis.example', 'redis://…@redis.example'],
+    ['PETSTORE_LEDGER', 'redis://redis.example?db=0&password=canary', 'redis://redis.example?db=…&password=…'],
     ['PETSTORE_LEDGER_LOST', 'never', 'never'],
   ])('%s=%s: exit 2', async (name, value, shown) => {
     const { run } = await shop([], 'redis://127.0.0.1:1');

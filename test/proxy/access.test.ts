@@ -139,12 +139,22 @@ describe('who may use the proxy', () => {
   });
 });
 
+const lines = (...names: string[]): string =>
+  names.map((name) => `${name} ${digestOf(name).toString('hex')} write\n`).join('');
+
+it('tokens from stdin or a pipe are read once', async () => {
+  const clock = new VirtualClock();
+  const ports = createTestContext({ clock, stdin: { text: lines('till-1') } });
+  const stream = vi.spyOn(ports.stdin, 'stream');
+  await openCredentials(commandContext(ports), { tokens: '-', token: true }, 'the-key');
+  await clock.advance(5_000);
+  expect(stream).toHaveBeenCalledTimes(1);
+});
+
 it('a file of tokens is read again once it is whole', async () => {
   const clock = new VirtualClock();
   const { home, ...ports } = createTestContext({ clock });
   const tokens = join(home.path, 'tokens');
-  const lines = (...names: string[]): string =>
-    names.map((name) => `${name} ${digestOf(name).toString('hex')} write\n`).join('');
   writeFileSync(tokens, lines('till-1', 'till-2'));
   const credentials = await openCredentials(commandContext(ports), { tokens, token: true }, 'the-key');
   const names = () => credentials.clients?.map(({ name }) => name);

@@ -723,6 +723,20 @@ describe('a server', () => {
     expect(machine.said).toEqual([]);
   });
 
+  it.each<readonly [string, (machine: Machine) => Promise<void>]>([
+    ['answered', (machine) => machine.isAnswered(59)],
+    ['refused', (machine) => machine.isRefused(429, 100_000)],
+    ['lost', (machine) => machine.losesRequest()],
+  ])('that refuses the settings while a request is under way: it is %s all the same', async (_name, settle) => {
+    const shop = new Shop();
+    const machine = shop.machine();
+    await machine.asks();
+    shop.failure = new RedisFailure(new Error('WRONGPASS'), 'settings');
+    await settle(machine);
+    shop.now += 101_000;
+    await expect(machine.asks()).rejects.toMatchObject({ kind: 'ledger-refused' });
+  });
+
   it('that refuses the settings after it was lost is lost no more', async () => {
     const shop = new Shop();
     const machine = shop.machine();
