@@ -116,7 +116,7 @@ export class History {
   added(rows: string, origin: string): { readonly run: Run; readonly changes: readonly Change[] } | undefined {
     const changes = this.read<Change>(
       `SELECT * FROM change WHERE run IN (SELECT id FROM run WHERE rows = ? AND origin = ?)
-        AND state IN ${MAY_BE_WRITTEN} AND NOT ${UNDONE} ORDER BY run`,
+        AND (state IN ${MAY_BE_WRITTEN} OR state = 'conflict' AND sentAt IS NOT NULL) AND NOT ${UNDONE} ORDER BY run`,
       rows,
       origin,
     );

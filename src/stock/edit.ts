@@ -112,7 +112,7 @@ function tableOf(items: readonly InventoryItem[], names: ReadonlyMap<bigint, str
 
 /** The rows that differ, each guarded by what was shown. @throws {Failure} `invalid-rows` */
 function changedRows(edited: string, original: string, path: string, { allowNegative }: EditOptions): Row[] {
-  const parse = (text: string) => parseRows(text.replace(/^#.*(?:\r?\n|$)/gm, '\n'), { allowNegative: true });
+  const parse = (text: string) => parseRows(text.replace(/^\ufeff?#.*(?:\r?\n|$)/gm, '\n'), { allowNegative: true });
   const shown = new Map(parse(original).rows.map(({ petId, quantity }) => [petId, quantity]));
   const read = parse(edited);
   const hint = 'To start again from the current stock, run the command again.';

@@ -1,6 +1,7 @@
 /** Sums up the history: how much stock came and went, by cause, pet, person or day. */
 import type { Names } from '../session/open-catalog.ts';
 import type { Change } from '../state/journal.ts';
+import { mayBeApplied } from '../state/journal-rows.ts';
 import { list, type RowsView } from '../view/view.ts';
 
 export const SUMS = ['cause', 'pet', 'person', 'day'] as const;
@@ -63,8 +64,10 @@ function sumUp(batches: Iterable<readonly Change[]>, by: SumBy) {
   const left = { unsized: 0, uncertain: 0 };
   for (const batch of batches) {
     for (const change of batch) {
-      if (change.state === 'sent' || change.state === 'unknown') left.uncertain++;
-      if (change.state !== 'applied') continue;
+      if (change.state !== 'applied') {
+        if (mayBeApplied(change)) left.uncertain++;
+        continue;
+      }
       if (change.before === undefined) left.unsized++;
       // The same id is another pet in another service.
       const where = [change.environment, by === 'pet' ? change.origin : ''];

@@ -9,6 +9,7 @@ import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { RunFilter } from '../state/history.ts';
 import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';
+import { mayBeApplied } from '../state/journal-rows.ts';
 import { clockTime } from '../view/progress.ts';
 import { list, confirmation, type RecordView, type RowsView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
@@ -75,7 +76,8 @@ function refuseSmoke(run: Run): void {
 /** Returns why a finished run cannot be resumed, and what to do instead. */
 function whyDone(run: Run, changes: readonly Change[]): [problem: string, hint?: string] {
   const { id, kind, source, adds } = run;
-  const rest = changes.filter(({ state }) => state === 'failed' || state === 'conflict').length;
+  const isOpen = (change: Change): boolean => adds !== true || !mayBeApplied(change);
+  const rest = changes.filter((each) => (each.state === 'failed' || each.state === 'conflict') && isOpen(each)).length;
   if (rest === 0) return [`Run ${id} is done`];
   const problem = `Run ${id} is done, and ${rest} of its rows could not be applied`;
   if (adds === true) {

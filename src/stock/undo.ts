@@ -8,6 +8,7 @@ import { discardCommand, resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { Change, Journal, Run } from '../state/journal.ts';
+import { mayBeApplied } from '../state/journal-rows.ts';
 import type { RecordView, View } from '../view/view.ts';
 import { capital, changeWords, plural } from '../view/words.ts';
 import { changedBy } from './runner.ts';
@@ -210,13 +211,6 @@ function foldPets(changes: readonly Change[]): Written[] {
     before: all[0]!.before,
     written: all.map(({ after }) => after),
   }));
-}
-
-/** True for a change that was, or may have been, applied: the stock shows which. */
-function mayBeApplied({ state, sentAt }: Change): boolean {
-  return (
-    state === 'applied' || state === 'sent' || state === 'unknown' || (state === 'conflict' && sentAt !== undefined)
-  );
 }
 
 function nothingFound(problem: string, hint = 'See what was changed: petstore inventory history'): Failure {

@@ -927,9 +927,9 @@ describe('inventory edit', () => {
     },
   });
 
-  it('sets what was changed, after a question', async () => {
+  it('sets what was changed, after a question; the editor may add a BOM', async () => {
     const { run, quantity } = shop();
-    const change = (text: string): string => text.replace('\n7,10,', '\n7,11,').replace(/\n8,.*/, '');
+    const change = (text: string): string => `\ufeff${text}`.replace('\n7,10,', '\n7,11,').replace(/\n8,.*/, '');
     const { code, stdout } = await run(['inventory', 'edit'], { ...editing(change), answers: [true] });
     expect([code, stdout, await quantity(7), await quantity(8)]).toEqual([
       0,

@@ -150,6 +150,26 @@ describe.each([
   });
 });
 
+it('a row that was added without an answer, and whose pet was sold since, is not added by the next --resume', async () => {
+  const at = await shop(['--fault', 'delay=60s,after,method=PATCH,nth=3', '--per-minute', '1000']);
+  const line = [...IMPORT, csv(at, some(6)), '--add', '--resume'];
+  const running = startPetstore(line, { home: at.home, env: at.env });
+  for (;;) {
+    const [rule] = (await control(at.port, 'GET', '/faults')) as { seen: number }[];
+    if (rule?.seen === 3) break;
+  }
+  running.kill('SIGKILL');
+  await running.exited;
+  await control(at.port, 'DELETE', '/faults');
+  await at.run(['inventory', 'adjust', '3', '-1']);
+  const sold = (await at.run(['inventory', 'list', '3'])).json;
+  expect(await at.run(line)).toMatchObject({ code: 11, json: { applied: 5, conflicts: 1 } });
+  expect((await at.run([...RUNS, 'resume', '1'])).stderr).toContain('Run 1 is done; nothing was sent.');
+  expect(await at.run(line)).toMatchObject({ code: 2, stderr: expect.stringContaining('--again') as string });
+  expect((await at.run(['inventory', 'list', '3'])).json).toEqual(sold);
+  expect((await at.run(['inventory', 'history', '--by', 'cause'])).stderr).toContain('1 change of unknown outcome');
+});
+
 describe('what stops it beforehand, with nothing sent', () => {
   it('fault 97: a bad row, the 9,999th', async () => {
     const at = await shop(['--seed', '10000']);
