@@ -44,8 +44,8 @@ export interface RowsView<Row = unknown> {
   readonly empty: string;
   /** Printed on stderr below a table at a terminal. */
   summary?(count: number): string;
-  /** Called with the number of rows after all are written. Returns the failure of a check, if any. */
-  check?(count: number): Failure | undefined;
+  /** Returns the failure of a check, if any. @param count of the rows, all written; undefined if their reader has gone */
+  check?(count?: number): Failure | undefined;
 }
 
 /** One record: a sentence for people, an object for programs. */
