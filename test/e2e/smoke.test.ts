@@ -453,6 +453,10 @@ describe('what is run, and how it is reported', () => {
       stdout: '',
       stderr: 'error: Unknown check "nosuch".\nhint: See petstore smoke --list\n',
     });
+    for (const args of ['--only clock,write-set', '--only limit-429', '--only clock --skip clock']) {
+      const idle = against(undefined, args.split(' '));
+      expect([await idle.run(), idle.context.sent]).toMatchObject([{ code: 2, stdout: '' }, []]);
+    }
   });
 
   it('a report whose folder is missing stops it before the first request; any other is told after the checks', async () => {
