@@ -5,7 +5,15 @@
 import { stringifyJson } from '../api/json.ts';
 import { visible, visibleLines } from './sanitise.ts';
 import type { Screen } from './table.ts';
-import { type Column, jsonCell, type RecordView, type RowsView, type StreamView, type View } from './view.ts';
+import {
+  type CellValue,
+  type Column,
+  jsonCell,
+  type RecordView,
+  type RowsView,
+  type StreamView,
+  type View,
+} from './view.ts';
 import type { Format } from './output-formats.ts';
 import { forPeople } from './style.ts';
 
@@ -144,7 +152,7 @@ function csvLine<Row>(columns: readonly Column<Row>[], row: Row, stringify: (row
   return line;
 }
 
-export function csvCell(value: string | bigint | number): string {
+export function csvCell(value: CellValue): string {
   return typeof value === 'string' ? csvText(value) : value.toString();
 }
 

@@ -1,8 +1,11 @@
 /** Views: what commands return, as data and not yet as text. formats.ts renders them. */
 import type { Failure } from '../errors.ts';
-import { type JsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
+import { type JsonObject, type JsonValue, RawNumber, stringifyJson } from '../api/json.ts';
 import type { Format } from './output-formats.ts';
 import type { Role } from './style.ts';
+
+/** A cell. A number of any kind is aligned right and never gets a formula prefix. */
+export type CellValue = string | bigint | number | RawNumber;
 
 /** One column of a table or CSV file. */
 export interface Column<Row> {
@@ -10,8 +13,7 @@ export interface Column<Row> {
   readonly name: string;
   /** Header in the table. Default: the name as words, such as `Out of stock`. */
   readonly heading?: string;
-  /** Returns the cell. A bigint or number is aligned right and never gets a formula prefix. */
-  cell(row: Row): string | bigint | number;
+  cell(row: Row): CellValue;
   /** Role of the cell in a table. Default: by name and value. */
   role?(row: Row): Role | undefined;
   /** True for differences, which a table shows as `+2`. */
@@ -123,8 +125,9 @@ export function list<Row>(
 }
 
 /** Returns the cell for a member of a JSON object. */
-export function jsonCell(value: JsonValue): string | bigint | number {
+export function jsonCell(value: JsonValue): CellValue {
   if (value === null) return '';
+  if (value instanceof RawNumber) return value;
   return typeof value === 'object' || typeof value === 'boolean' ? stringifyJson(value) : value;
 }
 
