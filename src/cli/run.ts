@@ -178,7 +178,8 @@ async function show(view: View, context: CommandContext, ending: Ending, style: 
   const isWork = view.view === 'rows' && view.isWork === true;
   const count = await print(chunks, context, ending, view.view === 'rows' && !isWork).catch(async (error: unknown) => {
     // A failed command stays failed even if its reader is gone.
-    const failed = isWork ? view.check?.(0) : failure;
+    const isChecked = view.view === 'rows' && (isWork || error instanceof OutputClosed);
+    const failed = isChecked ? view.check?.() : failure;
     if (error instanceof OutputClosed && failed !== undefined) throw failed;
     if (!isFailure(error)) throw error;
     if (failed !== undefined) throw (await import('../report/failures.ts')).firstCause([failed, error])!;

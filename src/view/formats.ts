@@ -6,6 +6,7 @@ import { stringifyJson } from '../api/json.ts';
 import { visible, visibleLines } from './words.ts';
 import type { Screen } from './table.ts';
 import {
+  type CellValue,
   type Column,
   type Format,
   jsonCell,
@@ -151,7 +152,7 @@ function csvLine<Row>(columns: readonly Column<Row>[], row: Row, stringify: (row
   return line;
 }
 
-export function csvCell(value: string | bigint | number): string {
+export function csvCell(value: CellValue): string {
   return typeof value === 'string' ? csvText(value) : value.toString();
 }
 

@@ -7,6 +7,7 @@
  *
  * Beyond MOST_HELD rows, those fix the widths, with room for any int64, and the rest streams.
  */
+import { RawNumber } from '../api/json.ts';
 import { bar } from './bar.ts';
 import { BETWEEN, type Cell, choices, fits, inBorders, inColumns, type Table, type TableColumn } from './fit.ts';
 import { capital, signed, visible } from './words.ts';
@@ -98,6 +99,7 @@ function cellsOf<Row>(columns: readonly Column<Row>[], row: Row, { redact, style
     const share = column.bar?.(row);
     if (share !== undefined) return { text: '', numeric: false, share };
     const value = column.cell(row);
+    if (value instanceof RawNumber) return { text: value.source, numeric: true };
     const role = style === PLAIN ? undefined : (column.role?.(row) ?? roleOf(column.name, value));
     if (typeof value === 'string') return { text: visible(redact(value)), numeric: false, role };
     if (column.isSigned !== true) return { text: value.toString(), numeric: true, role };

@@ -38,6 +38,12 @@ describe('a column', () => {
     expect([code, stdout]).toEqual([0, `petId,shelf\n1,\n7,A\n${MAX},\n`]);
   });
 
+  it.each(['csv', 'table'])('of numbers has no prefix, however they are written: %s', async (format) => {
+    const reply = { body: body.replace('"A"', '-1.50'), headers: { 'Content-Type': 'application/json' } };
+    const { stdout } = await runIn(withReplies([reply]), 'inventory', 'list', '7', '--columns', 'shelf', '-o', format);
+    expect(stdout).toBe('shelf\n-1.50\n');
+  });
+
   it.each(['table', 'csv', 'ndjson', 'json'])(
     'that no pet has is refused, and no row is printed: %s',
     async (format) => {

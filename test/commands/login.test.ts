@@ -92,6 +92,7 @@ describe('at a terminal', () => {
 describe('variables that override what is stored', () => {
   it.each([
     ['of equal value', { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: `${URL}/`, PETSTORE_ENV: 'staging' }, []],
+    ['of equal value, with the profile', { PETSTORE_ENV: 'berlin/staging', PETSTORE_PROFILE: 'berlin' }, []],
     ['another key', { PETSTORE_API_KEY: 'another-key-in-use' }, ['PETSTORE_API_KEY']],
     ['another environment', { PETSTORE_ENV: 'production' }, ['PETSTORE_ENV']],
   ])('%s', async (_name, env, warned) => {
