@@ -69,6 +69,7 @@ function failedInvocation(error: unknown, line: Request['line'] | undefined, for
   )?.text;
   const said = { color: isPlain ? 'never' : 'auto', output: wordIn(FORMATS, format) ?? 'table' } as const;
   const defaults = storedValues({ env: {}, config: {} }, '');
+  const env = line && placeOn(line);
   return {
     command: {
       path: line?.path ?? '',
@@ -78,8 +79,24 @@ function failedInvocation(error: unknown, line: Request['line'] | undefined, for
         }),
     },
     input: {},
-    globals: { ...UNSAID, ...defaults, ...said, timeoutIsExplicit: false, ...(log !== undefined && { log }) },
+    globals: {
+      ...UNSAID,
+      ...defaults,
+      ...said,
+      timeoutIsExplicit: false,
+      ...(log !== undefined && { log }),
+      ...(env && { env }),
+    },
   };
+}
+
+/** Returns the environment that a line names, for the commands in its hint. */
+function placeOn(line: Request['line']): Globals['env'] {
+  try {
+    return SETTINGS.env.parser.parse(lastValue(line, '--env') ?? '', '--env');
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns the profile that the line names, else the variables. @throws {Failure} `usage`: two different ones */
