@@ -9,13 +9,12 @@ import { paneWidth, withPane } from './pane.ts';
 import { barOf, type Surroundings, tableOf } from './rows.ts';
 import { LINES_ABOVE } from './selection.ts';
 
-/** Message, rate limit and keys. */
-const LINES_BELOW = 3;
-
 /** Returns a line for each row of the screen, none too wide. Sets in the browser how many pets fit, and where. */
 export function drawScreen(browser: Browser, around: Surroundings): string[] {
   const { columns, style, rows } = around;
-  browser.page = Math.max(1, rows - LINES_ABOVE - LINES_BELOW);
+  // Message, rate limit and keys; a low screen needs the room for a pet.
+  const linesBelow = Math.max(1, Math.min(3, rows - LINES_ABOVE - 1));
+  browser.page = Math.max(1, rows - LINES_ABOVE - linesBelow);
   const fit = (line: string): string => truncate(line, columns);
   const title = barOf(fit(` ${titleOf(browser, around)}`), around);
   if (browser.mode === 'help') {
@@ -32,7 +31,7 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
     style[browser.message === TIP ? 'muted' : 'attention'](fitting(questionsOf(browser, around), columns)),
     style.muted(fitting(limitsOf(browser, around.now), columns)),
     keyLine(columns),
-  ];
+  ].toSpliced(1, 3 - linesBelow);
   const heading = style.heading(browser.hasPane && !isBeside ? '' : table.heading);
   return full([title, fit(searchLine(browser)), heading, ...lines], below, rows);
 }

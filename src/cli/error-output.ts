@@ -4,6 +4,7 @@ import { type ExitCode, Failure, isFailure, type ServiceError } from '../errors.
 import { DatabaseFailure } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { OpenWrite } from '../session/globals.ts';
+import { withEnvironment } from '../session/run-commands.ts';
 import { visible } from '../view/words.ts';
 
 /** Returns the failure that a command reports. `open`: its writes that are not recorded yet. */
@@ -57,15 +58,6 @@ function withHelp(failure: Failure, path: string): Failure {
 
 export function exitCodeOf(failure: Failure): ExitCode {
   return describeFailure(failure, 0).exit;
-}
-
-/** Commands in a hint that depend on the environment and do not name it. */
-const COMMAND =
-  /\bpetstore (?=(?:api|catalog|inventory|limits|login|proxy|smoke|wait)\b)(?![^.,;:(]* --(?:env|help|all-environments)\b)/g;
-
-/** Adds this command's environment to the commands in a hint, since the user's next shell may have another one. */
-function withEnvironment(hint: string, env: string | undefined): string {
-  return env === undefined ? hint : hint.replace(COMMAND, `petstore --env ${env} `);
 }
 
 /** Returns `error: …`, more lines, and `hint: …`; less if the user stopped the command. */

@@ -139,11 +139,8 @@ export class Reporter implements Notices {
       return;
     }
     const words = this.shown(unansweredWords(wait));
-    this.later(() =>
-      progressLine === undefined
-        ? live.draw(`${capital(words)}. Ctrl-C stops.`, `${capital(words)}.`)
-        : live.draw(`${this.shown(progressLine)}; ${words}`),
-    );
+    const line = progressLine === undefined ? capital(words) : `${this.shown(progressLine)}; ${words}`;
+    this.later(() => live.draw(`${line}. Ctrl-C stops.`, `${line}.`));
   }
 
   recovered({ attempts, ms }: { readonly attempts: number; readonly ms: number }): void {

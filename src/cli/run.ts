@@ -6,7 +6,7 @@ import { readConfigFile } from '../session/config-file.ts';
 import { UNSAID } from './global-options.ts';
 import { lazySettings, once } from '../session/resolve.ts';
 import { partsOf } from '../session/environments.ts';
-import { shellWord } from '../session/run-commands.ts';
+import { hintedPlace, shellWord } from '../session/run-commands.ts';
 import { find, SETTINGS, type Stored, storedValues } from '../session/settings.ts';
 import { type Context, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { EXIT, Failure, isFailure, usageFailure } from '../errors.ts';
@@ -68,6 +68,7 @@ function failedInvocation(error: unknown, line: Request['line'] | undefined, for
   )?.text;
   const said = { color: isPlain ? 'never' : 'auto', output: wordIn(FORMATS, format) ?? 'table' } as const;
   const defaults = storedValues({ env: {}, config: {} }, '');
+  const env = line && placeOn(line);
   return {
     command: {
       path: line?.path ?? '',
@@ -78,8 +79,24 @@ function failedInvocation(error: unknown, line: Request['line'] | undefined, for
     },
     invalid: error,
     input: {},
-    globals: { ...UNSAID, ...defaults, ...said, timeoutIsExplicit: false, ...(log !== undefined && { log }) },
+    globals: {
+      ...UNSAID,
+      ...defaults,
+      ...said,
+      timeoutIsExplicit: false,
+      ...(log !== undefined && { log }),
+      ...(env && { env }),
+    },
   };
+}
+
+/** Returns the environment that a line names, for the commands in its hint. */
+function placeOn(line: Request['line']): Globals['env'] {
+  try {
+    return SETTINGS.env.parser.parse(lastValue(line, '--env') ?? '', '--env');
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns the profile that the line names, else the variables. @throws {Failure} `usage`: two different ones */
@@ -94,16 +111,6 @@ function profileOn({ line }: Request, env: Context['env']): string | undefined {
     named(said, lastValue(line, '--profile')) ??
     named(said === undefined ? env.PETSTORE_ENV : undefined, env.PETSTORE_PROFILE)
   );
-}
-
-/** Returns the environment for hints: that of --env or a profile, which the next shell may not have. */
-async function hintedPlace({ env, globals, settings }: CommandContext): Promise<string | undefined> {
-  if (env.PETSTORE_PROFILE === undefined) return globals.env;
-  const place = await settings().then(
-    ({ environment }) => environment.value,
-    () => undefined,
-  );
-  return place ?? globals.env;
 }
 
 function codeName({ line }: Request, env: Context['env']): string {

@@ -5,6 +5,7 @@ import { lookAtMachine } from '../doctor/local.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
 import { parserOf, repeated } from '../cli/value-parsers.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { hintedPlace, withEnvironment } from '../session/run-commands.ts';
 
 const HOST = /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 
@@ -100,9 +101,10 @@ export const doctor = defineCommand({
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context) {
     const found: Diagnosis[] = [];
+    const place = await hintedPlace(context);
     try {
       for await (const each of steps(input, context)) {
-        found.push(each);
+        found.push({ ...each, ...(each.fix !== undefined && { fix: withEnvironment(each.fix, place) }) });
         context.notices.progress(`Checked ${each.id} …`);
       }
     } finally {

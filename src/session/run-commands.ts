@@ -1,5 +1,6 @@
-/** Builds commands for messages: to resume or discard a run. */
+/** Builds commands for messages: to resume or discard a run, and with the environment. */
 import type { Run, RunSummary } from '../state/journal.ts';
+import type { CommandContext } from './globals.ts';
 
 /** Returns the command that resumes a run, or restores the pet of a smoke test, in any shell. */
 export function resumeCommand(run: Pick<Run, 'environment' | 'id'> & Partial<RunSummary>): string {
@@ -30,4 +31,23 @@ export function discardCommand({ environment, id }: Pick<Run, 'environment' | 'i
 /** Quotes a word for a POSIX shell if needed. */
 export function shellWord(word: string): string {
   return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Returns the environment for hints: that of --env or a profile, which the next shell may not have. */
+export async function hintedPlace({ env, globals, settings }: CommandContext): Promise<string | undefined> {
+  if (env.PETSTORE_PROFILE === undefined) return globals.env;
+  const place = await settings().then(
+    ({ environment }) => environment.value,
+    () => undefined,
+  );
+  return place ?? globals.env;
+}
+
+/** Commands in a hint that depend on the environment and do not name it. */
+const COMMAND =
+  /\bpetstore (?=(?:api|catalog|doctor|inventory|limits|login|proxy|smoke|status|wait)\b)(?![^.,;:(]* --(?:env|help|all-environments)\b)/g;
+
+/** Adds this command's environment to the commands in a hint, since the user's next shell may have another one. */
+export function withEnvironment(hint: string, env: string | undefined): string {
+  return env === undefined ? hint : hint.replace(COMMAND, `petstore --env ${env} `);
 }

@@ -272,10 +272,10 @@ interface ScannedCode {
   readonly quantity: bigint;
 }
 
-/** Parses `7`, `7 12`, `7,12` and `3x 7`; the prefix may be before the code. */
+/** Parses `7`, `7 12`, `7,12` and `3x 7`, but not `7 x3`, which could be either; the prefix may be before the code. */
 export function parseScan(text: string, prefix = ''): ScannedCode | undefined {
   const [, times, rest = ''] =
-    text.startsWith(prefix) && prefix !== '' ? [] : (/^(\d+) *[x\u00d7] *(.+)$/i.exec(text) ?? []);
+    text.startsWith(prefix) && prefix !== '' ? [] : (/^(\d+)(?: *[x\u00d7] +|[x\u00d7])(.+)$/i.exec(text) ?? []);
   const scanned = times === undefined ? text : rest;
   const words = (scanned.startsWith(prefix) ? scanned.slice(prefix.length) : scanned).trim().split(/[\s,;]+/);
   const [code = '', quantityText = times ?? '1'] = words;

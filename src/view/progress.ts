@@ -102,6 +102,7 @@ export function waitLines(
     return [`${what}; retrying until ${clockTime(giveUpAt, now)} (${duration(giveUpAt - now)}).`];
   }
   const at = clockTime(until, now);
+  const stop = canStop ? ' Ctrl-C stops.' : '';
   // Another request may be answered at any time, so there is no countdown.
   const then =
     why === 'asking'
@@ -110,15 +111,11 @@ export function waitLines(
   if (progress !== undefined) {
     // For a run, these two are not worth a line.
     if (why === 'asking' || why === 'paced') return [progress];
-    return [
-      `${progress}; ${what.charAt(0).toLowerCase()}${what.slice(1)}, ${then}`,
-      `${progress}; ${then}`,
-      `${capital(then)}.`,
-    ];
+    const full = `${progress}; ${what.charAt(0).toLowerCase()}${what.slice(1)}, ${then}`;
+    return [`${full}${stop && `.${stop}`}`, full, `${progress}; ${then}`, `${capital(then)}.`];
   }
   // The first attempt has not failed; it only waits for permission.
   const which = attempt === 1 ? '' : `, try ${attempt}${attempts === undefined ? '' : `/${attempts}`}`;
-  const stop = canStop ? ' Ctrl-C stops.' : '';
   return [
     `${what}; ${then}${which}.${stop}`,
     `${what}; ${then}.${stop}`,

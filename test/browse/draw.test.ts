@@ -60,13 +60,14 @@ async function draw(
 }
 
 describe.each([20, 40, 80, 200])('%i columns', (columns) => {
-  it.each([3, 6, 7, 24, 60])('%i rows are filled, and no line is wider', async (rows) => {
+  it.each([3, 5, 6, 7, 24, 60])('%i rows are filled, no line is wider, and the cursor is seen', async (rows) => {
     for (const keys of [[], ['?'], ['^O'], ['<end>'], ['漢'.repeat(300)], ['<right>', '^C']]) {
       const prepare = (browser: Browser): void => {
         if (keys.length === 0) browser.message = 'A sentence that is longer than any terminal. '.repeat(9);
       };
       const lines = await draw(columns, rows, { keys, prepare });
       expect(lines).toHaveLength(rows);
+      if (keys[0] === '<end>' && rows > 3) expect(plainly(lines)).toContainEqual(expect.stringMatching(/^>/));
       for (const line of lines) expect(displayWidth(stripVTControlCharacters(line)), line).toBeLessThanOrEqual(columns);
     }
   });

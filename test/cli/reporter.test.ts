@@ -77,7 +77,7 @@ it('a request that takes long is one line on a terminal, and nothing elsewhere',
     'Waiting for shop.example:4011 (2 s). Ctrl-C stops.',
     '',
     '[█████▎          ] 1 of 3 set',
-    '1 of 3 set; waiting for shop.example:4011 (1 min 5 s)',
+    '1 of 3 set; waiting for shop.example:4011 (1 min 5 s). Ctrl-C stops.',
     '[█████▎          ] 1 of 3 set',
   ]);
   expect(await writtenBy(request, false)).toBe('');

@@ -468,7 +468,7 @@ it('at a narrow terminal nothing is left of the progress, and no sentence is bro
   expect(lines[0]).toMatch(/^ok {4}version {6}petstore/);
   expect(lines.join('\n')).not.toContain('Checked ');
   const words = lines.join(' ').split(/\s+/).join(' ');
-  expect(words).toContain('No API key is set for staging. Fix: Log in with: petstore login');
+  expect(words).toContain('No API key is set for staging. Fix: Log in with: petstore --env staging login');
 });
 
 describe('doctor, its options', () => {

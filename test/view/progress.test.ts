@@ -87,6 +87,7 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
     [
       '57 of 200 set',
       [
+        '57 of 200 set; rate limit reached, continuing at 12:00:23 (23 s). Ctrl-C stops.',
         '57 of 200 set; rate limit reached, continuing at 12:00:23 (23 s)',
         '57 of 200 set; continuing at 12:00:23 (23 s)',
         'Continuing at 12:00:23 (23 s).',
