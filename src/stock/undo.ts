@@ -152,8 +152,9 @@ function assertNoneUnfinishedSince(journal: Journal, environment: string, newest
     .runs({ environment, isUnfinished: true })
     .filter(({ id, left, startedAt }) => id !== run && left > 0 && startedAt >= sentAt);
   if (newer === undefined) return;
+  const nothing = journal.changesOf(newer.id).some(mayBeApplied) ? '' : ' and has changed nothing yet';
   throw new Failure('cannot-resume', {
-    problem: `The newest command, run ${newer.id} (${newer.kind}), is unfinished${newer.done > 0 ? '' : ' and has changed nothing yet'}`,
+    problem: `The newest command, run ${newer.id} (${newer.kind}), is unfinished${nothing}`,
     hint: `Resume it with: ${resumeCommand(newer)} or discard it with: ${discardCommand(newer)}`,
   });
 }
