@@ -1,7 +1,7 @@
 import { labelOf } from '../catalog/barcode.ts';
 import type { Catalog, Entry } from '../catalog/local-catalog.ts';
 import { type CatalogRow, type Problem, removePet, storeRows } from '../catalog/store.ts';
-import { CATALOG_FILE, parseMapping } from '../stock/columns.ts';
+import { CATALOG_FILE, mappingValue } from '../stock/columns.ts';
 import { argument, defineCommand, flag, option } from '../cli/command.ts';
 import { listOf, nameValue, parserOf, petIdValue, repeated, textValue } from '../cli/value-parsers.ts';
 import { catalogOrigin, openCatalog, provideCatalog } from '../session/open-catalog.ts';
@@ -20,10 +20,6 @@ const WHERE =
   'The catalog is kept on this machine, for the address of the environment. No request is sent, and no key is needed.';
 
 const FORCE = flag('--force', 'allow a barcode with the digits of a pet id; inventory count takes it for the barcode');
-
-const mappingValue = parserOf(`HEADING=COLUMN, where COLUMN is one of ${CATALOG_FILE.columns.join(', ')}`, (text) =>
-  parseMapping(text, CATALOG_FILE),
-);
 
 /** Parses a minimum or a target. */
 const levelValue = parserOf(
@@ -56,7 +52,7 @@ export const catalogImport = defineCommand({
   options: {
     map: option(
       '--map <heading=column>',
-      repeated(mappingValue),
+      repeated(mappingValue(CATALOG_FILE)),
       'use a column with another heading as one of these columns; repeatable',
     ),
     force: FORCE,

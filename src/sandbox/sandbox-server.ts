@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isOurs, type Patience, serve, type Serving } from '../http/server.ts';
 import { isLoopback } from '../ports.ts';
-import type { FilePorts } from '../state/file.ts';
+import type { FilePorts } from '../state/lock.ts';
 import { type FaultRule, Faults } from './faults.ts';
 import { headersOf, refuse } from './handler.ts';
 import { answer, send, type Served } from './serve-request.ts';

@@ -6,7 +6,7 @@ import { fileFailure, isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
-import { record, type RecordView } from '../view/view.ts';
+import { labelled, record, type RecordView } from '../view/view.ts';
 
 /** Opens the log: lines for people, or JSON objects in a file. @throws {Failure} `file` */
 export async function openLog<T>(
@@ -95,12 +95,9 @@ export async function followFiles(
 
 /** Prints how to reach the server. @param rows title, member of the JSON, and value */
 export function introduce(rows: readonly (readonly [title: string, name: string, value: string])[]): RecordView {
-  const widest = Math.max(...rows.map(([title]) => title.length));
-  const lines = rows.map(([title, , value]) => `${title.padEnd(widest)}  ${value}`);
-  return record(
-    [...lines, 'Press Ctrl-C to stop.'].join('\n'),
-    Object.fromEntries(rows.map(([, name, value]) => [name, value])),
-  );
+  const members = Object.fromEntries(rows.map(([, name, value]) => [name, value]));
+  const lines = rows.map(([title, , value]) => [title, value] as const);
+  return record(`${labelled(lines, members).text}\nPress Ctrl-C to stop.`, members);
 }
 
 /** Time limit for `systemd-notify`, in ms. */

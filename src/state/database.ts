@@ -5,16 +5,8 @@
  */
 import type { Database } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
-import {
-  type DatabaseKind,
-  failureOf,
-  type FilePorts,
-  isDamage,
-  openFile,
-  openSound,
-  type Place,
-  type Warned,
-} from './file.ts';
+import { type DatabaseKind, failureOf, isDamage, openFile, openSound, type Place, type Warned } from './file.ts';
+import type { FilePorts } from './lock.ts';
 import { STATE_DATABASE } from './schema.ts';
 import { type BusyWait, rollBack, whileBusy } from './lock.ts';
 

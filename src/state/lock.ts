@@ -6,7 +6,7 @@ import { type Context, type Database, DatabaseFailure, errorCode } from '../port
 import { Failure } from '../errors.ts';
 
 type WaitPorts = Pick<Context, 'clock' | 'random'> & Partial<Pick<Context, 'signal'>>;
-type Ports = WaitPorts & Pick<Context, 'files' | 'openDatabase'>;
+export type FilePorts = WaitPorts & Pick<Context, 'files' | 'openDatabase'>;
 
 /** Lock files that stay open after the release, by path: opening one costs much more than locking it. */
 export type KeptOpen = Map<string, Database>;
@@ -24,7 +24,7 @@ const MOST_TRIES = 3;
  * @throws {Failure} `state`: `lock`, `full`, `readonly`
  */
 export async function acquireLock(
-  ports: Ports,
+  ports: FilePorts,
   path: string,
   waitMs: number,
   kept?: KeptOpen,
@@ -57,10 +57,15 @@ export async function acquireLock(
   }
 }
 
-async function open({ files, openDatabase }: Ports, path: string): Promise<Database> {
-  const folder = path.replace(/[/\\]?[^/\\]*$/, '');
+async function open({ files, openDatabase }: FilePorts, path: string): Promise<Database> {
+  const folder = folderOf(path);
   if (folder !== '') await files.makePrivateFolder(folder);
   return openDatabase(path, { isLock: true });
+}
+
+/** Returns the folder of a path; empty if it names none. */
+export function folderOf(path: string): string {
+  return path.replace(/[/\\]?[^/\\]*$/, '');
 }
 
 function toFailure(error: unknown, path: string): unknown {

@@ -2,6 +2,7 @@
 import type { Names } from '../session/open-catalog.ts';
 import type { Change } from '../state/journal.ts';
 import { mayBeApplied } from '../state/journal-rows.ts';
+import { dayOf } from '../view/progress.ts';
 import { list, type RowsView } from '../view/view.ts';
 
 export const SUMS = ['cause', 'pet', 'person', 'day'] as const;
@@ -23,12 +24,6 @@ const KEYS: Readonly<Record<SumBy, readonly [name: string, of: (change: Change) 
   person: ['who', ({ person }) => person],
   day: ['day', ({ sentAt = 0 }) => dayOf(new Date(sentAt))],
 };
-
-/** Returns the local date: `2026-03-01`. */
-function dayOf(at: Date): string {
-  const two = (part: number): string => `${part}`.padStart(2, '0');
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-}
 
 /**
  * Sums up changes that were applied. `unsized`: how many have no old quantity and so neither plus nor minus;

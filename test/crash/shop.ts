@@ -6,6 +6,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Reading, Version, Write } from '../simulation/writes/service.ts';
 import { onCleanup } from '../support/cleanup.ts';
+import type { Home } from '../support/home.ts';
+import { runIn } from '../support/in-process.ts';
+import { staging } from '../support/staging.ts';
+import { createTestContext } from '../support/test-context.ts';
 import { START } from '../support/virtual-clock.ts';
 
 export class Shop {
@@ -51,6 +55,14 @@ export class Shop {
   setAsForeign(pet: bigint): void {
     this.#foreign += 10;
     this.versions.get(pet)!.push({ quantity: BigInt(this.#foreign), at: now(), by: 'foreign' });
+  }
+
+  /** Asks what a machine has on its disk, without a process. */
+  async ask<T>(home: Home, words: readonly string[]): Promise<readonly T[]> {
+    const context = createTestContext({ home, env: staging(this.baseUrl) });
+    const { code, stdout, stderr } = await runIn(context, 'inventory', ...words, '-o', 'json');
+    if (code !== 0) throw new Error(`${words.join(' ')}: exit ${code}, ${stderr}`);
+    return JSON.parse(stdout) as T[];
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -66,6 +66,13 @@ class Shop {
     }
   }
 
+  /** Questions are on their way from now on, until the result is called. */
+  holdsQuestions(): () => void {
+    let arrive = (): void => undefined;
+    this.way = new Promise((resolve) => (arrive = resolve));
+    return arrive;
+  }
+
   isEmptied(): void {
     this.store.clear();
     this.met.clear();
@@ -281,8 +288,7 @@ describe('while nothing is known', () => {
   it('a machine that the server has never met, and that has given up by then, keeps nobody waiting', async () => {
     const shop = new Shop();
     const [first, second] = shop.machines(2) as [Machine, Machine];
-    let arrive = (): void => undefined;
-    shop.way = new Promise((resolve) => (arrive = resolve));
+    const arrive = shop.holdsQuestions();
     void first.asks().catch(String);
     await new Promise(setImmediate);
     first.ends.abort(new Error('given up'));
@@ -398,8 +404,7 @@ describe('permits', () => {
     const intent = { id: 'x', operation: LIST, reserve: 0, timeoutMs: 30_000 };
     await second.otherProcess.admit(intent);
     await second.otherProcess.lost(intent.id, false);
-    let arrive = (): void => undefined;
-    shop.way = new Promise((resolve) => (arrive = resolve));
+    const arrive = shop.holdsQuestions();
     const closed = second.otherProcess.close();
     await new Promise(setImmediate);
     shop.way = Promise.resolve();
@@ -443,11 +448,17 @@ describe('permits', () => {
     expect([await second.asks(), await second.asks(SET)]).toEqual(['window-spent', 'sent']);
   });
 
-  it('go first to the machine that was refused in the turn before', async () => {
+  /** A window that is spent: its second machine was refused. */
+  async function refused() {
     const { shop, first, second } = await opened({ left: 1 });
     expect(await first.asks()).toBe('sent');
     await first.isAnswered(0);
     expect(await second.asks()).toBe('window-spent');
+    return { shop, first, second };
+  }
+
+  it('go first to the machine that was refused in the turn before', async () => {
+    const { shop, first, second } = await refused();
     shop.now += 60_000;
     expect(await first.asks()).toBe('sent');
     await first.isAnswered(1);
@@ -455,10 +466,7 @@ describe('permits', () => {
   });
 
   it('go first to nobody who has given up', async () => {
-    const { shop, first, second } = await opened({ left: 1 });
-    expect(await first.asks()).toBe('sent');
-    await first.isAnswered(0);
-    expect(await second.asks()).toBe('window-spent');
+    const { shop, first, second } = await refused();
     await second.ledger.close();
     shop.now += 60_000;
     expect(await first.asks()).toBe('sent');
@@ -467,10 +475,7 @@ describe('permits', () => {
   });
 
   it('go first to nobody who does not come within five seconds', async () => {
-    const { shop, first, second } = await opened({ left: 1 });
-    expect(await first.asks()).toBe('sent');
-    await first.isAnswered(0);
-    expect(await second.asks()).toBe('window-spent');
+    const { shop, first } = await refused();
     shop.now += 60_000;
     expect(await first.asks()).toBe('sent');
     await first.isAnswered(1);
@@ -487,8 +492,7 @@ describe('permits', () => {
   ])('that the server is asked for %s', async (_name, timeoutMs, lateMs, left) => {
     const { shop, first, second } = await opened({ left: 41 });
     await second.ledger.view();
-    let arrive = (): void => undefined;
-    shop.way = new Promise((resolve) => (arrive = resolve));
+    const arrive = shop.holdsQuestions();
     shop.losesReplies = true;
     const asked = second.asksFor(40, LIST, { timeoutMs });
     await new Promise(setImmediate);
@@ -503,8 +507,7 @@ describe('permits', () => {
   it('lent to a process that has given up while it asked are given back', async () => {
     const shop = new Shop();
     const [first, second] = shop.machines(2) as [Machine, Machine];
-    let arrive = (): void => undefined;
-    shop.way = new Promise((resolve) => (arrive = resolve));
+    const arrive = shop.holdsQuestions();
     const asked = first.asks().catch(String);
     await new Promise(setImmediate);
     first.ends.abort(new Error('given up'));
