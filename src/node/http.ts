@@ -184,25 +184,9 @@ async function openTunnel(socket: Socket, url: URL, proxy: URL): Promise<Socket>
   throw proxyRefusal(proxy, statusCode);
 }
 
-/** Makes each `100 Continue` a 102: undici fails at the one and ignores the other, as a client must (RFC 9110, 15.2). */
-function ignoreContinue(chunk: Buffer): void {
-  for (let at = 0, end = 0; end !== -1; at = end + 4) {
-    const start = chunk.toString('latin1', at, at + 12);
-    if (!/^HTTP\/1\.\d 1\d\d$/.test(start)) return;
-    if (start.endsWith('100')) chunk.write('102', at + 9);
-    end = chunk.indexOf('\r\n\r\n', at);
-  }
-}
-
 /** Returns undici's client over an open socket; it never opens another. */
 function clientOver(socket: Socket, origin: string): Client {
   let isTaken = false;
-  const read = socket.read.bind(socket);
-  socket.read = (size?: number) => {
-    const chunk = read(size) as Buffer | null;
-    if (chunk !== null) ignoreContinue(chunk);
-    return chunk;
-  };
   return new Client(origin, {
     allowH2: false,
     // The caller's own timers are exact, and 1xx responses do not restart them.

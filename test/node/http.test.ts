@@ -183,7 +183,6 @@ describe('the wait for the response ends', () => {
   const waits: [string, HostileOptions][] = [
     ['a silent service', { holds: ['head'] }],
     ['103 without end', { answers: { head: { endless: EARLY } } }],
-    ['100 without end', { answers: { head: { endless: 'HTTP/1.1 100 Continue\r\n\r\n' } } }],
     ['102 that drips', { answers: { head: { drip: 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(9_999), every: 1 } } }],
   ];
 
@@ -205,8 +204,7 @@ describe('the wait for the response ends', () => {
   });
 
   it('informational responses before the response are passed over', async () => {
-    const others = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n';
-    const head = `${EARLY}${others}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n`;
+    const head = `${EARLY}HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n`;
     const at = await bench({ answers: { head } });
     const reply = await send(await at.http.connect(targetOf(at)), at);
     expect([reply.status, await textOf(reply)]).toEqual([200, '[]']);
