@@ -128,10 +128,13 @@ export function isGateway({ http }: Service): boolean {
   return gateways.has(http);
 }
 
-/** Returns the name of a call's operation, which a service may limit separately: `PATCH /inventory/{id}`. */
+/**
+ * Returns the name of a call's operation, which a service may limit separately: `PATCH /inventory/{id}`. Numbers are
+ * ids, and longer segments with a digit, such as UUIDs.
+ */
 export function operationOf({ method, path }: Pick<Call, 'method' | 'path'>): string {
   const [plain = ''] = path.split(/[?#]/);
-  return `${method} ${plain.replace(/\/-?[0-9]+(?=\/|$)/g, '/{id}')}`;
+  return `${method} ${plain.replace(/\/(?:-?[0-9]+|(?=[^/]*[0-9])[^/]{8,})(?=\/|$)/g, '/{id}')}`;
 }
 
 function requestOf(service: Service, call: Call, url: URL, signal: AbortSignal): HttpRequest {

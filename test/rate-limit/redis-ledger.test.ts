@@ -705,6 +705,17 @@ describe('a server', () => {
     expect(await Promise.all(all.map((each) => each.asks()))).toEqual(['sent', 'asking']);
   });
 
+  it('forgets operations that no longer have permits, if there are many', async () => {
+    const { shop, first } = await opened({ window: { resetInMs: HOUR } });
+    for (let i = 0; i < 100; i++) {
+      expect(await first.asks(`GET @5d0c2f/${'x'.repeat(i)}`)).toBe('sent');
+      await first.isAnswered(58, { resetInMs: HOUR });
+      shop.now += 2_000;
+    }
+    const { ops } = JSON.parse(shop.store.get('petstore:{pair}')!.value) as { ops: object };
+    expect(Object.keys(ops).length).toBeLessThan(75);
+  });
+
   it('whose script fails is lost', async () => {
     const shop = new Shop();
     shop.store.set('petstore:{pair}', { value: '{"id":"x"}', until: Number.POSITIVE_INFINITY });
