@@ -64,7 +64,8 @@ async function askColumns(
     await ask('the pet', STOCK_FILE.pets, 'the name or barcode of the catalog, or the id');
   }
   if (lacksNumber) {
-    await ask('the number', add ? ['quantity'] : ['quantity', 'delta'], 'quantity is set, delta is added');
+    // With --add, both add. The next file with this header does, too, where the option is forgotten.
+    await ask('the number', add ? ['delta'] : ['quantity', 'delta'], 'quantity is set, delta is added');
   }
   return said;
 }

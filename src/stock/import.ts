@@ -120,9 +120,9 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
   });
 }
 
-/** Returns the run with this file as its source: the original file may have moved or be gone. */
-function sameIn(run: Run, { path, hash }: SourceFile): Run {
-  return { ...run, source: path, hash };
+/** Returns the run with this file as its source: the original may have moved. Without a hash it is not read again. */
+function sameIn(run: Run, { path }: SourceFile): Run {
+  return { ...run, source: path, hash: undefined };
 }
 
 async function nothingIn(context: CommandContext, name: string): Promise<RecordView> {

@@ -25,7 +25,10 @@ export function resumeStopped(
   events: boolean | undefined,
 ): Promise<View> | View {
   return withEvents(events, (onOutcome) =>
-    withLockedJournal(context, 'run', (journal) => resumeNamed({ context, journal, onOutcome }, findRun(journal, id))),
+    withLockedJournal(context, 'run', async (journal) => {
+      const environment = (await context.settings()).environment.value;
+      return resumeNamed({ context, journal, onOutcome }, findRun(journal, environment, id));
+    }),
   );
 }
 
@@ -51,10 +54,12 @@ function cannot(problem: string, hint = SEE_RUNS): Failure {
   return new Failure('cannot-resume', { problem, hint });
 }
 
-function findRun(journal: Journal, id: bigint | undefined): Run {
+/** Returns the run with this number, else the newest that can be resumed, first of all one of this environment. */
+function findRun(journal: Journal, environment: string, id: bigint | undefined): Run {
   const hasRows = (each: Run): boolean => journal.changesOf(each.id).length > 0;
   const unfinished = journal.unfinished();
-  const newest = unfinished.find((each) => each.kind !== 'smoke' && hasRows(each)) ?? unfinished[0];
+  const ready = unfinished.filter((each) => each.kind !== 'smoke' && hasRows(each));
+  const newest = ready.find((each) => each.environment === environment) ?? ready[0] ?? unfinished[0];
   const run = id === undefined ? newest : journal.run(id);
   if (run === undefined) {
     if (id !== undefined) throw cannot(`Run ${id} does not exist`);

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { petstoreCommand, type PetstoreOptions, runPetstore, startPetstore } from '../support/binary.ts';
+import { inBash, petstoreCommand, type PetstoreOptions, runPetstore, startPetstore } from '../support/binary.ts';
 import { takeApart } from '../support/staging.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { realSandbox } from '../support/real-sandbox.ts';
@@ -315,6 +315,14 @@ describe('a run that was stopped', () => {
     execFileSync('rm', [file]);
     await at.run(['limits', '--clear-block', '--yes']);
     expect(await at.run([...RUNS, 'resume'])).toMatchObject({ code: 0, json: { applied: 6 } });
+  });
+
+  it('resumes from a pipe with what was in its file', async () => {
+    const { at, file } = await stopped();
+    await at.run(['limits', '--clear-block', '--yes']);
+    const options = { home: at.home, env: at.env, command: inBash(`"$@" <(cat '${file}')`) };
+    const { stdout, stderr } = await runPetstore([...IMPORT, '--resume'], options);
+    expect([stdout, stderr]).toEqual(['Run 1 (import) in staging: 6 applied.\n', expect.stringContaining('Report: ')]);
   });
 });
 
