@@ -61,7 +61,9 @@ describe('on the screen', () => {
     const terminal = await opened(home, { cols: 100 });
     await terminal.type('gold', '2 of 25 pets');
     await terminal.type(RIGHT + RIGHT, '→ 12');
-    await terminal.type(`${DOWN}=9\r`, '→ 9');
+    // As many scanners end a barcode.
+    await terminal.type(`${DOWN}\r\n`, 'Quantity of pet 12');
+    await terminal.type('9\r', '→ 9');
     await terminal.type(CTRL.x, /pet +7 +10 → 12 +\+2 +Goldfish/);
     await terminal.waitFor('Change 2 pets in sandbox?');
     await terminal.type('n\r', 'Nothing was applied.');
