@@ -1,7 +1,7 @@
 /** Draws the screen of `inventory browse` as lines of text. Pure: a function of the state and the size. */
 import { BETWEEN } from '../view/fit.ts';
 import { limitWords } from '../view/progress.ts';
-import { displayWidth, fitting, padTo, truncate } from '../view/width.ts';
+import { displayWidth, fitting, padTo, truncate, wrapLine } from '../view/width.ts';
 import { plural } from '../view/words.ts';
 import { type Browser, TIP } from './browser.ts';
 import { helpPages, keyLine } from './keys.ts';
@@ -27,11 +27,16 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
   const isBeside = browser.hasPane && paneWidth(columns) < columns;
   const table = tableOf(browser, isBeside ? { ...around, columns: columns - paneWidth(columns) } : around);
   const lines = browser.hasPane ? withPane(table.lines, browser, around) : table.lines;
-  const below = [
-    style[browser.message === TIP ? 'muted' : 'attention'](fitting(questionsOf(browser, around), columns)),
-    style.muted(fitting(limitsOf(browser, around.now), columns)),
-    keyLine(columns),
-  ].toSpliced(1, 3 - linesBelow);
+  const questions = questionsOf(browser, around);
+  const paint = style[browser.message === TIP ? 'muted' : 'attention'];
+  // A long message takes the line of the rate limit, too.
+  const [first = '', ...rest] =
+    questions.length > 1 || linesBelow < 3
+      ? [fitting(questions, columns)]
+      : wrapLine(questions[0]!, columns, 0).split('\n');
+  const second =
+    rest.length > 0 ? paint(fit(rest.join(' '))) : style.muted(fitting(limitsOf(browser, around.now), columns));
+  const below = [paint(fit(first)), second, keyLine(columns)].toSpliced(1, 3 - linesBelow);
   const heading = style.heading(browser.hasPane && !isBeside ? '' : table.heading);
   return full([title, fit(searchLine(browser)), heading, ...lines], below, rows);
 }

@@ -62,8 +62,16 @@ function listen(onKey: (key: Key) => void, onGone: () => void): () => void {
   const keys = new PassThrough();
   // The only option used here: without it, Esc would wait for half a second.
   emitKeypressEvents(keys, { escapeCodeTimeout: ESCAPE_MS } as never);
+  let last = '';
   keys.on('keypress', (text: string | undefined, pressed: KeyPress) => {
-    onKey(keyOf(text, pressed));
+    const { meta, sequence = '' } = pressed;
+    // Esc and a key that arrive together, as over a slow line, look like one with Alt.
+    const isAfterEscape = meta === true && sequence.length === 2;
+    if (isAfterEscape) onKey(keyOf(undefined, { name: 'escape' }));
+    const key = isAfterEscape ? keyOf(sequence.slice(1), { ...pressed, meta: false }) : keyOf(text, pressed);
+    // Many scanners end a barcode with CR and LF: one Enter.
+    if (key.name !== 'enter' || last !== 'return') onKey(key);
+    last = key.name;
   });
   const mouse = mouseFilter(onKey, (piece) => keys.emit('data', piece));
   stdin.on('data', mouse).on('end', onGone).on('error', onGone);

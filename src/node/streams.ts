@@ -70,8 +70,9 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
     },
     lines(signal) {
       const input = stream();
-      // On a terminal readline reads key by key, so that stdin can be read again after Ctrl-D ends the lines.
-      const terminal = input.isTTY === true && process.stderr.isTTY;
+      // On a terminal readline reads key by key, so that stdin can be read again after Ctrl-D ends the lines. On a dumb
+      // one it knows no Backspace, but the terminal itself does.
+      const terminal = input.isTTY === true && process.stderr.isTTY && process.env.TERM !== 'dumb';
       const output = terminal ? { output: process.stderr, prompt: '', historySize: 0 } : {};
       const { createInterface } = process.getBuiltinModule('node:readline');
       const reader = createInterface({ input, terminal, signal, ...output });

@@ -130,6 +130,20 @@ it.each([
   expect(plainly(await draw(80, 12, { keys }))[0]!.endsWith(end)).toBe(true);
 });
 
+it('a message that is too long for its line goes on in the next one', async () => {
+  const message = 'Nothing was applied. The stock of 1 pet was changed by someone else since (marked with !).';
+  const prepare = (browser: Browser): void => void (browser.message = message);
+  expect(plainly(await draw(40, 12, { prepare })).slice(-3, -1)).toEqual([
+    'Nothing was applied. The stock of 1 pet',
+    'was changed by someone else since (mark…',
+  ]);
+  expect(
+    plainly(await draw(80, 12, { prepare }))
+      .slice(-3, -1)
+      .join(' '),
+  ).toBe(message);
+});
+
 it('looks: bars and the cursor in reverse video, changes as plus or minus, low stock; the same signs without colour', async () => {
   const keys = [...CHANGED, '<down>', '<left>', '<end>'];
   const lines = await draw(80, 12, { isColoured: true, keys });
