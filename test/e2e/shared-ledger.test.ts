@@ -1,11 +1,11 @@
 /** One key on several machines: what they share through a Redis server, and what happens without it. */
-import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
+import { createServer, connect, type Socket } from 'node:net';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { generatedPets } from '../../src/sandbox/seed.ts';
 import { runPetstore, startPetstore } from '../support/binary.ts';
-import { onCleanup } from '../support/cleanup.ts';
+import { listenOnLoopback, onCleanup } from '../support/cleanup.ts';
 import { never } from '../support/faults.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { counted, realSandbox, setOften } from '../support/real-sandbox.ts';
@@ -264,10 +264,8 @@ async function lateProxy(port: number, lateMs: number): Promise<number> {
     client.pipe(upstream);
     upstream.on('data', (piece) => setTimeout(() => client.write(piece), lateMs));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onCleanup(() => {
     for (const socket of sockets) socket.destroy();
-    server.close();
   });
-  return (server.address() as AddressInfo).port;
+  return listenOnLoopback(server);
 }
