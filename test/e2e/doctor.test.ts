@@ -168,17 +168,6 @@ describe('doctor --offline', () => {
     expect(report.first?.says).toMatch(says);
   });
 
-  it('a damaged state database is named, and left alone', async () => {
-    const home = createHome();
-    const folder = join(home.state, 'petstore');
-    mkdirSync(folder, { recursive: true });
-    const path = join(folder, 'state.db');
-    writeFileSync(path, 'this is no database at all, but it is long enough to be looked at as one'.repeat(99));
-    const { sick, first } = await offline({ home });
-    expect({ sick, says: first?.says }).toEqual({ sick: ['state: fail'], says: `${path} is damaged.` });
-    expect((await offline({ home })).first?.says).toBe(`${path} is damaged.`);
-  });
-
   it('of a large state database the newest changes are read, and damage among them is found', async () => {
     const home = createHome();
     await runPetstore(['inventory', 'set', '7', '12'], { home, env: { PETSTORE_ENV: 'sandbox' } });
