@@ -71,7 +71,6 @@ export class Failure<K extends Kind = Kind> extends Error {
   }
 }
 
-/** Returns a `usage` failure. */
 export function usageFailure(problem: string, hint?: string): Failure<'usage'> {
   return new Failure('usage', { problem, ...(hint !== undefined && { hint }) });
 }

@@ -439,7 +439,6 @@ export function isLoopback(host: string): boolean {
   );
 }
 
-/** Returns the signal's abort reason as an error. */
 export function reasonOf(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason));
 }

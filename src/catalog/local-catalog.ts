@@ -8,7 +8,6 @@ import { fromRow, optional, text } from '../state/journal-rows.ts';
 import { namesIn } from '../state/pets.ts';
 import { parseBarcode } from './barcode.ts';
 
-/** The stock levels of a pet. */
 export interface StockLevel {
   /** Stock is low at this quantity or below. */
   readonly min?: bigint | undefined;

@@ -160,7 +160,6 @@ export class History {
     return this.read('SELECT * FROM change WHERE run = ? ORDER BY id', run);
   }
 
-  /** Returns a change that was sent. */
   sentChange(id: bigint): Change | undefined {
     return this.read<Change>('SELECT * FROM change WHERE id = ? AND sentAt IS NOT NULL', id)[0];
   }

@@ -162,15 +162,6 @@ describe('a write that may have been applied', () => {
   });
 });
 
-it('a pet that the list has twice is not changed', async () => {
-  const twice = json([item(7, 10), item(7, 11)]);
-  expect(await run([twice], 'inventory', 'adjust', '7', '1')).toMatchObject({
-    code: 8,
-    error: { kind: 'contract', message: 'Invalid response: the list has pet 7 more than once.' },
-    log: ['GET'],
-  });
-});
-
 describe('an Error body', () => {
   it('fault 24: that gives another status is overruled by the response', async () => {
     const reply = json({ code: 'x', message: 'y', status: 404 }, { status: 400 });

@@ -159,16 +159,6 @@ describe('fault 58: an empty list', () => {
   });
 });
 
-it('fault 60: a BOM is stripped; bytes that are not UTF-8 are refused', async () => {
-  const context = withReplies([
-    { body: '\uFEFF[{"petId":1,"quantity":2,"status":"sold"}]' },
-    { body: new Uint8Array([...Buffer.from('[{"petId":1,"quantity":2,"status":"'), 0xc3, 0x28]) },
-  ]);
-  const good = await runJson(context, ...LIST);
-  const bad = await runJson(context, ...LIST);
-  expect([good.code, bad.code, bad.error?.message]).toEqual([0, 8, 'Invalid response: the list is not valid UTF-8.']);
-});
-
 describe('--fail-if-any, --fail-if-none', () => {
   it.each([
     [['--max', '0', '--fail-if-any'], 13],

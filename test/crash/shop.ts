@@ -3,9 +3,8 @@
  * its pets too.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Reading, Version, Write } from '../simulation/writes/service.ts';
-import { onCleanup } from '../support/cleanup.ts';
+import { listenOnLoopback } from '../support/cleanup.ts';
 import type { Home } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { staging } from '../support/staging.ts';
@@ -38,12 +37,7 @@ export class Shop {
         if (--this.#connections === 0) this.#onIdle();
       });
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onCleanup(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    this.baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    this.baseUrl = `http://127.0.0.1:${await listenOnLoopback(server)}/v1`;
   }
 
   /** Resolves once what a dead process has sent is answered, so that the next one is not taken for it. */

@@ -270,10 +270,7 @@ describe('an update with If-Match', () => {
     ['"10"', [list, json(item(7, 12))], ['GET /v1/inventory', 'PATCH /v1/inventory/7'], 200, '"quantity":12'],
     ['*', [json(item(7, 12))], ['PATCH /v1/inventory/7'], 200, '"quantity":12'],
     ['"11"', [list], ['GET /v1/inventory'], 412, '"code":"precondition_failed"'],
-    ['"011"', [], [], 400, '"code":"usage"'],
     ['10', [], [], 400, '"code":"usage"'],
-    ['W/"10"', [], [], 400, '"code":"usage"'],
-    ['"10", "11"', [], [], 400, '"code":"usage"'],
     ['"10"', [json([item(8, 10)])], ['GET /v1/inventory'], 404, '"code":"pet_not_found"'],
     ['"10"', [error(401)], ['GET /v1/inventory'], 401, '"code":"unauthorized"'],
   ])('%s', async (ifMatch, replies, sent, status, body) => {

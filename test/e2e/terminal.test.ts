@@ -1,10 +1,9 @@
 /** The program as used by a person, on a real pty. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { never } from '../support/faults.ts';
-import { createHome } from '../support/home.ts';
+import { configPath, createHome } from '../support/home.ts';
 import { startPty } from '../support/pty.ts';
 import { item, json, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
@@ -29,7 +28,7 @@ describe('login', () => {
     expect(await terminal.exited).toEqual({ code: 0 });
     expect(terminal.output).not.toContain(KEY);
     expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
-    expect(JSON.parse(readFileSync(join(home.config, 'petstore', 'config.json'), 'utf8'))).toEqual({
+    expect(JSON.parse(readFileSync(configPath(home), 'utf8'))).toEqual({
       version: 1,
       environment: 'staging',
       'staging.base-url': server.baseUrl,
