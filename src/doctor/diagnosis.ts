@@ -40,9 +40,9 @@ export function clockDifference(
   return { ms, words };
 }
 
-/** Returns a failure as a finding. @throws anything that is not a Failure */
+/** Returns a failure as a finding. @throws anything that is not a Failure, or a signal's */
 export function failed(id: string, error: unknown, now: number, health: 'warn' | 'fail' = 'fail'): Diagnosis {
-  if (!isFailure(error)) throw error;
+  if (!isFailure(error) || error.is('interrupted')) throw error;
   const { message, hint } = describeFailure(error, now);
   return { id, health, says: message, fix: hint ?? 'See: petstore help exit-codes', failure: error };
 }
