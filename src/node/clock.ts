@@ -1,10 +1,8 @@
 /** The Clock port over the system's clocks and timers. */
 import { setImmediate as nextRound, setTimeout as wait } from 'node:timers/promises';
+import { LONGEST_TIMER_MS } from '../duration.ts';
 import type { Clock } from '../ports.ts';
 import { BUN, bunDlopen, systemMonotonicMs } from './bun.ts';
-
-/** In ms. setTimeout fires at once for a longer time. */
-const LONGEST_TIMER = 2 ** 31 - 1;
 
 function nodeMonotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000n) / 1_000;
@@ -23,14 +21,14 @@ export const nodeClock: Clock = {
   monotonic: monotonicMs,
   async sleep(ms, signal) {
     try {
-      await wait(Math.min(Math.max(ms, 0), LONGEST_TIMER), undefined, { signal });
+      await wait(Math.min(Math.max(ms, 0), LONGEST_TIMER_MS), undefined, { signal });
     } catch (error) {
       throw signal?.aborted === true ? signal.reason : error;
     }
   },
   turn: () => nextRound(),
   alarm(ms, ring) {
-    const timer = setTimeout(ring, Math.min(Math.max(ms, 0), LONGEST_TIMER));
+    const timer = setTimeout(ring, Math.min(Math.max(ms, 0), LONGEST_TIMER_MS));
     return () => {
       clearTimeout(timer);
     };
