@@ -7,6 +7,7 @@ import { isFailure, usageFailure } from '../errors.ts';
 import { alertsBy, waitFor } from '../watch/watch.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { requireCatalog } from '../session/open-catalog.ts';
+import { visible } from '../view/sanitise.ts';
 import { record } from '../view/view.ts';
 
 const DEFAULT_MS = 300_000;
@@ -75,7 +76,7 @@ export const wait = defineCommand({
       pet,
       for: input.for ?? (timeoutIsExplicit ? timeout : DEFAULT_MS),
     });
-    const text = `Pet ${found.petId}: ${found.quantity} (${found.status}).`;
+    const text = `Pet ${found.petId}: ${found.quantity} (${visible(found.status)}).`;
     // Shows the pet even if --exec fails.
     const failure = await alert?.run([itemToJson(found)]).then(
       () => undefined,

@@ -8,6 +8,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { catalogOrigin, tableNames } from '../session/open-catalog.ts';
 import { assertWriteAllowed, canAsk, requireBaseUrl, undoCommand } from '../session/resolve.ts';
 import { Failure, isFailure } from '../errors.ts';
+import { visible } from '../view/sanitise.ts';
 import { confirmation, record, type RecordView } from '../view/view.ts';
 import { capital, changeWords, petLabel } from '../view/words.ts';
 import { type LockedPet, meansFor, updateOne, withPet, withWriter } from './write-one.ts';
@@ -85,7 +86,11 @@ async function readAndWrite(pet: LockedPet, change: PetChange, name: string | un
   });
   if (before === undefined) {
     const label = capital(petLabel(petId, name));
-    return changed(`${label} in ${environment}: quantity set to ${after} (status ${item.status}).`, item, before);
+    return changed(
+      `${label} in ${environment}: quantity set to ${after} (status ${visible(item.status)}).`,
+      item,
+      before,
+    );
   }
   const undo = canAsk(context) ? `\nUndo: ${undoCommand(await context.settings())}` : '';
   return changed(`${changeWords({ petId, before, after }, name)} in ${environment}.${undo}`, item, before);

@@ -12,6 +12,7 @@ import { operationOf } from '../client/attempt.ts';
 import type { Service } from '../client/service.ts';
 import { describeFailure } from '../report/failures.ts';
 import { clockTime, duration } from '../view/progress.ts';
+import { visible } from '../view/sanitise.ts';
 import type { StreamView } from '../view/view.ts';
 import { readStock } from '../stock/runner.ts';
 import type { Stock } from '../stock/plan.ts';
@@ -209,11 +210,12 @@ async function pause(context: CommandContext, { gate }: Service, leastMs: number
 }
 
 function line({ at, event, item, before }: Change): string {
-  const { petId, quantity, status } = item;
+  const { petId, quantity } = item;
+  const status = visible(item.status);
   const time = clockTime(at, at);
   if (event === 'listed') return `${time}  pet ${petId}: ${quantity} (${status})`;
   if (event === 'gone') return `${time}  pet ${petId}: gone from the list`;
   if (before === undefined) return `${time}  pet ${petId}: new, ${quantity} (${status})`;
-  const statuses = before.status === status ? status : `${before.status} → ${status}`;
+  const statuses = before.status === item.status ? status : `${visible(before.status)} → ${status}`;
   return `${time}  pet ${petId}: ${before.quantity} → ${quantity} (${signed(quantity - before.quantity)}, ${statuses})`;
 }

@@ -468,6 +468,13 @@ it('a signal ends it as it ends every command: it is no finding about the servic
   expect(await running.exited).toMatchObject({ code: 143, stdout: '' });
 });
 
+it('a message of the service makes no line of its own', async () => {
+  const server = await scriptedServer([error(500, 'x', 'no\nok: service')]);
+  const { stdout } = await runPetstore(['doctor'], { env: staging(server.baseUrl) });
+  expect(stdout).toContain('FAIL  service');
+  expect(stdout).not.toMatch(/^ *ok: service/m);
+});
+
 it('at a narrow terminal nothing is left of the progress, and no sentence is broken in a word', async () => {
   const size = { cols: 40, rows: 60 };
   const pty = startPty(['--env', 'staging', 'doctor', '--offline'], { ...size, home: createHome() });
