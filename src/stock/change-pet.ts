@@ -1,6 +1,7 @@
 /** `inventory set` and `inventory adjust`: reads one pet's quantity, writes the new one, and shows and records both. */
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { type JsonValue, parseJson } from '../api/json.ts';
+import { warnOfUnexpected } from '../api/select.ts';
 import type { Service } from '../client/service.ts';
 import { findPet, isOutdated, updateCall } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';
@@ -84,6 +85,7 @@ async function readAndWrite(pet: LockedPet, change: PetChange, name: string | un
     if (!isFailure(error) || before === undefined) throw error;
     throw (await import('./runner.ts')).midway(error);
   });
+  warnOfUnexpected([item], context.notices);
   if (before === undefined) {
     const label = capital(petLabel(petId, name));
     return changed(

@@ -2,7 +2,7 @@
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { jsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import { listInventory } from '../api/routes.ts';
-import { type Filter, matcher } from '../api/select.ts';
+import { type Filter, matcher, warnOfUnexpected } from '../api/select.ts';
 import type { Orders } from '../catalog/added-fields.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -131,6 +131,7 @@ async function* watch(
     let before = await readStock(session.service);
     const at = clock.now();
     const listed = [...before.values()].filter(matches);
+    warnOfUnexpected(listed, notices);
     yield listed.map((item) => ({ at, event: 'listed', item }));
     notices.info(`Watching ${plural(listed.length, 'pet')}.`);
     for (;;) {
