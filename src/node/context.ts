@@ -1,6 +1,7 @@
 /** Creates the real context of the program: the ports over this process, its clocks included. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { setImmediate as nextRound, setTimeout as wait } from 'node:timers/promises';
+import { LONGEST_TIMER_MS } from '../duration.ts';
 import { type Clock, type Context, errorCode, type SignalName } from '../ports.ts';
 import { EXIT, Failure, fileFailure } from '../errors.ts';
 import { BUN, bunDlopen, RUNTIME, systemMonotonicMs } from './bun.ts';
@@ -67,9 +68,6 @@ export function nodeContext(): Context {
   };
 }
 
-/** In ms. setTimeout fires at once for a longer time. */
-const LONGEST_TIMER = 2 ** 31 - 1;
-
 function nodeMonotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000n) / 1_000;
 }
@@ -87,14 +85,14 @@ export const nodeClock: Clock = {
   monotonic: monotonicMs,
   async sleep(ms, signal) {
     try {
-      await wait(Math.min(Math.max(ms, 0), LONGEST_TIMER), undefined, { signal });
+      await wait(Math.min(Math.max(ms, 0), LONGEST_TIMER_MS), undefined, { signal });
     } catch (error) {
       throw signal?.aborted === true ? signal.reason : error;
     }
   },
   turn: () => nextRound(),
   alarm(ms, ring) {
-    const timer = setTimeout(ring, Math.min(Math.max(ms, 0), LONGEST_TIMER));
+    const timer = setTimeout(ring, Math.min(Math.max(ms, 0), LONGEST_TIMER_MS));
     return () => {
       clearTimeout(timer);
     };

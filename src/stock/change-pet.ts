@@ -1,6 +1,7 @@
 /** `inventory set` and `inventory adjust`: reads one pet's quantity, writes the new one, and shows and records both. */
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { type JsonValue, parseJson } from '../api/json.ts';
+import { warnOfUnexpected } from '../api/select.ts';
 import type { Service } from '../client/service.ts';
 import { isOutdated, readPet, updateCall } from '../client/update.ts';
 import { connect } from '../session/connect.ts';
@@ -8,8 +9,8 @@ import type { CommandContext } from '../session/globals.ts';
 import { catalogOrigin, tableNames } from '../session/open-catalog.ts';
 import { assertWriteAllowed, canAsk, requireBaseUrl, undoCommand } from '../session/resolve.ts';
 import { Failure, isFailure } from '../errors.ts';
+import { capital, changeWords, petLabel, visible } from '../view/words.ts';
 import { confirmation, record, type RecordView } from '../view/view.ts';
-import { capital, changeWords, petLabel } from '../view/words.ts';
 import { type LockedPet, meansFor, updateOne, withPet, withWriter } from './write-one.ts';
 
 export type PetChange = {
@@ -83,9 +84,14 @@ async function readAndWrite(pet: LockedPet, change: PetChange, name: string | un
     if (!isFailure(error) || before === undefined) throw error;
     throw (await import('./runner.ts')).midway(error);
   });
+  warnOfUnexpected([item], context.notices);
   if (before === undefined) {
     const label = capital(petLabel(petId, name));
-    return changed(`${label} in ${environment}: quantity set to ${after} (status ${item.status}).`, item, before);
+    return changed(
+      `${label} in ${environment}: quantity set to ${after} (status ${visible(item.status)}).`,
+      item,
+      before,
+    );
   }
   const undo = canAsk(context) ? `\nUndo: ${undoCommand(await context.settings())}` : '';
   return changed(`${changeWords({ petId, before, after }, name)} in ${environment}.${undo}`, item, before);

@@ -126,7 +126,7 @@ describe('what is suggested', () => {
     expect([code, stdout, hint]).toEqual([2, '', `Did you mean ${suggestion}?`]);
   });
 
-  it.each(['inventory test', 'inventory view', 'inventory set --pet 7', 'st', 'help nonsense'])(
+  it.each(['inventory test', 'inventory add 7 3', 'inventory view', 'inventory set --pet 7', 'st', 'help nonsense'])(
     'petstore %s: nothing',
     async (line) => {
       const { code, stderr } = await run(line);

@@ -30,6 +30,15 @@ describe('fault 101: what a service sends is shown, not obeyed', () => {
     );
   });
 
+  it.each([
+    ['wait --pet 7 --min 0', [json([item(7, 5, 'a\nb')])]],
+    ['inventory set 7 5 --no-input', [json(item(7, 5, 'a\nb'))]],
+    ['inventory list --watch', [json([item(7, 5, 'a\nb')]), error(401)]],
+  ])('and makes no line of its own: %s', async (line, replies) => {
+    const { stdout } = await runIn(withReplies(replies, { terminal: true }), ...line.split(' '));
+    expect(stdout).toContain('a\\x0ab)');
+  });
+
   it('in an error', async () => {
     const context = withReplies([error(400, EVIL, EVIL)]);
     const { stderr } = await runIn(context, 'inventory', 'set', '7', '12');

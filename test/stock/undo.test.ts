@@ -135,6 +135,20 @@ describe('--dry-run sends no write', () => {
       stdout: 'Pet  Name      Before  After  Change  Problem\n  7  Goldfish      10     12      +2  \n',
     });
     expect(await quantity(7)).toBe(10);
+    const unedited = createTestContext({ home, editor: () => undefined, env: { EDITOR: 'ed' } });
+    for (const filter of [[], ['--pet', '99']]) {
+      const { stdout } = await runIn(
+        unedited,
+        '--env',
+        'sandbox',
+        'inventory',
+        'edit',
+        '--dry-run',
+        '--json',
+        ...filter,
+      );
+      expect(stdout).toBe('[]\n');
+    }
   });
 
   it('api: needs no key, and sends nothing', async () => {
