@@ -69,7 +69,7 @@ export class Shop {
       'x-ratelimit-reset': `${Math.floor(Date.now() / 1_000) + 60}`,
     });
     response.end(write === undefined ? `[${items.join(',')}]` : items[0]);
-    if (write !== undefined) write.answer = { at: now(), status: 200, isSound: true, isCut: false };
+    if (write !== undefined) write.answer = { at: now(), status: 200, isSound: true };
     this.onStep();
   }
 
