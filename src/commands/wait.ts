@@ -1,4 +1,5 @@
 import { itemMembers, itemToJson } from '../api/item.ts';
+import { warnOfUnexpected } from '../api/select.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
@@ -75,6 +76,7 @@ export const wait = defineCommand({
       pet,
       for: input.for ?? (timeoutIsExplicit ? timeout : DEFAULT_MS),
     });
+    warnOfUnexpected(found, context.notices);
     const text = `Pet ${found.petId}: ${found.quantity} (${found.status}).`;
     // Shows the pet even if --exec fails.
     const failure = await alert?.run([itemToJson(found)]).then(

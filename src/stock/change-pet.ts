@@ -1,6 +1,7 @@
 /** `inventory set` and `inventory adjust`: reads one pet's quantity, writes the new one, and shows and records both. */
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { type JsonValue, parseJson } from '../api/json.ts';
+import { warnOfUnexpected } from '../api/select.ts';
 import type { Service } from '../client/service.ts';
 import { findPet, isOutdated, updateCall } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';
@@ -86,7 +87,7 @@ async function readAndWrite(
   const after = goalOf(change, found);
   if (found !== undefined && before === after) {
     const why = isSet ? `${petLabel(petId, name)} already has ${after} in ${environment}` : 'the adjustment is 0';
-    return changed(`Nothing to do: ${why}.`, found, before);
+    return changed(context, `Nothing to do: ${why}.`, found, before);
   }
   const command = isSet ? 'inventory set' : 'inventory adjust';
   const readAt = context.clock.monotonic();
@@ -97,10 +98,15 @@ async function readAndWrite(
   });
   if (before === undefined) {
     const label = capital(petLabel(petId, name));
-    return changed(`${label} in ${environment}: quantity set to ${after} (status ${item.status}).`, item, before);
+    return changed(
+      context,
+      `${label} in ${environment}: quantity set to ${after} (status ${item.status}).`,
+      item,
+      before,
+    );
   }
   const undo = canAsk(context) ? `\nUndo: ${undoCommand(await context.settings())}` : '';
-  return changed(`${changeWords({ petId, before, after }, name)} in ${environment}.${undo}`, item, before);
+  return changed(context, `${changeWords({ petId, before, after }, name)} in ${environment}.${undo}`, item, before);
 }
 
 /** True for a change that is sent without a read, as scripts want: one request. */
@@ -164,7 +170,13 @@ async function readOnly(context: CommandContext, change: PetChange): Promise<Inv
   return await readPet(session, change);
 }
 
-function changed(text: string, item: InventoryItem, before: bigint | undefined): RecordView {
+function changed(
+  { notices }: CommandContext,
+  text: string,
+  item: InventoryItem,
+  before: bigint | undefined,
+): RecordView {
+  warnOfUnexpected(item, notices);
   const { petId, quantity, status } = item;
   const csv = Object.entries({ petId, before: before ?? '', quantity, status });
   const members = [...itemToJson(item)];

@@ -107,9 +107,14 @@ describe('fault 55: what the contract does not list is shown, with one warning',
   });
 });
 
-it('fault 55: get warns of what its pet has beyond the contract', async () => {
-  const context = withReplies([json([item(1, 2, 'on loan'), { ...item(7, 3), shelf: 'B' }])]);
-  const { code, stderr } = await runIn(context, 'inventory', 'get', '7');
+it.each([
+  ['inventory get 7', [json([item(1, 2, 'on loan'), { ...item(7, 3), shelf: 'B' }])]],
+  ['inventory set 7 3', [json({ ...item(7, 3), shelf: 'B' })]],
+  ['inventory adjust 7 1', [json([item(7, 2)]), json({ ...item(7, 3), shelf: 'B' })]],
+  ['wait --pet 7 --min 1', [json([{ ...item(7, 3), shelf: 'B' }])]],
+])('fault 55: %s warns of what its pet has beyond the contract', async (line, replies) => {
+  const context = withReplies(replies);
+  const { code, stderr } = await runIn(context, ...line.split(' '));
   const warning = 'warning: The service sent fields that its contract does not list: shelf (-o json shows them).\n';
   expect({ code, stderr }).toEqual({ code: 0, stderr: warning });
 });
