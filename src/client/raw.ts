@@ -38,7 +38,11 @@ export async function callRaw(service: Service, call: Call): Promise<RawAnswer> 
     failure =
       stop?.is('interrupted') === true
         ? new Failure('interrupted', { ...stop.details, outcome: 'unknown' })
-        : new Failure('outcome-unknown', { call: `${call.method} ${call.path}`, environment, because });
+        : new Failure('outcome-unknown', {
+            call: `${call.method} ${call.path}`,
+            environment,
+            because: stop ?? because,
+          });
   } else if (reply?.status === 404 && serviceError !== undefined) {
     failure = new Failure('not-found', { path: call.path, serviceError });
   }

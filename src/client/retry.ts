@@ -76,7 +76,12 @@ async function tryOnce<T>(service: Service, operation: Operation<T>, attempts: n
   try {
     reply = await exchange(service, call);
     if (reads(reply.status)) return { value: await read(reply) };
-    if (isRaw) reply = { ...reply, body: [await wholeBody(reply)] };
+    if (isRaw) {
+      const body = wholeBody(reply);
+      // A refusal is known by its status, even if its body breaks off.
+      const isRefused = isWrite(call.method) && reply.status < 500;
+      reply = { ...reply, body: [await (isRefused ? body.catch(() => Buffer.of()) : body)] };
+    }
     return { trouble: await judgeReply(service, asked, reply) };
   } catch (error) {
     if (error instanceof HttpFailure) return { trouble: judgeBroken(service, call, attempts, error) };

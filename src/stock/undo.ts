@@ -16,6 +16,7 @@ import { applyPlan, assertCanConfirm, dryRunPlan, isLeft, type RunSpec } from '.
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { assertSameEnvironment, assertSameOrigin } from './runs.ts';
 import { commandWords } from './history-view.ts';
+import { petLocksOf } from './pet-lock.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
 import { recordOutcome } from './write-one.ts';
 
@@ -81,7 +82,13 @@ export async function undo(
       found = new Set(planned.steps.map(({ petId }) => petId));
       return planned;
     };
-    const done = await applyPlan({ context, journal, turn }, { ...spec, plan, onBegin });
+    const check: RunSpec['check'] = async (session) => {
+      await spec.check?.(session);
+      // A command may still be sending the change: its lock is free once it knows the outcome.
+      if (target.run === undefined && uncertain.length > 0)
+        await petLocksOf(context, session)(target.changes[0].petId, () => Promise.resolve());
+    };
+    const done = await applyPlan({ context, journal, turn }, { ...spec, plan, check, onBegin });
     // The run was not begun if there was nothing to change.
     await onBegin();
     // The stock has shown the outcome. Resuming the run must not apply these rows again.

@@ -220,7 +220,8 @@ async function callChecked(
 
 function quantityIn({ body = '' }: Call): bigint | undefined {
   try {
-    const value = parseJson(Buffer.from(body).toString());
+    // Without a byte order mark, which a service may ignore.
+    const value = parseJson(new TextDecoder().decode(Buffer.from(body)));
     const quantity = value instanceof Map ? value.get('quantity') : undefined;
     return quantity === undefined ? undefined : integerIn(stringifyJson(quantity));
   } catch (error) {

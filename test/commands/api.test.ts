@@ -186,6 +186,15 @@ describe('an update through api', () => {
     expect([code, await outcomes(context)]).toEqual([exit, [['api', 7, 12, state]]]);
   });
 
+  it('not answered by the deadline: names the deadline', async () => {
+    const context = createTestContext({ env: STAGING_ENV, http: () => new Promise<never>(() => undefined) });
+    const running = runIn(context, ...API, 'PATCH', '/inventory/7', '-f', 'quantity=12', '--deadline', '1s');
+    await expect.poll(() => context.sent.length).toBe(1);
+    await context.clock.advance(3_000);
+    const { code, stderr } = await running;
+    expect([code, stderr]).toEqual([9, expect.stringContaining('did not finish within its deadline of 1 s.')]);
+  });
+
   it.each([
     ['POST', '/inventory/7', 'quantity=12'],
     ['PATCH', '/inventory', 'quantity=12'],

@@ -330,6 +330,23 @@ describe('a 429', () => {
   });
 });
 
+describe('a pet that someone else sets while the write waits for the rate limit is read again', () => {
+  const now20 = json([item(7, 20)]);
+  it.each([
+    ['adjust', ['adjust', '7', '-1'], [now20, json(item(7, 19))], 0],
+    ['set --expect', ['set', '7', '12', '--expect', '10'], [now20], 13],
+    [
+      'once only, if the limit is one request at a time',
+      ['adjust', '7', '-1'],
+      [now20, tooMany(30), json(item(7, 19))],
+      0,
+    ],
+  ])('%s', async (_how, args, replies, exit) => {
+    const context = withReplies([json([item(7, 10)]), tooMany(30), ...replies]);
+    expect((await run(context, 'inventory', ...args, '--wait')).code).toBe(exit);
+  });
+});
+
 describe('fault 83: a signal while a write is in flight', () => {
   it('waits up to 2 s for its answer, and says what became of it', async () => {
     const answered = Promise.withResolvers<PlainReply>();

@@ -112,6 +112,7 @@ const ODD = { ...item(7, 3), shelf: 'B' };
 it.each([
   ['inventory get 7', 0, [json([item(1, 2, 'on loan'), ODD])]],
   ['inventory set 7 3', 0, [json(ODD)]],
+  ['inventory adjust 7 1', 0, [json([item(7, 2)]), json(ODD)]],
   ['inventory list --watch --pet 7', 4, [json([ODD]), error(401)]],
   ['wait --pet 7 --min 3', 0, [json([item(1, 2, 'on loan'), ODD])]],
 ])('fault 55: %s warns once of what its pet has beyond the contract', async (line, exitCode, replies) => {
