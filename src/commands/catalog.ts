@@ -4,7 +4,7 @@ import { type CatalogRow, type Problem, removePet, storeRows } from '../catalog/
 import { CATALOG_FILE, mappingValue } from '../stock/columns.ts';
 import { argument, defineCommand, flag, option } from '../cli/command.ts';
 import { listOf, nameValue, parserOf, petIdValue, repeated, textValue } from '../cli/value-parsers.ts';
-import { catalogOrigin, openCatalog, provideCatalog } from '../session/open-catalog.ts';
+import { catalogOrigin, openCatalog, provideCatalog, SEE_CATALOG } from '../session/open-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { stateFolder } from '../session/paths.ts';
 import { jsonObject, stringifyJson } from '../api/json.ts';
@@ -145,7 +145,8 @@ export const catalogSet = defineCommand({
       throw usageFailure('Set what? Use --name, --barcode, --min or --target.');
     }
     await store(context, [row], force, ([problem]) => {
-      if (problem !== undefined) throw usageFailure(`${capital(problem.reason)}; ${CATALOG_FILE.unchanged}.`, SEE);
+      if (problem !== undefined)
+        throw usageFailure(`${capital(problem.reason)}; ${CATALOG_FILE.unchanged}.`, SEE_CATALOG);
     });
     return confirmed(context, `Pet ${petId} saved in`, { petId });
   },
@@ -161,11 +162,9 @@ export const catalogRemove = defineCommand({
     if (await update(context, (database, origin) => removePet(database, origin, petId))) {
       return confirmed(context, `Pet ${petId} removed from`, { petId });
     }
-    throw usageFailure(`Pet ${petId} is not in the catalog of ${await environmentOf(context)}.`, SEE);
+    throw usageFailure(`Pet ${petId} is not in the catalog of ${await environmentOf(context)}.`, SEE_CATALOG);
   },
 });
-
-const SEE = 'See the catalog: petstore catalog list';
 
 async function environmentOf(context: CommandContext): Promise<string> {
   return (await context.settings()).environment.value;
