@@ -34,6 +34,7 @@ describe('Retry-After', () => {
     ['fault 31: a date with a numeric zone', http(60_000).replace('GMT', '+0000'), 60_000],
     ['fault 31: a date without a weekday', http(60_000).slice(5), 60_000],
     ['fault 31: an ISO date', new Date(NOW + 60_000).toISOString(), 60_000],
+    ['fault 31: an ISO date without a zone', new Date(NOW + 7_200_000).toISOString().slice(0, 19), 7_200_000],
     ['fault 31: two dates in one line', `${http(60_000)}, ${http(90_000)}`, 90_000],
     ['fault 31: a date and seconds', `${http(60_000)}, 90`, 90_000],
   ])('%s', (_name, value, retryAfterMs) => {
