@@ -288,6 +288,8 @@ describe('the wait of a refusal', () => {
   it.each<readonly [string, Record<string, string>, number | undefined]>([
     ['Reset alone', { 'x-ratelimit-reset': `${NOW / 1_000 + 300}` }, 300_000],
     ['Reset of draft 6', { 'ratelimit-reset': '300' }, 300_000],
+    ['Reset in quotes', { 'x-ratelimit-reset': `"${NOW / 1_000 + 300}"` }, 300_000],
+    ['Reset with its sign and unit', { 'x-ratelimit-reset': '+300 s' }, 300_000],
     ['reset of draft 7', { ratelimit: 'limit=60, remaining=0, reset=300' }, 300_000],
     ['t of draft 8', { ratelimit: '"a";r=0;t=300' }, 300_000],
     ['of two policies that are spent the longest', { ratelimit: '"a";r=0;t=300, "b";r=0;t=3' }, 300_000],
