@@ -1,4 +1,7 @@
-/** Parses dates in headers: the three forms of HTTP-date (RFC 9110, 5.6.7), leniently, and ISO 8601 and JavaScript's form. */
+/**
+ * Parses dates in headers: the three forms of HTTP-date (RFC 9110, 5.6.7), leniently, JavaScript's form, and ISO 8601:
+ * without a zone it is in UTC.
+ */
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const MONTH = `(?<month>${MONTHS.join('|')})`;
@@ -14,7 +17,7 @@ const FORMS = [
   new RegExp(`^${DAYS} ${MONTH} (?<day>[ 0-9][0-9]) ${TIME} (?<year>[0-9]{4})$`, 'i'),
   // JavaScript's String(date).
   new RegExp(`^${DAYS} ${MONTH} (?<day>[0-9]{2}) (?<year>[0-9]{4}) ${TIME} ${ZONE}(?: \\([^()]*\\))?$`, 'i'),
-  new RegExp(`^(?<year>[0-9]{4})-(?<month>[0-9]{2})-(?<day>[0-9]{2})[T ]${TIME}(?:[.,][0-9]+)? ?${ZONE}$`, 'i'),
+  new RegExp(`^(?<year>[0-9]{4})-(?<month>[0-9]{2})-(?<day>[0-9]{2})[T ]${TIME}(?:[.,][0-9]+)?(?: ?${ZONE})?$`, 'i'),
 ];
 
 /**

@@ -8,6 +8,7 @@
 import type { WaitReason } from '../ports.ts';
 import { type BlockReason, type LimitHeaders, refusalOf } from './headers.ts';
 import {
+  addressOf,
   countDrawn,
   type Demand,
   isLive,
@@ -129,7 +130,10 @@ export function isTooLong({ again, until, why }: Hold, now: number, maxWaitMs: n
 /** Returns the reason to hold a request, if any. */
 function holdOf(state: LedgerState, now: number, intent: Intent): Hold | undefined {
   const { operation } = intent;
-  const probe = state.inFlight.findLast(({ isProbe, lostAt }) => isProbe === true && now <= lostAt);
+  // The probe after a block tells of all addresses, any other of its own.
+  const tells = (probe: Reservation): boolean =>
+    probe.isProbe === true && (state.block !== undefined || addressOf(probe.operation) === addressOf(operation));
+  const probe = state.inFlight.findLast((each) => tells(each) && now <= each.lostAt);
   const isAsked = probe !== undefined && mustProbe(state, now, operation) && !isBlocked(state, now);
   return isAsked && !isPastFirst(state, now, operation, probe) ? forAnswer(probe, now) : forecast(state, now, intent);
 }

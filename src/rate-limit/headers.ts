@@ -207,7 +207,7 @@ function guessDelay(text: string, unitMs: number): number | undefined {
 
 /** Reads seconds from now, or an instant as epoch seconds, ms, µs, ns or a date; undefined if it is implausible. */
 function readReset(text: string, clocks: Clocks): number | undefined {
-  const value = /^[0-9]{1,20}(?:\.[0-9]+)?$/.test(text) ? Number(text) : Number.NaN;
+  const value = Number(/^"?\+?([0-9]{1,20}(?:\.[0-9]+)?)\s*s?"?$/i.exec(text)?.[1]);
   const unit = EPOCH_BOUNDS.findIndex((bound) => value <= bound);
   const at = unit < 0 ? parseHttpDate(text, clocks.server) : Math.ceil(value / 1_000 ** (unit - 1));
   // An instant within the server's current second may still be ahead.

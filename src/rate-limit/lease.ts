@@ -209,7 +209,7 @@ export function reportOf(
 export function parseReply(text: string): Reply | undefined {
   try {
     const reply = JSON.parse(text) as Reply | null;
-    return typeof reply?.t === 'number' ? reply : undefined;
+    return typeof reply?.t === 'number' && typeof reply.windows === 'object' ? reply : undefined;
   } catch {
     return undefined;
   }

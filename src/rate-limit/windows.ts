@@ -84,7 +84,7 @@ export function windowsFor(windows: readonly Window[], operation: string, now: n
   return own === undefined ? live : live.filter((each) => mayBeOne(each, own, now));
 }
 
-function addressOf(operation: string): string {
+export function addressOf(operation: string): string {
   return /^\S+ (@[0-9a-f]*)/.exec(operation)?.[1] ?? '';
 }
 

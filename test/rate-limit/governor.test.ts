@@ -13,7 +13,7 @@ import {
   UNKNOWN,
 } from '../../src/rate-limit/governor.ts';
 import type { LimitHeaders } from '../../src/rate-limit/headers.ts';
-import { type Demand, shownOperation, type Window } from '../../src/rate-limit/windows.ts';
+import { type Demand, type Reservation, shownOperation, type Window } from '../../src/rate-limit/windows.ts';
 
 const LIST = 'GET /inventory';
 const SET = 'PATCH /inventory/{id}';
@@ -702,6 +702,17 @@ describe('a window, to the ms', () => {
       decide({ ...UNKNOWN, windows }, NOW, { id: 'new', operation: LIST, reserve: 0, timeoutMs: 30_000 }).hold !==
         undefined,
     ).toBe(isHeld);
+  });
+
+  it.each<readonly [string, Block | undefined, string, boolean]>([
+    ['before anything is known is waited for', undefined, SET, true],
+    ['at another address is not', undefined, 'GET @5d0c2f/inventory', false],
+    ['after a block is, at every address', { since: 0, until: NOW - 1, why: 'banned' }, 'GET @5d0c2f/inventory', true],
+  ])('a probe %s', (_name, block, operation, isHeld) => {
+    const probe: Reservation = { id: 'other', operation, at: NOW, lostAt: NOW + 9_000, isProbe: true };
+    const state = { ...UNKNOWN, inFlight: [probe], ...(block !== undefined && { block }) };
+    const { hold } = decide(state, NOW, { id: 'new', operation: LIST, reserve: 0, timeoutMs: 30_000 });
+    expect(hold !== undefined).toBe(isHeld);
   });
 
   it('that ended a day ago is forgotten, and there are never more than 32', () => {

@@ -34,6 +34,7 @@ describe('Retry-After', () => {
     ['fault 31: a date with a numeric zone', http(60_000).replace('GMT', '+0000'), 60_000],
     ['fault 31: a date without a weekday', http(60_000).slice(5), 60_000],
     ['fault 31: an ISO date', new Date(NOW + 60_000).toISOString(), 60_000],
+    ['fault 31: an ISO date without a zone', new Date(NOW + 7_200_000).toISOString().slice(0, 19), 7_200_000],
     ['fault 31: two dates in one line', `${http(60_000)}, ${http(90_000)}`, 90_000],
     ['fault 31: a date and seconds', `${http(60_000)}, 90`, 90_000],
   ])('%s', (_name, value, retryAfterMs) => {
@@ -287,6 +288,8 @@ describe('the wait of a refusal', () => {
   it.each<readonly [string, Record<string, string>, number | undefined]>([
     ['Reset alone', { 'x-ratelimit-reset': `${NOW / 1_000 + 300}` }, 300_000],
     ['Reset of draft 6', { 'ratelimit-reset': '300' }, 300_000],
+    ['Reset in quotes', { 'x-ratelimit-reset': `"${NOW / 1_000 + 300}"` }, 300_000],
+    ['Reset with its sign and unit', { 'x-ratelimit-reset': '+300 s' }, 300_000],
     ['reset of draft 7', { ratelimit: 'limit=60, remaining=0, reset=300' }, 300_000],
     ['t of draft 8', { ratelimit: '"a";r=0;t=300' }, 300_000],
     ['of two policies that are spent the longest', { ratelimit: '"a";r=0;t=300, "b";r=0;t=3' }, 300_000],

@@ -688,7 +688,7 @@ describe('a server', () => {
     expect([await second.asks(), second.waits!.ms]).toEqual(['rate-limited', 61_000]);
   });
 
-  it.each(['', 'PONG', 'null', '[]', '{}', '{"id":7}', '{"id":"x","t":"now"}'])(
+  it.each(['', 'PONG', 'null', '[]', '{}', '{"id":7}', '{"id":"x","t":"now"}', '{"t":5}'])(
     'that answers %j is lost',
     async (reply) => {
       const { shop, second } = await opened();
