@@ -8,15 +8,14 @@ import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, stoppedByUser } from '../errors.ts';
-import type { Journal, Run, RunSummary, Scan } from '../state/journal.ts';
+import type { Journal, Run, Scan } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
 import { lockStocktake, takeTurn, withWritableJournal } from './open-journal.ts';
-import { assertSameOrigin } from './runs.ts';
 import { whereOf } from './write-one.ts';
 import type { Stock, Wanted } from './plan.ts';
-import { planCount, showUnscanned, unscanned } from './stocktake.ts';
+import { findStopped, planCount, showUnscanned, stillCounting, unscanned } from './stocktake.ts';
 import type { Problem } from './records.ts';
 import { clockTime } from '../view/progress.ts';
 import { petLabel, plural } from '../view/words.ts';
@@ -137,36 +136,24 @@ async function prepare(context: CommandContext, journal: Journal, { resume }: Co
   return { stock, catalog, run: await journal.begin(begun, where, []) };
 }
 
-/** Asks at a terminal whether to continue the newest unfinished stocktake. */
+/** Asks at a terminal whether to continue the newest unfinished stocktake. Names one that was being applied. */
 async function offerStopped(context: CommandContext, journal: Journal, session: Session): Promise<Run | undefined> {
-  const { clock, globals, prompt, signal } = context;
-  const open = stillCounting(journal).find(
-    ({ environment, origin }) => environment === session.environment && origin === session.origin,
-  );
+  const { clock, globals, notices, prompt, signal } = context;
+  const isHere = ({ kind, environment, origin }: Run): boolean =>
+    kind === 'count' && environment === session.environment && origin === session.origin;
+  const applying = journal.unfinished().find((run) => isHere(run) && run.left > 0);
+  if (applying !== undefined) {
+    const left = plural(applying.left, 'row');
+    notices.warning(
+      `Stocktake ${applying.id} is not applied yet (${left} left). Resume it with: ${resumeCommand(applying)}`,
+    );
+  }
+  const open = stillCounting(journal).find(isHere);
   if (open === undefined || globals.yes || !canAsk(context)) return undefined;
   const what = `Stocktake ${open.id} of ${clockTime(open.startedAt, clock.now())} was not finished`;
   return (await prompt.confirm(`${what} (${plural(open.scans, 'scan')}). Continue it?`, signal, true))
     ? open
     : undefined;
-}
-
-/** Returns the unfinished stocktakes that have no rows yet, newest first. */
-function stillCounting(journal: Journal): RunSummary[] {
-  return journal.unfinished().filter(({ id, kind }) => kind === 'count' && journal.changesOf(id).length === 0);
-}
-
-function findStopped(journal: Journal, wanted: bigint | true, session: Session): Run {
-  const open = stillCounting(journal);
-  const newest = open.find(({ environment }) => environment === session.environment) ?? open[0];
-  const run = wanted === true ? newest : open.find(({ id }) => id === wanted);
-  if (run !== undefined) {
-    assertSameOrigin(session, run, `Stocktake ${run.id}`, `inventory count --resume ${run.id}`);
-    return run;
-  }
-  throw new Failure('cannot-resume', {
-    problem: wanted === true ? 'No stocktake was left unfinished' : `Run ${wanted} is not an unfinished stocktake`,
-    hint: 'See all runs: petstore inventory runs',
-  });
 }
 
 class Tally {

@@ -264,6 +264,9 @@ it('--resume means a run of this shop, also where another shop has a newer one',
   for (const shop of [[], berlin]) await run(rows(2), 'import', '-', ...shop);
   for (const shop of [[], berlin]) await run('1 5\nq\n', 'count', ...shop);
   await run('2 5\n', 'count');
+  expect((await run('', 'count'))[1]).toMatch(
+    /^warning: Stocktake 5 is not applied yet \(1 row left\)\. .*: petstore --env staging inventory runs resume 5\n/,
+  );
   status = 200;
   expect(await run('1\n', 'count', '--resume')).toEqual([0, 'Run 3 (count) in staging: 1 applied.\n']);
   expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 5 (count) in staging: 1 applied.\n']);
