@@ -33,6 +33,8 @@ export interface CountOptions {
 interface Stocktake {
   readonly run: Run;
   readonly stock: Stock;
+  /** Time before the stock was read, epoch ms. */
+  readonly readAt: number;
   /** Undefined if this machine has no catalog for the service. */
   readonly catalog: Catalog | undefined;
 }
@@ -126,14 +128,15 @@ async function keepsCount(context: CommandContext, run: Run): Promise<boolean> {
 async function prepare(context: CommandContext, journal: Journal, { resume }: CountOptions): Promise<Stocktake> {
   await using session = await connect(context, { isBulk: true });
   const wanted = resume === undefined ? undefined : findStopped(journal, resume, session);
+  const readAt = context.clock.now();
   const stock = await readStock(session.service);
   const catalog = await openCatalog(context, session.origin);
   const stopped = wanted ?? (await offerStopped(context, journal, session));
-  if (stopped !== undefined) return { stock, catalog, run: stopped };
+  if (stopped !== undefined) return { stock, readAt, catalog, run: stopped };
   const where = whereOf(context, session, COMMAND);
   const { environment, origin } = where;
   const begun = { kind: 'count', startedAt: context.clock.now(), environment, origin } as const;
-  return { stock, catalog, run: await journal.begin(begun, where, []) };
+  return { stock, readAt, catalog, run: await journal.begin(begun, where, []) };
 }
 
 /** Asks at a terminal whether to continue the newest unfinished stocktake. Names one that was being applied. */
@@ -217,8 +220,15 @@ class Tally {
   }
 
   private tallied(petId: bigint, counted = this.counted(petId)): string {
-    const { catalog, stock } = this.stocktake;
-    return `${petLabel(petId, catalog?.nameOf(petId))}: ${counted} counted (stock: ${stock.get(petId)?.quantity ?? 0n})`;
+    const label = petLabel(petId, this.stocktake.catalog?.nameOf(petId));
+    return `${label}: ${counted} counted (stock: ${this.present(petId) ?? 0n})`;
+  }
+
+  /** Returns the stock that this machine knows: what it has set since the stock was read, or what was read. */
+  private present(petId: bigint): bigint | undefined {
+    const { readAt, run, stock } = this.stocktake;
+    const own = this.journal.newestOther({ id: 0n, origin: run.origin, petId }, readAt);
+    return own?.state === 'applied' ? own.after : stock.get(petId)?.quantity;
   }
 
   private async scan(text: string, prefix: string): Promise<void> {
@@ -229,9 +239,9 @@ class Tally {
       return this.refuse(`${JSON.stringify(text)} is not an id, or an id and a quantity`);
     const petId = petOfCode(read.code, stock, catalog);
     if (typeof petId === 'string') return this.refuse(petId);
-    const present = stock.get(petId);
+    const present = this.present(petId);
     if (present === undefined) return this.refuse(`${petLabel(petId, catalog?.nameOf(petId))} does not exist`);
-    const scan = { seq: (this.scans.at(-1)?.seq ?? 0) + 1, petId, quantity: read.quantity, stock: present.quantity };
+    const scan = { seq: (this.scans.at(-1)?.seq ?? 0) + 1, petId, quantity: read.quantity, stock: present };
     await this.journal.scan(this.stocktake.run.id, scan);
     this.scans.push(scan);
     this.context.notices.info(this.tallied(petId));
