@@ -8,15 +8,14 @@ import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, stoppedByUser } from '../errors.ts';
-import type { Journal, Run, RunSummary, Scan } from '../state/journal.ts';
+import type { Journal, Run, Scan } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
 import { lockStocktake, takeTurn, withWritableJournal } from './open-journal.ts';
-import { assertSameOrigin } from './runs.ts';
 import { whereOf } from './write-one.ts';
 import type { Stock, Wanted } from './plan.ts';
-import { planCount, showUnscanned, unscanned } from './stocktake.ts';
+import { findStopped, planCount, showUnscanned, stillCounting, unscanned } from './stocktake.ts';
 import type { Problem } from './records.ts';
 import { clockTime } from '../view/progress.ts';
 import { petLabel, plural } from '../view/words.ts';
@@ -34,6 +33,8 @@ export interface CountOptions {
 interface Stocktake {
   readonly run: Run;
   readonly stock: Stock;
+  /** Time before the stock was read, epoch ms. */
+  readonly readAt: number;
   /** Undefined if this machine has no catalog for the service. */
   readonly catalog: Catalog | undefined;
 }
@@ -127,46 +128,35 @@ async function keepsCount(context: CommandContext, run: Run): Promise<boolean> {
 async function prepare(context: CommandContext, journal: Journal, { resume }: CountOptions): Promise<Stocktake> {
   await using session = await connect(context, { isBulk: true });
   const wanted = resume === undefined ? undefined : findStopped(journal, resume, session);
+  const readAt = context.clock.now();
   const stock = await readStock(session.service);
   const catalog = await openCatalog(context, session.origin);
   const stopped = wanted ?? (await offerStopped(context, journal, session));
-  if (stopped !== undefined) return { stock, catalog, run: stopped };
+  if (stopped !== undefined) return { stock, readAt, catalog, run: stopped };
   const where = whereOf(context, session, COMMAND);
   const { environment, origin } = where;
   const begun = { kind: 'count', startedAt: context.clock.now(), environment, origin } as const;
-  return { stock, catalog, run: await journal.begin(begun, where, []) };
+  return { stock, readAt, catalog, run: await journal.begin(begun, where, []) };
 }
 
-/** Asks at a terminal whether to continue the newest unfinished stocktake. */
+/** Asks at a terminal whether to continue the newest unfinished stocktake. Names one that was being applied. */
 async function offerStopped(context: CommandContext, journal: Journal, session: Session): Promise<Run | undefined> {
-  const { clock, globals, prompt, signal } = context;
-  const open = stillCounting(journal).find(
-    ({ environment, origin }) => environment === session.environment && origin === session.origin,
-  );
+  const { clock, globals, notices, prompt, signal } = context;
+  const isHere = ({ kind, environment, origin }: Run): boolean =>
+    kind === 'count' && environment === session.environment && origin === session.origin;
+  const applying = journal.unfinished().find((run) => isHere(run) && run.left > 0);
+  if (applying !== undefined) {
+    const left = plural(applying.left, 'row');
+    notices.warning(
+      `Stocktake ${applying.id} is not applied yet (${left} left). Resume it with: ${resumeCommand(applying)}`,
+    );
+  }
+  const open = stillCounting(journal).find(isHere);
   if (open === undefined || globals.yes || !canAsk(context)) return undefined;
   const what = `Stocktake ${open.id} of ${clockTime(open.startedAt, clock.now())} was not finished`;
   return (await prompt.confirm(`${what} (${plural(open.scans, 'scan')}). Continue it?`, signal, true))
     ? open
     : undefined;
-}
-
-/** Returns the unfinished stocktakes that have no rows yet, newest first. */
-function stillCounting(journal: Journal): RunSummary[] {
-  return journal.unfinished().filter(({ id, kind }) => kind === 'count' && journal.changesOf(id).length === 0);
-}
-
-function findStopped(journal: Journal, wanted: bigint | true, session: Session): Run {
-  const open = stillCounting(journal);
-  const newest = open.find(({ environment }) => environment === session.environment) ?? open[0];
-  const run = wanted === true ? newest : open.find(({ id }) => id === wanted);
-  if (run !== undefined) {
-    assertSameOrigin(session, run, `Stocktake ${run.id}`, `inventory count --resume ${run.id}`);
-    return run;
-  }
-  throw new Failure('cannot-resume', {
-    problem: wanted === true ? 'No stocktake was left unfinished' : `Run ${wanted} is not an unfinished stocktake`,
-    hint: 'See all runs: petstore inventory runs',
-  });
 }
 
 class Tally {
@@ -230,8 +220,15 @@ class Tally {
   }
 
   private tallied(petId: bigint, counted = this.counted(petId)): string {
-    const { catalog, stock } = this.stocktake;
-    return `${petLabel(petId, catalog?.nameOf(petId))}: ${counted} counted (stock: ${stock.get(petId)?.quantity ?? 0n})`;
+    const label = petLabel(petId, this.stocktake.catalog?.nameOf(petId));
+    return `${label}: ${counted} counted (stock: ${this.present(petId) ?? 0n})`;
+  }
+
+  /** Returns the stock that this machine knows: what it has set since the stock was read, or what was read. */
+  private present(petId: bigint): bigint | undefined {
+    const { readAt, run, stock } = this.stocktake;
+    const own = this.journal.newestOther({ id: 0n, origin: run.origin, petId }, readAt);
+    return own?.state === 'applied' ? own.after : stock.get(petId)?.quantity;
   }
 
   private async scan(text: string, prefix: string): Promise<void> {
@@ -242,9 +239,9 @@ class Tally {
       return this.refuse(`${JSON.stringify(text)} is not an id, or an id and a quantity`);
     const petId = petOfCode(read.code, stock, catalog);
     if (typeof petId === 'string') return this.refuse(petId);
-    const present = stock.get(petId);
+    const present = this.present(petId);
     if (present === undefined) return this.refuse(`${petLabel(petId, catalog?.nameOf(petId))} does not exist`);
-    const scan = { seq: (this.scans.at(-1)?.seq ?? 0) + 1, petId, quantity: read.quantity, stock: present.quantity };
+    const scan = { seq: (this.scans.at(-1)?.seq ?? 0) + 1, petId, quantity: read.quantity, stock: present };
     await this.journal.scan(this.stocktake.run.id, scan);
     this.scans.push(scan);
     this.context.notices.info(this.tallied(petId));

@@ -133,8 +133,7 @@ export function parseCatalog(text: string, mappings: readonly Mapping[] = []): C
   const found = readRecords(text, { kind: CATALOG_FILE, mappings }, ({ line, has, text: textOf }) => {
     const petId = parseNumber('petId', textOf('petId'));
     if (typeof petId === 'string') return petId;
-    // Our own CSV puts a quote before names that a spreadsheet would run as a formula.
-    const name = has('name') ? textOf('name').replace(/^'(?=[=+\-@])/, '') : undefined;
+    const name = has('name') ? textOf('name') : undefined;
     const codes = textOf('barcode')
       .split(/[\s;|]+/)
       .filter(Boolean);

@@ -65,12 +65,16 @@ async function planToShow(
 ): Promise<RunSpec['plan'] | string> {
   const begun = options.resume === true ? await findBegun(context, journal, text, options) : undefined;
   if (begun !== undefined) {
-    const left = journal.changesOf(begun.id).filter(isLeft);
+    // Rows that could not be applied keep the shop from being as the file says, too.
+    const left = journal
+      .changesOf(begun.id)
+      .filter((change) => isLeft(change) || change.state === 'failed' || change.state === 'conflict');
     const rows = left.map((change) => ({ ...change, quantity: change.after, change }));
     return (stock) =>
-      makePlan(rows, stock, ({ change }, present) =>
-        isThere(change, begun, present) ? undefined : conflictOf(journal, change, present, begun.startedAt),
-      );
+      makePlan(rows, stock, ({ change }, present) => {
+        if (isThere(change, begun, present)) return undefined;
+        return isLeft(change) ? conflictOf(journal, change, present, begun.startedAt) : change.reason;
+      });
   }
   const file = await readImport(context, options, text);
   if (file.wanted.length === 0) return file.name;

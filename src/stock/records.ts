@@ -87,7 +87,9 @@ function recordOf({ line, columns: { found }, values }: Values): FileRecord {
     has: (column) => found.has(column),
     text(column) {
       const value = values[found.get(column) ?? -1] ?? '';
-      return (typeof value === 'string' ? value : stringifyJson(value)).trim();
+      const text = (typeof value === 'string' ? value : stringifyJson(value)).trim();
+      // Our own CSV puts a quote before names that a spreadsheet would run as a formula.
+      return column === 'name' ? text.replace(/^'(?=[=+\-@])/, '') : text;
     },
   };
 }

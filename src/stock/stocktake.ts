@@ -1,18 +1,40 @@
-/** Finds pets that a stocktake did not scan, and pets that were not counted for a long time. */
+/** Finds unfinished stocktakes, pets that one did not scan, and pets that were not counted for a long time. */
 import type { InventoryItem } from '../api/item.ts';
 import { openNames } from '../session/open-catalog.ts';
-import { connect } from '../session/connect.ts';
+import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import type { Run } from '../state/journal.ts';
+import { Failure } from '../errors.ts';
+import type { Journal, Run, RunSummary } from '../state/journal.ts';
 import { clockTime } from '../view/progress.ts';
 import { list, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { withJournal } from './open-journal.ts';
 import { isUnexpected, makePlan, type Plan, type Stock, type Wanted } from './plan.ts';
 import { readStock } from './runner.ts';
+import { assertSameOrigin } from './runs.ts';
 
 /** Most unscanned pets to print. */
 const SHOWN = 10;
+
+/** Returns the unfinished stocktakes that have no rows yet, newest first. */
+export function stillCounting(journal: Journal): RunSummary[] {
+  return journal.unfinished().filter(({ id, kind }) => kind === 'count' && journal.changesOf(id).length === 0);
+}
+
+/** Returns the stocktake to continue: the one with this number, or the newest, first of all one of this environment. */
+export function findStopped(journal: Journal, wanted: bigint | true, session: Session): Run {
+  const open = stillCounting(journal);
+  const newest = open.find(({ environment }) => environment === session.environment) ?? open[0];
+  const run = wanted === true ? newest : open.find(({ id }) => id === wanted);
+  if (run !== undefined) {
+    assertSameOrigin(session, run, `Stocktake ${run.id}`, `inventory count --resume ${run.id}`);
+    return run;
+  }
+  throw new Failure('cannot-resume', {
+    problem: wanted === true ? 'No stocktake was left unfinished' : `Run ${wanted} is not an unfinished stocktake`,
+    hint: 'See all runs: petstore inventory runs',
+  });
+}
 
 /** Returns the pets that have stock and were not scanned. */
 export function unscanned(scanned: readonly Wanted[], stock: Stock): InventoryItem[] {

@@ -118,7 +118,7 @@ function announce({ notices }: CommandContext, journal: Journal, target: Target,
   const planned = unfinished && journal.changesOf(unfinished.id).filter(({ state }) => state === 'planned');
   const rest = planned?.length ?? 0;
   const left = plural(rest, 'row');
-  if (rest > 0) notices.info(`${capital(nameOf(target))} is unfinished; the ${left} left ${verb} be discarded.`);
+  if (rest > 0) notices.info(`Run ${unfinished?.id} is unfinished; the ${left} left ${verb} be discarded.`);
   return { uncertain, unfinished };
 }
 

@@ -179,12 +179,13 @@ it.each([
 
 describe('rows named by barcode or name', () => {
   const petOf = (column: string, text: string): bigint | string =>
-    text === 'Guppy' || text === '4006381333931' ? 12n : `no ${column} ${text}`;
+    ['Guppy', '-Guppy', '4006381333931'].includes(text) ? 12n : `no ${column} ${text}`;
   const parse = (text: string) => parseRows(text, { allowNegative: false, petOf });
 
   it.each([
     'barcode;delta\n4006381333931;2',
     'Name;delta\nGuppy;2',
+    "Name;delta\n'-Guppy;2",
     'petId;Name;delta\n;Guppy;2',
     '[{"name":"Guppy","delta":2}]',
   ])('%j', (text) => {

@@ -249,6 +249,19 @@ it('a run that is done is not resumed: its hint is what can be done', async () =
   });
 });
 
+it('a dry run of --resume exits 13 for a row that could not be applied', async () => {
+  const { context, stock } = service(2, AMPLE, (_request, update) => (update === 2 ? error(401) : {}));
+  const line = ['inventory', 'import', join(context.home.path, 'stock.csv'), '--json'];
+  writeFileSync(line[2]!, `${rows(2)}\n99,1`);
+  expect((await runIn(context, ...line, '--yes')).code).toBe(4);
+  stock.set('2', 200);
+  const { code, stdout } = await runIn(context, ...line, '--resume', '--dry-run', '--exit-code');
+  expect([code, JSON.parse(stdout)]).toMatchObject([
+    13,
+    [{ petId: 99, problem: 'the service does not have this pet' }],
+  ]);
+});
+
 it('--resume means a run of this shop, also where another shop has a newer one', async () => {
   const { home } = createTestContext();
   let status = 401;
@@ -264,6 +277,9 @@ it('--resume means a run of this shop, also where another shop has a newer one',
   for (const shop of [[], berlin]) await run(rows(2), 'import', '-', ...shop);
   for (const shop of [[], berlin]) await run('1 5\nq\n', 'count', ...shop);
   await run('2 5\n', 'count');
+  expect((await run('', 'count'))[1]).toMatch(
+    /^warning: Stocktake 5 is not applied yet \(1 row left\)\. .*: petstore --env staging inventory runs resume 5\n/,
+  );
   status = 200;
   expect(await run('1\n', 'count', '--resume')).toEqual([0, 'Run 3 (count) in staging: 1 applied.\n']);
   expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 5 (count) in staging: 1 applied.\n']);

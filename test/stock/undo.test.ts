@@ -354,6 +354,14 @@ describe('undo and redo', () => {
     expect(JSON.parse(stdout)).toMatchObject([{ run: 2, kind: 'undo' }]);
   });
 
+  it('that was stopped is what a redo names as unfinished', async () => {
+    const { context } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n' } }, 4);
+    expect((await runIn(context, 'inventory', 'import', '-', '--yes')).code).toBe(0);
+    expect((await runIn(context, 'inventory', 'undo', '--yes')).code).toBe(4);
+    const { stderr } = await runIn(context, 'inventory', 'redo', '--dry-run');
+    expect(stderr).toContain('\nRun 2 is unfinished; the 1 row left would be discarded.\n');
+  });
+
   it('of one row of an unfinished run: the run cannot apply it again', async () => {
     const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n' } }, 1, error(503));
     expect((await runIn(context, 'inventory', 'import', '-', '--yes', '--no-wait')).code).toBe(9);
