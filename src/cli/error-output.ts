@@ -1,6 +1,6 @@
 /** Formats the failure of a command as text and JSON. Loaded only for failures. */
 import { stringifyJson, type JsonValue } from '../api/json.ts';
-import { type ExitCode, Failure, isFailure, type ServiceError } from '../errors.ts';
+import { type ExitCode, Failure, fileFailure, isFailure, type ServiceError } from '../errors.ts';
 import { DatabaseFailure } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { OpenWrite } from '../session/globals.ts';
@@ -20,8 +20,8 @@ function toFailure(error: unknown): Failure {
   if (error instanceof DatabaseFailure) {
     return new Failure('state', { path: 'the state folder', problem: 'unusable', detail: error.message }, error);
   }
-  const full = tooManyFiles(error);
-  if (full !== undefined) return full;
+  const problem = fileProblem(error);
+  if (problem !== undefined) return problem;
   return new Failure('bug', { message: error instanceof Error ? error.message : String(error) }, error);
 }
 
@@ -36,12 +36,16 @@ function withWrite(failure: Failure, open: ReadonlySet<OpenWrite>): Failure {
   return new Failure('outcome-unknown', { ...write, because: failure, looked: false });
 }
 
-/** Returns the failure for too many open files, wherever in the chain of causes that is. */
-function tooManyFiles(error: unknown): Failure | undefined {
+/** What keeps a file out of reach, such as a HOME that only another user may enter. */
+const OUT_OF_REACH: readonly unknown[] = ['EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG', 'ENOTDIR'];
+
+/** Returns the failure for too many open files or one out of reach, wherever in the chain of causes that is. */
+function fileProblem(error: unknown): Failure | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, path } = cause as Error & { code?: unknown; path?: unknown };
     if (code === 'EMFILE' || code === 'ENFILE')
       return new Failure('file', { operation: 'open', path: typeof path === 'string' ? path : 'a file', code }, error);
+    if (OUT_OF_REACH.includes(code) && typeof path === 'string') return fileFailure('read', path, cause);
   }
   return undefined;
 }

@@ -12,6 +12,7 @@ import { parseInteger } from '../api/values.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import { openState, type State } from '../state/database.ts';
 import { parseCatalog } from '../stock/file-rows.ts';
+import { withJournal } from '../stock/open-journal.ts';
 import { readSource } from '../stock/source-file.ts';
 import { confirmation, FORMAT_FACTS, list, type RecordView } from '../view/view.ts';
 import { capital, plural } from '../view/words.ts';
@@ -84,6 +85,8 @@ export const catalogList = defineCommand({
   more: ['environments', 'output'],
   async run(_input, context) {
     const catalog = await openCatalog(context, await catalogOrigin(context));
+    // One that cannot be read is not empty.
+    if (catalog === undefined) await withJournal(context, () => undefined);
     const view = list<Entry>(
       [],
       {

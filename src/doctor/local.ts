@@ -7,7 +7,7 @@ import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
 import { nextSteps } from '../session/run-commands.ts';
 import { requireBaseUrl, requireKey } from '../session/resolve.ts';
-import { isFailure, type Kind } from '../errors.ts';
+import { fileFailure, isFailure, type Kind } from '../errors.ts';
 import { openStateFile } from '../state/database.ts';
 import { Journal } from '../state/journal.ts';
 import { VERSION } from '../version.ts';
@@ -153,7 +153,10 @@ async function* key(
 async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolean> {
   const folder = stateFolder(context);
   const path = statePath(context, 'state.db');
-  const size = (await context.files.facts(path))?.size ?? 0;
+  const facts = await context.files.facts(path).catch((cause: unknown) => {
+    throw fileFailure('read', path, cause);
+  });
+  const size = facts?.size ?? 0;
   if (size > 0 && (await isDamaged(context, path, size))) {
     yield bad(
       'state',

@@ -43,7 +43,9 @@ async function reading<T>(
   read: (database: Database) => T | Promise<T>,
 ): Promise<T | undefined> {
   try {
-    if ((await files.facts(path)) === undefined) return undefined;
+    // On a FIFO, SQLite would wait for a writer.
+    const found = await files.facts(path).catch(() => undefined);
+    if (found === undefined || found.kind === 'other') return undefined;
     using database = await openDatabase(path, { readOnly: true });
     return await read(database);
   } catch (error) {

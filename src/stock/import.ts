@@ -45,7 +45,6 @@ export async function dryRun(context: CommandContext, options: ImportOptions): P
   const text = await readSource(context, options.file, STOCK_FILE);
   return withJournal(context, async (journal) => {
     const plan = await planToShow(context, journal, options, text);
-    if (typeof plan === 'string') return await nothingIn(context, plan);
     await using session = await connect(context);
     const shown = plan(await readStock(session.service));
     const differences = { changes: shown.steps.length, obstacles: shown.obstacles.length };
@@ -56,13 +55,13 @@ export async function dryRun(context: CommandContext, options: ImportOptions): P
   });
 }
 
-/** Returns the plan of the run that --resume continues, or of the file; for a file without rows, its name. */
+/** Returns the plan of the run that --resume continues, or of the file. */
 async function planToShow(
   context: CommandContext,
   journal: Journal,
   options: ImportOptions,
   text: SourceFile,
-): Promise<RunSpec['plan'] | string> {
+): Promise<RunSpec['plan']> {
   const begun = options.resume === true ? await findBegun(context, journal, text, options) : undefined;
   if (begun !== undefined) {
     // Rows that could not be applied keep the shop from being as the file says, too.
@@ -77,7 +76,7 @@ async function planToShow(
       });
   }
   const file = await readImport(context, options, text);
-  if (file.wanted.length === 0) return file.name;
+  if (file.wanted.length === 0) return file.planFor([]);
   const earlier = await earlierOf(context, journal, file, options.again === true);
   if (earlier === undefined) return file.planFor(file.wanted);
   context.notices.warning(`${earlier.says}.`);

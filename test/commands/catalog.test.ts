@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { withoutSandboxNames } from '../support/catalog.ts';
-import { runIn as run, withReplies } from '../support/in-process.ts';
+import { runIn as run, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
 
 const FILE =
@@ -38,6 +38,13 @@ describe('catalog', () => {
       stdout: '',
       stderr: 'The catalog of sandbox is empty. Import one: petstore catalog import FILE\n',
     });
+  });
+
+  it('that cannot be read is an error, not an empty list', async () => {
+    const context = createTestContext({ env: STAGING_ENV });
+    await context.files.makePrivateFolder(`${context.home.state}/petstore`);
+    writeFileSync(`${context.home.state}/petstore/state.db`, 'x'.repeat(8_192));
+    expect(await run(context, 'catalog', 'list', '-o', 'csv')).toMatchObject({ code: 3, stdout: '' });
   });
 
   it('list -o csv writes what import reads', async () => {

@@ -381,6 +381,10 @@ describe('inventory import', () => {
     const { home, run } = shop();
     const { code, stdout } = await run(['inventory', 'import', file(home, 'petId,delta\n'), '--yes', '--json']);
     expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ run: null, applied: 0, left: 0 })]);
+    for (const option of ['--exit-code', '--resume']) {
+      const planned = ['inventory', 'import', join(home.path, 'stock.csv'), '--dry-run', option];
+      expect(await run([...planned, '--json'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
+    }
   });
 
   it('finds pets by the barcodes and names of the catalog', async () => {

@@ -131,6 +131,17 @@ describe('fault 77: without a home', () => {
   });
 });
 
+it.each([
+  ['inventory history', 3],
+  ['sandbox status', 3],
+  ['doctor --offline', 13],
+])('a HOME out of reach is no bug: %s', async (line, exitCode) => {
+  const { code, stderr } = await runPetstore(line.split(' '), {
+    env: { HOME: `/${'x'.repeat(300)}`, XDG_STATE_HOME: undefined },
+  });
+  expect([code, stderr]).toEqual([exitCode, expect.not.stringContaining('bug')]);
+});
+
 describe('profiles', () => {
   it('have their own settings, catalog and history; a block of the key holds in all of them', async () => {
     const home = createHome();

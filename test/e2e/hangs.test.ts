@@ -86,6 +86,14 @@ describe('fault 122: a file to write that is a FIFO', () => {
   );
 });
 
+it('fault 122: TAB does not wait for a state database that is a FIFO', async () => {
+  const home = createHome();
+  const folder = join(home.state, 'petstore');
+  mkdirSync(folder, { recursive: true });
+  execFileSync('mkfifo', [join(folder, 'state.db')]);
+  expect(await runPetstore(['completion', 'pets'], { home })).toMatchObject({ code: 0, stdout: '' });
+});
+
 describe('a report for our own output', () => {
   const reportTo = (path: string): string[] =>
     `--env sandbox smoke --quiet --only list-status --format json --out tap=${path}`.split(' ');
