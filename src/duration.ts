@@ -2,6 +2,9 @@
 
 export const DAY_MS = 86_400_000;
 
+/** Longest time that setTimeout waits, 24.8 days. It fires at once for a longer one. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** Longest wait, `forever`: finite, because the ledgers store it as a number. */
 export const FOREVER_MS = 10 * 365 * DAY_MS;
 

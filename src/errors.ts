@@ -56,6 +56,8 @@ export class Failure<K extends Kind = Kind> extends Error {
   override name = 'Failure';
   readonly kind: K;
   readonly details: FailureDetails[K];
+  /** Outcome of the single write that failed, if the kind of failure does not tell. */
+  outcome?: Outcome;
 
   constructor(kind: K, details: FailureDetails[K], cause?: unknown) {
     super(kind, cause === undefined ? undefined : { cause });
@@ -69,7 +71,6 @@ export class Failure<K extends Kind = Kind> extends Error {
   }
 }
 
-/** Returns a `usage` failure. */
 export function usageFailure(problem: string, hint?: string): Failure<'usage'> {
   return new Failure('usage', { problem, ...(hint !== undefined && { hint }) });
 }

@@ -169,6 +169,35 @@ export class HttpFailure extends Error {
   }
 }
 
+/**
+ * `asking`: waiting for another request's response. `ledger-lost`: the Redis server that machines share does not
+ * answer. `paced`: the service sends no limit headers, so requests are spaced.
+ */
+export type WaitReason = 'rate-limited' | 'banned' | 'paused' | 'window-spent' | 'asking' | 'paced' | 'ledger-lost';
+
+/** What is left of a rate limit. */
+export interface RateLimit {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Epoch ms. */
+  readonly resetAt: number;
+}
+
+/** A wait before an attempt: for the rate limit, or after a failed one (`backoff`). Times: epoch ms. */
+export interface Wait {
+  readonly why: WaitReason | 'backoff';
+  readonly until: number;
+  /** The attempt that follows the wait, from 1, and how many there are at most. */
+  readonly attempt: number;
+  /** Absent if the time is limited (--retry-for), not the number. */
+  readonly attempts?: number;
+  /** For `backoff` with --retry-for. */
+  readonly giveUpAt?: number;
+  /** For `backoff`: what failed. */
+  readonly status?: number;
+  readonly failure?: HttpFailureFacts;
+}
+
 /** One connection pool for the whole command. */
 export interface Http {
   /**
@@ -403,7 +432,13 @@ export interface Context {
   openRedis(url: string): Promise<Redis>;
 }
 
-/** Returns the signal's abort reason as an error. */
+/** True for a name or address that never leaves this machine: of a URL, or of a socket. */
+export function isLoopback(host: string): boolean {
+  return /^((.*\.)?localhost\.?|127(\.\d+){3}|\[?(::1|::ffff:(127(\.\d+){3}|7f[\da-f]{2}:[\da-f]{1,4}))\]?)$/i.test(
+    host,
+  );
+}
+
 export function reasonOf(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason));
 }

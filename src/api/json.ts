@@ -14,6 +14,9 @@ export class RawNumber {
   constructor(source: string) {
     this.source = source;
   }
+  toString(): string {
+    return this.source;
+  }
 }
 
 export type JsonObject = Map<string, JsonValue>;

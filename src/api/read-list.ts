@@ -42,15 +42,12 @@ const AFTER_ROW = ',]';
 class ListReader {
   private text = '';
   private at = 0;
-  /** How much of the body came before `text`. */
-  private passed = 0;
   private rows = 0;
   /** Characters that may come next. */
   private expected = '[';
 
   /** Adds text, and yields the rows that are complete, up to the first bad one. */
   async *take(more: string): AsyncGenerator<InventoryItem[]> {
-    this.passed += this.at;
     this.text = this.text.slice(this.at) + more;
     this.at = 0;
     const items: InventoryItem[] = [];
@@ -98,8 +95,7 @@ class ListReader {
       if (error instanceof ContractViolation) throw new Failure('contract', { what, problem: error.message }, error);
       if (!(error instanceof JsonError)) throw error;
       if (error.at <= text.length - LONGEST_CUT) {
-        const problem = `is not JSON: ${error.problem}`;
-        throw new Failure('contract', { what, problem, at: this.passed + error.at }, error);
+        throw new Failure('contract', { what, problem: `is not JSON: ${error.problem}` }, error);
       }
       if (text.length - at > MAX_ROW) throw this.tooLong();
       return false;
@@ -130,6 +126,6 @@ class ListReader {
 
   private broken(problem: string): Failure<'contract'> {
     const where = this.rows === 0 ? '' : ` (after row ${this.rows})`;
-    return new Failure('contract', { what: 'The list', problem: `${problem}${where}`, at: this.passed + this.at });
+    return new Failure('contract', { what: 'The list', problem: `${problem}${where}` });
   }
 }

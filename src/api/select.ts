@@ -56,6 +56,13 @@ export class UnexpectedFields {
   }
 }
 
+/** Warns once of all that the items contain beyond the contract. */
+export function warnOfUnexpected(items: readonly InventoryItem[], notices: { warning(text: string): void }): void {
+  const oddities = new UnexpectedFields();
+  oddities.see(items);
+  for (const warning of oddities.warnings()) notices.warning(warning);
+}
+
 /** Keeps the first few names only: a hostile list must not fill the memory. */
 function add(names: Set<string>, name: string): void {
   if (names.size < 10) names.add(name.slice(0, 60));

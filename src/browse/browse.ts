@@ -4,7 +4,7 @@ import type { Filter } from '../api/select.ts';
 import { noteValue, wordValue } from '../cli/value-parsers.ts';
 import { applyPlan, dryRunPlan } from '../stock/apply.ts';
 import { lockHere, takeTurn, withWritableJournal } from '../stock/open-journal.ts';
-import { makePlan, type Plan, type Stock } from '../stock/plan.ts';
+import { isUnexpected, makePlan, type Plan, type Stock } from '../stock/plan.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
 import { nextSteps } from '../session/run-commands.ts';
@@ -166,10 +166,8 @@ async function askWhy(visit: Visit): Promise<void> {
 }
 
 function planOf({ pending }: Browser, stock: Stock): Plan {
-  return makePlan([...pending.values()], stock, ({ current, quantity }, present) =>
-    present === current || present === quantity
-      ? undefined
-      : `it was ${current} when you changed it, and is now ${present}`,
+  return makePlan([...pending.values()], stock, (row, present) =>
+    isUnexpected(row, present) ? `it was ${row.current} when you changed it, and is now ${present}` : undefined,
   );
 }
 

@@ -2,7 +2,7 @@
 import type { InventoryItem } from '../api/item.ts';
 import { MAX_DIGITS } from '../api/values.ts';
 import { barcodeIn } from '../catalog/barcode.ts';
-import type { RateLimit } from '../rate-limit/gate.ts';
+import type { RateLimit } from '../ports.ts';
 import type { CommandContext } from '../session/globals.ts';
 import type { DraftChange } from '../state/draft.ts';
 import type { Change } from '../state/journal.ts';

@@ -45,7 +45,7 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
 function limitsOf(browser: Browser, now: number): string[] {
   const limits = browser.limits();
   if (limits === undefined || limits.resetAt <= now) return [''];
-  return [limitWords({ ...limits, now }), `${limits.remaining} of ${limits.limit} requests left`];
+  return [limitWords(limits, now), `${limits.remaining} of ${limits.limit} requests left`];
 }
 
 /** Fills the screen. A low one has no room for all lines above. */

@@ -5,9 +5,8 @@ import { listInventory } from '../client/list.ts';
 import { openCatalog } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { visible } from '../view/sanitise.ts';
+import { plural, visible } from '../view/words.ts';
 import { displayWidth, prepareWidths } from '../view/width.ts';
-import { plural } from '../view/words.ts';
 import type { Listing } from './selection.ts';
 
 /**

@@ -1,6 +1,6 @@
 /** Changes the catalog. All functions run in the caller's transaction. */
 import type { Database } from '../ports.ts';
-import { visible } from '../view/sanitise.ts';
+import { visible } from '../view/words.ts';
 import { barcodeProblem, barcodeWithDigitsOf, labelOf, parseBarcode } from './barcode.ts';
 import { Catalog, type Entry, folded, type StockLevel } from './local-catalog.ts';
 

@@ -5,7 +5,7 @@ import { DatabaseFailure } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { OpenWrite } from '../session/globals.ts';
 import { withEnvironment } from '../session/run-commands.ts';
-import { visible } from '../view/sanitise.ts';
+import { visible } from '../view/words.ts';
 
 /** Returns the failure that a command reports. `open`: its writes that are not recorded yet. */
 export function failureOf(error: unknown, path: string, open: ReadonlySet<OpenWrite>): Failure {
@@ -70,7 +70,7 @@ export function formatErrorLines(failure: Failure, now: number, env?: string): s
 
 /** Returns `{"error":{kind,message,exitCode,status?,code?,retryable,retryAt?,outcome?,details?,hint?}}`, times in ISO 8601. */
 export function formatErrorJson(failure: Failure, now: number, env?: string): string {
-  const { exit, message, lines, hint, retryable, retryAt, outcome } = describeFailure(failure, now);
+  const { exit, message, lines, hint, retryable, retryAt, outcome = failure.outcome } = describeFailure(failure, now);
   const serviceError = serviceErrorOf(failure);
   const members: Readonly<Record<string, JsonValue | undefined>> = {
     kind: failure.kind,

@@ -1,5 +1,6 @@
 /** The options of every command, by purpose. */
 import { flag, type InputOf, option, optionsOf, type OptionSpec, under } from './command.ts';
+import { LONGEST_TIMER_MS } from '../duration.ts';
 import { durationValue, sizeValue, textValue } from './value-parsers.ts';
 import { SETTINGS, type Setting } from '../session/settings.ts';
 
@@ -34,7 +35,9 @@ const OPTIONS = {
     insecureHttp: flag('--insecure-http', 'allow unencrypted http to other machines (exposes the key)'),
     verbose: flag('-v, --verbose', 'print each request on stderr'),
     showLimits: flag('--show-limits', 'print the rate limit even when not on a terminal'),
-    timeout: option('--timeout <duration>', durationValue(1), 'maximum time per request', { shownDefault: '60s' }),
+    timeout: option('--timeout <duration>', durationValue(1, LONGEST_TIMER_MS), 'maximum time per request', {
+      shownDefault: '60s',
+    }),
     maxWait: settingOption(SETTINGS.maxWait),
     wait: flag('--wait', 'short for --max-wait forever', { no: 'short for --max-wait 0', conflicts: ['maxWait'] }),
     retryFor: option(SETTINGS.retryFor.flags, SETTINGS.retryFor.parser, SETTINGS.retryFor.about),

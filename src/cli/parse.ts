@@ -35,6 +35,8 @@ export interface RunInvocation {
   readonly command: Pick<AnyCommand, 'path' | 'graceMs' | 'run'>;
   readonly input: object;
   readonly globals: Globals;
+  /** What is wrong with the command line. The command then only reports it. */
+  readonly invalid?: unknown;
 }
 
 const COMMON = lineOptions([...GLOBAL_OPTIONS, ...HELP_OPTIONS], true);

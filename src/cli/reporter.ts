@@ -5,9 +5,8 @@
 import type { AttemptFacts, Unanswered } from '../client/service.ts';
 import type { RunLog } from './run-log.ts';
 import type { CommandContext, Globals, Notices } from '../session/globals.ts';
-import type { Context } from '../ports.ts';
+import type { Context, RateLimit, Wait } from '../ports.ts';
 import type { ExitCode, Failure } from '../errors.ts';
-import type { RateLimit, Wait } from '../rate-limit/gate.ts';
 import {
   type Began,
   duration,
@@ -19,9 +18,8 @@ import {
   waitLines,
 } from '../view/progress.ts';
 import { hasUnicode } from '../view/bar.ts';
-import { FORMAT_FACTS } from '../view/output-formats.ts';
-import { visible } from '../view/sanitise.ts';
-import { capital } from '../view/words.ts';
+import { FORMAT_FACTS } from '../view/view.ts';
+import { capital, visible } from '../view/words.ts';
 import { forPeople, type Style } from '../view/style.ts';
 
 /** How often the progress of a run is printed without a terminal, in ms. */
@@ -166,7 +164,7 @@ export class Reporter implements Notices {
     const isForPeople = stderr.isTTY && !this.isJson && (stdout.isTTY || isLow);
     if (!isForPeople && !settings.showLimits && !this.isVerbose) return;
     if (this.isJson) this.object('rateLimit', { limit, remaining, resetAt: new Date(resetAt).toISOString() });
-    else this.print([limitWords({ ...limits, now: clock.now() })], style[isLow ? 'attention' : 'muted']);
+    else this.print([limitWords(limits, clock.now())], style[isLow ? 'attention' : 'muted']);
   }
 
   /** Prints the failure, and returns the exit code. @param env environment for the commands in the hint */

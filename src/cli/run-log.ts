@@ -2,8 +2,7 @@
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import type { AttemptFacts } from '../client/service.ts';
 import { fileFailure } from '../errors.ts';
-import type { Context } from '../ports.ts';
-import type { RateLimit } from '../rate-limit/gate.ts';
+import type { Context, RateLimit } from '../ports.ts';
 import { VERSION } from '../version.ts';
 
 /** Writes the events of one invocation. */

@@ -18,9 +18,8 @@ import { redactedPorts, secretsIn } from './redacted-ports.ts';
 import { hasUnicode } from '../view/bar.ts';
 import { wordIn } from './value-parsers.ts';
 import { render } from '../view/formats.ts';
-import { FORMAT_FACTS, FORMATS } from '../view/output-formats.ts';
+import { FORMAT_FACTS, FORMATS, type View } from '../view/view.ts';
 import { createStyle, isColoured, type Style } from '../view/style.ts';
-import type { View } from '../view/view.ts';
 
 /**
  * Runs the command that argv names. Never rejects: reports every failure and returns its exit code.
@@ -78,6 +77,7 @@ function failedInvocation(error: unknown, line: Request['line'] | undefined, for
           throw error;
         }),
     },
+    invalid: error,
     input: {},
     globals: {
       ...UNSAID,
@@ -119,7 +119,7 @@ function codeName({ line }: Request, env: Context['env']): string {
 }
 
 async function runCommand(
-  { command, globals, input, options }: RunInvocation & Pick<RunStart, 'options'>,
+  { command, globals, input, options, invalid }: RunInvocation & Pick<RunStart, 'options'>,
   context: Context & Pick<CommandContext, 'configFile' | 'line'>,
   secrets: Secrets,
 ): Promise<number> {
@@ -140,7 +140,11 @@ async function runCommand(
   try {
     if (globals.log !== undefined) {
       const { openRunLog } = await import('./run-log.ts');
-      log = await openRunLog(context, notices, globals.log, { command: command.path, options });
+      log = await openRunLog(context, notices, globals.log, { command: command.path, options }).catch(
+        (cause: unknown) => {
+          throw invalid ?? cause;
+        },
+      );
       notices.logTo(log);
     }
     const work = async (): Promise<void> => {
@@ -181,8 +185,9 @@ async function show(view: View, context: CommandContext, ending: Ending, style: 
   const isWork = view.view === 'rows' && view.isWork === true;
   const count = await print(chunks, context, ending, view.view === 'rows' && !isWork).catch(async (error: unknown) => {
     // A failed command stays failed even if its reader is gone.
-    const failed = isWork ? view.check?.(0) : failure;
-    if ((error instanceof OutputClosed || isWork) && failed !== undefined) throw failed;
+    const isChecked = view.view === 'rows' && (isWork || error instanceof OutputClosed);
+    const failed = isChecked ? view.check?.() : failure;
+    if (error instanceof OutputClosed && failed !== undefined) throw failed;
     if (!isFailure(error)) throw error;
     if (failed !== undefined) throw (await import('../report/failures.ts')).firstCause([failed, error])!;
     if (!isDone && !isWork) throw error;

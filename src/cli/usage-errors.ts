@@ -137,6 +137,8 @@ function wordsBelow(tree: Tree, group: string): ReadonlyMap<string, string> {
     add(next, start + next);
   }
   for (const parent of new Set(paths.map((path) => path.split(' ').slice(0, -1).join(' ')))) {
+    // `add` alone does not mean `proxy token add`.
+    if (group === '' && parent.includes(' ')) continue;
     const own = paths.filter((path) => path.startsWith(`${parent} `));
     for (const path of own) add(path.slice(parent.length + 1), path);
     if (own.includes(`${parent} list`)) for (const word of LIST_WORDS) add(word, `${parent} list`);

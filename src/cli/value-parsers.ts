@@ -27,7 +27,7 @@ export function parserOf<T>(
   const parse = (text: string, name: string): T => {
     const value = read(text, name);
     if (value !== undefined) return value;
-    const near = proposals.words?.filter((word) => word.startsWith(text.toLowerCase())) ?? [];
+    const near = proposals.words?.filter((word) => text !== '' && word.startsWith(text.toLowerCase())) ?? [];
     const hint = near.length === 1 ? { hint: `Did you mean ${near[0]!}?` } : {};
     throw new Failure('invalid-value', { name, value: text, expected, ...hint });
   };
@@ -59,12 +59,12 @@ export function wordIn<T extends string>(words: readonly T[], text: string): T |
   return words.find((word) => word === text) ?? words.find((word) => word.toLowerCase() === text.toLowerCase());
 }
 
-/** Parses `500ms`, `30` or `30s`, `5m`, `2h`, `1d` into ms, `least` or more. */
-export function durationValue(least: number): Parser<number> {
+/** Parses `500ms`, `30` or `30s`, `5m`, `2h`, `1d` into ms, `least` or more. More than `most` becomes `most`. */
+export function durationValue(least: number, most = Number.POSITIVE_INFINITY): Parser<number> {
   const bound = least < 1_000 ? `${least}ms` : `${least / 1_000}s`;
   return parserOf(`a duration such as 30s, 5m or 2h${least > 0 ? `, of at least ${bound}` : ''}`, (text) => {
     const ms = parseDuration(text);
-    return ms !== undefined && ms >= least ? ms : undefined;
+    return ms !== undefined && ms >= least ? Math.min(ms, most) : undefined;
   });
 }
 

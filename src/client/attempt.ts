@@ -44,7 +44,7 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
   });
   started = clock.monotonic();
   try {
-    const mayLeave = (): boolean => ticket.isFresh() && call.isCurrent?.() !== false;
+    const mayLeave = (): boolean => !signal.aborted && ticket.isFresh() && call.isCurrent?.() !== false;
     const reply = await shown(service, call, url, connection.send(requestOf(service, call, url, cut.signal), mayLeave));
     const noted = tellsOfService(reply)
       ? ticket.answered(reply.status, reply.headers, clock.now())
@@ -128,10 +128,13 @@ export function isGateway({ http }: Service): boolean {
   return gateways.has(http);
 }
 
-/** Returns the name of a call's operation, which a service may limit separately: `PATCH /inventory/{id}`. */
+/**
+ * Returns the name of a call's operation, which a service may limit separately: `PATCH /inventory/{id}`. Numbers are
+ * ids, and longer segments with a digit, such as UUIDs.
+ */
 export function operationOf({ method, path }: Pick<Call, 'method' | 'path'>): string {
   const [plain = ''] = path.split(/[?#]/);
-  return `${method} ${plain.replace(/\/-?[0-9]+(?=\/|$)/g, '/{id}')}`;
+  return `${method} ${plain.replace(/\/(?:-?[0-9]+|(?=[^/]*[0-9])[^/]{8,})(?=\/|$)/g, '/{id}')}`;
 }
 
 function requestOf(service: Service, call: Call, url: URL, signal: AbortSignal): HttpRequest {

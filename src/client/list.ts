@@ -25,7 +25,8 @@ export async function* listInventory(service: Service): AsyncGenerator<readonly 
   const outcome = await perform(service, { call: CALL, read: readBeginning });
   if ('trouble' in outcome) throw outcome.trouble.failure;
   const { held, broken, rest } = outcome.value;
-  yield* held;
+  // Emptied, so that they are not kept in memory for the rest of a long list.
+  yield* held.splice(0);
   if (broken !== undefined) throw broken;
   try {
     yield* rest;

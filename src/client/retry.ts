@@ -2,10 +2,9 @@
  * The retry loop around one request: send, classify the answer, wait, send again, at most ATTEMPTS times or for the
  * time of --retry-for. A 429 does not count as an attempt: the gate waits before the next one, or gives up.
  */
-import { HttpFailure, type HttpFailureFacts, type HttpReply } from '../ports.ts';
+import { HttpFailure, type HttpFailureFacts, type HttpReply, type Wait } from '../ports.ts';
 import { type Failure, isFailure, type ServiceError } from '../errors.ts';
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
-import type { Wait } from '../rate-limit/gate.ts';
 import { gatewayOf, readLimitHeaders } from '../rate-limit/headers.ts';
 import { exchange, operationOf } from './attempt.ts';
 import { type Asked, type Classified, isWrite, judgeFailure, judgeStatus } from './classify.ts';
@@ -77,7 +76,12 @@ async function tryOnce<T>(service: Service, operation: Operation<T>, attempts: n
   try {
     reply = await exchange(service, call);
     if (reads(reply.status)) return { value: await read(reply) };
-    if (isRaw) reply = { ...reply, body: [await wholeBody(reply)] };
+    if (isRaw) {
+      const body = wholeBody(reply);
+      // A refusal is known by its status, even if its body breaks off.
+      const isRefused = isWrite(call.method) && reply.status < 500;
+      reply = { ...reply, body: [await (isRefused ? body.catch(() => Buffer.of()) : body)] };
+    }
     return { trouble: await judgeReply(service, asked, reply) };
   } catch (error) {
     if (error instanceof HttpFailure) return { trouble: judgeBroken(service, call, attempts, error) };

@@ -1,6 +1,6 @@
 /** The client's configuration, ports and observers. */
-import type { Clock, Http, HttpFailureFacts, Random } from '../ports.ts';
-import type { Gate, Wait } from '../rate-limit/gate.ts';
+import type { Clock, Http, HttpFailureFacts, Random, Wait } from '../ports.ts';
+import type { Gate } from '../rate-limit/gate.ts';
 
 export interface Service {
   /** Ends in the path segment v1, without a trailing slash. */

@@ -148,9 +148,14 @@ export async function checkCondition(service: Service, petId: bigint, ifMatch: s
     const problem = `If-Match is ${condition}, but must be a quantity in quotes, such as "10", or *`;
     throw new Failure('usage', { problem: `${problem}; nothing was sent.` });
   }
+  return (await readPet(service, petId, expected)).quantity;
+}
+
+/** Reads one pet, which must have the expected quantity. @throws {Failure} `pet-not-found`, `precondition-failed` */
+export async function readPet(service: Service, petId: bigint, expected: bigint | undefined): Promise<InventoryItem> {
   const found = await findPet(service, petId);
   if (found === undefined) throw new Failure('pet-not-found', { petId, environment: service.environment });
-  if (found.quantity === expected) return expected;
+  if (expected === undefined || found.quantity === expected) return found;
   throw new Failure('precondition-failed', { petId, expected, found: found.quantity });
 }
 

@@ -1,10 +1,10 @@
 import { labelOf } from '../catalog/barcode.ts';
 import type { Catalog, Entry } from '../catalog/local-catalog.ts';
 import { type CatalogRow, type Problem, removePet, storeRows } from '../catalog/store.ts';
-import { CATALOG_FILE, parseMapping } from '../stock/columns.ts';
+import { CATALOG_FILE, mappingValue } from '../stock/columns.ts';
 import { argument, defineCommand, flag, option } from '../cli/command.ts';
 import { listOf, nameValue, parserOf, petIdValue, repeated, textValue } from '../cli/value-parsers.ts';
-import { catalogOrigin, openCatalog, provideCatalog } from '../session/open-catalog.ts';
+import { catalogOrigin, openCatalog, provideCatalog, SEE_CATALOG } from '../session/open-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { stateFolder } from '../session/paths.ts';
 import { jsonObject, stringifyJson } from '../api/json.ts';
@@ -13,18 +13,13 @@ import { Failure, usageFailure } from '../errors.ts';
 import { openState, type State } from '../state/database.ts';
 import { parseCatalog } from '../stock/file-rows.ts';
 import { readSource } from '../stock/source-file.ts';
-import { FORMAT_FACTS } from '../view/output-formats.ts';
-import { confirmation, list, type RecordView } from '../view/view.ts';
+import { confirmation, FORMAT_FACTS, list, type RecordView } from '../view/view.ts';
 import { capital, plural } from '../view/words.ts';
 
 const WHERE =
   'The catalog is kept on this machine, for the address of the environment. No request is sent, and no key is needed.';
 
 const FORCE = flag('--force', 'allow a barcode with the digits of a pet id; inventory count takes it for the barcode');
-
-const mappingValue = parserOf(`HEADING=COLUMN, where COLUMN is one of ${CATALOG_FILE.columns.join(', ')}`, (text) =>
-  parseMapping(text, CATALOG_FILE),
-);
 
 /** Parses a minimum or a target. */
 const levelValue = parserOf(
@@ -57,7 +52,7 @@ export const catalogImport = defineCommand({
   options: {
     map: option(
       '--map <heading=column>',
-      repeated(mappingValue),
+      repeated(mappingValue(CATALOG_FILE)),
       'use a column with another heading as one of these columns; repeatable',
     ),
     force: FORCE,
@@ -150,7 +145,8 @@ export const catalogSet = defineCommand({
       throw usageFailure('Set what? Use --name, --barcode, --min or --target.');
     }
     await store(context, [row], force, ([problem]) => {
-      if (problem !== undefined) throw usageFailure(`${capital(problem.reason)}; ${CATALOG_FILE.unchanged}.`, SEE);
+      if (problem !== undefined)
+        throw usageFailure(`${capital(problem.reason)}; ${CATALOG_FILE.unchanged}.`, SEE_CATALOG);
     });
     return confirmed(context, `Pet ${petId} saved in`, { petId });
   },
@@ -166,11 +162,9 @@ export const catalogRemove = defineCommand({
     if (await update(context, (database, origin) => removePet(database, origin, petId))) {
       return confirmed(context, `Pet ${petId} removed from`, { petId });
     }
-    throw usageFailure(`Pet ${petId} is not in the catalog of ${await environmentOf(context)}.`, SEE);
+    throw usageFailure(`Pet ${petId} is not in the catalog of ${await environmentOf(context)}.`, SEE_CATALOG);
   },
 });
-
-const SEE = 'See the catalog: petstore catalog list';
 
 async function environmentOf(context: CommandContext): Promise<string> {
   return (await context.settings()).environment.value;

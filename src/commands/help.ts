@@ -1,7 +1,7 @@
 import { defineCommand } from '../cli/command.ts';
 import { repeated, textValue } from '../cli/value-parsers.ts';
 import { EXIT_CODES } from '../report/exit-codes.ts';
-import { Failure, usageFailure } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import { topicText } from '../cli/help/render.ts';
 import { type Topic, TOPICS } from '../cli/help/topics.ts';
 import { VERSION } from '../version.ts';
@@ -28,11 +28,12 @@ export const help = defineCommand({
     },
   },
   run({ topic }, { stdout }) {
-    const name = NAMES.find((each) => each === topic.join(' '));
-    if (name === 'exit-codes') return exitCodes();
     if (topic[0] === 'schemas') return schemas(topic[1]);
-    if (name !== undefined) return { view: 'text', text: topicText(name, stdout.columns ?? 80).trimEnd() };
-    throw usageFailure(`Unknown command or topic ${JSON.stringify(topic.join(' '))}.`);
+    // cli/parse.ts has refused anything else.
+    const name = topic[0] as Topic;
+    return name === 'exit-codes'
+      ? exitCodes()
+      : { view: 'text', text: topicText(name, stdout.columns ?? 80).trimEnd() };
   },
 });
 

@@ -1,5 +1,5 @@
 import { type InventoryItem, itemMembers, itemToJson } from '../api/item.ts';
-import { matcher, UnexpectedFields } from '../api/select.ts';
+import { matcher, warnOfUnexpected } from '../api/select.ts';
 import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
 import { defineCommand, optionalArgument } from '../cli/command.ts';
@@ -8,7 +8,7 @@ import { petIdValue } from '../cli/value-parsers.ts';
 import { tableNames } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';
 import { Failure } from '../errors.ts';
-import { visible } from '../view/sanitise.ts';
+import { visible } from '../view/words.ts';
 import { labelled } from '../view/view.ts';
 
 export const inventoryGet = defineCommand({
@@ -28,9 +28,7 @@ export const inventoryGet = defineCommand({
     const { environment, origin, service } = session;
     const item = await findInList(service, petId);
     if (item === undefined) throw new Failure('pet-not-found', { petId, environment });
-    const oddities = new UnexpectedFields();
-    oddities.see([item]);
-    for (const warning of oddities.warnings()) context.notices.warning(warning);
+    warnOfUnexpected([item], context.notices);
     const name = (await tableNames(context, origin, [item]))?.get(petId);
     const lines: readonly (readonly [string, string])[] = [
       ['Pet', String(petId)],

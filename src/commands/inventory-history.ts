@@ -18,8 +18,7 @@ import type { Journal } from '../state/journal.ts';
 import { SUMS, sumsView } from '../stock/history-sums.ts';
 import { historyView, quantityChart } from '../stock/history-view.ts';
 import { readJournal, withJournal } from '../stock/open-journal.ts';
-import { FORMAT_FACTS } from '../view/output-formats.ts';
-import type { RowsView, View } from '../view/view.ts';
+import { FORMAT_FACTS, type RowsView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 
 export const inventoryHistory = defineCommand({

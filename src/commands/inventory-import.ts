@@ -1,12 +1,8 @@
 import { argument, flag, option } from '../cli/command.ts';
 import { defineWrite } from '../cli/shared-options.ts';
-import { parseMapping, STOCK_FILE } from '../stock/columns.ts';
+import { mappingValue, STOCK_FILE } from '../stock/columns.ts';
 import { dryRun, runImport } from '../stock/import.ts';
-import { parserOf, repeated, textValue } from '../cli/value-parsers.ts';
-
-const mappingValue = parserOf(`HEADING=COLUMN, where COLUMN is one of ${STOCK_FILE.columns.join(', ')}`, (text) =>
-  parseMapping(text),
-);
+import { repeated, textValue } from '../cli/value-parsers.ts';
 
 export const inventoryImport = defineWrite({
   path: 'inventory import',
@@ -35,7 +31,7 @@ export const inventoryImport = defineWrite({
     add: flag('--add', 'add the quantities to the stock instead of setting it'),
     map: option(
       '--map <heading=column>',
-      repeated(mappingValue),
+      repeated(mappingValue(STOCK_FILE)),
       `use a column with another heading as one of ${STOCK_FILE.columns.join(', ')}; repeatable`,
     ),
     again: flag('--again', 'add rows that an earlier import has added already'),

@@ -24,8 +24,7 @@ import { connect } from '../session/connect.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, usageFailure } from '../errors.ts';
-import { FORMAT_FACTS } from '../view/output-formats.ts';
-import { type Column, jsonCell, type View } from '../view/view.ts';
+import { type Column, FORMAT_FACTS, jsonCell, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { watchView } from '../watch/watch.ts';
 
@@ -130,7 +129,11 @@ export const inventoryList = defineCommand({
     const columns = input.columns ?? [ITEM_FIELDS[0], ...name, ...ITEM_FIELDS.slice(1), ...order];
     const fields = input.columns?.filter((each) => ![...name, ...order].includes(each));
     let read = 0;
-    const all = filtered(input, filter, fields, context, (items) => (read += items.length));
+    let matched = 0;
+    const all = filtered(input, filter, fields, context, (items, found) => {
+      read += items.length;
+      matched += found.length;
+    });
     const listed = inOrder(all, input, catalog);
     const isWatched = context.stdout.isTTY && isForPeople;
     const isLow = ({ petId, quantity }: InventoryItem): boolean =>
@@ -160,7 +163,8 @@ export const inventoryList = defineCommand({
         return `${pets}, ${stock.toLocaleString('en')} in stock`;
       },
       empty: isFilter(filter) ? 'No pet matches.' : 'The store tracks no pets.',
-      check: (count) => check(input, count),
+      // Pets that have not been read yet may match.
+      check: (count) => (count === undefined && matched === 0 ? undefined : check(input, count ?? matched)),
     };
   },
 });
@@ -224,21 +228,22 @@ async function* limited(
   }
 }
 
-/** Streams the matching items; the session stays open until the last one. @param onRead gets every item, unfiltered */
+/** Streams the matching items; the session stays open until the last one. @param onRead gets all, and those */
 async function* filtered(
   input: ListInput,
   filter: Filter,
   fields: readonly string[] = [],
   context: CommandContext,
-  onRead: (items: readonly InventoryItem[]) => void,
+  onRead: (items: readonly InventoryItem[], found: readonly InventoryItem[]) => void,
 ): AsyncGenerator<readonly InventoryItem[]> {
   const oddities = new UnexpectedFields(input.pet);
   const matches = matcher(filter);
   await using session = await connect(context);
   for await (const items of withColumns(listInventory(session.service), fields)) {
     oddities.see(items);
-    onRead(items);
-    yield isFilter(filter) ? items.filter(matches) : items;
+    const found = isFilter(filter) ? items.filter(matches) : items;
+    onRead(items, found);
+    yield found;
   }
   for (const warning of oddities.warnings()) context.notices.warning(warning);
 }

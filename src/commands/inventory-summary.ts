@@ -5,8 +5,7 @@ import { defineCommand } from '../cli/command.ts';
 import { FILTER_OPTIONS } from '../cli/shared-options.ts';
 import { connect } from '../session/connect.ts';
 import { percent } from '../view/bar.ts';
-import { FORMAT_FACTS } from '../view/output-formats.ts';
-import { type Column, list, type View } from '../view/view.ts';
+import { type Column, FORMAT_FACTS, list, type View } from '../view/view.ts';
 
 export const inventorySummary = defineCommand({
   path: 'inventory summary',

@@ -148,10 +148,12 @@ async function tryKey(context: CommandContext, to: Destination, apiKey: string):
 }
 
 /** Warns of variables that override the stored settings with other values. */
-function warnOfShadows({ env, notices }: CommandContext, environment: string, config: Config): void {
+function warnOfShadows({ env, notices }: CommandContext, environment: RemoteEnvironment, config: Config): void {
   for (const setting of [SETTINGS.apiKey, SETTINGS.baseUrl, SETTINGS.env]) {
     const kept = setting === SETTINGS.env ? environment : config[keyOf(setting, environment)];
-    const active = env[setting.variable] ?? '';
+    const found = env[setting.variable] ?? '';
+    // `berlin/staging` names the profile too.
+    const active = found === placeIn(profileOf(env), environment) ? environment : found;
     if (active === '' || active === kept || active.replace(/\/+$/, '') === kept) continue;
     notices.warning(
       `${setting.variable} is set and overrides what is stored here; petstore status shows the active settings.`,

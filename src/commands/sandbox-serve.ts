@@ -12,7 +12,7 @@ import {
 import { jsonObject, type JsonObject } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
 import { Failure, usageFailure } from '../errors.ts';
-import { isLoopbackAddress } from '../http/server.ts';
+import { isLoopback } from '../ports.ts';
 import { parseFault, skewValue } from '../sandbox/faults.ts';
 import { DEFAULT_RULES, type Plan, PLAN_NAMES, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
 import { startSandbox } from '../sandbox/sandbox-server.ts';
@@ -147,7 +147,7 @@ type ServeInput = InputOf<typeof OPTIONS>;
 
 /** @throws {Failure} `usage`: others could use the public key */
 function usableKeys({ host, key = [SANDBOX_KEY] }: ServeInput): readonly string[] {
-  if (isLoopbackAddress(host) || !key.includes(SANDBOX_KEY)) return key;
+  if (isLoopback(host) || !key.includes(SANDBOX_KEY)) return key;
   throw usageFailure(
     `On ${host} others can reach the sandbox, and its usual key is public.`,
     'Set other keys with --key: made-up ones, never a real one.',

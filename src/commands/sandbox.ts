@@ -9,9 +9,8 @@ import { PLANS, SANDBOX_KEY } from '../sandbox/plans.ts';
 import type { Pets, Usage } from '../sandbox/sandbox-store.ts';
 import { seedCatalog, seedItems } from '../sandbox/seed.ts';
 import { withWritableJournal } from '../stock/open-journal.ts';
-import { FORMAT_FACTS } from '../view/output-formats.ts';
+import { confirmation, FORMAT_FACTS, labelled, list, type RecordView, type RowsView } from '../view/view.ts';
 import { clockTime } from '../view/progress.ts';
-import { confirmation, labelled, list, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 
 const data = option('--data <file>', textValue, "the sandbox's file (default: that of --env sandbox)");
@@ -19,6 +18,7 @@ const data = option('--data <file>', textValue, "the sandbox's file (default: th
 export const sandboxReset = defineCommand({
   path: 'sandbox reset',
   summary: 'Reset the sandbox to its initial 25 pets, with no usage, bans, added keys or history',
+  description: 'The history is that of --env sandbox: with --data, it stays.',
   examples: { 'Before a training': 'petstore sandbox reset' },
   options: { data },
   async run({ data }, context) {
@@ -28,12 +28,12 @@ export const sandboxReset = defineCommand({
       store.forgetAllowances();
       for (const key of store.keys()) store.removeKey(key);
     });
-    // Earlier changes can no longer be undone. With --data, the stock of --env sandbox does not change.
-    if (data === undefined) {
-      await withWritableJournal(context, (journal) => journal.forget('sandbox'));
-      await storeSandboxCatalog(context, seedCatalog());
-    }
-    return stocked(`Sandbox reset: ${pets} pets, no usage, no bans, no added keys, no history.`, file.file, pets);
+    const text = `Sandbox reset: ${pets} pets, no usage, no bans, no added keys`;
+    if (data !== undefined) return stocked(`${text}.`, file.file, pets);
+    // Earlier changes can no longer be undone.
+    await withWritableJournal(context, (journal) => journal.forget('sandbox'));
+    await storeSandboxCatalog(context, seedCatalog());
+    return stocked(`${text}, no history.`, file.file, pets);
   },
 });
 

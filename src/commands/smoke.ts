@@ -6,8 +6,7 @@ import { usageFailure } from '../errors.ts';
 import type { ReportFormat } from '../smoke/reporters.ts';
 import { smoke as runSmoke } from '../smoke/smoke-run.ts';
 import { ALL } from '../smoke/suite.ts';
-import { FORMAT_FACTS } from '../view/output-formats.ts';
-import { list } from '../view/view.ts';
+import { FORMAT_FACTS, list } from '../view/view.ts';
 
 const FORMATS = ['text', 'junit', 'tap', 'json', 'github', 'markdown'] as const satisfies readonly ReportFormat[];
 

@@ -22,8 +22,8 @@ export const status = defineCommand({
   summary: 'Show settings, rate limit and unfinished runs',
   description:
     'Sends nothing to the service, and runs no key command. With PETSTORE_LEDGER it asks the Redis server once, for at ' +
-    'most two seconds, whether it answers. Names the source of each value: option, variable, config, key-command or ' +
-    'built in; and unfinished runs with the command that continues each.',
+    'most two seconds, whether it answers. Names the source of each value: option, variable, config, key-command, ' +
+    'built in or default; and unfinished runs with the command that continues each.',
   examples: {
     'The active settings and their sources': 'petstore status',
     'For a program': 'petstore status --json',

@@ -1,4 +1,5 @@
 import { itemMembers, itemToJson } from '../api/item.ts';
+import { warnOfUnexpected } from '../api/select.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
@@ -7,6 +8,7 @@ import { isFailure, usageFailure } from '../errors.ts';
 import { alertsBy, waitFor } from '../watch/watch.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { requireCatalog } from '../session/open-catalog.ts';
+import { visible } from '../view/words.ts';
 import { record } from '../view/view.ts';
 
 const DEFAULT_MS = 300_000;
@@ -75,7 +77,8 @@ export const wait = defineCommand({
       pet,
       for: input.for ?? (timeoutIsExplicit ? timeout : DEFAULT_MS),
     });
-    const text = `Pet ${found.petId}: ${found.quantity} (${found.status}).`;
+    warnOfUnexpected([found], context.notices);
+    const text = `Pet ${found.petId}: ${found.quantity} (${visible(found.status)}).`;
     // Shows the pet even if --exec fails.
     const failure = await alert?.run([itemToJson(found)]).then(
       () => undefined,

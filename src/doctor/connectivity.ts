@@ -1,6 +1,7 @@
 /** Doctor's checks of the connection: each step separately, then one request with the key. */
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { sharingWords } from '../session/limit-words.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
 import { type Network, NetworkFailure, type Peer, RedisFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
@@ -31,6 +32,8 @@ export async function* lookAtService(context: CommandContext, url: URL): AsyncGe
 /** Reads and writes a key as the lock of a pet does, to see whether the server allows it. */
 const LOCK_RIGHTS = "redis.call('GET', KEYS[1]) redis.call('SET', KEYS[1], '', 'PX', 1) return ''";
 
+const START = 'Start it, or fix the address.';
+
 /**
  * Checks the server of `PETSTORE_LEDGER`, if set: one step for the key, and one for the lock of a pet.
  * @returns whether this server allows requests to be sent
@@ -41,15 +44,18 @@ async function* lookAtLedger(context: CommandContext): AsyncGenerator<Diagnosis,
   try {
     if (sharedLedger(context) === undefined) return true;
     await using opened = await openLedger(context, await context.target(), { isShown: true });
-    const lost = (await opened.view()).lease?.lost;
-    if (lost !== undefined) throw new RedisFailure(new Error(lost.says));
+    const { lease } = await opened.view();
+    if (lease?.lost !== undefined) {
+      yield bad(id, `${sharingWords(lease, clock.now())}.`, START);
+      return false;
+    }
     await opened.redis?.run(LOCK_RIGHTS, 'petstore:pet:doctor', []);
     yield ok(id, 'The Redis server of PETSTORE_LEDGER answers, and allows what petstore needs.');
     return true;
   } catch (error) {
     if (error instanceof RedisFailure && error.kind === 'lost') {
       const says = `The Redis server of PETSTORE_LEDGER does not answer (${error.message}).`;
-      yield bad(id, says, 'Start it, or fix the address.');
+      yield bad(id, says, START);
       return false;
     }
     const failure = error instanceof RedisFailure ? new Failure('ledger-refused', { says: error.message }) : error;

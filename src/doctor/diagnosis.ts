@@ -5,9 +5,8 @@ import { isFailure, Failure } from '../errors.ts';
 import type { Encrypted } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import { duration } from '../view/progress.ts';
-import { type Format, FORMAT_FACTS } from '../view/output-formats.ts';
-import { list, record, type RecordView, type RowsView } from '../view/view.ts';
-import { plural } from '../view/words.ts';
+import { type Format, FORMAT_FACTS, list, record, type RecordView, type RowsView } from '../view/view.ts';
+import { plural, visible } from '../view/words.ts';
 
 /** `note`: information without a verdict. `skip`: not checked. */
 export type Health = 'ok' | 'note' | 'skip' | 'warn' | 'fail';
@@ -44,7 +43,7 @@ export function clockDifference(
 export function failed(id: string, error: unknown, now: number, health: 'warn' | 'fail' = 'fail'): Diagnosis {
   if (!isFailure(error) || error.is('interrupted') || error.is('deadline')) throw error;
   const { message, hint } = describeFailure(error, now);
-  return { id, health, says: message, fix: hint ?? 'See: petstore help exit-codes', failure: error };
+  return { id, health, says: visible(message), fix: hint ?? 'See: petstore help exit-codes', failure: error };
 }
 
 /** Automatic renewal happens 30 days before the end, so with two weeks left something is wrong. */

@@ -255,8 +255,3 @@ export function isOurs(host: string | undefined, isNamed: (name: string) => bool
   const name = (match?.[1] ?? match?.[2])?.toLowerCase();
   return name !== undefined && (OWN_NAME.test(name) || isNamed(name));
 }
-
-/** True for a loopback address. */
-export function isLoopbackAddress(address: string): boolean {
-  return /^(localhost|127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/i.test(address);
-}

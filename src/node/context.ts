@@ -1,9 +1,10 @@
-/** Creates the real context of the program: the ports over this process. */
+/** Creates the real context of the program: the ports over this process, its clocks included. */
 import { readFileSync, readlinkSync } from 'node:fs';
-import { type Context, errorCode, type SignalName } from '../ports.ts';
+import { setImmediate as nextRound, setTimeout as wait } from 'node:timers/promises';
+import { LONGEST_TIMER_MS } from '../duration.ts';
+import { type Clock, type Context, errorCode, type SignalName } from '../ports.ts';
 import { EXIT, Failure, fileFailure } from '../errors.ts';
-import { RUNTIME } from './bun.ts';
-import { nodeClock } from './clock.ts';
+import { BUN, bunDlopen, RUNTIME, systemMonotonicMs } from './bun.ts';
 import { nodeFiles } from './files.ts';
 import { exit, isStdoutClosed } from './process.ts';
 import { nodeInput, nodeOutput } from './streams.ts';
@@ -66,6 +67,37 @@ export function nodeContext(): Context {
     openRedis: async (url) => (await import('./redis.ts')).openRedis(url),
   };
 }
+
+function nodeMonotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1_000n) / 1_000;
+}
+
+/**
+ * Returns ms since the machine was started, from the one clock that all its processes share. Node's process.hrtime is
+ * that clock on every system. Bun's starts with its own process, so two processes would disagree about when a block in
+ * the ledger ends. On Bun we therefore ask the system for the clock that Node reads: both may run on one machine.
+ */
+const monotonicMs: () => number =
+  BUN === undefined ? nodeMonotonicMs : systemMonotonicMs(process.platform, bunDlopen());
+
+export const nodeClock: Clock = {
+  now: () => Date.now(),
+  monotonic: monotonicMs,
+  async sleep(ms, signal) {
+    try {
+      await wait(Math.min(Math.max(ms, 0), LONGEST_TIMER_MS), undefined, { signal });
+    } catch (error) {
+      throw signal?.aborted === true ? signal.reason : error;
+    }
+  },
+  turn: () => nextRound(),
+  alarm(ms, ring) {
+    const timer = setTimeout(ring, Math.min(Math.max(ms, 0), LONGEST_TIMER_MS));
+    return () => {
+      clearTimeout(timer);
+    };
+  },
+};
 
 /** Warnings of Node that do not apply: petstore is tested with its SQLite, and verifies each certificate. */
 const MUTED = /SQLite is an experimental feature|NODE_TLS_REJECT_UNAUTHORIZED/;

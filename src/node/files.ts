@@ -179,6 +179,11 @@ export const nodeFiles: Files = {
     const temporary = `${target}.${process.pid}.tmp`;
     try {
       await fs.promises.writeFile(temporary, text, { mode: found?.mode ?? mode });
+      if (found !== undefined) {
+        // If root replaces a file, its owner can still read it. Other users may not give files away.
+        await fs.promises.chown(temporary, found.uid, found.gid).catch(() => undefined);
+        await fs.promises.chmod(temporary, found.mode);
+      }
       await fs.promises.rename(temporary, target);
     } catch (error) {
       await fs.promises.rm(temporary, { force: true });

@@ -11,7 +11,6 @@ const RESPONSE: Readonly<Record<string, HttpFailurePhase>> = {
   UND_ERR_BODY_TIMEOUT: 'body-timeout',
   UND_ERR_HEADERS_OVERFLOW: 'header-overflow',
   HPE_HEADER_OVERFLOW: 'header-overflow',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'body-cut',
 };
 
 /** Connecting took too long. */
@@ -99,7 +98,9 @@ export function toHttpFailure(thrown: unknown, stage: 'headers' | 'body', exchan
   if (signal?.aborted === true) return facts('aborted');
   if (!isWritten) return facts('reset');
   if (stage === 'body') return facts(RESPONSE[code] ?? 'body-cut');
-  if (error.name === 'HTTPParserError' && RESPONSE[code] === undefined) {
+  // A head with a length and chunks; undici names the length that no body has yet.
+  const isParsed = error.name !== 'HTTPParserError' && code !== 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
+  if (!isParsed && RESPONSE[code] === undefined) {
     return forwarder === undefined
       ? facts('protocol')
       : facts('proxy', hostAndPort(forwarder), 'its answer is not HTTP');

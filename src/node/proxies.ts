@@ -5,7 +5,7 @@
  */
 // Imported as a whole, so that BlockList is loaded only when used.
 import net from 'node:net';
-import type { ProxyRoute } from '../ports.ts';
+import { isLoopback, type ProxyRoute } from '../ports.ts';
 import { decoded } from '../redact.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -16,16 +16,13 @@ const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   'http:': ['http_proxy', 'all_proxy', 'ALL_PROXY'],
 };
 const EXCEPTIONS: readonly string[] = ['no_proxy', 'NO_PROXY'];
-/** Never proxied: http to these is allowed because it does not leave the machine. */
-const LOOPBACK = 'localhost,127.0.0.0/8,::1';
 
 export function routeTo(url: URL, env: Environment): ProxyRoute {
   const variable = firstSet(VARIABLES[url.protocol] ?? [], env);
   if (variable === undefined) return { kind: 'direct' };
   const exceptions = firstSet(EXCEPTIONS, env);
-  if (isNamed(url, LOOPBACK) || (exceptions !== undefined && isNamed(url, env[exceptions] ?? ''))) {
-    return { kind: 'direct' };
-  }
+  const isExcepted = exceptions !== undefined && isNamed(url, env[exceptions] ?? '');
+  if (isLoopback(url.hostname) || isExcepted) return { kind: 'direct' };
   return readProxy(variable, env[variable] ?? '');
 }
 

@@ -36,7 +36,9 @@ export function refusalOf(
   if (clients !== undefined && client === undefined) {
     return [401, 'unauthorized', "Send the proxy's token: Authorization: Bearer TOKEN."];
   }
-  if (isLooping(headers)) return [508, 'loop', 'The base URL of this proxy leads back to it.'];
+  if (isLooping(headers)) {
+    return [508, 'loop', 'The request comes from a petstore proxy: its base URL must be that of the service.'];
+  }
   if (!isOneOf(METHODS, method)) return [501, 'unknown_method', `The proxy does not pass on ${method}.`];
   if (isOwnPath(url)) return method === 'GET' ? undefined : [405, 'method_not_allowed', 'Allowed here: GET.'];
   if (pathBelowBase(url) === undefined) {

@@ -2,7 +2,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { Failure } from '../errors.ts';
-import { type Identity, isLoopbackAddress } from '../http/server.ts';
+import type { Identity } from '../http/server.ts';
+import { isLoopback } from '../ports.ts';
 import { followFiles } from '../serve/serve.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
@@ -35,7 +36,7 @@ export function requireGuard({ tlsCert, tlsKey, tokens }: CredentialOptions, add
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new Failure('usage', { problem: '--tls-cert and --tls-key need each other.' });
   }
-  if (isLoopbackAddress(address) || (tlsCert !== undefined && tokens !== undefined)) return;
+  if (isLoopback(address) || (tlsCert !== undefined && tokens !== undefined)) return;
   throw new Failure('usage', {
     problem: `The proxy listens on ${address}, for other machines, only with --tls-cert, --tls-key and --tokens.`,
   });
@@ -82,6 +83,11 @@ export async function openCredentials(
   if (tlsCert !== undefined && tlsKey !== undefined) {
     await followFiles(context, [tlsCert, tlsKey], ([cert = '', key = '']) => {
       const own = readCertificate(tlsCert, cert, tlsKey, key);
+      const [from = 0, to = 0] = [own.validFrom, own.validTo].map((date) => Date.parse(date));
+      if (context.clock.now() < from || context.clock.now() > to) {
+        const [first, last] = [from, to].map((at) => new Date(at).toISOString().slice(0, 10));
+        context.notices.warning(`${tlsCert} is valid from ${first} to ${last} only: clients refuse it.`);
+      }
       // Also by a wildcard.
       credentials.isNamed = (name) => names.includes(name) || own.checkHost(name) !== undefined;
       credentials.identity = { cert, key };
@@ -93,20 +99,22 @@ export async function openCredentials(
 
 /** Reads a certificate, and checks that the key belongs to it. @throws {Failure} `file-unusable` */
 function readCertificate(certFile: string, cert: string, keyFile: string, key: string): X509Certificate {
+  const unusable = (path: string, problem: string): Failure => new Failure('file-unusable', { path, problem });
   const read = <T>(path: string, what: string, of: () => T): T => {
     try {
       return of();
     } catch {
-      throw new Failure('file-unusable', { path, problem: `has no ${what} in PEM that petstore can read` });
+      throw unusable(path, `has no ${what} in PEM that petstore can read`);
     }
   };
-  const own = read(certFile, 'certificate', () => {
-    createSecureContext({ cert });
-    return new X509Certificate(cert);
-  });
+  const own = read(certFile, 'certificate', () => new X509Certificate(cert));
   const privateKey = read(keyFile, 'private key without a passphrase', () => createPrivateKey(key));
-  if (!own.checkPrivateKey(privateKey)) {
-    throw new Failure('file-unusable', { path: keyFile, problem: `has another key than the certificate ${certFile}` });
+  if (!own.checkPrivateKey(privateKey)) throw unusable(keyFile, `has another key than the certificate ${certFile}`);
+  try {
+    createSecureContext({ cert, key });
+  } catch (error) {
+    // The reason is OpenSSL's, such as `ee key too small`.
+    throw unusable(certFile, `cannot be used for TLS: ${(error as { reason?: string }).reason}`);
   }
   return own;
 }

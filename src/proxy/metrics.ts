@@ -69,6 +69,11 @@ export class Metrics {
         '1 while the Redis server of PETSTORE_LEDGER answers.',
         lease && (lease.lost ? 0 : 1),
       ),
+      gauge(
+        'petstore_ledger_lost_timestamp_seconds',
+        'Since when that server has not answered.',
+        lease?.lost && lease.lost.since / 1_000,
+      ),
       gauge('petstore_ledger_machines', 'Machines that share the key, this one included.', lease?.machines),
     ];
     return `${families.join('')}# EOF\n`;

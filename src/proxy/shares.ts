@@ -1,6 +1,6 @@
 /** Counts what each client with a share sends in a window, so that it gets no more than its share of the rate limit. */
-import type { Clock } from '../ports.ts';
-import { heldFailure, type RateLimit } from '../rate-limit/gate.ts';
+import type { Clock, RateLimit } from '../ports.ts';
+import { heldFailure } from '../rate-limit/gate.ts';
 
 /** Before an answer has named the window: how often to check for one, and how long to count without one, in ms. */
 const LOOK_MS = 100;

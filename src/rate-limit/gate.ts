@@ -2,34 +2,12 @@
  * The gate that every request passes. It connects first, then asks the ledger for permission, then writes: a refusal
  * that arrives while it connects is never missed.
  */
-import type { Clock, Connection, HttpFailureFacts, Random } from '../ports.ts';
+import type { Clock, Connection, Random, RateLimit, Wait, WaitReason } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { type Hold, type Intent, isTooLong, type WaitReason } from './governor.ts';
+import { type Hold, type Intent, isTooLong } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
 import { isRefusal, type Ledger, toWall } from './ledger.ts';
 import { type Demand, liveWindows } from './windows.ts';
-
-export interface RateLimit {
-  readonly limit: number;
-  readonly remaining: number;
-  /** Epoch ms. */
-  readonly resetAt: number;
-}
-
-/** A wait before an attempt: for the rate limit, or after a failed one (`backoff`). Times: epoch ms. */
-export interface Wait {
-  readonly why: WaitReason | 'backoff';
-  readonly until: number;
-  /** The attempt that follows the wait, from 1, and how many there are at most. */
-  readonly attempt: number;
-  /** Absent if the time is limited (--retry-for), not the number. */
-  readonly attempts?: number;
-  /** For `backoff` with --retry-for. */
-  readonly giveUpAt?: number;
-  /** For `backoff`: what failed. */
-  readonly status?: number;
-  readonly failure?: HttpFailureFacts;
-}
 
 export interface Ticket {
   /**

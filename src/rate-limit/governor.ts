@@ -5,6 +5,7 @@
  * Blocked: nothing is sent until the block ends; then exactly one probe request, however many callers wait.
  * Within a window `remaining` only falls. A 429 overrules any `remaining`.
  */
+import type { WaitReason } from '../ports.ts';
 import { type BlockReason, type LimitHeaders, refusalOf } from './headers.ts';
 import {
   countDrawn,
@@ -17,12 +18,6 @@ import {
   windowOf,
   windowsFor,
 } from './windows.ts';
-
-/**
- * `asking`: waiting for another request's response. `ledger-lost`: the Redis server that machines share does not
- * answer. `paced`: the service sends no limit headers, so requests are spaced.
- */
-export type WaitReason = BlockReason | 'window-spent' | 'asking' | 'paced' | 'ledger-lost';
 
 export interface Block {
   readonly since: number;

@@ -7,9 +7,10 @@
  */
 import { parseList } from 'structured-headers';
 import { parseHttpDate } from '../http/http-date.ts';
+import type { WaitReason } from '../ports.ts';
 
 /** 429, 403, or a 503 that names a time. */
-export const BLOCK_REASONS = ['rate-limited', 'banned', 'paused'] as const;
+export const BLOCK_REASONS = ['rate-limited', 'banned', 'paused'] as const satisfies readonly WaitReason[];
 export type BlockReason = (typeof BLOCK_REASONS)[number];
 
 export interface LimitHeaders {
@@ -114,9 +115,7 @@ export function readLimitHeaders(headers: Headers, receivedAt: number): LimitHea
   });
   const found = [...separate, readDrafts(headers, policies, clocks)];
   const window = found.map((each) => each.window).find((each) => each !== undefined);
-  const left = found.map((each) => each.left).find((each) => each !== undefined);
-
-  const resets = found.flatMap((each) => each.resets);
+  const { left, resets } = tightest(found);
   const retries = RETRY_HEADERS.flatMap(([name, unit]) =>
     listOf(valuesOf(headers, name)).map(
       (text) => [readRetryAfter(text, unit, clocks), guessDelay(text, unit)] as const,
@@ -139,8 +138,7 @@ export function readLimitHeaders(headers: Headers, receivedAt: number): LimitHea
  * Reads `RateLimit: "name";r=3;t=23` with `RateLimit-Policy: "name";q=60;w=60` (drafts 8 to 10), and
  * `RateLimit: limit=60, remaining=3, reset=23` with `RateLimit-Policy: 60;w=60` (draft 7).
  *
- * The window is the policy of requests with the fewest left. If any policy has nothing left, whatever its unit, only
- * those with nothing left name the wait.
+ * The window is the policy of requests with the fewest left.
  */
 function readDrafts(headers: Headers, policies: readonly URLSearchParams[], clocks: Clocks): Found {
   const members = valuesOf(headers, 'ratelimit').flatMap(membersOf);
@@ -152,9 +150,14 @@ function readDrafts(headers: Headers, policies: readonly URLSearchParams[], cloc
   });
   const end = ({ window }: Found): number => window?.resetInMs ?? 0;
   found.sort((a, b) => (a.left ?? Infinity) - (b.left ?? Infinity) || end(b) - end(a));
-  const left = found[0]?.left;
-  const resets = found.flatMap((each) => (left !== 0 || (each.left ?? 0) === 0 ? each.resets : []));
-  return { window: found.find((each) => each.isOfRequests)?.window, left, resets };
+  return { window: found.find((each) => each.isOfRequests)?.window, ...tightest(found) };
+}
+
+/** Returns the fewest left, and the waits. If nothing is left of one, whatever its unit, only those like it name them. */
+function tightest(found: readonly Found[]): Pick<Found, 'left' | 'resets'> {
+  const lefts = found.map((each) => each.left).filter((each) => each !== undefined);
+  const left = lefts.length === 0 ? undefined : Math.min(...lefts);
+  return { left, resets: found.flatMap((each) => (left !== 0 || (each.left ?? 0) === 0 ? each.resets : [])) };
 }
 
 /** Reads the names and parameters of a list (RFC 9651, 3.1), or, as in draft 7, parameters alone. */

@@ -12,6 +12,7 @@ export const ASKING_MS = 2_000;
  */
 export const LEASE_SCRIPT = `
 local SAME_END, LATE, TURN, KEPT, STEP, PACE, PATIENCE = 2500, 5000, 70000, 86400000, 5000, 1000, ${ASKING_MS}
+local MOST = 64
 local TIMES = { 'resetAt', 'seenAt', 'answeredAt' }
 -- Where nothing is known, and where a user has cleared all, one probe goes first, as after a block.
 local OVER = { since = 0, till = 0, why = 'rate-limited' }
@@ -134,7 +135,8 @@ local function room(name, reserve)
     if drawsOn(name, s.ops[name].window, other, w) then
       local lent = 0
       for user, o in pairs(s.ops) do
-        if drawsOn(user, o.window, other, w) then lent = lent + o.lent + (t < o.since + LATE and o.old or 0) end
+        local out = o.lent + (t < o.since + LATE and o.old or 0)
+        if out > 0 and drawsOn(user, o.window, other, w) then lent = lent + out end
       end
       local kept = w.remaining - math.min(reserve, math.max(0, w.limit - 1))
       if kept - lent < free then free, ends, left = kept - lent, w.resetAt, kept end
@@ -174,8 +176,12 @@ if w then
   end
 end
 
+-- Clients choose the names of operations: of too many, those that no permit is out for are forgotten.
+local count = 0
+for _ in pairs(s.ops) do count = count + 1 end
 for name, o in pairs(s.ops) do
-  if t > math.max(o.window and o.window.resetAt or 0, o.till) + KEPT then s.ops[name] = nil end
+  local ends = math.max(o.window and o.window.resetAt or 0, o.till)
+  if t > ends + KEPT or count > MOST and t >= o.till + LATE then s.ops[name] = nil end
 end
 redis.call('SET', place, cjson.encode(m), 'PX', KEPT)
 redis.call('SET', KEYS[1], cjson.encode(s), 'PX', 2 * KEPT)

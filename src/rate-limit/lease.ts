@@ -191,7 +191,11 @@ export function reportOf(
     }),
     // Requests in flight, and those that may still be sent.
     ...((want ?? leaves) !== undefined && {
-      lent: Object.fromEntries(operations.map((each) => [each, underWay(each) + permitsLeft(lease, now, each)])),
+      lent: Object.fromEntries(
+        operations
+          .map((each) => [each, underWay(each) + permitsLeft(lease, now, each)] as const)
+          .filter(([, many]) => many > 0),
+      ),
     }),
     // If permits are left, this only confirms them. A machine that uses its permits quickly asks for twice as many.
     ...(want !== undefined &&
@@ -235,21 +239,25 @@ function leaseAfter(before: Lease, instant: Instant, reply: Reply, { leaves, wan
   const now = instant.monotonic;
   const { askedUntil, lost: _found, ...lease } = before;
   const { granted, hold, id, machines, setBy, t: server } = reply;
+  // Clients choose the names of operations: what is over is forgotten.
+  const current = <T extends { readonly until: number }>(all: Readonly<Record<string, T>>): Record<string, T> =>
+    Object.fromEntries(Object.entries(all).filter(([, each]) => now < each.until));
+  const [permits, holds] = [current(lease.permits), current(lease.holds)];
   const next: Lease = {
-    ...{ ...lease, machines, met: { id, setBy, server, ...instant } },
+    ...{ ...lease, machines, permits, holds, met: { id, setBy, server, ...instant } },
     ...((want ?? leaves) === undefined && askedUntil !== undefined && { askedUntil }),
   };
   const { operation = '' } = want ?? {};
   if (granted !== undefined) {
     const many = permitsLeft(lease, now, operation) + granted.many;
-    const permits = { many, until: now + granted.lasts, lent: granted.many, at: now };
-    return { ...next, permits: { ...lease.permits, [operation]: permits } };
+    const lent = { many, until: now + granted.lasts, lent: granted.many, at: now };
+    return { ...next, permits: { ...permits, [operation]: lent } };
   }
   if (hold === undefined) return next;
   // Machines that wait for the same moment ask one after another.
   const until = now + hold.left + hold.spread * random;
   const again = hold.again === undefined ? {} : { again: Math.min(until, now + hold.again * (0.5 + random)) };
-  return { ...next, holds: { ...lease.holds, [operation]: { until, why: hold.why, ...again } } };
+  return { ...next, holds: { ...holds, [operation]: { until, why: hold.why, ...again } } };
 }
 
 /**

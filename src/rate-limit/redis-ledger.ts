@@ -156,10 +156,7 @@ export class RedisLedger implements Ledger {
       { despiteSignal: true },
     );
     if (state === undefined) return;
-    await this.visit(state, { leaves: [...this.refused] }).catch((error: unknown) => {
-      // The next command reports it; this one is over.
-      if (!isFailure(error) || !error.is('ledger-refused')) throw error;
-    });
+    await this.visit(state, { leaves: [...this.refused] }).catch(unlessRefused);
   }
 
   /** Waits for the reply to this process's last question: unused permits would keep other machines waiting. */
@@ -182,7 +179,7 @@ export class RedisLedger implements Ledger {
       return { state, result: { ...worked, state, hasNews } };
     }, how);
     if (how.clears === true) await this.visit(state, { clears: true });
-    else if (hasNews) await this.tell(state);
+    else if (hasNews) await this.tell(state).catch(unlessRefused);
     return result;
   }
 
@@ -229,6 +226,11 @@ export class RedisLedger implements Ledger {
     this.isLost = says !== undefined;
     this.options.onChange(says);
   }
+}
+
+/** Ignores that the server refuses the settings: what was sent counts, and the next question fails before anything is. */
+function unlessRefused(error: unknown): void {
+  if (!isFailure(error) || !error.is('ledger-refused')) throw error;
 }
 
 /** Settles as the work does, or rejects once the signal aborts. Does not stop the work. */

@@ -140,10 +140,11 @@ export function firstCause(causes: readonly Failure[]): Failure | undefined {
 }
 
 function describeUnknown(details: OutcomeUnknown, now: number): string {
-  const { environment } = details;
-  if ('call' in details) return `No answer: ${details.call} may or may not have taken effect in ${environment}.`;
-  const { petId, quantity, looked, found, because } = details;
+  const { environment, because } = details;
   const { message } = describeFailure(because, now);
+  if ('call' in details)
+    return `The outcome is unknown: ${details.call} may or may not have taken effect in ${environment}. ${message}`;
+  const { petId, quantity, looked, found } = details;
   if (found !== undefined) {
     return `The outcome is unknown: pet ${petId} in ${environment} was to be set to ${quantity}, and ${foundWords(found)}. ${message}`;
   }

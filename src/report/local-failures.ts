@@ -61,7 +61,7 @@ export const LOCAL_FAILURES = {
   'no-home': ({ what, variable, problem }: { what: string; variable: string; problem: string }) => ({
     ...stops(EXIT.local),
     message: `No folder for the ${what}: ${problem}.`,
-    hint: `Set HOME, or ${variable} to an absolute path.`,
+    hint: `Set ${[...new Set(['HOME', variable])].join(', or ')} to an absolute path.`,
   }),
   file: ({ operation, path, code }: { operation: keyof typeof FILE_HINTS; path: string; code: string }) => ({
     ...stops(EXIT.local),
@@ -105,6 +105,7 @@ export const LOCAL_FAILURES = {
     hint: isDone
       ? 'The command has done its work: do not run it again for its output.'
       : 'The output is incomplete: do not use it.',
+    outcome: isDone ? 'applied' : undefined,
   }),
   /** $EDITOR could not be run, or ended with an error. */
   editor: (details: { variable?: 'VISUAL' | 'EDITOR'; command: string; problem: string }) => ({

@@ -1,6 +1,6 @@
 /** Failures of the service, the network and the rate limit: a part of the table of failures. */
 import { EXIT, type ServiceError } from '../errors.ts';
-import { type HttpFailureFacts, INVALID_PROXY } from '../ports.ts';
+import { type HttpFailureFacts, INVALID_PROXY, type WaitReason } from '../ports.ts';
 import type { Gateway } from '../rate-limit/headers.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { capital, plural } from '../view/words.ts';
@@ -28,10 +28,7 @@ interface Waiting {
 }
 
 /** `says`: what the server said last, for `ledger-lost`. */
-type RateLimited = Waiting & {
-  why: 'rate-limited' | 'window-spent' | 'asking' | 'paced' | 'ledger-lost';
-  says?: string;
-};
+type RateLimited = Waiting & { why: Exclude<WaitReason, 'banned' | 'paused'>; says?: string };
 
 /** The checks need more requests than the rate limit has left. `resetAt`: epoch ms. */
 interface Quota {
@@ -163,8 +160,8 @@ export const SERVICE_FAILURES = {
     retryable: true,
     ...(details.retryAt !== undefined && { retryAt: details.retryAt }),
   }),
-  /** The service broke its contract: wrong body, wrong type, wrong status. `at`: offset in the body, UTF-16 units. */
-  contract: ({ what, problem }: { what: string; problem: string; at?: number }) => ({
+  /** The service broke its contract: wrong body, wrong type, wrong status. */
+  contract: ({ what, problem }: { what: string; problem: string }) => ({
     ...uncertain(EXIT.service),
     message: `Invalid response: ${what.charAt(0).toLowerCase()}${what.slice(1)} ${problem}.`,
     hint: 'Report it to the owners of the service; --debug shows more.',

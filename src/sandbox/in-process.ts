@@ -1,6 +1,6 @@
 /** Runs the sandbox within this process: its handler as an Http port, without a server or a socket. */
 import { type Clock, type Http, HttpFailure, type HttpReply, type HttpRequest } from '../ports.ts';
-import type { FilePorts } from '../state/file.ts';
+import type { FilePorts } from '../state/lock.ts';
 import { handle, headersOf } from './handler.ts';
 import { type Handler, LARGEST_BODY, type SandboxResponse } from './operations.ts';
 import { DEFAULT_RULES, SANDBOX_KEY, SANDBOX_URL } from './plans.ts';

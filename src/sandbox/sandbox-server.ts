@@ -1,7 +1,8 @@
 /** Serves the sandbox over HTTP (`petstore sandbox serve`). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isLoopbackAddress, isOurs, type Patience, serve, type Serving } from '../http/server.ts';
-import type { FilePorts } from '../state/file.ts';
+import { isOurs, type Patience, serve, type Serving } from '../http/server.ts';
+import { isLoopback } from '../ports.ts';
+import type { FilePorts } from '../state/lock.ts';
 import { type FaultRule, Faults } from './faults.ts';
 import { headersOf, refuse } from './handler.ts';
 import { answer, send, type Served } from './serve-request.ts';
@@ -111,5 +112,5 @@ async function answerAny(
 
 /** True for the page and the controls, which only this machine may use. */
 function isForControls({ url = '', socket }: IncomingMessage): boolean {
-  return /^\/(__sandbox(\/|$)|[?#]|$)/.test(url) && isLoopbackAddress(socket.remoteAddress ?? '');
+  return /^\/(__sandbox(\/|$)|[?#]|$)/.test(url) && isLoopback(socket.remoteAddress ?? '');
 }

@@ -6,7 +6,8 @@ import type { InventoryItem } from '../api/item.ts';
 import type { SqlRow } from '../ports.ts';
 import { integer, text } from '../state/journal-rows.ts';
 import { openDatabaseFile, type State } from '../state/database.ts';
-import type { DatabaseKind, FilePorts, Warned } from '../state/file.ts';
+import type { DatabaseKind, Warned } from '../state/file.ts';
+import type { FilePorts } from '../state/lock.ts';
 import { generatedPets, seedItems } from './seed.ts';
 
 const SCHEMA: readonly string[] = [

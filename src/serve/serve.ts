@@ -1,11 +1,12 @@
 /** Shared by `petstore proxy` and `sandbox serve`: the log, watched files, readiness and shutdown. */
 import { once } from 'node:events';
+import { isDeepStrictEqual } from 'node:util';
 import { type JsonObject, stringifyJson } from '../api/json.ts';
 import { fileFailure, isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
-import { record, type RecordView } from '../view/view.ts';
+import { labelled, record, type RecordView } from '../view/view.ts';
 
 /** Opens the log: lines for people, or JSON objects in a file. @throws {Failure} `file` */
 export async function openLog<T>(
@@ -35,13 +36,14 @@ export async function openLog<T>(
   }
 }
 
-/** How often files are checked for changes, in ms. */
+/** How often files are checked for changes, and how long a change must have lasted, in ms. */
 const LOOK_MS = 5_000;
+const SETTLED_MS = 500;
 const LONGEST_FILE = 2 ** 20;
 
 /**
- * Reads files and uses their texts, and again whenever they change and on SIGHUP, until the command stops. If the new
- * texts cannot be used, it warns and keeps the old ones.
+ * Reads files and uses their texts, and those of plain files again whenever they change and on SIGHUP, until the command
+ * stops. If the new texts cannot be used, it warns and keeps the old ones.
  * @throws {Failure} `file`, and what `use` throws
  */
 export async function followFiles(
@@ -49,16 +51,24 @@ export async function followFiles(
   paths: readonly string[],
   use: (texts: readonly string[]) => void,
 ): Promise<void> {
-  const { clock, notices, signal } = context;
-  const read = (): Promise<string[]> => Promise.all(paths.map((path) => readText(context, path, LONGEST_FILE)));
-  let before = await read();
+  const { clock, files, notices, signal } = context;
+  const text = (path: string): Promise<string> => readText(context, path, LONGEST_FILE);
+  let before = await Promise.all(paths.map(text));
+  // Stdin or a pipe, as of a shell's <(...), gives its text only once.
+  const heads = await Promise.all(paths.map((path) => files.head(path, 1)));
+  const read = (): Promise<string[]> =>
+    Promise.all(paths.map((path, i) => (heads[i] === undefined ? Promise.resolve(before[i]!) : text(path))));
   use(before);
   let problem = '';
   const look = async (): Promise<void> => {
     try {
       const texts = await read();
       problem = '';
-      if (texts.every((text, i) => text === before[i])) return;
+      if (isDeepStrictEqual(texts, before)) return;
+      // Another program may still be writing them: the next look then reads the rest.
+      await clock.sleep(SETTLED_MS, signal);
+      const settled = await read();
+      if (isDeepStrictEqual(texts, before) || !isDeepStrictEqual(texts, settled)) return;
       before = texts;
       use(texts);
       notices.info(`Read ${paths.join(' and ')} again.`);
@@ -85,12 +95,9 @@ export async function followFiles(
 
 /** Prints how to reach the server. @param rows title, member of the JSON, and value */
 export function introduce(rows: readonly (readonly [title: string, name: string, value: string])[]): RecordView {
-  const widest = Math.max(...rows.map(([title]) => title.length));
-  const lines = rows.map(([title, , value]) => `${title.padEnd(widest)}  ${value}`);
-  return record(
-    [...lines, 'Press Ctrl-C to stop.'].join('\n'),
-    Object.fromEntries(rows.map(([, name, value]) => [name, value])),
-  );
+  const members = Object.fromEntries(rows.map(([, name, value]) => [name, value]));
+  const lines = rows.map(([title, , value]) => [title, value] as const);
+  return record(`${labelled(lines, members).text}\nPress Ctrl-C to stop.`, members);
 }
 
 /** Time limit for `systemd-notify`, in ms. */

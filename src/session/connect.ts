@@ -1,10 +1,10 @@
 /** Builds a session from the settings: a client that is ready to send. */
 import { isGateway } from '../client/attempt.ts';
 import type { Service } from '../client/service.ts';
-import type { Http, Redis } from '../ports.ts';
+import type { Http, RateLimit, Redis } from '../ports.ts';
 import { FOREVER_MS } from '../duration.ts';
 import type { LedgerState } from '../rate-limit/governor.ts';
-import { LedgerGate, type RateLimit } from '../rate-limit/gate.ts';
+import { LedgerGate } from '../rate-limit/gate.ts';
 import { ownerOf } from '../rate-limit/ledger.ts';
 import { liveWindows } from '../rate-limit/windows.ts';
 import { VERSION } from '../version.ts';

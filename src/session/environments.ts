@@ -1,5 +1,6 @@
 /** Environments, profiles, and validation of base URLs. */
 import { Failure } from '../errors.ts';
+import { isLoopback } from '../ports.ts';
 
 export const ENVIRONMENTS = ['production', 'staging', 'sandbox'] as const;
 export type EnvironmentName = (typeof ENVIRONMENTS)[number];
@@ -95,16 +96,6 @@ export function addressOf({ environment, baseUrl }: { environment: Place; baseUr
   const { hostname, origin, port, protocol } = baseUrl;
   if (isLoopback(hostname)) return `${protocol}//localhost${port && `:${port}`}`;
   return environment === 'sandbox' ? 'sandbox' : origin;
-}
-
-/** True for a name or address that never leaves this machine. */
-export function isLoopback(hostname: string): boolean {
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname === '[::1]' ||
-    /^127(\.\d+){3}$/.test(hostname)
-  );
 }
 
 /** Masks what may be a secret in a base URL: all that is before an @, and the query. */

@@ -1,12 +1,11 @@
 /** The context of a command: common options, settings, and notices on stderr. */
 import type { PetWrite } from '../errors.ts';
-import type { Context } from '../ports.ts';
+import type { Context, RateLimit } from '../ports.ts';
 import type { Share } from '../view/progress.ts';
 import type { ConfigFile } from './config-file.ts';
 import type { Place } from './environments.ts';
 import type { Sourced, StoredValues } from './settings.ts';
 import type { ClientWatch } from '../client/service.ts';
-import type { RateLimit } from '../rate-limit/gate.ts';
 import type { Change } from '../state/journal-rows.ts';
 
 /** The common options: durations in ms, sizes in bytes. */

@@ -15,7 +15,7 @@ export function rateLimitWords(view: LedgerState, now: number): string[] {
   const shared = [...Map.groupBy(operations, (each) => windowsFor(windows, each, now)[0]).values()];
   if (shared.length === 0) return [`the window of ${newest.limit} is over; the next request shows what is left`];
   return shared.map((names) => {
-    const words = limitWords({ ...liveWindows(view, now, names[0])[0]!, now });
+    const words = limitWords(liveWindows(view, now, names[0])[0]!, now);
     return shared.length > 1 ? `${words} for ${names.map(shownOperation).join(', ')}` : words;
   });
 }

@@ -10,7 +10,7 @@ import { originOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
 import { stateFolder, statePath } from './paths.ts';
 import { canAsk, requireBaseUrl } from './resolve.ts';
-import { FORMAT_FACTS } from '../view/output-formats.ts';
+import { FORMAT_FACTS } from '../view/view.ts';
 
 /** Returns the origin of the service. @throws {Failure} `no-base-url`, `base-url` */
 export async function catalogOrigin(context: CommandContext): Promise<string> {
@@ -126,7 +126,7 @@ export async function openNamesByOrigin(
 
 /** Most pets that a message lists. */
 const SHOWN = 10;
-const SEE = 'See the catalog: petstore catalog list';
+export const SEE_CATALOG = 'See the catalog: petstore catalog list';
 
 /** Opens the catalog for an option that needs it, for `using`. @throws {Failure} `usage`: there is none for the service */
 export async function requireCatalog(context: CommandContext, option: string): Promise<Catalog> {
@@ -156,7 +156,7 @@ export async function petInCatalog(
 function withBarcode(catalog: Catalog, barcode: string): bigint {
   const found = petOfRow(catalog, 'barcode', barcode);
   if (typeof found === 'bigint') return found;
-  throw new Failure('usage', { problem: `${capital(found)}.`, hint: SEE });
+  throw new Failure('usage', { problem: `${capital(found)}.`, hint: SEE_CATALOG });
 }
 
 /** Returns the pet that a row of a file names, or why the row does not name exactly one. */
@@ -178,7 +178,7 @@ async function withName(context: CommandContext, catalog: Catalog, name: string)
   const [found, ...others] = catalog.named(name);
   const quoted = JSON.stringify(name);
   if (found === undefined)
-    throw new Failure('usage', { problem: `No pet in the catalog is named ${quoted}.`, hint: SEE });
+    throw new Failure('usage', { problem: `No pet in the catalog is named ${quoted}.`, hint: SEE_CATALOG });
   if (others.length === 0) return found.petId;
   if (canAsk(context) && !context.globals.yes) return choose(context, quoted, [found, ...others]);
   throw new Failure('usage', {

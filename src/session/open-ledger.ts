@@ -21,7 +21,7 @@ import { SETTINGS } from './settings.ts';
 
 export interface OpenLedger extends AsyncDisposable {
   readonly ledger: Ledger;
-  /** Returns what is known about the key, with times in epoch ms, and the lease if the key is shared. */
+  /** Returns what is known about the key at this address, in epoch ms, and the lease if the key is shared. */
   view(): Promise<LedgerState>;
   /** Identifies the service's address in the ledger, and in the names of operations. */
   readonly address: string;
@@ -53,7 +53,7 @@ export async function openLedger(
     const ledger = createLedger(step);
     const view = async () => {
       // The lease is left from an earlier command with PETSTORE_LEDGER.
-      const { lease: _old, ...known } = inWallTime(await ledger.view(), context.clock);
+      const { lease: _old, ...known } = shownAt(address, await ledger.view(), context.clock);
       return known;
     };
     return { ledger, view, address, isAlone, [Symbol.asyncDispose]: () => Promise.resolve() };
@@ -74,7 +74,7 @@ export async function openLedger(
   const ledger = new RedisLedger(step, { ...context, redis, server, name, whenLost: mode, onChange });
   return {
     ledger,
-    view: async () => inWallTime(await ledger.view(), context.clock),
+    view: async () => shownAt(address, await ledger.view(), context.clock),
     address,
     redis,
     get isAlone() {
@@ -87,8 +87,10 @@ export async function openLedger(
   };
 }
 
-function inWallTime(state: LedgerState, clock: CommandContext['clock']): LedgerState {
-  return shift(state, clock.now() - clock.monotonic());
+/** Returns the state in wall time, without the windows of other addresses: only the block belongs to all of them. */
+function shownAt(address: string, state: LedgerState, clock: CommandContext['clock']): LedgerState {
+  const known = shift(state, clock.now() - clock.monotonic());
+  return { ...known, windows: known.windows.filter(({ operation }) => operation.includes(` ${address}`)) };
 }
 
 /**
@@ -130,8 +132,8 @@ export function sharedLedger({ env }: Pick<CommandContext, 'env'>): string | und
   if (parseRedisAddress(address) !== undefined) return address;
   throw new Failure('invalid-value', {
     name: 'PETSTORE_LEDGER',
-    // The address may contain a password.
-    value: address.replace(/\/\/.*@/, '//…@'),
+    // The address may contain a password, for other programs also as a parameter.
+    value: address.replace(/\/\/.*@/, '//…@').replace(/=[^&]*/g, '=…'),
     expected: REDIS_FORMS,
   });
 }

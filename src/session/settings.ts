@@ -13,7 +13,7 @@ import {
 } from '../cli/value-parsers.ts';
 import { Failure, isFailure, usageFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
-import { FORMATS } from '../view/output-formats.ts';
+import { FORMATS } from '../view/view.ts';
 import { ENVIRONMENTS, parseBaseUrl, partsOf, type Place, REMOTE_ENVIRONMENTS } from './environments.ts';
 
 export interface Setting<T = unknown> {
@@ -180,7 +180,9 @@ export const CONFIG_SETTINGS: ReadonlyMap<string, Setting> = new Map<string, Set
   ...REMOTE_ENVIRONMENTS.flatMap((environment) =>
     ALL.filter(({ isPerEnvironment }) => isPerEnvironment).map((each) => [keyOf(each, environment), each] as const),
   ),
-  ...ALL.flatMap((each) => (each.key === undefined || each.isPerEnvironment ? [] : [[each.key, each] as const])),
+  ...ALL.flatMap((each) =>
+    each.key === undefined || each.isPerEnvironment || each === SETTINGS.env ? [] : [[each.key, each] as const],
+  ),
 ]);
 
 /** Returns the name of a setting in the config. */

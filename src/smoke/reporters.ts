@@ -1,6 +1,6 @@
 /** Renders checks as text, JUnit XML, TAP, JSON and GitHub annotations. */
 import { jsonObject, stringifyJson } from '../api/json.ts';
-import { visible } from '../view/sanitise.ts';
+import { visible } from '../view/words.ts';
 import type { Checked } from './finding.ts';
 
 export type ReportFormat = 'text' | 'junit' | 'tap' | 'json' | 'github' | 'markdown';
@@ -121,18 +121,11 @@ function tap({ checks }: Suite): string {
     if (verdict === 'skip') return [`${point} # SKIP ${escaped(visible(problem))}`];
     if (verdict === 'pass') return [point];
     const facts = { message: problem, severity: 'fail', contract: place(clause), request: evidence?.request ?? '' };
-    const diagnosis = Object.entries(facts).map(([key, value]) => `  ${key}: ${yaml(value)}`);
+    // A double-quoted scalar (YAML 1.2, 7.3.1) is written as in JSON.
+    const diagnosis = Object.entries(facts).map(([key, value]) => `  ${key}: ${stringifyJson(value)}`);
     return [point, '  ---', ...diagnosis, '  ...'];
   });
   return ['TAP version 14', `1..${checks.length}`, ...lines, ''].join('\n');
-}
-
-/** Returns a double-quoted scalar (YAML 1.2, 7.3.1): as in JSON, with everything escaped that a terminal might obey. */
-function yaml(value: string): string {
-  return JSON.stringify(value).replace(
-    /[\u007f-\u009f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g,
-    (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }
 
 function escaped(value: string): string {

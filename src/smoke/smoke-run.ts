@@ -28,10 +28,16 @@ export async function smoke(context: CommandContext, options: SmokeOptions & Rep
   const unknown = [...only, ...left].find((id) => ALL.every((each) => each.id !== id));
   if (unknown !== undefined)
     throw usageFailure(`Unknown check ${JSON.stringify(unknown)}.`, 'See petstore smoke --list');
+  const chosen = chosenChecks(options);
+  const idle = only.find((id) => chosen.every((each) => each.id !== id));
+  if (idle !== undefined)
+    throw usageFailure(
+      `The check ${idle} would not be run.`,
+      'Checks of updates need --write, limit-429 and limit-retry --provoke-429; none may be in --skip.',
+    );
   for (const { path } of out) await findFolder(context, dirname(path));
   const { clock, notices } = context;
   const startedAt = clock.now();
-  const chosen = chosenChecks(options);
   const need = requestsFor(chosen);
   await using clients = new SmokeClients(await connect(context), { context, options, checks: chosen, need });
   const { environment } = clients.session;

@@ -1,6 +1,6 @@
 /** The service's contract as checks: read checks, write checks, and the rate-limit check. */
 import type { LockedPet } from '../stock/write-one.ts';
-import { isLoopback } from '../session/environments.ts';
+import { isLoopback } from '../ports.ts';
 import { webPageFailure } from '../client/classify.ts';
 import { type Answer, probe, type Reply } from '../client/probe.ts';
 import type { Call } from '../client/service.ts';
@@ -88,7 +88,14 @@ export async function* runSmoke(clients: SmokeClients, pet?: LockedPet): AsyncGe
   const verdictOf = async (check: ReadCheck): Promise<Checked> => {
     const found: Checked[] = [];
     for (const question of check.asks) {
-      const answer = await answerTo(question);
+      const answer = await answerTo(question).catch((error: unknown) => {
+        // A 403 that an earlier run got without the user's key is no ban of that key.
+        if (CALLS[question].apiKey === undefined || !isFailure(error) || !error.is('banned')) throw error;
+      });
+      if (answer === undefined) {
+        found.push(checked(check, fail('an answer', 'a 403 in an earlier run, which still holds')));
+        continue;
+      }
       const isAnswer = answer.unreachable === undefined;
       const finding = isAnswer ? check.check(answer, clients.options) : skip('the service did not answer');
       found.push(checked(check, finding, answer));

@@ -5,18 +5,9 @@
  */
 import type { Database } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
-import {
-  type DatabaseKind,
-  failureOf,
-  type FilePorts,
-  isDamage,
-  openFile,
-  openSound,
-  type Place,
-  type Warned,
-} from './file.ts';
+import { type DatabaseKind, failureOf, isDamage, openFile, openSound, type Place, type Warned } from './file.ts';
+import { type BusyWait, type FilePorts, rollBack, whileBusy } from './lock.ts';
 import { STATE_DATABASE } from './schema.ts';
-import { type BusyWait, rollBack, whileBusy } from './transaction.ts';
 
 export interface Exclusive extends Pick<BusyWait, 'patienceMs'> {
   /** The work is on the disk when `exclusively` resolves: it survives a power cut. */

@@ -3,12 +3,9 @@
  * once, however many processes find it.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type Context, type Database, DatabaseFailure, errorCode } from '../ports.ts';
+import { type Database, DatabaseFailure, errorCode } from '../ports.ts';
 import { Failure, fileFailure, isFailure } from '../errors.ts';
-import { acquireLock } from './lock.ts';
-import { atomically, PATIENCE_MS, whileBusy } from './transaction.ts';
-
-export type FilePorts = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;
+import { acquireLock, atomically, type FilePorts, folderOf, PATIENCE_MS, whileBusy } from './lock.ts';
 
 /** Receives a warning if a file was put aside. */
 export interface Warned {
@@ -51,7 +48,7 @@ const LOG_PAGES = 250;
 /** Opens a file, or creates it. @throws {Failure} `state`, `file` */
 export async function openFile(place: Place): Promise<Database> {
   const { ports, path } = place;
-  const folder = path.replace(/[/\\]?[^/\\]*$/, '');
+  const folder = folderOf(path);
   try {
     if (folder !== '') await ports.files.makePrivateFolder(folder);
   } catch (cause) {

@@ -116,7 +116,7 @@ export class History {
   added(rows: string, origin: string): { readonly run: Run; readonly changes: readonly Change[] } | undefined {
     const changes = this.read<Change>(
       `SELECT * FROM change WHERE run IN (SELECT id FROM run WHERE rows = ? AND origin = ?)
-        AND state IN ${MAY_BE_WRITTEN} AND NOT ${UNDONE} ORDER BY run`,
+        AND (state IN ${MAY_BE_WRITTEN} OR state = 'conflict' AND sentAt IS NOT NULL) AND NOT ${UNDONE} ORDER BY run`,
       rows,
       origin,
     );
@@ -160,7 +160,6 @@ export class History {
     return this.read('SELECT * FROM change WHERE run = ? ORDER BY id', run);
   }
 
-  /** Returns a change that was sent. */
   sentChange(id: bigint): Change | undefined {
     return this.read<Change>('SELECT * FROM change WHERE id = ? AND sentAt IS NOT NULL', id)[0];
   }

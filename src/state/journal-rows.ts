@@ -78,6 +78,13 @@ export interface Change {
   readonly sentAt?: number | undefined;
 }
 
+/** True for a change that was, or may have been, applied: the stock shows which. */
+export function mayBeApplied({ state, sentAt }: Change): boolean {
+  return (
+    state === 'applied' || state === 'sent' || state === 'unknown' || (state === 'conflict' && sentAt !== undefined)
+  );
+}
+
 /** One scan of a stocktake; `seq` counts from 1. */
 export interface Scan {
   readonly seq: number;

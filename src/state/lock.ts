@@ -4,9 +4,9 @@
  */
 import { type Context, type Database, DatabaseFailure, errorCode } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { isBusy, rollBack, whileBusy } from './transaction.ts';
 
-type Ports = Pick<Context, 'clock' | 'files' | 'openDatabase' | 'random'> & Partial<Pick<Context, 'signal'>>;
+type WaitPorts = Pick<Context, 'clock' | 'random'> & Partial<Pick<Context, 'signal'>>;
+export type FilePorts = WaitPorts & Pick<Context, 'files' | 'openDatabase'>;
 
 /** Lock files that stay open after the release, by path: opening one costs much more than locking it. */
 export type KeptOpen = Map<string, Database>;
@@ -24,7 +24,7 @@ const MOST_TRIES = 3;
  * @throws {Failure} `state`: `lock`, `full`, `readonly`
  */
 export async function acquireLock(
-  ports: Ports,
+  ports: FilePorts,
   path: string,
   waitMs: number,
   kept?: KeptOpen,
@@ -57,10 +57,15 @@ export async function acquireLock(
   }
 }
 
-async function open({ files, openDatabase }: Ports, path: string): Promise<Database> {
-  const folder = path.replace(/[/\\]?[^/\\]*$/, '');
+async function open({ files, openDatabase }: FilePorts, path: string): Promise<Database> {
+  const folder = folderOf(path);
   if (folder !== '') await files.makePrivateFolder(folder);
   return openDatabase(path, { isLock: true });
+}
+
+/** Returns the folder of a path; empty if it names none. */
+export function folderOf(path: string): string {
+  return path.replace(/[/\\]?[^/\\]*$/, '');
 }
 
 function toFailure(error: unknown, path: string): unknown {
@@ -71,4 +76,65 @@ function toFailure(error: unknown, path: string): unknown {
   const { message, problem } = error;
   if (problem === 'full' || problem === 'readonly') return new Failure('state', { path, problem }, error);
   return new Failure('state', { path, problem: 'lock', detail: message }, error);
+}
+
+export interface BusyWait {
+  /** How long to wait for another process that makes no progress, in ms; default 5 s. */
+  readonly patienceMs?: number;
+  /** Returns a new value whenever another process has committed: the wait then starts again. */
+  readonly progress?: () => unknown;
+}
+
+/** How long to wait for another process that makes no progress, in ms. */
+export const PATIENCE_MS = 5_000;
+
+/**
+ * Runs the work, and retries it while another process holds the lock.
+ * @throws {DatabaseFailure} `busy`: the lock was held for too long
+ */
+export async function whileBusy<T>(
+  { clock, random, signal }: WaitPorts,
+  work: () => T | Promise<T>,
+  { patienceMs = PATIENCE_MS, progress = () => undefined }: BusyWait = {},
+): Promise<T> {
+  let giveUp = clock.monotonic() + patienceMs;
+  let seen: unknown;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      const now = progress();
+      if (now !== seen) giveUp = clock.monotonic() + patienceMs;
+      seen = now;
+      if (clock.monotonic() >= giveUp) throw error;
+    }
+    await clock.sleep(15 + 25 * random(), signal);
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof DatabaseFailure && error.problem === 'busy';
+}
+
+/** Runs the work in one transaction: all of it or nothing. @throws {DatabaseFailure} `busy` */
+export function atomically<T>(database: Database, work: () => T): T {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    database.exec('COMMIT');
+    return result;
+  } catch (error) {
+    rollBack(database);
+    throw error;
+  }
+}
+
+/** Rolls back, unless SQLite already has, for example because the disk is full. */
+export function rollBack(database: Database): void {
+  try {
+    database.exec('ROLLBACK');
+  } catch (error) {
+    if (!(error instanceof DatabaseFailure)) throw error;
+  }
 }

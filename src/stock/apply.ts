@@ -33,8 +33,8 @@ export interface RunSpec extends Omit<NewRun, 'startedAt' | 'environment' | 'ori
   plan(stock: Stock): Plan;
   /** Called once the rows are in the journal, before the first request. */
   onBegin?(): Promise<void>;
-  /** Checks that the session is for the right service. @throws {Failure} */
-  check?(session: Session): void;
+  /** Checks that the session is for the right service. Awaited before the stock is read. @throws {Failure} */
+  check?(session: Session): void | Promise<void>;
 }
 
 export interface PlanContext extends Omit<RunContext, 'session'> {
@@ -46,7 +46,7 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
   const { context, journal } = runContext;
   assertCanConfirm(context);
   await using session = await connect(context, { isBulk: true });
-  spec.check?.(session);
+  await spec.check?.(session);
   const seen = await look(session.service, journal);
   const plan = spec.plan(seen.stock);
   const isEmpty = plan.steps.length + plan.obstacles.length === 0;
@@ -64,7 +64,7 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
 /** Shows what a run would change; nothing is asked, journaled or written. */
 export async function dryRunPlan(context: CommandContext, spec: Pick<RunSpec, 'check' | 'plan'>): Promise<RowsView> {
   await using session = await connect(context);
-  spec.check?.(session);
+  await spec.check?.(session);
   return await planView(context, session, spec.plan(await readStock(session.service)));
 }
 

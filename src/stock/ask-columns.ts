@@ -1,7 +1,7 @@
 /** Asks which columns of a file have the missing data, and remembers the answers for files with the same header. */
 import type { CommandContext } from '../session/globals.ts';
 import { canAsk } from '../session/resolve.ts';
-import { visible } from '../view/sanitise.ts';
+import { visible } from '../view/words.ts';
 import { type ColumnName, findColumns, findName, type Mapping, parseMapping, shown, STOCK_FILE } from './columns.ts';
 import { withJournal, withWritableJournal } from './open-journal.ts';
 
@@ -64,7 +64,8 @@ async function askColumns(
     await ask('the pet', STOCK_FILE.pets, 'the name or barcode of the catalog, or the id');
   }
   if (lacksNumber) {
-    await ask('the number', add ? ['quantity'] : ['quantity', 'delta'], 'quantity is set, delta is added');
+    // With --add, both add. The next file with this header does, too, where the option is forgotten.
+    await ask('the number', add ? ['delta'] : ['quantity', 'delta'], 'quantity is set, delta is added');
   }
   return said;
 }

@@ -1,15 +1,16 @@
 /** `inventory set` and `inventory adjust`: reads one pet's quantity, writes the new one, and shows and records both. */
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { type JsonValue, parseJson } from '../api/json.ts';
+import { warnOfUnexpected } from '../api/select.ts';
 import type { Service } from '../client/service.ts';
-import { findPet, isOutdated, updateCall } from '../client/update.ts';
-import { connect, type Session } from '../session/connect.ts';
+import { isOutdated, readPet, updateCall } from '../client/update.ts';
+import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { catalogOrigin, tableNames } from '../session/open-catalog.ts';
 import { assertWriteAllowed, canAsk, requireBaseUrl, undoCommand } from '../session/resolve.ts';
 import { Failure, isFailure } from '../errors.ts';
+import { capital, changeWords, petLabel, visible } from '../view/words.ts';
 import { confirmation, record, type RecordView } from '../view/view.ts';
-import { capital, changeWords, petLabel } from '../view/words.ts';
 import { type LockedPet, meansFor, updateOne, withPet, withWriter } from './write-one.ts';
 
 export type PetChange = {
@@ -37,9 +38,11 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
       const from = context.clock.monotonic();
       for (let attempts = 1; ; attempts++) {
         try {
-          return await withPet(writer, change.petId, (pet) => readAndWrite(pet, change, name));
+          // The second time it is sent anyway: the rate limit may allow only one request in that time.
+          const freshMs = attempts === 1 ? FRESH_MS : Number.POSITIVE_INFINITY;
+          return await withPet(writer, change.petId, (pet) => readAndWrite(pet, change, name, freshMs));
         } catch (error) {
-          // The lock was lost before the write was sent: another machine may have changed the pet since it was read.
+          // The write waited too long, or the lock was lost: the pet may have changed since it was read.
           if (isOutdated(error) && attempts === 1) continue;
           if (isSet || change.expect !== undefined || !isFailure(error) || !error.is('precondition-failed'))
             throw error;
@@ -51,6 +54,9 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
     meansFor(context, session, isSet),
   );
 }
+
+/** How old the quantity that was read may be when the write is sent, in ms. */
+const FRESH_MS = 5_000;
 
 /** Longest waits after the first and after later attempts, in ms: another machine's change takes two requests. */
 const BACKOFF_MS = [250, 1_000] as const;
@@ -66,45 +72,46 @@ async function waitForOthers(
   await clock.sleep(random() * (attempts === 1 ? BACKOFF_MS[0] : BACKOFF_MS[1]), signal);
 }
 
-async function readAndWrite(pet: LockedPet, change: PetChange, name: string | undefined): Promise<RecordView> {
+async function readAndWrite(
+  pet: LockedPet,
+  change: PetChange,
+  name: string | undefined,
+  freshMs: number,
+): Promise<RecordView> {
   const { context, session } = pet;
   const { petId } = change;
   const { environment } = session;
   const isSet = 'quantity' in change;
-  const found = isBlind(context, change) ? undefined : await readPet(session, change);
+  const found = isBlind(context, change) ? undefined : await readPet(session.service, petId, change.expect);
   const before = found?.quantity;
   const after = goalOf(change, found);
   if (found !== undefined && before === after) {
     const why = isSet ? `${petLabel(petId, name)} already has ${after} in ${environment}` : 'the adjustment is 0';
-    return changed(`Nothing to do: ${why}.`, found, before);
+    return changed(context, `Nothing to do: ${why}.`, found, before);
   }
   const command = isSet ? 'inventory set' : 'inventory adjust';
-  const item = await updateOne(pet, { command, petId, before, after }).catch(async (error: unknown) => {
+  const readAt = context.clock.monotonic();
+  const isCurrent = (): boolean => before === undefined || context.clock.monotonic() - readAt <= freshMs;
+  const item = await updateOne(pet, { command, petId, before, after }, isCurrent).catch(async (error: unknown) => {
     if (!isFailure(error) || before === undefined) throw error;
     throw (await import('./runner.ts')).midway(error);
   });
   if (before === undefined) {
     const label = capital(petLabel(petId, name));
-    return changed(`${label} in ${environment}: quantity set to ${after} (status ${item.status}).`, item, before);
+    return changed(
+      context,
+      `${label} in ${environment}: quantity set to ${after} (status ${visible(item.status)}).`,
+      item,
+      before,
+    );
   }
   const undo = canAsk(context) ? `\nUndo: ${undoCommand(await context.settings())}` : '';
-  return changed(`${changeWords({ petId, before, after }, name)} in ${environment}.${undo}`, item, before);
+  return changed(context, `${changeWords({ petId, before, after }, name)} in ${environment}.${undo}`, item, before);
 }
 
 /** True for a change that is sent without a read, as scripts want: one request. */
 function isBlind(context: CommandContext, change: PetChange): boolean {
   return 'quantity' in change && change.expect === undefined && !(change.readFirst ?? canAsk(context));
-}
-
-/** @throws {Failure} `pet-not-found`, `precondition-failed` */
-async function readPet(
-  { environment, service }: Pick<Session, 'environment' | 'service'>,
-  { petId, expect }: PetChange,
-): Promise<InventoryItem> {
-  const found = await findPet(service, petId);
-  if (found === undefined) throw new Failure('pet-not-found', { petId, environment });
-  if (expect === undefined || found.quantity === expect) return found;
-  throw new Failure('precondition-failed', { petId, expected: expect, found: found.quantity });
 }
 
 /** @throws {Failure} `below-zero` */
@@ -147,12 +154,18 @@ async function nameFor(context: CommandContext, change: PetChange): Promise<stri
   return (await tableNames(context, await catalogOrigin(context), [change]))?.get(change.petId);
 }
 
-async function readOnly(context: CommandContext, change: PetChange): Promise<InventoryItem> {
+async function readOnly(context: CommandContext, { petId, expect }: PetChange): Promise<InventoryItem> {
   await using session = await connect(context);
-  return await readPet(session, change);
+  return await readPet(session.service, petId, expect);
 }
 
-function changed(text: string, item: InventoryItem, before: bigint | undefined): RecordView {
+function changed(
+  { notices }: CommandContext,
+  text: string,
+  item: InventoryItem,
+  before: bigint | undefined,
+): RecordView {
+  warnOfUnexpected([item], notices);
   const { petId, quantity, status } = item;
   const csv = Object.entries({ petId, before: before ?? '', quantity, status });
   const members = [...itemToJson(item)];

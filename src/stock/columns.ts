@@ -1,6 +1,7 @@
 /** Finds the columns of a file by their headings: `Pet ID`, `pet_id` and `PETID` are all petId. */
 import { firstFew } from '../view/words.ts';
 import { parseInteger } from '../api/values.ts';
+import { type Parser, parserOf } from '../cli/value-parsers.ts';
 
 export type ColumnName =
   'petId' | 'quantity' | 'delta' | 'current' | 'name' | 'barcode' | 'min' | 'target' | 'cause' | 'note';
@@ -50,6 +51,13 @@ export const CATALOG_FILE: FileKind = {
 export interface Mapping {
   readonly heading: string;
   readonly column: ColumnName;
+}
+
+/** Returns the parser of --map for a kind of file. */
+export function mappingValue(file: FileKind): Parser<Mapping> {
+  return parserOf(`HEADING=COLUMN, where COLUMN is one of ${file.columns.join(', ')}`, (text) =>
+    parseMapping(text, file),
+  );
 }
 
 /** Parses `Article=petId`; undefined for anything else. */

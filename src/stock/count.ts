@@ -8,7 +8,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, stoppedByUser } from '../errors.ts';
-import type { Journal, Run, Scan } from '../state/journal.ts';
+import type { Journal, Run, RunSummary, Scan } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
@@ -140,9 +140,9 @@ async function prepare(context: CommandContext, journal: Journal, { resume }: Co
 /** Asks at a terminal whether to continue the newest unfinished stocktake. */
 async function offerStopped(context: CommandContext, journal: Journal, session: Session): Promise<Run | undefined> {
   const { clock, globals, prompt, signal } = context;
-  const open = journal
-    .runs({ environment: session.environment, isUnfinished: true })
-    .find(({ kind, origin, left }) => kind === 'count' && origin === session.origin && left === 0);
+  const open = stillCounting(journal).find(
+    ({ environment, origin }) => environment === session.environment && origin === session.origin,
+  );
   if (open === undefined || globals.yes || !canAsk(context)) return undefined;
   const what = `Stocktake ${open.id} of ${clockTime(open.startedAt, clock.now())} was not finished`;
   return (await prompt.confirm(`${what} (${plural(open.scans, 'scan')}). Continue it?`, signal, true))
@@ -150,10 +150,16 @@ async function offerStopped(context: CommandContext, journal: Journal, session: 
     : undefined;
 }
 
+/** Returns the unfinished stocktakes that have no rows yet, newest first. */
+function stillCounting(journal: Journal): RunSummary[] {
+  return journal.unfinished().filter(({ id, kind }) => kind === 'count' && journal.changesOf(id).length === 0);
+}
+
 function findStopped(journal: Journal, wanted: bigint | true, session: Session): Run {
-  const open = journal.unfinished().filter(({ kind }) => kind === 'count');
-  const run = wanted === true ? open[0] : open.find(({ id }) => id === wanted);
-  if (run !== undefined && journal.changesOf(run.id).length === 0) {
+  const open = stillCounting(journal);
+  const newest = open.find(({ environment }) => environment === session.environment) ?? open[0];
+  const run = wanted === true ? newest : open.find(({ id }) => id === wanted);
+  if (run !== undefined) {
     assertSameOrigin(session, run, `Stocktake ${run.id}`, `inventory count --resume ${run.id}`);
     return run;
   }

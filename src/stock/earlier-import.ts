@@ -3,13 +3,11 @@ import type { CommandContext } from '../session/globals.ts';
 import { originOf } from '../session/environments.ts';
 import { discardCommand } from '../session/run-commands.ts';
 import { Failure } from '../errors.ts';
-import type { Change, ChangeState, Journal, Run } from '../state/journal.ts';
+import type { Change, Journal, Run } from '../state/journal.ts';
+import { mayBeApplied } from '../state/journal-rows.ts';
 import { clockTime } from '../view/progress.ts';
 import type { RunSpec } from './apply.ts';
 import type { Row } from './file-rows.ts';
-
-/** States of a row that may have changed the stock. */
-const MAY_BE_ADDED: readonly ChangeState[] = ['applied', 'sent', 'unknown'];
 
 export interface Earlier {
   /** `Run 1 of 14:03 has added 2 of these 3 rows already`. */
@@ -48,7 +46,7 @@ export async function earlierOf(
   const isOfPath = (run: Run): boolean => run.adds === true && run.source === source && source !== '-';
   const changed = await findStopped(context, journal, (run) => {
     const changes = journal.changesOf(run.id);
-    const hasAdded = run.adds === true && changes.some(({ state }) => MAY_BE_ADDED.includes(state));
+    const hasAdded = run.adds === true && changes.some(mayBeApplied);
     return hasAdded && (isOfPath(run) || changes.every(isOfFile));
   });
   if (changed !== undefined) {

@@ -38,7 +38,10 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   }
   const { origin, stock } = await presentStock(context);
   const items = [...stock.values()].filter(matcher(options));
-  if (items.length === 0) return confirmation('No pet matches.', [['applied', 0]]);
+  const planOf = (rows: readonly Row[]) => ({ plan: (stock: Stock): Plan => makePlan(rows, stock) });
+  if (items.length === 0) {
+    return isDryRun ? await dryRunPlan(context, planOf([])) : confirmation('No pet matches.', [['applied', 0]]);
+  }
   const folder = statePath(context, 'edit');
   const path = joinPath(folder, `stock-${context.machine.pid}.csv`);
   await files.makePrivateFolder(folder);
@@ -47,15 +50,14 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   let isUsed = false;
   try {
     const rows = await editedRows(context, path, text, options);
+    if (isDryRun) return await dryRunPlan(context, planOf(rows));
     if (rows.length === 0) {
       isUsed = true;
       return confirmation('Nothing was changed.', [['applied', 0]]);
     }
-    const plan = (stock: Stock): Plan => makePlan(rows, stock);
-    if (isDryRun) return await dryRunPlan(context, { plan });
     // Locks only now, because an editor may stay open for hours.
     const done = await withLockedJournal(context, 'edit', (journal, turn) =>
-      applyPlan({ context, journal, turn }, { kind: 'edit', command: 'inventory edit', plan }),
+      applyPlan({ context, journal, turn }, { kind: 'edit', command: 'inventory edit', ...planOf(rows) }),
     );
     isUsed = done.failure === undefined;
     return done;
@@ -112,7 +114,7 @@ function tableOf(items: readonly InventoryItem[], names: ReadonlyMap<bigint, str
 
 /** The rows that differ, each guarded by what was shown. @throws {Failure} `invalid-rows` */
 function changedRows(edited: string, original: string, path: string, { allowNegative }: EditOptions): Row[] {
-  const parse = (text: string) => parseRows(text.replace(/^#.*(?:\r?\n|$)/gm, '\n'), { allowNegative: true });
+  const parse = (text: string) => parseRows(text.replace(/^\ufeff?#.*(?:\r?\n|$)/gm, '\n'), { allowNegative: true });
   const shown = new Map(parse(original).rows.map(({ petId, quantity }) => [petId, quantity]));
   const read = parse(edited);
   const hint = 'To start again from the current stock, run the command again.';

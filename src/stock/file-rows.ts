@@ -12,7 +12,7 @@ export interface Row extends Wanted {
   /** Line in the file, from 1; the first one if several lines are added together. */
   readonly line: number;
   /** All lines that are added together, if there are several. */
-  readonly lines?: readonly number[];
+  readonly lines?: number[];
 }
 
 export interface Rows extends FileProblems {
@@ -71,7 +71,9 @@ function merge(row: Row, earlier: Row | undefined, adds: boolean): Row | string 
     return `${problem}, with another value of current`;
   }
   if (earlier.cause !== row.cause || earlier.note !== row.note) return `${problem}, with another cause or note`;
-  const lines = [...(earlier.lines ?? [earlier.line]), row.line];
+  const lines = earlier.lines ?? [earlier.line];
+  // Not copied: every line of a large file may be of one pet.
+  lines.push(row.line);
   return { ...earlier, quantity: earlier.quantity + row.quantity, current: earlier.current ?? row.current, lines };
 }
 

@@ -1,6 +1,8 @@
 /** Sums up the history: how much stock came and went, by cause, pet, person or day. */
 import type { Names } from '../session/open-catalog.ts';
 import type { Change } from '../state/journal.ts';
+import { mayBeApplied } from '../state/journal-rows.ts';
+import { dayOf } from '../view/progress.ts';
 import { list, type RowsView } from '../view/view.ts';
 
 export const SUMS = ['cause', 'pet', 'person', 'day'] as const;
@@ -22,12 +24,6 @@ const KEYS: Readonly<Record<SumBy, readonly [name: string, of: (change: Change) 
   person: ['who', ({ person }) => person],
   day: ['day', ({ sentAt = 0 }) => dayOf(new Date(sentAt))],
 };
-
-/** Returns the local date: `2026-03-01`. */
-function dayOf(at: Date): string {
-  const two = (part: number): string => `${part}`.padStart(2, '0');
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-}
 
 /**
  * Sums up changes that were applied. `unsized`: how many have no old quantity and so neither plus nor minus;
@@ -63,8 +59,10 @@ function sumUp(batches: Iterable<readonly Change[]>, by: SumBy) {
   const left = { unsized: 0, uncertain: 0 };
   for (const batch of batches) {
     for (const change of batch) {
-      if (change.state === 'sent' || change.state === 'unknown') left.uncertain++;
-      if (change.state !== 'applied') continue;
+      if (change.state !== 'applied') {
+        if (mayBeApplied(change)) left.uncertain++;
+        continue;
+      }
       if (change.before === undefined) left.unsized++;
       // The same id is another pet in another service.
       const where = [change.environment, by === 'pet' ? change.origin : ''];

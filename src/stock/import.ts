@@ -106,7 +106,7 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
       if (
         stopped !== undefined &&
         (file.adds || stopped.hash === file.hash) &&
-        (await wantsToResume(runContext, sameIn(stopped, text)))
+        (options.resume === true || (await wantsToResume(runContext, sameIn(stopped, text))))
       ) {
         return resumeNamed(runContext, sameIn(stopped, text));
       }
@@ -120,9 +120,9 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
   });
 }
 
-/** Returns the run with this file as its source: the original file may have moved or be gone. */
-function sameIn(run: Run, { path, hash }: SourceFile): Run {
-  return { ...run, source: path, hash };
+/** Returns the run with this file as its source: the original may have moved. Without a hash it is not read again. */
+function sameIn(run: Run, { path }: SourceFile): Run {
+  return { ...run, source: path, hash: undefined };
 }
 
 async function nothingIn(context: CommandContext, name: string): Promise<RecordView> {

@@ -69,9 +69,13 @@ export function makeAddingPlan(rows: readonly Wanted[], stock: Stock, allowNegat
   });
 }
 
-function conflictWithFile({ quantity, current }: Wanted, present: bigint): string | undefined {
-  if (current === undefined || current === present || quantity === present) return undefined;
-  return `the file expects ${current}, but there are ${present}`;
+function conflictWithFile(row: Wanted, present: bigint): string | undefined {
+  return isUnexpected(row, present) ? `the file expects ${row.current}, but there are ${present}` : undefined;
+}
+
+/** Tells whether a pet has neither the quantity that it is expected to have nor the wanted one. */
+export function isUnexpected({ quantity, current }: Wanted, present: bigint): boolean {
+  return current !== undefined && current !== present && quantity !== present;
 }
 
 /** Most lines of a plan to print. */

@@ -16,7 +16,6 @@ import {
 export interface FileRecord {
   /** Line where it begins, from 1. */
   readonly line: number;
-  /** True if the record has the column. */
   has(column: ColumnName): boolean;
   /** Returns the trimmed text of a column; empty without one. */
   text(column: ColumnName): string;

@@ -9,6 +9,7 @@ import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { RunFilter } from '../state/history.ts';
 import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';
+import { mayBeApplied } from '../state/journal-rows.ts';
 import { clockTime } from '../view/progress.ts';
 import { list, confirmation, type RecordView, type RowsView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
@@ -24,7 +25,10 @@ export function resumeStopped(
   events: boolean | undefined,
 ): Promise<View> | View {
   return withEvents(events, (onOutcome) =>
-    withLockedJournal(context, 'run', (journal) => resumeNamed({ context, journal, onOutcome }, findRun(journal, id))),
+    withLockedJournal(context, 'run', async (journal) => {
+      const environment = (await context.settings()).environment.value;
+      return resumeNamed({ context, journal, onOutcome }, findRun(journal, environment, id));
+    }),
   );
 }
 
@@ -50,10 +54,12 @@ function cannot(problem: string, hint = SEE_RUNS): Failure {
   return new Failure('cannot-resume', { problem, hint });
 }
 
-function findRun(journal: Journal, id: bigint | undefined): Run {
+/** Returns the run with this number, else the newest that can be resumed, first of all one of this environment. */
+function findRun(journal: Journal, environment: string, id: bigint | undefined): Run {
   const hasRows = (each: Run): boolean => journal.changesOf(each.id).length > 0;
   const unfinished = journal.unfinished();
-  const newest = unfinished.find((each) => each.kind !== 'smoke' && hasRows(each)) ?? unfinished[0];
+  const ready = unfinished.filter((each) => each.kind !== 'smoke' && hasRows(each));
+  const newest = ready.find((each) => each.environment === environment) ?? ready[0] ?? unfinished[0];
   const run = id === undefined ? newest : journal.run(id);
   if (run === undefined) {
     if (id !== undefined) throw cannot(`Run ${id} does not exist`);
@@ -75,7 +81,8 @@ function refuseSmoke(run: Run): void {
 /** Returns why a finished run cannot be resumed, and what to do instead. */
 function whyDone(run: Run, changes: readonly Change[]): [problem: string, hint?: string] {
   const { id, kind, source, adds } = run;
-  const rest = changes.filter(({ state }) => state === 'failed' || state === 'conflict').length;
+  const isOpen = (change: Change): boolean => adds !== true || !mayBeApplied(change);
+  const rest = changes.filter((each) => (each.state === 'failed' || each.state === 'conflict') && isOpen(each)).length;
   if (rest === 0) return [`Run ${id} is done`];
   const problem = `Run ${id} is done, and ${rest} of its rows could not be applied`;
   if (adds === true) {

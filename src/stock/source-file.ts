@@ -32,7 +32,7 @@ const [ZIP, COMPOUND, UTF16_LE, UTF16_BE] = [
 ] as const;
 
 /**
- * Decodes UTF-8, UTF-16 with a byte order mark, or else Latin-1.
+ * Decodes UTF-8, UTF-16 with a byte order mark, or else Windows-1252, which has all printable characters of Latin-1.
  * @throws {Failure} `usage`: the file is empty or is not text; `name` is its name in the message
  */
 export function decodeText(bytes: Uint8Array, name: string, kind: FileKind = STOCK_FILE): string {
@@ -42,8 +42,7 @@ export function decodeText(bytes: Uint8Array, name: string, kind: FileKind = STO
   if (startsWith(COMPOUND) || startsWith(ZIP)) throw refused('is a spreadsheet', 'Save it as CSV first.');
   const utf16 = startsWith(UTF16_LE) ? 'utf-16le' : startsWith(UTF16_BE) ? 'utf-16be' : undefined;
   // Older spreadsheets write one byte per character. Digits and delimiters are the same in all such encodings.
-  const text =
-    utf16 === undefined ? (decoded(bytes, 'utf-8') ?? Buffer.from(bytes).toString('latin1')) : decoded(bytes, utf16);
+  const text = utf16 === undefined ? (decoded(bytes, 'utf-8') ?? fromWindows1252(bytes)) : decoded(bytes, utf16);
   if (text === undefined || text.includes('\0')) throw refused('is not text in UTF-8', 'Save it as "CSV UTF-8" first.');
   if (text.trim() === '') throw refused('is empty', `Its first line must be a header such as ${kind.example}.`);
   return text;
@@ -56,4 +55,13 @@ function decoded(bytes: Uint8Array, encoding: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The characters of the bytes 80 to 9F. */
+const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
+
+/** Not by TextDecoder: that of Node 22 decodes these bytes as Latin-1. */
+function fromWindows1252(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes).toString('latin1');
+  return text.replace(/[\x80-\x9f]/g, (character) => WINDOWS_1252[character.charCodeAt(0) - 0x80]!);
 }

@@ -8,7 +8,7 @@ import { clockTime } from '../view/progress.ts';
 import { list, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { withJournal } from './open-journal.ts';
-import { makePlan, type Plan, type Stock, type Wanted } from './plan.ts';
+import { isUnexpected, makePlan, type Plan, type Stock, type Wanted } from './plan.ts';
 import { readStock } from './runner.ts';
 
 /** Most unscanned pets to print. */
@@ -24,10 +24,10 @@ export function unscanned(scanned: readonly Wanted[], stock: Stock): InventoryIt
 export function planCount(scanned: readonly Wanted[], rest: readonly InventoryItem[], stock: Stock): Plan {
   const zeros = rest.map(({ petId, quantity }) => ({ petId, quantity: 0n, current: quantity, isRest: true }));
   const rows: readonly (Wanted & { readonly isRest?: boolean })[] = [...scanned, ...zeros];
-  return makePlan(rows, stock, ({ current, quantity, isRest = false }, present) => {
-    if (current === undefined || current === present || quantity === present) return undefined;
-    const when = isRest ? 'when this count was opened' : 'when it was first scanned';
-    return `there were ${current} ${when}, and there are ${present} now: count it again`;
+  return makePlan(rows, stock, (row, present) => {
+    if (!isUnexpected(row, present)) return undefined;
+    const when = row.isRest === true ? 'when this count was opened' : 'when it was first scanned';
+    return `there were ${row.current} ${when}, and there are ${present} now: count it again`;
   });
 }
 

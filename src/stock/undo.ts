@@ -8,6 +8,7 @@ import { discardCommand, resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { Change, Journal, Run } from '../state/journal.ts';
+import { mayBeApplied } from '../state/journal-rows.ts';
 import type { RecordView, View } from '../view/view.ts';
 import { capital, changeWords, plural } from '../view/words.ts';
 import { changedBy } from './runner.ts';
@@ -15,6 +16,7 @@ import { applyPlan, assertCanConfirm, dryRunPlan, isLeft, type RunSpec } from '.
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { assertSameEnvironment, assertSameOrigin } from './runs.ts';
 import { commandWords } from './history-view.ts';
+import { petLocksOf } from './pet-lock.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
 import { recordOutcome } from './write-one.ts';
 
@@ -80,7 +82,13 @@ export async function undo(
       found = new Set(planned.steps.map(({ petId }) => petId));
       return planned;
     };
-    const done = await applyPlan({ context, journal, turn }, { ...spec, plan, onBegin });
+    const check: RunSpec['check'] = async (session) => {
+      await spec.check?.(session);
+      // A command may still be sending the change: its lock is free once it knows the outcome.
+      if (target.run === undefined && uncertain.length > 0)
+        await petLocksOf(context, session)(target.changes[0].petId, () => Promise.resolve());
+    };
+    const done = await applyPlan({ context, journal, turn }, { ...spec, plan, check, onBegin });
     // The run was not begun if there was nothing to change.
     await onBegin();
     // The stock has shown the outcome. Resuming the run must not apply these rows again.
@@ -151,8 +159,9 @@ function assertNoneUnfinishedSince(journal: Journal, environment: string, newest
     .runs({ environment, isUnfinished: true })
     .filter(({ id, left, startedAt }) => id !== run && left > 0 && startedAt >= sentAt);
   if (newer === undefined) return;
+  const nothing = journal.changesOf(newer.id).some(mayBeApplied) ? '' : ' and has changed nothing yet';
   throw new Failure('cannot-resume', {
-    problem: `The newest command, run ${newer.id} (${newer.kind}), is unfinished${newer.done > 0 ? '' : ' and has changed nothing yet'}`,
+    problem: `The newest command, run ${newer.id} (${newer.kind}), is unfinished${nothing}`,
     hint: `Resume it with: ${resumeCommand(newer)} or discard it with: ${discardCommand(newer)}`,
   });
 }
@@ -210,13 +219,6 @@ function foldPets(changes: readonly Change[]): Written[] {
     before: all[0]!.before,
     written: all.map(({ after }) => after),
   }));
-}
-
-/** True for a change that was, or may have been, applied: the stock shows which. */
-function mayBeApplied({ state, sentAt }: Change): boolean {
-  return (
-    state === 'applied' || state === 'sent' || state === 'unknown' || (state === 'conflict' && sentAt !== undefined)
-  );
 }
 
 function nothingFound(problem: string, hint = 'See what was changed: petstore inventory history'): Failure {

@@ -5,6 +5,7 @@
 import type { InventoryItem } from '../api/item.ts';
 import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
 import { parseInt64, parseInteger } from '../api/values.ts';
+import { confirmed, type RawAnswer } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
 import { decoded } from '../redact.ts';
 import { checkCondition, updateInventory } from '../client/update.ts';
@@ -131,6 +132,10 @@ async function writeOne<T>(
   }
   const outcome: RowOutcome =
     sent.failure === undefined ? APPLIED : (await import('../report/failures.ts')).rowOutcome(sent.failure);
+  const isRefused = outcome.state === 'planned' || outcome.state === 'failed';
+  // In a run, other rows may have been applied.
+  if (isRefused && !('id' in write) && sent.failure !== undefined && 'serviceError' in sent.failure.details)
+    sent.failure.outcome = 'not-applied';
   if (outcome.state === 'applied') open.outcome = 'applied';
   else if (outcome.state !== 'unknown') openWrites.delete(open);
   const because = await recordOutcome(pet, id, outcome).catch((error: unknown) => {
@@ -174,16 +179,16 @@ export async function recordOutcome({ journal }: Pick<Writer, 'journal'>, id: bi
  * `If-Match` of a recorded update is compared with the stock first, and not sent.
  * @param by `person` defaults to the user who runs petstore, `means` to new ones for this call
  */
-export async function recordedCall<T extends { readonly failure?: Failure }>(
+export async function recordedCall(
   context: CommandContext,
   session: Writer['session'],
   { call, means, ...by }: Pick<Change, 'command'> & { call: Call; person?: string; means?: Means },
-  send: (call: Call) => Promise<T>,
-): Promise<T> {
+  send: (call: Call) => Promise<RawAnswer>,
+): Promise<RawAnswer> {
   const petId = changedPet(call);
   if (petId === undefined) return send(call);
   const after = quantityIn(call);
-  const work = (writer: Writer): Promise<T> =>
+  const work = (writer: Writer): Promise<RawAnswer> =>
     withPet(writer, petId, (pet) =>
       after === undefined ? send(call) : callChecked(pet, { ...by, petId, after }, call, send),
     );
@@ -199,21 +204,24 @@ function changedPet({ method, path }: Call): bigint | undefined {
   return method === 'PATCH' ? petIn(path) : undefined;
 }
 
-async function callChecked<T extends { readonly failure?: Failure }>(
+async function callChecked(
   pet: LockedPet,
   write: Omit<Extract<Write, { command: string }>, 'before'>,
   call: Call,
-  send: (call: Call) => Promise<T>,
-): Promise<T> {
+  send: (call: Call) => Promise<RawAnswer>,
+): Promise<RawAnswer> {
+  const { service } = pet.session;
+  const sendChecked = async (each: Call): Promise<RawAnswer> => confirmed(service, call, await send(each));
   const { 'if-match': condition, ...headers } = call.headers ?? {};
-  if (condition === undefined) return callOne(pet, { ...write, before: undefined }, () => send(call));
-  const before = await checkCondition(pet.session.service, write.petId, condition);
-  return callOne(pet, { ...write, before }, () => send({ ...call, headers }));
+  if (condition === undefined) return callOne(pet, { ...write, before: undefined }, () => sendChecked(call));
+  const before = await checkCondition(service, write.petId, condition);
+  return callOne(pet, { ...write, before }, () => sendChecked({ ...call, headers }));
 }
 
 function quantityIn({ body = '' }: Call): bigint | undefined {
   try {
-    const value = parseJson(Buffer.from(body).toString());
+    // Without a byte order mark, which a service may ignore.
+    const value = parseJson(new TextDecoder().decode(Buffer.from(body)));
     const quantity = value instanceof Map ? value.get('quantity') : undefined;
     return quantity === undefined ? undefined : integerIn(stringifyJson(quantity));
   } catch (error) {

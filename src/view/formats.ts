@@ -3,10 +3,18 @@
  * have arrived.
  */
 import { stringifyJson } from '../api/json.ts';
-import { visible, visibleLines } from './sanitise.ts';
+import { visible, visibleLines } from './words.ts';
 import type { Screen } from './table.ts';
-import { type Column, jsonCell, type RecordView, type RowsView, type StreamView, type View } from './view.ts';
-import type { Format } from './output-formats.ts';
+import {
+  type CellValue,
+  type Column,
+  type Format,
+  jsonCell,
+  type RecordView,
+  type RowsView,
+  type StreamView,
+  type View,
+} from './view.ts';
 import { forPeople } from './style.ts';
 
 /** Yields text in pieces, or raw bytes. Returns the number of rows. */
@@ -144,7 +152,7 @@ function csvLine<Row>(columns: readonly Column<Row>[], row: Row, stringify: (row
   return line;
 }
 
-export function csvCell(value: string | bigint | number): string {
+export function csvCell(value: CellValue): string {
   return typeof value === 'string' ? csvText(value) : value.toString();
 }
 

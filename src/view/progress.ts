@@ -1,5 +1,5 @@
 /** Describes waits, limits and times, and draws the live line. */
-import type { HttpFailureFacts, Output } from '../ports.ts';
+import type { Output, RateLimit, Wait } from '../ports.ts';
 import { bar } from './bar.ts';
 import { fitting, prepareWidths } from './width.ts';
 import { capital } from './words.ts';
@@ -43,7 +43,8 @@ export function shortTime(at: number, now: number): string {
   return new Date(at).getFullYear() === new Date(now).getFullYear() ? `${day.slice(5)} ${time.slice(0, 5)}` : day;
 }
 
-function dayOf(date: Date): string {
+/** Returns the local date: `2026-03-01`. */
+export function dayOf(date: Date): string {
   return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
 }
 
@@ -51,20 +52,12 @@ function pad(value: number): string {
   return String(value).padStart(2, '0');
 }
 
-/** `resetAt` and `now`: epoch ms. */
-interface LimitFacts {
-  readonly limit: number;
-  readonly remaining: number;
-  readonly resetAt: number;
-  readonly now: number;
-}
-
-export function limitWords({ limit, remaining, resetAt, now }: LimitFacts): string {
+export function limitWords({ limit, remaining, resetAt }: RateLimit, now: number): string {
   return `${remaining} of ${limit} requests left, resets in ${duration(resetAt - now)} (${clockTime(resetAt, now)})`;
 }
 
 /** Short words, so that a line of 80 columns has room for the rest. */
-const WHY = {
+const WHY: Readonly<Record<Wait['why'], string>> = {
   'rate-limited': 'Rate limited (429)',
   banned: 'Key banned? (403)',
   paused: 'Service down (503)',
@@ -73,20 +66,7 @@ const WHY = {
   paced: 'Rate limit unknown',
   'ledger-lost': 'No answer from Redis',
   backoff: 'Request failed',
-} as const;
-
-/** A wait before an attempt. Times: epoch ms. */
-export interface WaitFacts {
-  readonly why: keyof typeof WHY;
-  readonly until: number;
-  readonly attempt: number;
-  readonly attempts?: number;
-  /** For `backoff` with --retry-for. */
-  readonly giveUpAt?: number;
-  /** For `backoff`: what failed. */
-  readonly status?: number;
-  readonly failure?: HttpFailureFacts;
-}
+};
 
 /** What broke a request, by phase. */
 const BROKEN: Readonly<Record<string, string>> = {
@@ -100,7 +80,7 @@ const BROKEN: Readonly<Record<string, string>> = {
 };
 
 /** Returns what failed: `Service failed (503)`, `Unexpected answer (204)`, `Connection refused`. */
-function failureWords({ status, failure }: Pick<WaitFacts, 'status' | 'failure'>): string {
+function failureWords({ status, failure }: Pick<Wait, 'status' | 'failure'>): string {
   if (status !== undefined) return `${status < 300 ? 'Unexpected answer' : 'Service failed'} (${status})`;
   if (failure?.code === 'ECONNREFUSED') return 'Connection refused';
   return BROKEN[failure?.phase ?? ''] ?? WHY.backoff;
@@ -113,7 +93,7 @@ function failureWords({ status, failure }: Pick<WaitFacts, 'status' | 'failure'>
  * @param progress of a run: `57 of 200 set`
  */
 export function waitLines(
-  wait: WaitFacts,
+  wait: Wait,
   { now, canStop = true, progress }: { now: number; canStop?: boolean; progress?: string | undefined },
 ): readonly [string, ...string[]] {
   const { why, until, attempt, attempts, giveUpAt } = wait;

@@ -7,13 +7,13 @@
  *
  * Beyond MOST_HELD rows, those fix the widths, with room for any int64, and the rest streams.
  */
+import { RawNumber } from '../api/json.ts';
 import { bar } from './bar.ts';
 import { BETWEEN, type Cell, choices, fits, inBorders, inColumns, type Table, type TableColumn } from './fit.ts';
-import { visible } from './sanitise.ts';
+import { capital, signed, visible } from './words.ts';
 import { PLAIN, roleOf, type Style } from './style.ts';
 import type { Column, RowsView } from './view.ts';
 import { displayWidth, isLatin, padTo, prepareWidths, truncate, wrapLine } from './width.ts';
-import { capital, signed } from './words.ts';
 
 const MOST_DRAWN = 1_000;
 const MOST_HELD = 10_000;
@@ -99,6 +99,7 @@ function cellsOf<Row>(columns: readonly Column<Row>[], row: Row, { redact, style
     const share = column.bar?.(row);
     if (share !== undefined) return { text: '', numeric: false, share };
     const value = column.cell(row);
+    if (value instanceof RawNumber) return { text: value.source, numeric: true };
     const role = style === PLAIN ? undefined : (column.role?.(row) ?? roleOf(column.name, value));
     if (typeof value === 'string') return { text: visible(redact(value)), numeric: false, role };
     if (column.isSigned !== true) return { text: value.toString(), numeric: true, role };

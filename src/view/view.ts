@@ -1,8 +1,30 @@
-/** Views: what commands return, as data and not yet as text. formats.ts renders them. */
+/** Views: what commands return, as data and not yet as text, and the formats of `--output`. formats.ts renders them. */
 import type { Failure } from '../errors.ts';
-import { type JsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
-import type { Format } from './output-formats.ts';
+import { type JsonObject, type JsonValue, RawNumber, stringifyJson } from '../api/json.ts';
 import type { Role } from './style.ts';
+
+interface FormatFacts {
+  /** For `petstore help output`. */
+  readonly summary: string;
+  /** True if people read it: local times, names of pets, confirmations that --quiet omits. */
+  readonly isForPeople: boolean;
+  /** True if stderr is JSON too, and there is no header. */
+  readonly isJson: boolean;
+}
+
+const TABLE = {
+  table: { summary: 'for people; the default, on a terminal and in a pipe', isForPeople: true, isJson: false },
+  json: { summary: 'one document (--json is short for it)', isForPeople: false, isJson: true },
+  ndjson: { summary: 'one object per line, streamed', isForPeople: false, isJson: true },
+  csv: { summary: 'RFC 4180, with a header line unless --no-header', isForPeople: false, isJson: false },
+} satisfies Record<string, FormatFacts>;
+
+export type Format = keyof typeof TABLE;
+export const FORMAT_FACTS: Readonly<Record<Format, FormatFacts>> = TABLE;
+export const FORMATS = Object.keys(TABLE) as readonly Format[];
+
+/** A cell. A number of any kind is aligned right and never gets a formula prefix. */
+export type CellValue = string | bigint | number | RawNumber;
 
 /** One column of a table or CSV file. */
 export interface Column<Row> {
@@ -10,8 +32,7 @@ export interface Column<Row> {
   readonly name: string;
   /** Header in the table. Default: the name as words, such as `Out of stock`. */
   readonly heading?: string;
-  /** Returns the cell. A bigint or number is aligned right and never gets a formula prefix. */
-  cell(row: Row): string | bigint | number;
+  cell(row: Row): CellValue;
   /** Role of the cell in a table. Default: by name and value. */
   role?(row: Row): Role | undefined;
   /** True for differences, which a table shows as `+2`. */
@@ -44,8 +65,8 @@ export interface RowsView<Row = unknown> {
   readonly empty: string;
   /** Printed on stderr below a table at a terminal. */
   summary?(count: number): string;
-  /** Called with the number of rows after all are written. Returns the failure of a check, if any. */
-  check?(count: number): Failure | undefined;
+  /** Returns the failure of a check, if any. @param count of the rows, all written; undefined if their reader has gone */
+  check?(count?: number): Failure | undefined;
 }
 
 /** One record: a sentence for people, an object for programs. */
@@ -123,8 +144,9 @@ export function list<Row>(
 }
 
 /** Returns the cell for a member of a JSON object. */
-export function jsonCell(value: JsonValue): string | bigint | number {
+export function jsonCell(value: JsonValue): CellValue {
   if (value === null) return '';
+  if (value instanceof RawNumber) return value;
   return typeof value === 'object' || typeof value === 'boolean' ? stringifyJson(value) : value;
 }
 

@@ -1,4 +1,5 @@
-/** Numbers and names as words for sentences. */
+/** Builds words for sentences from numbers and names, and makes text from outside safe to show. */
+import { UNSAFE } from '../api/json.ts';
 
 /** `1 pet`, `2 pets`. */
 export function plural(n: number, noun: string): string {
@@ -30,4 +31,24 @@ export function changeWords(
 /** `7, 12 and more`: at most ten of them. */
 export function firstFew(texts: readonly unknown[]): string {
   return `${texts.slice(0, 10).join(', ')}${texts.length > 10 ? ' and more' : ''}`;
+}
+
+const ASCII = /^[ -~]*$/;
+
+/** Replaces each unsafe character by `\x1b`, `\u202e` or `\u{e0001}`. */
+export function visible(text: string): string {
+  if (ASCII.test(text)) return text;
+  return text.replace(UNSAFE, escaped);
+}
+
+/** Like `visible`, but keeps line feeds: for our own text. */
+export function visibleLines(text: string): string {
+  return text.split('\n').map(visible).join('\n');
+}
+
+function escaped(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  const hex = code.toString(16);
+  if (code <= 0xff) return `\\x${hex.padStart(2, '0')}`;
+  return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
 }

@@ -2,7 +2,7 @@
 import { type InventoryItem, itemToJson } from '../api/item.ts';
 import { jsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import { listInventory } from '../api/routes.ts';
-import { type Filter, matcher } from '../api/select.ts';
+import { type Filter, matcher, warnOfUnexpected } from '../api/select.ts';
 import type { Orders } from '../catalog/added-fields.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -12,10 +12,10 @@ import { operationOf } from '../client/attempt.ts';
 import type { Service } from '../client/service.ts';
 import { describeFailure } from '../report/failures.ts';
 import { clockTime, duration } from '../view/progress.ts';
+import { plural, signed, visible } from '../view/words.ts';
 import type { StreamView } from '../view/view.ts';
 import { readStock } from '../stock/runner.ts';
 import type { Stock } from '../stock/plan.ts';
-import { plural, signed } from '../view/words.ts';
 
 interface Change {
   /** Epoch ms. */
@@ -43,14 +43,17 @@ export function watchView(
   orders?: Orders,
 ): StreamView<Change> {
   const alerts = onChange === undefined ? undefined : alertsBy(context, '--on-change', onChange);
-  const json = ({ at, event, item, before }: Change): JsonValue =>
-    new Map<string, JsonValue>([
-      ['at', new Date(at).toISOString()],
-      ['event', event],
+  const json = ({ at, event, item, before }: Change): JsonValue => {
+    const own = jsonObject({ at: new Date(at).toISOString(), event });
+    return new Map<string, JsonValue>([
+      ...own,
       ...itemToJson(item),
+      // A service's field of the same name does not replace ours.
+      ...own,
       ...jsonObject(orders === undefined ? {} : { order: orders(item) ?? null }),
       ...jsonObject(before === undefined ? {} : { before: before.quantity, statusBefore: before.status }),
     ]);
+  };
   async function* events(): AsyncGenerator<Change> {
     try {
       for await (const found of watch(context, matcher(filter), intervalMs)) {
@@ -127,6 +130,7 @@ async function* watch(
     let before = await readStock(session.service);
     const at = clock.now();
     const listed = [...before.values()].filter(matches);
+    warnOfUnexpected(listed, notices);
     yield listed.map((item) => ({ at, event: 'listed', item }));
     notices.info(`Watching ${plural(listed.length, 'pet')}.`);
     for (;;) {
@@ -206,11 +210,12 @@ async function pause(context: CommandContext, { gate }: Service, leastMs: number
 }
 
 function line({ at, event, item, before }: Change): string {
-  const { petId, quantity, status } = item;
+  const { petId, quantity } = item;
+  const status = visible(item.status);
   const time = clockTime(at, at);
   if (event === 'listed') return `${time}  pet ${petId}: ${quantity} (${status})`;
   if (event === 'gone') return `${time}  pet ${petId}: gone from the list`;
   if (before === undefined) return `${time}  pet ${petId}: new, ${quantity} (${status})`;
-  const statuses = before.status === status ? status : `${before.status} → ${status}`;
+  const statuses = before.status === item.status ? status : `${visible(before.status)} → ${status}`;
   return `${time}  pet ${petId}: ${before.quantity} → ${quantity} (${signed(quantity - before.quantity)}, ${statuses})`;
 }

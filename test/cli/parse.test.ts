@@ -16,6 +16,7 @@ it.each([
   ['inventory list --wait', { maxWait: FOREVER_MS }],
   ['inventory list --no-wait', { maxWait: 0 }],
   ['inventory list --max-wait 5s', { maxWait: 5_000 }],
+  ['inventory list --timeout 30d', { timeout: 2 ** 31 - 1, timeoutIsExplicit: true }],
   ['inventory list -y --timeout=2s', { yes: true, timeout: 2_000, timeoutIsExplicit: true }],
 ])('petstore %s', async (line, changed) => {
   const request = await readRequest(COMMANDS, line.split(' '));

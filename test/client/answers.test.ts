@@ -21,6 +21,7 @@ const moved = (status: number): PlainReply => ({
   headers: { Location: 'https://evil.example/v1/inventory?x=1' },
 });
 const text = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
+const refused = { outcome: 'not-applied' };
 const outdated = { hint: text(/^Update petstore\./) };
 
 const banned = error(403, 'Key suspended', 'banned');
@@ -42,11 +43,11 @@ it.each<[name: string, args: string[], reply: PlainReply, expected: Readonly<Rec
     { exitCode: 5, message: 'Pet 7 was not found in staging (404, error: No).' },
   ],
   ['fault 22: 403, perhaps a ban', LIST, banned, { exitCode: 12, kind: 'forbidden', message: ban }],
-  ['fault 22: 403, perhaps a ban', SET, banned, { exitCode: 12, kind: 'forbidden', message: ban }],
+  ['fault 22: 403, perhaps a ban', SET, banned, { exitCode: 12, kind: 'forbidden', message: ban, ...refused }],
   ['fault 23: 405, perhaps outdated', LIST, error(405), { exitCode: 8, message: text(/service \(405/), ...outdated }],
   ['fault 23: 410, perhaps outdated', SET, error(410), { exitCode: 8, message: text(/service \(410/), ...outdated }],
   ['fault 63: 401', LIST, invalidKey, { exitCode: 4, kind: 'unauthorized', message: newKey }],
-  ['fault 63: 401', SET, invalidKey, { exitCode: 4, kind: 'unauthorized', message: newKey }],
+  ['fault 63: 401', SET, invalidKey, { exitCode: 4, kind: 'unauthorized', message: newKey, ...refused }],
   [
     'fault 13: a redirect',
     LIST,
@@ -104,7 +105,7 @@ it.each<[name: string, args: string[], reply: PlainReply, expected: Readonly<Rec
 it('fault 130: an update that is redirected is looked up, and not sent again: it would be redirected again', async () => {
   expect(await run([moved(302), json([item(7, 12)])], ...SET)).toMatchObject({ code: 0, log: ['PATCH', 'GET'] });
   const { code, error: reported, log } = await run([moved(302), json([item(7, 10)])], ...SET);
-  expect([code, reported?.kind, log]).toEqual([8, 'redirected', ['PATCH', 'GET']]);
+  expect([code, reported?.kind, reported?.outcome, log]).toEqual([8, 'redirected', 'not-applied', ['PATCH', 'GET']]);
   expect(await run([moved(302), moved(302)], ...SET)).toMatchObject({ code: 9, error: { outcome: 'unknown' } });
 });
 
@@ -158,15 +159,6 @@ describe('a write that may have been applied', () => {
   it('is not looked after where the service wants longer than --max-wait', async () => {
     const later = error(503, 'Later', 'later', { headers: { 'Retry-After': '3600' } });
     expect(await run([later], ...SET)).toMatchObject({ code: 9, error: { kind: 'outcome-unknown' }, log: ['PATCH'] });
-  });
-});
-
-it('a pet that the list has twice is not changed', async () => {
-  const twice = json([item(7, 10), item(7, 11)]);
-  expect(await run([twice], 'inventory', 'adjust', '7', '1')).toMatchObject({
-    code: 8,
-    error: { kind: 'contract', message: 'Invalid response: the list has pet 7 more than once.' },
-    log: ['GET'],
   });
 });
 

@@ -66,6 +66,8 @@ describe('an attempt', () => {
     ['PATCH', '/inventory/7', 'PATCH /inventory/{id}'],
     ['PATCH', '/inventory/-9223372036854775808', 'PATCH /inventory/{id}'],
     ['GET', '/pets/7/photos/8?size=9', 'GET /pets/{id}/photos/{id}'],
+    ['GET', '/store/orders/0d1f8a3e-11f0-4c5b', 'GET /store/orders/{id}'],
+    ['GET', '/oauth2/inventories/abc', 'GET /oauth2/inventories/abc'],
     ['GET', '/v2pets/x7#8', 'GET /v2pets/x7'],
   ] as const)('%s %s counts as %s', async (method, path, operation) => {
     const { service, events } = scriptedService([() => Promise.resolve(reply())]);
@@ -167,6 +169,19 @@ describe('once the program has to stop', () => {
     }
     await ended;
     expect(isOver).toBe(true);
+  });
+
+  it('a write that has permission, but is not written yet, is not sent', async () => {
+    let mayBeSent = true;
+    const { service, stop } = scriptedService([
+      (_request, maySend) => {
+        stop.abort(stopped);
+        mayBeSent = maySend();
+        return Promise.reject(failure('aborted', false));
+      },
+    ]);
+    await expect(exchange(service, SET)).rejects.toBeInstanceOf(HttpFailure);
+    expect(mayBeSent).toBe(false);
   });
 
   it('the body of a read ends, too', async () => {

@@ -178,10 +178,21 @@ describe('an update through api', () => {
     ['refused in a way that is not documented', error(409, 'no'), 'failed', 8],
     ['for no pet', error(404, 'no'), 'failed', 5],
     ['of unknown fate', error(500, 'no'), 'unknown', 9],
+    ['accepted, and perhaps done later', json(item(7, 12), { status: 202 }), 'unknown', 9],
+    ['answered by a login page', { headers: { 'content-type': 'text/html' }, body: '<html>' }, 'unknown', 9],
   ] as const)('%s: is in the history', async (_what, reply, state, exit) => {
     const context = withReplies([reply]);
     const { code } = await runIn(context, ...API, 'PATCH', '/inventory/7', '-f', 'quantity=12');
     expect([code, await outcomes(context)]).toEqual([exit, [['api', 7, 12, state]]]);
+  });
+
+  it('not answered by the deadline: names the deadline', async () => {
+    const context = createTestContext({ env: STAGING_ENV, http: () => new Promise<never>(() => undefined) });
+    const running = runIn(context, ...API, 'PATCH', '/inventory/7', '-f', 'quantity=12', '--deadline', '1s');
+    await expect.poll(() => context.sent.length).toBe(1);
+    await context.clock.advance(3_000);
+    const { code, stderr } = await running;
+    expect([code, stderr]).toEqual([9, expect.stringContaining('did not finish within its deadline of 1 s.')]);
   });
 
   it.each([

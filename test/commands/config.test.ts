@@ -2,7 +2,7 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createHome, type Home } from '../support/home.ts';
+import { configPath, createHome, type Home, writeConfig } from '../support/home.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json } from '../support/replies.ts';
 import { createTestContext, type TestContextOptions } from '../support/test-context.ts';
@@ -10,13 +10,10 @@ import { createTestContext, type TestContextOptions } from '../support/test-cont
 const LIST = ['inventory', 'list'];
 
 const folderOf = (home: Home): string => join(home.config, 'petstore');
-const configOf = (home: Home): string => join(folderOf(home), 'config.json');
 
 function homeWith(config: string | object): Home {
   const home = createHome();
-  mkdirSync(folderOf(home), { recursive: true, mode: 0o700 });
-  const text = typeof config === 'string' ? config : JSON.stringify({ version: 1, ...config });
-  writeFileSync(configOf(home), text, { mode: 0o600 });
+  writeConfig(home, config);
   return home;
 }
 
@@ -42,7 +39,7 @@ describe('fault 73: a broken config file is reported with its place, and left as
     ['{"version":1,"stagin.api-key":"some-key"}', ' has an unknown setting "stagin.api-key"'],
   ])('%j', async (text, problem) => {
     const home = homeWith(text);
-    const path = configOf(home);
+    const path = configPath(home);
     for (const line of [
       'status',
       'inventory list',
@@ -68,7 +65,7 @@ describe('fault 73: a broken config file is reported with its place, and left as
 
 it('fault 74: the half that a killed writer left is cleared away by the next', async () => {
   const home = homeWith({});
-  writeFileSync(`${configOf(home)}.tmp-1700000000000abcdef`, '{"version":1,"staging.apiK');
+  writeFileSync(`${configPath(home)}.tmp-1700000000000abcdef`, '{"version":1,"staging.apiK');
   expect(await petstore(home, ['config', 'set', 'environment', 'staging'])).toMatchObject({ code: 0 });
   expect(readdirSync(folderOf(home))).toEqual(['config.json']);
 });
@@ -81,12 +78,12 @@ describe('fault 78: a config that is not a plain file is refused', () => {
     const home = createHome();
     mkdirSync(folderOf(home), { recursive: true, mode: 0o700 });
     writeFileSync(join(home.path, 'elsewhere.json'), '{"version":1}');
-    make(configOf(home), home);
+    make(configPath(home), home);
     for (const args of [['status'], ['config', 'set', 'environment', 'staging']]) {
-      const message = `The config ${configOf(home)} is a ${found}, not a plain file, and was not touched.`;
+      const message = `The config ${configPath(home)} is a ${found}, not a plain file, and was not touched.`;
       expect(await refusal(home, args)).toEqual([3, message]);
     }
-    expect(lstatSync(configOf(home)).isFile()).toBe(false);
+    expect(lstatSync(configPath(home)).isFile()).toBe(false);
     expect(readFileSync(join(home.path, 'elsewhere.json'), 'utf8')).toBe('{"version":1}');
   });
 });
@@ -96,9 +93,9 @@ it('fault 81: a config of a newer version is not written to', async () => {
   const home = homeWith(text);
   expect(await refusal(home, ['config', 'set', 'environment', 'staging'])).toEqual([
     3,
-    `The config file ${configOf(home)} has version 2, which a newer petstore wrote; it was left as it is.`,
+    `The config file ${configPath(home)} has version 2, which a newer petstore wrote; it was left as it is.`,
   ]);
-  expect(readFileSync(configOf(home), 'utf8')).toBe(text);
+  expect(readFileSync(configPath(home), 'utf8')).toBe(text);
 });
 
 describe('config', () => {
@@ -117,20 +114,20 @@ describe('config', () => {
       await run('get', 'staging.base-url'),
       await run('get', 'staging.base-ulr'),
     ]).toEqual([
-      [0, `staging.base-url is now https://staging.example/v1 (${configOf(home)}).\n`],
+      [0, `staging.base-url is now https://staging.example/v1 (${configPath(home)}).\n`],
       [0, 'https://staging.example/v1\n'],
-      [0, `environment is now staging (${configOf(home)}).\n`],
+      [0, `environment is now staging (${configPath(home)}).\n`],
       [
         0,
         'setting,value\nenvironment,staging\nproduction.base-url,\nproduction.api-key,\nproduction.key-command,\n' +
           'staging.base-url,https://staging.example/v1\nstaging.api-key,\nstaging.key-command,\n' +
           'output,\ncolor,\nmax-wait,\nretry-for,\nreserve,\nkeep-history,\n',
       ],
-      [0, `staging.base-url is removed (${configOf(home)}).\n`],
+      [0, `staging.base-url is removed (${configPath(home)}).\n`],
       [3, ''],
       [2, ''],
     ]);
-    expect(statSync(configOf(home)).mode & 0o777).toBe(0o600);
+    expect(statSync(configPath(home)).mode & 0o777).toBe(0o600);
   });
 
   it('keeps the rest of the config, but for a key that a key command replaces', async () => {
@@ -139,7 +136,7 @@ describe('config', () => {
     await petstore(home, ['config', 'set', 'max-wait', 'forever']);
     await petstore(home, ['config', 'unset', 'environment']);
     const kept = { version: 1, output: 'json', 'staging.key-command': "pass show 'the key'", 'max-wait': 'forever' };
-    expect(JSON.parse(readFileSync(configOf(home), 'utf8'))).toEqual(kept);
+    expect(JSON.parse(readFileSync(configPath(home), 'utf8'))).toEqual(kept);
   });
 
   it('offers a key nowhere, and says how to log in', async () => {
@@ -153,6 +150,7 @@ describe('config', () => {
 
   it.each([
     ['environment', 'prod', 'environment must be one of production, staging, sandbox, not "prod".\nhint: Did you mean'],
+    ['environment', 'berlin/staging', 'environment must be one of production, staging, sandbox, not "berlin/staging".'],
     ['staging.key-command', "pass 'show", 'The key command must be a command whose quotes are closed'],
     ['staging.base-url', 'https://pets.example', 'does not end in the path segment v1'],
     ['output', 'xml', 'output must be one of table, json, ndjson, csv, not "xml".'],
@@ -248,14 +246,14 @@ describe('status', () => {
       'environment  staging  (variable PETSTORE_ENV; it overrides the config)\n' +
         'base URL     https://kept.example/v1  (config)\n' +
         'API key      ****3210  (variable PETSTORE_API_KEY; it overrides the config)\n' +
-        `config       ${configOf(home)}\n`,
+        `config       ${configPath(home)}\n`,
     );
     const asJson = await petstore(home, ['status', '--json', '--env=production'], { env: { PETSTORE_ENV: 'staging' } });
     expect(JSON.parse(asJson.stdout)).toEqual({
       environment: { value: 'production', source: 'option --env', shadows: 'variable PETSTORE_ENV' },
       baseUrl: { value: null, source: null, shadows: null },
       apiKey: { value: null, source: null, shadows: null },
-      config: { path: configOf(home), exists: true, private: true },
+      config: { path: configPath(home), exists: true, private: true },
       unfinished: [],
     });
   });

@@ -156,8 +156,11 @@ describe('--log', () => {
 
   it('that cannot be written ends the command with 3 before anything is sent', async () => {
     const context = withReplies([]);
-    const ran = await run(context, 'inventory', 'set', '7', '12', '--log', join(context.home.path, 'no/such/log'));
+    const log = ['--log', join(context.home.path, 'no/such/log')];
+    const ran = await run(context, 'inventory', 'set', '7', '12', ...log);
     expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining('no/such/log')]);
+    const invalid = await run(context, 'inventory', 'set', '7', 'many', ...log);
+    expect([invalid.code, invalid.stderr]).toEqual([2, expect.stringContaining('not "many"')]);
   });
 });
 
@@ -324,6 +327,23 @@ describe('a 429', () => {
     const context = withReplies([tooMany(5), json(item(7, 12))]);
     expect((await run(context, 'inventory', 'set', '7', '12')).code).toBe(0);
     expect(context.sent.map(({ method }) => method)).toEqual(['PATCH', 'PATCH']);
+  });
+});
+
+describe('a pet that someone else sets while the write waits for the rate limit is read again', () => {
+  const now20 = json([item(7, 20)]);
+  it.each([
+    ['adjust', ['adjust', '7', '-1'], [now20, json(item(7, 19))], 0],
+    ['set --expect', ['set', '7', '12', '--expect', '10'], [now20], 13],
+    [
+      'once only, if the limit is one request at a time',
+      ['adjust', '7', '-1'],
+      [now20, tooMany(30), json(item(7, 19))],
+      0,
+    ],
+  ])('%s', async (_how, args, replies, exit) => {
+    const context = withReplies([json([item(7, 10)]), tooMany(30), ...replies]);
+    expect((await run(context, 'inventory', ...args, '--wait')).code).toBe(exit);
   });
 });
 

@@ -78,6 +78,16 @@ describe('limits', () => {
     ]);
   });
 
+  it('of another address with the same key are not shown', async () => {
+    const context = withReplies([json([], { limits: { limit: 5, remaining: 2 } }), STOCK]);
+    await run(context, 'inventory', 'list');
+    const there = { ...context, env: { ...context.env, PETSTORE_BASE_URL: 'https://other.example/v1' } };
+    expect((await run(there, 'limits')).stdout).toContain('rate limit   unknown\n');
+    await run(there, 'inventory', 'list');
+    expect(JSON.parse((await run(there, 'limits', '--json')).stdout)).toMatchObject({ limit: 60, remaining: 59 });
+    expect((await run(context, 'status')).stdout).not.toContain('of 60');
+  });
+
   it('--refresh asks the service once', async () => {
     const context = withReplies([STOCK]);
     expect((await run(context, 'limits', '--refresh')).stdout).toContain('59 of 60 requests left');

@@ -1,7 +1,7 @@
 /** `inventory list` and `get` in this process: choice of pets, number of rows, columns. */
 import { describe, expect, it } from 'vitest';
 import { type Ran, runIn, withReplies } from '../support/in-process.ts';
-import { item, json } from '../support/replies.ts';
+import { error, item, json } from '../support/replies.ts';
 
 const MAX = '9223372036854775807';
 const body = `[{"petId":1,"quantity":5,"status":"sold"},{"petId":7,"quantity":2,"status":"available","shelf":"A"},{"petId":${MAX},"quantity":9,"status":"pending"}]`;
@@ -36,6 +36,12 @@ describe('a column', () => {
   it('that a pet has beyond the contract is shown', async () => {
     const { code, stdout } = await list('list', '-o', 'csv', '--columns', 'petId,shelf');
     expect([code, stdout]).toEqual([0, `petId,shelf\n1,\n7,A\n${MAX},\n`]);
+  });
+
+  it.each(['csv', 'table'])('of numbers has no prefix, however they are written: %s', async (format) => {
+    const reply = { body: body.replace('"A"', '-1.50'), headers: { 'Content-Type': 'application/json' } };
+    const { stdout } = await runIn(withReplies([reply]), 'inventory', 'list', '7', '--columns', 'shelf', '-o', format);
+    expect(stdout).toBe('shelf\n-1.50\n');
   });
 
   it.each(['table', 'csv', 'ndjson', 'json'])(
@@ -79,4 +85,11 @@ it.each([
 ])('a value with a typo: %s', async (line, problem, near) => {
   const { code, stderr } = await refused(...line.split(' '));
   expect([code, stderr]).toEqual([2, `error: ${problem}\nhint: Did you mean ${near}?\n`]);
+});
+
+it('--watch keeps its own members, whatever a service calls its fields', async () => {
+  const context = withReplies([json([{ ...item(7, 2), event: 'fair', at: 'noon' }]), error(401)]);
+  const { code, stdout } = await runIn(context, 'inventory', 'list', '--watch', '-o', 'ndjson');
+  expect(code).toBe(4);
+  expect(JSON.parse(stdout)).toMatchObject({ event: 'listed', at: expect.stringMatching(/T.*Z$/) as string });
 });

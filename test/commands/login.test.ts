@@ -1,9 +1,8 @@
 /** The questions of `login`, and what it stores. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { runIn, withReplies } from '../support/in-process.ts';
-import { createHome, type Home } from '../support/home.ts';
+import { configPath, createHome, type Home, writeConfig } from '../support/home.ts';
 import { error, item, json, type PlainReply } from '../support/replies.ts';
 import { createTestContext, type TestContextOptions } from '../support/test-context.ts';
 
@@ -13,15 +12,7 @@ const STOCK = json([item(7, 10)]);
 const TO_STAGING = ['login', '--env', 'staging', '--base-url', URL];
 
 function stored(home: Home): unknown {
-  const path = join(home.config, 'petstore', 'config.json');
-  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined;
-}
-
-function store(home: Home, config: object): void {
-  mkdirSync(join(home.config, 'petstore'), { recursive: true });
-  writeFileSync(join(home.config, 'petstore', 'config.json'), JSON.stringify({ version: 1, ...config }), {
-    mode: 0o600,
-  });
+  return existsSync(configPath(home)) ? JSON.parse(readFileSync(configPath(home), 'utf8')) : undefined;
 }
 
 async function login(args: readonly string[], replies: readonly PlainReply[], options: TestContextOptions = {}) {
@@ -79,7 +70,7 @@ describe('at a terminal', () => {
 
   it('never offers the sandbox, and does not change the default environment', async () => {
     const home = createHome();
-    store(home, { environment: 'sandbox' });
+    writeConfig(home, { environment: 'sandbox' });
     const { code, stdout, config } = await login(['login', '--base-url', URL], [STOCK], { home, answers: ['', KEY] });
     expect({ code, config }).toMatchObject({
       code: 0,
@@ -92,6 +83,7 @@ describe('at a terminal', () => {
 describe('variables that override what is stored', () => {
   it.each([
     ['of equal value', { PETSTORE_API_KEY: KEY, PETSTORE_BASE_URL: `${URL}/`, PETSTORE_ENV: 'staging' }, []],
+    ['of equal value, with the profile', { PETSTORE_ENV: 'berlin/staging', PETSTORE_PROFILE: 'berlin' }, []],
     ['another key', { PETSTORE_API_KEY: 'another-key-in-use' }, ['PETSTORE_API_KEY']],
     ['another environment', { PETSTORE_ENV: 'production' }, ['PETSTORE_ENV']],
   ])('%s', async (_name, env, warned) => {
@@ -142,7 +134,7 @@ describe('--key-command', () => {
 
   it('stores the command in place of the key, and a key in place of the command', async () => {
     const home = createHome();
-    store(home, { 'staging.api-key': 'the-old-key-0123' });
+    writeConfig(home, { 'staging.api-key': 'the-old-key-0123' });
     const ran: (readonly string[])[] = [];
     const first = await login(WITH_COMMAND, [STOCK], { home, keyCommand: (words) => (ran.push(words), `${KEY}\n`) });
     expect(first.code).toBe(0);
@@ -167,7 +159,7 @@ describe('--key-command', () => {
 
   it('is run once for a command that sends, and never for one that does not', async () => {
     const home = createHome();
-    store(home, WITH_STORED);
+    writeConfig(home, WITH_STORED);
     let runs = 0;
     const count = async (args: readonly string[], replies: readonly PlainReply[], env = {}): Promise<number> => {
       runs = 0;
@@ -195,7 +187,7 @@ describe('--key-command', () => {
 
   it('status and config list name it as the source', async () => {
     const home = createHome();
-    store(home, WITH_STORED);
+    writeConfig(home, WITH_STORED);
     expect((await login(['status'], [], { home })).stdout).toContain(`API key      ${COMMAND}  (key-command)\n`);
     const shadowed = await login(['status'], [], { home, env: { PETSTORE_API_KEY: KEY } });
     expect(shadowed.stdout).toContain(
@@ -208,9 +200,8 @@ describe('--key-command', () => {
 
   it.each([0o620, 0o602])('is not run from a file that others may change (mode %o)', async (mode) => {
     const home = createHome();
-    store(home, WITH_STORED);
-    const path = join(home.config, 'petstore', 'config.json');
-    (await import('node:fs')).chmodSync(path, mode);
+    writeConfig(home, WITH_STORED, mode);
+    const path = configPath(home);
     const { code, stderr } = await login(['inventory', 'list'], [], { home, terminal: false });
     expect({ code, stderr }).toEqual({
       code: 3,

@@ -1,9 +1,8 @@
 /** Which parts of an answer are shown, and how. */
 import { describe, expect, it } from 'vitest';
-import { FORMATS } from '../../src/view/output-formats.ts';
+import { FORMATS } from '../../src/view/view.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json } from '../support/replies.ts';
-import { takeApart } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
 
 const LIST = ['inventory', 'list'];
@@ -13,32 +12,11 @@ const EVIL = 'a\u001b[2Jb\u009bc\rd\u202ee';
 // eslint-disable-next-line no-control-regex -- controls are what must not be there
 const CONTROLS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/;
 
-describe('fault 57: a hostile body', () => {
-  it.each([
-    [
-      'a duplicate key',
-      '[{"petId":1,"petId":2,"quantity":1,"status":"sold"}]',
-      'row 1 of the list is not JSON: duplicate key "petId"',
-    ],
-    [
-      'depth 100k',
-      `[{"petId":1,"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}]`,
-      'row 1 of the list is not JSON: nested deeper than 128 levels',
-    ],
-    ['an endless row', `[{"petId":1,"x":"${'y'.repeat(2_000_000)}`, 'has a row of more than 1048576 characters'],
-  ])('%s is refused', async (_name, body, message) => {
-    const context = withReplies([{ body }]);
-    const { code, stdout, error: reported } = takeApart(await runIn(context, '--json', ...LIST));
-    expect([code, stdout]).toEqual([8, '']);
-    expect(reported?.message).toContain(message);
-  });
-
-  it('__proto__ is a field like any other', async () => {
-    const body = '[{"petId":1,"quantity":2,"status":"sold","__proto__":{"status":"available"}}]';
-    const context = withReplies([{ body }]);
-    const { code, stdout } = await runIn(context, ...LIST, '-o', 'ndjson');
-    expect({ code, stdout }).toEqual({ code: 0, stdout: `${body.slice(1, -1)}\n` });
-  });
+it('__proto__ is a field like any other', async () => {
+  const body = '[{"petId":1,"quantity":2,"status":"sold","__proto__":{"status":"available"}}]';
+  const context = withReplies([{ body }]);
+  const { code, stdout } = await runIn(context, ...LIST, '-o', 'ndjson');
+  expect({ code, stdout }).toEqual({ code: 0, stdout: `${body.slice(1, -1)}\n` });
 });
 
 describe('fault 101: what a service sends is shown, not obeyed', () => {
@@ -52,6 +30,15 @@ describe('fault 101: what a service sends is shown, not obeyed', () => {
     );
   });
 
+  it.each([
+    ['wait --pet 7 --min 0', [json([item(7, 5, 'a\nb')])]],
+    ['inventory set 7 5 --no-input', [json(item(7, 5, 'a\nb'))]],
+    ['inventory list --watch', [json([item(7, 5, 'a\nb')]), error(401)]],
+  ])('and makes no line of its own: %s', async (line, replies) => {
+    const { stdout } = await runIn(withReplies(replies, { terminal: true }), ...line.split(' '));
+    expect(stdout).toContain('a\\x0ab)');
+  });
+
   it('in an error', async () => {
     const context = withReplies([error(400, EVIL, EVIL)]);
     const { stderr } = await runIn(context, 'inventory', 'set', '7', '12');
@@ -63,10 +50,7 @@ describe('fault 101: what a service sends is shown, not obeyed', () => {
 describe('fault 103: no escapes in a pipe, nor where colour is off', () => {
   it.each([
     [[], {}],
-    [[], { NO_COLOR: '1' }],
-    [[], { TERM: 'dumb' }],
     [['--color', 'never'], { FORCE_COLOR: '1' }],
-    [[], { FORCE_COLOR: '0' }],
   ])('%s %o', async (flags, env) => {
     const context = withReplies([json(STOCK), error(400)], { env: { ...STAGING_ENV, ...env } });
     const list = await runIn(context, ...flags, ...LIST, '--show-limits');

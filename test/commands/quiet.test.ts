@@ -51,4 +51,6 @@ it('a failure is reported, and its exit code kept, though the reader of the summ
     stderr: expect.stringContaining('error: Not everything was applied: 1 failed') as string,
   });
   expect((await runIn(context, 'inventory', 'list')).code).toBe(0);
+  expect((await runIn(context, 'inventory', 'list', '--fail-if-any')).code).toBe(13);
+  expect((await runIn(context, 'inventory', 'list', '--fail-if-none')).code).toBe(0);
 });

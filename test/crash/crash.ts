@@ -11,9 +11,7 @@ import type { Operation } from '../simulation/writes/scenario.ts';
 import { errorIn, type Report, type Row } from '../simulation/writes/simulate.ts';
 import { type Finished, startPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
-import { runIn } from '../support/in-process.ts';
 import { staging } from '../support/staging.ts';
-import { createTestContext } from '../support/test-context.ts';
 import { mulberry32 } from '../support/test-ports.ts';
 import { now, Shop } from './shop.ts';
 
@@ -179,20 +177,12 @@ class CrashingMachine {
   }
 
   #history(): Promise<readonly Row[]> {
-    return this.#ask<Row>(['history', '--limit', `${HISTORY}`]);
+    return this.#shop.ask<Row>(this.#home, ['history', '--limit', `${HISTORY}`]);
   }
 
   /** Newest first. */
   #runs(): Promise<readonly RunRow[]> {
-    return this.#ask<RunRow>(['runs', '--limit', '1000000']);
-  }
-
-  /** Asks what the machine has on its disk, without a process. */
-  async #ask<T>(words: readonly string[]): Promise<readonly T[]> {
-    const context = createTestContext({ home: this.#home, env: staging(this.#shop.baseUrl) });
-    const { code, stdout, stderr } = await runIn(context, 'inventory', ...words, '-o', 'json');
-    if (code !== 0) throw new Error(`${words.join(' ')}: exit ${code}, ${stderr}`);
-    return JSON.parse(stdout) as T[];
+    return this.#shop.ask<RunRow>(this.#home, ['runs', '--limit', '1000000']);
   }
 }
 

@@ -7,9 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
-import { runIn } from '../support/in-process.ts';
 import { staging } from '../support/staging.ts';
-import { createTestContext } from '../support/test-context.ts';
 import { mulberry32 } from '../support/test-ports.ts';
 import { Shop } from './shop.ts';
 
@@ -239,7 +237,7 @@ class Clerk {
   }
 
   #history(): Promise<readonly HistoryRow[]> {
-    return this.#ask(['history', '--limit', `${NEWEST}`]);
+    return this.#shop.ask(this.#home, ['history', '--limit', `${NEWEST}`]);
   }
 
   /** Rows of a run that is resumed are older than what was sent meanwhile. */
@@ -249,14 +247,7 @@ class Clerk {
 
   /** Newest first. */
   #runs(): Promise<readonly RunRow[]> {
-    return this.#ask(['runs', '--limit', '3']);
-  }
-
-  async #ask<T>(words: readonly string[]): Promise<readonly T[]> {
-    const context = createTestContext({ home: this.#home, env: staging(this.#shop.baseUrl) });
-    const { code, stdout, stderr } = await runIn(context, 'inventory', ...words, '-o', 'json');
-    if (code !== 0) throw new Error(`${words.join(' ')}: exit ${code}, ${stderr}`);
-    return JSON.parse(stdout) as T[];
+    return this.#shop.ask(this.#home, ['runs', '--limit', '3']);
   }
 }
 

@@ -3,9 +3,12 @@
  * its pets too.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Reading, Version, Write } from '../simulation/writes/service.ts';
-import { onCleanup } from '../support/cleanup.ts';
+import { listenOnLoopback } from '../support/cleanup.ts';
+import type { Home } from '../support/home.ts';
+import { runIn } from '../support/in-process.ts';
+import { staging } from '../support/staging.ts';
+import { createTestContext } from '../support/test-context.ts';
 import { START } from '../support/virtual-clock.ts';
 
 export class Shop {
@@ -34,12 +37,7 @@ export class Shop {
         if (--this.#connections === 0) this.#onIdle();
       });
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onCleanup(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    this.baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    this.baseUrl = `http://127.0.0.1:${await listenOnLoopback(server)}/v1`;
   }
 
   /** Resolves once what a dead process has sent is answered, so that the next one is not taken for it. */
@@ -51,6 +49,14 @@ export class Shop {
   setAsForeign(pet: bigint): void {
     this.#foreign += 10;
     this.versions.get(pet)!.push({ quantity: BigInt(this.#foreign), at: now(), by: 'foreign' });
+  }
+
+  /** Asks what a machine has on its disk, without a process. */
+  async ask<T>(home: Home, words: readonly string[]): Promise<readonly T[]> {
+    const context = createTestContext({ home, env: staging(this.baseUrl) });
+    const { code, stdout, stderr } = await runIn(context, 'inventory', ...words, '-o', 'json');
+    if (code !== 0) throw new Error(`${words.join(' ')}: exit ${code}, ${stderr}`);
+    return JSON.parse(stdout) as T[];
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,9 +1,9 @@
 /** Keys, base URLs and the secrets in them; through the built program if files and processes matter. */
-import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, type PetstoreOptions, runPetstore } from '../support/binary.ts';
-import { createHome, type Home } from '../support/home.ts';
+import { configPath, createHome, type Home, writeConfig } from '../support/home.ts';
 import { runIn, withReplies } from '../support/in-process.ts';
 import { error, item, json, type PlainReply } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
@@ -17,16 +17,8 @@ const STOCK = [item(1, 5), item(7, 10)];
 /** A home whose config file holds a staging login. */
 function loggedIn(baseUrl: string, mode = 0o600): Home {
   const home = createHome();
-  const folder = join(home.config, 'petstore');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const config = { version: 1, environment: 'staging', 'staging.base-url': baseUrl, 'staging.api-key': KEY };
-  writeFileSync(join(folder, 'config.json'), JSON.stringify(config), { mode });
-  chmodSync(join(folder, 'config.json'), mode);
+  writeConfig(home, { environment: 'staging', 'staging.base-url': baseUrl, 'staging.api-key': KEY }, mode);
   return home;
-}
-
-function configFile(home: Home): string {
-  return join(home.config, 'petstore', 'config.json');
 }
 
 const URL = 'https://pets.example/v1';
@@ -146,9 +138,9 @@ describe('the config file', () => {
   it('fault 69: that others may read is used, reported, and not changed', async () => {
     const home = loggedIn(URL, 0o644);
     const { code, stderr } = await runIn(withReplies([json(STOCK)], { env: {}, home }), ...LIST);
-    expect({ code, stderr, mode: statSync(configFile(home)).mode & 0o777 }).toEqual({
+    expect({ code, stderr, mode: statSync(configPath(home)).mode & 0o777 }).toEqual({
       code: 0,
-      stderr: `warning: Others on this machine may read the key in ${configFile(home)}: run chmod 600 ${configFile(home)}\n`,
+      stderr: `warning: Others on this machine may read the key in ${configPath(home)}: run chmod 600 ${configPath(home)}\n`,
       mode: 0o644,
     });
   });
@@ -156,19 +148,19 @@ describe('the config file', () => {
   it('fault 69: that belongs to another user is used, and reported', async (test) => {
     if (process.geteuid?.() !== 0) return test.skip();
     const home = loggedIn(URL);
-    chownSync(configFile(home), 65_534, 65_534);
+    chownSync(configPath(home), 65_534, 65_534);
     const context = withReplies([json(STOCK)], { env: {}, home });
     expect(await runIn(context, ...LIST)).toMatchObject({
       code: 0,
-      stderr: `warning: The config ${configFile(home)} belongs to another user, who may send the key anywhere.\n`,
+      stderr: `warning: The config ${configPath(home)} belongs to another user, who may send the key anywhere.\n`,
     });
     const doctor = await runIn(context, 'doctor', '--offline', '-o', 'csv');
-    expect(doctor.stdout).toContain(`config,warn,${configFile(home)} belongs to another user.`);
+    expect(doctor.stdout).toContain(`config,warn,${configPath(home)} belongs to another user.`);
   });
 
   it('fault 72: that cannot be read says which file and why', async () => {
     const home = loggedIn('http://127.0.0.1:9/v1');
-    chmodSync(configFile(home), 0o000);
+    chmodSync(configPath(home), 0o000);
     // root reads everything, unless it lays down the capabilities to.
     const asMortal = ['setpriv', '--bounding-set', '-dac_override,-dac_read_search', ...petstoreCommand()] as const;
     const options: PetstoreOptions = process.getuid?.() === 0 ? { command: [...asMortal] } : {};
@@ -178,13 +170,13 @@ describe('the config file', () => {
       code: 4,
       error: expect.objectContaining({
         kind: 'key-unreadable',
-        message: `The API key could not be read from ${configFile(home)}: permission denied (EACCES).`,
+        message: `The API key could not be read from ${configPath(home)}: permission denied (EACCES).`,
       }) as unknown,
     });
     const logout = await runPetstore(['--env', 'staging', 'logout'], { home, ...options });
     expect(logout).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining(`Could not read ${configFile(home)}: permission denied (EACCES).`) as string,
+      stderr: expect.stringContaining(`Could not read ${configPath(home)}: permission denied (EACCES).`) as string,
     });
   });
 });
@@ -200,8 +192,8 @@ it('fault 71: after a login the key is in the config file and nowhere else, afte
   }
   expect(outputs.map(({ code }) => code)).toEqual([0, 0, 0, 4, 0, 0, 0]);
   expect(JSON.stringify(outputs)).not.toContain(KEY);
-  expect(filesWith(home.path, KEY)).toEqual([configFile(home)]);
-  const modes = [configFile(home), join(home.config, 'petstore')].map((path) => statSync(path).mode & 0o777);
+  expect(filesWith(home.path, KEY)).toEqual([configPath(home)]);
+  const modes = [configPath(home), join(home.config, 'petstore')].map((path) => statSync(path).mode & 0o777);
   expect(modes).toEqual([0o600, 0o700]);
   expect((await run('logout')).code).toBe(0);
   expect(filesWith(home.path, KEY)).toEqual([]);

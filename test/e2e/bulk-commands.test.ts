@@ -121,25 +121,6 @@ describe('inventory history and undo', () => {
     );
   });
 
-  it('of an import, except for what another client has changed', async () => {
-    const { home, run, quantity } = shop();
-    const file = join(home.path, 'delivery.csv');
-    writeFileSync(file, 'petId,quantity\n7,12\n8,20\n1,14\n');
-    expect(await run(['inventory', 'import', file, '--yes'])).toMatchObject({
-      code: 0,
-      stdout: 'Run 1 (import) in sandbox: 2 applied, 1 unchanged.\n',
-    });
-    await run(['inventory', 'set', '8', '19']);
-    expect(await run(['inventory', 'undo', '--run', '1', '--yes'])).toMatchObject({
-      code: 11,
-      stdout: 'Run 2 (undo) in sandbox: 1 applied, 1 conflict.\n',
-      stderr: expect.stringContaining(
-        'pet 8: conflict, there are 19 now, no longer the 20 that were written: changed since by this machine: change 3\n',
-      ) as string,
-    });
-    expect([await quantity(7), await quantity(8)]).toEqual([10, 19]);
-  });
-
   it('the last one is that of the environment', async () => {
     const { run } = shop();
     const { baseUrl } = await serveSandbox();
@@ -468,16 +449,7 @@ describe('inventory import', () => {
     expect(await quantity(7)).toBe(10);
   });
 
-  it('takes away no more than there is', async () => {
-    const { home, run, quantity } = shop();
-    const { code, stderr } = await run(['inventory', 'import', '--yes', file(home, 'petId,delta\n7,-11\n8,-1\n')]);
-    expect([code, await quantity(7), await quantity(8)]).toEqual([11, 10, 5]);
-    expect(stderr).toContain('pet 7 (line 2): conflict, not enough: 10 in stock, 11 to take away');
-  });
-
   it.each([
-    ['a row that is wrong', 'petId,quantity\n7,13\n3,1,200\n', [], /line 3: has 3 cells, the header has 2/],
-    ['a pet twice', 'petId,quantity\n7,1\n7,1\n', [], /line 3: pet 7 is already on line 2/],
     [
       'a workbook',
       'PK\u0003\u0004\0\0[Content_Types].xml',
@@ -503,13 +475,6 @@ describe('inventory import', () => {
   });
 
   describe('of a file whose import is unfinished', () => {
-    it('and sets: the same command once more closes it', async () => {
-      const { run, delivery } = await stopped('quantity');
-      expect((await run([...delivery, '--yes'])).code).toBe(0);
-      expect((await run(['runs', '--unfinished', '--json'])).stdout).toBe('[]\n');
-      expect((await run([...delivery, '--yes'])).stderr).not.toContain('unfinished');
-    });
-
     /** An import of pets 1 to 4 that has stopped after two of them. */
     async function stopped(column: 'quantity' | 'delta') {
       const { home, run } = shop();
@@ -547,9 +512,12 @@ describe('inventory import', () => {
       ]);
     });
 
-    it('and adds: its rows are resumed under another name, also where the first one has other rows now', async () => {
+    it.each([
+      ['under another name, also where the first one has other rows now', '\n'],
+      ['with other line ends', '\r\n'],
+    ])('and adds: its rows are resumed %s', async (_name, lineEnd) => {
       const { home, run, delivery, before, stock } = await stopped('delta');
-      const copy = file(home, readFileSync(delivery[1]!, 'utf8'), 'copy.csv');
+      const copy = file(home, readFileSync(delivery[1]!, 'utf8').replaceAll('\n', lineEnd), 'copy.csv');
       writeFileSync(delivery[1]!, 'petId,delta\n');
       expect((await run(['import', copy, '--yes'])).stderr).toMatch(
         /^hint: Resume it with: .* import \S+copy\.csv --resume$/m,
@@ -564,13 +532,14 @@ describe('inventory import', () => {
       expect(stderr).toContain('warning: Run 1 keeps the cause and the note that it began with.\n');
     });
 
-    it('and sets: a warning, and it is set', async () => {
+    it('and sets: a warning, and it is set, which closes the unfinished one', async () => {
       const { run, delivery, stock } = await stopped('quantity');
       const { code, stderr } = await run([...delivery, '--yes']);
       expect([code, await stock()]).toEqual([0, [100, 100, 100, 100]]);
       expect(stderr).toMatch(
         /^warning: Import 1 of this file is unfinished \(2 left\)\. Resume it with: petstore --env staging inventory import \S+ --resume$/m,
       );
+      expect((await run(['runs', '--unfinished', '--json'])).stdout).toBe('[]\n');
     });
 
     it('and sets: --resume continues it, and so does a run that is done close it', async () => {
@@ -644,15 +613,6 @@ describe('inventory import', () => {
       expect((await run(['runs', '--unfinished', '--json'])).stdout).toBe('[]\n');
     });
 
-    it('--dry-run --resume shows what is left', async () => {
-      const { run, delivery } = await stopped('delta');
-      const { code, stdout } = await run([...delivery, '--resume', '--dry-run', '--json']);
-      expect([code, JSON.parse(stdout)]).toEqual([
-        0,
-        [expect.objectContaining({ petId: 3 }), expect.objectContaining({ petId: 4 })],
-      ]);
-    });
-
     it.each([
       ['yes', [true], [100, 100, 100, 100]],
       ['no, and then yes', [false, true], [200, 200, 100, 100]],
@@ -662,13 +622,6 @@ describe('inventory import', () => {
       expect([code, await stock()]).toEqual([0, before.map((each, i) => each + added[i]!)]);
       if (answers.length > 1) expect(stderr).toContain('the rows that it has added already are added again');
     });
-  });
-
-  it('from stdin', async () => {
-    const { run, quantity } = shop();
-    const stdin = { text: '{"petId":7,"quantity":1}\n{"petId":8,"quantity":2}\n' };
-    expect(await run(['inventory', 'import', '-', '--yes'], { stdin })).toMatchObject({ code: 0 });
-    expect([await quantity(7), await quantity(8)]).toEqual([1, 2]);
   });
 });
 
@@ -794,6 +747,9 @@ describe('inventory count', () => {
       2,
       expect.stringContaining('error: Nothing was scanned; nothing was changed.'),
     ]);
+    expect((await run(['inventory', 'count', '--yes', '--resume'])).stderr).toContain(
+      'No stocktake was left unfinished',
+    );
     expect((await run(['inventory', 'runs', '--json'])).stdout).toBe('[]\n');
   });
 
@@ -890,14 +846,6 @@ describe('inventory count', () => {
     expect(later.stdout).toMatch(/\n7,.*,10,2026-03-02T14:\d\d:\d\d\.\d+Z\n8,.*,5,2026-[^\n]+\n$/);
     expect((await due(start, '1ms', '--json')).code).toBe(0);
   });
-
-  it('of nothing changes nothing', async () => {
-    const { run } = shop();
-    expect(await run(['inventory', 'count', '--yes'])).toMatchObject({ code: 2, stdout: '' });
-    expect((await run(['inventory', 'count', '--yes', '--resume'])).stderr).toContain(
-      'No stocktake was left unfinished',
-    );
-  });
 });
 
 describe('inventory edit', () => {
@@ -924,9 +872,9 @@ describe('inventory edit', () => {
     },
   });
 
-  it('sets what was changed, after a question', async () => {
+  it('sets what was changed, after a question; the editor may add a BOM', async () => {
     const { run, quantity } = shop();
-    const change = (text: string): string => text.replace('\n7,10,', '\n7,11,').replace(/\n8,.*/, '');
+    const change = (text: string): string => `\ufeff${text}`.replace('\n7,10,', '\n7,11,').replace(/\n8,.*/, '');
     const { code, stdout } = await run(['inventory', 'edit'], { ...editing(change), answers: [true] });
     expect([code, stdout, await quantity(7), await quantity(8)]).toEqual([
       0,

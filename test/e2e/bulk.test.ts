@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { petstoreCommand, type PetstoreOptions, runPetstore, startPetstore } from '../support/binary.ts';
+import { inBash, petstoreCommand, type PetstoreOptions, runPetstore, startPetstore } from '../support/binary.ts';
 import { takeApart } from '../support/staging.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { realSandbox } from '../support/real-sandbox.ts';
@@ -149,6 +149,26 @@ describe.each([
     // The third took effect when it was interrupted: it was looked at, not sent again.
     expect((await at.sent()).filter((pet) => pet === '3').length).toBeLessThanOrEqual(1);
   });
+});
+
+it('a row that was added without an answer, and whose pet was sold since, is not added by the next --resume', async () => {
+  const at = await shop(['--fault', 'delay=60s,after,method=PATCH,nth=3', '--per-minute', '1000']);
+  const line = [...IMPORT, csv(at, some(6)), '--add', '--resume'];
+  const running = startPetstore(line, { home: at.home, env: at.env });
+  for (;;) {
+    const [rule] = (await control(at.port, 'GET', '/faults')) as { seen: number }[];
+    if (rule?.seen === 3) break;
+  }
+  running.kill('SIGKILL');
+  await running.exited;
+  await control(at.port, 'DELETE', '/faults');
+  await at.run(['inventory', 'adjust', '3', '-1']);
+  const sold = (await at.run(['inventory', 'list', '3'])).json;
+  expect(await at.run(line)).toMatchObject({ code: 11, json: { applied: 5, conflicts: 1 } });
+  expect((await at.run([...RUNS, 'resume', '1'])).stderr).toContain('Run 1 is done; nothing was sent.');
+  expect(await at.run(line)).toMatchObject({ code: 2, stderr: expect.stringContaining('--again') as string });
+  expect((await at.run(['inventory', 'list', '3'])).json).toEqual(sold);
+  expect((await at.run(['inventory', 'history', '--by', 'cause'])).stderr).toContain('1 change of unknown outcome');
 });
 
 describe('what stops it beforehand, with nothing sent', () => {
@@ -297,6 +317,14 @@ describe('a run that was stopped', () => {
     await at.run(['limits', '--clear-block', '--yes']);
     expect(await at.run([...RUNS, 'resume'])).toMatchObject({ code: 0, json: { applied: 6 } });
   });
+
+  it('resumes from a pipe with what was in its file', async () => {
+    const { at, file } = await stopped();
+    await at.run(['limits', '--clear-block', '--yes']);
+    const options = { home: at.home, env: at.env, command: inBash(`"$@" <(cat '${file}')`) };
+    const { stdout, stderr } = await runPetstore([...IMPORT, '--resume'], options);
+    expect([stdout, stderr]).toEqual(['Run 1 (import) in staging: 6 applied.\n', expect.stringContaining('Report: ')]);
+  });
 });
 
 it('fault 93: a disk that fills up when rows are under way: what was sent is looked up, not sent again', async (test) => {
@@ -439,18 +467,23 @@ it('events: an object for each row, and one at the end', async () => {
 });
 
 it.each([
-  ['goes away', '"$@" | head -n 1', []],
+  ['goes away', '"$@" | head -n 1', 6, 0, []],
   [
     'cannot be written',
     '"$@" >/dev/full',
+    6,
+    3,
     ['hint: The command has done its work: do not run it again for its output.'],
   ],
-])('events: a run is done to its end where its reader %s', async (_name, script, said) => {
+  ['cannot be written and a row has failed', '"$@" >/dev/full', 5, 3, ['error: The output could not be written']],
+])('events: a run is done to its end where its reader %s', async (_name, script, done, exit, said) => {
   const at = await shop(['--per-minute', '1000']);
-  const line = [...petstoreCommand(), ...IMPORT, csv(at, some(6)), '--events'];
+  const rows = done === 6 ? some(6) : [...some(done), [999, 1] as const];
+  const line = [...petstoreCommand(), ...IMPORT, csv(at, rows), '--events'];
   const run = await runPetstore(['-c', script, 'sh', ...line], { command: ['sh'], home: at.home, env: at.env });
+  expect(run.code).toBe(exit);
   for (const hint of said) expect(run.stderr).toContain(hint);
-  expect((await at.run(RUNS)).json).toMatchObject([{ state: 'finished', done: 6, left: 0 }]);
+  expect((await at.run(RUNS)).json).toMatchObject([{ state: 'finished', done, left: 0 }]);
 });
 
 it('a change that was applied without an answer is undone and redone as any other', async () => {

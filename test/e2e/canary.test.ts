@@ -3,10 +3,10 @@ import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openNetwork } from '../../src/node/network.ts';
-import { FORMATS } from '../../src/view/output-formats.ts';
+import { FORMATS } from '../../src/view/view.ts';
 import { type PetstoreOptions, runPetstore } from '../support/binary.ts';
 import { CANARY, echoService, filesBelow, filesWithPieces, type Mode, piecesIn, rawControls } from '../support/echo.ts';
-import { createHome } from '../support/home.ts';
+import { configPath, createHome } from '../support/home.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { startPty } from '../support/pty.ts';
 import { createTestContext } from '../support/test-context.ts';
@@ -154,7 +154,7 @@ describe('fault 66, 70, 118: the key is in no output and no file, whatever the s
     expect(await here.run('echo', login, { stdin: `${CANARY}\n`, env: { PETSTORE_API_KEY: '' } })).toBe(0);
     expect(await here.run('echo', ['--debug', 'inventory', 'list'], { env: { PETSTORE_API_KEY: '' } })).toBe(0);
     expect(here.printed.filter((text) => piecesIn(text).length > 0)).toEqual([]);
-    expect(filesWithPieces(here.home.path)).toEqual([join(here.home.config, 'petstore', 'config.json')]);
+    expect(filesWithPieces(here.home.path)).toEqual([configPath(here.home)]);
   });
 
   it.each([20, 27, 40, 50, 64, 80, 120, 200])('on a terminal of %d columns', { timeout: 120_000 }, async (cols) => {
@@ -207,7 +207,7 @@ describe('fault 64: a key from a file that Windows wrote', () => {
   it('does not include the BOM before it', async () => {
     const here = await shop();
     expect(await here.run('echo', login(here.service.baseUrl), { stdin: `\ufeff${CANARY}\r\n` })).toBe(0);
-    const config = readFileSync(join(here.home.config, 'petstore', 'config.json'), 'utf8');
+    const config = readFileSync(configPath(here.home), 'utf8');
     expect(config).toContain(`"staging.api-key": ${JSON.stringify(CANARY)}`);
   });
 

@@ -169,6 +169,10 @@ describe('petstore completion', () => {
     const bash = await runPetstore(['completion', 'bash']);
     expect(await runPetstore(['completion'], { env: { SHELL: '/bin/bash' } })).toEqual(bash);
     const env = { HOME: undefined, XDG_STATE_HOME: undefined };
-    expect((await runPetstore(['completion', 'bash', '--install'], { env })).code).toBe(3);
+    const { code, stderr } = await runPetstore(['completion', 'bash', '--install'], { env });
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringMatching(/HOME is not set\.\nhint: Set HOME to an absolute path\.\n$/),
+    ]);
   });
 });

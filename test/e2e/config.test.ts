@@ -1,24 +1,19 @@
 /** The config file with real processes, disks and home folders, through the built program. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore } from '../support/binary.ts';
-import { createHome, type Home } from '../support/home.ts';
+import { configPath, createHome, type Home, writeConfig } from '../support/home.ts';
 import { error, item, json, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { staging, takeApart } from '../support/staging.ts';
 
 const LIST = ['inventory', 'list'];
 
-function configFile(home: Home): string {
-  return join(home.config, 'petstore', 'config.json');
-}
-
 function homeWith(text: string): Home {
   const home = createHome();
-  mkdirSync(join(home.config, 'petstore'), { recursive: true, mode: 0o700 });
-  writeFileSync(configFile(home), text, { mode: 0o600 });
+  writeConfig(home, text);
   return home;
 }
 
@@ -35,7 +30,7 @@ it('fault 74: a writer killed at any moment leaves the old file or the new one',
     const script = `"$@" & pid=$!; i=0; while [ $i -lt ${round * 400} ]; do i=$((i+1)); done; kill -9 $pid; wait $pid; true`;
     const command = ['/bin/sh', '-c', script, 'sh', ...petstoreCommand()] as const;
     await runPetstore(['config', 'set', 'environment', value], { home, command: [...command] });
-    const kept = JSON.parse(readFileSync(configFile(home), 'utf8')) as { version: number; environment: string };
+    const kept = JSON.parse(readFileSync(configPath(home), 'utf8')) as { version: number; environment: string };
     expect({ version: kept.version, known: values.includes(kept.environment) }).toEqual({ version: 1, known: true });
   }
   expect(await config(home, 'set', 'environment', 'staging')).toMatchObject({ code: 0 });
@@ -53,7 +48,7 @@ it('fault 75: of 50 concurrent writers none loses another one’s setting', asyn
   });
   const done = await Promise.all(writes);
   expect(done.filter(({ code }) => code !== 0)).toEqual([]);
-  const kept = JSON.parse(readFileSync(configFile(home), 'utf8')) as unknown;
+  const kept = JSON.parse(readFileSync(configPath(home), 'utf8')) as unknown;
   expect(kept).toEqual({
     version: 1,
     environment: 'sandbox',
@@ -66,7 +61,7 @@ it('fault 75: of 50 concurrent writers none loses another one’s setting', asyn
 describe('fault 76: a full disk', () => {
   it.skipIf(!canMountTmpfs())('leaves the old config as it was, and says so', async () => {
     const home = homeWith('{"version":1,"environment":"staging"}');
-    const before = readFileSync(configFile(home), 'utf8');
+    const before = readFileSync(configPath(home), 'utf8');
     const folder = join(home.config, 'petstore');
     // In a mount namespace of its own: the folder becomes a disk of 64 KiB that is full but for the config.
     const script = `mount -t tmpfs -o size=64k tmpfs '${folder}' && printf '%s' '${before}' > '${folder}/config.json' &&
@@ -76,7 +71,7 @@ describe('fault 76: a full disk', () => {
     expect({ code, stderr }).toEqual({
       code: 3,
       stderr:
-        `error: Could not write ${configFile(home)}: the disk is full (ENOSPC).\n` +
+        `error: Could not write ${configPath(home)}: the disk is full (ENOSPC).\n` +
         'hint: Check the path, its permissions and the free space, then run the command again.\n' +
         `${before}ballast\nconfig.json\n`,
     });

@@ -99,6 +99,8 @@ describe('fault 120: a file of another program, named as a sandbox', () => {
     ['a CSV', (path) => writeFileSync(path, 'petId,quantity\n7,12\n'.repeat(100))],
     ['a database with a mark', (path) => changed(path, 'PRAGMA application_id = 42; CREATE TABLE recipe (name TEXT)')],
     ['a database in WAL mode', (path) => changed(path, 'PRAGMA journal_mode = WAL; CREATE TABLE recipe (name TEXT)')],
+    ['an empty database in WAL mode', (path) => changed(path, 'PRAGMA journal_mode = WAL')],
+    ['a database cut short', (path) => writeFileSync(path, 'SQLite format 3\0cut')],
     ['a damaged database', (path) => writeFileSync(path, `SQLite format 3\0${'damaged'.repeat(1_000)}`)],
   ];
   const CALLS = [

@@ -1,9 +1,8 @@
 /** `doctor --domain` against a real DNS server and real TLS servers, through the built program. */
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Finished, runPetstore } from '../support/binary.ts';
-import { onCleanup } from '../support/cleanup.ts';
+import { listenOnLoopback } from '../support/cleanup.ts';
 import { hasNamed, type NamedServer, startNamed } from '../support/dns.ts';
 import { caFile, type Identity, issueIdentity } from '../support/tls.ts';
 
@@ -52,12 +51,7 @@ describe.skipIf(!hasNamed)('doctor --domain', () => {
     const server = createServer(identity, (_request, response) => {
       response.writeHead(answer.status, answer.location === undefined ? {} : { location: answer.location }).end();
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onCleanup(() => {
-      server.close();
-      server.closeAllConnections();
-    });
-    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return `127.0.0.1:${await listenOnLoopback(server)}`;
   }
 
   const run = (domain: string, args: readonly string[]): Promise<Finished> =>

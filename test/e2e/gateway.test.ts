@@ -1,7 +1,16 @@
 /** `petstore proxy` for other machines: TLS, named clients, and how much of it they may use. */
-import { createHash } from 'node:crypto';
+import { createHash, generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { appendFileSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -114,10 +123,12 @@ describe('listening', () => {
     ['cert.pem', 'garbage', 'cert.pem has no certificate in PEM that petstore can read.'],
     ['key.pem', 'garbage', 'key.pem has no private key without a passphrase in PEM that petstore can read.'],
     ['key.pem', tlsIdentities().expired.key, 'key.pem has another key than the certificate'],
+    ['pair', '', 'cert.pem cannot be used for TLS: ee key too small.'],
   ])('an unusable %s is one sentence, and exit 3', async (name, text, says) => {
     const home = createHome();
-    const tls = install(home, tlsIdentities().good);
-    writeFileSync(join(home.path, name), text);
+    const { privateKey: key } = generateKeyPairSync('rsa', { modulusLength: 512 });
+    const tls = install(home, name === 'pair' ? issueIdentity({ names: ['localhost'], key }) : tlsIdentities().good);
+    if (name !== 'pair') writeFileSync(join(home.path, name), text);
     const run = await runPetstore(['proxy', '--port', '0', ...tls], { home, env: staging('http://127.0.0.1:9/v1') });
     expect([run.code, run.stderr.split('\n')[0]]).toEqual([3, expect.stringContaining(says)]);
     expect(run.stderr).not.toContain('BEGIN');
@@ -142,9 +153,12 @@ describe('listening', () => {
     await proxy.waitFor(/cert\.pem has no certificate in PEM.*continues with what it read before/, 'stderr');
     expect(await serial()).toBe(first);
     expect((await till.ask('/v1/inventory')).status).toBe(200);
-    install(home, issueIdentity({ names: ['gateway.example'] }));
+    install(home, tlsIdentities().expired);
     proxy.kill('SIGHUP');
-    await proxy.waitFor(/Read .*cert\.pem and .*key\.pem again\./, 'stderr');
+    await proxy.waitFor(
+      /cert\.pem is valid from .* only: clients refuse it\.[^]*Read .*cert\.pem and .*key\.pem again\./,
+      'stderr',
+    );
     expect(await serial()).not.toBe(first);
   });
 
@@ -181,6 +195,12 @@ describe('tokens', () => {
     const digest = (token: string) => createHash('sha256').update(token).digest('hex');
     expect(readFileSync(file, 'utf8')).toBe(`till-1 ${digest(till)} write\nreport ${digest(report)} read 10%\n`);
     expect(statSync(file).mode & 0o777).toBe(0o600);
+    // As in the unit: root adds tokens, and the gateway reads them as another user.
+    if (process.geteuid?.() === 0) chownSync(file, 65_534, 65_534);
+    chmodSync(file, 0o660);
+    const { mode, uid, gid } = statSync(file);
+    await addToken(home, 'till-3');
+    expect(statSync(file)).toMatchObject({ mode, uid, gid });
     const again = await runPetstore(['proxy', 'token', 'add', 'till-1', '--tokens', file], { home });
     expect([again.code, again.stdout]).toEqual([2, '']);
     expect(again.stderr).toContain(`${file} has a token of till-1 already.`);

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../src/node/user-programs.ts';
 import { runPetstore } from '../support/binary.ts';
 import { onCleanup } from '../support/cleanup.ts';
-import { createHome, type Home } from '../support/home.ts';
+import { createHome, type Home, writeConfig } from '../support/home.ts';
 import { startPty } from '../support/pty.ts';
 import { item, json } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
@@ -18,10 +18,7 @@ const STOCK = json([item(7, 10)]);
 /** A home that is logged in to staging with a key command; `script`: of sh, to be run as `./key`. */
 function withCommand(baseUrl: string, command: string, script = ''): Home {
   const home = createHome();
-  const folder = join(home.config, 'petstore');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const config = { version: 1, environment: 'staging', 'staging.base-url': baseUrl, 'staging.key-command': command };
-  writeFileSync(join(folder, 'config.json'), JSON.stringify(config), { mode: 0o600 });
+  writeConfig(home, { environment: 'staging', 'staging.base-url': baseUrl, 'staging.key-command': command });
   writeFileSync(join(home.path, 'key'), `#!/bin/sh\n${script}\n`);
   chmodSync(join(home.path, 'key'), 0o700);
   return home;

@@ -7,7 +7,7 @@ import { onCleanup } from '../support/cleanup.ts';
 import { closeIdle, drip, hugeHeaders, never, reset, truncate } from '../support/faults.ts';
 import { blackhole, refusedPort } from '../support/holes.ts';
 import { runIn, STAGING_ENV } from '../support/in-process.ts';
-import { item, json, type Reply } from '../support/replies.ts';
+import { error as refusal, item, json, type Reply } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { runJson } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
@@ -196,6 +196,17 @@ describe('a write whose answer is lost', () => {
       const item = expected === undefined ? { petId: 7, quantity: 12, status: 'available' } : undefined;
       expect(stdout === '' ? undefined : JSON.parse(stdout)).toEqual(item);
     });
+  });
+
+  it.each([
+    [400, 10, 'not-applied'],
+    [403, 12, 'not-applied'],
+    [500, 9, 'unknown'],
+  ])('fault 8: through api, a %i whose body is cut short exits %i', async (status, exit, outcome) => {
+    const server = await scriptedServer([truncate(10, refusal(status))]);
+    const api = ['api', 'PATCH', '/inventory/7', '-f', 'quantity=12'];
+    const { code, error: reported } = await runJson(server.baseUrl, [...SOON, ...api]);
+    expect([code, reported]).toMatchObject([exit, { outcome }]);
   });
 
   it('fault 6: the outcome is unknown where looking is not possible', async () => {

@@ -1,11 +1,10 @@
 /** The nightly jobs and alerts of docs/cron.md, with real processes. The test decides how long an hour is. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore, type PetstoreOptions } from '../support/binary.ts';
-import { onCleanup } from '../support/cleanup.ts';
+import { listenOnLoopback } from '../support/cleanup.ts';
 import { freePort } from '../support/free-port.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { type Served, serveSandbox } from '../support/served.ts';
@@ -219,9 +218,7 @@ describe('the recipes of alerts', () => {
       request.setEncoding('utf8').on('data', (piece: string) => bodies.push(piece));
       request.on('end', () => response.end('ok'));
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onCleanup(() => void server.close());
-    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const address = `http://127.0.0.1:${await listenOnLoopback(server)}/`;
     for (const name of ['mail', 'slack', 'webhook']) {
       const path = join(machine.home.path, 'alert');
       writeFileSync(path, code(`recipe-alert-${name}`), { mode: 0o755 });

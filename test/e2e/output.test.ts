@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { FORMATS } from '../../src/view/output-formats.ts';
+import { FORMATS } from '../../src/view/view.ts';
 import { inBash, petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { endless, longList } from '../support/faults.ts';
 import { createHome } from '../support/home.ts';
@@ -168,6 +168,7 @@ describe('what happened outranks an output that cannot be written', () => {
 
   it('a raw write that was applied is not to be sent again', async () => {
     const hint = 'The command has done its work: do not run it again for its output.';
-    expect(await onFullDisk(json(item(7, 12)), ...PATCH)).toMatchObject({ kind: 'output', exitCode: 3, hint });
+    const error = { kind: 'output', exitCode: 3, outcome: 'applied', hint };
+    expect(await onFullDisk(json(item(7, 12)), ...PATCH)).toMatchObject(error);
   });
 });

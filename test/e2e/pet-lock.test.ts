@@ -55,6 +55,20 @@ describe('commands that write one pet take turns', () => {
     expect(shop.updates()).toEqual(updates);
   });
 
+  it('an undo waits for the change that it takes back, while the stock does not show it yet', async () => {
+    const stock = stockOfTen();
+    const shop = await openShop(stock, 5, 1);
+    const adjusting = startPetstore(['inventory', 'adjust', '3', '-1'], shop);
+    await shop.server.received(2);
+    stock[3] = 10;
+    const undoing = startPetstore(['inventory', 'undo', '--yes'], shop);
+    await undoing.waitFor(WAITING, 'stderr');
+    stock[3] = 9;
+    shop.release();
+    expect([(await adjusting.exited).code, (await undoing.exited).code]).toEqual([0, 0]);
+    expect([stock[3], shop.updates()]).toEqual([10, ['3=9', '3=10']]);
+  });
+
   it('a row of an import waits for an adjust that has read already, and is a conflict then', async () => {
     // The first update is that of adjust: it is held, and the import has its list read meanwhile.
     const stock = stockOfTen();

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runPetstore } from '../support/binary.ts';
-import { createHome, type Home } from '../support/home.ts';
+import { configPath, createHome, type Home } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { type Pty, startPty } from '../support/pty.ts';
 import { error, item, json, tooMany } from '../support/replies.ts';
@@ -206,7 +206,7 @@ it('a refused key and a typo do not end login at a terminal', async () => {
   await terminal.waitFor(/staging is now your\s+default\s+environment\./);
   expect((await terminal.exited).code).toBe(0);
   expect(terminal.plain()).not.toMatch(/a-key-with-a-typo|error:/);
-  expect(JSON.parse(readFileSync(join(home.config, 'petstore', 'config.json'), 'utf8'))).toMatchObject({
+  expect(JSON.parse(readFileSync(configPath(home), 'utf8'))).toMatchObject({
     'staging.base-url': server.baseUrl,
     'staging.api-key': KEY,
   });

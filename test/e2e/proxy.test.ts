@@ -270,10 +270,7 @@ describe('an update with If-Match', () => {
     ['"10"', [list, json(item(7, 12))], ['GET /v1/inventory', 'PATCH /v1/inventory/7'], 200, '"quantity":12'],
     ['*', [json(item(7, 12))], ['PATCH /v1/inventory/7'], 200, '"quantity":12'],
     ['"11"', [list], ['GET /v1/inventory'], 412, '"code":"precondition_failed"'],
-    ['"011"', [], [], 400, '"code":"usage"'],
     ['10', [], [], 400, '"code":"usage"'],
-    ['W/"10"', [], [], 400, '"code":"usage"'],
-    ['"10", "11"', [], [], 400, '"code":"usage"'],
     ['"10"', [json([item(8, 10)])], ['GET /v1/inventory'], 404, '"code":"pet_not_found"'],
     ['"10"', [error(401)], ['GET /v1/inventory'], 401, '"code":"unauthorized"'],
   ])('%s', async (ifMatch, replies, sent, status, body) => {
@@ -640,7 +637,13 @@ describe('a client that is gone', () => {
 
   it('has each integer in the history, however it is written', async () => {
     const home = createHome();
-    const bodies = ['{"quantity":9.0}', '{"quantity":1e1}', '{"quantity":1200E-2}', '{"quantity":-0.0}'];
+    const bodies = [
+      '{"quantity":9.0}',
+      '{"quantity":1e1}',
+      '{"quantity":1200E-2}',
+      '{"quantity":-0.0}',
+      '\ufeff{"quantity":4}',
+    ];
     const others = ['{"quantity":1.5}', '{"quantity":5e-1}', '{"quantity":1e99}', '{"quantity":1,"quantity":2}', '[1]'];
     const { server, proxy } = await inFrontOf(
       [...bodies, ...others].map(() => json(item(7, 12))),
@@ -652,7 +655,7 @@ describe('a client that is gone', () => {
     }
     expect(server.requests.map(({ body }) => body)).toEqual([...bodies, ...others]);
     const changes = (await history(server, { home })) as readonly { after: number }[];
-    expect(changes.map(({ after }) => after)).toEqual([0, 12, 10, 9]);
+    expect(changes.map(({ after }) => after)).toEqual([4, 0, 12, 10, 9]);
   });
 
   it('leaves those that wait for another change of the same pet', async () => {

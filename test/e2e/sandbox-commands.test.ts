@@ -41,6 +41,9 @@ describe('the sandbox’s own commands', () => {
       stderr: '',
     });
     expect(JSON.parse(await run('sandbox', 'status'))).toMatchObject({ pets: 25, addedKeys: 0 });
+    // The history is that of --env sandbox, and stays.
+    const other = await runIn(context, 'sandbox', 'reset', '--data', join(context.home.path, 'other.db'));
+    expect(other.stdout).toBe('Sandbox reset: 25 pets, no usage, no bans, no added keys.\n');
   });
 
   it.each([

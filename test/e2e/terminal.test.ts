@@ -1,12 +1,11 @@
 /** The program as used by a person, on a real pty. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { never } from '../support/faults.ts';
-import { createHome } from '../support/home.ts';
+import { configPath, createHome } from '../support/home.ts';
 import { startPty } from '../support/pty.ts';
-import { error, item, json, tooMany } from '../support/replies.ts';
+import { item, json, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { screenOf } from '../support/screen.ts';
 import { KEY, staging } from '../support/staging.ts';
@@ -29,7 +28,7 @@ describe('login', () => {
     expect(await terminal.exited).toEqual({ code: 0 });
     expect(terminal.output).not.toContain(KEY);
     expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
-    expect(JSON.parse(readFileSync(join(home.config, 'petstore', 'config.json'), 'utf8'))).toEqual({
+    expect(JSON.parse(readFileSync(configPath(home), 'utf8'))).toEqual({
       version: 1,
       environment: 'staging',
       'staging.base-url': server.baseUrl,
@@ -47,19 +46,6 @@ describe('login', () => {
     await low.waitFor('11 of 60 requests left, resets in ');
     expect((await low.exited).code).toBe(0);
     expect(low.output).toContain('\u001b[103m11 of 60');
-  });
-
-  it('keeps nothing when the service refuses the key', async () => {
-    const server = await scriptedServer([error(401, 'Invalid key')]);
-    const home = createHome();
-    const terminal = startPty(['login', '--env', 'staging', '--base-url', server.baseUrl], { home });
-    await terminal.waitFor('API key of staging');
-    terminal.write(`${KEY}\r`);
-    await terminal.waitFor('refused the key');
-    await terminal.waitFor('API key of staging');
-    terminal.write('\x03');
-    expect((await terminal.exited).code).toBe(130);
-    expect((await runPetstore(['config', 'list', '-o', 'csv'], { home })).stdout).not.toContain('staging.api-key,*');
   });
 });
 

@@ -1,6 +1,6 @@
 /** A TCP relay between clients and a server that delays or loses answers, or cuts connections. */
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { onCleanup } from '../support/cleanup.ts';
+import { connect, createServer, type Socket } from 'node:net';
+import { listenOnLoopback, onCleanup } from '../support/cleanup.ts';
 
 export class Tap {
   /** Where new connections lead. */
@@ -18,11 +18,9 @@ export class Tap {
   static async open(target: number): Promise<Tap> {
     const tap = new Tap(target);
     const server = createServer({ noDelay: true }, (client) => tap.#relay(client));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    tap.port = (server.address() as AddressInfo).port;
+    tap.port = await listenOnLoopback(server);
     onCleanup(() => {
       tap.cut();
-      server.close();
     });
     return tap;
   }

@@ -211,6 +211,12 @@ describe('the wait for the response ends', () => {
   });
 });
 
+it('a head with a length and chunks is not HTTP: no body was cut, and nothing is sent again', async () => {
+  const head = 'HTTP/1.1 429 Wait\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n';
+  const at = await bench({ answers: { head } });
+  expect(await failureOf(send(await at.http.connect(targetOf(at)), at))).toMatchObject({ phase: 'protocol' });
+});
+
 it('an error of the network on an open connection does not mean that nothing was sent', () => {
   const exchange = { target: 'pets.example:443', forwarder: undefined, signal: undefined };
   const thrown = Object.assign(new Error('no route'), { code: 'EHOSTUNREACH' });

@@ -1,13 +1,13 @@
 /** The Redis port on real servers: errors of configuration, errors that it survives, and following the master. */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { openRedis } from '../../src/node/redis.ts';
 import type { Redis, RedisFailure } from '../../src/ports.ts';
-import { onCleanup } from '../support/cleanup.ts';
+import { listenOnLoopback, onCleanup } from '../support/cleanup.ts';
 import { freePort } from '../support/free-port.ts';
 import {
   hasRedis,
@@ -54,11 +54,9 @@ async function answering(bytes: string | undefined): Promise<{ readonly url: str
     socket.on('error', () => undefined);
     if (bytes === undefined) socket.destroy();
     else socket.on('data', () => socket.write(bytes));
-    onCleanup(() => void socket.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onCleanup(() => void server.close());
-  return { url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`, times: () => connections };
+  const port = await listenOnLoopback(server);
+  return { url: `redis://127.0.0.1:${port}`, times: () => connections };
 }
 
 /** Its options in an address. */

@@ -1,9 +1,15 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
 import { type Access, refusalOf, Visitors } from '../../src/proxy/access.ts';
 import { clientOf, digestOf } from '../../src/proxy/clients.ts';
+import { openCredentials } from '../../src/proxy/credentials.ts';
 import { maxWaitOf } from '../../src/proxy/requests.ts';
+import { commandContext } from '../support/command-context.ts';
+import { createTestContext } from '../support/test-context.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
 const TOKENS = ['the-token-of-the-proxy', 'the-key-of-the-store'];
 const OPEN: Access = { clients: undefined, isReadOnly: false, isNamed: () => false };
@@ -131,4 +137,34 @@ describe('who may use the proxy', () => {
   ])('%s (%i): %j', (code, status, given) => {
     expect(refused(given)).toEqual([status, code]);
   });
+});
+
+const lines = (...names: string[]): string =>
+  names.map((name) => `${name} ${digestOf(name).toString('hex')} write\n`).join('');
+
+it('tokens from stdin or a pipe are read once', async () => {
+  const clock = new VirtualClock();
+  const ports = createTestContext({ clock, stdin: { text: lines('till-1') } });
+  const stream = vi.spyOn(ports.stdin, 'stream');
+  await openCredentials(commandContext(ports), { tokens: '-', token: true }, 'the-key');
+  await clock.advance(5_000);
+  expect(stream).toHaveBeenCalledTimes(1);
+});
+
+it('a file of tokens is read again once it is whole', async () => {
+  const clock = new VirtualClock();
+  const { home, ...ports } = createTestContext({ clock });
+  const tokens = join(home.path, 'tokens');
+  writeFileSync(tokens, lines('till-1', 'till-2'));
+  const credentials = await openCredentials(commandContext(ports), { tokens, token: true }, 'the-key');
+  const names = () => credentials.clients?.map(({ name }) => name);
+  writeFileSync(tokens, lines('till-1'));
+  for (let i = 0; i < 2; i++) {
+    await clock.advance(5_000);
+    await clock.whenSleeping();
+    expect(names()).toEqual(['till-1', 'till-2']);
+    if (i === 0) appendFileSync(tokens, lines('till-2', 'till-3'));
+    await clock.advance(500);
+  }
+  await vi.waitFor(() => expect(names()).toEqual(['till-1', 'till-2', 'till-3']));
 });

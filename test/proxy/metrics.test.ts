@@ -24,7 +24,7 @@ describe('metrics', () => {
     ] as const) {
       metrics.observe({ method, status, waitedMs });
     }
-    const lost = { since: 0, says: 'ECONNREFUSED', next: 1_000 };
+    const lost = { since: 1_772_460_200_250, says: 'ECONNREFUSED', next: 1_000 };
     const lease = { machine: 'a', server: 'b', machines: 8, permits: {}, holds: {}, lost };
     const block = { why: 'rate-limited', since: 0, until: 0 } as const;
     const known = { allowance: { limit: 60, remaining: 0, resetAt: 0 }, block, lease };

@@ -1,7 +1,7 @@
 import { describe, expect, it, type Mock, vi } from 'vitest';
 import { Failure, isFailure } from '../../src/errors.ts';
-import type { Connection } from '../../src/ports.ts';
-import { LedgerGate, type Gate, type Ticket, type Wait } from '../../src/rate-limit/gate.ts';
+import type { Connection, Wait } from '../../src/ports.ts';
+import { LedgerGate, type Gate, type Ticket } from '../../src/rate-limit/gate.ts';
 import { createLedger, memoryStep } from '../../src/rate-limit/ledger.ts';
 import { START, VirtualClock } from '../support/virtual-clock.ts';
 

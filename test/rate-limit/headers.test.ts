@@ -300,6 +300,16 @@ describe('the wait of a refusal', () => {
       { ratelimit: '"day";r=900;t=80000, "a";r=0;t=3' },
       3_000,
     ],
+    [
+      'not of a window with requests left beside a policy that is spent',
+      { 'x-ratelimit-remaining': '900', 'x-ratelimit-reset': '80000', ratelimit: '"a";r=0;t=3' },
+      3_000,
+    ],
+    [
+      'not of a policy with requests left beside a window that is spent',
+      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '3', ratelimit: '"day";r=900;t=80000' },
+      3_000,
+    ],
     ['of two policies with requests left the longest', { ratelimit: '"day";r=900;t=80000, "a";r=1;t=3' }, 80_000_000],
     ['of a list that is broken off the longest', { ratelimit: '"a";r=0;t=3, "b";r=0;t=300, "c' }, 300_000],
     ['several resets: the longest', { 'x-ratelimit-reset': '30', 'ratelimit-reset': '300' }, 300_000],
@@ -314,7 +324,9 @@ describe('the wait of a refusal', () => {
     ['"a";r=5;t=3, "bytes";r=0;t=300', undefined],
   ])('is told by a policy with nothing left, whatever it counts: %s', (ratelimit, hasRemaining) => {
     const policy = '"a";q=60, "b";q=60, "bytes";q=900;qu="content-bytes"';
+    const other = { 'x-ratelimit-remaining': '40' };
     expect(read({ ratelimit, 'ratelimit-policy': policy }).hasRemaining).toBe(hasRemaining);
+    expect(read({ ratelimit, 'ratelimit-policy': policy, ...other }).hasRemaining).toBe(hasRemaining);
   });
 });
 

@@ -66,6 +66,13 @@ class Shop {
     }
   }
 
+  /** Questions are on their way from now on, until the result is called. */
+  holdsQuestions(): () => void {
+    let arrive = (): void => undefined;
+    this.way = new Promise((resolve) => (arrive = resolve));
+    return arrive;
+  }
+
   isEmptied(): void {
     this.store.clear();
     this.met.clear();
@@ -281,8 +288,7 @@ describe('while nothing is known', () => {
   it('a machine that the server has never met, and that has given up by then, keeps nobody waiting', async () => {
     const shop = new Shop();
     const [first, second] = shop.machines(2) as [Machine, Machine];
-    let arrive = (): void => undefined;
-    shop.way = new Promise((resolve) => (arrive = resolve));
+    const arrive = shop.holdsQuestions();
     void first.asks().catch(String);
     await new Promise(setImmediate);
     first.ends.abort(new Error('given up'));
@@ -371,8 +377,13 @@ describe('permits', () => {
 
   it('end with their window', async () => {
     const { shop, second } = await opened({ left: 41, window: { resetInMs: 5_000 } });
-    expect(await shop.lends(second, 3)).toBe(3);
-    shop.now += 5_000;
+    expect(await second.asksFor(3)).toBe(3);
+    // It is lent six, and uses one.
+    expect(await second.asks()).toBe('sent');
+    shop.lose();
+    shop.now += 4_999;
+    expect(await second.asks()).toBe('sent');
+    shop.now += 1;
     expect(await second.asks()).toBe('ledger-lost');
   });
 
@@ -393,8 +404,7 @@ describe('permits', () => {
     const intent = { id: 'x', operation: LIST, reserve: 0, timeoutMs: 30_000 };
     await second.otherProcess.admit(intent);
     await second.otherProcess.lost(intent.id, false);
-    let arrive = (): void => undefined;
-    shop.way = new Promise((resolve) => (arrive = resolve));
+    const arrive = shop.holdsQuestions();
     const closed = second.otherProcess.close();
     await new Promise(setImmediate);
     shop.way = Promise.resolve();
@@ -423,11 +433,32 @@ describe('permits', () => {
     expect(await one.first.asks()).not.toBe('sent');
   });
 
-  it('go first to the machine that was refused in the turn before', async () => {
+  it('of windows that one machine has found apart are apart for a machine that has not', async () => {
+    const { shop, first, second } = await opened({ left: 50 });
+    expect(await second.asks(SET)).toBe('sent');
+    shop.now += 1_000;
+    expect(await first.asks(SET)).toBe('sent');
+    await first.isAnswered(59, { resetInMs: 59_000 });
+    await first.ledger.close();
+    await second.isAnswered(40, { resetInMs: 59_000 });
+    await second.ledger.close();
+    await first.asks();
+    await first.isAnswered(0, { resetInMs: 59_000 });
+    await first.ledger.close();
+    expect([await second.asks(), await second.asks(SET)]).toEqual(['window-spent', 'sent']);
+  });
+
+  /** A window that is spent: its second machine was refused. */
+  async function refused() {
     const { shop, first, second } = await opened({ left: 1 });
     expect(await first.asks()).toBe('sent');
     await first.isAnswered(0);
     expect(await second.asks()).toBe('window-spent');
+    return { shop, first, second };
+  }
+
+  it('go first to the machine that was refused in the turn before', async () => {
+    const { shop, first, second } = await refused();
     shop.now += 60_000;
     expect(await first.asks()).toBe('sent');
     await first.isAnswered(1);
@@ -435,10 +466,7 @@ describe('permits', () => {
   });
 
   it('go first to nobody who has given up', async () => {
-    const { shop, first, second } = await opened({ left: 1 });
-    expect(await first.asks()).toBe('sent');
-    await first.isAnswered(0);
-    expect(await second.asks()).toBe('window-spent');
+    const { shop, first, second } = await refused();
     await second.ledger.close();
     shop.now += 60_000;
     expect(await first.asks()).toBe('sent');
@@ -447,10 +475,7 @@ describe('permits', () => {
   });
 
   it('go first to nobody who does not come within five seconds', async () => {
-    const { shop, first, second } = await opened({ left: 1 });
-    expect(await first.asks()).toBe('sent');
-    await first.isAnswered(0);
-    expect(await second.asks()).toBe('window-spent');
+    const { shop, first } = await refused();
     shop.now += 60_000;
     expect(await first.asks()).toBe('sent');
     await first.isAnswered(1);
@@ -467,8 +492,7 @@ describe('permits', () => {
   ])('that the server is asked for %s', async (_name, timeoutMs, lateMs, left) => {
     const { shop, first, second } = await opened({ left: 41 });
     await second.ledger.view();
-    let arrive = (): void => undefined;
-    shop.way = new Promise((resolve) => (arrive = resolve));
+    const arrive = shop.holdsQuestions();
     shop.losesReplies = true;
     const asked = second.asksFor(40, LIST, { timeoutMs });
     await new Promise(setImmediate);
@@ -483,8 +507,7 @@ describe('permits', () => {
   it('lent to a process that has given up while it asked are given back', async () => {
     const shop = new Shop();
     const [first, second] = shop.machines(2) as [Machine, Machine];
-    let arrive = (): void => undefined;
-    shop.way = new Promise((resolve) => (arrive = resolve));
+    const arrive = shop.holdsQuestions();
     const asked = first.asks().catch(String);
     await new Promise(setImmediate);
     first.ends.abort(new Error('given up'));
@@ -529,6 +552,18 @@ describe('a refusal that one machine gets', () => {
     await third.asks();
     await third.isRefused(429, 100_000);
     expect([await second.asks(), second.waits!.ms]).toEqual(['rate-limited', 101_000]);
+  });
+
+  it('takes no strike away, although its machine knows of fewer', async () => {
+    const { shop, first, second, third } = await blocked();
+    shop.now += 101_000;
+    await second.asks();
+    await second.isRefused(429, 100_000);
+    await third.ledger.answered({ ...REFUSED, headers: { retryAfterMs: 300_000 } });
+    shop.now += 301_000;
+    await first.asks();
+    await first.isRefused(429, 100_000);
+    expect([await second.asks(), second.waits!.ms]).toEqual(['rate-limited', 401_000]);
   });
 
   it('as a ban, stays one where a shorter wait follows', async () => {
@@ -670,6 +705,17 @@ describe('a server', () => {
     expect(await Promise.all(all.map((each) => each.asks()))).toEqual(['sent', 'asking']);
   });
 
+  it('forgets operations that no longer have permits, if there are many', async () => {
+    const { shop, first } = await opened({ window: { resetInMs: HOUR } });
+    for (let i = 0; i < 100; i++) {
+      expect(await first.asks(`GET @5d0c2f/${'x'.repeat(i)}`)).toBe('sent');
+      await first.isAnswered(58, { resetInMs: HOUR });
+      shop.now += 2_000;
+    }
+    const { ops } = JSON.parse(shop.store.get('petstore:{pair}')!.value) as { ops: object };
+    expect(Object.keys(ops).length).toBeLessThan(75);
+  });
+
   it('whose script fails is lost', async () => {
     const shop = new Shop();
     shop.store.set('petstore:{pair}', { value: '{"id":"x"}', until: Number.POSITIVE_INFINITY });
@@ -689,6 +735,20 @@ describe('a server', () => {
     }
     expect(await machine.asks()).toBe('sent');
     expect(machine.said).toEqual([]);
+  });
+
+  it.each<readonly [string, (machine: Machine) => Promise<void>]>([
+    ['answered', (machine) => machine.isAnswered(59)],
+    ['refused', (machine) => machine.isRefused(429, 100_000)],
+    ['lost', (machine) => machine.losesRequest()],
+  ])('that refuses the settings while a request is under way: it is %s all the same', async (_name, settle) => {
+    const shop = new Shop();
+    const machine = shop.machine();
+    await machine.asks();
+    shop.failure = new RedisFailure(new Error('WRONGPASS'), 'settings');
+    await settle(machine);
+    shop.now += 101_000;
+    await expect(machine.asks()).rejects.toMatchObject({ kind: 'ledger-refused' });
   });
 
   it('that refuses the settings after it was lost is lost no more', async () => {

@@ -154,7 +154,9 @@ it('a raw call of unknown outcome says what the service answered', () => {
   expect(JSON.parse(formatErrorJson(failure, 0))).toEqual({
     error: {
       kind: 'outcome-unknown',
-      message: 'No answer: POST /p may or may not have taken effect in staging.',
+      message: expect.stringMatching(
+        /^The outcome is unknown: POST \/p may or may not have taken effect in staging\. The service failed \(500, X/,
+      ) as string,
       exitCode: 9,
       status: 500,
       code: 'X',

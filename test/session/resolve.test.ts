@@ -182,6 +182,8 @@ describe('in place of a base URL that is refused', () => {
     ['localhost:4033', 'http://localhost:4033/v1'],
     ['https://localhost:4033/', 'https://localhost:4033/v1'],
     ['127.0.0.1:4033/v1', 'http://127.0.0.1:4033/v1'],
+    ['localhost.:4033/v1', 'http://localhost.:4033/v1'],
+    ['[::ffff:127.0.0.1]:4033/v1', 'http://[::ffff:7f00:1]:4033/v1'],
     ['pets.example:8443/api/', 'https://pets.example:8443/api/v1'],
     ['https://pets.example/v1/inventory', 'https://pets.example/v1'],
     ['https://pets.example/v11', 'https://pets.example/v11/v1'],

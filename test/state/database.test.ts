@@ -45,12 +45,6 @@ describe('the state database', () => {
     }).toEqual({ same: true, file: 0o600, folder: 0o700, version: { user_version: 1n } });
   });
 
-  it('of a newer petstore is not touched', async () => {
-    const context = createTestContext();
-    (await open(context)).database.exec('PRAGMA user_version = 99');
-    await expect(open(context)).rejects.toMatchObject({ kind: 'state', details: { problem: 'newer' } });
-  });
-
   it('rolls back what fails', async () => {
     const state = await open(createTestContext());
     const work = state.exclusively(() => {

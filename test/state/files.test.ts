@@ -1,5 +1,5 @@
 /** Which program owns a database file, and what happens to a damaged one while it is open. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -10,8 +10,6 @@ import { commandContext } from '../support/command-context.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { runIn } from '../support/in-process.ts';
 import { createTestContext, type TestContext } from '../support/test-context.ts';
-
-const MAGIC = 'SQLite format 3\0';
 
 async function open(context: TestContext): Promise<State> {
   const state = await openState(context, context.home.state);
@@ -55,37 +53,6 @@ describe('openStateFile', () => {
     using state = await openStateFile(context, path);
     await put(state, 'filled');
     expect(got(state)).toBe('filled');
-  });
-
-  it.each([
-    ['text', (path: string) => writeFileSync(path, 'notes'), 'damaged'],
-    ['a database cut short', (path: string) => writeFileSync(path, `${MAGIC}cut`), 'damaged'],
-    [
-      'a database of its own',
-      (path: string) => {
-        const database = new DatabaseSync(path);
-        database.exec('PRAGMA user_version = 3; CREATE TABLE meta (name TEXT)');
-        database.close();
-      },
-      'foreign',
-    ],
-    [
-      'an empty database of its own',
-      (path: string) => {
-        const database = new DatabaseSync(path);
-        database.exec('PRAGMA journal_mode = WAL');
-        database.close();
-      },
-      'foreign',
-    ],
-  ])('refuses %s', async (_name, make, problem) => {
-    const context = createTestContext();
-    const path = join(context.home.path, 'own.db');
-    make(path);
-    const before = { bytes: readFileSync(path, 'hex'), at: statSync(path).mtimeMs };
-    await expect(openStateFile(context, path)).rejects.toMatchObject({ kind: 'state', details: { path, problem } });
-    expect({ bytes: readFileSync(path, 'hex'), at: statSync(path).mtimeMs }).toEqual(before);
-    expect([existsSync(`${path}-wal`), existsSync(`${path}-shm`)]).toEqual([false, false]);
   });
 
   it('leaves the log of another program that was killed as it is', async () => {

@@ -3,10 +3,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runIn } from '../support/in-process.ts';
-import { createTestContext } from '../support/test-context.ts';
+import { createTestContext, type TestContext } from '../support/test-context.ts';
 
-async function imported(text: string, answers: readonly (string | boolean)[], ...args: string[]) {
-  const context = createTestContext({ terminal: true, answers, env: { NO_COLOR: '1' } });
+async function imported(
+  text: string,
+  answers: readonly (string | boolean)[],
+  { args = [], home }: { args?: readonly string[]; home?: TestContext['home'] } = {},
+) {
+  const context = createTestContext({ terminal: true, answers, env: { NO_COLOR: '1' }, ...(home && { home }) });
   const file = join(context.home.path, 'slip.csv');
   writeFileSync(file, text);
   const { code, stderr } = await runIn(context, '--env', 'sandbox', 'inventory', 'import', file, ...args);
@@ -29,6 +33,18 @@ it('are asked for, each heading once', async () => {
     'Which column has the number?',
     'What is in "Arrived"? (quantity is set, delta is added)',
     'Remember this for files with the same header?',
+    'Add 1 row to the stock in sandbox?',
+  ]);
+});
+
+it('with --add, what is remembered adds, also without the option', async () => {
+  const { home } = createTestContext();
+  const once = await imported('petId;Arrived\n7;2\n', ['Arrived', true, true], { args: ['--add'], home });
+  const twice = await imported('petId;Arrived\n7;3\n', [true, true], { home });
+  expect([once.code, once.asked.at(-1)]).toEqual([0, 'Add 1 row to the stock in sandbox?']);
+  expect([twice.code, ...twice.asked]).toEqual([
+    0,
+    'Read the file as before ("Arrived" is delta)?',
     'Add 1 row to the stock in sandbox?',
   ]);
 });

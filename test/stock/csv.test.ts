@@ -153,7 +153,8 @@ describe('files that are not CSV', () => {
     );
   });
 
-  it('an older encoding keeps its digits', () => {
-    expect(decodeText(Buffer.from('petId;Gr\xf6\xdfe\n7;12', 'latin1'), 'FILE')).toBe('petId;Größe\n7;12');
+  it('an older encoding keeps its digits, letters, quotes and dashes', () => {
+    const bytes = Buffer.from('petId;Gr\xf6\xdfe\n7;12 \x96 \x80 \x9f', 'latin1');
+    expect(decodeText(bytes, 'FILE')).toBe('petId;Größe\n7;12 – € Ÿ');
   });
 });

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { HttpFailure, type HttpRequest } from '../../src/ports.ts';
+import { resumeCommand } from '../../src/session/run-commands.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json, type Limits, type PlainReply, tooMany } from '../support/replies.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
@@ -246,6 +247,36 @@ it('a run that is done is not resumed: its hint is what can be done', async () =
     code: 0,
     stdout: 'Run 2 (import) in staging: 1 applied, 1 unchanged.\n',
   });
+});
+
+it('--resume means a run of this shop, also where another shop has a newer one', async () => {
+  const { home } = createTestContext();
+  let status = 401;
+  const run = async (text: string, ...line: string[]) => {
+    const answer = (_request: HttpRequest, update: number) => (update > 0 && status === 401 ? error(401) : {});
+    const { code, stdout, stderr } = await runIn(
+      service(2, AMPLE, answer, { home, stdin: { text } }).context,
+      ...['inventory', ...line, '--yes'],
+    );
+    return [code, stdout || stderr];
+  };
+  const berlin = ['--profile', 'berlin'];
+  for (const shop of [[], berlin]) await run(rows(2), 'import', '-', ...shop);
+  for (const shop of [[], berlin]) await run('1 5\nq\n', 'count', ...shop);
+  await run('2 5\n', 'count');
+  status = 200;
+  expect(await run('1\n', 'count', '--resume')).toEqual([0, 'Run 3 (count) in staging: 1 applied.\n']);
+  expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 5 (count) in staging: 1 applied.\n']);
+  expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 1 (import) in staging: 2 applied.\n']);
+  expect(await run('', 'runs', 'resume')).toEqual([2, expect.stringContaining('Run 2 is for berlin/staging')]);
+});
+
+it.each([
+  [0, 'count --resume 1'],
+  [2, 'runs resume 1'],
+])('a stocktake with %i rows done and none left is continued with %s', (done, command) => {
+  const run = { id: 1n, kind: 'count', environment: 'staging', left: 0, done } as const;
+  expect(resumeCommand(run)).toBe(`petstore --env staging inventory ${command}`);
 });
 
 it('rows whose pets share a lock wait for each other, however slow the service is', async () => {

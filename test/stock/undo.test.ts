@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createHome } from '../support/home.ts';
-import { type Ran, runIn, STAGING_ENV } from '../support/in-process.ts';
+import { type Ran, runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json, type PlainReply } from '../support/replies.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
 import { httpReply } from '../support/test-ports.ts';
@@ -135,6 +135,20 @@ describe('--dry-run sends no write', () => {
       stdout: 'Pet  Name      Before  After  Change  Problem\n  7  Goldfish      10     12      +2  \n',
     });
     expect(await quantity(7)).toBe(10);
+    const unedited = createTestContext({ home, editor: () => undefined, env: { EDITOR: 'ed' } });
+    for (const filter of [[], ['--pet', '99']]) {
+      const { stdout } = await runIn(
+        unedited,
+        '--env',
+        'sandbox',
+        'inventory',
+        'edit',
+        '--dry-run',
+        '--json',
+        ...filter,
+      );
+      expect(stdout).toBe('[]\n');
+    }
   });
 
   it('api: needs no key, and sends nothing', async () => {
@@ -260,6 +274,17 @@ describe('undo and redo', () => {
     });
     expect(await runIn(context, 'inventory', 'undo', '--yes')).toMatchObject({ stdout: 'Pet 7: 11 → 10. Undone.\n' });
     expect([...stock.values()]).toEqual([10, 10, 10]);
+  });
+
+  it.each([
+    ['was refused', [error(401)], 4, 'unfinished and has changed nothing yet'],
+    ['may have been applied', [error(500), error(401), error(401)], 9, 'unfinished'],
+  ])('an undo whose only update %s is unfinished', async (_what, answers, exit, words) => {
+    const context = withReplies([json([item(7, 10)]), json(item(7, 11)), json([item(7, 11)]), ...answers]);
+    await runIn(context, 'inventory', 'adjust', '7', '+1');
+    expect((await runIn(context, 'inventory', 'undo', '--yes')).code).toBe(exit);
+    const { stderr } = await runIn(context, 'inventory', 'undo', '--yes');
+    expect(stderr).toContain(`error: The newest command, run 1 (undo), is ${words}; nothing was sent.\n`);
   });
 
   it('takes back a whole import, after a question', async () => {

@@ -1,9 +1,8 @@
 /** A service that repeats the key in everything it sends, and functions that find the key where it must not be. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { onCleanup } from './cleanup.ts';
+import { listenOnLoopback } from './cleanup.ts';
 
 /** Letters, quotes, and characters special to JSON, XML, URLs and shells; no part of it is a word of the program. */
 export const CANARY = String.raw`Canary&7f<3b>"9dKq8Z'2e\5aVx/0p%41Lm-Wy`;
@@ -40,12 +39,7 @@ export async function echoService(): Promise<EchoService> {
   const server = createServer((req, res) => {
     answer(service.mode, stock, req, res).catch(() => res.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onCleanup(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  service.baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  service.baseUrl = `http://127.0.0.1:${await listenOnLoopback(server)}/v1`;
   return service;
 }
 

@@ -1,5 +1,5 @@
 /** Creates a separate home folder for each test. */
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onCleanup } from './cleanup.ts';
@@ -29,4 +29,16 @@ export function createHome(): Home {
     cache,
     env: { HOME: path, XDG_CONFIG_HOME: config, XDG_STATE_HOME: state, XDG_CACHE_HOME: cache },
   };
+}
+
+export function configPath(home: Home): string {
+  return join(home.config, 'petstore', 'config.json');
+}
+
+/** Writes the config file: a text, or settings. */
+export function writeConfig(home: Home, config: string | object, mode = 0o600): void {
+  mkdirSync(join(home.config, 'petstore'), { recursive: true, mode: 0o700 });
+  const text = typeof config === 'string' ? config : JSON.stringify({ version: 1, ...config });
+  writeFileSync(configPath(home), text);
+  chmodSync(configPath(home), mode);
 }

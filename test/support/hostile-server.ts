@@ -3,10 +3,10 @@
  * As a proxy it answers CONNECT, and then acts as the service inside the tunnel.
  */
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import { onCleanup } from './cleanup.ts';
+import { listenOnLoopback } from './cleanup.ts';
 import { type Gate, gate } from './faults.ts';
 import type { Identity } from './tls.ts';
 
@@ -102,13 +102,8 @@ export async function hostileServer(options: HostileOptions = {}): Promise<Hosti
     // Rejects when the client hangs up.
     serve(socket).catch(() => undefined);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onCleanup(async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  });
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listenOnLoopback(server),
     log,
     heads,
     reached: (entry, times = 1) =>

@@ -1,9 +1,9 @@
 /** A real HTTP proxy on loopback: CONNECT tunnels and absolute-form requests (RFC 9110, 7.3.2 and 9.3.6), with a log. */
 import { createServer, type IncomingMessage, request as forward, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { onCleanup } from './cleanup.ts';
+import { listenOnLoopback, onCleanup } from './cleanup.ts';
 import type { Identity } from './tls.ts';
 
 export interface ProxyOptions {
@@ -48,11 +48,9 @@ export async function startProxy({ credentials, tls, route = hostAndPort }: Prox
     if (mayPass(req)) tunnel(client, keep(connect(port, host)));
     else client.end('HTTP/1.1 407 Refused\r\nProxy-Authenticate: Basic realm="proxy"\r\n\r\n');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  onCleanup(async () => {
+  const port = await listenOnLoopback(server);
+  onCleanup(() => {
     for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
   });
   return { port, url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`, log };
 }

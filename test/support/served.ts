@@ -1,9 +1,9 @@
 /** Runs `petstore sandbox serve`, `petstore proxy` and plain servers, and sends plain requests to them. */
 import { createServer, type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { type PetstoreOptions, type Running, startPetstore } from './binary.ts';
-import { onCleanup } from './cleanup.ts';
+import { listenOnLoopback, onCleanup } from './cleanup.ts';
 
 export interface Served extends Running {
   readonly baseUrl: string;
@@ -118,12 +118,7 @@ export type Handler = (req: IncomingMessage, res: ServerResponse) => unknown;
 export async function listen(handler: Handler): Promise<number> {
   const server = createServer((req, res) => void handler(req, res));
   server.keepAliveTimeout = 0;
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onCleanup(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
+  return listenOnLoopback(server);
 }
 
 export interface ServedProxy extends Running {

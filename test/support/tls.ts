@@ -42,6 +42,8 @@ interface Issue {
   readonly names: readonly string[];
   readonly days?: number;
   readonly selfSigned?: boolean;
+  /** Default: one of P-256. */
+  readonly key?: KeyObject;
 }
 
 interface Made extends Identities {
@@ -87,8 +89,7 @@ function makeIdentities(): Made {
   const now = Date.now();
   const here: Names = { dns: ['localhost'], ip: [[127, 0, 0, 1]] };
   const authority: Signer = { name: 'Test authority', key: newKey() };
-  const make = (name: string, names: Names, days: number, signer?: Signer): Identity => {
-    const key = newKey();
+  const make = (name: string, names: Names, days: number, signer?: Signer, key = newKey()): Identity => {
     const validity = [now - 10 * day, now + days * day] as const;
     return {
       key: key.export({ type: 'pkcs8', format: 'pem' }).toString(),
@@ -106,8 +107,8 @@ function makeIdentities(): Made {
     expired: make('expired', here, -1, authority),
     selfSigned: make('self-signed', here, 10),
     wrongHost: make('wrong host', { dns: ['pets.example'], ip: [] }, 10, authority),
-    issue: ({ names, days = 60, selfSigned = false }) =>
-      make(names[0] ?? 'nobody', { dns: names, ip: [] }, days, selfSigned ? undefined : authority),
+    issue: ({ names, days = 60, selfSigned = false, key }) =>
+      make(names[0] ?? 'nobody', { dns: names, ip: [] }, days, selfSigned ? undefined : authority, key),
   };
 }
 

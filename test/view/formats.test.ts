@@ -1,11 +1,10 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { itemToJson, type InventoryItem } from '../../src/api/item.ts';
+import { itemToJson } from '../../src/api/item.ts';
 import { parseJson, stringifyJson } from '../../src/api/json.ts';
-import { visible } from '../../src/view/sanitise.ts';
-import { FORMATS } from '../../src/view/output-formats.ts';
-import type { RowsView } from '../../src/view/view.ts';
+import { visible } from '../../src/view/words.ts';
+import { FORMATS } from '../../src/view/view.ts';
 import { anyItem, text, view } from './rendered.ts';
 
 describe('formats', () => {
@@ -62,21 +61,4 @@ describe('formats', () => {
       }),
     );
   });
-
-  it.each([
-    ['json', '[]\n', '[\n  {"petId":7,"quantity":12,"status":"sold"}'],
-    ['ndjson', '', '{"petId":7,"quantity":12,"status":"sold"}\n'],
-    ['csv', 'petId,quantity,status\n', 'petId,quantity,status\n7,12,sold\n'],
-    ['table', '', ''],
-  ] as const)('faults 56, 58: %s of an empty list; and of one with a bad row, before which it stops', async (format, empty, beginning) => {
-    expect(await text(view([]), format)).toBe(empty);
-    const rows = async function* (): AsyncGenerator<InventoryItem[]> {
-      yield await Promise.resolve([{ petId: 7n, quantity: 12n, status: 'sold' }]);
-      throw new Error('bad row');
-    };
-    const broken: RowsView<InventoryItem> = { ...view([]), rows: rows() };
-    const pieces: string[] = [];
-    await expect(text(broken, format, { isTTY: true, width: 80 }, pieces)).rejects.toThrow('bad row');
-    expect(pieces.join('')).toBe(beginning);
-  }); // prettier-ignore
 });

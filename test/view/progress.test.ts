@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { HttpFailurePhase } from '../../src/ports.ts';
-import {
-  clockTime,
-  duration,
-  limitWords,
-  LiveLine,
-  progressLines,
-  type WaitFacts,
-  waitLines,
-} from '../../src/view/progress.ts';
+import type { HttpFailurePhase, Wait } from '../../src/ports.ts';
+import { clockTime, duration, limitWords, LiveLine, progressLines, waitLines } from '../../src/view/progress.ts';
 import { MemoryOutput } from '../support/memory-streams.ts';
 
 const NOON = Date.UTC(2026, 2, 2, 12, 0, 0);
@@ -43,19 +35,19 @@ describe('clock times', () => {
 });
 
 it('the limit says what is left and until when', () => {
-  expect(limitWords({ limit: 60, remaining: 57, resetAt: NOON + 23_000, now: NOON })).toBe(
+  expect(limitWords({ limit: 60, remaining: 57, resetAt: NOON + 23_000 }, NOON)).toBe(
     '57 of 60 requests left, resets in 23 s (12:00:23)',
   );
 });
 
 describe('a wait says why, until when, which attempt, and that it may be stopped', () => {
   const wait = { until: NOON + 23_000, attempt: 2, attempts: 3 };
-  const failed = (phase: HttpFailurePhase, code: string): Pick<WaitFacts, 'why' | 'failure'> => ({
+  const failed = (phase: HttpFailurePhase, code: string): Pick<Wait, 'why' | 'failure'> => ({
     why: 'backoff',
     failure: { phase, code, peer: 'pets.example:443', detail: '', mayHaveBeenSent: false },
   });
 
-  it.each<[more: Partial<WaitFacts> & Pick<WaitFacts, 'why'>, words: string]>([
+  it.each<[more: Partial<Wait> & Pick<Wait, 'why'>, words: string]>([
     [{ why: 'rate-limited' }, 'Rate limited (429); continuing at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     [{ why: 'banned' }, 'Key banned? (403); continuing at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     [{ why: 'window-spent' }, 'Rate limit reached; continuing at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],

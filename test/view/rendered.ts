@@ -4,8 +4,7 @@ import { itemToJsonText, type InventoryItem } from '../../src/api/item.ts';
 import { INT64_MAX, INT64_MIN } from '../../src/api/values.ts';
 import { render } from '../../src/view/formats.ts';
 import { createStyle } from '../../src/view/style.ts';
-import type { Format } from '../../src/view/output-formats.ts';
-import type { RowsView } from '../../src/view/view.ts';
+import type { Format, RowsView } from '../../src/view/view.ts';
 
 export const PLAIN = await createStyle(false);
 

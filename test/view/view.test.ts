@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import type { InventoryItem } from '../../src/api/item.ts';
-import { visible, visibleLines } from '../../src/view/sanitise.ts';
+import { visible, visibleLines } from '../../src/view/words.ts';
 import { createStyle, isColoured } from '../../src/view/style.ts';
-import { FORMATS } from '../../src/view/output-formats.ts';
+import { FORMATS } from '../../src/view/view.ts';
 import { anyItem, PLAIN, text, view } from './rendered.ts';
 
 /** What must never reach a terminal. */
