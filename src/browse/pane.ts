@@ -28,7 +28,7 @@ export function withPane(table: readonly string[], browser: Browser, around: Sur
   return Array.from({ length: browser.page }, (_, i) => {
     const line = table[i] ?? '';
     // eslint-disable-next-line no-control-regex -- the looks
-    const width = displayWidth(line.replace(/\u001b\[[0-9;]*m/g, ''));
+    const width = displayWidth(line.replace(/\u001b\[[0-9;]*[mG]/g, ''));
     return `${line}${' '.repeat(rest - width)}${style.muted(BORDER)}${pane[i] ?? ''}`;
   });
 }

@@ -4,7 +4,7 @@ import { PET_STATUSES } from '../api/values.ts';
 import type { DraftChange } from '../state/draft.ts';
 import { BETWEEN } from '../view/fit.ts';
 import { type Role, roleOf, type Style } from '../view/style.ts';
-import { padTo, truncate } from '../view/width.ts';
+import { isLatin, padTo, truncate } from '../view/width.ts';
 import { signed } from '../view/words.ts';
 import type { Browser } from './browser.ts';
 
@@ -48,13 +48,18 @@ export function tableOf(browser: Browser, around: Surroundings): { heading: stri
   const { items, cursor } = browser.visible;
   const width = fittingWidths(browser, columns, items);
   const shownColumns = (Object.keys(HEADING) as Column[]).filter((column) => width[column] > 0);
+  // Terminals differ in how wide some scripts and emoji are: the next column is named, not counted from there.
+  const after = (column: Column, text: string): string =>
+    column === 'name' && !isLatin(text)
+      ? `\u001b[${NO_MARKS.length + width.id + BETWEEN.length + width.name + 1}G`
+      : '';
   const line = (marks: string, cells: Cells, roles: Partial<Record<Column, Role | undefined>> = {}): string =>
     marks +
     shownColumns
       .map((column) => {
         const text = truncate(cells[column], width[column]);
         const side = column === 'id' || column === 'quantity' ? 'right' : 'left';
-        const cell = column === 'status' ? text : padTo(text, width[column], side);
+        const cell = column === 'status' ? text : padTo(text, width[column], side) + after(column, text);
         const role = roles[column];
         return role === undefined ? cell : cell.replace(text, (found) => style[role](found));
       })

@@ -9,8 +9,8 @@ import { canAsk } from '../session/resolve.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Change, NewChange, NewRun, Run } from '../state/journal.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import { confirmation, type RecordView, type RowsView } from '../view/view.ts';
-import { firstFew, plural } from '../view/words.ts';
+import { confirmation, FORMAT_FACTS, type RecordView, type RowsView } from '../view/view.ts';
+import { firstFew, plural, visible } from '../view/words.ts';
 import { look, type Outcome, readStock, type RunContext, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
 import { type Plan, PLAN_LINES, planLines, planView, type Stock } from './plan.ts';
@@ -118,8 +118,12 @@ async function confirmPlan(
   }
   if (!globals.yes) {
     const question = `${spec.question?.(plan.steps.length) ?? `Change ${plural(plan.steps.length, 'pet')}`} in ${environment}?`;
+    const { debug, output, quiet, verbose } = globals;
+    // The user must see what to agree to.
+    const isUnseen = quiet || (FORMAT_FACTS[output].isJson && !verbose && !debug);
+    const asked = [...(isUnseen ? lines.map(visible) : []), question].join('\n');
     // Other processes need not wait for the answer: a pet that they change meanwhile is a conflict.
-    if (!(await turn.pause(() => prompt.confirm(question, signal)))) {
+    if (!(await turn.pause(() => prompt.confirm(asked, signal)))) {
       throw new Failure('cancelled', {});
     }
     return { maxWait: tooLong ? FOREVER_MS : globals.maxWait };

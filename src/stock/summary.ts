@@ -14,6 +14,10 @@ import { openNames, tableNames } from '../session/open-catalog.ts';
 import { joinPath, reportFolder } from '../session/paths.ts';
 import { csvCell } from '../view/formats.ts';
 
+const UNDONE: ReadonlySet<ChangeState> = new Set(['failed', 'conflict']);
+/** How many rows that were not applied are named, with the reason; the report has all. */
+const FEW = 5;
+
 /** Ends a run unless rows are left, and returns its summary. */
 export async function summarise(
   { context, journal, rest = [] }: Pick<RunContext, 'context' | 'journal' | 'rest'>,
@@ -30,7 +34,10 @@ export async function summarise(
   else notices.warning(`Run ${id} is unfinished. Resume it with: ${resume}`);
   const [only, ...others] = changes;
   const isOne = only !== undefined && others.length === 0;
-  if (isOne && only.reason !== undefined) notices.warning(`Pet ${only.petId}: ${only.reason}.`);
+  const undone = changes.filter(({ state }) => isOne || UNDONE.has(state));
+  for (const { petId, reason } of undone.slice(0, FEW)) {
+    if (reason !== undefined) notices.warning(`Pet ${petId}: ${reason}.`);
+  }
   const report = isOne && run.kind !== 'count' ? undefined : await writeReport(context, run, changes, rest);
   const failure = failureOf(counts, stopped, resume, report && abbreviated(report, context));
   // If rows have failed, the error names the report.

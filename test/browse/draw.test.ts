@@ -113,6 +113,14 @@ it('40 columns: ids leave room for names and status', async () => {
   ]);
 });
 
+it('after a name that is not Latin the column is named, since terminals differ in how wide such names are', async () => {
+  const [before = '', after = ''] = (await draw(80, 12, { keys: ['12', '<up>'] }))[3]!
+    .replace('\u001b[7m', '')
+    .split('\u001b[');
+  expect(before).toContain('漢字');
+  expect(after).toMatch(new RegExp(`^${displayWidth(before) + 1}G +3 `));
+});
+
 it('nothing moves sideways when the first change comes', async () => {
   const prepare = (browser: Browser): void => {
     browser.widths = { id: 19, name: 14, quantity: 2 };
@@ -160,7 +168,9 @@ it('looks: bars and the cursor in reverse video, changes as plus or minus, low s
   ]);
   const plain = await draw(80, 12, { keys });
   expect(plainly(plain)).toEqual(plainly(lines));
-  expect(plain.join('').split('\u001b')).toEqual(expect.not.arrayContaining([expect.stringMatching(/^\[(?!2?7m)/)]));
+  expect(plain.join('').split('\u001b')).toEqual(
+    expect.not.arrayContaining([expect.stringMatching(/^\[(?!2?7m|\d+G)/)]),
+  );
 });
 
 it('the pane: the last changes of the pet, with why, who and a bar, beside the table', async () => {

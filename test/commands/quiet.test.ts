@@ -28,6 +28,16 @@ it.each([
   expect([code, typeof JSON.parse(stdout)]).toEqual([0, 'object']);
 });
 
+it.each(['-q', '--json'])('%s: a question names what it is about', async (option) => {
+  const context = createTestContext({ terminal: true, answers: [false], env: { PETSTORE_ENV: 'sandbox' } });
+  const file = join(context.home.path, 'delivery.csv');
+  writeFileSync(file, 'petId,quantity\n8,9\n');
+  expect((await runIn(context, 'inventory', 'import', file, option)).code).toBe(2);
+  expect(context.questions[0]?.question).toMatch(
+    /pet 8 +6 → 9 [^]*\nSet 1 pet to the numbers of the file.* in sandbox\?$/,
+  );
+});
+
 it.each([
   'inventory list --pet 7',
   'inventory set 7 12 --dry-run',

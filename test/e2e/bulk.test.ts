@@ -105,6 +105,7 @@ it('fault 20, 98: rows that are refused are recorded, the others carried out: 11
       report: expect.stringMatching(/\/reports\/import-1\.csv$/) as string,
     },
   ]);
+  expect(stderr).toContain('"message":"Pet 4: the service refused the value (400: Fault injected by the sandbox.)."');
   expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({
     error: { kind: 'run-incomplete', exitCode: 11, message: 'Not everything was applied: 3 failed, 0 conflicts.' },
   });

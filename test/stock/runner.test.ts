@@ -98,8 +98,9 @@ it('fault 100: a pet that another client changed since the start is a conflict, 
   const { context, store, sent } = await world(8, csv(rows), (count, theirs) => {
     if (count === 5) theirs.setQuantity(20n, 32n);
   });
-  const { code, stdout } = await runIn(context, 'inventory', 'import', '-', '--wait', '--yes', '--json');
+  const { code, stdout, stderr } = await runIn(context, 'inventory', 'import', '-', '--wait', '--yes', '--json');
   expect([code, JSON.parse(stdout)]).toMatchObject([11, { applied: 19, conflicts: 1, left: 0 }]);
+  expect(stderr).toMatch(/"message":"Pet 20: .*someone else has changed it/);
   expect(sent.some(({ petId }) => petId === 20n)).toBe(false);
   expect(store.page(19n, 1)[0]?.quantity).toBe(32n);
   expect(sent.every(({ status }) => status === 200)).toBe(true);
