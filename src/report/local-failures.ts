@@ -169,7 +169,8 @@ interface StateDetails {
 
 function describeState({ path, problem, what, detail }: StateDetails): Words {
   const file = what === undefined ? `state in ${path}` : `${what} ${path}`;
-  const because = detail === undefined ? '' : `: ${detail}`;
+  const because = detail === undefined ? '' : `: ${systemWords(detail)}`;
+  const check = 'Check the file, its folder and the disk, then run the command again.';
   const isSandbox = what === 'sandbox';
   const texts: Readonly<Record<typeof problem, Words>> = {
     held: [`The ${file} is held by another petstore.`, 'Wait until it has finished, then run the command again.'],
@@ -196,11 +197,11 @@ function describeState({ path, problem, what, detail }: StateDetails): Words {
       `The ${file} cannot be used: it is read-only.`,
       'Make the file and its folder writable, then run the command again.',
     ],
-    lock: [`The lock file ${path} cannot be used${because}.`, `Remove it, once no petstore is running: rm ${path}`],
-    unusable: [
-      `The ${file} cannot be used${because}.`,
-      'Check the file, its folder and the disk, then run the command again.',
+    lock: [
+      `The lock file ${path} cannot be used${because}.`,
+      detail !== undefined && detail in SYSTEM_WORDS ? check : `Remove it, once no petstore is running: rm ${path}`,
     ],
+    unusable: [`The ${file} cannot be used${because}.`, check],
   };
   return texts[problem];
 }

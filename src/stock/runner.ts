@@ -50,8 +50,12 @@ export interface Seen {
   readonly since: number;
 }
 
-/** How old the stock may be when a row is sent, in ms, so that changes by other programs are noticed. */
+/**
+ * How old the stock may be when a row is sent, in ms, so that changes by other programs are noticed: the longest time,
+ * and that for each row of a short run, because a read costs as much as an update.
+ */
 const FRESH_MS = 60_000;
+const FRESH_MS_PER_ROW = 5_000;
 /** The run stops after this many failed rows in a row, if the service or the network is the cause. */
 const MOST_TROUBLE = 3;
 
@@ -81,6 +85,7 @@ export class Runner {
   private readonly options: RunnerOptions;
   /** In the order of application. A change that could not be sent is appended again. */
   private readonly changes: Change[];
+  private readonly freshMs: number;
   private seen: Seen;
   private refreshing: Promise<void> | undefined;
   private stopped: Failure | undefined;
@@ -91,6 +96,7 @@ export class Runner {
   constructor(options: RunnerOptions, changes: readonly Change[]) {
     this.options = options;
     this.changes = [...changes];
+    this.freshMs = Math.min(FRESH_MS, changes.length * FRESH_MS_PER_ROW);
     this.seen = options.seen;
   }
 
@@ -179,7 +185,7 @@ export class Runner {
   }
 
   private isFresh(at: number): boolean {
-    return this.options.pace.service.clock.monotonic() - at <= FRESH_MS;
+    return this.options.pace.service.clock.monotonic() - at <= this.freshMs;
   }
 
   /** Reads the stock again when it is too old. Concurrent rows share one read. */

@@ -100,7 +100,7 @@ describe('fault 77: without a home', () => {
     const server = await scriptedServer([json([item(1, 5)]), json(item(1, 6))]);
     const env = { ...home, ...staging(server.baseUrl) };
     const list = await runPetstore([...LIST, '-o', 'ndjson'], { cwd, env });
-    const { code, stdout } = await runPetstore(['inventory', 'set', '1', '6', '--json'], { cwd, env });
+    const { code, stdout, stderr } = await runPetstore(['inventory', 'set', '1', '6', '--json'], { cwd, env });
     expect(list).toMatchObject({
       code: 0,
       stdout: '{"petId":1,"quantity":5,"status":"available"}\n',
@@ -108,6 +108,7 @@ describe('fault 77: without a home', () => {
       stderr: expect.stringContaining('{"warning":{"message":"Rate limits cannot be shared') as string,
     });
     expect([code, stdout]).toEqual([0, '{"petId":1,"quantity":6,"status":"available"}\n']);
+    expect(stderr).toContain('the change is not in the history, and cannot be undone.');
     expect(readdirSync(cwd)).toEqual([]);
   });
 

@@ -148,6 +148,17 @@ it.each([
   });
 });
 
+it.each([
+  ['EROFS', 'the file system is read-only (EROFS).', /^Check the file, its folder and the disk/],
+  ['file is not a database', 'file is not a database.', /^Remove it, .*: rm \/s\/locks\/7\.db$/],
+])('a lock that cannot be used (%s) is only to be removed if its content is wrong', (detail, words, hint) => {
+  const failure = new Failure('state', { path: '/s/locks/7.db', problem: 'lock', detail });
+  expect(describeFailure(failure, 0)).toMatchObject({
+    message: `The lock file /s/locks/7.db cannot be used: ${words}`,
+    hint: expect.stringMatching(hint) as string,
+  });
+});
+
 it('a raw call of unknown outcome says what the service answered', () => {
   const failed = new Failure('service-failed', { serviceError, attempts: 1 });
   const failure = new Failure('outcome-unknown', { call: 'POST /p', environment: 'staging', because: failed });

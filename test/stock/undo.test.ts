@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createHome } from '../support/home.ts';
 import { type Ran, runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
-import { error, item, json, type PlainReply } from '../support/replies.ts';
+import { error, item, json, type PlainReply, tooMany } from '../support/replies.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
 import { httpReply } from '../support/test-ports.ts';
 
@@ -285,6 +285,16 @@ describe('undo and redo', () => {
     expect((await runIn(context, 'inventory', 'undo', '--yes')).code).toBe(exit);
     const { stderr } = await runIn(context, 'inventory', 'undo', '--yes');
     expect(stderr).toContain(`error: The newest command, run 1 (undo), is ${words}; nothing was sent.\n`);
+  });
+
+  it('of a pet that someone else sets while it waits for the rate limit: a conflict', async () => {
+    const now50 = json([item(7, 50)]);
+    const stock = json([item(7, 11)]);
+    const soon = tooMany(20, { limits: false });
+    const context = withReplies([json([item(7, 10)]), json(item(7, 11)), stock, soon, now50, now50]);
+    await runIn(context, 'inventory', 'adjust', '7', '+1');
+    const { code, stderr } = await runIn(context, 'inventory', 'undo', '--yes');
+    expect([code, stderr]).toEqual([11, expect.stringContaining('there are 50 now, no longer 11')]);
   });
 
   it('takes back a whole import, after a question', async () => {
