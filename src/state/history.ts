@@ -137,7 +137,7 @@ export class History {
     const sql = `SELECT * FROM change WHERE environment = ? AND sentAt IS NOT NULL AND state NOT IN ('failed', 'discarded')
         AND coalesce(run, 0) NOT IN (SELECT id FROM run WHERE kind = 'smoke' AND endedAt IS NOT NULL OR ${PASSED[next]})
         ${next === 'undo' ? `AND NOT ${isUndone(CARRIED_OUT)}` : ''}
-      ORDER BY sentAt DESC, id DESC LIMIT 1`;
+      ORDER BY turn DESC, id DESC LIMIT 1`;
     return this.read<Change>(sql, environment)[0];
   }
 

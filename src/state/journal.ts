@@ -54,9 +54,9 @@ export class Journal extends History {
     now: number,
   ): Promise<bigint> {
     return this.state.exclusively(() => {
-      this.insert(where, { ...change, state: 'sent', sentAt: now }, run);
+      this.insert(where, change, run);
       const id = this.lastId();
-      noteWrite(this.state, id);
+      this.markSent(id, now);
       return id;
     }, DURABLE);
   }
@@ -64,9 +64,14 @@ export class Journal extends History {
   /** Marks a change as sent; on disk once it resolves. @throws {Failure} `state` */
   async sent(id: bigint, now: number): Promise<void> {
     await this.state.exclusively(() => {
-      this.change("UPDATE change SET state = 'sent', sentAt = ? WHERE id = ?", BigInt(Math.round(now)), id);
-      noteWrite(this.state, id);
+      this.markSent(id, now);
     }, DURABLE);
+  }
+
+  private markSent(id: bigint, now: number): void {
+    const at = BigInt(Math.round(now));
+    this.change(`UPDATE change SET state = 'sent', sentAt = ?, turn = ${NEXT_TURN} WHERE id = ?`, at, id);
+    noteWrite(this.state, id);
   }
 
   async settle(id: bigint, { state, reason, isUnsent = state === 'planned' }: Settled): Promise<void> {
@@ -138,13 +143,13 @@ export class Journal extends History {
     }, DURABLE);
   }
 
-  private insert(where: Where, change: NewChange & Pick<Change, 'sentAt'>, run?: bigint): void {
+  private insert(where: Where, change: NewChange, run?: bigint): void {
     const { environment, origin, command, person } = where;
-    const { line, petId, before, after, state = 'planned', reason, sentAt } = change;
+    const { line, petId, before, after, state = 'planned', reason } = change;
     const { cause = where.cause, note = where.note } = change;
     const { redact } = this;
     const texts = { command: redact(command), person: redact(person), note: note && redact(note) };
-    const row = { run, line, environment, origin, ...texts, cause, petId, before, after, state, sentAt };
+    const row = { run, line, environment, origin, ...texts, cause, petId, before, after, state };
     insertInto(this.state.database, 'change', { ...row, reason: reason && redact(reason) });
   }
 

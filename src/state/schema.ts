@@ -33,7 +33,7 @@ export const STATE_DATABASE: DatabaseKind = {
      ) STRICT`,
     'CREATE INDEX undosOfRun ON run (undoesRun) WHERE undoesRun IS NOT NULL',
     'CREATE INDEX undosOfChange ON run (undoesChange) WHERE undoesChange IS NOT NULL',
-    // `cause` and `note`: why, in the user's words; NULL if not given.
+    // `cause` and `note`: why, in the user's words; NULL if not given. `turn`: value of `turns` in `meta` when it was sent.
     `CREATE TABLE change (
        id INTEGER PRIMARY KEY,
        run INTEGER REFERENCES run,
@@ -51,11 +51,13 @@ export const STATE_DATABASE: DatabaseKind = {
          'planned', 'sent', 'applied', 'failed', 'unknown', 'unchanged', 'conflict', 'discarded'
        )),
        reason TEXT,
-       sentAt INTEGER
+       sentAt INTEGER,
+       turn INTEGER
      ) STRICT`,
     'CREATE INDEX changesOfRun ON change (run, sentAt)',
     'CREATE INDEX changesOfPet ON change (petId)',
     'CREATE INDEX changesSent ON change (sentAt) WHERE sentAt IS NOT NULL',
+    'CREATE INDEX changesInTurn ON change (turn) WHERE sentAt IS NOT NULL',
     `CREATE TABLE scan (
        run INTEGER NOT NULL REFERENCES run,
        seq INTEGER NOT NULL,

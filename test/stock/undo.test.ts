@@ -287,6 +287,21 @@ describe('undo and redo', () => {
     expect(stderr).toContain(`error: The newest command, run 1 (undo), is ${words}; nothing was sent.\n`);
   });
 
+  it.each([3, -3])('takes the newest command first, also if one ran with a clock %i years off', async (years) => {
+    const { home, run, quantity } = shop();
+    await run('adjust', '7', '+2');
+    const context = createTestContext({ home });
+    context.clock.stepWall(years * 365 * 86_400_000);
+    await runIn(context, '--env', 'sandbox', 'inventory', 'adjust', '8', '+1');
+    await run('adjust', '7', '+5');
+    await run('undo', '--yes');
+    expect([await quantity(7), await quantity(8)]).toEqual([12, 7]);
+    await run('undo', '--yes');
+    expect([await quantity(7), await quantity(8)]).toEqual([12, 6]);
+    await run('redo', '--yes');
+    expect([await quantity(7), await quantity(8)]).toEqual([12, 7]);
+  });
+
   it('of a pet that someone else sets while it waits for the rate limit: a conflict', async () => {
     const now50 = json([item(7, 50)]);
     const stock = json([item(7, 11)]);
