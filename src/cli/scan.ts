@@ -132,8 +132,10 @@ class Scanner<O extends ScanOption> {
     } else {
       const words = this.path === '' ? text : `${this.path} ${text}`;
       const path = ALIASES[words] ?? words;
-      const isCommand = this.grammar.commands.includes(path);
-      const isGroup = this.grammar.commands.some((each) => each.startsWith(`${path} `));
+      // A quoted 'inventory list' is one word, and no command.
+      const known = text.includes(' ') ? [] : this.grammar.commands;
+      const isCommand = known.includes(path);
+      const isGroup = known.some((each) => each.startsWith(`${path} `));
       // `proxy` is a command and also the first word of others.
       const isDeeper = (isCommand || isGroup) && this.tokens.at(-1)?.role === 'command';
       if (this.isCommand && !isDeeper) this.tokens.push({ role: 'argument', index, text });

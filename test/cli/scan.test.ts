@@ -118,6 +118,10 @@ describe('the first unknown word', () => {
     expect(scanLine(line).unknown).toEqual(unknown);
   });
 
+  it("petstore 'inventory list'", () => {
+    expect(scan(GRAMMAR, ['inventory list']).unknown).toMatchObject({ kind: 'command', text: 'inventory list' });
+  });
+
   it('differs from a missing value', () => {
     expect(scanLine('inventory list --sort')).toMatchObject({ pending: { flags: '--sort <field>' } });
     expect(scanLine('inventory list --pet 7')).toMatchObject({ variadic: { flags: '--pet <id...>' } });
