@@ -159,8 +159,8 @@ function endOfMatch(text: string, from: number, match: RegExp | string): number 
   return found === null ? undefined : from + found.index + found[0].length;
 }
 
-/** How long nothing may arrive before the socket is destroyed, in ms. */
-const QUIET_MS = 100;
+/** How long nothing may arrive before the socket is destroyed, in ms. Usually its end, an error, comes first. */
+const QUIET_MS = 2000;
 
 /**
  * Delays the end of the socket until nothing more arrives: node-pty destroys it 200 ms after the exit, and on a busy
