@@ -123,7 +123,8 @@ describe('listening', () => {
     ['cert.pem', 'garbage', 'cert.pem has no certificate in PEM that petstore can read.'],
     ['key.pem', 'garbage', 'key.pem has no private key without a passphrase in PEM that petstore can read.'],
     ['key.pem', tlsIdentities().expired.key, 'key.pem has another key than the certificate'],
-    ['pair', '', 'cert.pem cannot be used for TLS: ee key too small.'],
+    // Only OpenSSL asks for a minimum.
+    ...(isNode ? [['pair', '', 'cert.pem cannot be used for TLS: ee key too small.'] as const] : []),
   ])('an unusable %s is one sentence, and exit 3', async (name, text, says) => {
     const home = createHome();
     const { privateKey: key } = generateKeyPairSync('rsa', { modulusLength: 512 });

@@ -160,7 +160,7 @@ function endOfMatch(text: string, from: number, match: RegExp | string): number 
 }
 
 /** How long nothing may arrive before the socket is destroyed, in ms. Usually its end, an error, comes first. */
-const QUIET_MS = 2000;
+const QUIET_MS = 2_000;
 
 /**
  * Delays the end of the socket until nothing more arrives: node-pty destroys it 200 ms after the exit, and on a busy
