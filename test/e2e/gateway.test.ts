@@ -119,12 +119,12 @@ describe('listening', () => {
     expect([half.code, half.stderr]).toEqual([2, expect.stringContaining('--tls-cert and --tls-key need each other.')]);
   });
 
-  it.each([
+  it.each<[name: string, text: string, says: string]>([
     ['cert.pem', 'garbage', 'cert.pem has no certificate in PEM that petstore can read.'],
     ['key.pem', 'garbage', 'key.pem has no private key without a passphrase in PEM that petstore can read.'],
     ['key.pem', tlsIdentities().expired.key, 'key.pem has another key than the certificate'],
     // Only OpenSSL asks for a minimum.
-    ...(isNode ? [['pair', '', 'cert.pem cannot be used for TLS: ee key too small.'] as const] : []),
+    ...(isNode ? [['pair', '', 'cert.pem cannot be used for TLS: ee key too small.'] as [string, string, string]] : []),
   ])('an unusable %s is one sentence, and exit 3', async (name, text, says) => {
     const home = createHome();
     const { privateKey: key } = generateKeyPairSync('rsa', { modulusLength: 512 });
