@@ -3,11 +3,19 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { inBash, petstoreCommand, type PetstoreOptions, runPetstore, startPetstore } from '../support/binary.ts';
+import {
+  inBash,
+  mayMount,
+  petstoreCommand,
+  type PetstoreOptions,
+  runPetstore,
+  startPetstore,
+  withMounts,
+} from '../support/binary.ts';
 import { takeApart } from '../support/staging.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { realSandbox } from '../support/real-sandbox.ts';
-import { ask, control, serveSandbox } from '../support/served.ts';
+import { ask, control, ruleHasSeen, serveSandbox } from '../support/served.ts';
 
 interface Shop {
   readonly home: Home;
@@ -133,10 +141,7 @@ describe.each([
     const file = csv(at, some(6));
     const why = ['--cause', 'received', '--note', 'truck 7'];
     const running = startPetstore(['--json', ...IMPORT, file, ...why], { home: at.home, env: at.env });
-    for (;;) {
-      const [rule] = (await control(at.port, 'GET', '/faults')) as { seen: number }[];
-      if (rule?.seen === 3) break;
-    }
+    await ruleHasSeen(at, 3);
     running.kill(signal);
     const { code, stdout, stderr } = await running.exited;
     expect([code, JSON.parse(stdout)]).toMatchObject([exit, { applied: 2, unknown: 1, left: 3 }]);
@@ -155,10 +160,7 @@ it('a row that was added without an answer, and whose pet was sold since, is not
   const at = await shop(['--fault', 'delay=60s,after,method=PATCH,nth=3', '--per-minute', '1000']);
   const line = [...IMPORT, csv(at, some(6)), '--add', '--resume'];
   const running = startPetstore(line, { home: at.home, env: at.env });
-  for (;;) {
-    const [rule] = (await control(at.port, 'GET', '/faults')) as { seen: number }[];
-    if (rule?.seen === 3) break;
-  }
+  await ruleHasSeen(at, 3);
   running.kill('SIGKILL');
   await running.exited;
   await control(at.port, 'DELETE', '/faults');
@@ -214,7 +216,7 @@ describe('what stops it beforehand, with nothing sent', () => {
     const { code, stderr } = await runPetstore([], {
       home: at.home,
       env: at.env,
-      command: ['unshare', '-m', '/bin/sh', '-c', script, 'sh', ...petstoreCommand()],
+      command: withMounts(script),
     });
     expect([code, JSON.parse(stderr.trim().split('\n').at(-1) ?? '')]).toMatchObject([
       3,
@@ -346,8 +348,7 @@ it('fault 93: a disk that fills up when rows are under way: what was sent is loo
   );
   const script = `mkdir '${state}' '${kept}' && mount -t tmpfs -o size=1m tmpfs '${state}' &&
     XDG_STATE_HOME='${state}' "$@"; code=$?; rm '${state}/ballast'; cp -r '${state}/.' '${kept}'; exit $code`;
-  const command = ['unshare', '-m', '/bin/sh', '-c', script, 'sh', ...petstoreCommand()] as const;
-  const running = startPetstore(['--json', ...IMPORT, file], { home, env: sandbox.env, command: [...command] });
+  const running = startPetstore(['--json', ...IMPORT, file], { home, env: sandbox.env, command: withMounts(script) });
   pid = running.pid;
   const { code, stderr } = await running.exited;
   expect([code, stderr]).toEqual([3, expect.stringMatching(/the disk is full|disk I\/O error/) as string]);
@@ -372,7 +373,7 @@ describe('fault 95: two imports at once', () => {
   async function held(): Promise<{ at: Shop; first: ReturnType<typeof startPetstore> }> {
     const at = await shop(['--fault', 'delay=60s,method=PATCH,nth=1']);
     const first = startPetstore([...IMPORT, csv(at, some(3))], { home: at.home, env: at.env });
-    while ((((await control(at.port, 'GET', '/faults')) as { seen: number }[])[0]?.seen ?? 0) === 0);
+    await ruleHasSeen(at, 1);
     return { at, first };
   }
 
@@ -490,10 +491,7 @@ it('a change that was applied without an answer is undone and redone as any othe
   const at = await shop(['--fault', 'delay=60s,after,method=PATCH,nth=2', '--per-minute', '1000']);
   await at.run(['inventory', 'adjust', '8', '1']);
   const running = startPetstore(['inventory', 'adjust', '7', '5', '--cause', 'received'], at);
-  for (;;) {
-    const [rule] = (await control(at.port, 'GET', '/faults')) as { seen: number }[];
-    if (rule?.seen === 2) break;
-  }
+  await ruleHasSeen(at, 2);
   running.kill('SIGTERM');
   expect((await running.exited).code).toBe(143);
   await control(at.port, 'DELETE', '/faults');
@@ -518,12 +516,3 @@ it('a change that was applied without an answer is undone and redone as any othe
     { cause: null, changes: 1, plus: 1 },
   ]);
 });
-
-function mayMount(): boolean {
-  try {
-    execFileSync('unshare', ['-m', 'true'], { stdio: 'ignore' });
-    return process.getuid?.() === 0;
-  } catch {
-    return false;
-  }
-}

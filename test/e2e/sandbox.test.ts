@@ -9,7 +9,17 @@ import { onCleanup } from '../support/cleanup.ts';
 import { createHome } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { createTestContext } from '../support/test-context.ts';
-import { ask, control, JSON_TYPE, openSocket, patch, sendRaw, type Served, serveSandbox } from '../support/served.ts';
+import {
+  ask,
+  control,
+  JSON_TYPE,
+  openSocket,
+  patch,
+  ruleHasSeen,
+  sendRaw,
+  type Served,
+  serveSandbox,
+} from '../support/served.ts';
 import { realSandbox } from '../support/real-sandbox.ts';
 
 const BEARER = { authorization: 'Bearer sandbox' };
@@ -274,19 +284,11 @@ describe('fault 111: early after a 429', () => {
   });
 });
 
-/** All of them are in the sandbox's hands. */
-async function rulesHaveSeen(port: number, requests: number): Promise<void> {
-  for (;;) {
-    const [rule] = (await control(port, 'GET', '/faults')) as { seen: number }[];
-    if (rule?.seen === requests) return;
-  }
-}
-
 describe('fault 112: stopped while it is busy', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)('%s: answers what it was asked, and ends with 0', async (signal) => {
     const served = await serveSandbox(['--fault', 'delay=300ms', '--per-minute', '1000']);
     const asked = Array.from({ length: 20 }, (_, i) => patch(served, i + 1, 77));
-    await rulesHaveSeen(served.port, 20);
+    await ruleHasSeen(served, 20);
     served.kill(signal);
     const answers = await Promise.allSettled(asked);
     const { code, signal: killedBy } = await served.exited;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Finished, runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
-import { control, type Served, serveSandbox } from '../support/served.ts';
+import { control, ruleHasSeen, type Served, serveSandbox } from '../support/served.ts';
 import { HttpFailure, type HttpFailureFacts, type HttpRequest } from '../../src/ports.ts';
 import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
 import type { PlainReply } from '../support/replies.ts';
@@ -424,7 +424,7 @@ describe('--write', () => {
     const fault = ['--fault', 'delay=60s,after,method=PATCH,nth=2', '--data', join(home.path, 'shop.db')];
     const served = await serveSandbox(fault, { home });
     const running = startPetstore(['smoke', '--write', '--pet', '7'], { home, env: envOf(served) });
-    while (((await control(served.port, 'GET', '/faults')) as { seen: number }[])[0]?.seen !== 2);
+    await ruleHasSeen(served, 2);
     running.kill('SIGINT');
     expect((await running.exited).code).toBe(130);
     expect(await control(served.port, 'GET', '/pets?after=6&limit=1')).toEqual([
