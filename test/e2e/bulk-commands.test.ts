@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
-import { staging } from '../support/staging.ts';
+import { jsonLines, staging } from '../support/staging.ts';
 import { withoutSandboxNames } from '../support/catalog.ts';
 import { createHome } from '../support/home.ts';
 import { runIn, withReplies } from '../support/in-process.ts';
@@ -65,7 +65,7 @@ describe('inventory adjust', () => {
   it('many at the same time lose nothing', { timeout: 60_000 }, async () => {
     const home = createHome();
     const { baseUrl } = await serveSandbox(['--per-minute', '1000', '--data', join(home.path, 'shop.db')], { home });
-    const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: 'sandbox' };
+    const env = staging(baseUrl, 'sandbox');
     const codes = await Promise.all(
       Array.from(
         { length: 12 },
@@ -991,7 +991,7 @@ describe('inventory edit', () => {
   it('leaves alone what is below zero already, and takes no other count below zero without --allow-negative', async () => {
     const home = createHome();
     const { baseUrl, apiKey } = await serveSandbox(['--quantity=-100..100'], { home });
-    const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: apiKey };
+    const env = staging(baseUrl, apiKey);
     const run = (args: string[], editor = 'false') => runPetstore(args, { home, env: { ...env, EDITOR: editor } });
     const edit = (from: string, to: string, ...args: string[]) =>
       run(['inventory', 'edit', '--yes', ...args], `sed -i s/^${from},/${to},/`);
@@ -1023,7 +1023,7 @@ describe('inventory list --watch', () => {
   it('in a pipe: an object for each pet, then for each change, until Ctrl-C', async () => {
     const home = createHome();
     const served = await serveSandbox(['--per-minute', '1000', '--data', join(home.path, 'shop.db')], { home });
-    const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: served.baseUrl, PETSTORE_API_KEY: 'sandbox' };
+    const env = staging(served.baseUrl, 'sandbox');
     const running = startPetstore(['inventory', 'list', '--watch', '1s', '--pet', '7'], { home, env });
     await running.waitFor(/Watching 1 pet\.\n/, 'stderr');
     await patch(served, 8, 1);
@@ -1031,13 +1031,7 @@ describe('inventory list --watch', () => {
     await running.waitFor(/"changed"/, 'stdout');
     running.kill('SIGINT');
     const { code, stdout } = await running.exited;
-    expect([
-      code,
-      stdout
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line) as unknown),
-    ]).toEqual([
+    expect([code, jsonLines(stdout)]).toEqual([
       130,
       [
         expect.objectContaining({ event: 'listed', petId: 7, quantity: 10 }),

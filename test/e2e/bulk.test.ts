@@ -12,7 +12,7 @@ import {
   startPetstore,
   withMounts,
 } from '../support/binary.ts';
-import { takeApart } from '../support/staging.ts';
+import { jsonLines, type JsonRun, staging, takeApart } from '../support/staging.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { realSandbox } from '../support/real-sandbox.ts';
 import { ask, control, ruleHasSeen, serveSandbox } from '../support/served.ts';
@@ -26,13 +26,13 @@ interface Shop {
   run(
     args: readonly string[],
     options?: PetstoreOptions,
-  ): Promise<{ code: number | null; json: unknown; stderr: string }>;
+  ): Promise<{ code: number | null; json: unknown; stderr: string; error: JsonRun['error'] }>;
 }
 
 async function shop(args: readonly string[] = []): Promise<Shop> {
   const home = createHome();
   const { baseUrl, port } = await serveSandbox(['--data', join(home.path, 'shop.db'), ...args], { home });
-  const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: 'sandbox' };
+  const env = staging(baseUrl, 'sandbox');
   return {
     home,
     port,
@@ -42,8 +42,10 @@ async function shop(args: readonly string[] = []): Promise<Shop> {
       return requests.filter(({ method }) => method === 'PATCH').map(({ target }) => target.split('/').at(-1) ?? '');
     },
     async run(line, options = {}) {
-      const { code, stdout, stderr } = await runPetstore(['--json', ...line], { home, env, ...options });
-      return { code, json: stdout === '' ? undefined : (JSON.parse(stdout) as unknown), stderr };
+      const finished = await runPetstore(['--json', ...line], { home, env, ...options });
+      const { code, stdout, stderr } = finished;
+      const json = stdout === '' ? undefined : (JSON.parse(stdout) as unknown);
+      return { code, json, stderr, error: takeApart(finished).error };
     },
   };
 }
@@ -76,9 +78,9 @@ it('fault 12: offline halfway: stops after three rows, exits 7, and resumes late
   });
   writeFileSync(file, ['petId,quantity', ...some(20).map((row) => row.join(','))].join('\n'));
   const stopped = await runPetstore(['--json', ...IMPORT, file, '--yes'], { home, env: sandbox.env });
-  expect([stopped.code, JSON.parse(stopped.stderr.trim().split('\n').at(-1) ?? '')]).toMatchObject([
+  expect([stopped.code, takeApart(stopped).error]).toMatchObject([
     7,
-    { error: { kind: 'network', retryable: true, outcome: 'not-sent' } },
+    { kind: 'network', retryable: true, outcome: 'not-sent' },
   ]);
   expect(JSON.parse(stopped.stdout)).toMatchObject({ applied: 5, left: 15, unknown: 0, failed: 0 });
   const status = await runPetstore([...RUNS, '--unfinished', '--json'], { home });
@@ -87,18 +89,17 @@ it('fault 12: offline halfway: stops after three rows, exits 7, and resumes late
 
 it('a service that fails at every update: the outcome of all rows is unknown, and the next step is to resume', async () => {
   const broken = await shop(['--fault', 'status=503,method=PATCH']);
-  const { code, stderr } = await broken.run([...IMPORT, csv(broken, some(3))]);
-  const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error: Record<string, string> };
+  const { code, error } = await broken.run([...IMPORT, csv(broken, some(3))]);
   expect([code, error]).toMatchObject([9, { kind: 'run-unknown', status: 503, outcome: 'unknown' }]);
-  expect(error.message).toMatch(
+  expect(error?.message).toMatch(
     /^The outcome of 3 rows is unknown\. The service failed \(503, .*\) after 2 attempts\.$/,
   );
-  expect(error.hint).toMatch(/^Check them and apply what is missing with petstore .* --resume$/);
+  expect(error?.hint).toMatch(/^Check them and apply what is missing with petstore .* --resume$/);
 });
 
 it('fault 20, 98: rows that are refused are recorded, the others carried out: 11', async () => {
   const at = await shop(['--fault', 'status=404,path=/inventory/2', '--fault', 'status=400,path=/inventory/4']);
-  const { code, json, stderr } = await at.run([...IMPORT, csv(at, [...some(5), [999, 1]])]);
+  const { code, json, stderr, error } = await at.run([...IMPORT, csv(at, [...some(5), [999, 1]])]);
   expect([code, json]).toEqual([
     11,
     {
@@ -114,8 +115,10 @@ it('fault 20, 98: rows that are refused are recorded, the others carried out: 11
     },
   ]);
   expect(stderr).toContain('"message":"Pet 4: the service refused the value (400: Fault injected by the sandbox.)."');
-  expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({
-    error: { kind: 'run-incomplete', exitCode: 11, message: 'Not everything was applied: 3 failed, 0 conflicts.' },
+  expect(error).toMatchObject({
+    kind: 'run-incomplete',
+    exitCode: 11,
+    message: 'Not everything was applied: 3 failed, 0 conflicts.',
   });
   const report = readFileSync((json as { report: string }).report, 'utf8')
     .trim()
@@ -177,28 +180,26 @@ describe('what stops it beforehand, with nothing sent', () => {
   it('fault 97: a bad row, the 9,999th', async () => {
     const at = await shop(['--seed', '10000']);
     const rows = [...some(9_998), [9_999, 'many'] as const];
-    const { code, stderr } = await at.run([...IMPORT, csv(at, rows)]);
-    expect([code, JSON.parse(stderr)]).toMatchObject([
+    const { code, error } = await at.run([...IMPORT, csv(at, rows)]);
+    expect([code, error]).toMatchObject([
       2,
-      { error: { kind: 'invalid-rows', details: ['line 10000: quantity is "many", but must be a whole number'] } },
+      { kind: 'invalid-rows', details: ['line 10000: quantity is "many", but must be a whole number'] },
     ]);
     expect(await control(at.port, 'GET', '/requests')).toEqual([]);
   });
 
   it('fault 99: an allowance that is too short for it says so, and until when', async () => {
     const at = await shop(['--per-minute', '5']);
-    const { code, stderr } = await at.run([...IMPORT, csv(at, some(20)), '--max-wait', '10s']);
-    expect([code, JSON.parse(stderr.trim().split('\n').at(-1) ?? '')]).toMatchObject([
+    const { code, error } = await at.run([...IMPORT, csv(at, some(20)), '--max-wait', '10s']);
+    expect([code, error]).toMatchObject([
       6,
       {
-        error: {
-          kind: 'run-too-long',
-          message: expect.stringMatching(
-            /^This takes about 4 min.* \(21 requests\), longer than --max-wait \(10 s\); nothing was sent\.$/,
-          ) as string,
-          hint: expect.stringMatching(/^Add --max-wait forever: it would be done at about /) as string,
-          retryable: true,
-        },
+        kind: 'run-too-long',
+        message: expect.stringMatching(
+          /^This takes about 4 min.* \(21 requests\), longer than --max-wait \(10 s\); nothing was sent\.$/,
+        ) as string,
+        hint: expect.stringMatching(/^Add --max-wait forever: it would be done at about /) as string,
+        retryable: true,
       },
     ]);
     expect(await at.sent()).toEqual([]);
@@ -229,8 +230,7 @@ describe('what stops it beforehand, with nothing sent', () => {
 describe('a run that was stopped', () => {
   it('its error has the same next step as its warning: to resume, after that time', async () => {
     const at = await shop(['--fault', 'status=429,retry-after=3600,method=PATCH,nth=3']);
-    const { code, stderr } = await at.run([...IMPORT, csv(at, some(6))]);
-    const { error } = takeApart({ code, stdout: '', stderr });
+    const { code, error } = await at.run([...IMPORT, csv(at, some(6))]);
     expect([code, error?.hint]).toEqual([
       6,
       expect.stringMatching(/^After .*\d\d:\d\d:\d\d: petstore --env staging inventory import \S+ --resume$/),
@@ -276,10 +276,10 @@ describe('a run that was stopped', () => {
     const { at, file } = await stopped();
     appendFileSync(file, '\n7,9');
     const sent = await at.sent();
-    const { code, stderr } = await at.run([...RUNS, 'resume']);
-    expect([code, JSON.parse(stderr)]).toMatchObject([
+    const { code, error } = await at.run([...RUNS, 'resume']);
+    expect([code, error]).toMatchObject([
       2,
-      { error: { kind: 'cannot-resume', message: `${file} has changed since run 1 began; nothing was sent.` } },
+      { kind: 'cannot-resume', message: `${file} has changed since run 1 began; nothing was sent.` },
     ]);
     expect(await at.sent()).toEqual(sent);
   });
@@ -380,15 +380,13 @@ describe('fault 95: two imports at once', () => {
   it('the second waits no longer than --max-wait: 6', async () => {
     const { at, first } = await held();
     const second = await at.run([...IMPORT, csv(at, [[9, 9]], 'other.csv'), '--no-wait']);
-    expect([second.code, JSON.parse(second.stderr.trim().split('\n').at(-1) ?? '')]).toMatchObject([
+    expect([second.code, second.error]).toMatchObject([
       6,
       {
-        error: {
-          kind: 'run-locked',
-          message: `Another petstore import (process ${first.pid}) is still running; nothing was sent.`,
-          retryable: true,
-          outcome: 'not-sent',
-        },
+        kind: 'run-locked',
+        message: `Another petstore import (process ${first.pid}) is still running; nothing was sent.`,
+        retryable: true,
+        outcome: 'not-sent',
       },
     ]);
     first.kill('SIGKILL');
@@ -448,12 +446,7 @@ it('events: an object for each row, and one at the end', async () => {
     ],
     { home: at.home, env: at.env },
   );
-  expect(
-    stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as unknown),
-  ).toEqual([
+  expect(jsonLines(stdout)).toEqual([
     expect.objectContaining({
       event: 'row',
       line: 4,

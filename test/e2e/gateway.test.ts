@@ -31,7 +31,7 @@ import {
   type ServedProxy,
   serveProxy,
 } from '../support/served.ts';
-import { type JsonRun, KEY, runJson, staging } from '../support/staging.ts';
+import { jsonLines, type JsonRun, KEY, runJson, staging } from '../support/staging.ts';
 import { caFile, type Identity, issueIdentity, tlsIdentities } from '../support/tls.ts';
 
 const isNode = process.env.PETSTORE_BIN === undefined;
@@ -448,8 +448,7 @@ describe('running it', () => {
     expect(metrics.body).toContain('petstore_proxy_client_requests_total{client="till-1"} 5\n');
     proxy.kill('SIGTERM');
     await proxy.exited;
-    const lines = readFileSync(log, 'utf8').trim().split('\n');
-    const logged = lines.map((line) => JSON.parse(line) as { id: string; client: string; target: string });
+    const logged = jsonLines<{ id: string; client: string; target: string }>(readFileSync(log, 'utf8'));
     expect(logged.slice(1, -1).map(({ id }) => id)).toEqual(ids);
     expect(logged.map(({ target }) => target).filter((target) => target.endsWith('health'))).toHaveLength(1);
     expect(logged[1]).toMatchObject({ client: 'till-1', status: 200 });

@@ -21,6 +21,7 @@ import {
   serveSandbox,
 } from '../support/served.ts';
 import { realSandbox } from '../support/real-sandbox.ts';
+import { staging } from '../support/staging.ts';
 
 const BEARER = { authorization: 'Bearer sandbox' };
 
@@ -273,7 +274,7 @@ describe('fault 111: early after a 429', () => {
   it('petstore itself never is: it stays away', async () => {
     const home = createHome();
     const { baseUrl, port } = await serveSandbox(['--per-minute', '2', '--ban-after', '1'], { home });
-    const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: 'sandbox' };
+    const env = staging(baseUrl, 'sandbox');
     const codes = [];
     for (let i = 0; i < 5; i++) {
       codes.push((await runPetstore(['inventory', 'list', '--no-wait', '-q'], { home, env })).code);

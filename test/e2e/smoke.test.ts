@@ -8,7 +8,7 @@ import { HttpFailure, type HttpFailureFacts, type HttpRequest } from '../../src/
 import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
 import type { PlainReply } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
-import { takeApart } from '../support/staging.ts';
+import { staging, takeApart } from '../support/staging.ts';
 import { caFile, tlsIdentities } from '../support/tls.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { httpReply } from '../support/test-ports.ts';
@@ -69,11 +69,7 @@ async function failing(spoil: Spoil, args?: readonly string[]): Promise<[number 
 }
 
 /** The environment in which a sandbox's server is staging. */
-const envOf = ({ baseUrl }: Served) => ({
-  PETSTORE_ENV: 'staging',
-  PETSTORE_BASE_URL: baseUrl,
-  PETSTORE_API_KEY: 'sandbox',
-});
+const envOf = ({ baseUrl, apiKey }: Served) => staging(baseUrl, apiKey);
 
 const header =
   (name: string, value: string | undefined): Spoil =>
@@ -264,12 +260,7 @@ it('fault 26: what is deprecated is warned of, once, and fails nothing', async (
 
 it('a real server whose certificate has expired fails the check "tls", and is sent nothing', async () => {
   const server = await scriptedServer([], { tls: tlsIdentities().expired });
-  const env = {
-    PETSTORE_ENV: 'staging',
-    PETSTORE_BASE_URL: server.baseUrl.replace('127.0.0.1', 'localhost'),
-    PETSTORE_API_KEY: STAGING_KEY,
-    NODE_EXTRA_CA_CERTS: caFile(),
-  };
+  const env = { ...staging(server.baseUrl.replace('127.0.0.1', 'localhost')), NODE_EXTRA_CA_CERTS: caFile() };
   expect(failedIn(await runPetstore(['smoke', '--json'], { env }))).toEqual([7, ['tls']]);
   expect(server.log()).toEqual([]);
 });
