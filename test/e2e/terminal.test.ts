@@ -158,17 +158,6 @@ describe('stopped, and then continued with fg', () => {
   });
 });
 
-describe('fault 105: terminals of odd sizes', () => {
-  it.each([0, 1, 20, 40, 80, 200])('%i columns', async (cols) => {
-    const server = await scriptedServer([json([item(9223372036854775807n, 5, '猫 available 🐈')])]);
-    // A pty of 0 columns is one that does not know its size.
-    const terminal = startPty(LIST, { env: staging(server.baseUrl), cols: Math.max(cols, 1) });
-    if (cols === 0) terminal.resize(1, 1);
-    expect((await terminal.exited).code).toBe(0);
-    expect(terminal.plain().replace(/\s/g, '')).toContain('9223372036854775807');
-  });
-});
-
 it.each([[[]], [['--help', '--no-pager']], [['-h']]])(
   'petstore %j: a line for each command, none of them broken',
   async (args) => {
