@@ -7,9 +7,7 @@ import { control, ruleHasSeen, type Served, serveSandbox } from '../support/serv
 import { HttpFailure, type HttpFailureFacts, type HttpRequest } from '../../src/ports.ts';
 import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
 import type { PlainReply } from '../support/replies.ts';
-import { scriptedServer } from '../support/scripted-server.ts';
 import { staging, takeApart } from '../support/staging.ts';
-import { caFile, tlsIdentities } from '../support/tls.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { httpReply } from '../support/test-ports.ts';
 
@@ -256,13 +254,6 @@ it('fault 26: what is deprecated is warned of, once, and fails nothing', async (
     0,
     ['warning: The service says that GET /inventory is deprecated since 2025-01-01 and goes away on 2027-01-01.'],
   ]);
-});
-
-it('a real server whose certificate has expired fails the check "tls", and is sent nothing', async () => {
-  const server = await scriptedServer([], { tls: tlsIdentities().expired });
-  const env = { ...staging(server.baseUrl.replace('127.0.0.1', 'localhost')), NODE_EXTRA_CA_CERTS: caFile() };
-  expect(failedIn(await runPetstore(['smoke', '--json'], { env }))).toEqual([7, ['tls']]);
-  expect(server.log()).toEqual([]);
 });
 
 it.each([
