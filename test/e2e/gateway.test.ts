@@ -27,7 +27,6 @@ import {
   type Plain,
   type PlainRequest,
   openSocket,
-  sendRaw,
   type ServedProxy,
   serveProxy,
 } from '../support/served.ts';
@@ -389,16 +388,6 @@ describe('raw bytes over TLS', () => {
     while (!/wrong_tokens_total 9/.test((await till.ask('/__petstore/metrics')).body)) continue;
     const refused = once(strangers[8]!, 'data').then(() => 'refused');
     expect(await Promise.race([refused, till.ask('/v1/inventory').then(({ status }) => status)])).toBe(200);
-  });
-
-  it('without TLS are disconnected, and others are served', async () => {
-    const { proxy, clients } = await gatewayFor(['till-1'], [json([])]);
-    expect(await sendRaw(proxy.port, 'GET /v1/inventory HTTP/1.1\r\nHost: localhost\r\n\r\n')).not.toContain(
-      'HTTP/1.1 2',
-    );
-    expect(await sendRaw(proxy.port, '\x16\x03\x01\x00\x05hello')).not.toContain('HTTP');
-    const [till] = clients as [Client];
-    expect((await till.ask('/v1/inventory')).status).toBe(200);
   });
 
   it.runIf(isNode)(
