@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runPetstore } from '../support/binary.ts';
-import { onCleanup } from '../support/cleanup.ts';
+import { listenOnLoopback } from '../support/cleanup.ts';
 import { createHome } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { createTestContext } from '../support/test-context.ts';
@@ -88,10 +88,7 @@ describe('fault 106: others than this machine', () => {
 
 describe('fault 107: a port that cannot be had', () => {
   it('is named when another uses it, with one that is free', async () => {
-    const holder = createServer().listen(0, '127.0.0.1');
-    await once(holder, 'listening');
-    onCleanup(() => void holder.close());
-    const { port } = holder.address() as { port: number };
+    const port = await listenOnLoopback(createServer());
     const { code, stdout, stderr } = await runPetstore(['sandbox', 'serve', '--port', String(port)]);
     const words = `^error: Port ${port} of 127\\.0\\.0\\.1 is in use\\.\nhint: This one is free: --port [0-9]+\n$`;
     expect([code, stdout, stderr]).toEqual([3, '', expect.stringMatching(new RegExp(words))]);
