@@ -228,23 +228,16 @@ describe('what stops it beforehand, with nothing sent', () => {
 });
 
 describe('a run that was stopped', () => {
-  it('its error has the same next step as its warning: to resume, after that time', async () => {
-    const at = await shop(['--fault', 'status=429,retry-after=3600,method=PATCH,nth=3']);
-    const { code, error } = await at.run([...IMPORT, csv(at, some(6))]);
-    expect([code, error?.hint]).toEqual([
-      6,
-      expect.stringMatching(/^After .*\d\d:\d\d:\d\d: petstore --env staging inventory import \S+ --resume$/),
-    ]);
-  });
-
   /** Two of six rows are done; then the service asks for an hour's rest. */
-  async function stopped(): Promise<{ at: Shop; file: string }> {
+  async function stopped(): Promise<{ at: Shop; file: string; stderr: string }> {
     const at = await shop(['--fault', 'status=429,retry-after=3600,method=PATCH,nth=3']);
     const file = csv(at, some(6));
-    const { code, json, stderr } = await at.run([...IMPORT, file]);
+    const { code, json, stderr, error } = await at.run([...IMPORT, file]);
     expect([code, json]).toMatchObject([6, { applied: 2, left: 4 }]);
+    // Its error has the same next step as its warning.
     expect(stderr).toMatch(/Resume it with: petstore --env staging inventory import \S+ --resume\b/);
-    return { at, file };
+    expect(error?.hint).toMatch(/^After .*\d\d:\d\d:\d\d: petstore --env staging inventory import \S+ --resume$/);
+    return { at, file, stderr };
   }
 
   it('fault 99: beyond --max-wait in the midst of it: 6, then resumed', async () => {
@@ -285,8 +278,7 @@ describe('a run that was stopped', () => {
   });
 
   it('is resumed by the command that is printed, from a shell whose environment is another', async () => {
-    const at = await shop(['--fault', 'status=429,retry-after=3600,method=PATCH,nth=3']);
-    const { stderr } = await at.run([...IMPORT, csv(at, some(6))]);
+    const { at, stderr } = await stopped();
     await at.run(['limits', '--clear-block', '--yes']);
     const { notes } = takeApart({ code: 0, signal: null, stdout: '', stderr });
     const printed = /Resume it with: petstore (.*)$/m.exec(notes.join('\n'))?.[1] ?? '';
