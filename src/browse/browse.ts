@@ -5,7 +5,7 @@ import { noteValue, wordValue } from '../cli/value-parsers.ts';
 import { applyPlan, dryRunPlan } from '../stock/apply.ts';
 import { lockHere, takeTurn, withWritableJournal } from '../stock/open-journal.ts';
 import { isUnexpected, makePlan, type Plan, type Stock } from '../stock/plan.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { Failure, isFailure, usageFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
 import { nextSteps } from '../session/run-commands.ts';
 import { originOf } from '../session/environments.ts';
@@ -69,10 +69,10 @@ export async function browse(context: CommandContext, options: BrowseOptions): P
 /** Requires a terminal that can show a full screen, and the questions on stderr. @throws {Failure} `usage` */
 function needScreen(context: CommandContext): void {
   if (canAsk(context) && context.stdout.isTTY && context.env.TERM !== 'dumb') return;
-  throw new Failure('usage', {
-    problem: `${COMMAND} needs a terminal with a full screen, and does not work with --no-input.`,
-    hint: `For lines of text: petstore ${COMMAND} --plain`,
-  });
+  throw usageFailure(
+    `${COMMAND} needs a terminal with a full screen, and does not work with --no-input.`,
+    `For lines of text: petstore ${COMMAND} --plain`,
+  );
 }
 
 /** Reports a run of changes that was cut off, for example by a power cut. */

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES }
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, type ListenOptions, Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import { type Clock, errorCode } from '../ports.ts';
 
 /** How long a client may take to send a request's head, and the whole request, in ms. */
@@ -111,7 +111,7 @@ export async function serve(options: ServerOptions): Promise<Serving> {
       if (secure === undefined) return;
       // Only Node has this function.
       if (!('setSecureContext' in secure)) {
-        throw new Failure('usage', { problem: 'A new certificate needs a restart here.' });
+        throw usageFailure('A new certificate needs a restart here.');
       }
       secure.setSecureContext(next);
     },
@@ -157,13 +157,13 @@ async function listen(server: Server, { host, port, passed }: ServerOptions) {
   const own = await tryListen(server, where).catch(async (cause: unknown) => {
     const code = errorCode(cause) ?? '';
     if (passed !== undefined) {
-      throw new Failure('usage', { problem: `The socket that was passed cannot be used: ${code}.` });
+      throw usageFailure(`The socket that was passed cannot be used: ${code}.`);
     }
     const free = code === 'EADDRINUSE' ? await freePort(host) : undefined;
     throw new Failure('port', { host, port, code, ...(free !== undefined && { free }) }, cause);
   });
   try {
-    if (own === null) throw new Failure('usage', { problem: 'The socket that was passed is not one of TCP.' });
+    if (own === null) throw usageFailure('The socket that was passed is not one of TCP.');
     passed?.check(own.address);
     return { host: passed === undefined ? host : own.address, port: own.port };
   } catch (error) {

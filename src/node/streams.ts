@@ -2,7 +2,7 @@
 import { fstatSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { type Input, type Output, OutputClosed, reasonOf } from '../ports.ts';
-import { Failure, fileFailure, isFailure } from '../errors.ts';
+import { Failure, fileFailure, isFailure, usageFailure } from '../errors.ts';
 import { signalSelf } from './process.ts';
 
 /** In bytes. */
@@ -134,6 +134,6 @@ function endAtLongLine(input: Readable): void {
     const end = Math.max(piece.lastIndexOf(10), piece.lastIndexOf(13));
     bytes = end === -1 ? bytes + piece.length : piece.length - end - 1;
     const problem = `A line of stdin is longer than ${LONGEST_LINE / 1024} KiB.`;
-    if (bytes > LONGEST_LINE) input.destroy(new Failure('usage', { problem }));
+    if (bytes > LONGEST_LINE) input.destroy(usageFailure(problem));
   });
 }

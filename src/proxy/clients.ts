@@ -1,6 +1,6 @@
 /** The named clients of the proxy: their tokens, what each may do, and its share of the rate limit. */
 import { hash, timingSafeEqual } from 'node:crypto';
-import { Failure, fileFailure } from '../errors.ts';
+import { Failure, fileFailure, usageFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { stateFolder } from '../session/paths.ts';
 import { readText } from '../session/read-text.ts';
@@ -77,10 +77,10 @@ export async function addClient(
   const isThere = (await context.files.facts(path)) !== undefined;
   const before = isThere ? await readText(context, path, LONGEST_FILE) : '';
   if (readClients(before, path).some((each) => each.name === name)) {
-    throw new Failure('usage', {
-      problem: `${path} has a token of ${name} already.`,
-      hint: 'Choose another name, or remove its line from the file first.',
-    });
+    throw usageFailure(
+      `${path} has a token of ${name} already.`,
+      'Choose another name, or remove its line from the file first.',
+    );
   }
   const words = [name, digest.toString('hex'), isReadOnly === true ? 'read' : 'write'];
   if (share !== undefined) words.push(`${Math.round(share * 100)}%`);

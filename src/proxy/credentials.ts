@@ -1,7 +1,7 @@
 /** Reads the proxy's certificate and its clients' tokens. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import type { Identity } from '../http/server.ts';
 import { isLoopback } from '../ports.ts';
 import { followFiles } from '../serve/serve.ts';
@@ -34,12 +34,12 @@ interface Credentials extends Access {
 /** Refuses to serve other machines without TLS and named clients. @throws {Failure} `usage` */
 export function requireGuard({ tlsCert, tlsKey, tokens }: CredentialOptions, address: string): void {
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
-    throw new Failure('usage', { problem: '--tls-cert and --tls-key need each other.' });
+    throw usageFailure('--tls-cert and --tls-key need each other.');
   }
   if (isLoopback(address) || (tlsCert !== undefined && tokens !== undefined)) return;
-  throw new Failure('usage', {
-    problem: `The proxy listens on ${address}, for other machines, only with --tls-cert, --tls-key and --tokens.`,
-  });
+  throw usageFailure(
+    `The proxy listens on ${address}, for other machines, only with --tls-cert, --tls-key and --tokens.`,
+  );
 }
 
 /** Returns the listening socket that systemd has passed (sd_listen_fds(3)). @throws {Failure} `usage`: several */
@@ -47,7 +47,7 @@ export function passedSocket({ env, machine }: CommandContext, options: Credenti
   const { LISTEN_PID: pid, LISTEN_FDS: count } = env;
   if (pid !== `${machine.pid}` || count === undefined) return undefined;
   if (count !== '1') {
-    throw new Failure('usage', { problem: `systemd has passed ${count} sockets; the proxy takes one.` });
+    throw usageFailure(`systemd has passed ${count} sockets; the proxy takes one.`);
   }
   const check = (address: string): void => {
     requireGuard(options, address);
@@ -131,10 +131,10 @@ async function openToken(context: CommandContext, path: string, made: string): P
   }
   const value = (await readText(context, path, LONGEST_FILE)).trim();
   if (!/^[!-~]{16,}$/.test(value)) {
-    throw new Failure('usage', {
-      problem: `The file ${path} does not contain a token: 16 or more characters without a space, in one line.`,
-      hint: 'Remove the file, and petstore proxy creates one.',
-    });
+    throw usageFailure(
+      `The file ${path} does not contain a token: 16 or more characters without a space, in one line.`,
+      'Remove the file, and petstore proxy creates one.',
+    );
   }
   // A link does not have its own mode.
   if (machine.platform !== 'win32' && facts.kind === 'file' && (facts.mode & 0o077) !== 0) {

@@ -158,8 +158,11 @@ function concerns(rule: FaultRule, method: string, path: string): boolean {
   return wanted.length === found.length && wanted.every((part, i) => part === '*' || part === found[i]);
 }
 
-/** mulberry32: small, random enough, and the same on every machine. */
-function seeded(seed: number): () => number {
+/**
+ * Returns random numbers in [0, 1), the same for the same seed on every machine: Tommy Ettinger's mulberry32, public
+ * domain.
+ */
+export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -1,7 +1,7 @@
 /** Shared by the sandbox commands: opens the sandbox's file, and reads pets from a file. */
 import type { InventoryItem } from '../api/item.ts';
 import { parseJsonRows } from '../api/json-rows.ts';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import type { SandboxFile, Store } from '../sandbox/sandbox-store.ts';
 import { sandboxFile } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -11,9 +11,7 @@ import { readText } from '../session/read-text.ts';
 export function dataFile(context: CommandContext, data: string | undefined): SandboxFile {
   const { env } = context.globals;
   if (env !== undefined && env !== 'sandbox') {
-    throw new Failure('usage', {
-      problem: `The sandbox is an environment of its own; --env ${env} cannot be used with it.`,
-    });
+    throw usageFailure(`The sandbox is an environment of its own; --env ${env} cannot be used with it.`);
   }
   return data === undefined ? { file: sandboxFile(context), notices: context.notices } : { file: data };
 }

@@ -13,20 +13,15 @@ import { jsonTextOfFields, type Sort, SortedItems, SORTS } from '../../src/api/l
 import { readInventoryList } from '../../src/api/read-list.ts';
 import { type Filter, matcher } from '../../src/api/select.ts';
 import { Failure } from '../../src/errors.ts';
+import { seeded } from '../../src/sandbox/faults.ts';
 import { scaled } from '../support/scale.ts';
 
 const CASES = Number(process.env.PETSTORE_FUZZ_CASES ?? scaled(30_000));
 const SEED = Number(process.env.PETSTORE_FUZZ_SEED ?? 1);
 
-/** mulberry32: the same texts for the same seed. */
 function randomFrom(seed: number): (below: number) => number {
-  let a = seed;
-  return (below) => {
-    a = (a + 0x6d2b79f5) | 0;
-    let t = Math.imul(a ^ (a >>> 15), 1 | a);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 2 ** 32) * below);
-  };
+  const random = seeded(seed);
+  return (below) => Math.floor(random() * below);
 }
 
 type Random = ReturnType<typeof randomFrom>;

@@ -9,6 +9,7 @@ import { answerFrom, newStore } from '../support/sandbox.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
 import { httpReply, mulberry32 } from '../support/test-ports.ts';
 import { START } from '../support/virtual-clock.ts';
+import { jsonLines } from '../support/staging.ts';
 
 /** The service is the sandbox's handler, with a store in memory. */
 async function withSandbox(options: TestContextOptions = {}, plan: Plan = PLANS.free): Promise<TestContext> {
@@ -127,11 +128,7 @@ describe('inventory set', () => {
 });
 
 describe('--log', () => {
-  const linesOf = (path: string): Record<string, unknown>[] =>
-    readFileSync(path, 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const linesOf = (path: string) => jsonLines<Record<string, unknown>>(readFileSync(path, 'utf8'));
 
   it('adds start, attempts and end with one run id, private, without values or the key', async () => {
     const context = withReplies([json([item(7, 10)]), error(503), json([item(7, 10)])]);
@@ -470,10 +467,7 @@ describe('--events', () => {
       context.interrupt();
     };
     const { code, stdout: text } = await run(context, 'inventory', 'import', '-', '--yes', '--wait', '--events');
-    const events = text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { event: string; state?: string });
+    const events = jsonLines<{ event: string; state?: string }>(text);
     expect([code, events.map(({ event, state }) => state ?? event)]).toEqual([130, ['applied', 'end']]);
   });
 });

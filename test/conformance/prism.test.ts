@@ -10,6 +10,7 @@ import { openapiDocument } from '../../src/api/openapi.ts';
 import { runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { ask, control, JSON_TYPE, type PlainRequest, serveSandbox } from '../support/served.ts';
+import { staging } from '../support/staging.ts';
 import { freePort } from '../support/free-port.ts';
 
 const TOOLS = fileURLToPath(new URL('./node_modules/.bin/', import.meta.url));
@@ -45,11 +46,7 @@ async function proxied(args: readonly string[] = []) {
     { command: [process.execPath, join(TOOLS, 'prism')], home },
   );
   await prism.waitFor(/Prism is listening/);
-  const env = {
-    PETSTORE_ENV: 'staging',
-    PETSTORE_BASE_URL: `http://127.0.0.1:${port}/v1`,
-    PETSTORE_API_KEY: 'sandbox',
-  };
+  const env = staging(`http://127.0.0.1:${port}/v1`, 'sandbox');
   return {
     sandbox,
     run: (...line: string[]) => runPetstore(line, { home, env }),

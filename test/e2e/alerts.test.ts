@@ -6,6 +6,7 @@ import { runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { assertSchema } from '../support/schemas.ts';
 import { patch, serveSandbox } from '../support/served.ts';
+import { staging } from '../support/staging.ts';
 
 const WAIT = ['wait', '--pet', '7', '--min', '0'];
 const SANDBOX = { PETSTORE_ENV: 'sandbox', PETSTORE_API_KEY: 'a-key-that-is-secret' };
@@ -63,7 +64,7 @@ it('list --watch --on-change: one at a time, with what came meanwhile in the nex
   );
   const watching = startPetstore(['inventory', 'list', '--watch', '1s', '--on-change', command, '-o', 'ndjson'], {
     home,
-    env: { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: shop.baseUrl, PETSTORE_API_KEY: shop.apiKey },
+    env: staging(shop.baseUrl, shop.apiKey),
   });
   await watching.waitFor(/"petId":7,/);
   await patch(shop, 7n, 11);

@@ -1,8 +1,9 @@
 /** Keys, base URLs and the secrets in them; through the built program if files and processes matter. */
-import { chmodSync, chownSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, type PetstoreOptions, runPetstore } from '../support/binary.ts';
+import { filesBelow } from '../support/echo.ts';
 import { configPath, createHome, type Home, writeConfig } from '../support/home.ts';
 import { runIn, withReplies } from '../support/in-process.ts';
 import { error, item, json, type PlainReply } from '../support/replies.ts';
@@ -202,8 +203,5 @@ it('fault 71: after a login the key is in the config file and nowhere else, afte
 /** The files below a folder that hold a text, in its own bytes or in base64. */
 function filesWith(folder: string, text: string): string[] {
   const forms = [text, Buffer.from(text).toString('base64').slice(0, -2)];
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((path) => forms.some((form) => readFileSync(path).includes(form)));
+  return filesBelow(folder).filter((path) => forms.some((form) => readFileSync(path).includes(form)));
 }

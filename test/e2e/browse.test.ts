@@ -172,7 +172,7 @@ describe('on the screen', () => {
   it('a run that is killed while it applies is resumed, and is not offered a second time', async () => {
     const sandbox = await serveSandbox(['--fault', 'delay=3s,method=PATCH']);
     const home = createHome();
-    const env = { ...staging(sandbox.baseUrl), PETSTORE_API_KEY: sandbox.apiKey };
+    const env = staging(sandbox.baseUrl, sandbox.apiKey);
     const terminal = startPty(['inventory', 'browse'], { home, env, cols: 120 });
     await terminal.waitFor('Type to search.');
     await terminal.type(`${RIGHT}${DOWN}${RIGHT}`, '2 changes to apply');

@@ -3,11 +3,19 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { inBash, petstoreCommand, type PetstoreOptions, runPetstore, startPetstore } from '../support/binary.ts';
-import { takeApart } from '../support/staging.ts';
+import {
+  inBash,
+  mayMount,
+  petstoreCommand,
+  type PetstoreOptions,
+  runPetstore,
+  startPetstore,
+  withMounts,
+} from '../support/binary.ts';
+import { jsonLines, type JsonRun, staging, takeApart } from '../support/staging.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { realSandbox } from '../support/real-sandbox.ts';
-import { ask, control, serveSandbox } from '../support/served.ts';
+import { ask, control, ruleHasSeen, serveSandbox } from '../support/served.ts';
 
 interface Shop {
   readonly home: Home;
@@ -18,13 +26,13 @@ interface Shop {
   run(
     args: readonly string[],
     options?: PetstoreOptions,
-  ): Promise<{ code: number | null; json: unknown; stderr: string }>;
+  ): Promise<{ code: number | null; json: unknown; stderr: string; error: JsonRun['error'] }>;
 }
 
 async function shop(args: readonly string[] = []): Promise<Shop> {
   const home = createHome();
   const { baseUrl, port } = await serveSandbox(['--data', join(home.path, 'shop.db'), ...args], { home });
-  const env = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: 'sandbox' };
+  const env = staging(baseUrl, 'sandbox');
   return {
     home,
     port,
@@ -34,8 +42,10 @@ async function shop(args: readonly string[] = []): Promise<Shop> {
       return requests.filter(({ method }) => method === 'PATCH').map(({ target }) => target.split('/').at(-1) ?? '');
     },
     async run(line, options = {}) {
-      const { code, stdout, stderr } = await runPetstore(['--json', ...line], { home, env, ...options });
-      return { code, json: stdout === '' ? undefined : (JSON.parse(stdout) as unknown), stderr };
+      const finished = await runPetstore(['--json', ...line], { home, env, ...options });
+      const { code, stdout, stderr } = finished;
+      const json = stdout === '' ? undefined : (JSON.parse(stdout) as unknown);
+      return { code, json, stderr, error: takeApart(finished).error };
     },
   };
 }
@@ -68,9 +78,9 @@ it('fault 12: offline halfway: stops after three rows, exits 7, and resumes late
   });
   writeFileSync(file, ['petId,quantity', ...some(20).map((row) => row.join(','))].join('\n'));
   const stopped = await runPetstore(['--json', ...IMPORT, file, '--yes'], { home, env: sandbox.env });
-  expect([stopped.code, JSON.parse(stopped.stderr.trim().split('\n').at(-1) ?? '')]).toMatchObject([
+  expect([stopped.code, takeApart(stopped).error]).toMatchObject([
     7,
-    { error: { kind: 'network', retryable: true, outcome: 'not-sent' } },
+    { kind: 'network', retryable: true, outcome: 'not-sent' },
   ]);
   expect(JSON.parse(stopped.stdout)).toMatchObject({ applied: 5, left: 15, unknown: 0, failed: 0 });
   const status = await runPetstore([...RUNS, '--unfinished', '--json'], { home });
@@ -79,18 +89,17 @@ it('fault 12: offline halfway: stops after three rows, exits 7, and resumes late
 
 it('a service that fails at every update: the outcome of all rows is unknown, and the next step is to resume', async () => {
   const broken = await shop(['--fault', 'status=503,method=PATCH']);
-  const { code, stderr } = await broken.run([...IMPORT, csv(broken, some(3))]);
-  const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error: Record<string, string> };
+  const { code, error } = await broken.run([...IMPORT, csv(broken, some(3))]);
   expect([code, error]).toMatchObject([9, { kind: 'run-unknown', status: 503, outcome: 'unknown' }]);
-  expect(error.message).toMatch(
+  expect(error?.message).toMatch(
     /^The outcome of 3 rows is unknown\. The service failed \(503, .*\) after 2 attempts\.$/,
   );
-  expect(error.hint).toMatch(/^Check them and apply what is missing with petstore .* --resume$/);
+  expect(error?.hint).toMatch(/^Check them and apply what is missing with petstore .* --resume$/);
 });
 
 it('fault 20, 98: rows that are refused are recorded, the others carried out: 11', async () => {
   const at = await shop(['--fault', 'status=404,path=/inventory/2', '--fault', 'status=400,path=/inventory/4']);
-  const { code, json, stderr } = await at.run([...IMPORT, csv(at, [...some(5), [999, 1]])]);
+  const { code, json, stderr, error } = await at.run([...IMPORT, csv(at, [...some(5), [999, 1]])]);
   expect([code, json]).toEqual([
     11,
     {
@@ -106,8 +115,10 @@ it('fault 20, 98: rows that are refused are recorded, the others carried out: 11
     },
   ]);
   expect(stderr).toContain('"message":"Pet 4: the service refused the value (400: Fault injected by the sandbox.)."');
-  expect(JSON.parse(stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({
-    error: { kind: 'run-incomplete', exitCode: 11, message: 'Not everything was applied: 3 failed, 0 conflicts.' },
+  expect(error).toMatchObject({
+    kind: 'run-incomplete',
+    exitCode: 11,
+    message: 'Not everything was applied: 3 failed, 0 conflicts.',
   });
   const report = readFileSync((json as { report: string }).report, 'utf8')
     .trim()
@@ -133,10 +144,7 @@ describe.each([
     const file = csv(at, some(6));
     const why = ['--cause', 'received', '--note', 'truck 7'];
     const running = startPetstore(['--json', ...IMPORT, file, ...why], { home: at.home, env: at.env });
-    for (;;) {
-      const [rule] = (await control(at.port, 'GET', '/faults')) as { seen: number }[];
-      if (rule?.seen === 3) break;
-    }
+    await ruleHasSeen(at, 3);
     running.kill(signal);
     const { code, stdout, stderr } = await running.exited;
     expect([code, JSON.parse(stdout)]).toMatchObject([exit, { applied: 2, unknown: 1, left: 3 }]);
@@ -155,10 +163,7 @@ it('a row that was added without an answer, and whose pet was sold since, is not
   const at = await shop(['--fault', 'delay=60s,after,method=PATCH,nth=3', '--per-minute', '1000']);
   const line = [...IMPORT, csv(at, some(6)), '--add', '--resume'];
   const running = startPetstore(line, { home: at.home, env: at.env });
-  for (;;) {
-    const [rule] = (await control(at.port, 'GET', '/faults')) as { seen: number }[];
-    if (rule?.seen === 3) break;
-  }
+  await ruleHasSeen(at, 3);
   running.kill('SIGKILL');
   await running.exited;
   await control(at.port, 'DELETE', '/faults');
@@ -175,28 +180,26 @@ describe('what stops it beforehand, with nothing sent', () => {
   it('fault 97: a bad row, the 9,999th', async () => {
     const at = await shop(['--seed', '10000']);
     const rows = [...some(9_998), [9_999, 'many'] as const];
-    const { code, stderr } = await at.run([...IMPORT, csv(at, rows)]);
-    expect([code, JSON.parse(stderr)]).toMatchObject([
+    const { code, error } = await at.run([...IMPORT, csv(at, rows)]);
+    expect([code, error]).toMatchObject([
       2,
-      { error: { kind: 'invalid-rows', details: ['line 10000: quantity is "many", but must be a whole number'] } },
+      { kind: 'invalid-rows', details: ['line 10000: quantity is "many", but must be a whole number'] },
     ]);
     expect(await control(at.port, 'GET', '/requests')).toEqual([]);
   });
 
   it('fault 99: an allowance that is too short for it says so, and until when', async () => {
     const at = await shop(['--per-minute', '5']);
-    const { code, stderr } = await at.run([...IMPORT, csv(at, some(20)), '--max-wait', '10s']);
-    expect([code, JSON.parse(stderr.trim().split('\n').at(-1) ?? '')]).toMatchObject([
+    const { code, error } = await at.run([...IMPORT, csv(at, some(20)), '--max-wait', '10s']);
+    expect([code, error]).toMatchObject([
       6,
       {
-        error: {
-          kind: 'run-too-long',
-          message: expect.stringMatching(
-            /^This takes about 4 min.* \(21 requests\), longer than --max-wait \(10 s\); nothing was sent\.$/,
-          ) as string,
-          hint: expect.stringMatching(/^Add --max-wait forever: it would be done at about /) as string,
-          retryable: true,
-        },
+        kind: 'run-too-long',
+        message: expect.stringMatching(
+          /^This takes about 4 min.* \(21 requests\), longer than --max-wait \(10 s\); nothing was sent\.$/,
+        ) as string,
+        hint: expect.stringMatching(/^Add --max-wait forever: it would be done at about /) as string,
+        retryable: true,
       },
     ]);
     expect(await at.sent()).toEqual([]);
@@ -214,7 +217,7 @@ describe('what stops it beforehand, with nothing sent', () => {
     const { code, stderr } = await runPetstore([], {
       home: at.home,
       env: at.env,
-      command: ['unshare', '-m', '/bin/sh', '-c', script, 'sh', ...petstoreCommand()],
+      command: withMounts(script),
     });
     expect([code, JSON.parse(stderr.trim().split('\n').at(-1) ?? '')]).toMatchObject([
       3,
@@ -225,24 +228,16 @@ describe('what stops it beforehand, with nothing sent', () => {
 });
 
 describe('a run that was stopped', () => {
-  it('its error has the same next step as its warning: to resume, after that time', async () => {
-    const at = await shop(['--fault', 'status=429,retry-after=3600,method=PATCH,nth=3']);
-    const { code, stderr } = await at.run([...IMPORT, csv(at, some(6))]);
-    const { error } = takeApart({ code, stdout: '', stderr });
-    expect([code, error?.hint]).toEqual([
-      6,
-      expect.stringMatching(/^After .*\d\d:\d\d:\d\d: petstore --env staging inventory import \S+ --resume$/),
-    ]);
-  });
-
   /** Two of six rows are done; then the service asks for an hour's rest. */
-  async function stopped(): Promise<{ at: Shop; file: string }> {
+  async function stopped(): Promise<{ at: Shop; file: string; stderr: string }> {
     const at = await shop(['--fault', 'status=429,retry-after=3600,method=PATCH,nth=3']);
     const file = csv(at, some(6));
-    const { code, json, stderr } = await at.run([...IMPORT, file]);
+    const { code, json, stderr, error } = await at.run([...IMPORT, file]);
     expect([code, json]).toMatchObject([6, { applied: 2, left: 4 }]);
+    // Its error has the same next step as its warning.
     expect(stderr).toMatch(/Resume it with: petstore --env staging inventory import \S+ --resume\b/);
-    return { at, file };
+    expect(error?.hint).toMatch(/^After .*\d\d:\d\d:\d\d: petstore --env staging inventory import \S+ --resume$/);
+    return { at, file, stderr };
   }
 
   it('fault 99: beyond --max-wait in the midst of it: 6, then resumed', async () => {
@@ -274,17 +269,16 @@ describe('a run that was stopped', () => {
     const { at, file } = await stopped();
     appendFileSync(file, '\n7,9');
     const sent = await at.sent();
-    const { code, stderr } = await at.run([...RUNS, 'resume']);
-    expect([code, JSON.parse(stderr)]).toMatchObject([
+    const { code, error } = await at.run([...RUNS, 'resume']);
+    expect([code, error]).toMatchObject([
       2,
-      { error: { kind: 'cannot-resume', message: `${file} has changed since run 1 began; nothing was sent.` } },
+      { kind: 'cannot-resume', message: `${file} has changed since run 1 began; nothing was sent.` },
     ]);
     expect(await at.sent()).toEqual(sent);
   });
 
   it('is resumed by the command that is printed, from a shell whose environment is another', async () => {
-    const at = await shop(['--fault', 'status=429,retry-after=3600,method=PATCH,nth=3']);
-    const { stderr } = await at.run([...IMPORT, csv(at, some(6))]);
+    const { at, stderr } = await stopped();
     await at.run(['limits', '--clear-block', '--yes']);
     const { notes } = takeApart({ code: 0, signal: null, stdout: '', stderr });
     const printed = /Resume it with: petstore (.*)$/m.exec(notes.join('\n'))?.[1] ?? '';
@@ -346,8 +340,7 @@ it('fault 93: a disk that fills up when rows are under way: what was sent is loo
   );
   const script = `mkdir '${state}' '${kept}' && mount -t tmpfs -o size=1m tmpfs '${state}' &&
     XDG_STATE_HOME='${state}' "$@"; code=$?; rm '${state}/ballast'; cp -r '${state}/.' '${kept}'; exit $code`;
-  const command = ['unshare', '-m', '/bin/sh', '-c', script, 'sh', ...petstoreCommand()] as const;
-  const running = startPetstore(['--json', ...IMPORT, file], { home, env: sandbox.env, command: [...command] });
+  const running = startPetstore(['--json', ...IMPORT, file], { home, env: sandbox.env, command: withMounts(script) });
   pid = running.pid;
   const { code, stderr } = await running.exited;
   expect([code, stderr]).toEqual([3, expect.stringMatching(/the disk is full|disk I\/O error/) as string]);
@@ -372,22 +365,20 @@ describe('fault 95: two imports at once', () => {
   async function held(): Promise<{ at: Shop; first: ReturnType<typeof startPetstore> }> {
     const at = await shop(['--fault', 'delay=60s,method=PATCH,nth=1']);
     const first = startPetstore([...IMPORT, csv(at, some(3))], { home: at.home, env: at.env });
-    while ((((await control(at.port, 'GET', '/faults')) as { seen: number }[])[0]?.seen ?? 0) === 0);
+    await ruleHasSeen(at, 1);
     return { at, first };
   }
 
   it('the second waits no longer than --max-wait: 6', async () => {
     const { at, first } = await held();
     const second = await at.run([...IMPORT, csv(at, [[9, 9]], 'other.csv'), '--no-wait']);
-    expect([second.code, JSON.parse(second.stderr.trim().split('\n').at(-1) ?? '')]).toMatchObject([
+    expect([second.code, second.error]).toMatchObject([
       6,
       {
-        error: {
-          kind: 'run-locked',
-          message: `Another petstore import (process ${first.pid}) is still running; nothing was sent.`,
-          retryable: true,
-          outcome: 'not-sent',
-        },
+        kind: 'run-locked',
+        message: `Another petstore import (process ${first.pid}) is still running; nothing was sent.`,
+        retryable: true,
+        outcome: 'not-sent',
       },
     ]);
     first.kill('SIGKILL');
@@ -447,12 +438,7 @@ it('events: an object for each row, and one at the end', async () => {
     ],
     { home: at.home, env: at.env },
   );
-  expect(
-    stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as unknown),
-  ).toEqual([
+  expect(jsonLines(stdout)).toEqual([
     expect.objectContaining({
       event: 'row',
       line: 4,
@@ -490,10 +476,7 @@ it('a change that was applied without an answer is undone and redone as any othe
   const at = await shop(['--fault', 'delay=60s,after,method=PATCH,nth=2', '--per-minute', '1000']);
   await at.run(['inventory', 'adjust', '8', '1']);
   const running = startPetstore(['inventory', 'adjust', '7', '5', '--cause', 'received'], at);
-  for (;;) {
-    const [rule] = (await control(at.port, 'GET', '/faults')) as { seen: number }[];
-    if (rule?.seen === 2) break;
-  }
+  await ruleHasSeen(at, 2);
   running.kill('SIGTERM');
   expect((await running.exited).code).toBe(143);
   await control(at.port, 'DELETE', '/faults');
@@ -518,12 +501,3 @@ it('a change that was applied without an answer is undone and redone as any othe
     { cause: null, changes: 1, plus: 1 },
   ]);
 });
-
-function mayMount(): boolean {
-  try {
-    execFileSync('unshare', ['-m', 'true'], { stdio: 'ignore' });
-    return process.getuid?.() === 0;
-  } catch {
-    return false;
-  }
-}

@@ -1,9 +1,8 @@
 /** The config file with real processes, disks and home folders, through the built program. */
-import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { petstoreCommand, runPetstore } from '../support/binary.ts';
+import { mayMount, petstoreCommand, runPetstore, withMounts } from '../support/binary.ts';
 import { configPath, createHome, type Home, writeConfig } from '../support/home.ts';
 import { error, item, json, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
@@ -59,14 +58,14 @@ it('fault 75: of 50 concurrent writers none loses another one’s setting', asyn
 }, 60_000);
 
 describe('fault 76: a full disk', () => {
-  it.skipIf(!canMountTmpfs())('leaves the old config as it was, and says so', async () => {
+  it.skipIf(!mayMount())('leaves the old config as it was, and says so', async () => {
     const home = homeWith('{"version":1,"environment":"staging"}');
     const before = readFileSync(configPath(home), 'utf8');
     const folder = join(home.config, 'petstore');
     // In a mount namespace of its own: the folder becomes a disk of 64 KiB that is full but for the config.
     const script = `mount -t tmpfs -o size=64k tmpfs '${folder}' && printf '%s' '${before}' > '${folder}/config.json' &&
       (cat /dev/zero > '${folder}/ballast' 2>/dev/null || true) && "$@"; code=$?; cat '${folder}/config.json' >&2; ls '${folder}' >&2; exit $code`;
-    const command: [string, ...string[]] = ['unshare', '-m', '/bin/sh', '-c', script, 'sh', ...petstoreCommand()];
+    const command = withMounts(script);
     const { code, stderr } = await runPetstore(['config', 'set', 'environment', 'sandbox'], { home, command });
     expect({ code, stderr }).toEqual({
       code: 3,
@@ -77,15 +76,6 @@ describe('fault 76: a full disk', () => {
     });
   });
 });
-
-function canMountTmpfs(): boolean {
-  try {
-    execFileSync('unshare', ['-m', 'true'], { stdio: 'ignore' });
-    return process.getuid?.() === 0;
-  } catch {
-    return false;
-  }
-}
 
 describe('fault 77: without a home', () => {
   const none = { HOME: undefined, XDG_CONFIG_HOME: undefined, XDG_STATE_HOME: undefined, XDG_CACHE_HOME: undefined };

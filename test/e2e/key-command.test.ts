@@ -1,11 +1,13 @@
 /** Keys printed by a command: through the built program, with scripts and with a real password manager. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../src/node/user-programs.ts';
 import { runPetstore } from '../support/binary.ts';
 import { onCleanup } from '../support/cleanup.ts';
+import { filesBelow } from '../support/echo.ts';
+import { stateOf } from '../support/fifo.ts';
 import { createHome, type Home, writeConfig } from '../support/home.ts';
 import { startPty } from '../support/pty.ts';
 import { item, json } from '../support/replies.ts';
@@ -38,9 +40,8 @@ describe('a key command', () => {
     });
     expect(`${stdout}${stderr}`).not.toContain(KEY);
     expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
-    const files = readdirSync(home.path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-    const holders = files.filter((file) => readFileSync(join(file.parentPath, file.name)).includes(KEY));
-    expect(holders.map(({ name }) => name)).toEqual(['key']);
+    const holders = filesBelow(home.path).filter((path) => readFileSync(path).includes(KEY));
+    expect(holders).toEqual([join(home.path, 'key')]);
   });
 
   it('leaves stdin to petstore, and keeps the secrets of petstore to itself', async () => {
@@ -85,8 +86,8 @@ describe('a key command', () => {
     const server = await scriptedServer([STOCK]);
     const home = withCommand(server.baseUrl, './key', `echo ${KEY}; sleep 600 & echo $! > pid`);
     const { code } = await runPetstore(LIST, { home, cwd: home.path });
-    const pid = readFileSync(join(home.path, 'pid'), 'utf8').trim();
-    onCleanup(() => void process.kill(Number(pid)));
+    const pid = Number(readFileSync(join(home.path, 'pid'), 'utf8'));
+    onCleanup(() => void process.kill(pid));
     expect([code, stateOf(pid)]).toEqual([0, 'S']);
   });
 
@@ -98,17 +99,11 @@ describe('a key command', () => {
     await expect(runCommand(process.env, ['sh', '-c', command], options)).rejects.toThrow(
       'did not end within 0.5 s and was stopped',
     );
-    const pid = readFileSync(file, 'utf8').trim();
+    const pid = Number(readFileSync(file, 'utf8'));
     // The signal takes a moment to arrive; then it is a zombie until this process has noticed its end.
     await expect.poll(() => stateOf(pid)).toMatch(/Z|gone/);
   });
 });
-
-/** The letter of proc(5), or `gone`. */
-function stateOf(pid: string): string {
-  const path = `/proc/${pid}/stat`;
-  return (existsSync(path) && readFileSync(path, 'utf8').split(') ')[1]?.[0]) || 'gone';
-}
 
 function missing(...programs: string[]): string[] {
   const lost = programs.filter((program) => spawnSync('sh', ['-c', `command -v ${program}`]).status !== 0);

@@ -1,10 +1,9 @@
 /** Several processes with one key never use it before its time, through the built program. */
-import { spawnSync } from 'node:child_process';
 import { rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
+import { mayMount, runPetstore, startPetstore, withMounts } from '../support/binary.ts';
 import { never } from '../support/faults.ts';
 import { createHome } from '../support/home.ts';
 import {
@@ -25,8 +24,6 @@ const LIST = ['inventory', 'list'];
 const ADJUST = ['inventory', 'adjust', '7', '+1'];
 const STOCK = json([item(7, 10)]);
 const after = (seconds: number): Init => ({ headers: { 'Retry-After': `${seconds}` } });
-
-const canMount = spawnSync('unshare', ['-m', 'true']).status === 0;
 
 /** A service, and a machine that uses it. */
 async function shop(replies: readonly Reply[]) {
@@ -155,18 +152,21 @@ describe('fault 115: a refusal that the state database cannot take', () => {
     expect(server.log()).toEqual(['GET /v1/inventory', 'GET /v1/inventory']);
   });
 
-  it.skipIf(!canMount)('because the disk is full is kept where no space is needed, reported, and obeyed', async () => {
-    const { stderr, log } = await onSmallDisk(
-      tooMany(600),
-      `"$@" inventory list >/dev/null && { "$@" inventory list; echo "code $?" >&2; rm "$XDG_STATE_HOME/ballast"; "$@" inventory list; echo "code $?" >&2; }`,
-    );
-    expect(stderr.match(/^code \d+$/gm)).toEqual(['code 6', 'code 6']);
-    expect(stderr).toMatch(/^warning: The state database could not be written: the disk is full\. .* is kept in /m);
-    expect(log).toEqual(['GET /v1/inventory', 'GET /v1/inventory']);
-  });
+  it.skipIf(!mayMount())(
+    'because the disk is full is kept where no space is needed, reported, and obeyed',
+    async () => {
+      const { stderr, log } = await onSmallDisk(
+        tooMany(600),
+        `"$@" inventory list >/dev/null && { "$@" inventory list; echo "code $?" >&2; rm "$XDG_STATE_HOME/ballast"; "$@" inventory list; echo "code $?" >&2; }`,
+      );
+      expect(stderr.match(/^code \d+$/gm)).toEqual(['code 6', 'code 6']);
+      expect(stderr).toMatch(/^warning: The state database could not be written: the disk is full\. .* is kept in /m);
+      expect(log).toEqual(['GET /v1/inventory', 'GET /v1/inventory']);
+    },
+  );
 });
 
-it.skipIf(!canMount)(
+it.skipIf(!mayMount())(
   'fault 127: a full disk once an update was answered with 200: the error says applied',
   async () => {
     const { stderr } = await onSmallDisk(
@@ -196,7 +196,6 @@ async function onSmallDisk(second: PlainReply, commands: string) {
     },
   ]);
   const script = `mkdir '${state}' && mount -t tmpfs -o size=400k tmpfs '${state}' && export XDG_STATE_HOME='${state}' && ${commands}`;
-  const command = ['unshare', '-m', '/bin/sh', '-c', script, 'sh', ...petstoreCommand()] as const;
-  const running = startPetstore([], { home, env, command: [...command] });
+  const running = startPetstore([], { home, env, command: withMounts(script) });
   return { ...(await running.exited), log: server.log() };
 }

@@ -1,9 +1,8 @@
 /** Provokes network faults on real sockets, through the built program. */
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { HttpFailure } from '../../src/ports.ts';
-import { onCleanup } from '../support/cleanup.ts';
+import { listenOnLoopback } from '../support/cleanup.ts';
 import { closeIdle, drip, hugeHeaders, never, reset, truncate } from '../support/faults.ts';
 import { blackhole, refusedPort } from '../support/holes.ts';
 import { runIn, STAGING_ENV } from '../support/in-process.ts';
@@ -66,11 +65,7 @@ describe.each([
   });
 
   it('an https address of a server that speaks http is named as such', async () => {
-    const server = createServer().listen(0, '127.0.0.1');
-    onCleanup(() => void server.close());
-    await once(server, 'listening');
-    const address = server.address();
-    const port = typeof address === 'object' ? address?.port : undefined;
+    const port = await listenOnLoopback(createServer());
     const { code, error } = await runJson(`https://127.0.0.1:${port}/v1`, args);
     expect({ code, message: error?.message, hint: error?.hint }).toEqual({
       code: 7,

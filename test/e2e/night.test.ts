@@ -8,6 +8,7 @@ import { listenOnLoopback } from '../support/cleanup.ts';
 import { freePort } from '../support/free-port.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { type Served, serveSandbox } from '../support/served.ts';
+import { jsonLines } from '../support/staging.ts';
 
 const DOCUMENT = readFileSync(new URL('../../docs/cron.md', import.meta.url), 'utf8');
 
@@ -175,10 +176,7 @@ it('a night: the service goes down for more than an hour, answers 429, loses ans
   };
   const wanted = new Map([...(await stock())].map(([petId, quantity]) => [petId, quantity + 1]));
   machine.stock(`petId,quantity\n${[...wanted].map((row) => row.join(',')).join('\n')}\n`);
-  const answered = (): { status: number }[] => {
-    const lines = readFileSync(log, 'utf8').split('\n').filter(Boolean);
-    return lines.map((line) => JSON.parse(line) as { status: number });
-  };
+  const answered = () => jsonLines<{ status: number }>(readFileSync(log, 'utf8'));
 
   // Hour 1, an hour being 4 s: the service goes down in the middle of the import, for longer than --retry-for.
   const first = machine.run(shop, 'import', '2s');

@@ -8,7 +8,7 @@ import { endless, longList } from '../support/faults.ts';
 import { createHome } from '../support/home.ts';
 import { head, item, json } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
-import { runJson, staging } from '../support/staging.ts';
+import { runJson, staging, takeApart } from '../support/staging.ts';
 
 const LIST = ['inventory', 'list'];
 const STOCK = [item(1, 5), item(7, 10)];
@@ -151,9 +151,7 @@ describe('what happened outranks an output that cannot be written', () => {
   const onFullDisk = async (answer: Parameters<typeof scriptedServer>[0][number], ...command: string[]) => {
     const server = await scriptedServer([answer]);
     const line = ['--env', 'staging', ...command, '--json', '--max-wait', '0'];
-    const { stderr } = await runPetstore(line, { env: staging(server.baseUrl), stdout: { file: '/dev/full' } });
-    const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error: object };
-    return error;
+    return takeApart(await runPetstore(line, { env: staging(server.baseUrl), stdout: { file: '/dev/full' } })).error;
   };
   const PATCH = ['api', 'PATCH', '/inventory/7', '-f', 'quantity=12'];
 

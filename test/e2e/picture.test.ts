@@ -12,6 +12,7 @@ import { play, type Scene } from '../support/pty.ts';
 import { pageHash } from '../support/page-hash.ts';
 import { expectKept, PLAIN, type Run, runsOf, textOf, withoutEmptyEnd } from '../support/screen.ts';
 import { control, serveSandbox } from '../support/served.ts';
+import { staging } from '../support/staging.ts';
 import { noonZone, steadyLines } from '../support/steady.ts';
 import { THEMES, toSvg } from '../support/svg.ts';
 
@@ -49,9 +50,7 @@ async function take(): Promise<Run[][][]> {
   const shop = await serveSandbox([], { home });
   const names = await runPetstore(['--env', 'sandbox', 'catalog', 'list', '-o', 'csv'], { home });
   const env = {
-    PETSTORE_ENV: 'staging',
-    PETSTORE_BASE_URL: shop.baseUrl,
-    PETSTORE_API_KEY: shop.apiKey,
+    ...staging(shop.baseUrl, shop.apiKey),
     COLORTERM: undefined,
     TZ: noonZone(),
   };

@@ -1,14 +1,14 @@
 /** Every prompt of the program on a real terminal, ended with Ctrl-D, with Ctrl-C and by closing the terminal. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runPetstore } from '../support/binary.ts';
-import { configPath, createHome, type Home } from '../support/home.ts';
+import { createHome, type Home } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { type Pty, startPty } from '../support/pty.ts';
-import { error, item, json, tooMany } from '../support/replies.ts';
+import { item, json, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
-import { KEY, staging } from '../support/staging.ts';
+import { staging } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
 
 const SANDBOX = ['--env', 'sandbox'];
@@ -190,26 +190,6 @@ it('--watch is broken between words, and Ctrl-C ends it without a word', async (
   terminal.write('\x03');
   expect((await terminal.exited).code).toBe(130);
   expect(terminal.plain()).not.toMatch(/error|Stopped/);
-});
-
-it('a refused key and a typo do not end login at a terminal', async () => {
-  const server = await scriptedServer([error(401, 'Invalid key'), json([item(7, 10)])]);
-  const home = createHome();
-  const terminal = startPty(['login', '--env', 'staging'], { home });
-  await type(terminal, [
-    ['Base URL of staging', `${server.baseUrl.replace(/^http:\/\/|\/v1$/g, '')}\r`],
-    [`Use ${server.baseUrl}? (Y/n)`, '\r'],
-    ['API key of staging', 'a-key-with-a-typo\r'],
-    ['The service refused the key (Invalid key). It was not saved;', ''],
-    ['API key of staging', `${KEY}\r`],
-  ]);
-  await terminal.waitFor(/staging is now your\s+default\s+environment\./);
-  expect((await terminal.exited).code).toBe(0);
-  expect(terminal.plain()).not.toMatch(/a-key-with-a-typo|error:/);
-  expect(JSON.parse(readFileSync(configPath(home), 'utf8'))).toMatchObject({
-    'staging.base-url': server.baseUrl,
-    'staging.api-key': KEY,
-  });
 });
 
 it('with JSON output a cancelled command has its one error object', async () => {

@@ -10,17 +10,14 @@ import { createHome } from '../support/home.ts';
 import { counted, realSandbox } from '../support/real-sandbox.ts';
 import { scaled } from '../support/scale.ts';
 import { patch, type ServedProxy, serveProxy } from '../support/served.ts';
+import { staging } from '../support/staging.ts';
 import { mulberry32 } from '../support/test-ports.ts';
 
 const startProxy = (options: PetstoreOptions, args: readonly string[] = []): Promise<ServedProxy> =>
   serveProxy({}, ['--quiet', ...args], { killAfterMs: 100_000, ...options });
 
 /** How a terminal reaches a gateway. */
-const behind = ({ baseUrl, token }: ServedProxy) => ({
-  PETSTORE_ENV: 'staging',
-  PETSTORE_BASE_URL: baseUrl,
-  PETSTORE_API_KEY: token,
-});
+const behind = ({ baseUrl, token }: ServedProxy) => staging(baseUrl, token);
 
 const set = ({ port, token }: ServedProxy, pet: number, quantity: number): Promise<{ readonly status: number }> =>
   patch({ port, apiKey: token }, pet, quantity);

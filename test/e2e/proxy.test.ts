@@ -22,7 +22,7 @@ import {
   serveSandbox,
 } from '../support/served.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
-import { KEY, staging } from '../support/staging.ts';
+import { jsonLines, KEY, staging } from '../support/staging.ts';
 
 /** The standalone executable has another runtime: it ends such a read only after its grace, and knows sockets less well. */
 const isNode = process.env.PETSTORE_BIN === undefined;
@@ -217,7 +217,7 @@ describe('the catalog of a gateway', () => {
   it('is that of the terminals behind it, which keep what they have themselves', async () => {
     const shop = await serveSandbox([]);
     const [office, till] = [createHome(), createHome()];
-    const staged = { ...staging(shop.baseUrl), PETSTORE_API_KEY: shop.apiKey };
+    const staged = staging(shop.baseUrl, shop.apiKey);
     const petstore = async (env: Readonly<Record<string, string>>, ...args: string[]): Promise<string> => {
       const { code, stdout, stderr } = await runPetstore(args, { home: env === staged ? office : till, env });
       expect([code, stderr]).toEqual([0, expect.not.stringMatching(/warning|error/)]);
@@ -226,7 +226,7 @@ describe('the catalog of a gateway', () => {
     await petstore(staged, ...'catalog set 7 --name Goldfish --barcode 4006381333931 --min 4 --target 20'.split(' '));
     await petstore(staged, ...'catalog set 8 --name Budgerigar'.split(' '));
     const proxy = await start(staged, [], { home: office });
-    const gateway = { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: proxy.baseUrl, PETSTORE_API_KEY: proxy.token };
+    const gateway = staging(proxy.baseUrl, proxy.token);
 
     await petstore(gateway, 'catalog', 'set', '8', '--name', 'Budgie');
     await petstore(gateway, 'inventory', 'list', '--quiet');
@@ -509,8 +509,7 @@ describe('the log', () => {
     expect((await own(proxy, 'else')).status).toBe(404);
     proxy.kill('SIGTERM');
     await proxy.exited;
-    const lines = readFileSync(file, 'utf8').trim().split('\n');
-    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    expect(jsonLines(readFileSync(file, 'utf8'))).toMatchObject([
       {
         method: 'GET',
         target: '/v1/inventory?a=1',

@@ -5,6 +5,7 @@ import { runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { ask, control, patch, type Served, serveSandbox } from '../support/served.ts';
+import { jsonLines } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
 
 const LIST = ['--env', 'sandbox', 'inventory', 'list', '--json'];
@@ -83,10 +84,7 @@ describe('the sandbox’s own commands', () => {
 describe('sandbox serve', () => {
   /** The texts of stderr's JSON lines. */
   const messages = ({ stderr }: Served): string[] =>
-    stderr
-      .trim()
-      .split('\n')
-      .map((line) => (JSON.parse(line) as { info: { message: string } }).info.message);
+    jsonLines<{ info: { message: string } }>(stderr).map(({ info }) => info.message);
 
   it('says where it is, which key it takes, and what to paste', async () => {
     const home = createHome();
@@ -146,9 +144,8 @@ describe('sandbox serve', () => {
     for (const quantity of [1, 2]) await patch(served, 7, quantity);
     served.kill('SIGTERM');
     const { code, stderr } = await served.exited;
-    const lines = readFileSync(path, 'utf8').trim().split('\n');
     expect([code, stderr]).toEqual([0, '']);
-    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    expect(jsonLines(readFileSync(path, 'utf8'))).toMatchObject([
       { id: 1, method: 'PATCH', target: '/v1/inventory/7', status: 200, limit: 60, remaining: 59 },
       { id: 2, status: 429, retryAfter: 7, faults: ['status'] },
     ]);

@@ -28,8 +28,10 @@ describe('which requests a rule meets', () => {
 
   it('a share of them, by the seed', () => {
     const many = Array.from({ length: 2_000 }, () => list);
-    const hits = met('reset,p=0.3', many, 42).filter((each) => each === 1).length;
-    expect(hits / many.length).toBeCloseTo(0.3, 1);
+    const hits = met('reset,p=0.3', many, 42);
+    expect(hits.filter((each) => each === 1).length / many.length).toBeCloseTo(0.3, 1);
+    expect(met('reset,p=0.3', many, 42)).toEqual(hits);
+    expect(met('reset,p=0.3', many, 43)).not.toEqual(hits);
   });
 });
 

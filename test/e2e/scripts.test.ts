@@ -6,7 +6,7 @@ import { runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 import { error, item, json, type Reply } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
-import { runJson, staging, takeApart } from '../support/staging.ts';
+import { jsonLines, runJson, staging, takeApart } from '../support/staging.ts';
 
 const hangs: Reply = () => undefined;
 const CSV = ['-o', 'csv'];
@@ -102,11 +102,7 @@ it('--log has a line that was refused', async () => {
   const home = createHome();
   const log = join(home.path, 'log');
   expect((await runPetstore(['inventory', 'list', '--min', 'few', '--log', log], { home })).code).toBe(2);
-  const entries = readFileSync(log, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as object);
-  expect(entries).toMatchObject([
+  expect(jsonLines(readFileSync(log, 'utf8'))).toMatchObject([
     { event: 'start', command: 'inventory list' },
     { event: 'end', exitCode: 2 },
   ]);

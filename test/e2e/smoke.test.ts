@@ -3,13 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Finished, runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
-import { control, type Served, serveSandbox } from '../support/served.ts';
+import { control, ruleHasSeen, type Served, serveSandbox } from '../support/served.ts';
 import { HttpFailure, type HttpFailureFacts, type HttpRequest } from '../../src/ports.ts';
 import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
 import type { PlainReply } from '../support/replies.ts';
-import { scriptedServer } from '../support/scripted-server.ts';
-import { takeApart } from '../support/staging.ts';
-import { caFile, tlsIdentities } from '../support/tls.ts';
+import { staging, takeApart } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { httpReply } from '../support/test-ports.ts';
 
@@ -69,11 +67,7 @@ async function failing(spoil: Spoil, args?: readonly string[]): Promise<[number 
 }
 
 /** The environment in which a sandbox's server is staging. */
-const envOf = ({ baseUrl }: Served) => ({
-  PETSTORE_ENV: 'staging',
-  PETSTORE_BASE_URL: baseUrl,
-  PETSTORE_API_KEY: 'sandbox',
-});
+const envOf = ({ baseUrl, apiKey }: Served) => staging(baseUrl, apiKey);
 
 const header =
   (name: string, value: string | undefined): Spoil =>
@@ -262,18 +256,6 @@ it('fault 26: what is deprecated is warned of, once, and fails nothing', async (
   ]);
 });
 
-it('a real server whose certificate has expired fails the check "tls", and is sent nothing', async () => {
-  const server = await scriptedServer([], { tls: tlsIdentities().expired });
-  const env = {
-    PETSTORE_ENV: 'staging',
-    PETSTORE_BASE_URL: server.baseUrl.replace('127.0.0.1', 'localhost'),
-    PETSTORE_API_KEY: STAGING_KEY,
-    NODE_EXTRA_CA_CERTS: caFile(),
-  };
-  expect(failedIn(await runPetstore(['smoke', '--json'], { env }))).toEqual([7, ['tls']]);
-  expect(server.log()).toEqual([]);
-});
-
 it.each([
   ['http://localhost.evil.example/v1', 'fail'],
   ['http://127.evil.example/v1', 'fail'],
@@ -424,7 +406,7 @@ describe('--write', () => {
     const fault = ['--fault', 'delay=60s,after,method=PATCH,nth=2', '--data', join(home.path, 'shop.db')];
     const served = await serveSandbox(fault, { home });
     const running = startPetstore(['smoke', '--write', '--pet', '7'], { home, env: envOf(served) });
-    while (((await control(served.port, 'GET', '/faults')) as { seen: number }[])[0]?.seen !== 2);
+    await ruleHasSeen(served, 2);
     running.kill('SIGINT');
     expect((await running.exited).code).toBe(130);
     expect(await control(served.port, 'GET', '/pets?after=6&limit=1')).toEqual([

@@ -7,7 +7,6 @@ import { configPath, createHome } from '../support/home.ts';
 import { startPty } from '../support/pty.ts';
 import { item, json, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
-import { screenOf } from '../support/screen.ts';
 import { KEY, staging } from '../support/staging.ts';
 
 const LIST = ['inventory', 'list'];
@@ -157,30 +156,6 @@ describe('stopped, and then continued with fg', () => {
     expect(terminal.output).not.toContain(KEY);
   });
 });
-
-describe('fault 105: terminals of odd sizes', () => {
-  it.each([0, 1, 20, 40, 80, 200])('%i columns', async (cols) => {
-    const server = await scriptedServer([json([item(9223372036854775807n, 5, '猫 available 🐈')])]);
-    // A pty of 0 columns is one that does not know its size.
-    const terminal = startPty(LIST, { env: staging(server.baseUrl), cols: Math.max(cols, 1) });
-    if (cols === 0) terminal.resize(1, 1);
-    expect((await terminal.exited).code).toBe(0);
-    expect(terminal.plain().replace(/\s/g, '')).toContain('9223372036854775807');
-  });
-});
-
-it.each([[[]], [['--help', '--no-pager']], [['-h']]])(
-  'petstore %j: a line for each command, none of them broken',
-  async (args) => {
-    const size = { cols: 80, rows: 60 };
-    const terminal = startPty(args, size);
-    expect((await terminal.exited).code).toBe(0);
-    const lines = await screenOf(terminal.output, size);
-    expect(lines[0]).toBe('Manage the stock of a pet store from the command line.');
-    expect(lines.filter((line) => /^ {2}[a-z ]+ {2,}[A-Z]/.test(line))).toHaveLength(28);
-    expect(lines).toContain('  doctor             Check this machine, the connection, or a custom domain');
-  },
-);
 
 describe('long help', () => {
   const help = async (args: readonly string[], env: Record<string, string | undefined>, rows = 24) => {

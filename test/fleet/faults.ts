@@ -1,6 +1,7 @@
 /** Faults between a fleet of machines and the Redis server with their ledger. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { newFolder, redisCli, type RedisServer, startRedis, startSentinel } from '../support/redis.ts';
+import { createHome } from '../support/home.ts';
+import { redisCli, type RedisServer, startRedis, startSentinel } from '../support/redis.ts';
 import { Tap } from './tap.ts';
 
 export interface Fault {
@@ -40,7 +41,7 @@ function single(name: string, inject?: Inject, settings: readonly string[] = [])
   return {
     name,
     async open() {
-      const all = { settings: [`dir ${newFolder()}`, ...settings] };
+      const all = { settings: [`dir ${createHome().path}`, ...settings] };
       const redis = await startRedis(all);
       const replica = await startReplica(redis);
       const tap = await Tap.open(redis.port);

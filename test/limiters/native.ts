@@ -1,11 +1,11 @@
 /** Runs nginx and HAProxy, if they are installed, each as a separate process in a separate folder. */
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onCleanup } from '../support/cleanup.ts';
 import { freePort } from '../support/free-port.ts';
+import { createHome } from '../support/home.ts';
 import { type Handler, listen } from '../support/served.ts';
 import { relayTo } from './front.ts';
 
@@ -32,7 +32,7 @@ export interface NginxConfig {
 /** nginx in front of an app. The key is what is limited: `$http_authorization`. */
 export async function nginxBefore(app: Handler, { http, location }: NginxConfig): Promise<Handler> {
   const [port, behind] = [await freePort(), await listen(app)];
-  const folder = newFolder('nginx');
+  const folder = createHome().path;
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
   );
@@ -63,7 +63,7 @@ export async function nginxBefore(app: Handler, { http, location }: NginxConfig)
 /** HAProxy in front of an app. `rules`: of the frontend. */
 export async function haproxyBefore(app: Handler, rules: string): Promise<Handler> {
   const [port, behind] = [await freePort(), await listen(app)];
-  const file = join(newFolder('haproxy'), 'haproxy.cfg');
+  const file = join(createHome().path, 'haproxy.cfg');
   writeFileSync(
     file,
     `defaults
@@ -81,12 +81,6 @@ backend app
   );
   await start('haproxy', ['-db', '-f', file], port);
   return relayTo(port);
-}
-
-function newFolder(name: string): string {
-  const folder = mkdtempSync(join(tmpdir(), `petstore-${name}-`));
-  onCleanup(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /** Resolves once it accepts connections. */

@@ -9,15 +9,8 @@ import { openRedis } from '../../src/node/redis.ts';
 import type { Redis, RedisFailure } from '../../src/ports.ts';
 import { listenOnLoopback, onCleanup } from '../support/cleanup.ts';
 import { freePort } from '../support/free-port.ts';
-import {
-  hasRedis,
-  newFolder,
-  redisCli,
-  type RedisServer,
-  startCluster,
-  startRedis,
-  startSentinel,
-} from '../support/redis.ts';
+import { createHome } from '../support/home.ts';
+import { hasRedis, redisCli, type RedisServer, startCluster, startRedis, startSentinel } from '../support/redis.ts';
 import { caFile, type Identity, tlsIdentities } from '../support/tls.ts';
 
 /** Counts its runs under the key. */
@@ -61,7 +54,7 @@ async function answering(bytes: string | undefined): Promise<{ readonly url: str
 
 /** Its options in an address. */
 function filesOf({ cert, key }: Identity): string {
-  const folder = newFolder();
+  const folder = createHome().path;
   const paths = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
   writeFileSync(paths.cert, cert);
   writeFileSync(paths.key, key);
@@ -141,7 +134,7 @@ describe.skipIf(!hasRedis)('a mistake in the settings', () => {
   });
 
   it.skipIf(process.geteuid?.() === 0)('a socket that this user may not open is told from a loss', async () => {
-    const path = join(newFolder(), 'redis.sock');
+    const path = join(createHome().path, 'redis.sock');
     await startRedis({ settings: [`unixsocket ${path}`, 'unixsocketperm 000'] });
     expect(await outcomeAt(`unix://${path}`)).toBe('settings: EACCES');
   });
@@ -154,7 +147,7 @@ describe.skipIf(!hasRedis)('what may pass is a loss', () => {
   it.each<readonly [string, string, () => Promise<string>]>([
     ['no program listens', 'ECONNREFUSED', async () => `redis://127.0.0.1:${await freePort()}`],
     ['no such name', 'E', async () => 'redis://redis.invalid'],
-    ['no socket', 'ENOENT', async () => `unix://${newFolder()}/redis.sock`],
+    ['no socket', 'ENOENT', async () => `unix://${createHome().path}/redis.sock`],
     ['every Sentinel is gone', 'ECONNREFUSED', async () => `redis+sentinel://[::1]:${await freePort()}/petshop`],
     ['memory is full', 'OOM', () => withSettings('maxmemory 1')],
     ['too few replicas', 'NOREPLICAS', () => withSettings('min-replicas-to-write 1')],
@@ -211,7 +204,7 @@ describe.skipIf(!hasRedis)('an address', () => {
   });
 
   it('of a socket', async () => {
-    const path = join(newFolder(), 'redis.sock');
+    const path = join(createHome().path, 'redis.sock');
     const { port } = await startRedis({ password: 'p', settings: [`unixsocket ${path}`] });
     expect(await outcomeAt(`unix://:p@${path}?db=2`)).toBe('1');
     expect(await redisCli(port, '--no-auth-warning', '-a', 'p', '-n', '2', 'GET', 'k')).toBe('1');

@@ -48,6 +48,12 @@ describe('the sandbox refuses', () => {
     ['a path that only begins well', { target: '/v1/inventory/7/more' }, 404, 'not_found'],
     ['what the spec only names', { target: '/v1/store/orders' }, 404, 'not_found'],
     ['an id with a leading zero', patch('007'), 400, 'invalid_request'],
+    ...['9223372036854775808', '-9223372036854775809', '1e3', '', '%37', '%zz', '7%2F'].map(
+      (id) => [`fault 109: the id ${id}`, patch(id), 400, 'invalid_request'] as const,
+    ),
+    ...['/v1/inventory/7/../8', '/v1//inventory/7', '//v1/inventory/7', '/v1/inventory/-9223372036854775808'].map(
+      (target) => [`fault 109: ${target}`, { ...patch(''), target }, 404, 'not_found'] as const,
+    ),
     ['an unknown pet', patch('999'), 404, 'not_found'],
     ['no JSON', patch('7', 'quantity=1'), 400, 'invalid_request'],
     ['no body', patch('7', ''), 400, 'invalid_request'],

@@ -1,5 +1,5 @@
 /** Runs the program as a process, as a user, a script or cron would. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { onCleanup } from './cleanup.ts';
@@ -63,6 +63,16 @@ export function petstoreCommand(): readonly [string, ...string[]] {
 /** Returns the command of a script that runs petstore as "$@". */
 export function inBash(script: string): readonly [string, ...string[]] {
   return ['/bin/bash', '-c', script, 'bash', ...petstoreCommand()];
+}
+
+/** True where a test may mount disks of its own: for root, on Linux. */
+export function mayMount(): boolean {
+  return spawnSync('unshare', ['-m', 'true']).status === 0;
+}
+
+/** Returns the command of a script that runs petstore as "$@", and whose mounts only it sees. */
+export function withMounts(script: string): readonly [string, ...string[]] {
+  return ['unshare', '-m', '/bin/sh', '-c', script, 'sh', ...petstoreCommand()];
 }
 
 /** Keeps only PATH of the machine's environment: no key, no proxy, no colour setting. */

@@ -1,4 +1,4 @@
-/** Makes FIFOs, and waits until a process is ready for a signal. */
+/** Makes FIFOs, waits until a process is ready for a signal, and tells how a process is. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,5 +23,14 @@ export async function catchesSignals({ pid }: { readonly pid: number }): Promise
     const [, mask = '0'] = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
     if ((BigInt(`0x${mask}`) & SIGHUP) !== 0n) return;
     await wait(5);
+  }
+}
+
+/** Returns the state of a process, a letter of proc(5): Z once it has ended, `gone` once its parent has noticed that. */
+export function stateOf(pid: number): string {
+  try {
+    return /\) (.)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1] ?? '';
+  } catch {
+    return 'gone';
   }
 }

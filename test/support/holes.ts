@@ -1,22 +1,14 @@
 /** Addresses on loopback where no service answers. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { onCleanup } from './cleanup.ts';
+import { connect, createServer, type Socket } from 'node:net';
+import { listenOnLoopback, onCleanup } from './cleanup.ts';
 
 /** Returns a port that refuses connections: our own outgoing connection uses it, so no process can listen there. */
 export async function refusedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const accepted = once(server, 'connection') as Promise<[Socket]>;
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const socket = connect(await listenOnLoopback(createServer()), '127.0.0.1');
   await once(socket, 'connect');
-  const [peer] = await accepted;
-  onCleanup(() => {
-    socket.destroy();
-    peer.destroy();
-    server.close();
-  });
+  onCleanup(() => void socket.destroy());
   return socket.localPort ?? 0;
 }
 

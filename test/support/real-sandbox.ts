@@ -45,7 +45,7 @@ export async function realSandbox(
   return {
     ...sandbox,
     log,
-    env: { ...staging(sandbox.baseUrl), PETSTORE_API_KEY: sandbox.apiKey },
+    env: staging(sandbox.baseUrl, sandbox.apiKey),
     async stock() {
       const store = await openStore(ports, { file });
       const stock = Object.fromEntries(

@@ -1,11 +1,11 @@
 /** Starts Redis servers for a test, if `redis-server` is installed. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
 import { freePort } from './free-port.ts';
 import { onCleanup } from './cleanup.ts';
+import { createHome } from './home.ts';
 import type { Identity } from './tls.ts';
 
 /** Without it, tests that need it are skipped and reported as skipped. */
@@ -50,7 +50,7 @@ async function startRedisOn(port: number, options: RedisOptions): Promise<RedisS
   const { password, identity, settings = [] } = options;
   const lines = [
     'bind 127.0.0.1 -::1',
-    ...['save ""', 'appendonly no', 'enable-debug-command yes', `dir ${newFolder()}`],
+    ...['save ""', 'appendonly no', 'enable-debug-command yes', `dir ${createHome().path}`],
     ...(identity === undefined ? [`port ${port}`] : tlsSettings(identity, port, options.clientCa)),
     ...(password === undefined ? [] : [`requirepass ${password}`]),
     ...settings,
@@ -73,7 +73,7 @@ async function startSentinelOn(
   { password, settings = [] }: Pick<RedisOptions, 'password' | 'settings'>,
 ): Promise<RedisServer> {
   const lines = [
-    ...['bind 127.0.0.1', `port ${port}`, `dir ${newFolder()}`],
+    ...['bind 127.0.0.1', `port ${port}`, `dir ${createHome().path}`],
     `sentinel monitor petshop 127.0.0.1 ${master.port} 1`,
     'sentinel down-after-milliseconds petshop 500',
     ...(password === undefined ? [] : [`requirepass ${password}`]),
@@ -132,7 +132,7 @@ export async function redisCli(port: number, ...words: string[]): Promise<string
 }
 
 async function start(lines: readonly string[], flags: readonly string[], sign: string): Promise<RedisServer['kill']> {
-  const config = join(newFolder(), 'redis.conf');
+  const config = join(createHome().path, 'redis.conf');
   writeFileSync(config, `${lines.join('\n')}\n`);
   const child = spawn('redis-server', [config, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
   onCleanup(() => void child.kill('SIGKILL'));
@@ -144,15 +144,8 @@ async function start(lines: readonly string[], flags: readonly string[], sign: s
   };
 }
 
-/** Removed when the test ends. */
-export function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-redis-'));
-  onCleanup(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 function tlsSettings({ key, cert }: Identity, port: number, clientCa: string | undefined): string[] {
-  const folder = newFolder();
+  const folder = createHome().path;
   const write = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text);
     return join(folder, name);

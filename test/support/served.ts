@@ -91,6 +91,12 @@ export async function control(port: number, method: string, path: string, body?:
   return JSON.parse(text);
 }
 
+/** Resolves once the first fault rule of a sandbox has seen this many requests: they are in its hands. */
+export async function ruleHasSeen({ port }: Pick<Served, 'port'>, requests: number): Promise<void> {
+  const seen = async (): Promise<number> => ((await control(port, 'GET', '/faults')) as { seen: number }[])[0]!.seen;
+  while ((await seen()) < requests) continue;
+}
+
 /** Sends raw bytes, and returns everything up to the close by the server. */
 export function sendRaw(port: number, text: string): Promise<string> {
   return new Promise((resolve) => {

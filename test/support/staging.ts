@@ -4,8 +4,8 @@ import { type Finished, type PetstoreOptions, runPetstore } from './binary.ts';
 /** Long and odd enough to be found wherever it leaks. */
 export const KEY = 'canary-key-7f3b9d2e5a';
 
-export function staging(baseUrl: string): Record<string, string> {
-  return { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: KEY };
+export function staging(baseUrl: string, apiKey = KEY): Record<string, string> {
+  return { PETSTORE_ENV: 'staging', PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: apiKey };
 }
 
 export interface JsonRun {
@@ -30,10 +30,17 @@ export async function runJson(
   return takeApart(finished);
 }
 
+/** Parses a JSON document on each line. */
+export function jsonLines<T = unknown>(text: string): T[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as T);
+}
+
 /** Parses stderr: each line is a JSON object with one member, named after its kind. */
 export function takeApart({ code, stdout, stderr }: Omit<Finished, 'signal'> | Finished): JsonRun {
-  const lines = stderr.split('\n').filter((line) => line !== '');
-  const objects = lines.map((line) => JSON.parse(line) as Record<string, Record<string, unknown>>);
+  const objects = jsonLines<Record<string, Record<string, unknown>>>(stderr);
   const notes = objects.filter(({ error }) => error === undefined).map(noteOf);
   return { code, stdout, notes, error: objects.find(({ error }) => error !== undefined)?.error };
 }

@@ -7,11 +7,12 @@ import {
   type HttpReply,
   type HttpRequest,
   type Prompt,
-  type Random,
 } from '../../src/ports.ts';
 import { onCleanup } from './cleanup.ts';
 import { bodyOf, headersOf, type PlainReply } from './replies.ts';
 import type { VirtualClock } from './virtual-clock.ts';
+
+export { seeded as mulberry32 } from '../../src/sandbox/faults.ts';
 
 /** `hidden` and `text` questions take a string, `confirm` a boolean; an Error is thrown instead of an answer. */
 export type Answer = string | boolean | Error;
@@ -166,15 +167,4 @@ export function scriptedPrompt(answers: readonly Answer[]): { prompt: Prompt; qu
     confirm: async (question, signal) => ask('confirm', question, signal) === true,
   };
   return { prompt, questions };
-}
-
-/** Random numbers in [0, 1), the same for the same seed: Tommy Ettinger's mulberry32, public domain. */
-export function mulberry32(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

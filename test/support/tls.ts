@@ -3,11 +3,11 @@
  * because node:crypto only reads certificates and not every machine has the openssl command.
  */
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import tls from 'node:tls';
 import { onCleanup } from './cleanup.ts';
+import { createHome } from './home.ts';
 
 /** Private key and certificate, PEM. */
 export interface Identity {
@@ -66,11 +66,7 @@ export function issueIdentity(wanted: Issue): Identity {
 
 /** Writes the authority's certificate to a file, for NODE_EXTRA_CA_CERTS. */
 export function caFile(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'petstore-ca-'));
-  onCleanup(() => {
-    rmSync(folder, { recursive: true, force: true });
-  });
-  const path = join(folder, 'ca.pem');
+  const path = join(createHome().path, 'ca.pem');
   writeFileSync(path, tlsIdentities().ca);
   return path;
 }
