@@ -5,6 +5,7 @@ import type { ProvidedEntry } from '../catalog/store.ts';
 import { type Database, DatabaseFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { text } from '../state/journal-rows.ts';
+import { openToRead, readFrom } from '../state/pets.ts';
 import { capital, firstFew, petLabel } from '../view/words.ts';
 import { originOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
@@ -26,7 +27,7 @@ export async function openCatalog(context: CommandContext, origin: string): Prom
   let database: Database | undefined;
   try {
     await provideCatalog(context, origin);
-    database = await openToRead(context);
+    database = await openToRead(context, statePath(context, 'state.db'));
     if (database?.get('SELECT 1 FROM catalogPet WHERE origin = ? LIMIT 1', origin) !== undefined) {
       const { Catalog } = await import('../catalog/local-catalog.ts');
       return new Catalog(database, origin);
@@ -37,14 +38,6 @@ export async function openCatalog(context: CommandContext, origin: string): Prom
   }
   database?.close();
   return undefined;
-}
-
-/** Opens the state database; undefined if its path is a special file. @throws {DatabaseFailure} also if it is missing */
-async function openToRead(context: CommandContext): Promise<Database | undefined> {
-  const path = statePath(context, 'state.db');
-  // On a FIFO, SQLite would wait for a writer.
-  const found = await context.files.facts(path).catch(() => undefined);
-  return found?.kind === 'other' ? undefined : context.openDatabase(path, { readOnly: true });
 }
 
 const SANDBOX = 'sandbox';
@@ -62,15 +55,11 @@ export function storeSandboxCatalog(context: CommandContext, entries: readonly P
 }
 
 /** Returns the note about a gateway's or the sandbox's catalog; undefined before it is stored. */
-export async function providedNote(context: CommandContext, origin: string): Promise<string | undefined> {
-  try {
-    using database = await openToRead(context);
-    const row = database?.get("SELECT value FROM meta WHERE name = 'provided ' || ?", origin);
+export function providedNote(context: CommandContext, origin: string): Promise<string | undefined> {
+  return readFrom(context, statePath(context, 'state.db'), (database) => {
+    const row = database.get("SELECT value FROM meta WHERE name = 'provided ' || ?", origin);
     return row === undefined ? undefined : text(row, 'value');
-  } catch (error) {
-    if (!(error instanceof DatabaseFailure)) throw error;
-    return undefined;
-  }
+  });
 }
 
 /**
