@@ -3,7 +3,7 @@ import { barcodeProblem, parseBarcode } from '../catalog/barcode.ts';
 import type { Catalog } from '../catalog/local-catalog.ts';
 import type { ProvidedEntry } from '../catalog/store.ts';
 import { type Database, DatabaseFailure } from '../ports.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { Failure, isFailure, usageFailure } from '../errors.ts';
 import { text } from '../state/journal-rows.ts';
 import { openToRead, readFrom } from '../state/pets.ts';
 import { capital, firstFew, petLabel } from '../view/words.ts';
@@ -125,10 +125,8 @@ export async function requireCatalog(context: CommandContext, option: string): P
 }
 
 export function noCatalog(option: string, environment: string): Failure {
-  return new Failure('usage', {
-    problem: `${option} needs a catalog, and ${environment} does not have one on this machine.`,
-    hint: 'Import one: petstore catalog import FILE',
-  });
+  const problem = `${option} needs a catalog, and ${environment} does not have one on this machine.`;
+  return usageFailure(problem, 'Import one: petstore catalog import FILE');
 }
 
 /** Finds one pet, prints it, and returns its id. @throws {Failure} `usage`: no pet or several match */
@@ -145,7 +143,7 @@ export async function petInCatalog(
 function withBarcode(catalog: Catalog, barcode: string): bigint {
   const found = petOfRow(catalog, 'barcode', barcode);
   if (typeof found === 'bigint') return found;
-  throw new Failure('usage', { problem: `${capital(found)}.`, hint: SEE_CATALOG });
+  throw usageFailure(`${capital(found)}.`, SEE_CATALOG);
 }
 
 /** Returns the pet that a row of a file names, or why the row does not name exactly one. */
@@ -166,14 +164,11 @@ export function petOfRow(catalog: Catalog, column: 'name' | 'barcode', code: str
 async function withName(context: CommandContext, catalog: Catalog, name: string): Promise<bigint> {
   const [found, ...others] = catalog.named(name);
   const quoted = JSON.stringify(name);
-  if (found === undefined)
-    throw new Failure('usage', { problem: `No pet in the catalog is named ${quoted}.`, hint: SEE_CATALOG });
+  if (found === undefined) throw usageFailure(`No pet in the catalog is named ${quoted}.`, SEE_CATALOG);
   if (others.length === 0) return found.petId;
   if (canAsk(context) && !context.globals.yes) return choose(context, quoted, [found, ...others]);
-  throw new Failure('usage', {
-    problem: `${quoted} matches ${others.length + 1} pets: ${shown([found, ...others])}.`,
-    hint: 'Use the whole name, or the id.',
-  });
+  const problem = `${quoted} matches ${others.length + 1} pets: ${shown([found, ...others])}.`;
+  throw usageFailure(problem, 'Use the whole name, or the id.');
 }
 
 /** @throws {Failure} `cancelled`: the user chooses none */
