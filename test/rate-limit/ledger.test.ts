@@ -51,19 +51,6 @@ it('of 32 processes at once none may send once one of them is refused', async ()
 });
 
 describe('the ledger in the state database', () => {
-  it('forgets a block when it is cleared', async () => {
-    const ledger = await inDatabase({ home: createHome(), clock: new VirtualClock() });
-    await ledger.admit(ask('a'));
-    await ledger.answered(refusal('a', 30_000));
-    expect(await ledger.clearBlock()).toEqual({
-      strikes: 0,
-      inFlight: [],
-      windows: [],
-      seenAt: expect.any(Number) as number,
-    });
-    expect(outcomes(await ledger.admit(ask('b')))).toEqual(['sent']);
-  });
-
   it.each(['', 'not JSON', 'null', '[]', '7', '{}', '{"windows":{},"inFlight":[]}'])(
     'fault 128: a state that is none (%j) is unknown: one asks',
     async (text) => {
@@ -139,17 +126,6 @@ describe('a process that was killed', () => {
     expect((await shared.admit(owned(8))).hold).toBeDefined();
     dead.add(7);
     expect((await shared.admit(owned(8))).hold).toBeUndefined();
-  });
-
-  it('has drawn its request', async () => {
-    const { dead, shared } = await place();
-    await shared.admit(owned(1));
-    const window = { limit: 60, remaining: 2, resetInMs: 60_000 };
-    await shared.answered({ ...refusal(owned(1).id, 0), status: 200, headers: { window } });
-    await shared.admit(owned(7));
-    dead.add(7);
-    const { windows, inFlight } = await shared.view();
-    expect({ remaining: windows[0]?.remaining, inFlight }).toEqual({ remaining: 1, inFlight: [] });
   });
 
   it('and had sent the probe of a block is waited for: its answer may have been a 429 that was never read', async () => {
