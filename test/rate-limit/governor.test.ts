@@ -13,7 +13,7 @@ import {
   UNKNOWN,
 } from '../../src/rate-limit/governor.ts';
 import type { LimitHeaders } from '../../src/rate-limit/headers.ts';
-import { type Demand, type Reservation, shownOperation, type Window } from '../../src/rate-limit/windows.ts';
+import type { Demand, Reservation, Window } from '../../src/rate-limit/windows.ts';
 
 const LIST = 'GET /inventory';
 const SET = 'PATCH /inventory/{id}';
@@ -676,13 +676,6 @@ it.each<readonly [string, Hold, number, boolean]>([
   ['for a person', { why: 'banned', until: 1 }, Number.POSITIVE_INFINITY, true],
 ])('a wait %s', (_name, hold, maxWaitMs, isLong) => {
   expect(isTooLong(hold, 0, maxWaitMs)).toBe(isLong);
-});
-
-it.each([
-  [SET, SET],
-  ['PATCH @5d0c2f/inventory/{id}', SET],
-])('%s is shown without its address', (operation, shown) => {
-  expect(shownOperation(operation)).toBe(shown);
 });
 
 const blocked = (until: number, why: Block['why'] = 'rate-limited'): Block => ({ since: -9_000, until, why });
