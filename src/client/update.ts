@@ -12,7 +12,7 @@ import { ContractViolation, readItem } from '../api/schemas.ts';
 import { updateInventory as route } from '../api/routes.ts';
 import { parseInteger } from '../api/values.ts';
 import type { HttpReply } from '../ports.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { Failure, isFailure, usageFailure } from '../errors.ts';
 import { isGateway } from './attempt.ts';
 import { type Classified, isUncertain, webPageFailure } from './classify.ts';
 import { type Outcome, perform, RetryPeriod, stopReason, type Trouble, waitBefore, wholeBody } from './retry.ts';
@@ -146,7 +146,7 @@ export async function checkCondition(service: Service, petId: bigint, ifMatch: s
   const expected = parseInteger(/^"(.*)"$/.exec(condition)?.[1] ?? '');
   if (expected === undefined) {
     const problem = `If-Match is ${condition}, but must be a quantity in quotes, such as "10", or *`;
-    throw new Failure('usage', { problem: `${problem}; nothing was sent.` });
+    throw usageFailure(`${problem}; nothing was sent.`);
   }
   return (await readPet(service, petId, expected)).quantity;
 }

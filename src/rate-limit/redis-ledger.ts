@@ -5,7 +5,7 @@
  */
 import { type Context, reasonOf, type Redis, RedisFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
-import { type Answer, type Hold, type Intent, isNameless, type LedgerState } from './governor.ts';
+import { type Hold, type Intent, isNameless, type LedgerState } from './governor.ts';
 import {
   afterFailure,
   afterReply,
@@ -44,9 +44,11 @@ const LAST_REPLY_MS = 500;
 type LeasedStep = <T>(work: (before: Leased, now: number) => ReturnType<Work<T>>, how?: StepOptions) => Promise<T>;
 
 export class RedisLedger implements Ledger {
+  /** Those of this machine's own ledger. The server hears at once of what other machines wait for. */
+  readonly answered: Ledger['answered'];
+  readonly lost: Ledger['lost'];
+  readonly clearBlock: Ledger['clearBlock'];
   private readonly step: LeasedStep;
-  /** This machine's own ledger. The server hears at once of what other machines wait for. */
-  private readonly own: Pick<Ledger, 'answered' | 'lost' | 'clearBlock'>;
   private readonly options: SharedOptions;
   private readonly shares: boolean;
   private isLost = false;
@@ -64,7 +66,8 @@ export class RedisLedger implements Ledger {
   constructor(step: Step, options: SharedOptions) {
     const newMachine = (): string => Buffer.from(options.randomBytes(8)).toString('hex');
     this.step = (work, how) => step((before, now) => work(withLease(before, options.server, newMachine), now), how);
-    this.own = createLedger((work, how) => this.stepAndTell(work, how));
+    const own = createLedger((work, how) => this.stepAndTell(work, how));
+    ({ answered: this.answered, lost: this.lost, clearBlock: this.clearBlock } = own);
     this.options = options;
     this.shares = options.whenLost === 'share';
   }
@@ -105,14 +108,6 @@ export class RedisLedger implements Ledger {
     }
   }
 
-  answered(answer: Answer): Promise<LedgerState> {
-    return this.own.answered(answer);
-  }
-
-  lost(id: string, mayHaveBeenSent: boolean): Promise<LedgerState> {
-    return this.own.lost(id, mayHaveBeenSent);
-  }
-
   async view(): Promise<LedgerState> {
     const now = this.options.clock.monotonic();
     // The first time, it also tries a server that was lost.
@@ -122,10 +117,6 @@ export class RedisLedger implements Ledger {
       const state = await this.step(kept);
       await (isFirst ? this.visit(state, {}) : this.tell(state));
     }
-    return this.shown();
-  }
-
-  private shown(): Promise<LedgerState> {
     return this.step((before) => ({ state: before, result: withoutNameless(before) }), { isRead: true });
   }
 
@@ -135,11 +126,6 @@ export class RedisLedger implements Ledger {
       return { state: before, result: forecastLeased(withoutNameless(before), now, demand, this.shares) };
     };
     return this.step(work, { isRead: true });
-  }
-
-  async clearBlock(): Promise<LedgerState> {
-    await this.own.clearBlock();
-    return this.shown();
   }
 
   async close(): Promise<void> {

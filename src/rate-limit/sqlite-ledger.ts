@@ -16,8 +16,7 @@ export interface Moment extends Instant {
 
 interface Item {
   readonly how: StepOptions;
-  /** Returns the state after the step. */
-  work(before: LedgerState, now: number): LedgerState;
+  readonly work: Work<unknown>;
 }
 
 /**
@@ -51,39 +50,31 @@ export function sqliteStep(
       ...[nameIn(), JSON.stringify(after), boot, monotonic, wall],
     );
   };
-  const run = (items: readonly Item[], keeps: boolean): void => {
+  /** Returns the result of each item. */
+  const run = (items: readonly Item[], keeps: boolean): unknown[] => {
     const now = { boot: machine.bootId, monotonic: clock.monotonic(), wall: clock.now() };
     const before = read(now);
-    const after = items.reduce((known, { work }) => work(known, now.monotonic), before);
+    let after = before;
+    const results = items.map(({ work }) => {
+      const worked = work(after, now.monotonic);
+      after = worked.state;
+      return worked.result;
+    });
     if (keeps && after !== before) write(after, now);
+    return results;
   };
-  const inOne = (items: readonly Item[]): Promise<void> =>
-    state.exclusively(
-      () => {
-        run(items, true);
-      },
-      strictest(items.map(({ how }) => how)),
-    );
-  const add = isBusy ? together(() => clock.turn(), inOne) : (item: Item) => inOne([item]);
+  const inOne = (items: readonly Item[]): Promise<unknown[]> =>
+    state.exclusively(() => run(items, true), strictest(items.map(({ how }) => how)));
+  const add = isBusy ? together(() => clock.turn(), inOne) : async (item: Item) => (await inOne([item]))[0];
   return async <T>(work: Work<T>, how: StepOptions = {}): Promise<T> => {
-    const results: T[] = [];
-    const item: Item = {
-      how,
-      work(before, now) {
-        const { state: after, result } = work(before, now);
-        results[0] = result;
-        return after;
-      },
-    };
+    const item = { how, work };
     try {
-      if (how.isRead === true) run([item], false);
-      else await add(item);
+      return (how.isRead === true ? run([item], false)[0] : await add(item)) as T;
     } catch (error) {
       // A damaged database that a read finds is replaced first; what was in it is lost.
       if (how.isRead !== true || !(await state.recover(error))) throw error;
-      run([item], false);
+      return run([item], false)[0] as T;
     }
-    return results[0]!;
   };
 }
 

@@ -3,8 +3,9 @@ import { barcodeProblem, parseBarcode } from '../catalog/barcode.ts';
 import type { Catalog } from '../catalog/local-catalog.ts';
 import type { ProvidedEntry } from '../catalog/store.ts';
 import { type Database, DatabaseFailure } from '../ports.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { Failure, isFailure, usageFailure } from '../errors.ts';
 import { text } from '../state/journal-rows.ts';
+import { openToRead, readFrom } from '../state/pets.ts';
 import { capital, firstFew, petLabel } from '../view/words.ts';
 import { originOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
@@ -26,7 +27,7 @@ export async function openCatalog(context: CommandContext, origin: string): Prom
   let database: Database | undefined;
   try {
     await provideCatalog(context, origin);
-    database = await openToRead(context);
+    database = await openToRead(context, statePath(context, 'state.db'));
     if (database?.get('SELECT 1 FROM catalogPet WHERE origin = ? LIMIT 1', origin) !== undefined) {
       const { Catalog } = await import('../catalog/local-catalog.ts');
       return new Catalog(database, origin);
@@ -37,14 +38,6 @@ export async function openCatalog(context: CommandContext, origin: string): Prom
   }
   database?.close();
   return undefined;
-}
-
-/** Opens the state database; undefined if its path is a special file. @throws {DatabaseFailure} also if it is missing */
-async function openToRead(context: CommandContext): Promise<Database | undefined> {
-  const path = statePath(context, 'state.db');
-  // On a FIFO, SQLite would wait for a writer.
-  const found = await context.files.facts(path).catch(() => undefined);
-  return found?.kind === 'other' ? undefined : context.openDatabase(path, { readOnly: true });
 }
 
 const SANDBOX = 'sandbox';
@@ -62,15 +55,11 @@ export function storeSandboxCatalog(context: CommandContext, entries: readonly P
 }
 
 /** Returns the note about a gateway's or the sandbox's catalog; undefined before it is stored. */
-export async function providedNote(context: CommandContext, origin: string): Promise<string | undefined> {
-  try {
-    using database = await openToRead(context);
-    const row = database?.get("SELECT value FROM meta WHERE name = 'provided ' || ?", origin);
+export function providedNote(context: CommandContext, origin: string): Promise<string | undefined> {
+  return readFrom(context, statePath(context, 'state.db'), (database) => {
+    const row = database.get("SELECT value FROM meta WHERE name = 'provided ' || ?", origin);
     return row === undefined ? undefined : text(row, 'value');
-  } catch (error) {
-    if (!(error instanceof DatabaseFailure)) throw error;
-    return undefined;
-  }
+  });
 }
 
 /**
@@ -136,10 +125,8 @@ export async function requireCatalog(context: CommandContext, option: string): P
 }
 
 export function noCatalog(option: string, environment: string): Failure {
-  return new Failure('usage', {
-    problem: `${option} needs a catalog, and ${environment} does not have one on this machine.`,
-    hint: 'Import one: petstore catalog import FILE',
-  });
+  const problem = `${option} needs a catalog, and ${environment} does not have one on this machine.`;
+  return usageFailure(problem, 'Import one: petstore catalog import FILE');
 }
 
 /** Finds one pet, prints it, and returns its id. @throws {Failure} `usage`: no pet or several match */
@@ -156,7 +143,7 @@ export async function petInCatalog(
 function withBarcode(catalog: Catalog, barcode: string): bigint {
   const found = petOfRow(catalog, 'barcode', barcode);
   if (typeof found === 'bigint') return found;
-  throw new Failure('usage', { problem: `${capital(found)}.`, hint: SEE_CATALOG });
+  throw usageFailure(`${capital(found)}.`, SEE_CATALOG);
 }
 
 /** Returns the pet that a row of a file names, or why the row does not name exactly one. */
@@ -177,14 +164,11 @@ export function petOfRow(catalog: Catalog, column: 'name' | 'barcode', code: str
 async function withName(context: CommandContext, catalog: Catalog, name: string): Promise<bigint> {
   const [found, ...others] = catalog.named(name);
   const quoted = JSON.stringify(name);
-  if (found === undefined)
-    throw new Failure('usage', { problem: `No pet in the catalog is named ${quoted}.`, hint: SEE_CATALOG });
+  if (found === undefined) throw usageFailure(`No pet in the catalog is named ${quoted}.`, SEE_CATALOG);
   if (others.length === 0) return found.petId;
   if (canAsk(context) && !context.globals.yes) return choose(context, quoted, [found, ...others]);
-  throw new Failure('usage', {
-    problem: `${quoted} matches ${others.length + 1} pets: ${shown([found, ...others])}.`,
-    hint: 'Use the whole name, or the id.',
-  });
+  const problem = `${quoted} matches ${others.length + 1} pets: ${shown([found, ...others])}.`;
+  throw usageFailure(problem, 'Use the whole name, or the id.');
 }
 
 /** @throws {Failure} `cancelled`: the user chooses none */

@@ -6,15 +6,18 @@ const MOST_TURNS = 4;
 
 interface Waiting<I> {
   readonly item: I;
-  resolve(): void;
+  resolve(result: unknown): void;
   reject(error: unknown): void;
 }
 
-/** Returns a function that collects the items of a few turns and passes them to `run` together, in order. */
+/**
+ * Returns a function that collects the items of a few turns and passes them to `run` together, in order. `run` returns
+ * a result for each.
+ */
 export function together<I>(
   turn: () => Promise<void>,
-  run: (items: readonly I[]) => void | Promise<void>,
-): (item: I) => Promise<void> {
+  run: (items: readonly I[]) => Promise<readonly unknown[]>,
+): (item: I) => Promise<unknown> {
   let waiting: Waiting<I>[] = [];
   const flush = async (): Promise<void> => {
     // Waits until a turn has added nothing, but not for too many turns.
@@ -25,8 +28,8 @@ export function together<I>(
     const batch = waiting;
     waiting = [];
     try {
-      await run(batch.map(({ item }) => item));
-      for (const { resolve } of batch) resolve();
+      const results = await run(batch.map(({ item }) => item));
+      for (const [i, { resolve }] of batch.entries()) resolve(results[i]);
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
@@ -50,26 +53,13 @@ export function strictest(each: readonly Strictness[]): Strictness {
 
 /** Returns the state with one transaction for all work of a turn. The work must be synchronous. */
 export function inBatches(state: State, turn: () => Promise<void>): State {
-  interface Item {
-    work(): void;
-    readonly how: Exclusive;
-  }
-  const add = together<Item>(turn, (items) =>
-    state.exclusively(
-      () => {
-        for (const { work } of items) work();
-      },
-      strictest(items.map(({ how }) => how)),
-    ),
+  const add = together<{ work(): unknown; readonly how: Exclusive }>(turn, (items) =>
+    state.exclusively(() => items.map(({ work }) => work()), strictest(items.map(({ how }) => how))),
   );
   return {
     path: state.path,
     database: state.database,
-    async exclusively<T>(work: () => T | Promise<T>, how: Exclusive = {}): Promise<T> {
-      const results: (T | Promise<T>)[] = [];
-      await add({ work: () => void (results[0] = work()), how });
-      return results[0]!;
-    },
+    exclusively: <T>(work: () => T | Promise<T>, how: Exclusive = {}) => add({ work, how }) as Promise<T>,
     recover: (error) => state.recover(error),
     close: () => {
       state.close();

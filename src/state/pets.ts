@@ -25,8 +25,8 @@ export async function petsSeen(
   originOf: () => Promise<string | undefined>,
 ): Promise<readonly KnownPet[]> {
   const ofSandbox = 'SELECT petId FROM pet ORDER BY petId';
-  const own = (await reading(ports, paths.sandbox, (database) => idsIn(database, ofSandbox))) ?? [];
-  const found = await reading(ports, paths.state, async (database) => {
+  const own = (await readFrom(ports, paths.sandbox, (database) => idsIn(database, ofSandbox))) ?? [];
+  const found = await readFrom(ports, paths.state, async (database) => {
     const changed = idsIn(database, 'SELECT petId FROM change GROUP BY petId ORDER BY max(id) DESC');
     const petIds = [...new Set([...changed, ...own])];
     const hasCatalog = database.get('SELECT 1 FROM catalogPet LIMIT 1') !== undefined;
@@ -37,21 +37,26 @@ export async function petsSeen(
   return found ?? own.map((petId) => ({ petId }));
 }
 
-async function reading<T>(
-  { files, openDatabase }: Ports,
+/** Reads from a database file; undefined if it is missing or cannot be read. */
+export async function readFrom<T>(
+  ports: Ports,
   path: string,
   read: (database: Database) => T | Promise<T>,
 ): Promise<T | undefined> {
   try {
-    // On a FIFO, SQLite would wait for a writer.
-    const found = await files.facts(path).catch(() => undefined);
-    if (found === undefined || found.kind === 'other') return undefined;
-    using database = await openDatabase(path, { readOnly: true });
-    return await read(database);
+    using database = await openToRead(ports, path);
+    return database && (await read(database));
   } catch (error) {
     if (error instanceof DatabaseFailure) return undefined;
     throw error;
   }
+}
+
+/** Opens a database file; undefined if it is missing or a special file. @throws {DatabaseFailure} */
+export async function openToRead({ files, openDatabase }: Ports, path: string): Promise<Database | undefined> {
+  // On a FIFO, SQLite would wait for a writer.
+  const found = await files.facts(path).catch(() => undefined);
+  return found === undefined || found.kind === 'other' ? undefined : openDatabase(path, { readOnly: true });
 }
 
 function idsIn(database: Database, query: string): bigint[] {

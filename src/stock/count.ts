@@ -7,7 +7,7 @@ import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
-import { Failure, stoppedByUser } from '../errors.ts';
+import { Failure, stoppedByUser, usageFailure } from '../errors.ts';
 import type { Journal, Run, Scan } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
@@ -72,12 +72,7 @@ export async function count(context: CommandContext, options: CountOptions): Pro
     }
     if (end === 'quit') return await putAside(context, journal, run);
     const rows = tally.rows();
-    if (rows.length === 0) {
-      throw new Failure('usage', {
-        problem: 'Nothing was scanned; nothing was changed.',
-        hint: 'Scan at least one pet.',
-      });
-    }
+    if (rows.length === 0) throw usageFailure('Nothing was scanned; nothing was changed.', 'Scan at least one pet.');
     context.notices.info(`${plural(tally.scans.length, 'scan')} of ${plural(rows.length, 'pet')}.`);
     const rest = unscanned(rows, stock);
     const zeroed = options.rest === 'zero' ? rest : [];

@@ -2,12 +2,12 @@
 import type { CommandContext } from '../session/globals.ts';
 import { originOf } from '../session/environments.ts';
 import { discardCommand } from '../session/run-commands.ts';
-import { Failure } from '../errors.ts';
 import type { Change, Journal, Run } from '../state/journal.ts';
 import { mayBeApplied } from '../state/journal-rows.ts';
 import { clockTime } from '../view/progress.ts';
 import type { RunSpec } from './apply.ts';
 import type { Row } from './file-rows.ts';
+import { cannotResume } from './runs.ts';
 
 export interface Earlier {
   /** `Run 1 of 14:03 has added 2 of these 3 rows already`. */
@@ -50,10 +50,10 @@ export async function earlierOf(
     return hasAdded && (isOfPath(run) || changes.every(isOfFile));
   });
   if (changed !== undefined) {
-    throw new Failure('cannot-resume', {
-      problem: `Import ${when(changed)} is unfinished, has added rows, and its file has been changed since`,
-      hint: `Restore the file and resume, or give up what is left (${discardCommand(changed)}) and import only the rows that are missing.`,
-    });
+    throw cannotResume(
+      `Import ${when(changed)} is unfinished, has added rows, and its file has been changed since`,
+      `Restore the file and resume, or give up what is left (${discardCommand(changed)}) and import only the rows that are missing.`,
+    );
   }
   const last = journal.runs({ limit: RECENT }).find((run) => run.origin === origin && isOfPath(run));
   return last?.rows === undefined ? undefined : earlierFor(last.rows, true);

@@ -3,7 +3,7 @@ import { catalogOrigin, noCatalog, openCatalog, petOfRow } from '../session/open
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import type { Journal, Run } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { firstFew, plural } from '../view/words.ts';
@@ -19,7 +19,7 @@ import { makeAddingPlan, makePlan, planView } from './plan.ts';
 import { hashOfRows, parseRows, type PetOf, type Row } from './file-rows.ts';
 import { NO_ROWS } from './records.ts';
 import { earlierOf, findStopped } from './earlier-import.ts';
-import { resumeNamed } from './runs.ts';
+import { cannotResume, resumeNamed } from './runs.ts';
 
 export interface ImportOptions {
   readonly file: string;
@@ -159,7 +159,7 @@ async function whatToAdd(
   if (!canChoose && !(isPart && !isEdited && options.resume === true)) {
     const again = 'If they came a second time, add --again.';
     const others = isEdited ? `Import a file with only the others. ${again}` : 'To add only the others, add --resume.';
-    throw new Failure('usage', { problem: `${says}; nothing was sent.`, hint: isPart ? others : again });
+    throw usageFailure(`${says}; nothing was sent.`, isPart ? others : again);
   }
   if (isPart) {
     notices.info(`${says}: only the others are added.`);
@@ -192,7 +192,7 @@ async function wantsToResume({ context, journal, turn }: PlanContext, run: Run):
     if (run.adds === true) notices.warning('Without resuming, the rows that it has added already are added again.');
     return turn.pause(() => prompt.confirm(`${problem}. Resume it?`, signal, true));
   }
-  if (run.adds === true) throw new Failure('cannot-resume', { problem, hint });
+  if (run.adds === true) throw cannotResume(problem, hint);
   notices.warning(`${problem}. ${hint}`);
   return false;
 }
@@ -217,10 +217,10 @@ async function readImport(
     read = parseRows(text, { add, mappings, allowNegative, petOf });
   }
   if (read.headings !== undefined) {
-    throw new Failure('usage', {
-      problem: `${name}: ${read.problems[0]!.reason}; nothing was sent.`,
-      hint: 'In place of petId, a column may be barcode or name. quantity sets the stock, delta adds to it.',
-    });
+    throw usageFailure(
+      `${name}: ${read.problems[0]!.reason}; nothing was sent.`,
+      'In place of petId, a column may be barcode or name. quantity sets the stock, delta adds to it.',
+    );
   }
   const { rows, adds, problems, ignored } = read;
   const isEmpty = rows.length === 0 && problems[0]?.reason === NO_ROWS;

@@ -50,7 +50,7 @@ export async function resumeNamed(runContext: Omit<RunContext, 'session'>, run: 
 
 const SEE_RUNS = 'See all runs: petstore inventory runs';
 
-function cannot(problem: string, hint = SEE_RUNS): Failure {
+export function cannotResume(problem: string, hint = SEE_RUNS): Failure {
   return new Failure('cannot-resume', { problem, hint });
 }
 
@@ -62,20 +62,20 @@ function findRun(journal: Journal, environment: string, id: bigint | undefined):
   const newest = ready.find((each) => each.environment === environment) ?? ready[0] ?? unfinished[0];
   const run = id === undefined ? newest : journal.run(id);
   if (run === undefined) {
-    if (id !== undefined) throw cannot(`Run ${id} does not exist`);
-    throw cannot('There is nothing to resume');
+    if (id !== undefined) throw cannotResume(`Run ${id} does not exist`);
+    throw cannotResume('There is nothing to resume');
   }
-  if (run.endedAt !== undefined) throw cannot(...whyDone(run, journal.changesOf(run.id)));
+  if (run.endedAt !== undefined) throw cannotResume(...whyDone(run, journal.changesOf(run.id)));
   refuseSmoke(run);
   // Its scans are not rows yet: ending the run here would lose them.
   if (run.kind !== 'count' || hasRows(run)) return run;
   const problem = `Run ${run.id} is a stocktake that is still counting`;
-  throw cannot(problem, `Continue it: ${resumeCommand({ ...run, left: 0 })}`);
+  throw cannotResume(problem, `Continue it: ${resumeCommand({ ...run, left: 0 })}`);
 }
 
 function refuseSmoke(run: Run): void {
   if (run.kind !== 'smoke') return;
-  throw cannot(`Run ${run.id} is a smoke test that was stopped`, `Put its pet back with: ${resumeCommand(run)}`);
+  throw cannotResume(`Run ${run.id} is a smoke test that was stopped`, `Put its pet back with: ${resumeCommand(run)}`);
 }
 
 /** Returns why a finished run cannot be resumed, and what to do instead. */
@@ -110,13 +110,12 @@ async function checkSource(context: CommandContext, { id, source, hash: before, 
     return;
   }
   if (hash('sha256', bytes) === before) return;
-  throw new Failure('cannot-resume', {
-    problem: `${source} has changed since run ${id} began`,
-    hint:
-      adds === true
-        ? 'Restore the file to resume. A new import would add the rows again that were added already.'
-        : `Import it again with petstore inventory import ${source}`,
-  });
+  throw cannotResume(
+    `${source} has changed since run ${id} began`,
+    adds === true
+      ? 'Restore the file to resume. A new import would add the rows again that were added already.'
+      : `Import it again with petstore inventory import ${source}`,
+  );
 }
 
 /** Returns the view of runs, newest first. */
@@ -190,7 +189,7 @@ export async function discardRun(context: CommandContext, id: bigint): Promise<R
 function unfinishedRun(journal: Journal, id: bigint): RunSummary {
   const run = journal.unfinished().find((each) => each.id === id);
   if (run !== undefined) return run;
-  throw cannot(journal.run(id) === undefined ? `Run ${id} does not exist` : `Run ${id} is finished`);
+  throw cannotResume(journal.run(id) === undefined ? `Run ${id} does not exist` : `Run ${id} is finished`);
 }
 
 type Origin = Pick<Run, 'environment' | 'origin'>;
@@ -202,18 +201,14 @@ type Origin = Pick<Run, 'environment' | 'origin'>;
  */
 export function assertSameEnvironment(environment: string, made: Origin, what: string, command: string): void {
   if (made.environment === environment) return;
-  throw new Failure('cannot-resume', {
-    problem: `${what} is for ${made.environment}, and the environment is ${environment}`,
-    hint: `Say which: petstore --env ${made.environment} ${command}`,
-  });
+  const problem = `${what} is for ${made.environment}, and the environment is ${environment}`;
+  throw cannotResume(problem, `Say which: petstore --env ${made.environment} ${command}`);
 }
 
 /** Requires the environment and the address that a run or change was made with. @throws {Failure} `cannot-resume` */
 export function assertSameOrigin(here: Session, made: Origin, what: string, command: string): void {
   assertSameEnvironment(here.environment, made, what, command);
   if (made.origin === here.origin) return;
-  throw new Failure('cannot-resume', {
-    problem: `${what} is for ${made.origin}, and ${here.environment} is at ${here.origin} now`,
-    hint: 'Give the base URL that it was made with: --base-url',
-  });
+  const problem = `${what} is for ${made.origin}, and ${here.environment} is at ${here.origin} now`;
+  throw cannotResume(problem, 'Give the base URL that it was made with: --base-url');
 }

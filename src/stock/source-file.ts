@@ -1,6 +1,6 @@
 /** Reads a CSV or JSON file as text. Refuses spreadsheet formats such as .xlsx. */
 import { hash } from 'node:crypto';
-import { Failure } from '../errors.ts';
+import { type Failure, usageFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { absolutePath } from '../session/paths.ts';
 import { readBytes } from '../session/read-text.ts';
@@ -38,7 +38,7 @@ const [ZIP, COMPOUND, UTF16_LE, UTF16_BE] = [
 export function decodeText(bytes: Uint8Array, name: string, kind: FileKind = STOCK_FILE): string {
   const startsWith = (magic: readonly number[]): boolean => magic.every((byte, i) => bytes[i] === byte);
   const refused = (problem: string, hint: string): Failure =>
-    new Failure('usage', { problem: `${name} ${problem}; ${kind.unchanged}.`, hint });
+    usageFailure(`${name} ${problem}; ${kind.unchanged}.`, hint);
   if (startsWith(COMPOUND) || startsWith(ZIP)) throw refused('is a spreadsheet', 'Save it as CSV first.');
   const utf16 = startsWith(UTF16_LE) ? 'utf-16le' : startsWith(UTF16_BE) ? 'utf-16be' : undefined;
   // Older spreadsheets write one byte per character. Digits and delimiters are the same in all such encodings.

@@ -3,7 +3,6 @@ import type { InventoryItem } from '../api/item.ts';
 import { openNames } from '../session/open-catalog.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { Failure } from '../errors.ts';
 import type { Journal, Run, RunSummary } from '../state/journal.ts';
 import { clockTime } from '../view/progress.ts';
 import { list, type RowsView } from '../view/view.ts';
@@ -11,7 +10,7 @@ import { plural } from '../view/words.ts';
 import { withJournal } from './open-journal.ts';
 import { isUnexpected, makePlan, type Plan, type Stock, type Wanted } from './plan.ts';
 import { readStock } from './runner.ts';
-import { assertSameOrigin } from './runs.ts';
+import { assertSameOrigin, cannotResume } from './runs.ts';
 
 /** Most unscanned pets to print. */
 const SHOWN = 10;
@@ -30,10 +29,9 @@ export function findStopped(journal: Journal, wanted: bigint | true, session: Se
     assertSameOrigin(session, run, `Stocktake ${run.id}`, `inventory count --resume ${run.id}`);
     return run;
   }
-  throw new Failure('cannot-resume', {
-    problem: wanted === true ? 'No stocktake was left unfinished' : `Run ${wanted} is not an unfinished stocktake`,
-    hint: 'See all runs: petstore inventory runs',
-  });
+  throw cannotResume(
+    wanted === true ? 'No stocktake was left unfinished' : `Run ${wanted} is not an unfinished stocktake`,
+  );
 }
 
 /** Returns the pets that have stock and were not scanned. */

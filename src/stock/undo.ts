@@ -6,7 +6,7 @@ import type { CommandContext } from '../session/globals.ts';
 import type { PetNames } from '../session/open-catalog.ts';
 import { discardCommand, resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import type { Change, Journal, Run } from '../state/journal.ts';
 import { mayBeApplied } from '../state/journal-rows.ts';
 import type { RecordView, View } from '../view/view.ts';
@@ -14,7 +14,7 @@ import { capital, changeWords, plural } from '../view/words.ts';
 import { changedBy } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan, isLeft, type RunSpec } from './apply.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
-import { assertSameEnvironment, assertSameOrigin } from './runs.ts';
+import { assertSameEnvironment, assertSameOrigin, cannotResume } from './runs.ts';
 import { commandWords } from './history-view.ts';
 import { petLocksOf } from './pet-lock.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
@@ -50,7 +50,7 @@ export async function undo(
   direction: Direction = 'undo',
 ): Promise<View> {
   if (options.changeId !== undefined && options.run !== undefined) {
-    throw new Failure('usage', { problem: 'Name one thing to undo: a change, or --run.' });
+    throw usageFailure('Name one thing to undo: a change, or --run.');
   }
   const environment = (await context.settings()).environment.value;
   const find = (journal: Journal): Target => {
@@ -160,10 +160,10 @@ function assertNoneUnfinishedSince(journal: Journal, environment: string, newest
     .filter(({ id, left, startedAt }) => id !== run && left > 0 && startedAt >= sentAt);
   if (newer === undefined) return;
   const nothing = journal.changesOf(newer.id).some(mayBeApplied) ? '' : ' and has changed nothing yet';
-  throw new Failure('cannot-resume', {
-    problem: `The newest command, run ${newer.id} (${newer.kind}), is unfinished${nothing}`,
-    hint: `Resume it with: ${resumeCommand(newer)} or discard it with: ${discardCommand(newer)}`,
-  });
+  throw cannotResume(
+    `The newest command, run ${newer.id} (${newer.kind}), is unfinished${nothing}`,
+    `Resume it with: ${resumeCommand(newer)} or discard it with: ${discardCommand(newer)}`,
+  );
 }
 
 function targetOfChange(journal: Journal, change: Change): Target {
@@ -222,7 +222,7 @@ function foldPets(changes: readonly Change[]): Written[] {
 }
 
 function nothingFound(problem: string, hint = 'See what was changed: petstore inventory history'): Failure {
-  return new Failure('cannot-resume', { problem, hint });
+  return cannotResume(problem, hint);
 }
 
 function specFor(target: Target, journal: Journal, direction: Direction): RunSpec {

@@ -37,17 +37,6 @@ describe('a name', () => {
   });
 });
 
-it.each([
-  ['4006381333931', 7n],
-  ['04006381333931', 7n],
-  ['0073513537', 7n],
-  ['36000291452', undefined],
-  ['4006381333932', undefined],
-  ['x', undefined],
-])('the barcode %s is of pet %s', (text, petId) => {
-  expect(CATALOG.ownerOf(text)?.petId).toBe(petId);
-});
-
 describe('rows of a file', () => {
   /** Header petId,name,barcode. */
   const check = async (lines: string, force = false) => {

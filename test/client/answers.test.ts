@@ -45,7 +45,12 @@ it.each<[name: string, args: string[], reply: PlainReply, expected: Readonly<Rec
   ['fault 22: 403, perhaps a ban', LIST, banned, { exitCode: 12, kind: 'forbidden', message: ban }],
   ['fault 22: 403, perhaps a ban', SET, banned, { exitCode: 12, kind: 'forbidden', message: ban, ...refused }],
   ['fault 23: 405, perhaps outdated', LIST, error(405), { exitCode: 8, message: text(/service \(405/), ...outdated }],
-  ['fault 23: 410, perhaps outdated', SET, error(410), { exitCode: 8, message: text(/service \(410/), ...outdated }],
+  [
+    'fault 23: 410, perhaps outdated',
+    SET,
+    error(410),
+    { exitCode: 8, message: text(/service \(410/), ...outdated, ...refused },
+  ],
   ['fault 63: 401', LIST, invalidKey, { exitCode: 4, kind: 'unauthorized', message: newKey }],
   ['fault 63: 401', SET, invalidKey, { exitCode: 4, kind: 'unauthorized', message: newKey, ...refused }],
   [

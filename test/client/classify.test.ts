@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Asked, judgeFailure, judgeStatus, type RetryRule } from '../../src/client/classify.ts';
 import type { HttpFailureFacts, HttpFailurePhase } from '../../src/ports.ts';
-import type { Failure, ServiceError } from '../../src/errors.ts';
+import type { Failure } from '../../src/errors.ts';
 
 type Kind = Failure['kind'];
 
@@ -70,15 +70,8 @@ describe('an exchange that broke', () => {
     ]);
   });
 
-  it('tells of a network failure how long and how often was tried', () => {
-    const reset = facts('reset', true);
-    expect(judgeFailure(reset, READ).failure.details).toEqual({ ...reset, timeoutMs: 30_000, attempts: 2 });
-  });
-
   it.each([
-    ['header-overflow', 'has more headers than an HTTP client can accept'],
     ['protocol', 'is not HTTP'],
-    ['coding', 'uses the content coding zstd, which petstore does not support'],
     ['body-cut', 'broke off before its end'],
   ] as const)('%s: the response %s', (phase, problem) => {
     expect(judgeFailure(facts(phase, true), READ).failure.details).toEqual({ what: 'The response', problem });
@@ -141,22 +134,6 @@ describe('a status', () => {
         expect([status, failure.kind, repeat]).toEqual([status, ...verdict]);
       }
     }
-  });
-
-  it.each<[status: number, asked: Asked, facts: object]>([
-    [400, WRITE, {}],
-    [401, READ, { environment: 'staging', keySource: 'PETSTORE_API_KEY', gateway: undefined }],
-    [403, READ, { environment: 'staging' }],
-    [404, READ, { url: 'https://pets.example/v1/inventory' }],
-    [404, WRITE, { petId: 7n, environment: 'staging' }],
-    [418, READ, { isRefusal: false }],
-    [418, WRITE, { isRefusal: true }],
-    [202, WRITE, { isRefusal: false }],
-    [500, READ, { attempts: 2 }],
-  ])('%i keeps the message of the service, and what it is about', (status, asked, more) => {
-    const serviceError: ServiceError = { status, code: 'no', message: 'No.' };
-    const { failure } = judgeStatus(serviceError, asked, { location: undefined, retryAfterMs: undefined, now: NOW });
-    expect(failure.details).toEqual({ serviceError, ...more });
   });
 
   it.each([

@@ -67,13 +67,10 @@ it.each<[title: string, steps: Step[], options: Options, outcome: string, at: nu
   ['a success', [200], {}, 'done', [0]],
   ['a broken connection', [['reset', 'sent'], 200], {}, 'done', [0, 250]],
   ['no connection', [['connect', 'unsent'], ['dns', 'unsent'], 200], {}, 'done', [0, 250, 750]],
-  ['a response that does not come', [['response-timeout', 'sent'], 200], {}, 'done', [0, 250]],
-  ['a body that breaks off', [['body-cut', 'sent'], 200], {}, 'done', [0, 250]],
   ['a server that fails for a while', [500, 503, 200], {}, 'done', [0, 250, 750]],
   ['a server that keeps failing', [500, 502, 504], {}, 'service-failed, read', [0, 250, 750]],
   ['a network that keeps failing', [503, ['reset', 'sent'], ['reset', 'unsent']], {}, 'network, unsent', [0, 250, 750]],
   ['a certificate that is refused', [['tls', 'unsent']], {}, 'network, never', [0]],
-  ['a server that cannot do it', [501], {}, 'service-failed, never', [0]],
   ['a refusal', [401], {}, 'unauthorized, never', [0]],
   ['a failure, then a refusal', [503, 403], {}, 'forbidden, never', [0, 250]],
 
@@ -81,9 +78,7 @@ it.each<[title: string, steps: Step[], options: Options, outcome: string, at: nu
   ['a write that was not sent', [['reset', 'unsent'], ['dns', 'unsent'], 200], WRITE, 'done', [0, 250, 750]],
   ['a write that may have been sent', [['reset', 'sent']], WRITE, 'network, look', [0]],
   ['a write not sent, then perhaps sent', [['connect', 'unsent'], ['reset', 'sent']], WRITE, 'network, look', [0, 250]],
-  ['a write to a server that fails', [503], WRITE, 'service-failed, look', [0]],
   ['a write that is redirected', [307], WRITE, 'redirected, look-only', [0]],
-  ['a write that is refused', [400], WRITE, 'rejected, never', [0]],
 
   // A 429 is no attempt, and leaves the wait before the next request to the gate.
   ['429, six times', [429, 429, 429, 429, 429, 200], {}, 'done', [0, 0, 0, 0, 0, 0]],

@@ -100,15 +100,6 @@ describe('after a 429', () => {
     });
   });
 
-  it('fault 29: longer than allowed: no sleep, and the block stays', async () => {
-    const { clock, gate } = bench();
-    await refuse(await enter(gate), '3600');
-    for (let again = 0; again < 3; again++) {
-      expect((await failureOf(enter(gate))).details).toMatchObject({ retryAt: START + 3_601_000, waitMs: 3_601_000 });
-    }
-    expect(clock.now()).toBe(START);
-  });
-
   it.each<readonly [string, (clock: VirtualClock) => void]>([
     ['fault 37: a wall clock that is set forward', (clock) => clock.stepWall(3_600_000)],
     ['fault 37: a wall clock that is set back', (clock) => clock.stepWall(-3_600_000)],
@@ -222,16 +213,6 @@ describe('fault 134: two requests that are refused together', () => {
   });
 });
 
-it.each<readonly [number, string]>([
-  [403, 'banned'],
-  [503, 'paused'],
-])('a %i ends the command with a kind of its own: %s', async (status, kind) => {
-  const { gate } = bench(1_000);
-  await (await enter(gate)).answered(status, new Map([['retry-after', ['3600']]]), START);
-  const failure = await failureOf(enter(gate));
-  expect(failure).toMatchObject({ kind, details: { retryAt: START + 3_601_000 } });
-});
-
 describe('while another request asks', () => {
   it('reports nothing for a second; then the wait, once a second, with its latest end', async () => {
     const clock = new VirtualClock();
@@ -255,16 +236,4 @@ describe('while another request asks', () => {
     const { details } = await failureOf(enter(second.gate));
     expect(details).toMatchObject({ why: 'asking', retryAt: START + 35_000, maxWaitMs: 10_000 });
   });
-});
-
-it('the newest limits are in wall-clock time', async () => {
-  const { gate } = bench();
-  expect(gate.limits).toBeUndefined();
-  const headers = new Map([
-    ['x-ratelimit-limit', ['60']],
-    ['x-ratelimit-remaining', ['57']],
-    ['x-ratelimit-reset', [String(START / 1_000 + 23)]],
-  ]);
-  await (await enter(gate)).answered(200, headers, START);
-  expect(gate.limits).toEqual({ limit: 60, remaining: 57, resetAt: START + 24_000 });
 });

@@ -10,6 +10,7 @@ import { RedisLedger, type SharedOptions } from '../../src/rate-limit/redis-ledg
 import { reserveFile, withReserve } from '../../src/rate-limit/reserve-file.ts';
 import { machineFiles } from '../simulation/ledgers.ts';
 import { RedisScript, type Store } from '../simulation/lua.ts';
+import { createQuota, type Quota } from '../simulation/quota.ts';
 import { mulberry32 } from '../support/test-ports.ts';
 import { START } from '../support/virtual-clock.ts';
 
@@ -969,38 +970,27 @@ type SentAnswer = (machine: Machine, at: number) => Promise<void>;
 
 /** A service with a window of its own, which sometimes refuses whatever comes for a while. */
 class Service {
-  readonly limit: number;
   readonly lengthMs: number;
   refusesUntil = 0;
   overdrawn = 0;
-  sent = 0;
-  #windowEnds = 0;
-  #left = 0;
+  readonly #quota: Quota;
 
   constructor(limit: number, lengthMs: number) {
-    this.limit = limit;
     this.lengthMs = lengthMs;
+    this.#quota = createQuota('fixed', { limit, windowMs: lengthMs }, 0);
   }
 
   receive(now: number): SentAnswer {
-    this.sent++;
-    if (now < this.refusesUntil) {
-      const { refusesUntil } = this;
-      return (machine) => machine.isRefused(429, refusesUntil - now);
-    }
-    if (now >= this.#windowEnds) {
-      this.#windowEnds = (Math.floor(now / this.lengthMs) + 1) * this.lengthMs;
-      this.#left = this.limit;
-    }
-    const ends = this.#windowEnds;
-    if (this.#left === 0) {
+    const { refusesUntil } = this;
+    if (now < refusesUntil) return (machine) => machine.isRefused(429, refusesUntil - now);
+    const { allowed, remaining, resetAt } = this.#quota.count(now);
+    if (!allowed) {
       this.overdrawn++;
-      return (machine) => machine.isRefused(429, ends - now);
+      return (machine) => machine.isRefused(429, resetAt - now);
     }
-    const left = --this.#left;
+    const { limit } = this.#quota.rate;
     // A whole second may be missing from the times that headers name.
-    const resetInMs = (at: number): number => Math.max(0, ends - at) + 1_000;
-    return (machine, at) => machine.isAnswered(left, { limit: this.limit, resetInMs: resetInMs(at) });
+    return (machine, at) => machine.isAnswered(remaining, { limit, resetInMs: Math.max(0, resetAt - at) + 1_000 });
   }
 }
 

@@ -160,16 +160,6 @@ describe('a ledger with a reserve', () => {
     expect((await there.ledger.view()).block).toMatchObject({ until });
   });
 
-  it.each([
-    [403, 'banned'],
-    [503, 'paused'],
-  ])('fault 115: a %i is kept as what it is', async (status, why) => {
-    const here = await guarded();
-    here.state.isBroken = true;
-    await here.safe.answered({ ...REFUSAL, status });
-    expect(await (await guarded(here)).safe.check(INTENT)).toMatchObject({ why });
-  });
-
   it('fault 115: a refusal that comes while the ledger is waited for takes the leave back', async () => {
     const here = await guarded();
     const slow: Step = async (work, options) => {

@@ -35,8 +35,8 @@ describe('what a ledger is called', () => {
   };
 
   it.each<readonly [string, () => Promise<string[]>, boolean]>([
-    ['the same key at another address', () => namesOf('https://other.example/v1'), true],
-    ['another key', () => namesOf('https://pets.example/v1', 'another-key'), false],
+    ['fault 50: the same key at another address', () => namesOf('https://other.example/v1'), true],
+    ['fault 50: another key', () => namesOf('https://pets.example/v1', 'another-key'), false],
     ['the sandbox', () => namesOf('https://pets.example/v1', 'canary-key', 'sandbox'), false],
     ['this machine', () => namesOf('http://127.0.0.1:8080/v1'), false],
   ])('%s: whether a block holds there too', async (_name, names, isSame) => {

@@ -11,6 +11,7 @@ import { RedisLedger } from '../../src/rate-limit/redis-ledger.ts';
 import { mulberry32 } from '../support/test-ports.ts';
 import { START } from '../support/virtual-clock.ts';
 import { RedisScript, type Store } from './lua.ts';
+import { createQuota, limitHeaders, type Quota, usedShares } from './quota.ts';
 import { SimulatedTime } from './time.ts';
 
 export interface Chain {
@@ -48,48 +49,31 @@ class Service {
   readonly times: number[] = [];
   refused = 0;
   strikes = 0;
-  private readonly limit: number;
-  private start = Number.NEGATIVE_INFINITY;
-  private used = 0;
+  private readonly quota: Quota;
   private blockedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(limit: number) {
-    this.limit = limit;
+    this.quota = createQuota('fixed', { limit, windowMs: WINDOW_MS }, undefined);
   }
 
   answer(now: number): { status: number; headers: ReadonlyMap<string, readonly string[]> } {
-    if (now >= this.start + WINDOW_MS) [this.start, this.used] = [now, 0];
-    const isEarly = now < this.blockedUntil;
-    if (isEarly) this.strikes++;
-    const isRefused = isEarly || this.used >= this.limit;
-    const end = this.start + WINDOW_MS;
-    if (isRefused) [this.refused, this.blockedUntil] = [this.refused + 1, end];
+    const verdict = this.quota.count(now);
+    if (verdict.allowed) this.times.push(now);
     else {
-      this.used++;
-      this.times.push(now);
+      this.refused++;
+      if (now < this.blockedUntil) this.strikes++;
+      this.blockedUntil = verdict.resetAt;
     }
-    const headers = {
-      date: new Date(START + now).toUTCString(),
-      'x-ratelimit-limit': `${this.limit}`,
-      'x-ratelimit-remaining': `${this.limit - this.used}`,
-      'x-ratelimit-reset': `${Math.ceil((START + end) / 1_000)}`,
-      ...(isRefused && { 'retry-after': `${Math.ceil((end - now) / 1_000)}` }),
-    };
+    const headers = limitHeaders(now, this.quota.rate, verdict);
     return {
-      status: isRefused ? 429 : 200,
+      status: verdict.allowed ? 200 : 429,
       headers: new Map(Object.entries(headers).map(([name, value]) => [name, [value]])),
     };
   }
 
   /** Used share of each window in which there was work all the time. */
   shares(end: number): number[] {
-    const shares: number[] = [];
-    for (let from = this.times[0]; from !== undefined && from + WINDOW_MS <= end;) {
-      const to: number = from + WINDOW_MS;
-      shares.push(this.times.filter((at) => at >= from! && at < to).length / this.limit);
-      from = this.times.find((at) => at >= to);
-    }
-    return shares;
+    return usedShares(this.times, this.quota.rate, end);
   }
 }
 

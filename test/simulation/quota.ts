@@ -1,4 +1,5 @@
 /** Models of how a service counts requests (open in the service spec, part 8): three, and two for each operation. */
+import { START } from '../support/virtual-clock.ts';
 
 const QUOTAS = ['fixed', 'sliding', 'bucket'] as const;
 export const SERVERS = [...QUOTAS, 'per-operation', 'two-counters'] as const;
@@ -34,6 +35,37 @@ export interface Quota {
   count(now: number): Verdict;
   /** Whether a request at `now` would be allowed. */
   hasRoom(now: number): boolean;
+}
+
+/** The headers of an answer at `now`, with those of a 429 if it is refused. */
+export function limitHeaders(now: number, { limit }: Rate, { allowed, remaining, resetAt }: Verdict) {
+  return {
+    date: new Date(START + now).toUTCString(),
+    'x-ratelimit-limit': `${limit}`,
+    'x-ratelimit-remaining': `${remaining}`,
+    'x-ratelimit-reset': `${Math.ceil((START + resetAt) / 1_000)}`,
+    ...(!allowed && { 'retry-after': `${Math.max(1, Math.ceil((resetAt - now) / 1_000))}` }),
+  };
+}
+
+/**
+ * The share of the limit that was used by allowed requests at these times, in order, of each window during all of which
+ * there was work: from the first request on, up to `workUntil`. Windows begin as the fixed one's do: with a request,
+ * unless aligned (`offset`).
+ */
+export function usedShares(times: readonly number[], rate: Rate, workUntil: number, offset?: number): number[] {
+  const { limit, windowMs } = rate;
+  const shares: number[] = [];
+  let start = offset === undefined ? times[0] : times[0]! - ((times[0]! + offset) % windowMs);
+  // An aligned window that had begun before anybody came was not all there to be used.
+  if (start !== undefined && start < times[0]!) start += windowMs;
+  while (start !== undefined && start + windowMs <= workUntil) {
+    const end: number = start + windowMs;
+    const from = start;
+    shares.push(times.filter((at) => at >= from && at < end).length / limit);
+    start = offset === undefined ? times.find((at) => at >= end) : end;
+  }
+  return shares;
 }
 
 /** `offset`: when the first window of all began, ms before the simulation; undefined: with the first request. */

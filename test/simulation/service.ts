@@ -1,8 +1,7 @@
 /** The service of a simulation: counts requests, applies allowed ones, and logs them to check the promises. */
 import type { Random } from '../../src/ports.ts';
 import { stringify } from '../support/replies.ts';
-import { START } from '../support/virtual-clock.ts';
-import { createQuota, type Quota, RATES, type ServerName } from './quota.ts';
+import { createQuota, limitHeaders, type Quota, RATES, type ServerName, usedShares } from './quota.ts';
 
 export interface Answer {
   readonly status: number;
@@ -84,7 +83,8 @@ export class SimulatedService {
   answer(request: Sent, now: number): Answer {
     const isRead = request.method === 'GET';
     const quota = isRead ? this.#reads : this.#writes;
-    const { allowed, remaining, resetAt } = quota.count(now);
+    const verdict = quota.count(now);
+    const { allowed, resetAt } = verdict;
     const inBlock = this.#inBlock(request, now);
     const result = allowed ? this.#operate(request) : { status: 429, body: '{}' };
     const { sentAt, machine } = request;
@@ -92,14 +92,7 @@ export class SimulatedService {
     const waitS = Math.max(1, Math.ceil((resetAt - now) / 1_000));
     const block = { from: now, until: now + waitS * 1_000, knownTo: new Map<number, number>() };
     if (!allowed) this.#blocks.push(block);
-    const headers = {
-      date: new Date(START + now).toUTCString(),
-      'content-type': 'application/json',
-      'x-ratelimit-limit': `${quota.rate.limit}`,
-      'x-ratelimit-remaining': `${remaining}`,
-      'x-ratelimit-reset': `${Math.ceil((START + resetAt) / 1_000)}`,
-      ...(!allowed && { 'retry-after': `${waitS}` }),
-    };
+    const headers = { 'content-type': 'application/json', ...limitHeaders(now, quota.rate, verdict) };
     return {
       ...result,
       headers: new Map(Object.entries(headers).map(([name, value]) => [name, [value]])),
@@ -124,27 +117,12 @@ export class SimulatedService {
     return { status: 200, body: stringify(entry(pet)) };
   }
 
-  /**
-   * The share of the limit of writes that was used, of each window during all of which there was work: from the first
-   * arrival on, up to `workUntil`. Windows begin as the fixed one's do: with a request, unless aligned.
-   */
+  /** The used share of the limit of writes, of each whole window up to `workUntil`. */
   shares(workUntil: number): number[] {
-    const { limit, windowMs } = this.#writes.rate;
-    const offset = this.#offset;
     const counts = ({ status, isRead }: Arrival): boolean =>
       status !== 429 && (!isRead || this.#reads === this.#writes);
     const times = [...this.log.filter(counts).map(({ at }) => at), ...this.foreign];
     times.sort((a, b) => a - b);
-    const shares: number[] = [];
-    let start = offset === undefined ? times[0] : times[0]! - ((times[0]! + offset) % windowMs);
-    // An aligned window that had begun before anybody came was not all there to be used.
-    if (start !== undefined && start < times[0]!) start += windowMs;
-    while (start !== undefined && start + windowMs <= workUntil) {
-      const end: number = start + windowMs;
-      const from = start;
-      shares.push(times.filter((at) => at >= from && at < end).length / limit);
-      start = offset === undefined ? times.find((at) => at >= end) : end;
-    }
-    return shares;
+    return usedShares(times, this.#writes.rate, workUntil, this.#offset);
   }
 }

@@ -10,8 +10,7 @@ import { openStateFile } from '../../src/state/database.ts';
 import { commandContext } from '../support/command-context.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { createHome, type Home } from '../support/home.ts';
-import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
-import { error as refusal, item, json, type PlainReply } from '../support/replies.ts';
+import { runIn } from '../support/in-process.ts';
 import { createTestContext, type TestContext } from '../support/test-context.ts';
 import { START, VirtualClock } from '../support/virtual-clock.ts';
 
@@ -274,25 +273,6 @@ it('a run that is gone does not exist, and its number is not given again', async
   expect(await run(800, 'history', '--run', '1')).toMatchObject({ code: 0, stdout: '' });
   expect((await run(800, 'runs', '-o', 'csv')).stdout).toMatch(/^run,.*\n2,import,[^\n]*\n$/);
   expect((await at.import(801, '7,31')).stdout).toContain('Run 3 (import)');
-});
-
-it('an unfinished run stays, however old, and can be resumed', async () => {
-  const { home, run, history } = shop();
-  const staging = (day: number, text: string, ...replies: readonly PlainReply[]): TestContext => {
-    const clock = new VirtualClock({ now: START + day * DAY, autoAdvance: true });
-    return withReplies(replies, { home, clock, env: STAGING_ENV, stdin: { text } });
-  };
-  const rows = CSV('7,11', '8,12');
-  const stopped = staging(0, rows, json([item(7, 1), item(8, 1)]), json(item(7, 11)), refusal(401));
-  expect((await runIn(stopped, 'inventory', 'import', '-', '--yes')).code).toBe(4);
-  for (const day of [1, 2, 900, 901]) await run(day, 'set', '1', `${day}`);
-  expect(await history(901)).toEqual([6, 5, 1]);
-  const stock = json([item(7, 11), item(8, 1)]);
-  const resumed = staging(901, '', stock, json(item(8, 12)), json([item(7, 11), item(8, 12)]));
-  expect(await runIn(resumed, 'inventory', 'runs', 'resume', '--yes')).toMatchObject({
-    code: 0,
-    stdout: 'Run 1 (import) in staging: 2 applied.\n',
-  });
 });
 
 describe('reports', () => {

@@ -162,10 +162,6 @@ describe('only --max-wait decides how long a run waits', () => {
     const { code } = await runIn(context, 'inventory', 'import', file);
     expect([code, updates().length]).toEqual([0, 40]);
   });
-
-  it.each([[['--wait', '--max-wait', '5s']], [['--max-wait', 'for ever']]])('%j: 2', async (args) => {
-    expect((await runIn(withReplies([]), 'inventory', 'list', ...args)).code).toBe(2);
-  });
 });
 
 describe('what is written between the plan and the yes is a conflict, and stays', () => {
