@@ -137,7 +137,8 @@ export const SERVICE_FAILURES = {
       hint,
       retryable: details.phase !== 'tls' && details.code !== INVALID_PROXY,
       ...(!details.mayHaveBeenSent && {
-        outcome: 'not-sent',
+        // In a run, other rows may have been applied.
+        outcome: details.resume === undefined ? 'not-sent' : undefined,
         bulkRow: { state: 'planned', continues: 'unless-often' },
       }),
     };

@@ -47,6 +47,7 @@ it.each<[name: string, args: string[], reply: PlainReply, expected: Readonly<Rec
   ['fault 23: 405, perhaps outdated', LIST, error(405), { exitCode: 8, message: text(/service \(405/), ...outdated }],
   ['fault 23: 410, perhaps outdated', SET, error(410), { exitCode: 8, message: text(/service \(410/), ...outdated }],
   ['fault 63: 401', LIST, invalidKey, { exitCode: 4, kind: 'unauthorized', message: newKey }],
+  ['fault 29: 429', SET, error(429, 'No', 'slow', { headers: { 'Retry-After': '3600' } }), { exitCode: 6, ...refused }],
   ['fault 63: 401', SET, invalidKey, { exitCode: 4, kind: 'unauthorized', message: newKey, ...refused }],
   [
     'fault 13: a redirect',
