@@ -51,7 +51,7 @@ const FAILURES_BECAUSE: {
   'run-unknown': ({ unknown, resume, because }, now) => ({
     ...stops(EXIT.outcomeUnknown),
     message: `The outcome of ${plural(unknown, 'row')} is unknown.${because === undefined ? '' : ` ${describeFailure(because, now).message}`}`,
-    hint: `Check them and apply what is missing with ${resume}`,
+    hint: `Check and apply what is missing with ${resume}`,
     outcome: 'unknown',
   }),
 };

@@ -87,7 +87,7 @@ it('a service that fails at every update: the outcome of all rows is unknown, an
   expect(error.message).toMatch(
     /^The outcome of 3 rows is unknown\. The service failed \(503, .*\) after 2 attempts\.$/,
   );
-  expect(error.hint).toMatch(/^Check them and apply what is missing with petstore .* --resume$/);
+  expect(error.hint).toMatch(/^Check and apply what is missing with petstore .* --resume$/);
 });
 
 it('fault 20, 98: rows that are refused are recorded, the others carried out: 11', async () => {
