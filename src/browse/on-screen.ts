@@ -115,6 +115,7 @@ function onScreen({ clock, globals, notices }: CommandContext, browser: Browser,
     unanswered: (wait) => {
       say(wait && `${capital(unansweredWords(wait))}.`);
     },
+    writes: none,
     watchLimits: (newest) => {
       browser.limits = newest;
       notices.watchLimits(newest);

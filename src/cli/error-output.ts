@@ -73,7 +73,7 @@ export function formatErrorLines(failure: Failure, now: number, env?: string): s
 }
 
 /** Returns `{"error":{kind,message,exitCode,status?,code?,retryable,retryAt?,outcome?,details?,hint?}}`, times in ISO 8601. */
-export function formatErrorJson(failure: Failure, now: number, env?: string): string {
+export function formatErrorJson(failure: Failure, now: number, env?: string, isWrite = true): string {
   const { exit, message, lines, hint, retryable, retryAt, outcome = failure.outcome } = describeFailure(failure, now);
   const serviceError = serviceErrorOf(failure);
   const members: Readonly<Record<string, JsonValue | undefined>> = {
@@ -84,7 +84,8 @@ export function formatErrorJson(failure: Failure, now: number, env?: string): st
     code: serviceError?.code,
     retryable,
     retryAt: retryAt === undefined ? undefined : new Date(retryAt).toISOString(),
-    outcome,
+    // A read may fail as a write does.
+    outcome: isWrite || outcome?.startsWith('not-') !== true ? outcome : undefined,
     details: lines && [...lines],
     hint: hint && withEnvironment(hint, env),
   };

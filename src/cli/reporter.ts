@@ -40,6 +40,7 @@ export class Reporter implements Notices {
   private pending: Promise<void> = Promise.resolve();
   private log: RunLog | undefined;
   private announced = false;
+  private isWrite = false;
   /** True once the time of --retry-for has been announced. */
   private isRetrying = false;
   /** Progress of the current run, which is shown with its waits. */
@@ -149,6 +150,10 @@ export class Reporter implements Notices {
     this.info(`The service answers again, after ${duration(ms)} (${attempts} tries).`);
   }
 
+  writes(): void {
+    this.isWrite = true;
+  }
+
   watchLimits(newest: () => RateLimit | undefined): void {
     this.newestLimits = newest;
   }
@@ -173,7 +178,7 @@ export class Reporter implements Notices {
     const now = this.context.clock.now();
     if (this.settings.debug || failure.is('bug')) this.stack(failure);
     // The most important line comes last.
-    if (this.isJson) this.write(formatErrorJson(failure, now, env));
+    if (this.isJson) this.write(formatErrorJson(failure, now, env, this.isWrite));
     else this.print(formatErrorLines(failure, now, env));
     return exitCodeOf(failure);
   }

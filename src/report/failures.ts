@@ -51,16 +51,17 @@ const FAILURES_BECAUSE: {
   'run-unknown': ({ unknown, resume, because }, now) => ({
     ...stops(EXIT.outcomeUnknown),
     message: `The outcome of ${plural(unknown, 'row')} is unknown.${because === undefined ? '' : ` ${describeFailure(because, now).message}`}`,
-    hint: `Check them and apply what is missing with ${resume}`,
+    hint: `Check and apply what is missing with ${resume}`,
     outcome: 'unknown',
   }),
 };
 
-/** `write`: the write in flight; `outcome`: what became of it. */
+/** `write`: the write in flight; `outcome`: what became of it; `resume`: continues the run, which has rows left. */
 interface Interruption {
   signal: SignalName;
   outcome?: Outcome;
   write?: PetWrite;
+  resume?: string;
   during?: 'prompt' | 'input' | 'watch';
 }
 
@@ -91,8 +92,9 @@ const WRITE_FAILURES = {
   interrupted: (details: Interruption) => ({
     ...stops(EXIT[details.signal]),
     message: describeInterrupted(details),
-    hint: details.outcome === 'unknown' && details.write !== undefined ? checkHint(details.write) : undefined,
-    outcome: details.outcome,
+    hint: interruptedHint(details),
+    // Not of a run that has rows left.
+    outcome: details.outcome === 'applied' && details.resume !== undefined ? undefined : details.outcome,
     ...(details.during === undefined && isPlainStop(details) && { text: 'plain' }),
     ...(details.during !== undefined && { text: details.during === 'prompt' ? 'plain' : 'none' }),
     bulkRow: {
@@ -158,6 +160,11 @@ function foundWords(found: bigint): string {
 
 function checkHint({ petId, environment }: { petId: bigint; environment: string }): string {
   return `Check before you run it again: petstore --env ${environment} inventory list --pet ${petId}`;
+}
+
+function interruptedHint({ outcome, resume, write }: Interruption): string | undefined {
+  if (outcome !== 'unknown' || write === undefined) return undefined;
+  return resume === undefined ? checkHint(write) : `Continue: ${resume}`;
 }
 
 /** True for Ctrl-C while no write was in flight. */

@@ -61,7 +61,7 @@ export const LOCAL_FAILURES = {
   'no-home': ({ what, variable, problem }: { what: string; variable: string; problem: string }) => ({
     ...stops(EXIT.local),
     message: `No folder for the ${what}: ${problem}.`,
-    hint: `Set ${[...new Set(['HOME', variable])].join(', or ')} to an absolute path.`,
+    hint: `Set ${[...new Set(['HOME', variable])].join(' or ')} to an absolute path.`,
   }),
   file: ({ operation, path, code }: { operation: keyof typeof FILE_HINTS; path: string; code: string }) => ({
     ...stops(EXIT.local),
@@ -111,7 +111,7 @@ export const LOCAL_FAILURES = {
   editor: (details: { variable?: 'VISUAL' | 'EDITOR'; command: string; problem: string }) => ({
     ...stops(EXIT.local),
     message: `${details.variable ?? 'The editor'} ${JSON.stringify(details.command)} ${details.problem}.`,
-    hint: 'Choose another editor: EDITOR=nano petstore inventory edit',
+    hint: `Choose another editor: ${details.variable ?? 'EDITOR'}=nano petstore inventory edit`,
   }),
 
   'alert-command': ({ option, command, problem }: { option: string; command: string; problem: string }) => ({

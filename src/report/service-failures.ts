@@ -135,9 +135,10 @@ export const SERVICE_FAILURES = {
       ...uncertain(EXIT.network),
       message,
       hint,
-      retryable: details.phase !== 'tls' && details.code !== INVALID_PROXY,
+      retryable: details.phase !== 'tls' && details.code !== INVALID_PROXY && details.code !== '407',
       ...(!details.mayHaveBeenSent && {
-        outcome: 'not-sent',
+        // In a run, other rows may have been applied.
+        outcome: details.resume === undefined ? 'not-sent' : undefined,
         bulkRow: { state: 'planned', continues: 'unless-often' },
       }),
     };

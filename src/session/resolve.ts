@@ -116,6 +116,7 @@ async function findTarget(context: Omit<CommandContext, 'target'>): Promise<Targ
  * @throws {Failure} `production-not-confirmed`
  */
 export async function assertWriteAllowed(context: CommandContext): Promise<void> {
+  context.notices.writes();
   const { environment } = await context.settings();
   if (!isProduction(environment.value) || isSaidNow(environment) || context.globals.yes) return;
   if (context.stdin.isTTY && context.globals.input) return;

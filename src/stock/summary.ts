@@ -116,7 +116,8 @@ function failureOf(
   const causes: Failure[] = [];
   if (stopped?.is('interrupted') === true) {
     const isTold = outcome === undefined || stopped.details.outcome === outcome;
-    causes.push(isTold ? stopped : new Failure('interrupted', { signal: stopped.details.signal, outcome }, stopped));
+    const own = midway(stopped, outcome === 'applied' ? undefined : resume);
+    causes.push(isTold ? own : new Failure('interrupted', { signal: stopped.details.signal, outcome }, stopped));
   } else if (stopped !== undefined && because === undefined && !isOver) causes.push(midway(stopped, resume));
   if (unknown > 0) causes.push(new Failure('run-unknown', { unknown, resume, because }));
   if (failed + conflicts > 0) causes.push(new Failure('run-incomplete', { failed, conflicts, report }));

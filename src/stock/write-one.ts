@@ -134,7 +134,7 @@ async function writeOne<T>(
     sent.failure === undefined ? APPLIED : (await import('../report/failures.ts')).rowOutcome(sent.failure);
   const isRefused = outcome.state === 'planned' || outcome.state === 'failed';
   // In a run, other rows may have been applied.
-  if (isRefused && !('id' in write) && sent.failure !== undefined && 'serviceError' in sent.failure.details)
+  if (isRefused && !('id' in write) && write.run === undefined && sent.failure !== undefined)
     sent.failure.outcome = 'not-applied';
   if (outcome.state === 'applied') open.outcome = 'applied';
   else if (outcome.state !== 'unknown') openWrites.delete(open);

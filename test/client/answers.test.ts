@@ -52,6 +52,7 @@ it.each<[name: string, args: string[], reply: PlainReply, expected: Readonly<Rec
     { exitCode: 8, message: text(/service \(410/), ...outdated, ...refused },
   ],
   ['fault 63: 401', LIST, invalidKey, { exitCode: 4, kind: 'unauthorized', message: newKey }],
+  ['fault 29: 429', SET, error(429, 'No', 'slow', { headers: { 'Retry-After': '3600' } }), { exitCode: 6, ...refused }],
   ['fault 63: 401', SET, invalidKey, { exitCode: 4, kind: 'unauthorized', message: newKey, ...refused }],
   [
     'fault 13: a redirect',

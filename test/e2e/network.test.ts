@@ -22,9 +22,9 @@ const PATCH = 'PATCH /v1/inventory/7';
 const SOON = ['--timeout', '400ms'];
 
 describe.each([
-  ['list', LIST],
-  ['set', SET],
-])('%s', (_name, args) => {
+  ['list', LIST, {}],
+  ['set', SET, { outcome: 'not-sent' }],
+])('%s', (_name, args, written) => {
   it('fault 1: an unknown host is named, tried three times, and nothing was sent', async () => {
     const { code, stdout, error } = await runJson('http://nowhere.localhost.invalid/v1', ['--insecure-http', ...args]);
     expect({ code, stdout, error }).toEqual({
@@ -37,7 +37,7 @@ describe.each([
         ) as string,
         exitCode: 7,
         retryable: true,
-        outcome: 'not-sent',
+        ...written,
         hint: expect.stringContaining('base URL') as string,
       },
     });
@@ -50,7 +50,7 @@ describe.each([
       code: 7,
       stdout: '',
       message: `Cannot connect to 127.0.0.1:${port} (ECONNREFUSED) after 3 attempts; nothing was sent.`,
-      outcome: 'not-sent',
+      ...written,
     });
   });
 
@@ -90,7 +90,7 @@ describe.each([
         message: `The certificate of 127.0.0.1:${server.port} was not accepted: ${reason}; nothing was sent.`,
         exitCode: 7,
         retryable: false,
-        outcome: 'not-sent',
+        ...written,
         hint: expect.not.stringContaining('insecure') as string,
       },
     });

@@ -201,11 +201,11 @@ it('with JSON output a cancelled command has its one error object', async () => 
   expect(terminal.plain()).toContain('{"error":{"kind":"cancelled","message":"Cancelled. Nothing was changed."');
 });
 
-it('names an editor that was not found', async () => {
-  const { code, stderr } = await runPetstore([...SANDBOX, 'inventory', 'edit', '--yes'], { env: { EDITOR: 'nope' } });
+it.each(['EDITOR', 'VISUAL'])('names an editor of %s that was not found', async (variable) => {
+  const env = { EDITOR: 'true', [variable]: 'nope' };
+  const { code, stderr } = await runPetstore([...SANDBOX, 'inventory', 'edit', '--yes'], { env });
   expect({ code, stderr }).toEqual({
     code: 3,
-    stderr:
-      'error: EDITOR "nope" was not found.\nhint: Choose another editor: EDITOR=nano petstore --env sandbox inventory edit\n',
+    stderr: `error: ${variable} "nope" was not found.\nhint: Choose another editor: ${variable}=nano petstore --env sandbox inventory edit\n`,
   });
 });

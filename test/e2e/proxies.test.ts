@@ -58,14 +58,14 @@ it.each(['http', 'https'])('fault 11: a proxy of %s that refuses is named, its c
       run(`${scheme}://pets.example/v1`, through(`http://clerk:proxy-secret-1@127.0.0.1:${port}`)),
     ),
   );
-  expect([refused?.code, refused?.error?.message, proxy.log.length]).toEqual([
+  expect([refused?.code, refused?.error, proxy.log.length]).toMatchObject([
     7,
-    refusal(proxy.port, 'it asks for a user name and a password (407)'),
+    { message: refusal(proxy.port, 'it asks for a user name and a password (407)'), retryable: false },
     1,
   ]);
-  expect([unreachable?.code, unreachable?.error?.message]).toEqual([
+  expect([unreachable?.code, unreachable?.error]).toMatchObject([
     7,
-    refusal(closed, 'it cannot be reached (ECONNREFUSED)'),
+    { message: refusal(closed, 'it cannot be reached (ECONNREFUSED)'), retryable: true },
   ]);
   expect(JSON.stringify([refused, unreachable])).not.toMatch(/proxy-secret-1|clerk|Y2xlcms/);
 });
@@ -79,7 +79,7 @@ describe('fault 122: a proxy that is silent after CONNECT: a write ends', () => 
 
   it.each([
     ['--timeout', 'not-sent', (port: number) => refusal(port, 'it did not answer in time (ETIMEDOUT)')],
-    ['--deadline', undefined, () => 'The command did not finish within its deadline of 400 ms.'],
+    ['--deadline', 'not-applied', () => 'The command did not finish within its deadline of 400 ms.'],
   ])('after %s, asked once', async (option, outcome, message) => {
     const { proxy, env } = await silent();
     const { code, error } = await runJson('https://pets.example/v1', [option, '400ms', ...SET], { env });

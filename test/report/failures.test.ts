@@ -104,6 +104,7 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   interrupted: [
     [{ signal: 'SIGINT' }, stops(130)],
     [{ signal: 'SIGHUP', outcome: 'applied', write }, [129, false, 'applied', 'applied', 'never']],
+    [{ signal: 'SIGHUP', outcome: 'applied', write, resume: 'r' }, [129, false, undefined, 'applied', 'never']],
     [{ signal: 'SIGTERM', outcome: 'unknown', write }, [143, false, 'unknown', 'unknown', 'never']],
     [{ signal: 'SIGTERM', outcome: 'not-sent' }, [143, false, 'not-sent', 'planned', 'never']],
   ],

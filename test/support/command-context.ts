@@ -39,6 +39,7 @@ export function commandContext(
       isLive: false,
       waiting: nothing,
       watchLimits: nothing,
+      writes: nothing,
       attempt: nothing,
       recovered: () => undefined,
       unanswered: nothing,
