@@ -2,6 +2,7 @@
 import { catalogOrigin, noCatalog, openCatalog, petOfRow } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { originOf } from '../session/environments.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { Journal, Run } from '../state/journal.ts';
@@ -101,10 +102,13 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
       if (begun !== undefined) return resumeNamed(runContext, sameIn(begun, text));
       const { wanted, planFor, ...file } = ready ?? (await turn.pause(prepare));
       if (wanted.length === 0) return nothingIn(context, file.name);
+      const origin = originOf(await context.target());
       const isSame = (run: Run): boolean =>
         file.adds
           ? run.rows === file.rows
-          : run.adds !== true && (run.hash === file.hash || (run.source === file.source && file.source !== '-'));
+          : run.adds !== true &&
+            run.origin === origin &&
+            (run.hash === file.hash || (run.source === file.source && file.source !== '-'));
       const stopped = await findStopped(context, journal, isSame);
       if (
         stopped !== undefined &&

@@ -262,6 +262,24 @@ it('a dry run of --resume exits 13 for a row that could not be applied', async (
   ]);
 });
 
+it('a refusal that stops it is not the outcome of the rows before: applied', async () => {
+  const { context } = service(5, AMPLE, (_request, update) => (update > 1 ? error(405) : {}));
+  const { code, stdout, stderr } = await runIn(context, ...IMPORT);
+  const failed = JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error: object };
+  expect([code, JSON.parse(stdout), failed.error]).toMatchObject([8, { applied: 1 }, { kind: 'unexpected-status' }]);
+  expect(failed.error).not.toHaveProperty('outcome');
+});
+
+it('a file that sets, imported at another base URL of the environment, leaves the run at the first as it is', async () => {
+  const { context } = service(2, AMPLE, (_request, update) => (update === 1 ? error(401) : {}));
+  const file = join(context.home.path, 'stock.csv');
+  writeFileSync(file, rows(2));
+  const line = ['inventory', 'import', file, '--yes'];
+  expect((await runIn(context, ...line)).code).toBe(4);
+  expect((await runIn(context, ...line, '--base-url', 'https://other.example/v1')).code).toBe(0);
+  expect((await runIn(context, 'inventory', 'runs', '--unfinished', '--json')).stdout).toContain('"run":1,');
+});
+
 it('--resume means a run of this shop, also where another shop has a newer one', async () => {
   const { home } = createTestContext();
   let status = 401;
