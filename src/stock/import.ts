@@ -20,7 +20,7 @@ import { makeAddingPlan, makePlan, planView } from './plan.ts';
 import { hashOfRows, parseRows, type PetOf, type Row } from './file-rows.ts';
 import { NO_ROWS } from './records.ts';
 import { earlierOf, findStopped } from './earlier-import.ts';
-import { resumeNamed } from './runs.ts';
+import { assertSameOrigin, resumeNamed } from './runs.ts';
 
 export interface ImportOptions {
   readonly file: string;
@@ -65,6 +65,8 @@ async function planToShow(
 ): Promise<RunSpec['plan']> {
   const begun = options.resume === true ? await findBegun(context, journal, text, options) : undefined;
   if (begun !== undefined) {
+    const here = { environment: begun.environment, origin: originOf(await context.target()) };
+    assertSameOrigin(here, begun, `Run ${begun.id}`, `inventory runs resume ${begun.id}`);
     // Rows that could not be applied keep the shop from being as the file says, too.
     const left = journal
       .changesOf(begun.id)

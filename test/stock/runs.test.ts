@@ -276,7 +276,10 @@ it('a file that sets, imported at another base URL of the environment, leaves th
   writeFileSync(file, rows(2));
   const line = ['inventory', 'import', file, '--yes'];
   expect((await runIn(context, ...line)).code).toBe(4);
-  expect((await runIn(context, ...line, '--base-url', 'https://other.example/v1')).code).toBe(0);
+  const other = ['--base-url', 'https://other.example/v1'];
+  for (const dry of [[], ['--dry-run']])
+    expect((await runIn(context, ...line, ...other, '--resume', ...dry)).stderr).toMatch(/^error: Run 1 is for .*/);
+  expect((await runIn(context, ...line, ...other)).code).toBe(0);
   expect((await runIn(context, 'inventory', 'runs', '--unfinished', '--json')).stdout).toContain('"run":1,');
 });
 
