@@ -270,6 +270,22 @@ it('a refusal that stops it is not the outcome of the rows before: applied', asy
   expect(failed.error).not.toHaveProperty('outcome');
 });
 
+it('a delivery that was replaced before a row of it was added is named', async () => {
+  const { context } = service(3, AMPLE, (_request, update) => (update === 1 ? error(401) : {}));
+  const file = join(context.home.path, 'delivery.csv');
+  const line = ['inventory', 'import', file, '--resume', '--yes'];
+  writeFileSync(file, 'petId,delta\n1,2\n');
+  expect((await runIn(context, ...line)).code).toBe(4);
+  writeFileSync(file, 'petId,delta\n2,3\n');
+  for (const dry of [['--dry-run'], []]) {
+    const { code, stderr } = await runIn(context, ...line, ...dry);
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/^warning: Import 1 of \S+ is unfinished: .* discard 1$/m),
+    ]);
+  }
+});
+
 it('a file that sets, imported at another base URL of the environment, leaves the run at the first as it is', async () => {
   const { context } = service(2, AMPLE, (_request, update) => (update === 1 ? error(401) : {}));
   const file = join(context.home.path, 'stock.csv');
