@@ -67,7 +67,10 @@ export async function count(context: CommandContext, options: CountOptions): Pro
     const { problems } = tally;
     // A person can scan it again; a script's count is not applied.
     if (problems.length > 0 && !context.stdin.isTTY) {
-      const saved = tally.scans.length > 0 && { hint: savedText(run) };
+      const resume = resumeCommand({ ...run, left: 0 });
+      const saved = tally.scans.length > 0 && {
+        hint: `The other lines are saved. Correct these, and scan them alone: ${resume}`,
+      };
       throw new Failure('invalid-rows', { source: 'stdin', problems, ...saved });
     }
     if (end === 'quit') return await putAside(context, journal, run);

@@ -55,6 +55,12 @@ export async function earlierOf(
       `Restore the file and resume, or give up what is left (${discardCommand(changed)}) and import only the rows that are missing.`,
     );
   }
+  const replaced = await findStopped(context, journal, (run) => isOfPath(run) && run.rows !== rows);
+  if (replaced !== undefined) {
+    context.notices.warning(
+      `Import ${when(replaced)} is unfinished: it has added no row, and its rows are not in the file any more. Restore that file and resume, or give it up: ${discardCommand(replaced)}`,
+    );
+  }
   const last = journal.runs({ limit: RECENT }).find((run) => run.origin === origin && isOfPath(run));
   return last?.rows === undefined ? undefined : earlierFor(last.rows, true);
 }

@@ -2,6 +2,7 @@
 import { catalogOrigin, noCatalog, openCatalog, petOfRow } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { originOf } from '../session/environments.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import type { Journal, Run } from '../state/journal.ts';
@@ -19,7 +20,7 @@ import { makeAddingPlan, makePlan, planView } from './plan.ts';
 import { hashOfRows, parseRows, type PetOf, type Row } from './file-rows.ts';
 import { NO_ROWS } from './records.ts';
 import { earlierOf, findStopped } from './earlier-import.ts';
-import { cannotResume, resumeNamed } from './runs.ts';
+import { assertSameOrigin, cannotResume, resumeNamed } from './runs.ts';
 
 export interface ImportOptions {
   readonly file: string;
@@ -64,6 +65,8 @@ async function planToShow(
 ): Promise<RunSpec['plan']> {
   const begun = options.resume === true ? await findBegun(context, journal, text, options) : undefined;
   if (begun !== undefined) {
+    const here = { environment: begun.environment, origin: originOf(await context.target()) };
+    assertSameOrigin(here, begun, `Run ${begun.id}`, `inventory runs resume ${begun.id}`);
     // Rows that could not be applied keep the shop from being as the file says, too.
     const left = journal
       .changesOf(begun.id)
@@ -101,10 +104,13 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
       if (begun !== undefined) return resumeNamed(runContext, sameIn(begun, text));
       const { wanted, planFor, ...file } = ready ?? (await turn.pause(prepare));
       if (wanted.length === 0) return nothingIn(context, file.name);
+      const origin = originOf(await context.target());
       const isSame = (run: Run): boolean =>
         file.adds
           ? run.rows === file.rows
-          : run.adds !== true && (run.hash === file.hash || (run.source === file.source && file.source !== '-'));
+          : run.adds !== true &&
+            run.origin === origin &&
+            (run.hash === file.hash || (run.source === file.source && file.source !== '-'));
       const stopped = await findStopped(context, journal, isSame);
       if (
         stopped !== undefined &&

@@ -235,6 +235,9 @@ export function midway(failure: Failure, resume?: string): Failure {
   if (failure.is('interrupted')) return new Failure('interrupted', { ...failure.details, ...next }, failure);
   if (failure.is('deadline')) return new Failure('deadline', { ...failure.details, ...next }, failure);
   if (failure.is('network')) return new Failure('network', { ...failure.details, ...next, begun: true }, failure);
+  // Other rows may have been applied: the refusal is not the outcome of the run.
+  if (failure.is('unexpected-status'))
+    return new Failure('unexpected-status', { ...failure.details, isRefusal: false }, failure);
   if (failure.is('run-locked')) return new Failure('run-locked', { ...failure.details, begun: true }, failure);
   return failure;
 }

@@ -1,6 +1,6 @@
 /** `inventory runs`: lists imports, counts, edits and undos; resumes or discards those that were stopped. */
 import { hash } from 'node:crypto';
-import { connect, type Session } from '../session/connect.ts';
+import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { fileName } from '../session/paths.ts';
 import { resumeCommand } from '../session/run-commands.ts';
@@ -206,7 +206,7 @@ export function assertSameEnvironment(environment: string, made: Origin, what: s
 }
 
 /** Requires the environment and the address that a run or change was made with. @throws {Failure} `cannot-resume` */
-export function assertSameOrigin(here: Session, made: Origin, what: string, command: string): void {
+export function assertSameOrigin(here: Origin, made: Origin, what: string, command: string): void {
   assertSameEnvironment(here.environment, made, what, command);
   if (made.origin === here.origin) return;
   const problem = `${what} is for ${made.origin}, and ${here.environment} is at ${here.origin} now`;

@@ -124,15 +124,22 @@ function announce({ notices }: CommandContext, journal: Journal, target: Target,
 
 function targetOf(journal: Journal, options: UndoOptions, environment: string, direction: Direction): Target {
   const { changeId, run: runId } = options;
-  if (runId !== undefined) return targetOfRun(journal, runId);
+  // One undo beside another of the same command would never end it.
+  if (runId !== undefined) {
+    refuseUnfinished(journal, `run ${runId}`, ({ undoesRun }) => undoesRun === runId);
+    return targetOfRun(journal, runId);
+  }
   if (changeId !== undefined) {
+    refuseUnfinished(journal, `change ${changeId}`, ({ undoesChange }) => undoesChange === changeId);
     const change = journal.sentChange(changeId);
     if (change === undefined || !mayBeApplied(change))
       throw nothingFound(`Change ${changeId} does not exist or was not applied`);
     return targetOfChange(journal, change);
   }
   const newest = journal.newestSent(environment, direction);
-  assertNoneUnfinishedSince(journal, environment, newest);
+  // By the order of the rows: a clock may have been set back.
+  const isNewer = ({ id }: Run): boolean => id !== newest?.run && journal.changesOf(id)[0]!.id > (newest?.id ?? 0n);
+  refuseUnfinished(journal, undefined, (each) => each.environment === environment && isNewer(each));
   const run = newest?.run === undefined ? undefined : journal.run(newest.run);
   if (newest !== undefined && direction === 'undo') {
     return run === undefined ? targetOfChange(journal, newest) : targetOfRun(journal, run.id);
@@ -152,17 +159,19 @@ function nothingLeft(journal: Journal, environment: string, direction: Direction
     : nothingFound(`There is nothing to redo in ${environment}: the newest command was not undone`);
 }
 
-/** Refuses to skip a newer run that has sent nothing yet, or an unfinished undo. @throws {Failure} `cannot-resume` */
-function assertNoneUnfinishedSince(journal: Journal, environment: string, newest?: Change): void {
-  const { run, sentAt = 0 } = newest ?? {};
-  const [newer] = journal
-    .runs({ environment, isUnfinished: true })
-    .filter(({ id, left, startedAt }) => id !== run && left > 0 && startedAt >= sentAt);
-  if (newer === undefined) return;
-  const nothing = journal.changesOf(newer.id).some(mayBeApplied) ? '' : ' and has changed nothing yet';
+/**
+ * Refuses to pass over an unfinished run: a newer one that has perhaps sent nothing yet, or an undo or redo of `of`.
+ * @throws {Failure} `cannot-resume`
+ */
+function refuseUnfinished(journal: Journal, of: string | undefined, isMeant: (run: Run) => boolean): void {
+  const found = journal.unfinished().find((run) => run.left > 0 && isMeant(run));
+  if (found === undefined) return;
+  const { id, kind } = found;
+  const nothing = journal.changesOf(id).some(mayBeApplied) ? '' : ' and has changed nothing yet';
+  const what = of === undefined ? 'newest command' : `${kind} of ${of}`;
   throw cannotResume(
-    `The newest command, run ${newer.id} (${newer.kind}), is unfinished${nothing}`,
-    `Resume it with: ${resumeCommand(newer)} or discard it with: ${discardCommand(newer)}`,
+    `The ${what}, run ${id} (${kind}), is unfinished${nothing}`,
+    `Resume it with: ${resumeCommand(found)} or discard it with: ${discardCommand(found)}`,
   );
 }
 

@@ -638,7 +638,7 @@ describe('inventory count', () => {
         '  line 3: "seven" is not an id, or an id and a quantity\n' +
         '  line 5: there is nothing to take back\n' +
         '  line 6: "8 4006381333931" is not an id, or an id and a quantity\n' +
-        'hint: Your count is saved. Continue: petstore --env sandbox inventory count --resume 1\n',
+        'hint: The other lines are saved. Correct these, and scan them alone: petstore --env sandbox inventory count --resume 1\n',
     );
     const resumed = await run(['inventory', 'count', '--yes', '--resume', '1'], { stdin: { text: '7 2\n' } });
     expect([resumed.code, await quantity(7), await quantity(8)]).toEqual([0, 2, 5]);

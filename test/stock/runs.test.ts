@@ -258,6 +258,43 @@ it('a dry run of --resume exits 13 for a row that could not be applied', async (
   ]);
 });
 
+it('a refusal that stops it is not the outcome of the rows before: applied', async () => {
+  const { context } = service(5, AMPLE, (_request, update) => (update > 1 ? error(405) : {}));
+  const { code, stdout, stderr } = await runIn(context, ...IMPORT);
+  const failed = JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error: object };
+  expect([code, JSON.parse(stdout), failed.error]).toMatchObject([8, { applied: 1 }, { kind: 'unexpected-status' }]);
+  expect(failed.error).not.toHaveProperty('outcome');
+});
+
+it('a delivery that was replaced before a row of it was added is named', async () => {
+  const { context } = service(3, AMPLE, (_request, update) => (update === 1 ? error(401) : {}));
+  const file = join(context.home.path, 'delivery.csv');
+  const line = ['inventory', 'import', file, '--resume', '--yes'];
+  writeFileSync(file, 'petId,delta\n1,2\n');
+  expect((await runIn(context, ...line)).code).toBe(4);
+  writeFileSync(file, 'petId,delta\n2,3\n');
+  for (const dry of [['--dry-run'], []]) {
+    const { code, stderr } = await runIn(context, ...line, ...dry);
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/^warning: Import 1 of \S+ is unfinished: .* discard 1$/m),
+    ]);
+  }
+});
+
+it('a file that sets, imported at another base URL of the environment, leaves the run at the first as it is', async () => {
+  const { context } = service(2, AMPLE, (_request, update) => (update === 1 ? error(401) : {}));
+  const file = join(context.home.path, 'stock.csv');
+  writeFileSync(file, rows(2));
+  const line = ['inventory', 'import', file, '--yes'];
+  expect((await runIn(context, ...line)).code).toBe(4);
+  const other = ['--base-url', 'https://other.example/v1'];
+  for (const dry of [[], ['--dry-run']])
+    expect((await runIn(context, ...line, ...other, '--resume', ...dry)).stderr).toMatch(/^error: Run 1 is for .*/);
+  expect((await runIn(context, ...line, ...other)).code).toBe(0);
+  expect((await runIn(context, 'inventory', 'runs', '--unfinished', '--json')).stdout).toContain('"run":1,');
+});
+
 it('--resume means a run of this shop, also where another shop has a newer one', async () => {
   const { home } = createTestContext();
   let status = 401;

@@ -282,9 +282,13 @@ describe('undo and redo', () => {
   ])('an undo whose only update %s is unfinished', async (_what, answers, exit, words) => {
     const context = withReplies([json([item(7, 10)]), json(item(7, 11)), json([item(7, 11)]), ...answers]);
     await runIn(context, 'inventory', 'adjust', '7', '+1');
+    context.clock.stepWall(-86_400_000);
     expect((await runIn(context, 'inventory', 'undo', '--yes')).code).toBe(exit);
-    const { stderr } = await runIn(context, 'inventory', 'undo', '--yes');
-    expect(stderr).toContain(`error: The newest command, run 1 (undo), is ${words}; nothing was sent.\n`);
+    const titles = { 'newest command': [], 'undo of change 1': ['1'] };
+    for (const [title, named] of Object.entries(titles)) {
+      const { stderr } = await runIn(context, 'inventory', 'undo', ...named, '--yes');
+      expect(stderr).toContain(`error: The ${title}, run 1 (undo), is ${words}; nothing was sent.\n`);
+    }
   });
 
   it.each([3, -3])('takes the newest command first, also if one ran with a clock %i years off', async (years) => {
