@@ -154,10 +154,10 @@ function nothingLeft(journal: Journal, environment: string, direction: Direction
 
 /** Refuses to skip a newer run that has sent nothing yet, or an unfinished undo. @throws {Failure} `cannot-resume` */
 function assertNoneUnfinishedSince(journal: Journal, environment: string, newest?: Change): void {
-  const { run, sentAt = 0 } = newest ?? {};
+  const { run, turn: since = 0 } = newest ?? {};
   const [newer] = journal
     .runs({ environment, isUnfinished: true })
-    .filter(({ id, left, startedAt }) => id !== run && left > 0 && startedAt >= sentAt);
+    .filter(({ id }) => id !== run && journal.changesOf(id).some((row) => isLeft(row) && (row.turn ?? 0) > since));
   if (newer === undefined) return;
   const nothing = journal.changesOf(newer.id).some(mayBeApplied) ? '' : ' and has changed nothing yet';
   throw new Failure('cannot-resume', {
