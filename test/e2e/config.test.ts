@@ -133,6 +133,7 @@ describe('fault 77: without a home', () => {
 });
 
 it.each([
+  ['status', 0],
   ['inventory history', 3],
   ['sandbox status', 3],
   ['doctor --offline', 13],
