@@ -4,7 +4,8 @@ import { changeConfig, configPath, readConfigFile, requireReadable } from '../se
 import { profilesFolder } from '../session/paths.ts';
 import { maskKey } from '../session/resolve.ts';
 import { commandFor, CONFIG_SETTINGS, isProfileName, SETTINGS } from '../session/settings.ts';
-import { Failure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
+import { describeFailure } from '../report/failures.ts';
 import { list, record, type RecordView } from '../view/view.ts';
 
 const KEYS = [...CONFIG_SETTINGS.keys()];
@@ -96,8 +97,15 @@ export const configProfiles = defineCommand({
     const names = (await context.files.list(profilesFolder(context))).filter(isProfileName);
     const profiles = await Promise.all(
       names.toSorted().map(async (name) => {
-        const { config } = await readConfigFile({ ...context, env: { ...context.env, PETSTORE_PROFILE: name } });
-        return { name, config };
+        try {
+          const file = await readConfigFile({ ...context, env: { ...context.env, PETSTORE_PROFILE: name } });
+          return { name, config: requireReadable(file).config };
+        } catch (error) {
+          if (!isFailure(error)) throw error;
+          // One broken file must not hide the other profiles.
+          context.notices.warning(describeFailure(error, context.clock.now()).message);
+          return { name, config: {} };
+        }
       }),
     );
     return list(

@@ -76,6 +76,8 @@ export interface Change {
   readonly reason?: string | undefined;
   /** Epoch ms. */
   readonly sentAt?: number | undefined;
+  /** Place in the order of this machine's writes, whatever the clock said: when it was sent, before that when it was planned. */
+  readonly turn?: number | undefined;
 }
 
 /** True for a change that was, or may have been, applied: the stock shows which. */

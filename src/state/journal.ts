@@ -149,7 +149,8 @@ export class Journal extends History {
     const { cause = where.cause, note = where.note } = change;
     const { redact } = this;
     const texts = { command: redact(command), person: redact(person), note: note && redact(note) };
-    const row = { run, line, environment, origin, ...texts, cause, petId, before, after, state };
+    const turn = momentOf(this.state) + 1n;
+    const row = { run, line, environment, origin, ...texts, cause, petId, before, after, state, turn };
     insertInto(this.state.database, 'change', { ...row, reason: reason && redact(reason) });
   }
 

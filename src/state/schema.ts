@@ -33,7 +33,8 @@ export const STATE_DATABASE: DatabaseKind = {
      ) STRICT`,
     'CREATE INDEX undosOfRun ON run (undoesRun) WHERE undoesRun IS NOT NULL',
     'CREATE INDEX undosOfChange ON run (undoesChange) WHERE undoesChange IS NOT NULL',
-    // `cause` and `note`: why, in the user's words; NULL if not given. `turn`: value of `turns` in `meta` when it was sent.
+    // `cause` and `note`: why, in the user's words; NULL if not given. `turn`: value of `turns` in `meta` when it
+    // was sent, before that when it was planned.
     `CREATE TABLE change (
        id INTEGER PRIMARY KEY,
        run INTEGER REFERENCES run,

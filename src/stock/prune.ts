@@ -95,10 +95,13 @@ async function removeHistory({ clock, signal }: CommandContext, state: State, be
 
 /** Returns SQL that selects the ids of old changes and runs. */
 function oldIn({ database }: State, before: number) {
-  const sent = `FROM change INDEXED BY changesSent WHERE state IN ${MAY_BE_WRITTEN} AND sentAt`;
+  const sent = (index: string): string => `FROM change INDEXED BY ${index} WHERE state IN ${MAY_BE_WRITTEN} AND sentAt`;
+  // By turn, as undo does: a clock that was ahead makes no command the newest.
   const newest = database.all(
-    `SELECT id, run FROM (SELECT id, run, environment, origin, max(sentAt) ${sent} < ${before} GROUP BY environment, origin) AS old
-     WHERE NOT EXISTS (SELECT 1 ${sent} >= ${before} AND environment = old.environment AND origin = old.origin)`,
+    `SELECT id, run FROM (SELECT id, run, environment, origin, max(turn) AS turn ${sent('changesSent')} < ${before}
+       GROUP BY environment, origin) AS old
+     WHERE NOT EXISTS (SELECT 1 ${sent('changesInTurn')} NOT NULL AND turn > old.turn
+       AND environment = old.environment AND origin = old.origin)`,
   );
   const idsOf = (column: 'id' | 'run'): string => newest.flatMap((row) => row[column] ?? []).join();
   const runs = `SELECT id FROM run WHERE endedAt < ${before} AND id NOT IN (${idsOf('run')})

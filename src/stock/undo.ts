@@ -137,8 +137,9 @@ function targetOf(journal: Journal, options: UndoOptions, environment: string, d
     return targetOfChange(journal, change);
   }
   const newest = journal.newestSent(environment, direction);
-  // By the order of the rows: a clock may have been set back.
-  const isNewer = ({ id }: Run): boolean => id !== newest?.run && journal.changesOf(id)[0]!.id > (newest?.id ?? 0n);
+  const { turn: since = 0 } = newest ?? {};
+  const isNewer = ({ id }: Run): boolean =>
+    id !== newest?.run && journal.changesOf(id).some((row) => isLeft(row) && (row.turn ?? 0) > since);
   refuseUnfinished(journal, undefined, (each) => each.environment === environment && isNewer(each));
   const run = newest?.run === undefined ? undefined : journal.run(newest.run);
   if (newest !== undefined && direction === 'undo') {

@@ -1,5 +1,5 @@
 /** The config file with real processes, disks and home folders, through the built program. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { mayMount, petstoreCommand, runPetstore, withMounts } from '../support/binary.ts';
@@ -123,6 +123,7 @@ describe('fault 77: without a home', () => {
 });
 
 it.each([
+  ['status', 0],
   ['inventory history', 3],
   ['sandbox status', 3],
   ['doctor --offline', 13],
@@ -154,6 +155,16 @@ describe('profiles', () => {
     expect((await petstore('config', 'profiles', '-o', 'csv')).stdout).toBe(
       `profile,environment,production,staging\nberlin,staging,,${baseUrl}\nbonn,staging,,${baseUrl}\n`,
     );
+    mkdirSync(join(home.config, 'petstore', 'profiles', 'cologne'));
+    writeFileSync(join(home.config, 'petstore', 'profiles', 'cologne', 'config.json'), '{');
+    expect(await petstore('config', 'profiles', '-o', 'csv')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`\nbonn,staging,,${baseUrl}\ncologne,,,\n`) as string,
+      stderr: expect.stringMatching(
+        /^warning: The config file \S+cologne\/config.json:1:2 is not valid JSON/,
+      ) as string,
+    });
+    expect((await petstore('--profile', 'cologne', 'status')).stderr).toContain('petstore login --profile cologne\n');
 
     await petstore('--profile', 'berlin', 'catalog', 'set', '7', '--name', 'Goldfish');
     expect((await petstore('--profile', 'berlin', 'inventory', 'list')).stdout).toContain('Goldfish');

@@ -20,6 +20,8 @@ const CSV = (...rows: readonly string[]): string => ['petId,quantity', ...rows].
 interface Row {
   /** When it was sent; null: never. */
   readonly at: number | null;
+  /** Place in the order of writes; default: by time. */
+  readonly turn?: number;
   readonly state?: string;
   readonly run?: number;
   readonly environment?: string;
@@ -50,7 +52,7 @@ async function journalOf(changes: readonly Row[], runs: readonly RunRow[] = []) 
   }
   for (const { at: sentAt, ...row } of changes) {
     const texts = { command: 'inventory set', person: 'ann', after: '1', state: 'applied' };
-    insert('change', { ...texts, ...service, petId: 7, sentAt, ...row });
+    insert('change', { ...texts, ...service, petId: 7, sentAt, turn: sentAt, ...row });
   }
   const idsOf = (table: string): number[] =>
     state.database.all(`SELECT id FROM ${table} ORDER BY id`).map(({ id }) => Number(id));
@@ -70,6 +72,12 @@ describe('of changes before 100, in order', () => {
     ['none stays but the newest of all', [{ at: 10 }, { at: 20 }, { at: 200 }], [], [[3], []]],
     ['the newest stays', [{ at: 10 }, { at: 20 }], [], [[2], []]],
     ['the newest by time stays, and the highest number', [{ at: 30 }, { at: 10 }, { at: 20 }], [], [[1, 3], []]],
+    [
+      'the newest stays, also if one before it ran with a clock that was ahead',
+      [{ at: 200, turn: 1 }, { at: 10 }, { at: 20, environment: 'sandbox' }, { at: 201, environment: 'sandbox' }],
+      [],
+      [[1, 2, 4], []],
+    ],
     [
       'the newest of each service stays',
       [{ at: 10 }, { at: 11, environment: 'sandbox' }, { at: 12, origin: 'y' }, { at: 13 }, { at: 200 }],
