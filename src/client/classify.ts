@@ -59,8 +59,8 @@ function brokenAnswer(facts: HttpFailureFacts): string {
   return 'broke off before its end';
 }
 
-/** Transient server statuses: worth retrying. */
-const PASSING: readonly number[] = [500, 502, 503, 504];
+/** Statuses of a server, or of the network in between (511), that fail again: a read is not repeated. */
+const LASTING: readonly number[] = [501, 505, 511];
 
 /** What classification needs of an answer's headers. */
 interface Headers {
@@ -132,7 +132,7 @@ function judgeServerError(serviceError: ServiceError, asked: Asked, more: Header
     attempts: asked.attempts,
     ...(retryAfterMs !== undefined && { retryAt: more.now + retryAfterMs }),
   });
-  const repeat = isWrite(asked.call.method) ? 'look' : PASSING.includes(serviceError.status) ? 'read' : 'never';
+  const repeat = isWrite(asked.call.method) ? 'look' : LASTING.includes(serviceError.status) ? 'never' : 'read';
   return { repeat, failure, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 

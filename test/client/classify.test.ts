@@ -112,8 +112,8 @@ describe('a status', () => {
     // The gate decides when to try again.
     [[429], ...same(['unexpected-status', 'rate'])],
     // A write may have been applied before the server failed.
-    [[500, 502, 503, 504], ['service-failed', 'read'], mayBeApplied],
-    [[408, 501, 505, 507, 511, 599], ['service-failed', 'never'], mayBeApplied],
+    [[408, 500, 502, 503, 504, 507, 520, 522, 599], ['service-failed', 'read'], mayBeApplied],
+    [[501, 505, 511], ['service-failed', 'never'], mayBeApplied],
   ];
 
   it.each(ROWS)('%j: a read is %j, a write is %j', (statuses, read, write) => {
