@@ -103,7 +103,7 @@ export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Head
     return never(new Failure('not-the-service', { url, serviceError }));
   }
   if (status >= 300 && status < 400) {
-    const failure = new Failure('redirected', { serviceError, origin: originOf(more.location, url) });
+    const failure = new Failure('redirected', { serviceError, target: targetOf(more.location, url) });
     // The server that redirects may have applied the write.
     return isUpdate ? { repeat: 'look-only', failure } : never(failure);
   }
@@ -136,8 +136,12 @@ function judgeServerError(serviceError: ServiceError, asked: Asked, more: Header
   return { repeat, failure, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
-function originOf(location: string | undefined, base: string): string | undefined {
-  return location !== undefined && URL.canParse(location, base) ? new URL(location, base).origin : undefined;
+/** Returns the origin that a redirect leads to; on the same one the path, which is all that differs. */
+function targetOf(location: string | undefined, base: string): string | undefined {
+  if (location === undefined || !URL.canParse(location, base)) return undefined;
+  const { origin, pathname, protocol } = new URL(location, base);
+  if (!/^https?:$/.test(protocol)) return undefined;
+  return origin === new URL(base).origin ? `${origin}${pathname}` : origin;
 }
 
 /** Returns the failure of an HTML page: a captive portal answers every address with its own page and status 200. */

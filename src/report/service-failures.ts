@@ -166,10 +166,17 @@ export const SERVICE_FAILURES = {
     message: `Invalid response: ${what.charAt(0).toLowerCase()}${what.slice(1)} ${problem}.`,
     hint: 'Report it to the owners of the service; --debug shows more.',
   }),
-  redirected: ({ serviceError, origin }: { serviceError: ServiceError; origin: string | undefined }) => ({
+  /** `target` is undefined if the answer names no address. */
+  redirected: ({ serviceError: { status }, target }: { serviceError: ServiceError; target: string | undefined }) => ({
     ...stops(EXIT.service),
-    message: `The service redirects (${serviceError.status})${origin === undefined ? '' : ` to ${origin}`}; petstore does not follow redirects and did not send the key there.`,
-    hint: 'If the new address is right, set it with petstore login',
+    message:
+      target === undefined
+        ? `The service answers with a redirect (${status}) that names no address.`
+        : `The service redirects (${status}) to ${target}; petstore does not follow redirects and did not send the key there.`,
+    hint:
+      target === undefined
+        ? 'Check the base URL, then report it to the owners of the service.'
+        : 'If the new address is right, set it with petstore login',
   }),
   /** `isRefusal`: a 4xx to a write, which was not applied then. */
   'unexpected-status': ({ serviceError, isRefusal }: { serviceError: ServiceError; isRefusal?: boolean }) => {

@@ -37,6 +37,12 @@ it.each<[name: string, args: string[], reply: PlainReply, expected: Readonly<Rec
     { exitCode: 8, kind: 'contract', message: text(/is a web page, not the API/) },
   ],
   [
+    'fault 13: a redirect to nowhere',
+    LIST,
+    { status: 304, body: '' },
+    { exitCode: 8, message: 'The service answers with a redirect (304) that names no address.' },
+  ],
+  [
     'fault 20: 404 on an update',
     SET,
     error(404),

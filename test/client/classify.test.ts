@@ -162,12 +162,13 @@ describe('a status', () => {
   it.each([
     ['https://other.example/v1/inventory', 'https://other.example'],
     ['//other.example:8443/', 'https://other.example:8443'],
-    ['/login', 'https://pets.example'],
+    ['/login?next=x', 'https://pets.example/login'],
     ['http://', undefined],
+    ['javascript:alert(1)', undefined],
     [undefined, undefined],
-  ])('a redirect to %j leads to the origin %j', (location, origin) => {
+  ])('a redirect to %j leads to %j', (location, target) => {
     const { failure } = judge(302, READ, location === undefined ? {} : { location });
-    expect(failure.details).toEqual({ serviceError: { status: 302 }, origin });
+    expect(failure.details).toEqual({ serviceError: { status: 302 }, target });
   });
 
   it.each([
