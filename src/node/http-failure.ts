@@ -45,7 +45,7 @@ export function toConnectFailure(thrown: unknown, leg: Leg, signal: AbortSignal 
   const { code, error } = causeOf(thrown);
   const base = connectPhase(code);
   const phase = signal?.aborted === true ? 'aborted' : leg.to === 'service' ? base : 'proxy';
-  const detail = phase === 'proxy' ? proxyProblem(base, leg, error) : error.message;
+  const detail = phase === 'proxy' ? proxyProblem(base, leg, error, code) : error.message;
   const peer = phase === 'dns' ? leg.url.hostname : hostAndPort(leg.url);
   return new HttpFailure({ phase, mayHaveBeenSent: false, peer, code, detail }, thrown);
 }
@@ -56,12 +56,13 @@ function connectPhase(code: string): 'dns' | 'tls' | 'connect' | 'connect-timeou
   return code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT' ? 'connect-timeout' : 'connect';
 }
 
-function proxyProblem(base: ReturnType<typeof connectPhase>, { to }: Leg, error: Error): string {
+function proxyProblem(base: ReturnType<typeof connectPhase>, { to }: Leg, error: Error, code: string): string {
   if (base === 'connect-timeout')
     return to === 'tunnel' ? 'it did not answer in time' : 'it could not be reached in time';
   if (error.name === 'HTTPParserError') return 'its answer is not HTTP';
   if (to === 'tunnel') return 'it closed the connection without an answer';
   if (base === 'dns') return 'its name cannot be resolved';
+  if (code.startsWith('ERR_SSL_')) return 'it does not accept TLS; its address may begin with http://';
   return base === 'tls' ? 'its certificate was not accepted' : 'it cannot be reached';
 }
 

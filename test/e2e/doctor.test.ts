@@ -275,7 +275,7 @@ describe('doctor, on the way to the service', () => {
     ['no such name', { lookup: refuse('ENOTFOUND') }, 'dns: fail', 'pets.example cannot be resolved (ENOTFOUND)'],
     ['a refused connection', REFUSED, 'tcp: fail', 'No connection to 192.0.2.1:443 (ECONNREFUSED), [2001'],
     ['no way for IPv6', { connect: noIpv6 }, 'tcp: warn', 'No connection to [2001:db8::1]:443 (ENETUNREACH)'],
-    ['no TLS', { handshake: refuse('ECONNRESET') }, 'tls: fail', 'does not speak TLS (ECONNRESET)'],
+    ['no TLS', { handshake: refuse('ECONNRESET') }, 'tls: fail', 'No TLS connection to 192.0.2.1:443 (ECONNRESET)'],
     ['an unknown authority', { handshake: untrusted }, 'tls: fail', 'does not trust (UNABLE'],
     ['a proxy that cannot be used', { proxyFor: () => unusable }, 'proxy: fail', 'ALL_PROXY is not a URL: "::".'],
     ['a proxy that is not there', through, 'tcp: fail', '192.0.2.1:3128'],
