@@ -26,9 +26,10 @@ interface Cause {
 }
 
 function causeOf(thrown: unknown): Cause {
-  // The first of several addresses counts.
-  const first: unknown =
-    thrown instanceof AggregateError && errorCode(thrown) === undefined ? thrown.errors[0] : thrown;
+  // undici wraps the errors of several addresses. The first counts whose attempt Node has not cut short.
+  const all = thrown instanceof Error && thrown.cause instanceof AggregateError ? thrown.cause : thrown;
+  const errors: unknown[] = all instanceof AggregateError ? all.errors : [all];
+  const first = errors.find((each) => errorCode(each) !== 'ETIMEDOUT') ?? errors[0];
   const error = first instanceof Error ? first : new Error(String(first));
   return { code: errorCode(error) ?? error.name, error };
 }
@@ -53,7 +54,7 @@ export function toConnectFailure(thrown: unknown, leg: Leg, signal: AbortSignal 
 function connectPhase(code: string): 'dns' | 'tls' | 'connect' | 'connect-timeout' {
   if (NAME.test(code)) return 'dns';
   if (CERTIFICATE.test(code)) return 'tls';
-  return code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT' ? 'connect-timeout' : 'connect';
+  return code === 'ETIMEDOUT' ? 'connect-timeout' : 'connect';
 }
 
 function proxyProblem(base: ReturnType<typeof connectPhase>, { to }: Leg, error: Error, code: string): string {
