@@ -56,6 +56,8 @@ function brokenAnswer(facts: HttpFailureFacts): string {
   if (facts.phase === 'header-overflow') return 'has more headers than an HTTP client can accept';
   if (facts.phase === 'protocol') return 'is not HTTP';
   if (facts.phase === 'coding') return `uses the content coding ${facts.detail}, which petstore does not support`;
+  // Codes of node:zlib, for gzip and Brotli.
+  if (/^(Z_DATA_|ERR_BROTLI_|ERR__ERROR_)/.test(facts.code)) return 'cannot be decoded from its content coding';
   return 'broke off before its end';
 }
 
@@ -147,6 +149,6 @@ function targetOf(location: string | undefined, base: string): string | undefine
 /** Returns the failure of an HTML page: a captive portal answers every address with its own page and status 200. */
 export function webPageFailure({ headers }: Pick<HttpReply, 'headers'>): Failure | undefined {
   if (!/^text\/html\b/i.test(headers.get('content-type')?.[0] ?? '')) return undefined;
-  const problem = 'is a web page, not the API; check the base URL, and whether your network asks you to log in';
-  return new Failure('contract', { what: 'The response', problem });
+  const fix = 'Check the base URL, and whether your network asks you to log in.';
+  return new Failure('contract', { what: 'The response', problem: 'is a web page, not the API', fix });
 }

@@ -160,11 +160,11 @@ export const SERVICE_FAILURES = {
     retryable: true,
     ...(details.retryAt !== undefined && { retryAt: details.retryAt }),
   }),
-  /** The service broke its contract: wrong body, wrong type, wrong status. */
-  contract: ({ what, problem }: { what: string; problem: string }) => ({
+  /** The service broke its contract: wrong body, wrong type, wrong status. `fix`: what the user can do about it. */
+  contract: ({ what, problem, fix }: { what: string; problem: string; fix?: string }) => ({
     ...uncertain(EXIT.service),
     message: `Invalid response: ${what.charAt(0).toLowerCase()}${what.slice(1)} ${problem}.`,
-    hint: 'Report it to the owners of the service; --debug shows more.',
+    hint: fix ?? 'Report it to the owners of the service; --debug shows more.',
   }),
   /** `target` is undefined if the answer names no address. */
   redirected: ({ serviceError: { status }, target }: { serviceError: ServiceError; target: string | undefined }) => ({

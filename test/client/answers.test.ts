@@ -34,7 +34,7 @@ it.each<[name: string, args: string[], reply: PlainReply, expected: Readonly<Rec
     'fault 14: a captive portal',
     LIST,
     html,
-    { exitCode: 8, kind: 'contract', message: text(/is a web page, not the API/) },
+    { exitCode: 8, kind: 'contract', message: text(/is a web page, not the API/), hint: text(/^Check the base URL/) },
   ],
   [
     'fault 13: a redirect to nowhere',
