@@ -46,7 +46,9 @@ export function judgeFailure(facts: HttpFailureFacts, asked: Asked): Classified 
     ? new Failure('contract', { what: 'The response', problem: brokenAnswer(facts) })
     : new Failure('network', { ...facts, timeoutMs: asked.service.timeoutMs, attempts: asked.attempts });
   if (!facts.mayHaveBeenSent) {
-    return { repeat: UNSENT_REPEATABLE.includes(facts.phase) ? 'unsent' : 'never', failure };
+    // A proxy answers CONNECT with 502, 503 or 504 if the service is down.
+    const isDown = facts.phase === 'proxy' && /^50[234]$/.test(facts.code);
+    return { repeat: isDown || UNSENT_REPEATABLE.includes(facts.phase) ? 'unsent' : 'never', failure };
   }
   if (isWrite(asked.call.method)) return { repeat: 'look', failure };
   return { repeat: READ_REPEATABLE.includes(facts.phase) ? 'read' : 'never', failure };

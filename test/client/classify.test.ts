@@ -70,6 +70,14 @@ describe('an exchange that broke', () => {
     ]);
   });
 
+  it.each([
+    ['502', 'unsent'],
+    ['504', 'unsent'],
+    ['407', 'never'],
+  ])('a proxy that answers CONNECT with %s: %s', (code, repeat) => {
+    expect(judgeFailure({ ...facts('proxy', false), code }, WRITE).repeat).toBe(repeat);
+  });
+
   it('tells of a network failure how long and how often was tried', () => {
     const reset = facts('reset', true);
     expect(judgeFailure(reset, READ).failure.details).toEqual({ ...reset, timeoutMs: 30_000, attempts: 2 });
