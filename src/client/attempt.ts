@@ -190,7 +190,8 @@ async function* limited(
       size += chunk.length;
       if (size > maxBodyBytes) {
         const problem = `is larger than the ${maxBodyBytes} bytes that --max-body allows`;
-        throw new Failure('contract', { what: 'The response', problem });
+        const fix = 'If so long a list is right, allow more with --max-body.';
+        throw new Failure('contract', { what: 'The response', problem, fix });
       }
       yield chunk;
       from = clock.monotonic();

@@ -46,7 +46,9 @@ export function judgeFailure(facts: HttpFailureFacts, asked: Asked): Classified 
     ? new Failure('contract', { what: 'The response', problem: brokenAnswer(facts) })
     : new Failure('network', { ...facts, timeoutMs: asked.service.timeoutMs, attempts: asked.attempts });
   if (!facts.mayHaveBeenSent) {
-    return { repeat: UNSENT_REPEATABLE.includes(facts.phase) ? 'unsent' : 'never', failure };
+    // A proxy answers CONNECT with 502, 503 or 504 if the service is down.
+    const isDown = facts.phase === 'proxy' && /^50[234]$/.test(facts.code);
+    return { repeat: isDown || UNSENT_REPEATABLE.includes(facts.phase) ? 'unsent' : 'never', failure };
   }
   if (isWrite(asked.call.method)) return { repeat: 'look', failure };
   return { repeat: READ_REPEATABLE.includes(facts.phase) ? 'read' : 'never', failure };
@@ -56,11 +58,13 @@ function brokenAnswer(facts: HttpFailureFacts): string {
   if (facts.phase === 'header-overflow') return 'has more headers than an HTTP client can accept';
   if (facts.phase === 'protocol') return 'is not HTTP';
   if (facts.phase === 'coding') return `uses the content coding ${facts.detail}, which petstore does not support`;
+  // Codes of node:zlib, for gzip and Brotli.
+  if (/^(Z_DATA_|ERR_BROTLI_|ERR__ERROR_)/.test(facts.code)) return 'cannot be decoded from its content coding';
   return 'broke off before its end';
 }
 
-/** Transient server statuses: worth retrying. */
-const PASSING: readonly number[] = [500, 502, 503, 504];
+/** Statuses of a server, or of the network in between (511), that fail again: a read is not repeated. */
+const LASTING: readonly number[] = [501, 505, 511];
 
 /** What classification needs of an answer's headers. */
 interface Headers {
@@ -103,7 +107,7 @@ export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Head
     return never(new Failure('not-the-service', { url, serviceError }));
   }
   if (status >= 300 && status < 400) {
-    const failure = new Failure('redirected', { serviceError, origin: originOf(more.location, url) });
+    const failure = new Failure('redirected', { serviceError, target: targetOf(more.location, url) });
     // The server that redirects may have applied the write.
     return isUpdate ? { repeat: 'look-only', failure } : never(failure);
   }
@@ -132,17 +136,21 @@ function judgeServerError(serviceError: ServiceError, asked: Asked, more: Header
     attempts: asked.attempts,
     ...(retryAfterMs !== undefined && { retryAt: more.now + retryAfterMs }),
   });
-  const repeat = isWrite(asked.call.method) ? 'look' : PASSING.includes(serviceError.status) ? 'read' : 'never';
+  const repeat = isWrite(asked.call.method) ? 'look' : LASTING.includes(serviceError.status) ? 'never' : 'read';
   return { repeat, failure, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
-function originOf(location: string | undefined, base: string): string | undefined {
-  return location !== undefined && URL.canParse(location, base) ? new URL(location, base).origin : undefined;
+/** Returns the origin that a redirect leads to; on the same one the path, which is all that differs. */
+function targetOf(location: string | undefined, base: string): string | undefined {
+  if (location === undefined || !URL.canParse(location, base)) return undefined;
+  const { origin, pathname, protocol } = new URL(location, base);
+  if (!/^https?:$/.test(protocol)) return undefined;
+  return origin === new URL(base).origin ? `${origin}${pathname}` : origin;
 }
 
 /** Returns the failure of an HTML page: a captive portal answers every address with its own page and status 200. */
 export function webPageFailure({ headers }: Pick<HttpReply, 'headers'>): Failure | undefined {
   if (!/^text\/html\b/i.test(headers.get('content-type')?.[0] ?? '')) return undefined;
-  const problem = 'is a web page, not the API; check the base URL, and whether your network asks you to log in';
-  return new Failure('contract', { what: 'The response', problem });
+  const fix = 'Check the base URL, and whether your network asks you to log in.';
+  return new Failure('contract', { what: 'The response', problem: 'is a web page, not the API', fix });
 }

@@ -138,8 +138,8 @@ async function* lookAtCertificate(
 ): AsyncGenerator<Diagnosis, boolean> {
   const found = await orNetworkFailure(network.handshake(peer));
   if (found instanceof NetworkFailure) {
-    const says = `${at(peer.address, peer.port)} does not speak TLS (${found.code}).`;
-    yield bad('tls', says, 'Check the port of the base URL.');
+    const says = `No TLS connection to ${at(peer.address, peer.port)} (${found.code}).`;
+    yield bad('tls', says, 'Check the port of the base URL; the service must offer TLS 1.2 or later.');
     return false;
   }
   const fix = 'Tell the owners of the service; for an authority of your own, set NODE_EXTRA_CA_CERTS=FILE.';

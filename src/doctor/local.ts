@@ -99,8 +99,11 @@ async function* environment(context: CommandContext): AsyncGenerator<Diagnosis, 
   return settings;
 }
 
-/** Checks environment variables that hide a value of the config, are unknown, or weaken TLS. */
-function* variables({ env }: CommandContext, settings: ResolvedSettings | undefined): Generator<Diagnosis> {
+/** Checks environment variables that hide a value of the config, are unknown, or weaken or break TLS. */
+async function* variables(
+  { env, files }: CommandContext,
+  settings: ResolvedSettings | undefined,
+): AsyncGenerator<Diagnosis> {
   const found: Diagnosis[] = [];
   for (const value of [settings?.environment, settings?.baseUrl, settings?.apiKey]) {
     if (value?.source.from !== 'variable' || value.shadows === undefined) continue;
@@ -114,6 +117,11 @@ function* variables({ env }: CommandContext, settings: ResolvedSettings | undefi
   if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
     const says = 'petstore ignores NODE_TLS_REJECT_UNAUTHORIZED=0: it checks every certificate.';
     found.push(warn('variables', says, 'unset it; name an authority of your own with NODE_EXTRA_CA_CERTS=FILE.'));
+  }
+  const authorities = env.NODE_EXTRA_CA_CERTS ?? '';
+  if (authorities !== '' && (await files.facts(authorities).catch(() => undefined)) === undefined) {
+    const says = `NODE_EXTRA_CA_CERTS names ${authorities}, which cannot be found: Node trusts no authority of it.`;
+    found.push(warn('variables', says, 'Correct the path, or unset NODE_EXTRA_CA_CERTS.'));
   }
   if (found.length === 0) found.push(ok('variables', 'No PETSTORE_* variable overrides the config.'));
   yield* found;

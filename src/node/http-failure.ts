@@ -26,9 +26,10 @@ interface Cause {
 }
 
 function causeOf(thrown: unknown): Cause {
-  // The first of several addresses counts.
-  const first: unknown =
-    thrown instanceof AggregateError && errorCode(thrown) === undefined ? thrown.errors[0] : thrown;
+  // undici wraps the errors of several addresses. The first counts whose attempt Node has not cut short.
+  const all = thrown instanceof Error && thrown.cause instanceof AggregateError ? thrown.cause : thrown;
+  const errors: unknown[] = all instanceof AggregateError ? all.errors : [all];
+  const first = errors.find((each) => errorCode(each) !== 'ETIMEDOUT') ?? errors[0];
   const error = first instanceof Error ? first : new Error(String(first));
   return { code: errorCode(error) ?? error.name, error };
 }
@@ -45,7 +46,7 @@ export function toConnectFailure(thrown: unknown, leg: Leg, signal: AbortSignal 
   const { code, error } = causeOf(thrown);
   const base = connectPhase(code);
   const phase = signal?.aborted === true ? 'aborted' : leg.to === 'service' ? base : 'proxy';
-  const detail = phase === 'proxy' ? proxyProblem(base, leg, error) : error.message;
+  const detail = phase === 'proxy' ? proxyProblem(base, leg, error, code) : error.message;
   const peer = phase === 'dns' ? leg.url.hostname : hostAndPort(leg.url);
   return new HttpFailure({ phase, mayHaveBeenSent: false, peer, code, detail }, thrown);
 }
@@ -53,15 +54,16 @@ export function toConnectFailure(thrown: unknown, leg: Leg, signal: AbortSignal 
 function connectPhase(code: string): 'dns' | 'tls' | 'connect' | 'connect-timeout' {
   if (NAME.test(code)) return 'dns';
   if (CERTIFICATE.test(code)) return 'tls';
-  return code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT' ? 'connect-timeout' : 'connect';
+  return code === 'ETIMEDOUT' ? 'connect-timeout' : 'connect';
 }
 
-function proxyProblem(base: ReturnType<typeof connectPhase>, { to }: Leg, error: Error): string {
+function proxyProblem(base: ReturnType<typeof connectPhase>, { to }: Leg, error: Error, code: string): string {
   if (base === 'connect-timeout')
     return to === 'tunnel' ? 'it did not answer in time' : 'it could not be reached in time';
   if (error.name === 'HTTPParserError') return 'its answer is not HTTP';
   if (to === 'tunnel') return 'it closed the connection without an answer';
   if (base === 'dns') return 'its name cannot be resolved';
+  if (code.startsWith('ERR_SSL_')) return 'it does not accept TLS; its address may begin with http://';
   return base === 'tls' ? 'its certificate was not accepted' : 'it cannot be reached';
 }
 

@@ -23,6 +23,8 @@ import { type Environment, portOf, proxyAuthorization, routeTo } from './proxies
 
 /** How long to keep an unused connection, in ms: the same as undici for a used one. */
 const IDLE_MS = 4_000;
+/** After which Node gives up an address for the next one, in ms. Its 250 are too short for a slow network. */
+const ADDRESS_MS = 1_000;
 
 /** A connection that returns to the pool after each request. */
 interface PooledConnection extends Connection {
@@ -119,7 +121,8 @@ function optionsOf(call: HttpRequest, forwarder: URL | undefined): Dispatcher.Di
 function socketOpener(onSocket: (socket: Socket, takenOver?: Socket) => void) {
   // Each connector caches TLS sessions. Only a server that proves its name gets the key, whatever
   // NODE_TLS_REJECT_UNAUTHORIZED is.
-  const newConnector = (): Connector => buildConnector({ timeout: 0, allowH2: false, rejectUnauthorized: true });
+  const limits = { timeout: 0, autoSelectFamilyAttemptTimeout: ADDRESS_MS };
+  const newConnector = (): Connector => buildConnector({ ...limits, allowH2: false, rejectUnauthorized: true });
   const toService = newConnector();
   const toProxy = newConnector();
 

@@ -161,16 +161,20 @@ export const SERVICE_FAILURES = {
     retryable: true,
     ...(details.retryAt !== undefined && { retryAt: details.retryAt }),
   }),
-  /** The service broke its contract: wrong body, wrong type, wrong status. */
-  contract: ({ what, problem }: { what: string; problem: string }) => ({
+  /** The service broke its contract: wrong body, wrong type, wrong status. `fix`: what the user can do about it. */
+  contract: ({ what, problem, fix }: { what: string; problem: string; fix?: string }) => ({
     ...uncertain(EXIT.service),
     message: `Invalid response: ${what.charAt(0).toLowerCase()}${what.slice(1)} ${problem}.`,
-    hint: 'Report it to the owners of the service; --debug shows more.',
+    hint: fix ?? 'Report it to the owners of the service; --debug shows more.',
   }),
-  redirected: ({ serviceError, origin }: { serviceError: ServiceError; origin: string | undefined }) => ({
+  /** `target` is undefined if the answer names no address. */
+  redirected: ({ serviceError: { status }, target }: { serviceError: ServiceError; target: string | undefined }) => ({
     ...stops(EXIT.service),
-    message: `The service redirects (${serviceError.status})${origin === undefined ? '' : ` to ${origin}`}; petstore does not follow redirects and did not send the key there.`,
-    hint: 'If the new address is right, set it with petstore login',
+    message:
+      target === undefined
+        ? `The service answers with a redirect (${status}) that names no address.`
+        : `The service redirects (${status}) to ${target}; petstore does not follow redirects and did not send the key there.`,
+    hint: target === undefined ? 'Check the base URL.' : 'If the new address is right, set it with petstore login',
   }),
   /** `isRefusal`: a 4xx to a write, which was not applied then. */
   'unexpected-status': ({ serviceError, isRefusal }: { serviceError: ServiceError; isRefusal?: boolean }) => {
@@ -247,9 +251,11 @@ function describeNetwork(details: NetworkDetails): Words {
     case 'connect-timeout':
       return [`Could not connect to ${peer} within ${duration(timeoutMs)}${tries}; ${nothing}.`, again];
     case 'tls':
-      if (NO_TLS.has(code)) return [`${peer} does not speak TLS; ${nothing}.`, `Did you mean http://${peer}/v1?`];
+      if (NO_TLS.test(code)) return [`${peer} does not speak TLS; ${nothing}.`, `Did you mean http://${peer}/v1?`];
+      if (/^(ERR_SSL_|ERR_OSSL_|EPROTO)/.test(code))
+        return [`No TLS connection to ${peer} (${code}); ${nothing}.`, 'Check the base URL; petstore needs TLS 1.2.'];
       return [
-        `The certificate of ${peer} was not accepted: ${TLS_WORDS[code] ?? 'the handshake failed'} (${code}); ${nothing}.`,
+        `The certificate of ${peer} was not accepted: ${TLS_WORDS[code] ?? 'it is not valid'} (${code}); ${nothing}.`,
         'Check the base URL and the clock; for an authority of your own, name its file in NODE_EXTRA_CA_CERTS.',
       ];
     case 'proxy':
@@ -269,7 +275,7 @@ function describeNetwork(details: NetworkDetails): Words {
 }
 
 /** OpenSSL's codes for an answer that is not TLS. */
-const NO_TLS: ReadonlySet<string> = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG']);
+const NO_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
 
 const TLS_WORDS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'it has expired',

@@ -34,7 +34,13 @@ it.each<[name: string, args: string[], reply: PlainReply, expected: Readonly<Rec
     'fault 14: a captive portal',
     LIST,
     html,
-    { exitCode: 8, kind: 'contract', message: text(/is a web page, not the API/) },
+    { exitCode: 8, kind: 'contract', message: text(/is a web page, not the API/), hint: text(/^Check the base URL/) },
+  ],
+  [
+    'fault 13: a redirect to nowhere',
+    LIST,
+    { status: 304, body: '' },
+    { exitCode: 8, message: 'The service answers with a redirect (304) that names no address.' },
   ],
   [
     'fault 20: 404 on an update',

@@ -71,6 +71,14 @@ describe('an exchange that broke', () => {
   });
 
   it.each([
+    ['502', 'unsent'],
+    ['504', 'unsent'],
+    ['407', 'never'],
+  ])('a proxy that answers CONNECT with %s: %s', (code, repeat) => {
+    expect(judgeFailure({ ...facts('proxy', false), code }, WRITE).repeat).toBe(repeat);
+  });
+
+  it.each([
     ['protocol', 'is not HTTP'],
     ['body-cut', 'broke off before its end'],
   ] as const)('%s: the response %s', (phase, problem) => {
@@ -105,8 +113,8 @@ describe('a status', () => {
     // The gate decides when to try again.
     [[429], ...same(['unexpected-status', 'rate'])],
     // A write may have been applied before the server failed.
-    [[500, 502, 503, 504], ['service-failed', 'read'], mayBeApplied],
-    [[408, 501, 505, 507, 511, 599], ['service-failed', 'never'], mayBeApplied],
+    [[408, 500, 502, 503, 504, 507, 520, 522, 599], ['service-failed', 'read'], mayBeApplied],
+    [[501, 505, 511], ['service-failed', 'never'], mayBeApplied],
   ];
 
   it.each(ROWS)('%j: a read is %j, a write is %j', (statuses, read, write) => {
@@ -139,12 +147,13 @@ describe('a status', () => {
   it.each([
     ['https://other.example/v1/inventory', 'https://other.example'],
     ['//other.example:8443/', 'https://other.example:8443'],
-    ['/login', 'https://pets.example'],
+    ['/login?next=x', 'https://pets.example/login'],
     ['http://', undefined],
+    ['javascript:alert(1)', undefined],
     [undefined, undefined],
-  ])('a redirect to %j leads to the origin %j', (location, origin) => {
+  ])('a redirect to %j leads to %j', (location, target) => {
     const { failure } = judge(302, READ, location === undefined ? {} : { location });
-    expect(failure.details).toEqual({ serviceError: { status: 302 }, origin });
+    expect(failure.details).toEqual({ serviceError: { status: 302 }, target });
   });
 
   it.each([

@@ -78,10 +78,7 @@ it('fault 12: offline halfway: stops after three rows, exits 7, and resumes late
   });
   writeFileSync(file, ['petId,quantity', ...some(20).map((row) => row.join(','))].join('\n'));
   const stopped = await runPetstore(['--json', ...IMPORT, file, '--yes'], { home, env: sandbox.env });
-  expect([stopped.code, takeApart(stopped).error]).toMatchObject([
-    7,
-    { kind: 'network', retryable: true },
-  ]);
+  expect([stopped.code, takeApart(stopped).error]).toMatchObject([7, { kind: 'network', retryable: true }]);
   // Five rows were applied.
   expect(stopped.stderr).not.toContain('"outcome"');
   expect(JSON.parse(stopped.stdout)).toMatchObject({ applied: 5, left: 15, unknown: 0, failed: 0 });

@@ -150,6 +150,7 @@ describe('doctor --offline', () => {
     ['PETSTORE_API_KEY', 'another-key', /is used, not what the config has/, /unset/],
     ['PETSTORE_APIKEY', 'x', /^Nothing reads the variable PETSTORE_APIKEY/, /PETSTORE_API_KEY/],
     ['NODE_TLS_REJECT_UNAUTHORIZED', '0', /it checks every certificate/, /NODE_EXTRA_CA_CERTS/],
+    ['NODE_EXTRA_CA_CERTS', '/missing/ca.pem', /names \/missing\/ca\.pem, which cannot be found/, /Correct the path/],
   ])('the variable %s=%s', async (name, value, says, fix) => {
     const { sick, first } = await offline({ home: configured(CONFIG).home, env: { [name]: value } });
     expect(sick).toEqual(['variables: warn']);
@@ -275,7 +276,7 @@ describe('doctor, on the way to the service', () => {
     ['no such name', { lookup: refuse('ENOTFOUND') }, 'dns: fail', 'pets.example cannot be resolved (ENOTFOUND)'],
     ['a refused connection', REFUSED, 'tcp: fail', 'No connection to 192.0.2.1:443 (ECONNREFUSED), [2001'],
     ['no way for IPv6', { connect: noIpv6 }, 'tcp: warn', 'No connection to [2001:db8::1]:443 (ENETUNREACH)'],
-    ['no TLS', { handshake: refuse('ECONNRESET') }, 'tls: fail', 'does not speak TLS (ECONNRESET)'],
+    ['no TLS', { handshake: refuse('ECONNRESET') }, 'tls: fail', 'No TLS connection to 192.0.2.1:443 (ECONNRESET)'],
     ['an unknown authority', { handshake: untrusted }, 'tls: fail', 'does not trust (UNABLE'],
     ['a proxy that cannot be used', { proxyFor: () => unusable }, 'proxy: fail', 'ALL_PROXY is not a URL: "::".'],
     ['a proxy that is not there', through, 'tcp: fail', '192.0.2.1:3128'],

@@ -40,6 +40,16 @@ describe('a compressed list', () => {
       message: `Invalid response: the response uses the content coding ${named}, which petstore does not support.`,
     });
   });
+
+  it.each(['gzip', 'br'])('in no %s, although its header says so, is not said to have broken off', async (coding) => {
+    const reply = { body: text, headers: { 'Content-Encoding': coding } };
+    const server = await scriptedServer([reply, reply, reply]);
+    const { code, error } = await runJson(server.baseUrl, LIST);
+    expect([code, error?.message]).toEqual([
+      8,
+      'Invalid response: the response cannot be decoded from its content coding.',
+    ]);
+  });
 });
 
 describe('a request', () => {

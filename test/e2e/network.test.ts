@@ -1,5 +1,6 @@
 /** Provokes network faults on real sockets, through the built program. */
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { HttpFailure } from '../../src/ports.ts';
 import { listenOnLoopback } from '../support/cleanup.ts';
@@ -20,6 +21,7 @@ const GET = 'GET /v1/inventory';
 const PATCH = 'PATCH /v1/inventory/7';
 /** Short enough to fire within a test, long enough for an answer over loopback. */
 const SOON = ['--timeout', '400ms'];
+const OLD_TLS = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
 
 describe.each([
   ['list', LIST, {}],
@@ -64,14 +66,17 @@ describe.each([
     });
   });
 
-  it('an https address of a server that speaks http is named as such', async () => {
-    const port = await listenOnLoopback(createServer());
-    const { code, error } = await runJson(`https://127.0.0.1:${port}/v1`, args);
-    expect({ code, message: error?.message, hint: error?.hint }).toEqual({
-      code: 7,
-      message: `127.0.0.1:${port} does not speak TLS; nothing was sent.`,
-      hint: `Did you mean http://127.0.0.1:${port}/v1?`,
-    });
+  it.each([
+    ['speaks http', () => createServer(), /"PEER does not speak TLS; .*"Did you mean http:\/\/PEER\/v1\?"/],
+    [
+      'has old versions of TLS only',
+      () => createTlsServer(OLD_TLS),
+      /"No TLS connection to PEER \(ERR_SSL_.* TLS 1\.2/,
+    ],
+  ])('an https address of a server that %s is named as such', async (_what, create, words) => {
+    const peer = `127.0.0.1:${await listenOnLoopback(create())}`;
+    const { code, error } = await runJson(`https://${peer}/v1`, args);
+    expect([code, JSON.stringify(error).replaceAll(peer, 'PEER')]).toEqual([7, expect.stringMatching(words)]);
   });
 
   it.each([

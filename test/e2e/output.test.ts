@@ -17,10 +17,11 @@ it.each([{ gzip: false }, { gzip: true }])('fault 59: an endless body (%o) stops
   const reply = endless(how);
   const server = await scriptedServer([reply]);
   const { code, stdout, error } = await runJson(server.baseUrl, ['--max-body', '4MiB', ...LIST, '--max', '0']);
-  expect({ code, stdout, message: error?.message }).toEqual({
+  expect({ code, stdout, message: error?.message, hint: error?.hint }).toEqual({
     code: 8,
     stdout: '',
     message: 'Invalid response: the response is larger than the 4194304 bytes that --max-body allows.',
+    hint: 'If so long a list is right, allow more with --max-body.',
   });
   // Decoded bytes count, while they come: little more was taken in than the system's own buffers hold.
   expect(reply.bytesSent).toBeLessThan(64 * 2 ** 20);

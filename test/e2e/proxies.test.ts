@@ -53,10 +53,12 @@ const refusal = (port: number, reason: string): string =>
 it.each(['http', 'https'])('fault 11: a proxy of %s that refuses is named, its credentials are not', async (scheme) => {
   const proxy = await startProxy({ credentials: 'clerk:right' });
   const closed = await refusedPort();
-  const [refused, unreachable] = await Promise.all(
-    [proxy.port, closed].map((port) =>
-      run(`${scheme}://pets.example/v1`, through(`http://clerk:proxy-secret-1@127.0.0.1:${port}`)),
-    ),
+  const [refused, unreachable, plain] = await Promise.all(
+    [
+      `http://clerk:proxy-secret-1@127.0.0.1:${proxy.port}`,
+      `http://clerk:proxy-secret-1@127.0.0.1:${closed}`,
+      `https://127.0.0.1:${proxy.port}`,
+    ].map((url) => run(`${scheme}://pets.example/v1`, through(url))),
   );
   expect([refused?.code, refused?.error, proxy.log.length]).toMatchObject([
     7,
@@ -67,6 +69,7 @@ it.each(['http', 'https'])('fault 11: a proxy of %s that refuses is named, its c
     7,
     { message: refusal(closed, 'it cannot be reached (ECONNREFUSED)'), retryable: true },
   ]);
+  expect(plain?.error?.message).toContain('it does not accept TLS; its address may begin with http:// (ERR_SSL_');
   expect(JSON.stringify([refused, unreachable])).not.toMatch(/proxy-secret-1|clerk|Y2xlcms/);
 });
 

@@ -1,10 +1,12 @@
 /** The Http port on real sockets, with a server that delays or breaks each step of a connection. */
+import dns from 'node:dns';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { type Connection, type Http, HttpFailure, type HttpFailureFacts, type HttpTarget } from '../../src/ports.ts';
 import { openHttp } from '../../src/node/http.ts';
 import { toHttpFailure } from '../../src/node/http-failure.ts';
 import { onCleanup } from '../support/cleanup.ts';
+import { blackhole } from '../support/holes.ts';
 import { type HostileOptions, type HostileServer, hostileServer } from '../support/hostile-server.ts';
 import { issueIdentity, tlsIdentities, trustAuthority } from '../support/tls.ts';
 
@@ -225,6 +227,23 @@ it('an error of the network on an open connection does not mean that nothing was
     { phase: 'reset', code: 'EHOSTUNREACH', mayHaveBeenSent: true },
     { phase: 'reset', code: 'EHOSTUNREACH', mayHaveBeenSent: false },
   ]);
+});
+
+it('of two addresses, the one whose attempt was not cut short tells why there is no connection', async () => {
+  const port = await blackhole();
+  vi.spyOn(dns, 'lookup').mockImplementation(((_host: string, _options: object, done: (...all: unknown[]) => void) => {
+    done(
+      null,
+      ['127.0.0.1', '127.0.0.9'].map((address) => ({ address, family: 4 })),
+    );
+  }) as typeof dns.lookup);
+  const http = openHttp({});
+  onCleanup(() => http.close());
+  const url = new URL(`http://pets.example:${port}/v1`);
+  expect(await failureOf(http.connect({ url, timeoutMs: LONG }))).toMatchObject({
+    phase: 'connect',
+    code: 'ECONNREFUSED',
+  });
 });
 
 describe('a proxy that does not work', () => {

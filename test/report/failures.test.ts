@@ -60,7 +60,7 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   deadline: [[{ deadlineMs: 1 }, stops(7, true)]],
   'service-failed': [[{ serviceError, attempts: 3 }, [8, true, undefined, 'unknown', 'unless-often']]],
   contract: [[{ what: 'w', problem: 'p' }, [8, false, undefined, 'unknown', 'unless-often']]],
-  redirected: [[{ serviceError, origin: undefined }, stops(8)]],
+  redirected: [[{ serviceError, target: undefined }, stops(8)]],
   'unexpected-status': [
     [{ serviceError }, [8, false, undefined, 'unknown', 'unless-often']],
     [{ serviceError, isRefusal: true }, [8, false, 'not-applied', 'failed', 'unless-often']],
