@@ -1,6 +1,6 @@
 /** Reads the stock that `inventory browse` shows. */
-import type { InventoryItem } from '../api/item.ts';
-import { type Filter, matcher, UnexpectedFields } from '../api/select.ts';
+import { type InventoryItem, UnexpectedFields } from '../api/item.ts';
+import { type Filter, matcher } from '../api/select.ts';
 import { listInventory } from '../client/list.ts';
 import { openCatalog } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';

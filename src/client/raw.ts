@@ -1,7 +1,7 @@
 /** Calls any path below the base URL and returns the answer unchanged: for `petstore api` and the clients of the proxy. */
 import type { HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { isUncertain, isWrite, webPageFailure } from './classify.ts';
+import { isUncertain, isWrite } from './classify.ts';
 import { perform, stopReason, type Trouble, wholeBody } from './retry.ts';
 import type { Call, Service } from './service.ts';
 
@@ -48,15 +48,6 @@ export async function callRaw(service: Service, call: Call): Promise<RawAnswer> 
   }
   if (reply === undefined) throw failure;
   return { ...reply, ...(failure !== undefined && { failure }) };
-}
-
-/** Adds a failure to an answer that does not tell that an update was applied: a success other than 200, or a web page. */
-export function confirmed({ environment }: Service, { method, path }: Call, answer: RawAnswer): RawAnswer {
-  const { failure, status } = answer;
-  const because =
-    status === 200 ? webPageFailure(answer) : new Failure('unexpected-status', { serviceError: { status } });
-  if (failure !== undefined || because === undefined) return answer;
-  return { ...answer, failure: new Failure('outcome-unknown', { call: `${method} ${path}`, environment, because }) };
 }
 
 /**

@@ -1,5 +1,5 @@
-import { type InventoryItem, itemMembers, itemToJson } from '../api/item.ts';
-import { matcher, warnOfUnexpected } from '../api/select.ts';
+import { type InventoryItem, itemMembers, itemToJson, warnOfUnexpected } from '../api/item.ts';
+import { matcher } from '../api/select.ts';
 import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
 import { defineCommand, optionalArgument } from '../cli/command.ts';

@@ -1,6 +1,6 @@
-import { type InventoryItem, itemToJsonText } from '../api/item.ts';
+import { type InventoryItem, itemToJsonText, UnexpectedFields } from '../api/item.ts';
 import { ITEM_FIELDS } from '../api/values.ts';
-import { eachSeen, type Filter, isFilter, matcher, UnexpectedFields } from '../api/select.ts';
+import { eachSeen, type Filter, isFilter, matcher } from '../api/select.ts';
 import { csvTextOfFields, jsonTextOfFields, memberOf, SortedItems, SORTS } from '../api/long-list.ts';
 import { type Orders, ordersOf, sortedByName, withColumns, withFields } from '../catalog/added-fields.ts';
 import type { Catalog } from '../catalog/local-catalog.ts';

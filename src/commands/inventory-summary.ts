@@ -1,4 +1,5 @@
-import { matcher, UnexpectedFields } from '../api/select.ts';
+import { UnexpectedFields } from '../api/item.ts';
+import { matcher } from '../api/select.ts';
 import { isOneOf, PET_STATUSES } from '../api/values.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand } from '../cli/command.ts';

@@ -1,5 +1,4 @@
-import { itemMembers, itemToJson } from '../api/item.ts';
-import { warnOfUnexpected } from '../api/select.ts';
+import { itemMembers, itemToJson, warnOfUnexpected } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';

@@ -5,7 +5,6 @@ import type { ProvidedEntry } from '../catalog/store.ts';
 import { type Database, DatabaseFailure } from '../ports.ts';
 import { Failure, isFailure, usageFailure } from '../errors.ts';
 import { text } from '../state/journal-rows.ts';
-import { openToRead, readFrom } from '../state/pets.ts';
 import { capital, firstFew, petLabel } from '../view/words.ts';
 import { originOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
@@ -27,6 +26,7 @@ export async function openCatalog(context: CommandContext, origin: string): Prom
   let database: Database | undefined;
   try {
     await provideCatalog(context, origin);
+    const { openToRead } = await import('../state/pets.ts');
     database = await openToRead(context, statePath(context, 'state.db'));
     if (database?.get('SELECT 1 FROM catalogPet WHERE origin = ? LIMIT 1', origin) !== undefined) {
       const { Catalog } = await import('../catalog/local-catalog.ts');
@@ -55,7 +55,8 @@ export function storeSandboxCatalog(context: CommandContext, entries: readonly P
 }
 
 /** Returns the note about a gateway's or the sandbox's catalog; undefined before it is stored. */
-export function providedNote(context: CommandContext, origin: string): Promise<string | undefined> {
+export async function providedNote(context: CommandContext, origin: string): Promise<string | undefined> {
+  const { readFrom } = await import('../state/pets.ts');
   return readFrom(context, statePath(context, 'state.db'), (database) => {
     const row = database.get("SELECT value FROM meta WHERE name = 'provided ' || ?", origin);
     return row === undefined ? undefined : text(row, 'value');

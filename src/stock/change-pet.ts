@@ -1,7 +1,6 @@
 /** `inventory set` and `inventory adjust`: reads one pet's quantity, writes the new one, and shows and records both. */
-import { type InventoryItem, itemToJson } from '../api/item.ts';
+import { type InventoryItem, itemToJson, warnOfUnexpected } from '../api/item.ts';
 import { type JsonValue, parseJson } from '../api/json.ts';
-import { warnOfUnexpected } from '../api/select.ts';
 import type { Service } from '../client/service.ts';
 import { isOutdated, readPet, updateCall } from '../client/update.ts';
 import { connect } from '../session/connect.ts';

@@ -5,7 +5,8 @@
 import type { InventoryItem } from '../api/item.ts';
 import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
 import { parseInt64, parseInteger } from '../api/values.ts';
-import { confirmed, type RawAnswer } from '../client/raw.ts';
+import { confirmed } from '../client/classify.ts';
+import type { RawAnswer } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
 import { decoded } from '../redact.ts';
 import { checkCondition, updateInventory } from '../client/update.ts';

@@ -1,8 +1,8 @@
 /** `inventory list --watch` and `wait`: read the stock repeatedly, as often as the rate limit allows. */
-import { type InventoryItem, itemToJson } from '../api/item.ts';
+import { type InventoryItem, itemToJson, warnOfUnexpected } from '../api/item.ts';
 import { jsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import { listInventory } from '../api/routes.ts';
-import { type Filter, matcher, warnOfUnexpected } from '../api/select.ts';
+import { type Filter, matcher } from '../api/select.ts';
 import type { Orders } from '../catalog/added-fields.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
