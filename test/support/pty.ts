@@ -83,7 +83,7 @@ export function startPty(args: readonly string[], options: PtyOptions = {}): Pty
     cwd: options.cwd ?? process.cwd(),
     env: cleanEnvironment(options.home ?? createHome(), { TERM: 'xterm-256color', ...options.env }),
   });
-  readBeforeDestroyed(terminal._socket);
+  const destroyNow = readBeforeDestroyed(terminal._socket);
   let output = '';
   let ended = false;
   let matched = 0;
@@ -143,6 +143,7 @@ export function startPty(args: readonly string[], options: PtyOptions = {}): Pty
     },
     kill,
     hangUp: () => {
+      destroyNow();
       terminal.destroy();
     },
     exited,
@@ -164,9 +165,9 @@ const QUIET_MS = 2_000;
 
 /**
  * Delays the end of the socket until nothing more arrives: node-pty destroys it 200 ms after the exit, and on a busy
- * machine the kernel may pass on the last output later.
+ * machine the kernel may pass on the last output later. Returns what destroys it at once.
  */
-function readBeforeDestroyed(socket: Socket): void {
+function readBeforeDestroyed(socket: Socket): () => void {
   const destroy = socket.destroy.bind(socket);
   socket.destroy = (error) => {
     // With an error, the terminal itself has ended, and all is read.
@@ -175,4 +176,5 @@ function readBeforeDestroyed(socket: Socket): void {
     setTimeout(() => (socket.bytesRead === bytesRead ? destroy() : socket.destroy()), QUIET_MS);
     return socket;
   };
+  return destroy;
 }
