@@ -1,7 +1,9 @@
 /** Runs the program on a pseudo-terminal. */
+import { readSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { stripVTControlCharacters } from 'node:util';
-import { spawn } from '@lydell/node-pty';
+import { type IPty, spawn } from '@lydell/node-pty';
+import { errorCode } from '../../src/ports.ts';
 import { cleanEnvironment, petstoreCommand, type PetstoreOptions } from './binary.ts';
 import { onCleanup } from './cleanup.ts';
 import { createHome } from './home.ts';
@@ -9,6 +11,7 @@ import { createHome } from './home.ts';
 declare module '@lydell/node-pty' {
   interface IPty {
     destroy(): void;
+    readonly fd: number;
     readonly _socket: Socket;
   }
 }
@@ -83,7 +86,7 @@ export function startPty(args: readonly string[], options: PtyOptions = {}): Pty
     cwd: options.cwd ?? process.cwd(),
     env: cleanEnvironment(options.home ?? createHome(), { TERM: 'xterm-256color', ...options.env }),
   });
-  const destroyNow = readBeforeDestroyed(terminal._socket);
+  const destroyNow = readBeforeDestroyed(terminal);
   let output = '';
   let ended = false;
   let matched = 0;
@@ -160,20 +163,28 @@ function endOfMatch(text: string, from: number, match: RegExp | string): number 
   return found === null ? undefined : from + found.index + found[0].length;
 }
 
-/** How long nothing may arrive before the socket is destroyed, in ms. Usually its end, an error, comes first. */
-const QUIET_MS = 2_000;
+/** How often the rest is looked for, 20 ms apart, if another process still has the terminal open. */
+const MOST_LOOKS = 50;
 
 /**
- * Delays the end of the socket until nothing more arrives: node-pty destroys it 200 ms after the exit, and on a busy
- * machine the kernel may pass on the last output later. Returns what destroys it at once.
+ * Reads what is left before the socket is destroyed: node-pty does that 200 ms after the exit, and on a busy machine
+ * Linux may not tell epoll that there is more. Returns what destroys it at once.
  */
-function readBeforeDestroyed(socket: Socket): () => void {
+function readBeforeDestroyed({ fd, _socket: socket }: IPty): () => void {
   const destroy = socket.destroy.bind(socket);
+  const readRest = (looks: number): void => {
+    const piece = Buffer.alloc(65_536);
+    try {
+      for (;;) socket.push(Buffer.from(piece.subarray(0, readSync(fd, piece))));
+    } catch (error) {
+      if (errorCode(error) === 'EAGAIN' && looks < MOST_LOOKS) setTimeout(readRest, 20, looks + 1);
+      else destroy();
+    }
+  };
   socket.destroy = (error) => {
     // With an error, the terminal itself has ended, and all is read.
     if (error !== undefined) return destroy(error);
-    const { bytesRead } = socket;
-    setTimeout(() => (socket.bytesRead === bytesRead ? destroy() : socket.destroy()), QUIET_MS);
+    readRest(0);
     return socket;
   };
   return destroy;
