@@ -182,8 +182,8 @@ function readBeforeDestroyed({ fd, _socket: socket }: IPty): () => void {
     }
   };
   socket.destroy = (error) => {
-    // With an error, the terminal itself has ended, and all is read.
-    if (error !== undefined) return destroy(error);
+    // The terminal itself has ended, and all is read.
+    if (error !== undefined || socket.readableEnded) return destroy(error);
     readRest(0);
     return socket;
   };
