@@ -49,7 +49,7 @@ export const limits = defineCommand({
       await opened.ledger.clearBlock();
       view = await opened.view();
     }
-    return describe(view, target.environment, context.clock.now());
+    return describe(view, opened.isAlone, target.environment, context.clock.now());
   },
 });
 
@@ -69,12 +69,13 @@ function ago(ms: number): string {
   return ms < 1_000 ? 'just now' : `${duration(ms)} ago`;
 }
 
-function describe(view: LedgerState, environment: string, now: number): RecordView {
+function describe(view: LedgerState, isAlone: boolean, environment: string, now: number): RecordView {
   const live = view.windows.filter((each) => isLive(each, now));
   const lines: [string, string][] = [
     ['environment', environment],
     ...rateLimitWords(view, now).map((words): [string, string] => ['rate limit', words]),
-    ['block', blockWords(view, now)],
+    // What other processes know cannot be read.
+    ['block', isAlone && view.block === undefined ? 'unknown' : blockWords(view, now)],
     [
       'requests',
       view.inFlight.map(({ id, at }) => `${ownerName(id)}, for ${duration(now - at)}`).join('; ') || 'none under way',

@@ -19,6 +19,7 @@ describe('fault 48: a state folder that several machines mount', () => {
       sent: 1,
       files: [],
     });
+    expect((await runIn(shared, 'limits')).stdout).toContain('\nblock        unknown\n');
   });
 
   it('is detected by the system, for a folder that does not exist yet too', async () => {
