@@ -194,6 +194,7 @@ describe('profiles', () => {
     await says('inventory', 'list');
     expect(await says('inventory', 'list')).toContain('run petstore --env berlin/production limits --clear-block\n');
     expect(await says('inventory', 'undo', '99')).toContain('petstore --env berlin/production inventory history');
+    expect(await says('config', 'get', 'output')).toContain('petstore --env berlin/production config set output VALUE');
     expect(await petstore('--env', 'berlin/production', 'limits', '--clear-block', '--yes')).toMatchObject({ code: 0 });
   });
 
