@@ -77,7 +77,7 @@ export const catalogList = defineCommand({
   summary: 'Show the catalog: names, barcodes, minimum and target',
   description:
     'With -o csv, the output is a file that petstore catalog import reads. source is local for what was entered or ' +
-    `imported here, and service for what a gateway (petstore proxy) or the sandbox brings along. ${WHERE}`,
+    `imported here, and service for what a gateway (petstore proxy) or the sandbox provides. ${WHERE}`,
   examples: {
     'All of it': 'petstore catalog list',
     'As a file to edit and import again': 'petstore catalog list -o csv > catalog.csv',
