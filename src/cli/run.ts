@@ -201,7 +201,7 @@ function endingOf(
 
 /** Prints a view, and its summary on stderr. @throws {Failure} of the view, its check, or the output */
 async function show(view: View, context: CommandContext, ending: Ending, style: Style): Promise<void> {
-  const { globals, notices, secrets, stdout } = context;
+  const { clock, globals, notices, secrets, stdout } = context;
   const { columns: width, isTTY } = stdout;
   const { isForPeople } = FORMAT_FACTS[globals.output];
   const { failure, isConfirmation = false } = view.view === 'record' || view.view === 'raw' ? view : {};
@@ -209,7 +209,7 @@ async function show(view: View, context: CommandContext, ending: Ending, style: 
   // Prints a confirmation despite --quiet if it has a failure or is for programs.
   const isLeftOut = isDone && globals.quiet && isForPeople && view.view === 'record';
   const shown = isLeftOut ? ({ view: 'text', text: '' } as const) : view;
-  const screen = { width, isTTY, style, isUnicode: hasUnicode(context), format: globals.output };
+  const screen = { now: clock.now(), width, isTTY, style, isUnicode: hasUnicode(context), format: globals.output };
   const chunks = render(shown, { ...screen, redact: (text) => secrets.redact(text) });
   const isWork = view.view === 'rows' && view.isWork === true;
   const count = await print(chunks, context, ending, view.view === 'rows' && !isWork).catch(async (error: unknown) => {
