@@ -12,10 +12,10 @@ import {
   withStatus,
 } from './finding.ts';
 import type { LockedPet } from '../stock/write-one.ts';
-import { afterStop } from '../client/attempt.ts';
 import type { Reply } from '../client/probe.ts';
 import { Failure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { afterStop } from '../stop.ts';
 import type { SmokeClients } from './smoke-clients.ts';
 import { TestedPet } from './tested-pet.ts';
 
