@@ -23,7 +23,8 @@ export const status = defineCommand({
   description:
     'Sends nothing to the service, and runs no key command. With PETSTORE_LEDGER it asks the Redis server once, for at ' +
     'most two seconds, whether it answers. Names the source of each value: option, variable, config, key-command, ' +
-    'built in or default; and unfinished runs with the command that continues each.',
+    'built in or default; and unfinished runs with the command that continues each. JSON has the settings and the ' +
+    'runs; petstore limits --json has the rate limit.',
   examples: {
     'The active settings and their sources': 'petstore status',
     'For a program': 'petstore status --json',
