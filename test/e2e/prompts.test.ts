@@ -201,6 +201,24 @@ it('with JSON output a cancelled command has its one error object', async () => 
   expect(terminal.plain()).toContain('{"error":{"kind":"cancelled","message":"Cancelled. Nothing was changed."');
 });
 
+it('Ctrl-C is left to the editor', async () => {
+  const home = createHome();
+  const script = join(home.path, 'editor');
+  const steps = [
+    "trap 'echo interrupted' INT",
+    'echo open',
+    'until read -r _; do :; done',
+    `sed -i s/^7,10/7,99/ "$1"`,
+  ];
+  writeFileSync(script, `#!/bin/sh\n${steps.join('\n')}\n`, { mode: 0o755 });
+  const terminal = startPty([...SANDBOX, 'inventory', 'edit'], { home, env: { EDITOR: script } });
+  await terminal.waitFor('open');
+  await terminal.type('\x03', 'interrupted');
+  await terminal.type('\r', 'Change 1 pet in sandbox?');
+  terminal.write('y\r');
+  expect((await terminal.exited).code).toBe(0);
+});
+
 it.each(['EDITOR', 'VISUAL'])('names an editor of %s that was not found', async (variable) => {
   const env = { EDITOR: 'true', [variable]: 'nope' };
   const { code, stderr } = await runPetstore([...SANDBOX, 'inventory', 'edit', '--yes'], { env });
