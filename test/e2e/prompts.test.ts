@@ -160,6 +160,16 @@ describe('the scans of a stocktake', () => {
     expect(resumed.stderr).toContain('Stocktake 1 continues: 1 scan so far.\npet 7 (Goldfish): 2 counted');
   });
 
+  it('those of a stocktake that is open in another window are not offered', async () => {
+    const home = createHome();
+    const first = startPty(COUNT, { home });
+    await type(first, [['Stocktake 1', '7\r']]);
+    await first.waitFor('1 counted');
+    const second = startPty(COUNT, { home });
+    await second.waitFor('Stocktake 2 in sandbox: scan');
+    expect(second.plain()).not.toContain('Stocktake 1');
+  });
+
   it('an answer of no keeps them; q keeps or discards them', async () => {
     const home = createHome();
     const answer = async (scans: string, question: string, key: string, args: readonly string[] = []) => {
