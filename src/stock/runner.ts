@@ -151,7 +151,10 @@ export class Runner {
     try {
       // The second time it is sent anyway: the rate limit may only allow a request or two in that time.
       const isCurrent = (): boolean => this.outdated.has(change.id) || this.isFresh(at);
-      await updateOne(pet, change, isCurrent);
+      const onLook = (): void => {
+        this.seen = { ...this.seen, at: Number.NEGATIVE_INFINITY };
+      };
+      await updateOne(pet, change, { isCurrent, onLook });
     } catch (error) {
       if (isOutdated(error)) {
         this.outdated.add(change.id);
