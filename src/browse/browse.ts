@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import type { Filter } from '../api/select.ts';
 import { noteValue, wordValue } from '../cli/value-parsers.ts';
 import { applyPlan, dryRunPlan } from '../stock/apply.ts';
+import { midway } from '../stock/runner.ts';
 import { lockHere, takeTurn, withWritableJournal } from '../stock/open-journal.ts';
 import { isUnexpected, makePlan, type Plan, type Stock } from '../stock/plan.ts';
 import { Failure, isFailure, usageFailure } from '../errors.ts';
@@ -136,9 +137,10 @@ async function run(visit: Visit): Promise<View> {
       done = applied ?? done;
     }
   } catch (error) {
-    // A later line of the script is wrong. What was applied before stays applied.
-    if (done === undefined || !isFailure(error) || !error.is('invalid-rows')) throw error;
-    return { ...done, failure: new Failure('rows-after-apply', error.details, error) };
+    if (done === undefined || !isFailure(error)) throw error;
+    // What was applied before stays applied, and is reported.
+    const failure = error.is('invalid-rows') ? new Failure('rows-after-apply', error.details, error) : midway(error);
+    return { ...done, failure };
   } finally {
     tellKept(visit);
     browser.catalog?.[Symbol.dispose]();

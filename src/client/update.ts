@@ -30,6 +30,8 @@ export interface Update {
   readonly before?: bigint | undefined;
   /** See Call. If it returns false, the failure is one that `isOutdated` recognises. */
   readonly isCurrent?: (() => boolean) | undefined;
+  /** Called when the list was read after a lost answer: it may show that other pets have changed, too. */
+  readonly onLook?: (() => void) | undefined;
   /** Called just before each attempt. False if another machine may change the pet: nothing is sent then either. */
   readonly isLocked?: () => boolean;
 }
@@ -113,6 +115,7 @@ async function look(
     if (!isFailure(error)) throw error;
     throw unknown(service, update, trouble);
   });
+  update.onLook?.();
   if (found?.quantity === update.quantity) return found;
   const { before = found?.quantity } = update;
   if (found === undefined || found.quantity !== before) {

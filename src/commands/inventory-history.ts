@@ -71,7 +71,7 @@ export const inventoryHistory = defineCommand({
     const filter = { run, cause, person, pet, environment, ...instants, limit: isSum ? EVERY : rows, isNet: isSum };
     const { isForPeople } = FORMAT_FACTS[context.globals.output];
     const changes = readJournal(context, (journal) => journal.history(filter));
-    if (!isForPeople && !isSum) return historyView(changes, now);
+    if (!isForPeople && !isSum) return historyView(changes);
     return withJournal(context, async (journal): Promise<View> => {
       const names: Names = isForPeople ? await openNamesByOrigin(context, journal.petsOf(filter)) : new Map();
       const empty = emptyText(journal, filter);
@@ -79,11 +79,11 @@ export const inventoryHistory = defineCommand({
         const options = { by, names: isForPeople ? names : undefined, limit: rows };
         return { ...sums(journal.history(filter), options, context), empty };
       }
-      if (chart !== true) return historyView(changes, now, { table: { journal, filter, names }, empty });
+      if (chart !== true) return historyView(changes, { table: { journal, filter, names }, empty });
       const all = [...journal.history(filter)].flat();
       const failed = all.filter(({ state }) => state === 'failed').length;
       if (failed > 0) context.notices.info(`Left out: ${plural(failed, 'change')} that failed.`);
-      return quantityChart(all, now, empty);
+      return quantityChart(all, empty);
     });
   },
 });

@@ -91,9 +91,9 @@ async function readAndWrite(
   const command = isSet ? 'inventory set' : 'inventory adjust';
   const readAt = context.clock.monotonic();
   const isCurrent = (): boolean => before === undefined || context.clock.monotonic() - readAt <= freshMs;
-  const item = await updateOne(pet, { command, petId, before, after }, isCurrent).catch(async (error: unknown) => {
+  const item = await updateOne(pet, { command, petId, before, after }, { isCurrent }).catch(async (error: unknown) => {
     if (!isFailure(error) || before === undefined) throw error;
-    throw Object.assign((await import('./runner.ts')).midway(error), { outcome: error.outcome });
+    throw (await import('./runner.ts')).midway(error);
   });
   if (before === undefined) {
     const label = capital(petLabel(petId, name));

@@ -3,7 +3,6 @@ import { stringifyJson } from '../api/json.ts';
 import type { Names } from '../session/open-catalog.ts';
 import type { HistoryFilter } from '../state/history.ts';
 import type { Change, Journal } from '../state/journal.ts';
-import { clockTime } from '../view/progress.ts';
 import { type Column, list, type RowsView } from '../view/view.ts';
 
 /** Columns of the table: 80 columns only have room for what differs from row to row. */
@@ -16,10 +15,8 @@ interface Table {
 /** @param table undefined in formats for programs, which have all columns and no names */
 export function historyView(
   rows: RowsView<Change>['rows'],
-  now: number,
   { table, empty = '' }: { readonly table?: Table; readonly empty?: string } = {},
 ): RowsView<Change> {
-  const timeOf = (at: number): string => (table === undefined ? new Date(at).toISOString() : clockTime(at, now));
   const hasNames = table !== undefined && table.names.size > 0;
   const hidden: readonly string[] = table?.journal.uniform(table.filter, ['who', 'environment', 'cause', 'note']) ?? [];
   // On a narrow terminal, these make room for the names.
@@ -27,7 +24,7 @@ export function historyView(
   const columns: Readonly<Record<string, Column<Change>['cell']>> = {
     change: ({ id }) => id,
     run: ({ run }) => run ?? '',
-    when: ({ sentAt }) => (sentAt === undefined ? '' : timeOf(sentAt)),
+    when: ({ sentAt }) => (sentAt === undefined ? '' : new Date(sentAt)),
     who: ({ person }) => person,
     environment: ({ environment }) => environment,
     petId: ({ petId }) => petId,
@@ -85,7 +82,7 @@ function outcomeOf(state: Change['state']): string {
  * been applied. Changes that failed are left out. Each service has its own scale, because the same id is another pet
  * there.
  */
-export function quantityChart(changes: readonly Change[], now: number, empty: string): RowsView<Change> {
+export function quantityChart(changes: readonly Change[], empty: string): RowsView<Change> {
   const shown = changes.filter(({ state }) => state !== 'failed').toReversed();
   const serviceOf = ({ environment, origin }: Change): string => `${environment}, ${origin}`;
   const most = new Map<string, bigint>();
@@ -98,7 +95,7 @@ export function quantityChart(changes: readonly Change[], now: number, empty: st
   return list(
     shown,
     {
-      when: ({ sentAt = 0 }) => clockTime(sentAt, now),
+      when: ({ sentAt = 0 }) => new Date(sentAt),
       ...(most.size > 1 && { service: serviceOf }),
       quantity: ({ after }) => after,
       '': ({ state }) => outcomeOf(state),

@@ -88,8 +88,8 @@ function recordOf({ line, columns: { found }, values }: Values): FileRecord {
     text(column) {
       const value = values[found.get(column) ?? -1] ?? '';
       const text = (typeof value === 'string' ? value : stringifyJson(value)).trim();
-      // Our own CSV puts a quote before names that a spreadsheet would run as a formula.
-      return column === 'name' ? text.replace(/^'(?=[=+\-@])/, '') : text;
+      // Our own CSV puts a quote before texts that a spreadsheet would run as a formula.
+      return column === 'name' || column === 'note' ? text.replace(/^'(?=[=+\-@])/, '') : text;
     },
   };
 }
@@ -112,7 +112,8 @@ function* fromCsv(text: string, format: FileFormat): Found {
     const most = widthOf(header.cells);
     for (const { line, cells } of readCsv(table, delimiter)) {
       if (line === header.line) continue;
-      const width = widthOf(cells);
+      const isSplit = cells.length > header.cells.length && mayHoldSplitNumber(cells, delimiter, columns.found);
+      const width = isSplit ? cells.length : widthOf(cells);
       if (width <= most) yield { line, columns, values: cells };
       else yield { line, reason: `has ${width} cells, the header has ${most}: ${kind.tooWide}` };
     }
@@ -120,6 +121,21 @@ function* fromCsv(text: string, format: FileFormat): Found {
     if (!(error instanceof CsvError)) throw error;
     yield problemOf(table, error);
   }
+}
+
+/** True for `7,1,200,` below `petId,quantity,note`: it may set 1, with a note, or 1,200 without one. */
+function mayHoldSplitNumber(cells: readonly string[], delimiter: string, found: Columns['found']): boolean {
+  const quantityAt = found.get('quantity') ?? found.get('delta') ?? -1;
+  return (['petId', 'quantity', 'delta', 'current'] as const).some((column) => {
+    const at = found.get(column) ?? -1;
+    const number = cells
+      .slice(at, at + 2)
+      .map((cell) => cell.trim())
+      .join(delimiter);
+    return (
+      /^[-+]?[1-9][0-9]{0,2},[0-9]{3}$/.test(number) && /[0-9]/.test(cells.toSpliced(at, 2, number)[quantityAt] ?? '')
+    );
+  });
 }
 
 function problemOf(table: string, { bytes, code, column }: CsvError): Problem {

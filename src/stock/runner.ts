@@ -151,7 +151,10 @@ export class Runner {
     try {
       // The second time it is sent anyway: the rate limit may only allow a request or two in that time.
       const isCurrent = (): boolean => this.outdated.has(change.id) || this.isFresh(at);
-      await updateOne(pet, change, isCurrent);
+      const onLook = (): void => {
+        this.seen = { ...this.seen, at: Number.NEGATIVE_INFINITY };
+      };
+      await updateOne(pet, change, { isCurrent, onLook });
     } catch (error) {
       if (isOutdated(error)) {
         this.outdated.add(change.id);
@@ -232,6 +235,7 @@ export function midway(failure: Failure, resume?: string): Failure {
   const next = resume === undefined ? {} : { resume };
   if (failure.is('rate-limited'))
     return new Failure('rate-limited', { ...failure.details, ...next, begun: true }, failure);
+  if (failure.is('paused')) return new Failure('paused', { ...failure.details, ...next, begun: true }, failure);
   if (failure.is('interrupted')) return new Failure('interrupted', { ...failure.details, ...next }, failure);
   if (failure.is('deadline')) return new Failure('deadline', { ...failure.details, ...next }, failure);
   if (failure.is('network')) return new Failure('network', { ...failure.details, ...next, begun: true }, failure);

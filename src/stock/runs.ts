@@ -10,8 +10,7 @@ import { Failure } from '../errors.ts';
 import type { RunFilter } from '../state/history.ts';
 import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';
 import { mayBeApplied } from '../state/journal-rows.ts';
-import { clockTime } from '../view/progress.ts';
-import { list, confirmation, type RecordView, type RowsView, type View } from '../view/view.ts';
+import { confirmation, FORMAT_FACTS, list, type RecordView, type RowsView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { assertCanConfirm, resumeRun } from './apply.ts';
 import { withEvents } from './events.ts';
@@ -121,19 +120,16 @@ async function checkSource(context: CommandContext, { id, source, hash: before, 
 /** Returns the view of runs, newest first. */
 export async function listRuns(context: CommandContext, filter: RunFilter): Promise<RowsView<RunSummary>> {
   const runs = await withJournal(context, (journal) => journal.runs(filter));
-  const { clock, globals } = context;
-  const now = clock.now();
+  const { isForPeople } = FORMAT_FACTS[context.globals.output];
   // Hides columns of zeros, for which most tables have no room.
-  const hasAny = (column: 'conflicts' | 'failed'): boolean =>
-    globals.output !== 'table' || runs.some((run) => run[column] > 0);
+  const hasAny = (column: 'conflicts' | 'failed'): boolean => !isForPeople || runs.some((run) => run[column] > 0);
   return list<RunSummary>(
     runs,
     {
       run: ({ id }) => id,
       kind: ({ kind }) => kind,
       environment: ({ environment }) => environment,
-      started: ({ startedAt }) =>
-        globals.output === 'table' ? clockTime(startedAt, now) : new Date(startedAt).toISOString(),
+      started: ({ startedAt }) => new Date(startedAt),
       state: stateOf,
       done: ({ done }) => done,
       // A finished run has nothing left, even if rows of unknown outcome were undone with it.
@@ -141,7 +137,7 @@ export async function listRuns(context: CommandContext, filter: RunFilter): Prom
       ...(hasAny('conflicts') && { conflicts: ({ conflicts }: RunSummary) => conflicts }),
       ...(hasAny('failed') && { failed: ({ failed }: RunSummary) => failed }),
       source: ({ source = '', scans }) => {
-        if (globals.output !== 'table') return source;
+        if (!isForPeople) return source;
         return source === '' && scans > 0 ? plural(scans, 'scan') : fileName(source);
       },
     },

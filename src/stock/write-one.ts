@@ -9,7 +9,7 @@ import { confirmed } from '../client/classify.ts';
 import type { RawAnswer } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
 import { decoded } from '../redact.ts';
-import { checkCondition, updateInventory } from '../client/update.ts';
+import { checkCondition, type Update, updateInventory } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { RowOutcome } from '../report/failure-meaning.ts';
 import type { Session } from '../session/connect.ts';
@@ -82,11 +82,15 @@ export async function withWriter<T>(
 }
 
 /** Sends an update, again if it was lost and not applied. @throws {Failure} `unrecorded`, and see updateInventory */
-export async function updateOne(pet: LockedPet, write: Write, isCurrent?: () => boolean): Promise<InventoryItem> {
+export async function updateOne(
+  pet: LockedPet,
+  write: Write,
+  watch: Pick<Update, 'isCurrent' | 'onLook'> = {},
+): Promise<InventoryItem> {
   const { hold, session } = pet;
   const { petId, before, after } = write;
   const { answer, failure, unrecorded } = await writeOne(pet, write, () =>
-    updateInventory(session.service, { petId, quantity: after, before, isCurrent, isLocked: () => hold.isHeld() }),
+    updateInventory(session.service, { petId, quantity: after, before, ...watch, isLocked: () => hold.isHeld() }),
   );
   if (answer !== undefined && unrecorded === undefined) return answer;
   throw failure ?? unrecorded!;

@@ -8,6 +8,7 @@ import { screenOf } from '../support/screen.ts';
 import { error, item, json } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { serveSandbox } from '../support/served.ts';
+import { list, shopWith, take } from '../support/shop.ts';
 import { staging } from '../support/staging.ts';
 
 const CTRL = {
@@ -305,6 +306,17 @@ describe('without a full screen', () => {
     expect(stderr).toContain('1 row of stdin cannot be used; what was applied before stays applied.');
     expect(stderr).toContain('Remove the lines up to the last apply');
     expect([await quantityOf(home, 7), await quantityOf(home, 9)]).toEqual(['12', '0']);
+  });
+
+  it('--plain from a pipe: the service is down after an apply, which is told of too', async () => {
+    const stock = { 7: 10, 9: 10 };
+    const down = error(503, 'No.', 'error', { headers: { 'Retry-After': '600' } });
+    const { server, ...shop } = await shopWith([list(stock), list(stock), take(stock), down]);
+    const stdin = '7 12\napply\n9 1\napply\n';
+    const { code, stdout, stderr } = await runPetstore(['inventory', 'browse', '--plain', '--yes'], { ...shop, stdin });
+    expect([code, stdout], stderr).toEqual([8, expect.stringContaining('Run 1 (browse) in staging: 1 applied.')]);
+    expect(stderr).toContain('; nothing more was sent.');
+    expect(server.requests.length).toBe(4);
   });
 
   it('--plain from a pipe, with --yes: what was left at a terminal is not its business', async () => {

@@ -160,6 +160,16 @@ describe('the scans of a stocktake', () => {
     expect(resumed.stderr).toContain('Stocktake 1 continues: 1 scan so far.\npet 7 (Goldfish): 2 counted');
   });
 
+  it('those of a stocktake that is open in another window are not offered', async () => {
+    const home = createHome();
+    const first = startPty(COUNT, { home });
+    await type(first, [['Stocktake 1', '7\r']]);
+    await first.waitFor('1 counted');
+    const second = startPty(COUNT, { home });
+    await second.waitFor('Stocktake 2 in sandbox: scan');
+    expect(second.plain()).not.toContain('Stocktake 1');
+  });
+
   it('an answer of no keeps them; q keeps or discards them', async () => {
     const home = createHome();
     const answer = async (scans: string, question: string, key: string, args: readonly string[] = []) => {
@@ -199,6 +209,24 @@ it('with JSON output a cancelled command has its one error object', async () => 
   terminal.write('n\r');
   expect((await terminal.exited).code).toBe(2);
   expect(terminal.plain()).toContain('{"error":{"kind":"cancelled","message":"Cancelled. Nothing was changed."');
+});
+
+it('Ctrl-C is left to the editor', async () => {
+  const home = createHome();
+  const script = join(home.path, 'editor');
+  const steps = [
+    "trap 'echo interrupted' INT",
+    'echo open',
+    'until read -r _; do :; done',
+    `sed -i s/^7,10/7,99/ "$1"`,
+  ];
+  writeFileSync(script, `#!/bin/sh\n${steps.join('\n')}\n`, { mode: 0o755 });
+  const terminal = startPty([...SANDBOX, 'inventory', 'edit'], { home, env: { EDITOR: script } });
+  await terminal.waitFor('open');
+  await terminal.type('\x03', 'interrupted');
+  await terminal.type('\r', 'Change 1 pet in sandbox?');
+  terminal.write('y\r');
+  expect((await terminal.exited).code).toBe(0);
 });
 
 it.each(['EDITOR', 'VISUAL'])('names an editor of %s that was not found', async (variable) => {

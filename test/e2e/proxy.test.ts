@@ -336,6 +336,7 @@ describe('what is refused', () => {
         'foreign_host',
       ],
       [headOf(proxy, `GET ${target}`, 'Host: localhost', close), 400, 'malformed'],
+      [headOf(proxy, `GET ${target}`, close).replace(/Host.*\r\n/, ''), 400, 'malformed'],
       [headOf(proxy, `GET ${target}`, `X-Long: ${'x'.repeat(20_000)}`), 431, 'head_too_large'],
       [headOf(proxy, `GET ${target}?${'x'.repeat(20_000)}`), 431, 'head_too_large'],
       ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'malformed'],
@@ -348,6 +349,7 @@ describe('what is refused', () => {
         expect.stringContaining(`"code":"${code}"`),
       ]);
       expect(statuses(heard)).toHaveLength(1);
+      expect(heard).toMatch(/^petstore-gateway: refused\r$/m);
     }
     expect(seen).toEqual([]);
   });
