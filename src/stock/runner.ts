@@ -132,7 +132,7 @@ export class Runner {
     const { journal } = writer;
     await this.refresh();
     await withPet(writer, change.petId, async (pet) => {
-      const isOver = pet.hold.lastHeldAt >= this.seen.at || hasWrittenSince(journal.state, change, this.seen.moment);
+      const isOver = pet.lock.lastHeldAt >= this.seen.at || hasWrittenSince(journal.state, change, this.seen.moment);
       if (isOver) this.seen = await look(pace.service, journal);
       // A change without an outcome is left for the resumed run.
       if (this.stopped === undefined) await this.execute(pet, change, this.seen);

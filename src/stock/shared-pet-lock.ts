@@ -48,7 +48,7 @@ export type LockSession = Pick<Session, 'origin' | 'redis'> & {
 type Shared = LockSession & { readonly redis: Redis };
 
 /** A held lock. */
-export interface Hold {
+export interface PetLock {
   /** False once another machine may have the lock, so that what was read may be outdated. */
   isHeld(): boolean;
   /** When another machine last had it, on the monotonic clock: what was read earlier may be outdated. */
@@ -64,7 +64,7 @@ export async function takeSharedLock(
   context: CommandContext,
   session: Shared,
   petId: bigint,
-): Promise<(Hold & AsyncDisposable) | undefined> {
+): Promise<(PetLock & AsyncDisposable) | undefined> {
   const { redis } = session;
   const lock = new SharedLock(context, session, petId);
   try {
@@ -87,7 +87,7 @@ export async function takeSharedLock(
   }
 }
 
-class SharedLock implements Hold, AsyncDisposable {
+class SharedLock implements PetLock, AsyncDisposable {
   lastHeldAt = Number.NEGATIVE_INFINITY;
   private readonly context: CommandContext;
   private readonly session: Shared;
