@@ -198,7 +198,6 @@ function keepInFlight(state: LedgerState, isKept: (each: Reservation) => boolean
   return state.inFlight.every(isKept) ? state : { ...state, inFlight: state.inFlight.filter(isKept) };
 }
 
-/** Returns the state after an answer. */
 export function observe(before: LedgerState, now: number, answer: Answer): LedgerState {
   const { id, status, headers, random } = answer;
   const sent = before.inFlight.find((each) => each.id === id);

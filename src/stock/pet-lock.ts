@@ -75,7 +75,6 @@ export function petLocksOf(context: CommandContext, session: LockSession, isOpti
   };
 }
 
-/** Returns the number of a pet's lock. */
 function lockOf(petId: bigint): bigint {
   return ((petId % LOCKS) + LOCKS) % LOCKS;
 }

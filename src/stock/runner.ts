@@ -5,7 +5,7 @@
 import type { InventoryItem } from '../api/item.ts';
 import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
-import { isOutdated } from '../client/update.ts';
+import { isOutdated, listedTwice } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -64,9 +64,7 @@ export async function readStock(service: Service): Promise<Stock> {
   const stock = new Map<bigint, InventoryItem>();
   for await (const items of listInventory(service)) {
     for (const item of items) {
-      if (stock.has(item.petId)) {
-        throw new Failure('contract', { what: 'The list', problem: `has pet ${item.petId} more than once` });
-      }
+      if (stock.has(item.petId)) throw listedTwice(item.petId);
       stock.set(item.petId, item);
     }
   }

@@ -47,7 +47,6 @@ export type LockSession = Pick<Session, 'origin' | 'redis'> & {
 };
 type Shared = LockSession & { readonly redis: Redis };
 
-/** A held lock. */
 export interface PetLock {
   /** False once another machine may have the lock, so that what was read may be outdated. */
   isHeld(): boolean;

@@ -190,7 +190,6 @@ function targetOfRun(journal: Journal, id: bigint): Target {
   return { undoes: { undoesRun: id }, words: `inventory undo --run ${id}`, command: changes[0].command, changes, run };
 }
 
-/** Returns the target that redoes the command that a run has undone. */
 function redoOf(journal: Journal, run: Run): Target {
   const { undoesRun, undoesChange } = run;
   const first = undoesRun === undefined ? journal.sentChange(undoesChange ?? 0n) : journal.changesOf(undoesRun)[0];
