@@ -10,6 +10,7 @@ import { Failure, isFailure } from '../errors.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { type Change, hasWrittenSince, type Journal, momentOf, type Run } from '../state/journal.ts';
+import { isUncertain } from '../state/journal-rows.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
 import { firstCause, rowOutcome } from '../report/failures.ts';
 import type { Pace } from './concurrency.ts';
@@ -167,7 +168,7 @@ export class Runner {
   private outcomeWithoutSending(change: Change, present: bigint | undefined): Omit<Outcome, 'change'> | undefined {
     const { run, seen, writer } = this.options;
     if (present === undefined) return { state: 'failed', reason: NO_SUCH_PET };
-    if (isThere(change, run, present)) return { state: wasSent(change) ? 'applied' : 'unchanged' };
+    if (isThere(change, run, present)) return { state: isUncertain(change) ? 'applied' : 'unchanged' };
     const reason = conflictOf(writer.journal, change, present, Math.min(run.startedAt, seen.since));
     return reason === undefined ? undefined : { state: 'conflict', reason };
   }
@@ -202,13 +203,9 @@ export class Runner {
   }
 }
 
-function wasSent({ state }: Change): boolean {
-  return state === 'sent' || state === 'unknown';
-}
-
 /** True for a row with nothing left to do. For a row of unknown outcome, the stock decides. */
 export function isThere(change: Change, { adds }: Pick<Run, 'adds'>, present: bigint): boolean {
-  return present === change.after && (wasSent(change) || adds !== true);
+  return present === change.after && (isUncertain(change) || adds !== true);
 }
 
 /** Returns why a row must not be applied to the present quantity, if so. `since`: epoch ms. */
