@@ -139,7 +139,7 @@ async function runCommand(
   try {
     if (globals.log !== undefined) {
       const { openRunLog } = await import('./run-log.ts');
-      log = await openRunLog(context, notices, globals.log, { command: command.path, options }).catch(
+      log = await openRunLog(commandContext, globals.log, { command: command.path, options }).catch(
         (cause: unknown) => {
           throw invalid ?? cause;
         },

@@ -104,7 +104,6 @@ export function judgeBroken(service: Service, call: Call, attempts: number, { fa
   return { ...judgeFailure(facts, { service, call, attempts }), facts };
 }
 
-/** Classifies a reply by its status, headers and body. */
 async function judgeReply({ clock, watch }: Service, asked: Asked, reply: HttpReply): Promise<Trouble> {
   const { bodyStatus = reply.status, ...serviceError } = await readServiceError(reply);
   const { status, raw } = serviceError;

@@ -133,10 +133,14 @@ export async function findPet(service: Service, petId: bigint): Promise<Inventor
   const found: InventoryItem[] = [];
   for await (const items of listInventory(service)) {
     found.push(...items.filter((item) => item.petId === petId));
-    if (found.length > 1)
-      throw new Failure('contract', { what: 'The list', problem: `has pet ${petId} more than once` });
+    if (found.length > 1) throw listedTwice(petId);
   }
   return found[0];
+}
+
+/** Returns the failure of a list by which no write can be decided. */
+export function listedTwice(petId: bigint): Failure {
+  return new Failure('contract', { what: 'The list', problem: `has pet ${petId} more than once` });
 }
 
 /**

@@ -207,7 +207,6 @@ export function networkOf({ globals, signal, openNetwork }: CommandContext): Pro
   return openNetwork({ timeoutMs: Math.min(globals.timeout, 10_000), signal });
 }
 
-/** Returns the failure of a step instead of throwing it. */
 export async function orNetworkFailure<T>(step: Promise<T>): Promise<T | NetworkFailure> {
   try {
     return await step;

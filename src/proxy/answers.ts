@@ -3,6 +3,7 @@ import { jsonObject, stringifyJson } from '../api/json.ts';
 import { Failure, isFailure, type Kind } from '../errors.ts';
 import type { Refusal, RefusalResponse } from '../http/server.ts';
 import { HttpFailure } from '../ports.ts';
+import { isHeld } from '../rate-limit/gate.ts';
 import { GATEWAY_HEADER, REFUSED_BY_GATEWAY } from '../rate-limit/headers.ts';
 import { describeFailure } from '../report/failures.ts';
 
@@ -76,7 +77,11 @@ export function answerOfFailure(error: unknown, now: number, isSent: boolean): A
     unsent !== undefined ||
     (!isSent && OWN.includes(failure.kind)) ||
     (failure.is('interrupted') && failure.details.outcome === 'not-sent');
-  const headers = { ...retryAfterOf(failure), ...(!isUnsent && { [GATEWAY_HEADER]: '1' }) };
+  const headers = {
+    // Rounded up, so that the client does not come too early.
+    ...(isHeld(failure) && { 'retry-after': String(Math.max(1, Math.ceil(failure.details.waitMs / 1_000))) }),
+    ...(!isUnsent && { [GATEWAY_HEADER]: '1' }),
+  };
   return answerOf([status, failure.kind.replaceAll('-', '_'), words], headers, members);
 }
 
@@ -90,12 +95,6 @@ function toFailure(error: unknown): Failure {
   if (error instanceof HttpFailure)
     return new Failure('contract', { what: 'The response', problem: error.facts.detail });
   return new Failure('bug', { message: String(error) });
-}
-
-/** Returns Retry-After in whole seconds, rounded up, so that the client does not come too early. */
-function retryAfterOf(failure: Failure): Answer['headers'] {
-  if (!failure.is('rate-limited') && !failure.is('banned') && !failure.is('paused')) return {};
-  return { 'retry-after': String(Math.max(1, Math.ceil(failure.details.waitMs / 1_000))) };
 }
 
 function wordsOf(failure: Failure, message: string): string {

@@ -205,7 +205,6 @@ export function reportOf(
   };
 }
 
-/** Parses a reply; undefined if the text is not one. */
 export function parseReply(text: string): Reply | undefined {
   try {
     const reply = JSON.parse(text) as Reply | null;

@@ -19,7 +19,7 @@ import { isOutOfReach } from '../state/file.ts';
 import type { Change, Journal, Settled, Where } from '../state/journal.ts';
 import { journalKeptOpen, type WithJournal, withWritableJournal } from './open-journal.ts';
 import { petLocksOf, type WithLock } from './pet-lock.ts';
-import type { Hold } from './shared-pet-lock.ts';
+import type { PetLock } from './shared-pet-lock.ts';
 
 /** What writes need: a service, the journal, and the locks of pets. */
 export interface Writer {
@@ -53,11 +53,11 @@ export type Write = Pick<Change, 'petId' | 'before' | 'after'> &
   (Pick<Change, 'id'> | { readonly command: string; readonly person?: string; readonly run?: bigint | undefined });
 
 /** A writer that holds a pet's lock. Only `withPet` creates one. */
-export type LockedPet = Writer & { readonly hold: Hold };
+export type LockedPet = Writer & { readonly lock: PetLock };
 
 /** Locks the pet for the work. @throws {Failure} `run-locked`: another process held it for too long */
 export function withPet<T>(writer: Writer, petId: bigint, work: (pet: LockedPet) => Promise<T>): Promise<T> {
-  return writer.withLock(petId, (hold) => work({ ...writer, hold }));
+  return writer.withLock(petId, (lock) => work({ ...writer, lock }));
 }
 
 /** Opens the journal for single writes. */
@@ -87,10 +87,10 @@ export async function updateOne(
   write: Write,
   watch: Pick<Update, 'isCurrent' | 'onLook'> = {},
 ): Promise<InventoryItem> {
-  const { hold, session } = pet;
+  const { lock, session } = pet;
   const { petId, before, after } = write;
   const { answer, failure, unrecorded } = await writeOne(pet, write, () =>
-    updateInventory(session.service, { petId, quantity: after, before, ...watch, isLocked: () => hold.isHeld() }),
+    updateInventory(session.service, { petId, quantity: after, before, ...watch, isLocked: () => lock.isHeld() }),
   );
   if (answer !== undefined && unrecorded === undefined) return answer;
   throw failure ?? unrecorded!;
