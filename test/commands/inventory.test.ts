@@ -243,6 +243,12 @@ describe('--retry-for', () => {
     );
   });
 
+  it('is not ended by --max-wait, where the service names a time', async () => {
+    const context = withReplies([{ ...down, headers: { 'Retry-After': '30' } }, list]);
+    const ran = await run(context, 'inventory', 'get', '7', '--retry-for', '1h', '--max-wait', '0');
+    expect([ran.code, context.clock.now() - START]).toEqual([0, 31_000]);
+  });
+
   it('a write is looked up before each repeat, and conflicts with what came meanwhile', async () => {
     const env = { ...ENV, PETSTORE_RETRY_FOR: '1h' };
     const done = withReplies([down, list, down, list, down, list, down, list, json(item(7, 12))], { env });
