@@ -11,7 +11,7 @@ import { firstFew, plural } from '../view/words.ts';
 import { applyPlan, assertCanConfirm, isLeft, type PlanContext, type RunSpec } from './apply.ts';
 import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';
-import { countStates, summaryMembers } from './summary.ts';
+import { countStates, summaryMembers, UNDONE } from './summary.ts';
 import { withEvents } from './events.ts';
 import { conflictOf, isThere, readStock } from './runner.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
@@ -70,7 +70,7 @@ async function planToShow(
     // Rows that could not be applied keep the shop from being as the file says, too.
     const left = journal
       .changesOf(begun.id)
-      .filter((change) => isLeft(change) || change.state === 'failed' || change.state === 'conflict');
+      .filter((change) => (isLeft(change) ? !journal.wasFound(change) : UNDONE.has(change.state)));
     const rows = left.map((change) => ({ ...change, quantity: change.after, change }));
     return (stock) =>
       makePlan(rows, stock, ({ change }, present) => {

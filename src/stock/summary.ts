@@ -14,7 +14,8 @@ import { openNames, tableNames } from '../session/open-catalog.ts';
 import { joinPath, reportFolder } from '../session/paths.ts';
 import { csvCell } from '../view/formats.ts';
 
-const UNDONE: ReadonlySet<ChangeState> = new Set(['failed', 'conflict']);
+/** States of rows that were not applied. */
+export const UNDONE: ReadonlySet<ChangeState> = new Set(['failed', 'conflict']);
 /** How many rows that were not applied are named, with the reason; the report has all. */
 const FEW = 5;
 
