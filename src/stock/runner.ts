@@ -171,6 +171,7 @@ export class Runner {
   private outcomeWithoutSending(change: Change, present: bigint | undefined): Omit<Outcome, 'change'> | undefined {
     const { run, seen, writer } = this.options;
     if (present === undefined) return { state: 'failed', reason: NO_SUCH_PET };
+    if (writer.journal.wasFound(change)) return { state: 'applied' };
     if (isThere(change, run, present)) return { state: isUncertain(change) ? 'applied' : 'unchanged' };
     const reason = conflictOf(writer.journal, change, present, Math.min(run.startedAt, seen.since));
     return reason === undefined ? undefined : { state: 'conflict', reason };
