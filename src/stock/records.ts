@@ -112,8 +112,8 @@ function* fromCsv(text: string, format: FileFormat): Found {
     const most = widthOf(header.cells);
     for (const { line, cells } of readCsv(table, delimiter)) {
       if (line === header.line) continue;
-      const isSplit = cells.length > header.cells.length && mayHoldSplitNumber(cells, delimiter, columns.found);
-      const width = isSplit ? cells.length : widthOf(cells);
+      const hasMore = cells.length > header.cells.length && delimiter === ',';
+      const width = hasMore && mayBeSplit(cells, columns.found) ? cells.length : widthOf(cells);
       if (width <= most) yield { line, columns, values: cells };
       else yield { line, reason: `has ${width} cells, the header has ${most}: ${kind.tooWide}` };
     }
@@ -123,18 +123,18 @@ function* fromCsv(text: string, format: FileFormat): Found {
   }
 }
 
-/** True for `7,1,200,` below `petId,quantity,note`: it may set 1, with a note, or 1,200 without one. */
-function mayHoldSplitNumber(cells: readonly string[], delimiter: string, found: Columns['found']): boolean {
-  const quantityAt = found.get('quantity') ?? found.get('delta') ?? -1;
-  return (['petId', 'quantity', 'delta', 'current'] as const).some((column) => {
-    const at = found.get(column) ?? -1;
-    const number = cells
-      .slice(at, at + 2)
-      .map((cell) => cell.trim())
-      .join(delimiter);
-    return (
-      /^[-+]?[1-9][0-9]{0,2},[0-9]{3}$/.test(number) && /[0-9]/.test(cells.toSpliced(at, 2, number)[quantityAt] ?? '')
-    );
+/** A whole number, also with a thousands separator or empty decimals. */
+const WHOLE = /^[-+]?[0-9]+(?:,[0-9]{3})?(?:[.,]0+)?$/;
+
+/** True if two cells may be one number: below `petId,quantity,note`, `7,1,200,` may be 1,200 without a note. */
+function mayBeSplit(cells: readonly string[], found: Columns['found']): boolean {
+  const quantityAt = found.get('quantity') ?? found.get('delta');
+  if (quantityAt === undefined) return false;
+  const texts = cells.map((cell) => cell.trim());
+  return texts.some((text, i) => {
+    const joined = texts.toSpliced(i, 2, `${text},${texts[i + 1]}`);
+    const isWhole = [found.get('petId') ?? quantityAt, quantityAt].every((at) => WHOLE.test(joined[at]!));
+    return isWhole && /^[-+]?[0-9]+,[0-9]+(?:\.[0-9]+)?$/.test(joined[i]!);
   });
 }
 
