@@ -89,7 +89,7 @@ function recordOf({ line, columns: { found }, values }: Values): FileRecord {
       const value = values[found.get(column) ?? -1] ?? '';
       const text = (typeof value === 'string' ? value : stringifyJson(value)).trim();
       // Our own CSV puts a quote before texts that a spreadsheet would run as a formula.
-      return column === 'name' || column === 'note' ? text.replace(/^'(?=[=+\-@])/, '') : text;
+      return column === 'name' || column === 'note' ? text.replace(/^'(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/, '') : text;
     },
   };
 }

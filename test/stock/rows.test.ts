@@ -203,14 +203,14 @@ describe('rows named by barcode or name', () => {
 });
 
 it('a row may say why', () => {
-  const { rows } = parseRows("petId,delta,Cause,Note\n7,-1,Died,old age\n8,2,,\n9,1,,'- from CSV", {
+  const { rows } = parseRows("petId,delta,Cause,Note\n7,-1,Died,old age\n8,2,,\n9,1,,'＋ from CSV", {
     allowNegative: false,
   });
   expect(rows).toEqual([
     expect.objectContaining({ petId: 7n, cause: 'died', note: 'old age' }),
     expect.not.objectContaining({ cause: expect.anything() as unknown }),
     // As our own CSV writes it.
-    expect.objectContaining({ note: '- from CSV' }),
+    expect.objectContaining({ note: '＋ from CSV' }),
   ]);
 });
 
