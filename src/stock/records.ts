@@ -114,7 +114,10 @@ function* fromCsv(text: string, format: FileFormat): Found {
       if (line === header.line) continue;
       const hasMore = cells.length > header.cells.length && delimiter === ',';
       const width = hasMore && mayBeSplit(cells, columns.found) ? cells.length : widthOf(cells);
-      if (width <= most) yield { line, columns, values: cells };
+      const lines = cells.some((cell) => cell.includes('\n')) ? cells.join(delimiter).split('\n') : [];
+      if (lines.filter((text) => looksLikeRow(text.split(delimiter), columns.found)).length > 1) {
+        yield { line, reason: 'a quoted cell spans lines that look like rows; close its quote on its own line' };
+      } else if (width <= most) yield { line, columns, values: cells };
       else yield { line, reason: `has ${width} cells, the header has ${most}: ${kind.tooWide}` };
     }
   } catch (error) {
@@ -126,15 +129,17 @@ function* fromCsv(text: string, format: FileFormat): Found {
 /** A whole number, also with a thousands separator or empty decimals. */
 const WHOLE = /^[-+]?[0-9]+(?:,[0-9]{3})?(?:[.,]0+)?$/;
 
+/** True if the pet's id and the number can be in these cells. */
+function looksLikeRow(cells: readonly string[], found: Columns['found']): boolean {
+  const at = found.get('quantity') ?? found.get('delta');
+  return at !== undefined && [found.get('petId') ?? at, at].every((each) => WHOLE.test(cells[each]?.trim() ?? ''));
+}
+
 /** True if two cells may be one number: below `petId,quantity,note`, `7,1,200,` may be 1,200 without a note. */
 function mayBeSplit(cells: readonly string[], found: Columns['found']): boolean {
-  const quantityAt = found.get('quantity') ?? found.get('delta');
-  if (quantityAt === undefined) return false;
-  const texts = cells.map((cell) => cell.trim());
-  return texts.some((text, i) => {
-    const joined = texts.toSpliced(i, 2, `${text},${texts[i + 1]}`);
-    const isWhole = [found.get('petId') ?? quantityAt, quantityAt].every((at) => WHOLE.test(joined[at]!));
-    return isWhole && /^[-+]?[0-9]+,[0-9]+(?:\.[0-9]+)?$/.test(joined[i]!);
+  return cells.some((cell, i) => {
+    const joined = `${cell.trim()},${cells[i + 1]?.trim()}`;
+    return /^[-+]?[0-9]+,[0-9]+(?:\.[0-9]+)?$/.test(joined) && looksLikeRow(cells.toSpliced(i, 2, joined), found);
   });
 }
 

@@ -269,6 +269,10 @@ describe('what cannot be used is named with its line', () => {
     ['petId,delta,cause\n7,1,sold\n7,1,died', ['3: pet 7 is already on line 2, with another cause or note']],
     ['petId,quantity\n8,1\n7,"1\n\n9,2', ['3: the quote of cell 2 is not closed']],
     [
+      'petId,quantity,note\n7,1,"large\n8,1,small"\n9,1,"a\nb,c"\n',
+      ['2: a quoted cell spans lines that look like rows; close its quote on its own line'],
+    ],
+    [
       'petId,quantity,note\n7,1,"5" collar"\n',
       ['2: cell 3 has text after its closing quote; double the quotes inside a quoted cell'],
     ],
