@@ -126,20 +126,20 @@ function* fromCsv(text: string, format: FileFormat): Found {
   }
 }
 
-/** A whole number, also with a thousands separator or empty decimals. */
-const WHOLE = /^[-+]?[0-9]+(?:,[0-9]{3})?(?:[.,]0+)?$/;
+/** A number, also with a thousands separator or decimals. */
+const NUMBER = /^[-+]?[0-9]+(?:,[0-9]+)?(?:[.,][0-9]+)?$/;
 
 /** True if the pet's id and the number can be in these cells. */
 function looksLikeRow(cells: readonly string[], found: Columns['found']): boolean {
   const at = found.get('quantity') ?? found.get('delta');
-  return at !== undefined && [found.get('petId') ?? at, at].every((each) => WHOLE.test(cells[each]?.trim() ?? ''));
+  return at !== undefined && [found.get('petId') ?? at, at].every((each) => NUMBER.test(cells[each]?.trim() ?? ''));
 }
 
 /** True if two cells may be one number: below `petId,quantity,note`, `7,1,200,` may be 1,200 without a note. */
 function mayBeSplit(cells: readonly string[], found: Columns['found']): boolean {
   return cells.some((cell, i) => {
     const joined = `${cell.trim()},${cells[i + 1]?.trim()}`;
-    return /^[-+]?[0-9]+,[0-9]+(?:\.[0-9]+)?$/.test(joined) && looksLikeRow(cells.toSpliced(i, 2, joined), found);
+    return NUMBER.test(joined) && looksLikeRow(cells.toSpliced(i, 2, joined), found);
   });
 }
 

@@ -296,6 +296,7 @@ describe('what cannot be used is named with its line', () => {
     ['between semicolons', 'petId;quantity\n7;1;200', 2, 3, 2],
     ['below a header with empty cells', 'petId,quantity,,\n7,1,200,', 2, 3, 2],
     ['where a cell that is empty makes room', 'petId,quantity,note\n8,2,,\n7,1,200,', 3, 4, 3],
+    ['a decimal comma before an empty cell', 'petId,quantity,status,name\n7,12,5,sold,', 2, 5, 4],
     ['a price with decimals', 'petId,price,quantity,note\n7,3,50,12,', 2, 5, 4],
     ['a thousands separator and decimals', 'petId,quantity,note\n7,1,200.00,', 2, 4, 3],
     ['an id with a thousands separator', 'petId,quantity,note\n1,200,5,', 2, 4, 3],
