@@ -127,6 +127,16 @@ it('an answer that is refused is not shown as taken', async () => {
   expect((await terminal.exited).code).toBe(2);
 });
 
+it('--color never holds for questions, too', async () => {
+  const terminal = startPty(['--color', 'never', 'login'], { home: createHome(), env: { FORCE_COLOR: '1' } });
+  await type(terminal, [['Environment', 'staging\r']]);
+  await terminal.waitFor('Base URL');
+  terminal.write('\x04');
+  expect((await terminal.exited).code).toBe(2);
+  // eslint-disable-next-line no-control-regex -- colours are what it is about
+  expect(terminal.output).not.toMatch(/\x1b\[\d+m/);
+});
+
 describe('the scans of a stocktake', () => {
   it('those of a stocktake that was not finished are offered first: Enter continues them', async () => {
     const home = createHome();
