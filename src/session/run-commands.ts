@@ -48,7 +48,7 @@ export async function hintedPlace({ env, globals, settings }: CommandContext): P
 
 /** Commands in a hint that depend on the environment and do not name it. */
 const COMMAND =
-  /\bpetstore (?=(api|catalog|doctor|inventory|limits|login|proxy|smoke|status|wait)\b)(?![^.,;:(]* --(?:env|help|all-environments)\b)/g;
+  /\bpetstore (?=(api|catalog|doctor|inventory|limits|login|proxy|smoke|status|wait)\b)(?![^.,;:(]* --(?:env|help|profile|all-environments)\b)/g;
 
 /** Adds this command's environment to the commands in a hint, since the user's next shell may have another one. */
 export function withEnvironment(hint: string, place: string | undefined): string {
