@@ -129,10 +129,11 @@ async function run(visit: Visit): Promise<View> {
       }
       if (end !== 'apply') return done ?? confirmation('Nothing was changed.', [['applied', 0]]);
       if (options.dryRun === true) return await dryRunPlan(context, { plan: (stock) => planOf(browser, stock) });
+      // Only the last result is the command's own. The greeting of the lines has shown the others.
+      if (done !== undefined && options.plain !== true) context.notices.info(done.text);
       const applied = await apply(visit);
       // An error must be readable before anything else.
       if (applied?.failure !== undefined) return applied;
-      if (applied !== undefined && done !== undefined) context.notices.info(done.text);
       done = applied ?? done;
     }
   } catch (error) {
@@ -211,7 +212,7 @@ async function apply(visit: Visit): Promise<RecordView | undefined> {
 
 function tellKept({ browser, context, keeps, options }: Visit): void {
   if (browser.pending.size === 0 || options.dryRun === true) return;
-  const kept = keeps ? ` Continue: ${browser.petstore} ${COMMAND}` : '';
+  const kept = keeps ? ` Continue: ${browser.petstore} ${COMMAND}${options.plain === true ? ' --plain' : ''}` : '';
   context.notices.info(`You did not apply ${browser.pendingWords}.${kept}`);
 }
 

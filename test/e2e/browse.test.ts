@@ -284,8 +284,13 @@ describe('without a full screen', () => {
     await terminal.type('3 -9\r', 'Below zero: petstore --env sandbox inventory set 3 -5 --allow-negative');
     await terminal.type('apply\r', 'Change 1 pet in sandbox?');
     await terminal.type('y\r', 'Run 1 (browse) in sandbox: 1 applied.');
+    await terminal.type('3 5\rapply\r', 'Change 1 pet in sandbox?');
+    await terminal.type('y\r', 'Run 2 (browse) in sandbox: 1 applied.');
+    expect(terminal.plain().match(/Run 1/g)).toHaveLength(1);
+    await terminal.type('3 6\r', 'to be 6');
     await left(terminal, 'q\r');
-    expect(await quantityOf(home, 3)).toBe('4');
+    expect(terminal.plain()).toContain('Continue: petstore --env sandbox inventory browse --plain\n');
+    expect(await quantityOf(home, 3)).toBe('5');
     expect(terminal.output).not.toContain('\u001b[?1049h');
   });
 
