@@ -118,6 +118,12 @@ async function run(visit: Visit): Promise<View> {
     catalog?.[Symbol.dispose]();
   };
   let done: RecordView | undefined;
+  /** The result that is not printed yet. The greeting of the lines prints each. */
+  let untold: RecordView | undefined;
+  const tell = (): void => {
+    context.notices.info(untold?.text ?? '');
+    untold = undefined;
+  };
   try {
     for (;;) {
       const end = await show(context, browser, reload);
@@ -129,14 +135,15 @@ async function run(visit: Visit): Promise<View> {
       }
       if (end !== 'apply') return done ?? confirmation('Nothing was changed.', [['applied', 0]]);
       if (options.dryRun === true) return await dryRunPlan(context, { plan: (stock) => planOf(browser, stock) });
-      // Only the last result is the command's own. The greeting of the lines has shown the others.
-      if (done !== undefined && options.plain !== true) context.notices.info(done.text);
+      tell();
       const applied = await apply(visit);
       // An error must be readable before anything else.
       if (applied?.failure !== undefined) return applied;
       done = applied ?? done;
+      if (options.plain !== true) untold = applied;
     }
   } catch (error) {
+    tell();
     // A later line of the script is wrong. What was applied before stays applied.
     if (done === undefined || !isFailure(error) || !error.is('invalid-rows')) throw error;
     return { ...done, failure: new Failure('rows-after-apply', error.details, error) };
