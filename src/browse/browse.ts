@@ -119,6 +119,8 @@ async function run(visit: Visit): Promise<View> {
     catalog?.[Symbol.dispose]();
   };
   let done: RecordView | undefined;
+  /** The result that is not printed yet. The greeting of the lines prints each. */
+  let untold: RecordView | undefined;
   try {
     for (;;) {
       const end = await show(context, browser, reload);
@@ -130,11 +132,13 @@ async function run(visit: Visit): Promise<View> {
       }
       if (end !== 'apply') return done ?? confirmation('Nothing was changed.', [['applied', 0]]);
       if (options.dryRun === true) return await dryRunPlan(context, { plan: (stock) => planOf(browser, stock) });
+      context.notices.info(untold?.text ?? '');
+      untold = undefined;
       const applied = await apply(visit);
       // An error must be readable before anything else.
       if (applied?.failure !== undefined) return applied;
-      if (applied !== undefined && done !== undefined) context.notices.info(done.text);
       done = applied ?? done;
+      if (options.plain !== true) untold = applied;
     }
   } catch (error) {
     if (done === undefined || !isFailure(error)) throw error;
@@ -213,7 +217,7 @@ async function apply(visit: Visit): Promise<RecordView | undefined> {
 
 function tellKept({ browser, context, keeps, options }: Visit): void {
   if (browser.pending.size === 0 || options.dryRun === true) return;
-  const kept = keeps ? ` Continue: ${browser.petstore} ${COMMAND}` : '';
+  const kept = keeps ? ` Continue: ${browser.petstore} ${COMMAND}${options.plain === true ? ' --plain' : ''}` : '';
   context.notices.info(`You did not apply ${browser.pendingWords}.${kept}`);
 }
 

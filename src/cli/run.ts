@@ -122,6 +122,7 @@ async function runCommand(
   context: Context & Pick<CommandContext, 'configFile' | 'line'>,
   secrets: Secrets,
 ): Promise<number> {
+  if (globals.color === 'never') context.prompt.withoutColour?.();
   const ending = endingOf(context, globals.deadline, command.graceMs);
   const style = await styleFor(context, context.stdout, globals.color);
   const notices = new Reporter(context, globals, await styleFor(context, context.stderr, globals.color), secrets);
@@ -139,7 +140,7 @@ async function runCommand(
   try {
     if (globals.log !== undefined) {
       const { openRunLog } = await import('./run-log.ts');
-      log = await openRunLog(context, notices, globals.log, { command: command.path, options }).catch(
+      log = await openRunLog(commandContext, globals.log, { command: command.path, options }).catch(
         (cause: unknown) => {
           throw invalid ?? cause;
         },

@@ -73,6 +73,11 @@ export class RedisLedger implements Ledger {
     this.shares = options.whenLost === 'share';
   }
 
+  /** True while this machine sends its share, and other machines' blocks are unknown. */
+  get isAlone(): boolean {
+    return this.isLost && this.shares;
+  }
+
   async check(intent: Intent): Promise<Hold | undefined> {
     const work = (before: Leased, now: number) => {
       return { state: before, result: decideLeased(before, now, intent, this.shares).hold };

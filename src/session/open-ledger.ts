@@ -65,9 +65,7 @@ export async function openLedger(
     names.shared(),
     import('../rate-limit/redis-ledger.ts'),
   ]);
-  let isLost = false;
   const onChange = (says: string | undefined): void => {
-    isLost = says !== undefined;
     if (!isShown) reportChange(context, mode, says);
   };
   const server = url.replace(LOGIN, '//');
@@ -78,7 +76,7 @@ export async function openLedger(
     address,
     redis,
     get isAlone() {
-      return isLost && mode === 'share';
+      return ledger.isAlone;
     },
     async [Symbol.asyncDispose]() {
       await ledger.close();

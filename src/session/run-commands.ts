@@ -24,7 +24,6 @@ export function nextSteps(run: RunSummary): readonly string[] {
   return [`continue: ${resumeCommand(run)}`, `give up: ${discardCommand(run)}`];
 }
 
-/** Returns the command that discards the rest of a run. */
 export function discardCommand({ environment, id }: Pick<Run, 'environment' | 'id'>): string {
   return `petstore --env ${environment} inventory runs discard ${id}`;
 }

@@ -89,7 +89,7 @@ function recordOf({ line, columns: { found }, values }: Values): FileRecord {
       const value = values[found.get(column) ?? -1] ?? '';
       const text = (typeof value === 'string' ? value : stringifyJson(value)).trim();
       // Our own CSV puts a quote before texts that a spreadsheet would run as a formula.
-      return column === 'name' || column === 'note' ? text.replace(/^'(?=[=+\-@])/, '') : text;
+      return column === 'name' || column === 'note' ? text.replace(/^'(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/, '') : text;
     },
   };
 }
@@ -112,9 +112,12 @@ function* fromCsv(text: string, format: FileFormat): Found {
     const most = widthOf(header.cells);
     for (const { line, cells } of readCsv(table, delimiter)) {
       if (line === header.line) continue;
-      const isSplit = cells.length > header.cells.length && mayHoldSplitNumber(cells, delimiter, columns.found);
-      const width = isSplit ? cells.length : widthOf(cells);
-      if (width <= most) yield { line, columns, values: cells };
+      const hasMore = cells.length > header.cells.length && delimiter === ',';
+      const width = hasMore && mayBeSplit(cells, columns.found) ? cells.length : widthOf(cells);
+      const lines = cells.some((cell) => cell.includes('\n')) ? cells.join(delimiter).split('\n') : [];
+      if (lines.filter((text) => looksLikeRow(text.split(delimiter), columns.found)).length > 1) {
+        yield { line, reason: 'a quoted cell spans lines that look like rows; close its quote on its own line' };
+      } else if (width <= most) yield { line, columns, values: cells };
       else yield { line, reason: `has ${width} cells, the header has ${most}: ${kind.tooWide}` };
     }
   } catch (error) {
@@ -123,18 +126,20 @@ function* fromCsv(text: string, format: FileFormat): Found {
   }
 }
 
-/** True for `7,1,200,` below `petId,quantity,note`: it may set 1, with a note, or 1,200 without one. */
-function mayHoldSplitNumber(cells: readonly string[], delimiter: string, found: Columns['found']): boolean {
-  const quantityAt = found.get('quantity') ?? found.get('delta') ?? -1;
-  return (['petId', 'quantity', 'delta', 'current'] as const).some((column) => {
-    const at = found.get(column) ?? -1;
-    const number = cells
-      .slice(at, at + 2)
-      .map((cell) => cell.trim())
-      .join(delimiter);
-    return (
-      /^[-+]?[1-9][0-9]{0,2},[0-9]{3}$/.test(number) && /[0-9]/.test(cells.toSpliced(at, 2, number)[quantityAt] ?? '')
-    );
+/** A number, also with a thousands separator or decimals. */
+const NUMBER = /^[-+]?[0-9]+(?:,[0-9]+)?(?:[.,][0-9]+)?$/;
+
+/** True if the pet's id and the number can be in these cells. */
+function looksLikeRow(cells: readonly string[], found: Columns['found']): boolean {
+  const at = found.get('quantity') ?? found.get('delta');
+  return at !== undefined && [found.get('petId') ?? at, at].every((each) => NUMBER.test(cells[each]?.trim() ?? ''));
+}
+
+/** True if two cells may be one number: below `petId,quantity,note`, `7,1,200,` may be 1,200 without a note. */
+function mayBeSplit(cells: readonly string[], found: Columns['found']): boolean {
+  return cells.some((cell, i) => {
+    const joined = `${cell.trim()},${cells[i + 1]?.trim()}`;
+    return NUMBER.test(joined) && looksLikeRow(cells.toSpliced(i, 2, joined), found);
   });
 }
 

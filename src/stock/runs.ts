@@ -9,7 +9,7 @@ import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { RunFilter } from '../state/history.ts';
 import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';
-import { mayBeApplied } from '../state/journal-rows.ts';
+import { isUnapplied, isUncertain, mayBeApplied } from '../state/journal-rows.ts';
 import { confirmation, FORMAT_FACTS, list, type RecordView, type RowsView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { assertCanConfirm, resumeRun } from './apply.ts';
@@ -81,7 +81,7 @@ function refuseSmoke(run: Run): void {
 function whyDone(run: Run, changes: readonly Change[]): [problem: string, hint?: string] {
   const { id, kind, source, adds } = run;
   const isOpen = (change: Change): boolean => adds !== true || !mayBeApplied(change);
-  const rest = changes.filter((each) => (each.state === 'failed' || each.state === 'conflict') && isOpen(each)).length;
+  const rest = changes.filter((each) => isUnapplied(each) && isOpen(each)).length;
   if (rest === 0) return [`Run ${id} is done`];
   const problem = `Run ${id} is done, and ${rest} of its rows could not be applied`;
   if (adds === true) {
@@ -163,8 +163,7 @@ export async function discardRun(context: CommandContext, id: bigint): Promise<R
     refuseSmoke(run);
     assertCanConfirm(context);
     using _lock = run.kind === 'count' ? await lockStocktake(context, id) : undefined;
-    for (const { petId, after, state } of journal.changesOf(id)) {
-      if (state !== 'sent' && state !== 'unknown') continue;
+    for (const { petId, after } of journal.changesOf(id).filter(isUncertain)) {
       notices.warning(`Pet ${petId} may or may not have been set to ${after}. To find out, resume the run instead.`);
     }
     const what = run.scans > 0 ? plural(run.scans, 'scan') : plural(run.left, 'row');

@@ -33,7 +33,6 @@ export function findStopped(journal: Journal, wanted: bigint | true, session: Se
   );
 }
 
-/** Returns the pets that have stock and were not scanned. */
 export function unscanned(scanned: readonly Wanted[], stock: Stock): InventoryItem[] {
   const petIds = new Set(scanned.map(({ petId }) => petId));
   return [...stock.values()].filter(({ petId, quantity }) => quantity !== 0n && !petIds.has(petId));

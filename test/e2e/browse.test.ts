@@ -145,8 +145,11 @@ describe('on the screen', () => {
     await terminal.type(`\u001b[H=100\r`, '→ 100');
     await terminal.type(CTRL.x, 'Change 1 pet in sandbox?');
     await terminal.type('y\r', 'Run 2 (browse) in sandbox: 1 applied.');
-    await left(terminal, CTRL.c);
-    expect(terminal.plain()).toContain('Run 1 (browse) in sandbox: 1 applied.');
+    terminal.kill('SIGTERM');
+    await terminal.exited;
+    const lines = await screenOf(terminal.output, { cols: 120, rows: 24 });
+    const results = [1, 2].map((run) => `Run ${run} (browse) in sandbox: 1 applied.`);
+    expect(lines.filter((line) => line.startsWith('Run'))).toEqual(results);
     expect([await quantityOf(home, 1), await quantityOf(home, 2)]).toEqual(['100', '4']);
   });
 
@@ -285,8 +288,13 @@ describe('without a full screen', () => {
     await terminal.type('3 -9\r', 'Below zero: petstore --env sandbox inventory set 3 -5 --allow-negative');
     await terminal.type('apply\r', 'Change 1 pet in sandbox?');
     await terminal.type('y\r', 'Run 1 (browse) in sandbox: 1 applied.');
+    await terminal.type('3 5\rapply\r', 'Change 1 pet in sandbox?');
+    await terminal.type('y\r', 'Run 2 (browse) in sandbox: 1 applied.');
+    expect(terminal.plain().match(/Run 1/g)).toHaveLength(1);
+    await terminal.type('3 6\r', 'to be 6');
     await left(terminal, 'q\r');
-    expect(await quantityOf(home, 3)).toBe('4');
+    expect(terminal.plain()).toContain('Continue: petstore --env sandbox inventory browse --plain\n');
+    expect(await quantityOf(home, 3)).toBe('5');
     expect(terminal.output).not.toContain('\u001b[?1049h');
   });
 

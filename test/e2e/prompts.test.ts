@@ -7,6 +7,7 @@ import { createHome, type Home } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { type Pty, startPty } from '../support/pty.ts';
 import { item, json, tooMany } from '../support/replies.ts';
+import { screenOf } from '../support/screen.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { staging } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
@@ -127,6 +128,16 @@ it('an answer that is refused is not shown as taken', async () => {
   expect((await terminal.exited).code).toBe(2);
 });
 
+it('--color never holds for questions, too', async () => {
+  const terminal = startPty(['--color', 'never', 'login'], { home: createHome(), env: { FORCE_COLOR: '1' } });
+  await type(terminal, [['Environment', 'staging\r']]);
+  await terminal.waitFor('Base URL');
+  terminal.write('\x04');
+  expect((await terminal.exited).code).toBe(2);
+  // eslint-disable-next-line no-control-regex -- colours are what it is about
+  expect(terminal.output).not.toMatch(/\x1b\[\d+m/);
+});
+
 describe('the scans of a stocktake', () => {
   it('those of a stocktake that was not finished are offered first: Enter continues them', async () => {
     const home = createHome();
@@ -150,12 +161,14 @@ describe('the scans of a stocktake', () => {
   ] as const)('%s stops them, and they can be continued', async (_name, end, code) => {
     const home = createHome();
     const terminal = startPty(COUNT, { home });
-    await type(terminal, [['Stocktake 1', '7\r']]);
-    await terminal.waitFor('pet 7 (Goldfish): 1 counted');
+    await type(terminal, [['Stocktake 1', '7\r8']]);
+    // What is typed already comes below the answer to the line before.
+    await terminal.waitFor(/: 1 counted \(stock: 10\)\n8/);
     end(terminal);
     expect((await terminal.exited).code).toBe(code);
     expect(terminal.plain()).not.toMatch(/error:/);
-    if (code === 130) expect(terminal.plain()).toContain(SAVED);
+    const shown = (await screenOf(terminal.output, { cols: 80, rows: 24 })).slice(1, code === 130 ? 5 : 4);
+    expect(shown).toEqual(['7', 'pet 7 (Goldfish): 1 counted (stock: 10)', '8', SAVED].slice(0, shown.length));
     const resumed = await runPetstore([...COUNT, '--resume', '--yes'], { home, stdin: '7\n' });
     expect(resumed.stderr).toContain('Stocktake 1 continues: 1 scan so far.\npet 7 (Goldfish): 2 counted');
   });

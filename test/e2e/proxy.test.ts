@@ -708,7 +708,8 @@ describe('an answer that breaks', () => {
   it('in the middle of a short body is a 502, and never a complete body', async () => {
     const { proxy } = await inFrontOf([truncate(10, json([item(1, 2)]))]);
     const answer = await proxy.ask('/inventory');
-    expect([answer.status, JSON.parse(answer.body)]).toEqual([502, expect.objectContaining({ code: 'contract' })]);
+    const message = 'Invalid response: the response broke off before its end.';
+    expect([answer.status, JSON.parse(answer.body)]).toEqual([502, { code: 'contract', message, status: 502 }]);
   });
 
   const GARBAGE = Buffer.alloc(300_000, 0xff);

@@ -307,19 +307,20 @@ it('--resume means a run of this shop, also where another shop has a newer one',
     return [code, stdout || stderr];
   };
   const berlin = ['--profile', 'berlin'];
-  for (const shop of [[], berlin]) await run(rows(2), 'import', '-', ...shop);
-  for (const shop of [[], berlin]) await run('1 5\nq\n', 'count', ...shop);
+  // Newer than the one with rows: counts without, and imports.
   await run('2 5\n', 'count');
+  for (const shop of [[], berlin]) await run('1 5\nq\n', 'count', ...shop);
+  for (const shop of [[], berlin]) await run(rows(2), 'import', '-', ...shop);
   expect((await run('', 'count'))[1]).toMatch(
-    /^warning: Stocktake 5 is not applied yet \(1 row left\)\. .*: petstore --env staging inventory runs resume 5\n/,
+    /^warning: Stocktake 1 is not applied yet \(1 row left\)\. .*: petstore --env staging inventory runs resume 1\n/,
   );
   const { stdout } = await runIn(createTestContext({ home, env: STAGING_ENV }), 'status', ...berlin);
-  expect(stdout).toMatch(/run 1 .* give up: PETSTORE_PROFILE= petstore --env staging inventory runs discard 1\)\n/);
+  expect(stdout).toMatch(/run 4 .* give up: PETSTORE_PROFILE= petstore --env staging inventory runs discard 4\)\n/);
   status = 200;
-  expect(await run('1\n', 'count', '--resume')).toEqual([0, 'Run 3 (count) in staging: 1 applied.\n']);
-  expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 5 (count) in staging: 1 applied.\n']);
-  expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 1 (import) in staging: 2 applied.\n']);
-  expect(await run('', 'runs', 'resume')).toEqual([2, expect.stringContaining('Run 2 is for berlin/staging')]);
+  expect(await run('1\n', 'count', '--resume')).toEqual([0, 'Run 2 (count) in staging: 1 applied.\n']);
+  expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 4 (import) in staging: 2 applied.\n']);
+  expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 1 (count) in staging: 1 applied.\n']);
+  expect(await run('', 'runs', 'resume')).toEqual([2, expect.stringContaining('Run 5 is for berlin/staging')]);
 });
 
 it.each([

@@ -91,7 +91,6 @@ export function commonOptions(
   );
 }
 
-/** Returns the grammar of all commands for the scanner. */
 export function grammarOf(tree: Tree): Grammar<TreeOption> {
   return { commands: commandsOf(tree).map(({ path }) => path), optionsAt: (path) => optionsAt(tree, path) };
 }
