@@ -24,12 +24,15 @@ There are two real environments, production and staging, each with its own base 
 An option overrides a variable, a variable overrides the config file:
 
   --env         PETSTORE_ENV        default: production
+  --profile     PETSTORE_PROFILE    one of several shops
   --base-url    PETSTORE_BASE_URL   https, ending in /v1
   no flag       PETSTORE_API_KEY    the key; never an option
 
 A key is typed at a hidden prompt, read with --key-stdin, or taken from the variable. It is stored in the config file, mode 0600, and sent only to the base URL. With petstore login --key-command a command of yours prints the key, and petstore does not store it.
 
 Without a terminal a write to production needs --env production, PETSTORE_ENV=production or --yes. A default in the config is not enough.
+
+All variables and files are in docs/configuration.md of the package.
 `,
   },
   output: {
