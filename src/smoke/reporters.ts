@@ -157,7 +157,8 @@ function github(suite: Suite): string {
     .filter(({ verdict }) => verdict === 'fail')
     .map((check) => {
       const title = property(`${suite.name} ${check.id}`);
-      return `::error title=${title}::${data(`${check.evidence?.request ?? ''}: ${shown(check)}`)}\n`;
+      const problem = [check.evidence?.request, shown(check)].filter(Boolean).join(': ');
+      return `::error title=${title}::${data(problem)}\n`;
     });
   return `${lines.join('')}${text(suite)}`;
 }
