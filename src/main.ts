@@ -1,6 +1,6 @@
 /** Entry point: answers --version, completion and help at once, and loads everything else only to run a command. */
 import { argv, env, exit, isTerminal, nextTurn, pageOrPrint, printAndEnd, width } from './node/process.ts';
-import type { Place } from './cli/completion/complete.ts';
+import type { PlaceOptions } from './cli/completion/complete.ts';
 import type { Tree } from './cli/help/tree.ts';
 import type { KnownPet } from './state/pets.ts';
 import { VERSION } from './version.ts';
@@ -54,7 +54,7 @@ async function loadTree(): Promise<Tree> {
   return (await import('./commands/command-tree.ts')).buildTree();
 }
 
-async function petsHere(place: Place): Promise<readonly KnownPet[]> {
+async function petsHere(place: PlaceOptions): Promise<readonly KnownPet[]> {
   commandName = 'complete.pets';
   const [{ knownPets }, { nodeContext }] = await Promise.all([
     import('./commands/completion.ts'),
