@@ -1,5 +1,5 @@
 /** Entry point: answers --version, completion and help at once, and loads everything else only to run a command. */
-import { argv, env, exit, isTerminal, nextTurn, pageOrPrint, printAndEnd, width } from './node/process.ts';
+import { argv, env, exit, isTerminal, pageOrPrint, printAndEnd, width } from './node/process.ts';
 import type { PlaceOptions } from './cli/completion/complete.ts';
 import type { Tree } from './cli/help/tree.ts';
 import type { KnownPet } from './state/pets.ts';
@@ -42,11 +42,12 @@ async function start(): Promise<void> {
     import('./commands/index.ts'),
     import('./node/context.ts'),
   ]);
-  const code = await run({ loaders, tree: loadTree }, argv, nodeContext(), (name) => {
+  const context = nodeContext();
+  const code = await run({ loaders, tree: loadTree }, argv, context, (name) => {
     commandName = name;
   });
   // Thread-pool work whose result has just arrived counts as done only after this turn.
-  await nextTurn();
+  await context.clock.turn();
   exit(code);
 }
 
