@@ -182,9 +182,12 @@ function readable<T>(read: () => T): T | undefined {
   }
 }
 
-/** Normalises a name for searching: without case and accents. */
+/** Normalises a name for searching: without case and accents. In other scripts a mark makes another word. */
 export function folded(name: string): string {
-  return name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+  return name
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .toLowerCase();
 }
 
 function searched(wanted: string): { readonly where: string; readonly words: readonly string[] } {

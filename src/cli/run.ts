@@ -5,7 +5,7 @@ import { readConfigFile } from '../session/config-file.ts';
 import { UNSAID } from './global-options.ts';
 import { lazySettings, once } from '../session/resolve.ts';
 import { partsOf } from '../session/environments.ts';
-import { hintedPlace, shellWord } from '../session/run-commands.ts';
+import { hintedPlace, shellWord, withEnvironment } from '../session/run-commands.ts';
 import { find, SETTINGS, type Stored, storedValues } from '../session/settings.ts';
 import { type Context, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { EXIT, Failure, isFailure, usageFailure } from '../errors.ts';
@@ -122,6 +122,7 @@ async function runCommand(
   context: Context & Pick<CommandContext, 'configFile' | 'line'>,
   secrets: Secrets,
 ): Promise<number> {
+  if (globals.color === 'never') context.prompt.withoutColour?.();
   const { clock } = context;
   const { deadline: deadlineMs } = globals;
   const deadline = new AbortController();
@@ -213,7 +214,8 @@ async function show(view: View, context: CommandContext, style: Style): Promise<
   if (failure !== undefined) throw failure;
   if (view.view !== 'rows') return;
   const summary = isTTY ? view.summary?.(count) : undefined;
-  if (isForPeople) notices.info(count === 0 ? view.empty : (summary ?? ''));
+  if (isForPeople)
+    notices.info(count === 0 ? withEnvironment(view.empty, await hintedPlace(context)) : (summary ?? ''));
   const failed = view.check?.(count);
   if (failed !== undefined) throw failed;
 }

@@ -27,9 +27,9 @@ export const inventoryHistory = defineCommand({
   summary: 'Show changes made from this machine',
   description:
     'Shows the writes that petstore sent from this machine for this user, newest first, without a request. ' +
-    'Changes made elsewhere are not included. Where --env, PETSTORE_ENV or the config names an environment, only its ' +
-    'changes are shown; --all-environments shows all of them. The table has the names of the catalog; on a narrow ' +
-    'terminal it leaves out the outcome if all changes were applied. --chart draws a ' +
+    'Changes made elsewhere are not included. Where --env, PETSTORE_ENV, a profile or the config names an ' +
+    'environment, only its changes are shown; --all-environments shows all of them. The table has the names of ' +
+    'the catalog; on a narrow terminal it leaves out the outcome if all changes were applied. --chart draws a ' +
     'bar for the quantity after each change, oldest first; a change that may not have been applied has none. --by sums ' +
     'up the changes that were applied: how many, plus, minus and net.',
   examples: {

@@ -1,5 +1,6 @@
 /** Builds the proxy's own answers, with an Error body (service spec, part 2). */
 import { jsonObject, stringifyJson } from '../api/json.ts';
+import { brokenAnswer } from '../client/classify.ts';
 import { Failure, isFailure, type Kind } from '../errors.ts';
 import type { Refusal, RefusalResponse } from '../http/server.ts';
 import { HttpFailure } from '../ports.ts';
@@ -93,7 +94,7 @@ function toFailure(error: unknown): Failure {
   if (isFailure(error)) return error;
   // The body broke off or cannot be decoded.
   if (error instanceof HttpFailure)
-    return new Failure('contract', { what: 'The response', problem: error.facts.detail });
+    return new Failure('contract', { what: 'The response', problem: brokenAnswer(error.facts) });
   return new Failure('bug', { message: String(error) });
 }
 

@@ -74,7 +74,7 @@ export class Turns {
     signal.throwIfAborted();
     claim.isSent = false;
     const from = clock.monotonic();
-    await this.shares.take(claim, operation, () => this.leftOf(claim));
+    const part = await this.shares.take(claim, operation, () => this.leftOf(claim));
     const queue = this.queues.get(operation) ?? new FairQueue();
     this.queues.set(operation, queue);
     const { place } = queue.nextTurn(claim);
@@ -112,7 +112,7 @@ export class Turns {
     } finally {
       cancel();
       signal.removeEventListener('abort', ask);
-      this.shares.settle(claim, operation);
+      this.shares.settle(claim, part);
       claim.waitedMs += clock.monotonic() - from;
       queue.remove(entry);
       queue.startNext();

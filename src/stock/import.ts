@@ -69,7 +69,9 @@ async function planToShow(
     const here = { environment: begun.environment, origin: originOf(await context.target()) };
     assertSameOrigin(here, begun, `Run ${begun.id}`, `inventory runs resume ${begun.id}`);
     // Rows that could not be applied keep the shop from being as the file says, too.
-    const left = journal.changesOf(begun.id).filter((change) => isLeft(change) || isUnapplied(change));
+    const left = journal
+      .changesOf(begun.id)
+      .filter((change) => (isLeft(change) ? !journal.wasFound(change) : isUnapplied(change)));
     const rows = left.map((change) => ({ ...change, quantity: change.after, change }));
     return (stock) =>
       makePlan(rows, stock, ({ change }, present) => {

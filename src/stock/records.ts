@@ -88,8 +88,8 @@ function recordOf({ line, columns: { found }, values }: Values): FileRecord {
     text(column) {
       const value = values[found.get(column) ?? -1] ?? '';
       const text = (typeof value === 'string' ? value : stringifyJson(value)).trim();
-      // Our own CSV puts a quote before names that a spreadsheet would run as a formula.
-      return column === 'name' ? text.replace(/^'(?=[=+\-@])/, '') : text;
+      // Our own CSV puts a quote before texts that a spreadsheet would run as a formula.
+      return column === 'name' || column === 'note' ? text.replace(/^'(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/, '') : text;
     },
   };
 }
@@ -112,14 +112,35 @@ function* fromCsv(text: string, format: FileFormat): Found {
     const most = widthOf(header.cells);
     for (const { line, cells } of readCsv(table, delimiter)) {
       if (line === header.line) continue;
-      const width = widthOf(cells);
-      if (width <= most) yield { line, columns, values: cells };
+      const hasMore = cells.length > header.cells.length && delimiter === ',';
+      const width = hasMore && mayBeSplit(cells, columns.found) ? cells.length : widthOf(cells);
+      const lines = cells.some((cell) => cell.includes('\n')) ? cells.join(delimiter).split('\n') : [];
+      if (lines.filter((text) => looksLikeRow(text.split(delimiter), columns.found)).length > 1) {
+        yield { line, reason: 'a quoted cell spans lines that look like rows; close its quote on its own line' };
+      } else if (width <= most) yield { line, columns, values: cells };
       else yield { line, reason: `has ${width} cells, the header has ${most}: ${kind.tooWide}` };
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     yield problemOf(table, error);
   }
+}
+
+/** A number, also with a thousands separator or decimals. */
+const NUMBER = /^[-+]?[0-9]+(?:,[0-9]+)?(?:[.,][0-9]+)?$/;
+
+/** True if the pet's id and the number can be in these cells. */
+function looksLikeRow(cells: readonly string[], found: Columns['found']): boolean {
+  const at = found.get('quantity') ?? found.get('delta');
+  return at !== undefined && [found.get('petId') ?? at, at].every((each) => NUMBER.test(cells[each]?.trim() ?? ''));
+}
+
+/** True if two cells may be one number: below `petId,quantity,note`, `7,1,200,` may be 1,200 without a note. */
+function mayBeSplit(cells: readonly string[], found: Columns['found']): boolean {
+  return cells.some((cell, i) => {
+    const joined = `${cell.trim()},${cells[i + 1]?.trim()}`;
+    return NUMBER.test(joined) && looksLikeRow(cells.toSpliced(i, 2, joined), found);
+  });
 }
 
 function problemOf(table: string, { bytes, code, column }: CsvError): Problem {

@@ -150,7 +150,10 @@ export class Runner {
     try {
       // The second time it is sent anyway: the rate limit may only allow a request or two in that time.
       const isCurrent = (): boolean => this.outdated.has(change.id) || this.isFresh(at);
-      await updateOne(pet, change, isCurrent);
+      const onLook = (): void => {
+        this.seen = { ...this.seen, at: Number.NEGATIVE_INFINITY };
+      };
+      await updateOne(pet, change, { isCurrent, onLook });
     } catch (error) {
       if (isOutdated(error)) {
         this.outdated.add(change.id);
@@ -168,6 +171,7 @@ export class Runner {
   private outcomeWithoutSending(change: Change, present: bigint | undefined): Omit<RowResult, 'change'> | undefined {
     const { run, seen, writer } = this.options;
     if (present === undefined) return { state: 'failed', reason: NO_SUCH_PET };
+    if (writer.journal.wasFound(change)) return { state: 'applied' };
     if (isThere(change, run, present)) return { state: isUncertain(change) ? 'applied' : 'unchanged' };
     const reason = conflictOf(writer.journal, change, present, Math.min(run.startedAt, seen.since));
     return reason === undefined ? undefined : { state: 'conflict', reason };
@@ -227,6 +231,7 @@ export function midway(failure: Failure, resume?: string): Failure {
   const next = resume === undefined ? {} : { resume };
   if (failure.is('rate-limited'))
     return new Failure('rate-limited', { ...failure.details, ...next, begun: true }, failure);
+  if (failure.is('paused')) return new Failure('paused', { ...failure.details, ...next, begun: true }, failure);
   if (failure.is('interrupted')) return new Failure('interrupted', { ...failure.details, ...next }, failure);
   if (failure.is('deadline')) return new Failure('deadline', { ...failure.details, ...next }, failure);
   if (failure.is('network')) return new Failure('network', { ...failure.details, ...next, begun: true }, failure);

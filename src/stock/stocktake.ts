@@ -15,7 +15,7 @@ import { assertSameOrigin, cannotResume } from './runs.ts';
 const SHOWN = 10;
 
 /** Returns the unfinished stocktakes that have no rows yet, newest first. */
-export function stillCounting(journal: Journal): RunSummary[] {
+function stillCounting(journal: Journal): RunSummary[] {
   return journal.unfinished().filter(({ id, kind }) => kind === 'count' && journal.changesOf(id).length === 0);
 }
 

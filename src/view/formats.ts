@@ -157,7 +157,7 @@ export function csvCell(value: CellValue): string {
   return value instanceof Date ? value.toISOString() : value.toString();
 }
 
-/** Puts a quote before a text that a spreadsheet would run as a formula (owasp.org, CSV injection). */
+/** Puts a quote before a text that a spreadsheet would run as a formula, in Japanese also `＝` (owasp.org, CSV injection). */
 function csvText(text: string): string {
-  return `${/^[=+\-@\t\r]/.test(text) ? "'" : ''}${visible(text)}`;
+  return `${/^[=+\-@\uff1d\uff0b\uff0d\uff20\t\r]/.test(text) ? "'" : ''}${visible(text)}`;
 }
