@@ -273,14 +273,11 @@ function sumOf(scans: readonly Scan[]): bigint {
   return scans.reduce((sum, { quantity }) => sum + quantity, 0n);
 }
 
-interface ScannedCode {
-  /** Digits: an id or a barcode, perhaps padded with zeros. */
-  readonly code: string;
-  readonly quantity: bigint;
-}
-
-/** Parses `7`, `7 12`, `7,12` and `3x 7`, but not `7 x3`, which could be either; the prefix may be before the code. */
-export function parseScan(text: string, prefix = ''): ScannedCode | undefined {
+/**
+ * Parses `7`, `7 12`, `7,12` and `3x 7`, but not `7 x3`, which could be either; the prefix may be before the code: the
+ * digits of an id or a barcode, perhaps padded with zeros.
+ */
+export function parseScan(text: string, prefix = '') {
   const [, times, rest = ''] =
     text.startsWith(prefix) && prefix !== '' ? [] : (/^(\d+)(?: *[x\u00d7] +|[x\u00d7])(.+)$/i.exec(text) ?? []);
   const scanned = times === undefined ? text : rest;

@@ -29,7 +29,7 @@ export interface Problem {
 /** Problem of a file that has only a header. */
 export const NO_ROWS = 'the file has no rows';
 
-export interface FileProblems {
+interface FileProblems {
   readonly problems: readonly Problem[];
   /** Headings of a CSV header that lacks columns, for --map. */
   readonly headings: readonly string[] | undefined;

@@ -17,7 +17,7 @@ import type { Pace } from './concurrency.ts';
 import type { Stock } from './plan.ts';
 import { type LockedPet, recordOutcome, updateOne, withPet, type Writer } from './write-one.ts';
 
-export interface Outcome extends Pick<Change, 'state' | 'reason'> {
+export interface RowResult extends Pick<Change, 'state' | 'reason'> {
   readonly change: Change;
 }
 
@@ -26,7 +26,7 @@ export interface RunContext {
   readonly context: CommandContext;
   readonly session: Session;
   readonly journal: Journal;
-  readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
+  readonly onOutcome?: ((outcome: RowResult) => void) | undefined;
   /** Pets that a stocktake leaves unchanged because they were not scanned. */
   readonly rest?: readonly InventoryItem[];
 }
@@ -38,7 +38,7 @@ export interface RunnerOptions {
   readonly writer: Writer & { readonly journal: Journal };
   readonly run: Run;
   readonly seen: Seen;
-  onOutcome(outcome: Outcome): void;
+  onOutcome(outcome: RowResult): void;
 }
 
 /** The stock, and when it was read. */
@@ -73,7 +73,7 @@ export async function readStock(service: Service): Promise<Stock> {
 }
 
 /** Reads the stock for a run, with the time before the request. */
-export async function look(service: Service, journal: Journal): Promise<Seen> {
+export async function seeStock(service: Service, journal: Journal): Promise<Seen> {
   const { clock } = service;
   const before = { moment: momentOf(journal.state), at: clock.monotonic(), since: clock.now() };
   return { ...before, stock: await readStock(service) };
@@ -132,7 +132,7 @@ export class Runner {
     await this.refresh();
     await withPet(writer, change.petId, async (pet) => {
       const isOver = pet.lock.lastHeldAt >= this.seen.at || hasWrittenSince(journal.state, change, this.seen.moment);
-      if (isOver) this.seen = await look(pace.service, journal);
+      if (isOver) this.seen = await seeStock(pace.service, journal);
       // A change without an outcome is left for the resumed run.
       if (this.stopped === undefined) await this.execute(pet, change, this.seen);
     });
@@ -168,7 +168,7 @@ export class Runner {
     onOutcome({ change, state: 'applied' });
   }
 
-  private outcomeWithoutSending(change: Change, present: bigint | undefined): Omit<Outcome, 'change'> | undefined {
+  private outcomeWithoutSending(change: Change, present: bigint | undefined): Omit<RowResult, 'change'> | undefined {
     const { run, seen, writer } = this.options;
     if (present === undefined) return { state: 'failed', reason: NO_SUCH_PET };
     if (writer.journal.wasFound(change)) return { state: 'applied' };
@@ -195,7 +195,7 @@ export class Runner {
   private async refresh(): Promise<void> {
     const { pace, writer } = this.options;
     if (this.refreshing === undefined && !this.isFresh(this.seen.at)) {
-      this.refreshing = look(pace.service, writer.journal)
+      this.refreshing = seeStock(pace.service, writer.journal)
         .then((seen) => {
           this.seen = seen;
         })
