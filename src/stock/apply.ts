@@ -185,7 +185,10 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   let stopped = await new Runner({ pace, writer, run, seen, onOutcome }, left).run();
   context.notices.progress(undefined);
   if (left.length > 0 && stopped === undefined) stopped = await verifyStock(runContext, run);
-  return summarise(runContext, run, stopped, unchanged);
+  return summarise(runContext, run, stopped, unchanged).catch((error: unknown) => {
+    // The state database was replaced: the answered write is all that is known of the run.
+    throw stopped?.is('unrecorded') === true ? stopped : error;
+  });
 }
 
 /** True for a row that a run still has to apply, or whose outcome is unknown. */
