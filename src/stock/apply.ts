@@ -57,8 +57,9 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
   // The user may have agreed to a longer wait than the session allows.
   const patient = { ...context, globals: { ...context.globals, ...agreed } };
   await using again = await connect(patient, { isBulk: true });
-  // Others may have changed the stock during the question.
-  return await startRun({ ...runContext, session: again }, spec, plan, await look(again.service, journal));
+  // Others may have changed the stock during the question: since the first look.
+  const now = { ...(await look(again.service, journal)), moment: seen.moment };
+  return await startRun({ ...runContext, session: again }, spec, plan, now);
 }
 
 /** Shows what a run would change; nothing is asked, journaled or written. */
