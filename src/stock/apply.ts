@@ -58,8 +58,9 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
   // The user may have agreed to a longer wait than the session allows.
   const patient = { ...context, globals: { ...context.globals, ...agreed } };
   await using again = await connect(patient, { isBulk: true });
-  // Others may have changed the stock during the question.
-  return await startRun({ ...runContext, session: again }, spec, plan, await seeStock(again.service, journal));
+  // Others may have changed the stock during the question: since the first look.
+  const now = { ...(await seeStock(again.service, journal)), moment: seen.moment };
+  return await startRun({ ...runContext, session: again }, spec, plan, now);
 }
 
 /** Shows what a run would change; nothing is asked, journaled or written. */
@@ -186,7 +187,10 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   let stopped = await new Runner({ pace, writer, run, seen, onOutcome }, left).run();
   context.notices.progress(undefined);
   if (left.length > 0 && stopped === undefined) stopped = await verifyStock(runContext, run);
-  return summarise(runContext, run, stopped, unchanged);
+  return summarise(runContext, run, stopped, unchanged).catch((error: unknown) => {
+    // The state database was replaced: the answered write is all that is known of the run.
+    throw stopped?.is('unrecorded') === true ? stopped : error;
+  });
 }
 
 /**

@@ -76,7 +76,7 @@ async function planToShow(
     return (stock) =>
       makePlan(rows, stock, ({ change }, present) => {
         if (isThere(change, begun, present)) return undefined;
-        return isLeft(change) ? conflictOf(journal, change, present, begun.startedAt) : change.reason;
+        return isLeft(change) ? conflictOf(journal, change, present) : change.reason;
       });
   }
   const file = await readImport(context, options, text);

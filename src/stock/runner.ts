@@ -46,9 +46,8 @@ export interface Seen {
   readonly stock: Stock;
   /** From `momentOf`. Later writes by this machine may not be in the stock. */
   readonly moment: bigint;
-  /** Time before the request: monotonic, and epoch ms. */
+  /** Time before the request, monotonic. */
   readonly at: number;
-  readonly since: number;
 }
 
 /**
@@ -75,7 +74,7 @@ export async function readStock(service: Service): Promise<Stock> {
 /** Reads the stock for a run, with the time before the request. */
 export async function seeStock(service: Service, journal: Journal): Promise<Seen> {
   const { clock } = service;
-  const before = { moment: momentOf(journal.state), at: clock.monotonic(), since: clock.now() };
+  const before = { moment: momentOf(journal.state), at: clock.monotonic() };
   return { ...before, stock: await readStock(service) };
 }
 
@@ -173,7 +172,9 @@ export class Runner {
     if (present === undefined) return { state: 'failed', reason: NO_SUCH_PET };
     if (writer.journal.wasFound(change)) return { state: 'applied' };
     if (isThere(change, run, present)) return { state: isUncertain(change) ? 'applied' : 'unchanged' };
-    const reason = conflictOf(writer.journal, change, present, Math.min(run.startedAt, seen.since));
+    const planned = turnOf(change);
+    const since = seen.moment < planned ? seen.moment : planned;
+    const reason = conflictOf(writer.journal, change, present, since);
     return reason === undefined ? undefined : { state: 'conflict', reason };
   }
 
@@ -212,15 +213,24 @@ export function isThere(change: Change, { adds }: Pick<Run, 'adds'>, present: bi
   return present === change.after && (isUncertain(change) || adds !== true);
 }
 
-/** Returns why a row must not be applied to the present quantity, if so. `since`: epoch ms. */
-export function conflictOf(journal: Journal, change: Change, present: bigint, since: number): string | undefined {
+function turnOf({ turn = 0 }: Change): bigint {
+  return BigInt(turn);
+}
+
+/** Returns why a row must not be applied to the present quantity, if so. `since`: see `newestOther`. */
+export function conflictOf(
+  journal: Journal,
+  change: Change,
+  present: bigint,
+  since = turnOf(change),
+): string | undefined {
   const { before } = change;
   if (before === undefined || present === before) return undefined;
   return `there are ${present} now, no longer ${before}: ${changedBy(journal, change, present, since)}`;
 }
 
-/** Returns who changed a pet, as half a sentence. `since`: epoch ms. */
-export function changedBy(journal: Journal, change: Change, present: bigint, since: number): string {
+/** Returns who changed a pet, as half a sentence. `since`: see `newestOther`. */
+export function changedBy(journal: Journal, change: Change, present: bigint, since = turnOf(change)): string {
   const other = journal.newestOther(change, since);
   if (other?.after === present) return `changed since by this machine: change ${other.id}`;
   return 'someone else has changed it';
