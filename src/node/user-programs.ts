@@ -36,8 +36,10 @@ export async function openEditor(env: NodeJS.ProcessEnv, path: string, signal: A
     const fail = (problem: string): void => {
       reject(new Failure('editor', { command, problem, ...(variable !== undefined && { variable }) }));
     };
+    // Where stdout is a file or a pipe, it gets data only.
+    const stdout = isatty(1) ? 1 : 2;
     // cmd.exe has its own quoting rules.
-    const child = spawn(file, args, { stdio: 'inherit', env: own, signal, windowsVerbatimArguments: true });
+    const child = spawn(file, args, { stdio: [0, stdout, 2], env: own, signal, windowsVerbatimArguments: true });
     child.on('error', (error: NodeJS.ErrnoException) => {
       if (signal.aborted) reject(reasonOf(signal));
       else fail(`could not be run (${error.code ?? error.message})`);
