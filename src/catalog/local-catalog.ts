@@ -59,7 +59,6 @@ export class Catalog implements Disposable {
     return this.namesOf([petId]).get(petId) ?? '';
   }
 
-  /** Returns the names of these pets, where they have one. */
   namesOf(petIds: readonly bigint[]): ReadonlyMap<bigint, string> {
     return readable(() => namesIn(this.database, this.origin, petIds)) ?? new Map();
   }
@@ -104,7 +103,6 @@ export class Catalog implements Disposable {
     return this.levels('LIMIT 1').size > 0;
   }
 
-  /** Returns the longest names, the longest first. */
   longestNames(count: number): readonly string[] {
     const sql = `SELECT name FROM catalogPet WHERE origin = ? ORDER BY length(name) DESC LIMIT ${count}`;
     return this.query(sql).map((row) => text(row, 'name'));

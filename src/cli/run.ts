@@ -1,16 +1,16 @@
 /** Runs one invocation: argv -> command -> view -> text -> exit code. */
-import { type Ending, endingOf } from './ending.ts';
 import { Reporter } from './reporter.ts';
 import type { CommandContext, Globals, OpenWrite } from '../session/globals.ts';
 import { readConfigFile } from '../session/config-file.ts';
 import { UNSAID } from './global-options.ts';
 import { lazySettings, once } from '../session/resolve.ts';
 import { partsOf } from '../session/environments.ts';
-import { hintedPlace, shellWord } from '../session/run-commands.ts';
+import { hintedPlace, shellWord, withEnvironment } from '../session/run-commands.ts';
 import { find, SETTINGS, type Stored, storedValues } from '../session/settings.ts';
 import { type Context, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { EXIT, Failure, isFailure, usageFailure } from '../errors.ts';
 import type { RunLog, RunStart } from './run-log.ts';
+import { untilStop } from '../stop.ts';
 import { type Commands, readRequest, type Request, resolveRequest, type RunInvocation } from './parse.ts';
 import { lastValue } from './scan.ts';
 import type { Secrets } from '../redact.ts';
@@ -72,10 +72,9 @@ function failedInvocation(error: unknown, line: Request['line'] | undefined, for
   return {
     command: {
       path: line?.path ?? '',
-      run: () =>
-        Promise.resolve().then(() => {
-          throw error;
-        }),
+      run: () => {
+        throw error;
+      },
     },
     invalid: error,
     input: {},
@@ -123,6 +122,7 @@ async function runCommand(
   context: Context & Pick<CommandContext, 'configFile' | 'line'>,
   secrets: Secrets,
 ): Promise<number> {
+  if (globals.color === 'never') context.prompt.withoutColour?.();
   const ending = endingOf(context, globals.deadline, command.graceMs);
   const style = await styleFor(context, context.stdout, globals.color);
   const notices = new Reporter(context, globals, await styleFor(context, context.stderr, globals.color), secrets);
@@ -140,7 +140,7 @@ async function runCommand(
   try {
     if (globals.log !== undefined) {
       const { openRunLog } = await import('./run-log.ts');
-      log = await openRunLog(context, notices, globals.log, { command: command.path, options }).catch(
+      log = await openRunLog(commandContext, globals.log, { command: command.path, options }).catch(
         (cause: unknown) => {
           throw invalid ?? cause;
         },
@@ -170,9 +170,39 @@ async function runCommand(
   return code;
 }
 
+/** How long a command may take to stop, in ms: 2 s for a write in flight, and time to record it. */
+const GRACE_MS = 3_000;
+/** How long a stopping command waits for the reader of a full pipe, in ms. */
+const READER_MS = 500;
+
+/** Makes a command end on a signal or at its deadline, and soon after that whatever holds it up. */
+type Ending = ReturnType<typeof endingOf>;
+
+function endingOf(
+  { clock, signal: stop }: Pick<Context, 'clock' | 'signal'>,
+  deadlineMs: number | undefined,
+  graceMs = GRACE_MS,
+) {
+  const deadline = new AbortController();
+  const signal = AbortSignal.any([stop, deadline.signal]);
+  const end = (): void => {
+    deadline.abort(new Failure('deadline', { deadlineMs: deadlineMs! }));
+  };
+  const cancel = deadlineMs === undefined ? (): void => undefined : clock.alarm(deadlineMs, end);
+  return {
+    /** Aborts on the program's signal, or at the deadline. */
+    signal,
+    /** Waits for the command, and after the signal no longer than its grace period. @throws the signal's reason */
+    inTime: (command: Promise<void>) => untilStop({ clock, signal }, graceMs, command),
+    /** Waits until output is written, and after the signal not for long. @throws the signal's reason */
+    taken: (output: Promise<void>) => untilStop({ clock, signal }, READER_MS, output),
+    cancel,
+  };
+}
+
 /** Prints a view, and its summary on stderr. @throws {Failure} of the view, its check, or the output */
 async function show(view: View, context: CommandContext, ending: Ending, style: Style): Promise<void> {
-  const { globals, notices, secrets, stdout } = context;
+  const { clock, globals, notices, secrets, stdout } = context;
   const { columns: width, isTTY } = stdout;
   const { isForPeople } = FORMAT_FACTS[globals.output];
   const { failure, isConfirmation = false } = view.view === 'record' || view.view === 'raw' ? view : {};
@@ -180,7 +210,7 @@ async function show(view: View, context: CommandContext, ending: Ending, style: 
   // Prints a confirmation despite --quiet if it has a failure or is for programs.
   const isLeftOut = isDone && globals.quiet && isForPeople && view.view === 'record';
   const shown = isLeftOut ? ({ view: 'text', text: '' } as const) : view;
-  const screen = { width, isTTY, style, isUnicode: hasUnicode(context), format: globals.output };
+  const screen = { now: clock.now(), width, isTTY, style, isUnicode: hasUnicode(context), format: globals.output };
   const chunks = render(shown, { ...screen, redact: (text) => secrets.redact(text) });
   const isWork = view.view === 'rows' && view.isWork === true;
   const count = await print(chunks, context, ending, view.view === 'rows' && !isWork).catch(async (error: unknown) => {
@@ -197,7 +227,8 @@ async function show(view: View, context: CommandContext, ending: Ending, style: 
   if (failure !== undefined) throw failure;
   if (view.view !== 'rows') return;
   const summary = isTTY ? view.summary?.(count) : undefined;
-  if (isForPeople) notices.info(count === 0 ? view.empty : (summary ?? ''));
+  if (isForPeople)
+    notices.info(count === 0 ? withEnvironment(view.empty, await hintedPlace(context)) : (summary ?? ''));
   const failed = view.check?.(count);
   if (failed !== undefined) throw failed;
 }

@@ -8,11 +8,14 @@ import { isRefusal } from '../rate-limit/ledger.ts';
 import { type AttemptFacts, type Call, type ClientWatch, MAX_WAIT_HEADER, type Service } from './service.ts';
 import { gatewayOf } from '../rate-limit/headers.ts';
 import { parseHttpDate } from '../http/http-date.ts';
+import { afterStop, untilStop } from '../stop.ts';
 
 /** Grace period for an in-flight write after a stop signal, in ms. */
 const GRACE_MS = 2_000;
 /** How long the ledger may take to record an answer after a stop signal, in ms. */
 const NOTED_MS = 500;
+/** How long the body of a 429 may take, in ms: the wait is in its headers. */
+const REFUSAL_MS = 1_000;
 /** After how long a slow request is announced, and how often after that, in ms. */
 const LONG_MS = 2_000;
 const TICK_MS = 1_000;
@@ -46,17 +49,18 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
   try {
     const mayLeave = (): boolean => !signal.aborted && ticket.isFresh() && call.isCurrent?.() !== false;
     const reply = await shown(service, call, url, connection.send(requestOf(service, call, url, cut.signal), mayLeave));
-    const noted = tellsOfService(reply)
+    const noted: Promise<unknown> = tellsOfService(reply)
       ? ticket.answered(reply.status, reply.headers, clock.now())
       : ticket.lost(false);
     // A refusal must be recorded. Anything else must not delay a write's answer once the program has to stop.
-    await (isRefusal(reply) ? noted : untilStop(service, noted));
+    await (isRefusal(reply) ? noted : untilStop(service, NOTED_MS, noted, () => undefined));
     tell({ status: reply.status });
     if (gatewayOf(reply.headers) !== undefined) gateways.add(service.http);
     warnOfSunset(reply.headers, service, call);
     const { body } = reply;
     if (!isWhole(body) || body.reduce((size, { length }) => size + length, 0) > maxBodyBytes) {
-      return { ...reply, body: limited(body, service, url, cut, answered) };
+      const bodyMs = reply.status === 429 ? Math.min(timeoutMs, REFUSAL_MS) : timeoutMs;
+      return { ...reply, body: limited(body, { ...service, timeoutMs: bodyMs }, url, cut, answered) };
     }
     answered();
     return reply;
@@ -93,31 +97,6 @@ async function shown<T>({ clock, watch }: Service, { headers }: Call, { host }: 
   } finally {
     end();
   }
-}
-
-/** Calls `end` this many ms after a stop signal. Returns a function that cancels it. */
-export function afterStop(by: Pick<Service, 'clock' | 'signal'>, ms: number, end: () => void): () => void {
-  const { clock, signal } = by;
-  let cancel = (): void => undefined;
-  const onStop = (): void => {
-    if (ms === 0) end();
-    else cancel = clock.alarm(ms, end);
-  };
-  if (signal.aborted) onStop();
-  else signal.addEventListener('abort', onStop, { once: true });
-  return () => {
-    signal.removeEventListener('abort', onStop);
-    cancel();
-  };
-}
-
-/** Resolves with the work, or soon after a stop signal. */
-function untilStop(service: Service, work: Promise<unknown>): Promise<unknown> {
-  const { promise: stopped, resolve } = Promise.withResolvers<undefined>();
-  const cancel = afterStop(service, NOTED_MS, () => {
-    resolve(undefined);
-  });
-  return Promise.race([work, stopped]).finally(cancel);
 }
 
 /** HTTP clients whose answers have shown that they talk to a gateway. */

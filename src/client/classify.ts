@@ -54,7 +54,8 @@ export function judgeFailure(facts: HttpFailureFacts, asked: Asked): Classified 
   return { repeat: READ_REPEATABLE.includes(facts.phase) ? 'read' : 'never', failure };
 }
 
-function brokenAnswer(facts: HttpFailureFacts): string {
+/** Says what is wrong with an answer that cannot be read to its end. */
+export function brokenAnswer(facts: HttpFailureFacts): string {
   if (facts.phase === 'header-overflow') return 'has more headers than an HTTP client can accept';
   if (facts.phase === 'protocol') return 'is not HTTP';
   if (facts.phase === 'coding') return `uses the content coding ${facts.detail}, which petstore does not support`;

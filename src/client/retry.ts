@@ -5,7 +5,7 @@
 import { HttpFailure, type HttpFailureFacts, type HttpReply, type Wait } from '../ports.ts';
 import { type Failure, isFailure, type ServiceError } from '../errors.ts';
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
-import { gatewayOf, readLimitHeaders } from '../rate-limit/headers.ts';
+import { gatewayOf, readLimitHeaders, ROUNDING_MS } from '../rate-limit/headers.ts';
 import { exchange, operationOf } from './attempt.ts';
 import { type Asked, type Classified, isWrite, judgeFailure, judgeStatus } from './classify.ts';
 import type { Call, Service } from './service.ts';
@@ -79,7 +79,7 @@ async function tryOnce<T>(service: Service, operation: Operation<T>, attempts: n
     if (isRaw) {
       const body = wholeBody(reply);
       // A refusal is known by its status, even if its body breaks off.
-      const isRefused = isWrite(call.method) && reply.status < 500;
+      const isRefused = reply.status === 429 || (isWrite(call.method) && reply.status < 500);
       reply = { ...reply, body: [await (isRefused ? body.catch(() => Buffer.of()) : body)] };
     }
     return { trouble: await judgeReply(service, asked, reply) };
@@ -104,7 +104,6 @@ export function judgeBroken(service: Service, call: Call, attempts: number, { fa
   return { ...judgeFailure(facts, { service, call, attempts }), facts };
 }
 
-/** Classifies a reply by its status, headers and body. */
 async function judgeReply({ clock, watch }: Service, asked: Asked, reply: HttpReply): Promise<Trouble> {
   const { bodyStatus = reply.status, ...serviceError } = await readServiceError(reply);
   const { status, raw } = serviceError;
@@ -112,8 +111,10 @@ async function judgeReply({ clock, watch }: Service, asked: Asked, reply: HttpRe
     watch.debug(`The Error body says status ${bodyStatus}, the response ${status}: the response counts.`);
   if (raw !== undefined) watch.debug(`The body of the ${status} is not an Error body: ${raw}`);
   const now = clock.now();
-  const { retryAfterMs } = readLimitHeaders(reply.headers, now);
   const { headers } = reply;
+  const { retryAfterMs: namedMs } = readLimitHeaders(headers, now);
+  // As long as a 503 blocks the key.
+  const retryAfterMs = namedMs === undefined ? undefined : namedMs + ROUNDING_MS;
   const more = { location: headers.get('location')?.[0], retryAfterMs, now, gateway: gatewayOf(headers) };
   return { ...judgeStatus(serviceError, asked, more), reply, serviceError };
 }

@@ -123,7 +123,7 @@ function installedAt(context: CommandContext, shell: Shell): { readonly path: st
     },
     zsh: {
       path: `${data}/zsh/site-functions/_petstore`,
-      left: `Add to ~/.zshrc, before compinit: fpath=(${data}/zsh/site-functions $fpath)`,
+      left: `Add to ~/.zshrc, before compinit: fpath=('${data}/zsh/site-functions' $fpath)`,
     },
     fish: { path: `${config}/fish/completions/petstore.fish`, left: 'fish finds it there.' },
     powershell: { path: profile, left: `Add to the file that $PROFILE names: . '${profile}'` },

@@ -69,7 +69,7 @@ const OPTIONS = {
     onChange: option(
       '--on-change <command>',
       textValue,
-      'with --watch: run this for changes, with an array of them as JSON on its stdin (no shell; 60s at most)',
+      'with --watch: run this for changes, with an array of them as JSON on its stdin; no shell, 60s at most',
       { needs: 'watch' },
     ),
     failIfAny: flag('--fail-if-any', 'exit 13 if any pet is listed', { conflicts: ['failIfNone'] }),

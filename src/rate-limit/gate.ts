@@ -3,7 +3,7 @@
  * that arrives while it connects is never missed.
  */
 import type { Clock, Connection, Random, RateLimit, Wait, WaitReason } from '../ports.ts';
-import { Failure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
 import { type Hold, type Intent, isTooLong } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
 import { isRefusal, type Ledger, toWall } from './ledger.ts';
@@ -183,6 +183,11 @@ export function heldFailure(
   const facts = { retryAt: clock.now() + waitMs, waitMs, ...known };
   if (why === 'banned' || why === 'paused') return new Failure(why, facts);
   return new Failure('rate-limited', { why, ...facts, ...(says !== undefined && { says }) });
+}
+
+/** True for a failure that `heldFailure` returns. */
+export function isHeld(error: unknown): error is Failure<'rate-limited' | 'banned' | 'paused'> {
+  return isFailure(error) && (error.is('rate-limited') || error.is('banned') || error.is('paused'));
 }
 
 /** Waits before one request, and reports each wait once a second and at its end. */

@@ -67,7 +67,7 @@ interface Found {
 /** Assumed length of a window whose end the headers do not name, in ms. */
 const UNKNOWN_RESET_MS = 60_000;
 /** Allows for times that were rounded down to whole seconds. */
-const ROUNDING_MS = 1_000;
+export const ROUNDING_MS = 1_000;
 /** A Reset further ahead is ignored: no known quota lasts longer than a month. */
 const LONGEST_WINDOW_MS = 32 * 86_400_000;
 /** Longer waits are cut to this: a hundred years. */

@@ -191,8 +191,8 @@ for _, o in pairs(s.ops) do
     table.insert(reply.windows, o.window)
   end
 end
-if isBlocked() or s.block and s.probe and s.probe.machine == r.machine then
-  -- One that is over may never have been: it has no times then.
+if s.block then
+  -- Also one that is over, until its probe is answered. It may never have been: it has no times then.
   reply.block = { since = math.max(-KEPT, s.block.since - t), ['until'] = math.max(-KEPT, s.block.till - t), why = s.block.why }
 end
 reply.setBy, reply.strikes, reply.cleared = s.setBy, s.strikes, s.cleared and t - s.cleared

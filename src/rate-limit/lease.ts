@@ -48,7 +48,7 @@ export interface Reply {
   readonly strikes: number;
   /** A list; Lua may encode it as an object. */
   readonly windows: Readonly<Record<string, Window>>;
-  /** A block that is over if this machine is to send the probe. */
+  /** Also one that is over, until the answer to its probe. */
   readonly block?: Block;
   readonly cleared?: number;
   readonly hold?: Pick<Hold, 'why' | 'again'> & { readonly left: number; readonly spread: number };
@@ -205,7 +205,6 @@ export function reportOf(
   };
 }
 
-/** Parses a reply; undefined if the text is not one. */
 export function parseReply(text: string): Reply | undefined {
   try {
     const reply = JSON.parse(text) as Reply | null;
@@ -242,14 +241,15 @@ function leaseAfter(before: Lease, instant: Instant, reply: Reply, { leaves, wan
   // Clients choose the names of operations: what is over is forgotten.
   const current = <T extends { readonly until: number }>(all: Readonly<Record<string, T>>): Record<string, T> =>
     Object.fromEntries(Object.entries(all).filter(([, each]) => now < each.until));
-  const [permits, holds] = [current(lease.permits), current(lease.holds)];
+  // What was lent before a block is void: one probe of one machine goes first.
+  const [permits, holds] = [reply.block === undefined ? current(lease.permits) : {}, current(lease.holds)];
   const next: Lease = {
     ...{ ...lease, machines, permits, holds, met: { id, setBy, server, ...instant } },
     ...((want ?? leaves) === undefined && askedUntil !== undefined && { askedUntil }),
   };
   const { operation = '' } = want ?? {};
   if (granted !== undefined) {
-    const many = permitsLeft(lease, now, operation) + granted.many;
+    const many = (permits[operation]?.many ?? 0) + granted.many;
     const lent = { many, until: now + granted.lasts, lent: granted.many, at: now };
     return { ...next, permits: { ...permits, [operation]: lent } };
   }

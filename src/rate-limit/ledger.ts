@@ -79,7 +79,6 @@ export function isRefusal({ status }: Pick<Answer, 'status'>): boolean {
   return status === 429 || status === 403 || status === 503;
 }
 
-/** Stores the state in memory. */
 export function memoryStep(clock: Pick<Clock, 'monotonic'>): Step {
   let state = UNKNOWN;
   return (work, { isRead } = {}) => {

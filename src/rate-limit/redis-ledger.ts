@@ -3,8 +3,9 @@
  * decides about each request as usual; in addition, a request needs a permit that the server has lent (lease.ts). The
  * server learns of answers with the next question, and of a refusal or the end of a probe at once.
  */
-import { type Context, reasonOf, type Redis, RedisFailure } from '../ports.ts';
+import { type Context, type Redis, RedisFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
+import { untilStop } from '../stop.ts';
 import { type Hold, type Intent, isNameless, type LedgerState } from './governor.ts';
 import {
   afterFailure,
@@ -72,6 +73,11 @@ export class RedisLedger implements Ledger {
     this.shares = options.whenLost === 'share';
   }
 
+  /** True while this machine sends its share, and other machines' blocks are unknown. */
+  get isAlone(): boolean {
+    return this.isLost && this.shares;
+  }
+
   async check(intent: Intent): Promise<Hold | undefined> {
     const work = (before: Leased, now: number) => {
       return { state: before, result: decideLeased(before, now, intent, this.shares).hold };
@@ -101,7 +107,7 @@ export class RedisLedger implements Ledger {
           this.noticeLoss(hold);
           return { hold, at };
         }
-        await unlessAborted(signal, this.asking);
+        await untilStop(this.options, 0, Promise.resolve(this.asking));
       }
     } finally {
       this.waiting--;
@@ -131,7 +137,8 @@ export class RedisLedger implements Ledger {
   async close(): Promise<void> {
     // A process that only showed the permits leaves them to those that send.
     if (!this.isSender) return;
-    await this.lastReply();
+    // The reply to its last question may bring permits, which would keep other machines waiting.
+    await untilStop(this.options, LAST_REPLY_MS, Promise.resolve(this.asking)).catch(() => undefined);
     const state = await this.step(
       (before, now) => {
         const { askedUntil = now, lost } = before.lease;
@@ -143,17 +150,6 @@ export class RedisLedger implements Ledger {
     );
     if (state === undefined) return;
     await this.visit(state, { leaves: [...this.refused] }).catch(unlessRefused);
-  }
-
-  /** Waits for the reply to this process's last question: unused permits would keep other machines waiting. */
-  private async lastReply(): Promise<void> {
-    if (this.asking === undefined) return;
-    const { promise: late, resolve } = Promise.withResolvers<undefined>();
-    const cancel = this.options.clock.alarm(LAST_REPLY_MS, () => {
-      resolve(undefined);
-    });
-    await Promise.race([this.asking, late]).catch(() => undefined);
-    cancel();
   }
 
   /** Runs a step; then tells the server of a refusal, of the end of a probe, or of a block that the user has cleared. */
@@ -217,21 +213,6 @@ export class RedisLedger implements Ledger {
 /** Ignores that the server refuses the settings: what was sent counts, and the next question fails before anything is. */
 function unlessRefused(error: unknown): void {
   if (!isFailure(error) || !error.is('ledger-refused')) throw error;
-}
-
-/** Settles as the work does, or rejects once the signal aborts. Does not stop the work. */
-async function unlessAborted(signal: AbortSignal, work: Promise<void> | undefined): Promise<void> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => {
-    reject(reasonOf(signal));
-  };
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  try {
-    await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }
 
 function withoutNameless(state: Leased): Leased {

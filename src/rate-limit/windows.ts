@@ -103,13 +103,12 @@ function mayBeOne(live: Window, other: Window, now: number): boolean {
 export function liveWindows({ windows, inFlight }: Known, now: number, operation?: string): readonly Left[] {
   const live =
     operation === undefined ? windows.filter((each) => isLive(each, now)) : windowsFor(windows, operation, now);
-  const drawn = new Map<string, readonly Window[]>();
-  for (const each of inFlight) {
-    if (!drawn.has(each.operation)) drawn.set(each.operation, windowsFor(windows, each.operation, now));
-  }
+  const users = [...Map.groupBy(inFlight, (each) => each.operation)].map(([name, { length }]) => {
+    return { length, drawsOn: windowsFor(windows, name, now) };
+  });
   return live
     .map((window) => {
-      const underWay = inFlight.filter((each) => drawn.get(each.operation)!.includes(window)).length;
+      const underWay = users.reduce((sum, { length, drawsOn }) => sum + (drawsOn.includes(window) ? length : 0), 0);
       return { ...window, underWay, left: Math.max(0, window.remaining - underWay) };
     })
     .sort((a, b) => a.left - b.left);

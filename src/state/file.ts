@@ -21,7 +21,6 @@ export interface DatabaseKind {
   readonly schema: readonly string[];
   /** A statement that runs in each transaction. */
   readonly everyTransaction?: string;
-  /** Fills a new database. */
   fill?(database: Database): void;
 }
 

@@ -94,6 +94,14 @@ export class History {
     )[0];
   }
 
+  /** True for a change that was sent, if a later one of this machine found its quantity: then it was applied. */
+  wasFound({ after, origin, petId, sentAt, turn = 0 }: Change): boolean {
+    if (sentAt === undefined) return false;
+    const sql =
+      'SELECT 1 FROM change WHERE petId = ? AND origin = ? AND before = ? AND turn > ? AND sentAt IS NOT NULL';
+    return this.state.database.get(sql, petId, origin, after.toString(), BigInt(turn)) !== undefined;
+  }
+
   run(id: bigint): Run | undefined {
     return this.read<Run>('SELECT * FROM run WHERE id = ?', id)[0];
   }

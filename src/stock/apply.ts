@@ -7,7 +7,8 @@ import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { canAsk } from '../session/resolve.ts';
 import { Failure, isFailure } from '../errors.ts';
-import type { Change, NewChange, NewRun, Run } from '../state/journal.ts';
+import type { NewChange, NewRun, Run } from '../state/journal.ts';
+import { isLeft } from '../state/journal-rows.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { confirmation, FORMAT_FACTS, type RecordView, type RowsView } from '../view/view.ts';
 import { firstFew, plural, visible } from '../view/words.ts';
@@ -186,11 +187,6 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   context.notices.progress(undefined);
   if (left.length > 0 && stopped === undefined) stopped = await verifyStock(runContext, run);
   return summarise(runContext, run, stopped, unchanged);
-}
-
-/** True for a row that a run still has to apply, or whose outcome is unknown. */
-export function isLeft({ state }: Pick<Change, 'state'>): boolean {
-  return state === 'planned' || state === 'sent' || state === 'unknown';
 }
 
 /**

@@ -8,14 +8,14 @@ import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, stoppedByUser, usageFailure } from '../errors.ts';
-import type { Journal, Run, Scan } from '../state/journal.ts';
+import type { Journal, Run, RunSummary, Scan } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
-import { lockStocktake, takeTurn, withWritableJournal } from './open-journal.ts';
+import { isStocktakeOpen, lockStocktake, takeTurn, withWritableJournal } from './open-journal.ts';
 import { whereOf } from './write-one.ts';
 import type { Stock, Wanted } from './plan.ts';
-import { findStopped, planCount, showUnscanned, stillCounting, unscanned } from './stocktake.ts';
+import { findStopped, planCount, showUnscanned, unscanned } from './stocktake.ts';
 import type { Problem } from './records.ts';
 import { clockTime } from '../view/progress.ts';
 import { petLabel, plural } from '../view/words.ts';
@@ -137,19 +137,25 @@ async function prepare(context: CommandContext, journal: Journal, { resume }: Co
   return { stock, readAt, catalog, run: await journal.begin(begun, where, []) };
 }
 
-/** Asks at a terminal whether to continue the newest unfinished stocktake. Names one that was being applied. */
+/**
+ * Asks at a terminal whether to continue the newest unfinished stocktake. Names one that was being applied. Omits those
+ * that are open in another window.
+ */
 async function offerStopped(context: CommandContext, journal: Journal, session: Session): Promise<Run | undefined> {
   const { clock, globals, notices, prompt, signal } = context;
-  const isHere = ({ kind, environment, origin }: Run): boolean =>
-    kind === 'count' && environment === session.environment && origin === session.origin;
-  const applying = journal.unfinished().find((run) => isHere(run) && run.left > 0);
+  const stopped: RunSummary[] = [];
+  for (const run of journal.unfinished()) {
+    const isHere = run.kind === 'count' && run.environment === session.environment && run.origin === session.origin;
+    if (isHere && !(await isStocktakeOpen(context, run.id))) stopped.push(run);
+  }
+  const applying = stopped.find(({ left }) => left > 0);
   if (applying !== undefined) {
     const left = plural(applying.left, 'row');
     notices.warning(
       `Stocktake ${applying.id} is not applied yet (${left} left). Resume it with: ${resumeCommand(applying)}`,
     );
   }
-  const open = stillCounting(journal).find(isHere);
+  const open = stopped.find(({ id }) => journal.changesOf(id).length === 0);
   if (open === undefined || globals.yes || !canAsk(context)) return undefined;
   const what = `Stocktake ${open.id} of ${clockTime(open.startedAt, clock.now())} was not finished`;
   return (await prompt.confirm(`${what} (${plural(open.scans, 'scan')}). Continue it?`, signal, true))

@@ -8,7 +8,7 @@ import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { acquireLock, type KeptOpen, NOTICED_MS } from '../state/lock.ts';
-import type { Hold, LockSession } from './shared-pet-lock.ts';
+import type { PetLock, LockSession } from './shared-pet-lock.ts';
 
 /** Number of locks for the pets of a service: enough that two pets rarely share one, few enough to be files. */
 const LOCKS = 64n;
@@ -20,10 +20,10 @@ const REST = 0.1;
 const MOST_REST_MS = 40;
 
 /** Runs the work while no other command changes that pet. @throws {Failure} `run-locked`: one did for too long */
-export type WithLock = <T>(petId: bigint, work: (hold: Hold) => Promise<T>) => Promise<T>;
+export type WithLock = <T>(petId: bigint, work: (lock: PetLock) => Promise<T>) => Promise<T>;
 
 /** Used without other machines: the system keeps a lock as long as its holder lives. */
-const OWN_HOLD: Hold = { isHeld: () => true, lastHeldAt: Number.NEGATIVE_INFINITY };
+const OWN_LOCK: PetLock = { isHeld: () => true, lastHeldAt: Number.NEGATIVE_INFINITY };
 
 /**
  * Returns the locks for the writes of a command. Writes of the same command whose pets share a lock wait for each other
@@ -40,7 +40,7 @@ export function petLocksOf(context: CommandContext, session: LockSession, isOpti
   /** Lock -> resolves with the time when the next row may take it. */
   const next = new Map<bigint, Promise<number>>();
 
-  async function locked<T>(petId: bigint, work: (hold: Hold) => Promise<T>): Promise<T> {
+  async function locked<T>(petId: bigint, work: (lock: PetLock) => Promise<T>): Promise<T> {
     // The local lock first, so that only one process of each machine asks the server.
     using _lock = await takeLock(context, `${service}-${lockOf(petId)}`, petId, patienceMs, kept).catch(
       (error: unknown) => {
@@ -49,21 +49,21 @@ export function petLocksOf(context: CommandContext, session: LockSession, isOpti
         throw error;
       },
     );
-    if (redis === undefined) return await work(OWN_HOLD);
+    if (redis === undefined) return await work(OWN_LOCK);
     const { takeSharedLock } = await import('./shared-pet-lock.ts');
-    await using hold = await takeSharedLock(context, { ...session, redis }, petId);
-    return await work(hold ?? OWN_HOLD);
+    await using lock = await takeSharedLock(context, { ...session, redis }, petId);
+    return await work(lock ?? OWN_LOCK);
   }
 
-  return <T>(petId: bigint, work: (hold: Hold) => Promise<T>): Promise<T> => {
+  return <T>(petId: bigint, work: (lock: PetLock) => Promise<T>): Promise<T> => {
     const before = next.get(lockOf(petId));
     let since = Number.POSITIVE_INFINITY;
     const mine = (async () => {
       const restMs = ((await before) ?? 0) - clock.monotonic();
       if (restMs > 0) await clock.sleep(restMs);
-      return locked(petId, (hold) => {
+      return locked(petId, (lock) => {
         since = clock.monotonic();
-        return work(hold);
+        return work(lock);
       });
     })();
     const rest = (): number => {
@@ -75,7 +75,6 @@ export function petLocksOf(context: CommandContext, session: LockSession, isOpti
   };
 }
 
-/** Returns the number of a pet's lock. */
 function lockOf(petId: bigint): bigint {
   return ((petId % LOCKS) + LOCKS) % LOCKS;
 }

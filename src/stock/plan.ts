@@ -57,7 +57,6 @@ export function makePlan<R extends Wanted>(
   return { steps, unchanged, obstacles };
 }
 
-/** Plans rows that are added to the stock. */
 export function makeAddingPlan(rows: readonly Wanted[], stock: Stock, allowNegative: boolean): Plan {
   const goals = rows.map((row) => ({ ...row, quantity: (stock.get(row.petId)?.quantity ?? 0n) + row.quantity }));
   return makePlan(goals, stock, (goal, present) => {

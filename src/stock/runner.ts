@@ -5,11 +5,12 @@
 import type { InventoryItem } from '../api/item.ts';
 import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
-import { isOutdated } from '../client/update.ts';
+import { isOutdated, listedTwice } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { type Change, hasWrittenSince, type Journal, momentOf, type Run } from '../state/journal.ts';
+import { isUncertain } from '../state/journal-rows.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
 import { firstCause, rowOutcome } from '../report/failures.ts';
 import type { Pace } from './concurrency.ts';
@@ -64,9 +65,7 @@ export async function readStock(service: Service): Promise<Stock> {
   const stock = new Map<bigint, InventoryItem>();
   for await (const items of listInventory(service)) {
     for (const item of items) {
-      if (stock.has(item.petId)) {
-        throw new Failure('contract', { what: 'The list', problem: `has pet ${item.petId} more than once` });
-      }
+      if (stock.has(item.petId)) throw listedTwice(item.petId);
       stock.set(item.petId, item);
     }
   }
@@ -132,7 +131,7 @@ export class Runner {
     const { journal } = writer;
     await this.refresh();
     await withPet(writer, change.petId, async (pet) => {
-      const isOver = pet.hold.lastHeldAt >= this.seen.at || hasWrittenSince(journal.state, change, this.seen.moment);
+      const isOver = pet.lock.lastHeldAt >= this.seen.at || hasWrittenSince(journal.state, change, this.seen.moment);
       if (isOver) this.seen = await look(pace.service, journal);
       // A change without an outcome is left for the resumed run.
       if (this.stopped === undefined) await this.execute(pet, change, this.seen);
@@ -151,7 +150,10 @@ export class Runner {
     try {
       // The second time it is sent anyway: the rate limit may only allow a request or two in that time.
       const isCurrent = (): boolean => this.outdated.has(change.id) || this.isFresh(at);
-      await updateOne(pet, change, isCurrent);
+      const onLook = (): void => {
+        this.seen = { ...this.seen, at: Number.NEGATIVE_INFINITY };
+      };
+      await updateOne(pet, change, { isCurrent, onLook });
     } catch (error) {
       if (isOutdated(error)) {
         this.outdated.add(change.id);
@@ -169,7 +171,8 @@ export class Runner {
   private outcomeWithoutSending(change: Change, present: bigint | undefined): Omit<Outcome, 'change'> | undefined {
     const { run, seen, writer } = this.options;
     if (present === undefined) return { state: 'failed', reason: NO_SUCH_PET };
-    if (isThere(change, run, present)) return { state: wasSent(change) ? 'applied' : 'unchanged' };
+    if (writer.journal.wasFound(change)) return { state: 'applied' };
+    if (isThere(change, run, present)) return { state: isUncertain(change) ? 'applied' : 'unchanged' };
     const reason = conflictOf(writer.journal, change, present, Math.min(run.startedAt, seen.since));
     return reason === undefined ? undefined : { state: 'conflict', reason };
   }
@@ -204,13 +207,9 @@ export class Runner {
   }
 }
 
-function wasSent({ state }: Change): boolean {
-  return state === 'sent' || state === 'unknown';
-}
-
 /** True for a row with nothing left to do. For a row of unknown outcome, the stock decides. */
 export function isThere(change: Change, { adds }: Pick<Run, 'adds'>, present: bigint): boolean {
-  return present === change.after && (wasSent(change) || adds !== true);
+  return present === change.after && (isUncertain(change) || adds !== true);
 }
 
 /** Returns why a row must not be applied to the present quantity, if so. `since`: epoch ms. */
@@ -232,6 +231,7 @@ export function midway(failure: Failure, resume?: string): Failure {
   const next = resume === undefined ? {} : { resume };
   if (failure.is('rate-limited'))
     return new Failure('rate-limited', { ...failure.details, ...next, begun: true }, failure);
+  if (failure.is('paused')) return new Failure('paused', { ...failure.details, ...next, begun: true }, failure);
   if (failure.is('interrupted')) return new Failure('interrupted', { ...failure.details, ...next }, failure);
   if (failure.is('deadline')) return new Failure('deadline', { ...failure.details, ...next }, failure);
   if (failure.is('network')) return new Failure('network', { ...failure.details, ...next, begun: true }, failure);

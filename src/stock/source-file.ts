@@ -48,7 +48,6 @@ export function decodeText(bytes: Uint8Array, name: string, kind: FileKind = STO
   return text;
 }
 
-/** Returns undefined if the bytes are not text in that encoding. */
 function decoded(bytes: Uint8Array, encoding: string): string | undefined {
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);

@@ -87,10 +87,11 @@ it.each<[title: string, steps: Step[], options: Options, outcome: string, at: nu
 
   ['the least waits', [503, 503, 503], { chance: 0 }, 'service-failed, read', [0, 0, 0]],
   ['the longest waits', [503, 503, 503], { chance: 0.999 }, 'service-failed, read', [0, 499.5, 1_498.5]],
-  ['a long Retry-After', [[503, '7'], [503, '2'], 503], {}, 'service-failed, read', [0, 7_000, 9_000]],
-  ['a short Retry-After', [[503, '0'], 503, 503], {}, 'service-failed, read', [0, 250, 750]],
-  ['a Retry-After as long as --max-wait', [[503, '60'], 503, 503], {}, 'service-failed, read', [0, 60_000, 60_500]],
-  ['a Retry-After longer than --max-wait', [[503, '61']], {}, 'service-failed, read', [0]],
+  // A second longer, as the key is blocked: the gate then has no reason to wait.
+  ['a long Retry-After', [[503, '7'], [503, '2'], 503], {}, 'service-failed, read', [0, 8_000, 11_000]],
+  ['a short Retry-After', [[503, '0'], 503, 503], {}, 'service-failed, read', [0, 1_000, 1_500]],
+  ['a Retry-After as long as --max-wait', [[503, '59'], 503, 503], {}, 'service-failed, read', [0, 60_000, 60_500]],
+  ['a Retry-After longer than --max-wait', [[503, '60']], {}, 'service-failed, read', [0]],
   ['--max-wait 0', [503], { maxWaitMs: 0 }, 'service-failed, read', [0]],
   ['a backoff that may exceed --max-wait', [503], { maxWaitMs: 499, chance: 0 }, 'service-failed, read', [0]],
   ['a second one that may', [503, 503], { maxWaitMs: 500 }, 'service-failed, read', [0, 250]],
@@ -127,7 +128,7 @@ describe('the wait', () => {
   }
 
   it('is reported once a second, with the attempt that follows it, and when it is over', async () => {
-    const { waits, start } = await backoffsOf([503, '3']);
+    const { waits, start } = await backoffsOf([503, '2']);
     const wait = { why: 'backoff', until: start + 3_000, attempt: 2, attempts: 3, status: 503 };
     expect(waits).toEqual([wait, wait, wait, undefined]);
   });
@@ -177,6 +178,17 @@ describe('a body', () => {
     // It does not tell either whether a write was applied.
     expect(await run([200], { call: SET, read: failing(BROKEN, 1) })).toEqual({ outcome: 'contract, look', at: [0] });
   });
+});
+
+it('a 429 whose body breaks off is waited out by a raw request, too', async () => {
+  async function* cut(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('{');
+    await Promise.reject(failure('body-cut', true));
+  }
+  const sends = [{ ...reply(429), body: cut() }, reply(200)].map((each) => () => Promise.resolve(each));
+  const { service } = scriptedService(sends);
+  const operation = { call: LIST, isRaw: true, read: () => Promise.resolve('done') };
+  expect(await perform(service, operation)).toEqual({ value: 'done' });
 });
 
 describe('an attempt that the program’s own end cut short', () => {

@@ -943,11 +943,16 @@ describe('inventory edit', () => {
     ['SIGINT', 130],
   ] as const)('fault 122: %s ends the editor, and the command', async (signal, code) => {
     const home = createHome();
-    const env = { EDITOR: 'echo open >&2; exec sleep 60 #' };
+    const script = join(home.path, 'editor');
+    const steps = ["trap 'kill $!; echo closed >&2' TERM", 'sleep 60 >&2 &', 'echo open >&2', 'wait'];
+    writeFileSync(script, `#!/bin/sh\n${steps.join('\n')}\n`, { mode: 0o755 });
+    const env = { EDITOR: script };
     const running = startPetstore(['--env', 'sandbox', 'inventory', 'edit', '--yes'], { home, env });
     await running.waitFor(/open/, 'stderr');
     running.kill(signal);
     expect((await running.exited).code).toBe(code);
+    // The editor first, which restores the terminal.
+    expect(running.stderr.startsWith('open\nclosed\n')).toBe(true);
   });
 
   it('opens what cannot be used once more, if that is wanted', async () => {

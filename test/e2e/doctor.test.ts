@@ -308,6 +308,7 @@ describe('doctor, on the way to the service', () => {
 
   it.each<[string, PlainReply, string, string]>([
     ['401', error(401), 'service: fail', 'refused the API key from PETSTORE_API_KEY (401'],
+    ['429', tooMany(3_600), 'service: warn', 'asks this key to wait (429)'],
     ['404', error(404), 'service: fail', 'No inventory at'],
     ['500', error(500), 'service: fail', 'The service failed (500'],
     [

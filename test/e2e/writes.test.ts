@@ -47,6 +47,14 @@ describe('fault 136: an answer is lost, and somebody else sets the pet before th
     expect([code, stock, JSON.parse(stdout)]).toMatchObject([11, { 7: 99 }, { applied: 0, conflicts: 1 }]);
   });
 
+  it('import: what the list shows of the other rows is not overwritten either', async () => {
+    const stock: Stock = { 7: 10, 9: 10 };
+    const foreign = take(stock, error(503), () => (stock[9] = 99));
+    const shop = await shopWith([list(stock), foreign, list(stock), list(stock), list(stock)]);
+    const { code } = await shop.run('inventory', 'import', shop.file('petId,quantity\n7,13\n9,13\n'), '--yes');
+    expect([code, stock, shop.updates()]).toEqual([11, { 7: 13, 9: 99 }, ['7=13']]);
+  });
+
   it('undo: a conflict, and the quantity of the other stays', async () => {
     const stock: Stock = { 7: 10 };
     const foreign = take(stock, reset(), () => (stock[7] = 99));

@@ -541,6 +541,25 @@ describe('a refusal that one machine gets', () => {
     expect(await second.asks()).toBe('sent');
   });
 
+  it.each([
+    ['that has heard of it', 501],
+    ['that has not', 0],
+  ])('is over for all, with one probe of one machine, whatever was lent to a machine %s', async (_which, after) => {
+    const { shop, all, first, second } = await opened();
+    // Twice as many for a machine that asks again at once: some are left.
+    for (const each of all) await each.asksFor(2);
+    for (const each of all) await each.asks();
+    await second.isRefused(429, 10_000);
+    shop.now += after;
+    if (after > 0) expect(await first.asks()).toBe('rate-limited');
+    shop.now += 11_000;
+    expect([await second.asksFor(2), await first.asksFor(2)]).toEqual([1, 0]);
+    second.sent.splice(0, 2);
+    await second.isAnswered(20, { resetInMs: 48_000 });
+    shop.now += first.waits!.againMs!;
+    expect(await first.asks()).toBe('sent');
+  });
+
   it('is one more strike for whoever gets the next', async () => {
     const { shop, all, second, third } = await blocked();
     shop.now += 101_000;

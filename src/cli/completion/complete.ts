@@ -1,5 +1,5 @@
 /** Finds completion candidates for the word at the cursor, without loading a command. */
-import { childrenOf, commandsOf, grammarOf, type Tree, type TreeOption, type ValueSpec } from '../help/tree.ts';
+import { childrenOf, commandsOf, grammarOf, type Tree, type TreeOption, type TreeValue } from '../help/tree.ts';
 import type { KnownPet } from '../../state/pets.ts';
 import { argumentsIn, lastValue, type Line, scan } from '../scan.ts';
 
@@ -39,7 +39,7 @@ interface Position {
   /** The part of the word before the candidate. */
   readonly before?: string;
   readonly candidates?: readonly Candidate[];
-  readonly value?: ValueSpec | undefined;
+  readonly value?: TreeValue | undefined;
 }
 
 function placeOf(line: Line<TreeOption>): Place {
@@ -73,7 +73,7 @@ function named(options: readonly TreeOption[]): Candidate[] {
   return options.flatMap(({ names, description }) => names.map((name) => ({ name, summary: description })));
 }
 
-async function valuesOf({ words = [], from }: ValueSpec, pets: () => ReturnType<KnownPets>): Promise<Candidate[]> {
+async function valuesOf({ words = [], from }: TreeValue, pets: () => ReturnType<KnownPets>): Promise<Candidate[]> {
   if (from === 'pets') return (await pets()).map(({ petId, name = '' }) => ({ name: `${petId}`, summary: name }));
   return words.map((name) => ({ name }));
 }
