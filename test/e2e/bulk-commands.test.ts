@@ -917,7 +917,7 @@ describe('inventory edit', () => {
       .map((word) => `'${word}'`)
       .join(' ');
     const script = join(home.path, 'editor');
-    const meanwhile = `${program} --env sandbox inventory import --yes '${stock}' >&2 && sed -i s/^7,10,/7,11,/ "$1"`;
+    const meanwhile = `${program} --env sandbox inventory import --yes '${stock}' && sed -i s/^7,10,/7,11,/ "$1"`;
     writeFileSync(script, `#!/bin/sh\n${meanwhile}\n`, { mode: 0o755 });
     const edit = ['--env', 'sandbox', 'inventory', 'edit', '--yes'];
     expect(await runPetstore(edit, { home, env: { EDITOR: script } })).toMatchObject({
