@@ -845,13 +845,17 @@ describe('the order of one client', () => {
     expect(server.log().slice(3).toSorted()).toEqual(['GET /v1/inventory?apart', 'GET /v1/inventory?piped']);
   });
 
-  it('a read waits no longer than --max-wait, nor when its client has left', async () => {
+  it.each([
+    ['a read', '/inventory', TILL, 'earlier write'],
+    ['another client’s write to that pet', '/inventory/7', PATCH, 'change of pet 7'],
+    ['a write to a pet of the same lock', '/inventory/71', PATCH, 'change of pet 71'],
+  ])('%s waits no longer than --max-wait', async (_what, path, request, says) => {
     const { held, proxy, heard } = await writing([], ['--max-wait', '0']);
-    const refused = await proxy.ask('/inventory', TILL);
+    const refused = await proxy.ask(path, request);
     expect([refused.status, refused.headers['retry-after'], JSON.parse(refused.body)]).toEqual([
       503,
       '5',
-      expect.objectContaining({ code: 'run_locked', message: expect.stringContaining('earlier write') as string }),
+      expect.objectContaining({ code: 'run_locked', message: expect.stringContaining(says) as string }),
     ]);
     held.open();
     proxy.kill('SIGTERM');
