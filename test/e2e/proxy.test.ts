@@ -283,7 +283,7 @@ describe('an update with If-Match', () => {
     expect(server.requests.filter(({ headers }) => 'if-match' in headers)).toEqual([]);
   });
 
-  it.each(['/inventory/7/', '//inventory//7', '/inventory/007'])(
+  it.each(['/inventory/7/', '//inventory//7', '/inventory/007', '/Inventory/7'])(
     'counts for %s, which a service may read as pet 7',
     async (path) => {
       const { server, proxy } = await inFrontOf([list]);
