@@ -242,9 +242,16 @@ describe('the catalog of a gateway', () => {
     await petstore(staged, 'catalog', 'set', '9', '--name', 'Persian cat');
     await petstore(gateway, 'inventory', 'list', '--quiet');
     expect(await catalog()).toEqual([goldfish, budgie]);
-    const later = 'data:text/javascript,const{now}=Date;Date.now=()=>now()+61e3';
-    await petstore({ ...gateway, NODE_OPTIONS: `--import=${later}` }, 'inventory', 'list', '--quiet');
-    expect(await catalog()).toEqual([budgie, { ...budgie, petId: 9, name: 'Persian cat', source: 'service' }]);
+    const listLater = (minutes: number): Promise<string> => {
+      const later = `data:text/javascript,const{now}=Date;Date.now=()=>now()+${minutes}*61e3`;
+      return petstore({ ...gateway, NODE_OPTIONS: `--import=${later}` }, 'inventory', 'list', '--quiet');
+    };
+    await listLater(1);
+    const cat = { ...budgie, petId: 9, name: 'Persian cat', source: 'service' };
+    expect(await catalog()).toEqual([budgie, cat]);
+    await petstore(gateway, 'catalog', 'remove', '8');
+    await listLater(2);
+    expect(await catalog()).toEqual([{ ...budgie, name: 'Budgerigar', source: 'service' }, cat]);
   });
 
   it('has an ETag, and needs the token', async () => {
