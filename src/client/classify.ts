@@ -127,7 +127,11 @@ function judgeRefusal(
   if (waitMs === undefined) return never(new Failure('gateway-refused', { serviceError }));
   const wait = { retryAt: now + waitMs, waitMs, maxWaitMs, refusals: 0 };
   if (serviceError.status === 403) return never(new Failure('banned', wait));
-  return { repeat: 'unsent', failure: new Failure('paused', wait), retryAfterMs: waitMs };
+  const failure =
+    serviceError.code === 'run_locked'
+      ? new Failure('run-locked', { what: 'another change at the gateway', waitedMs: maxWaitMs })
+      : new Failure('paused', wait);
+  return { repeat: 'unsent', failure, retryAfterMs: waitMs };
 }
 
 function judgeServerError(serviceError: ServiceError, asked: Asked, more: AnswerFacts): Classified {
