@@ -169,7 +169,9 @@ export class LedgerGate {
   }
 
   private failure(held: Hold, maxWaitMs = this.options.maxWaitMs): Failure {
-    return heldFailure(held, this.options.clock, { maxWaitMs, refusals: this.refusals });
+    const { clock, reserve } = this.options;
+    const kept = held.why === 'window-spent' && reserve > 0 ? { reserve } : {};
+    return heldFailure(held, clock, { maxWaitMs, refusals: this.refusals, ...kept });
   }
 }
 
@@ -177,7 +179,7 @@ export class LedgerGate {
 export function heldFailure(
   { until, why, says }: Hold,
   clock: Clock,
-  known: { readonly maxWaitMs: number; readonly refusals: number },
+  known: { readonly maxWaitMs: number; readonly refusals: number; readonly reserve?: number },
 ): Failure {
   const waitMs = Math.max(0, until - clock.monotonic());
   const facts = { retryAt: clock.now() + waitMs, waitMs, ...known };
