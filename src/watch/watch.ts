@@ -1,5 +1,5 @@
 /** `inventory list --watch` and `wait`: read the stock repeatedly, as often as the rate limit allows. */
-import { type InventoryItem, itemToJson, warnOfUnexpected } from '../api/item.ts';
+import { type InventoryItem, itemToJson, UnexpectedFields } from '../api/item.ts';
 import { jsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import { listInventory } from '../api/routes.ts';
 import { type Filter, matcher } from '../api/select.ts';
@@ -125,18 +125,30 @@ async function* watch(
   intervalMs: number,
 ): AsyncGenerator<readonly Change[]> {
   const { clock, notices } = context;
+  const oddities = new UnexpectedFields();
+  const told = new Set<string>();
+  /** Warns of what no check has shown before. */
+  const see = (items: readonly InventoryItem[]): void => {
+    oddities.see(items);
+    for (const warning of oddities.warnings().filter((each) => !told.has(each))) {
+      told.add(warning);
+      notices.warning(warning);
+    }
+  };
   try {
     await using session = await connect(context);
     let before = await readStock(session.service);
     const at = clock.now();
     const listed = [...before.values()].filter(matches);
-    warnOfUnexpected(listed, notices);
+    see(listed);
     yield listed.map((item) => ({ at, event: 'listed', item }));
     notices.info(`Watching ${plural(listed.length, 'pet')}.`);
     for (;;) {
       await pause(context, session.service, intervalMs);
       const stock = await readStock(session.service);
-      yield [...changes(before, stock, matches, clock.now())];
+      const found = [...changes(before, stock, matches, clock.now())];
+      see(found.map(({ item }) => item));
+      yield found;
       before = stock;
     }
   } catch (error) {
