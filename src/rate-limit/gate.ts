@@ -93,7 +93,10 @@ export class LedgerGate {
   async enter(operation: string, connect: () => Promise<Connection>, own: OwnLimits = {}): Promise<Admitted> {
     const options = { ...this.options, ...own };
     const { clock, ledger, maxWaitMs, owner, probes, random, reserve, signal, timeoutMs } = options;
-    const failure = (held: Hold): Failure => heldFailure(held, clock, { maxWaitMs, refusals: this.refusals });
+    const failure = (held: Hold): Failure => {
+      const kept = held.why === 'window-spent' && reserve > 0 ? { reserve } : {};
+      return heldFailure(held, clock, { maxWaitMs, refusals: this.refusals, ...kept });
+    };
     if (this.refusals > probes) {
       const { block = { until: clock.monotonic(), why: 'rate-limited' } } = await ledger.view();
       throw failure(block);
@@ -172,7 +175,7 @@ export class LedgerGate {
 export function heldFailure(
   { until, why, says }: Hold,
   clock: Clock,
-  known: { readonly maxWaitMs: number; readonly refusals: number },
+  known: { readonly maxWaitMs: number; readonly refusals: number; readonly reserve?: number },
 ): Failure {
   const waitMs = Math.max(0, until - clock.monotonic());
   const facts = { retryAt: clock.now() + waitMs, waitMs, ...known };

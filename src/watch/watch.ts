@@ -138,8 +138,11 @@ async function* watch(
       await pause(context, session.service, intervalMs);
       const stock = await readStock(session.service);
       const found = [...changes(before, stock, matches, clock.now())];
-      const items = found.map(({ item }) => item);
-      warnOfUnexpected(items, notices, oddities);
+      warnOfUnexpected(
+        found.map(({ item }) => item),
+        notices,
+        oddities,
+      );
       yield found;
       before = stock;
     }
