@@ -155,7 +155,7 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
     await using session = await connect(context);
     const { service } = session;
     const where = service.environment === 'sandbox' ? 'the sandbox' : service.baseUrl.host;
-    context.notices.info(`One request is sent to ${where}, to see whether the key is accepted.`);
+    context.notices.info(`Checking the key with one request to ${where}.`);
     const answer = await probe(service, { method: 'GET', path: '/inventory' });
     const { failure } = answer;
     if (answer.status === 429) {

@@ -96,7 +96,7 @@ export async function withWriter<T>(
   } catch (error) {
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the callback sets it
     if (isOpen || !isOutOfReach(error)) throw error;
-    context.notices.warning('The state folder cannot be used: the change is not in the history, and cannot be undone.');
+    context.notices.warning('The state folder cannot be used: a change is not in the history, and cannot be undone.');
     return work({ context, session, journal: undefined, withLock });
   }
 }

@@ -282,9 +282,13 @@ describe('the budget', () => {
         'hint: Run the command again then, or fewer checks with --only.\n',
     });
     expect(context.sent).toHaveLength(1);
-    const again = await run();
+    const again = await runIn(context, 'smoke');
     expect([again.code, context.sent.length]).toEqual([6, 1]);
     expect(again.stderr).toContain('The checks need 4 requests, but only 2 of 60 are left');
+    // Without a request or a part of the contract, the check has one line.
+    expect(again.stdout).toMatch(/\nFAIL {2}run .*\n0 passed/);
+    const { stdout } = await runIn(context, 'smoke', '--format', 'github');
+    expect(stdout).toMatch(/^::error title=petstore smoke staging run::The checks need 4 /);
     expect(again.stderr).toContain('; nothing was sent.');
   });
 
