@@ -43,7 +43,8 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
     return isDryRun ? await dryRunPlan(context, planOf([])) : confirmation('No pet matches.', [['applied', 0]]);
   }
   const folder = statePath(context, 'edit');
-  const path = joinPath(folder, `stock-${context.machine.pid}.csv`);
+  // In containers that share the folder, each process may have the same number.
+  const path = joinPath(folder, `stock-${Buffer.from(context.randomBytes(4)).toString('hex')}.csv`);
   await files.makePrivateFolder(folder);
   const text = tableOf(items, await openNames(context, origin, items));
   await files.replace(path, text, { mode: 0o600 });
