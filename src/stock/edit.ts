@@ -5,6 +5,7 @@ import { type Filter, matcher } from '../api/select.ts';
 import { openNames } from '../session/open-catalog.ts';
 import { joinPath, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { errorCode } from '../ports.ts';
 import { connect } from '../session/connect.ts';
 import { readText } from '../session/read-text.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
@@ -63,8 +64,9 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
     isUsed = done.failure === undefined;
     return done;
   } finally {
-    const isEdited = !isUsed && (await readText(context, path).catch(() => undefined)) !== text;
-    if (isEdited) notices.info(`Your edited file is kept: ${path}`);
+    // Also after a signal. What cannot be read may be what was edited.
+    const left = await files.read(path).catch((error: unknown) => (errorCode(error) === 'ENOENT' ? text : undefined));
+    if (!isUsed && left !== text) notices.info(`Your edited file is kept: ${path}`);
     else await files.remove(path);
   }
 }

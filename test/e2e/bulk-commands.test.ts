@@ -1,5 +1,5 @@
 /** Commands that write several pets or read before they write, in this process, on the built-in sandbox. */
-import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -909,14 +909,14 @@ describe('inventory edit', () => {
     expect(stderr).toContain('hint: To start again from the current stock, run the command again.');
   });
 
-  it('leaves no file that the editor has not changed', async () => {
+  it.each([
+    () => {
+      throw new Failure('editor', { command: 'vi', problem: 'was not found' });
+    },
+    rmSync,
+  ])('leaves no file that the editor has not changed, or has removed', async (editor) => {
     const { home, run } = shop();
-    const { code, stderr } = await run(['inventory', 'edit'], {
-      ...TERMINAL,
-      editor: () => {
-        throw new Failure('editor', { command: 'vi', problem: 'was not found' });
-      },
-    });
+    const { code, stderr } = await run(['inventory', 'edit'], { ...TERMINAL, editor });
     expect([code, readdirSync(join(home.state, 'petstore/edit'))]).toEqual([3, []]);
     expect(stderr).not.toContain('kept');
   });
@@ -963,8 +963,9 @@ describe('inventory edit', () => {
     await running.waitFor(/open/, 'stderr');
     running.kill(signal);
     expect((await running.exited).code).toBe(code);
-    // The editor first, which restores the terminal.
+    // The editor first, which restores the terminal. It has changed nothing.
     expect(running.stderr.startsWith('open\nclosed\n')).toBe(true);
+    expect([running.stderr.includes('kept'), readdirSync(join(home.state, 'petstore/edit'))]).toEqual([false, []]);
   });
 
   it('opens what cannot be used once more, if that is wanted', async () => {
