@@ -196,7 +196,7 @@ async function wantsToResume({ context, turn }: PlanContext, run: RunSummary): P
   const hint = `Resume it with: ${resumeCommand(run)}`;
   if (!globals.yes && canAsk(context)) {
     if (run.adds === true) notices.warning('Without resuming, the rows that it has added already are added again.');
-    return turn.pause(() => prompt.confirm(`${problem}. Resume it?`, signal, true));
+    return turn.pause(() => prompt.confirm(`${problem}. Resume it in ${run.environment}?`, signal, true));
   }
   if (run.adds === true) throw cannotResume(problem, hint);
   notices.warning(`${problem}. ${hint}`);
