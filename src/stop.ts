@@ -1,7 +1,7 @@
 /** Waits that a signal cuts short. */
 import { type Context, reasonOf } from './ports.ts';
 
-type Stop = Pick<Context, 'clock' | 'signal'>;
+export type Stop = Pick<Context, 'clock' | 'signal'>;
 
 /** Calls `end` this many ms after the signal has aborted. Returns a function that cancels it. */
 export function afterStop({ clock, signal }: Stop, ms: number, end: () => void): () => void {

@@ -88,7 +88,7 @@ function tellUnfinished({ browser, context, journal, origin }: Visit): void {
 /** Continues with the changes of an earlier session, unless the user discards them. Keeps all changes from now on. */
 async function offerDraft(visit: Visit): Promise<void> {
   const { browser, context, journal, origin } = visit;
-  const { notices, prompt, signal } = context;
+  const { prompt, signal } = context;
   browser.onChange = () => {
     // The next change stores all of them.
     save(visit).catch((error: unknown) => {
@@ -99,8 +99,8 @@ async function offerDraft(visit: Visit): Promise<void> {
   if (kept.length === 0) return;
   const them = kept.length === 1 ? 'it' : 'them';
   const changes = kept.map(({ petId, current, quantity }) => `pet ${petId}: ${current} → ${quantity}`);
-  notices.info(`You did not apply ${plural(kept.length, 'change')} (${firstFew(changes)}).`);
-  if (await prompt.confirm(`Keep ${them}? (n throws ${them} away)`, signal, true)) {
+  const what = `You did not apply ${plural(kept.length, 'change')} (${firstFew(changes)}).`;
+  if (await prompt.confirm(`${what}\nKeep ${them}? (n throws ${them} away)`, signal, true)) {
     for (const change of kept) browser.pending.set(change.petId, change);
   } else await save(visit);
 }

@@ -10,7 +10,7 @@ import { find, SETTINGS, type Stored, storedValues } from '../session/settings.t
 import { type Context, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { EXIT, Failure, isFailure, usageFailure } from '../errors.ts';
 import type { RunLog, RunStart } from './run-log.ts';
-import { untilStop } from '../stop.ts';
+import { type Stop, untilStop } from '../stop.ts';
 import { type Commands, readRequest, type Request, resolveRequest, type RunInvocation } from './parse.ts';
 import { lastValue } from './scan.ts';
 import type { Secrets } from '../redact.ts';
@@ -123,15 +123,22 @@ async function runCommand(
   secrets: Secrets,
 ): Promise<number> {
   if (globals.color === 'never') context.prompt.withoutColour?.();
-  const ending = endingOf(context, globals.deadline, command.graceMs);
+  const { clock } = context;
+  const { deadline: deadlineMs } = globals;
+  const deadline = new AbortController();
+  const end = (): void => {
+    deadline.abort(new Failure('deadline', { deadlineMs: deadlineMs! }));
+  };
+  const cancel = deadlineMs === undefined ? undefined : clock.alarm(deadlineMs, end);
+  const signal = AbortSignal.any([context.signal, deadline.signal]);
   const style = await styleFor(context, context.stdout, globals.color);
   const notices = new Reporter(context, globals, await styleFor(context, context.stderr, globals.color), secrets);
   // What is printed meanwhile would be lost with the screen.
   const openScreen: Context['openScreen'] = async (events) => {
-    await ending.taken(notices.flush());
+    await taken({ clock, signal }, notices.flush());
     return context.openScreen(events);
   };
-  const own = { signal: ending.signal, globals, notices, secrets, openScreen, openWrites: new Set<OpenWrite>() };
+  const own = { signal, globals, notices, secrets, openScreen, openWrites: new Set<OpenWrite>() };
   const ports = { ...context, ...own };
   const commandContext: CommandContext = { ...ports, ...lazySettings(ports) };
   let code: number = EXIT.ok;
@@ -150,10 +157,10 @@ async function runCommand(
     const work = async (): Promise<void> => {
       const view = await command.run(input, commandContext);
       // Flush stderr and clear the live line first: stdout and stderr may share a terminal.
-      await ending.taken(notices.flush());
-      await show(view, commandContext, ending, style);
+      await taken(ports, notices.flush());
+      await show(view, commandContext, style);
     };
-    await ending.inTime(Promise.race([work(), context.uncaught]));
+    await untilStop(ports, command.graceMs ?? GRACE_MS, Promise.race([work(), context.uncaught]));
     notices.limits();
   } catch (error) {
     if (!(error instanceof OutputClosed)) {
@@ -165,8 +172,8 @@ async function runCommand(
     }
   }
   await log?.end(code, kind);
-  await ending.taken(notices.flush()).catch(() => undefined);
-  ending.cancel();
+  await taken(ports, notices.flush()).catch(() => undefined);
+  cancel?.();
   return code;
 }
 
@@ -175,33 +182,13 @@ const GRACE_MS = 3_000;
 /** How long a stopping command waits for the reader of a full pipe, in ms. */
 const READER_MS = 500;
 
-/** Makes a command end on a signal or at its deadline, and soon after that whatever holds it up. */
-type Ending = ReturnType<typeof endingOf>;
-
-function endingOf(
-  { clock, signal: stop }: Pick<Context, 'clock' | 'signal'>,
-  deadlineMs: number | undefined,
-  graceMs = GRACE_MS,
-) {
-  const deadline = new AbortController();
-  const signal = AbortSignal.any([stop, deadline.signal]);
-  const end = (): void => {
-    deadline.abort(new Failure('deadline', { deadlineMs: deadlineMs! }));
-  };
-  const cancel = deadlineMs === undefined ? (): void => undefined : clock.alarm(deadlineMs, end);
-  return {
-    /** Aborts on the program's signal, or at the deadline. */
-    signal,
-    /** Waits for the command, and after the signal no longer than its grace period. @throws the signal's reason */
-    inTime: (command: Promise<void>) => untilStop({ clock, signal }, graceMs, command),
-    /** Waits until output is written, and after the signal not for long. @throws the signal's reason */
-    taken: (output: Promise<void>) => untilStop({ clock, signal }, READER_MS, output),
-    cancel,
-  };
+/** Waits until output is written, and after a signal or the deadline not for long. @throws the signal's reason */
+function taken(stop: Stop, output: Promise<void>): Promise<void> {
+  return untilStop(stop, READER_MS, output);
 }
 
 /** Prints a view, and its summary on stderr. @throws {Failure} of the view, its check, or the output */
-async function show(view: View, context: CommandContext, ending: Ending, style: Style): Promise<void> {
+async function show(view: View, context: CommandContext, style: Style): Promise<void> {
   const { clock, globals, notices, secrets, stdout } = context;
   const { columns: width, isTTY } = stdout;
   const { isForPeople } = FORMAT_FACTS[globals.output];
@@ -213,7 +200,7 @@ async function show(view: View, context: CommandContext, ending: Ending, style: 
   const screen = { now: clock.now(), width, isTTY, style, isUnicode: hasUnicode(context), format: globals.output };
   const chunks = render(shown, { ...screen, redact: (text) => secrets.redact(text) });
   const isWork = view.view === 'rows' && view.isWork === true;
-  const count = await print(chunks, context, ending, view.view === 'rows' && !isWork).catch(async (error: unknown) => {
+  const count = await print(chunks, context, view.view === 'rows' && !isWork).catch(async (error: unknown) => {
     // A failed command stays failed even if its reader is gone.
     const isChecked = view.view === 'rows' && (isWork || error instanceof OutputClosed);
     const failed = isChecked ? view.check?.() : failure;
@@ -239,19 +226,19 @@ const TURN_MS = 50;
 /** Writes with back-pressure. After a signal, stops output that `stops`. Returns the number of rows. */
 async function print(
   chunks: AsyncGenerator<string | Uint8Array, number>,
-  { clock, stdout }: Pick<Context, 'clock' | 'stdout'>,
-  ending: Ending,
+  context: Stop & Pick<Context, 'stdout'>,
   stops: boolean,
 ): Promise<number> {
+  const { clock, signal, stdout } = context;
   let turned = clock.monotonic();
   try {
     for (;;) {
       const next = await chunks.next();
       if (next.done === true) return next.value;
-      await ending.taken(stdout.write(next.value));
+      await taken(context, stdout.write(next.value));
       if (clock.monotonic() - turned < TURN_MS) continue;
-      await ending.taken(clock.turn());
-      if (stops && ending.signal.aborted) throw reasonOf(ending.signal);
+      await taken(context, clock.turn());
+      if (stops && signal.aborted) throw reasonOf(signal);
       turned = clock.monotonic();
     }
   } finally {

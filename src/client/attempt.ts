@@ -49,7 +49,7 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
   try {
     const mayLeave = (): boolean => !signal.aborted && ticket.isFresh() && call.isCurrent?.() !== false;
     const reply = await shown(service, call, url, connection.send(requestOf(service, call, url, cut.signal), mayLeave));
-    const noted: Promise<unknown> = tellsOfService(reply)
+    const noted = tellsOfService(reply)
       ? ticket.answered(reply.status, reply.headers, clock.now())
       : ticket.lost(false);
     // A refusal must be recorded. Anything else must not delay a write's answer once the program has to stop.

@@ -68,7 +68,7 @@ export function brokenAnswer(facts: HttpFailureFacts): string {
 const LASTING: readonly number[] = [501, 505, 511];
 
 /** What classification needs of an answer's headers. */
-interface Headers {
+interface AnswerFacts {
   readonly location: string | undefined;
   readonly retryAfterMs: number | undefined;
   /** Epoch ms. */
@@ -86,7 +86,7 @@ export function isUncertain({ repeat }: Partial<Classified>): boolean {
 }
 
 /** Classifies an answer with any status but 200. */
-export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Headers): Classified {
+export function judgeStatus(serviceError: ServiceError, asked: Asked, more: AnswerFacts): Classified {
   const { status } = serviceError;
   const { call, service } = asked;
   const { environment, keySource } = service;
@@ -122,15 +122,19 @@ export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Head
 function judgeRefusal(
   serviceError: ServiceError,
   { maxWaitMs }: Asked['service'],
-  { now, retryAfterMs: waitMs }: Headers,
+  { now, retryAfterMs: waitMs }: AnswerFacts,
 ): Classified {
   if (waitMs === undefined) return never(new Failure('gateway-refused', { serviceError }));
   const wait = { retryAt: now + waitMs, waitMs, maxWaitMs, refusals: 0 };
   if (serviceError.status === 403) return never(new Failure('banned', wait));
-  return { repeat: 'unsent', failure: new Failure('paused', wait), retryAfterMs: waitMs };
+  const failure =
+    serviceError.code === 'run_locked'
+      ? new Failure('run-locked', { what: 'another change at the gateway', waitedMs: maxWaitMs })
+      : new Failure('paused', wait);
+  return { repeat: 'unsent', failure, retryAfterMs: waitMs };
 }
 
-function judgeServerError(serviceError: ServiceError, asked: Asked, more: Headers): Classified {
+function judgeServerError(serviceError: ServiceError, asked: Asked, more: AnswerFacts): Classified {
   const { retryAfterMs } = more;
   const failure = new Failure('service-failed', {
     serviceError,

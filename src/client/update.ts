@@ -15,7 +15,7 @@ import type { HttpReply } from '../ports.ts';
 import { Failure, isFailure, usageFailure } from '../errors.ts';
 import { isGateway } from './attempt.ts';
 import { type Classified, isUncertain, webPageFailure } from './classify.ts';
-import { type Outcome, perform, RetryPeriod, stopReason, type Trouble, waitBefore, wholeBody } from './retry.ts';
+import { type Result, perform, RetryPeriod, stopReason, type Trouble, waitBefore, wholeBody } from './retry.ts';
 import type { Service } from './service.ts';
 
 /** How old the list may be when a write is sent again, in ms. */
@@ -56,7 +56,7 @@ export async function updateInventory(service: Service, update: Update): Promise
   const call = { ...updateCall(update), ...(before !== undefined && isGateway(service) && { ifMatch: before }) };
   const period = new RetryPeriod(service, call);
   /** Returns the stored item, or the trouble after which the list has to be read. */
-  const send = async (attempts: number, isFresh: () => boolean): Promise<Outcome<InventoryItem>> => {
+  const send = async (attempts: number, isFresh: () => boolean): Promise<Result<InventoryItem>> => {
     const operation = {
       call: { ...call, isCurrent: () => isLocked() && isFresh() },
       read: (reply: HttpReply) => readStored(reply, update, service),

@@ -1,4 +1,4 @@
-import type { Place } from '../cli/completion/complete.ts';
+import type { PlaceOptions } from '../cli/completion/complete.ts';
 import { defineCommand, flag, optionalArgument } from '../cli/command.ts';
 import { wordIn, wordValue } from '../cli/value-parsers.ts';
 import { homeProblem, sandboxFile, statePath } from '../session/paths.ts';
@@ -57,7 +57,7 @@ function text(content: string): View {
 }
 
 /** Returns the pets that this machine has seen, last changed first, with their names in the catalog of `place`. */
-export async function knownPets(context: Context, place?: Place): Promise<readonly KnownPet[]> {
+export async function knownPets(context: Context, place?: PlaceOptions): Promise<readonly KnownPet[]> {
   const { petsSeen } = await import('../state/pets.ts');
   try {
     const paths = { sandbox: sandboxFile(context), state: statePath(context, 'state.db') };
@@ -70,7 +70,10 @@ export async function knownPets(context: Context, place?: Place): Promise<readon
 }
 
 /** Returns the origin of the service; undefined if an option, a variable or the config is invalid. */
-async function originAt(ports: Context, { env, profile, baseUrl, insecureHttp }: Place): Promise<string | undefined> {
+async function originAt(
+  ports: Context,
+  { env, profile, baseUrl, insecureHttp }: PlaceOptions,
+): Promise<string | undefined> {
   const [{ readConfigFile }, { requireBaseUrl, resolveSettings }, { originOf, partsOf }] = await Promise.all([
     import('../session/config-file.ts'),
     import('../session/resolve.ts'),

@@ -67,6 +67,10 @@ export const configSet = defineCommand({
     const kept = typeof parsed === 'string' ? parsed : value;
     const replaced = spec === SETTINGS.keyCommand ? { [setting.replace('key-command', 'api-key')]: undefined } : {};
     const { path } = await changeConfig(context, () => ({ [setting]: kept, ...replaced }));
+    const { variable = '' } = spec;
+    if (!['', kept].includes(context.env[variable] ?? '')) {
+      context.notices.warning(`${variable} is set, and overrides this setting.`);
+    }
     return confirmation(`${setting} is now ${kept} (${path}).`, { setting, value: kept });
   },
 });

@@ -113,7 +113,7 @@ export const sandboxKeys = defineCommand({
   async run({ add, remove, unban, data }, context) {
     const rows = await withStore(context, { file: dataFile(context, data).file }, (store) =>
       store.exclusively(() => {
-        if (add !== undefined) store.addKey(add);
+        if (add !== undefined && add !== SANDBOX_KEY) store.addKey(add);
         if (unban !== undefined) store.forgetAllowances(unban);
         if (remove !== undefined && !store.removeKey(remove)) {
           throw new Failure('invalid-value', { name: '--remove', value: remove, expected: 'a key that was added' });

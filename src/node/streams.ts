@@ -43,7 +43,8 @@ export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed = fals
           return;
         }
         const isLine = fd === 2 && typeof text === 'string' && text.endsWith('\n');
-        const typed = isLine && typing?.line !== '' ? typing : undefined;
+        // A line that is typed over several rows is left alone: readline would clear as many rows of the output.
+        const typed = isLine && typing?.line !== '' && typing?.getCursorPos().rows === 0 ? typing : undefined;
         if (typed !== undefined) stream().write('\r\u001b[K');
         stream().write(text, (error) => {
           if (error == null) resolve();

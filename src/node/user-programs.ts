@@ -36,8 +36,10 @@ export async function openEditor(env: NodeJS.ProcessEnv, path: string, signal: A
     const fail = (problem: string): void => {
       reject(new Failure('editor', { command, problem, ...(variable !== undefined && { variable }) }));
     };
+    // Where stdout is a file or a pipe, it gets data only.
+    const stdout = isatty(1) ? 1 : 2;
     // cmd.exe has its own quoting rules.
-    const child = spawn(file, args, { stdio: 'inherit', env: own, signal, windowsVerbatimArguments: true });
+    const child = spawn(file, args, { stdio: [0, stdout, 2], env: own, signal, windowsVerbatimArguments: true });
     // Ctrl-C reaches the editor, too, which may use it for something else.
     const stops = isatty(0) ? process.listeners('SIGINT') : [];
     const ignore = (): void => undefined;

@@ -152,7 +152,7 @@ function isPastFirst({ block, windows }: LedgerState, now: number, operation: st
 
 /** Returns until when a demand has to wait, and why, as far as is known; undefined if it need not wait. */
 export function forecast(state: LedgerState, now: number, demand: Demand): Hold | undefined {
-  const { block, pace, inFlight } = state;
+  const { block, pace, inFlight, windows } = state;
   const { operation, count = 1 } = demand;
   if (block !== undefined) {
     // After a block, one probe is due whatever the windows say.
@@ -164,6 +164,9 @@ export function forecast(state: LedgerState, now: number, demand: Demand): Hold 
     return isEdge ? { until, why: 'asking', again: now + POLL_MS } : { until, why: 'window-spent' };
   }
   if (pace === undefined || !isWindowless(state, now, operation)) return undefined;
+  // One answer without headers, such as a 502 of a load balancer, says nothing about many requests of a known window.
+  const isKnownToCount = windowOf(windows, operation) !== undefined || windowsFor(windows, operation, now).length > 0;
+  if (count > 1 && isKnownToCount) return undefined;
   const unanswered = inFlight.find((each) => isWindowless(state, now, each.operation));
   if (unanswered !== undefined && count === 1) return forAnswer(unanswered, now);
   const until = pace.nextAt + (count - 1) * pace.everyMs;

@@ -79,10 +79,7 @@ export class RedisLedger implements Ledger {
   }
 
   async check(intent: Intent): Promise<Hold | undefined> {
-    const work = (before: Leased, now: number) => {
-      return { state: before, result: decideLeased(before, now, intent, this.shares).hold };
-    };
-    const hold = await this.step(work, { isRead: true });
+    const hold = await this.read((before, now) => decideLeased(before, now, intent, this.shares).hold);
     this.noticeLoss(hold);
     return hold;
   }
@@ -123,15 +120,12 @@ export class RedisLedger implements Ledger {
       const state = await this.step(kept);
       await (isFirst ? this.visit(state, {}) : this.tell(state));
     }
-    return this.step((before) => ({ state: before, result: withoutNameless(before) }), { isRead: true });
+    return this.read(withoutNameless);
   }
 
   async forecast(demand: Demand): Promise<Hold | undefined> {
     await this.view();
-    const work = (before: Leased, now: number) => {
-      return { state: before, result: forecastLeased(withoutNameless(before), now, demand, this.shares) };
-    };
-    return this.step(work, { isRead: true });
+    return this.read((before, now) => forecastLeased(withoutNameless(before), now, demand, this.shares));
   }
 
   async close(): Promise<void> {
@@ -150,6 +144,10 @@ export class RedisLedger implements Ledger {
     );
     if (state === undefined) return;
     await this.visit(state, { leaves: [...this.refused] }).catch(unlessRefused);
+  }
+
+  private read<T>(of: (state: Leased, now: number) => T): Promise<T> {
+    return this.step((before, now) => ({ state: before, result: of(before, now) }), { isRead: true });
   }
 
   /** Runs a step; then tells the server of a refusal, of the end of a probe, or of a block that the user has cleared. */

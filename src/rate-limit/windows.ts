@@ -159,8 +159,8 @@ export function observeWindow(
   const isCurrent = before !== undefined && isLive(before, now);
   // A late answer from the window before tells nothing about this one.
   if (isCurrent && resetAt < before.resetAt - SAME_END_MS && sentAt < before.seenAt) return windows;
-  // A window with as many left after a request as another had before it is not the same window. A refusal draws nothing.
-  // Nor does it prove anything about a window that may have ended since the last answer.
+  // Two windows are not one if this one has as many left after a request as the other had before it. A refusal proves
+  // nothing, because it draws nothing; nor does any answer about a window that may have ended since.
   const isNext = before !== undefined && !isCurrent;
   const mayHaveEnded = ({ answeredAt, resetAt: end }: Window): boolean =>
     isNext || (answeredAt < (before?.seenAt ?? 0) && now > end - SAME_END_MS - ROUNDING_MS);

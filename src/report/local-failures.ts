@@ -190,7 +190,7 @@ function describeState({ path, problem, what, detail }: StateDetails): Words {
     ],
     replaced: [
       `The ${file} no longer holds this run: it was moved or replaced meanwhile.`,
-      'Run the command again from the start: what is done already is not sent again.',
+      'Check the stock before you run the command again: what it has applied is not in the history.',
     ],
     full: [`The ${file} cannot be used: the disk is full.`, 'Free some space, then run the command again.'],
     readonly: [

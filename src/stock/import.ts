@@ -76,7 +76,7 @@ async function planToShow(
     return (stock) =>
       makePlan(rows, stock, ({ change }, present) => {
         if (isThere(change, begun, present)) return undefined;
-        return isLeft(change) ? conflictOf(journal, change, present, begun.startedAt) : change.reason;
+        return isLeft(change) ? conflictOf(journal, change, present) : change.reason;
       });
   }
   const file = await readImport(context, options, text);
@@ -196,7 +196,7 @@ async function wantsToResume({ context, turn }: PlanContext, run: RunSummary): P
   const hint = `Resume it with: ${resumeCommand(run)}`;
   if (!globals.yes && canAsk(context)) {
     if (run.adds === true) notices.warning('Without resuming, the rows that it has added already are added again.');
-    return turn.pause(() => prompt.confirm(`${problem}. Resume it?`, signal, true));
+    return turn.pause(() => prompt.confirm(`${problem}. Resume it in ${run.environment}?`, signal, true));
   }
   if (run.adds === true) throw cannotResume(problem, hint);
   notices.warning(`${problem}. ${hint}`);

@@ -17,7 +17,7 @@ import type { Pace } from './concurrency.ts';
 import type { Stock } from './plan.ts';
 import { type LockedPet, recordOutcome, updateOne, withPet, type Writer } from './write-one.ts';
 
-export interface Outcome extends Pick<Change, 'state' | 'reason'> {
+export interface RowResult extends Pick<Change, 'state' | 'reason'> {
   readonly change: Change;
 }
 
@@ -26,7 +26,7 @@ export interface RunContext {
   readonly context: CommandContext;
   readonly session: Session;
   readonly journal: Journal;
-  readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
+  readonly onOutcome?: ((outcome: RowResult) => void) | undefined;
   /** Pets that a stocktake leaves unchanged because they were not scanned. */
   readonly rest?: readonly InventoryItem[];
 }
@@ -38,7 +38,7 @@ export interface RunnerOptions {
   readonly writer: Writer & { readonly journal: Journal };
   readonly run: Run;
   readonly seen: Seen;
-  onOutcome(outcome: Outcome): void;
+  onOutcome(outcome: RowResult): void;
 }
 
 /** The stock, and when it was read. */
@@ -46,9 +46,8 @@ export interface Seen {
   readonly stock: Stock;
   /** From `momentOf`. Later writes by this machine may not be in the stock. */
   readonly moment: bigint;
-  /** Time before the request: monotonic, and epoch ms. */
+  /** Time before the request, monotonic. */
   readonly at: number;
-  readonly since: number;
 }
 
 /**
@@ -73,9 +72,9 @@ export async function readStock(service: Service): Promise<Stock> {
 }
 
 /** Reads the stock for a run, with the time before the request. */
-export async function look(service: Service, journal: Journal): Promise<Seen> {
+export async function seeStock(service: Service, journal: Journal): Promise<Seen> {
   const { clock } = service;
-  const before = { moment: momentOf(journal.state), at: clock.monotonic(), since: clock.now() };
+  const before = { moment: momentOf(journal.state), at: clock.monotonic() };
   return { ...before, stock: await readStock(service) };
 }
 
@@ -132,7 +131,7 @@ export class Runner {
     await this.refresh();
     await withPet(writer, change.petId, async (pet) => {
       const isOver = pet.lock.lastHeldAt >= this.seen.at || hasWrittenSince(journal.state, change, this.seen.moment);
-      if (isOver) this.seen = await look(pace.service, journal);
+      if (isOver) this.seen = await seeStock(pace.service, journal);
       // A change without an outcome is left for the resumed run.
       if (this.stopped === undefined) await this.execute(pet, change, this.seen);
     });
@@ -168,12 +167,14 @@ export class Runner {
     onOutcome({ change, state: 'applied' });
   }
 
-  private outcomeWithoutSending(change: Change, present: bigint | undefined): Omit<Outcome, 'change'> | undefined {
+  private outcomeWithoutSending(change: Change, present: bigint | undefined): Omit<RowResult, 'change'> | undefined {
     const { run, seen, writer } = this.options;
     if (present === undefined) return { state: 'failed', reason: NO_SUCH_PET };
     if (writer.journal.wasFound(change)) return { state: 'applied' };
     if (isThere(change, run, present)) return { state: isUncertain(change) ? 'applied' : 'unchanged' };
-    const reason = conflictOf(writer.journal, change, present, Math.min(run.startedAt, seen.since));
+    const planned = turnOf(change);
+    const since = seen.moment < planned ? seen.moment : planned;
+    const reason = conflictOf(writer.journal, change, present, since);
     return reason === undefined ? undefined : { state: 'conflict', reason };
   }
 
@@ -195,7 +196,7 @@ export class Runner {
   private async refresh(): Promise<void> {
     const { pace, writer } = this.options;
     if (this.refreshing === undefined && !this.isFresh(this.seen.at)) {
-      this.refreshing = look(pace.service, writer.journal)
+      this.refreshing = seeStock(pace.service, writer.journal)
         .then((seen) => {
           this.seen = seen;
         })
@@ -212,15 +213,24 @@ export function isThere(change: Change, { adds }: Pick<Run, 'adds'>, present: bi
   return present === change.after && (isUncertain(change) || adds !== true);
 }
 
-/** Returns why a row must not be applied to the present quantity, if so. `since`: epoch ms. */
-export function conflictOf(journal: Journal, change: Change, present: bigint, since: number): string | undefined {
+function turnOf({ turn = 0 }: Change): bigint {
+  return BigInt(turn);
+}
+
+/** Returns why a row must not be applied to the present quantity, if so. `since`: see `newestOther`. */
+export function conflictOf(
+  journal: Journal,
+  change: Change,
+  present: bigint,
+  since = turnOf(change),
+): string | undefined {
   const { before } = change;
   if (before === undefined || present === before) return undefined;
   return `there are ${present} now, no longer ${before}: ${changedBy(journal, change, present, since)}`;
 }
 
-/** Returns who changed a pet, as half a sentence. `since`: epoch ms. */
-export function changedBy(journal: Journal, change: Change, present: bigint, since: number): string {
+/** Returns who changed a pet, as half a sentence. `since`: see `newestOther`. */
+export function changedBy(journal: Journal, change: Change, present: bigint, since = turnOf(change)): string {
   const other = journal.newestOther(change, since);
   if (other?.after === present) return `changed since by this machine: change ${other.id}`;
   return 'someone else has changed it';

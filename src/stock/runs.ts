@@ -14,7 +14,7 @@ import { confirmation, FORMAT_FACTS, list, type RecordView, type RowsView, type 
 import { plural } from '../view/words.ts';
 import { assertCanConfirm, resumeRun } from './apply.ts';
 import { withEvents } from './events.ts';
-import { look, type RunContext } from './runner.ts';
+import { seeStock, type RunContext } from './runner.ts';
 import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts';
 
 /** Resumes the newest stopped run, or the one that the user names. @throws {Failure} `cannot-resume` */
@@ -44,7 +44,7 @@ export async function resumeNamed(runContext: Omit<RunContext, 'session'>, run: 
   }
   await using session = await connect(context, { isBulk: true });
   assertSameOrigin(session, run, `Run ${run.id}`, again);
-  return await resumeRun({ ...runContext, session }, run, await look(session.service, journal));
+  return await resumeRun({ ...runContext, session }, run, await seeStock(session.service, journal));
 }
 
 const SEE_RUNS = 'See all runs: petstore inventory runs';

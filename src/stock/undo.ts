@@ -262,10 +262,10 @@ function specFor(target: Target, journal: Journal, direction: Direction): RunSpe
 function planUndo(changes: readonly Written[], stock: Stock, journal: Journal): Plan {
   const rows = changes.map((change) => ({ petId: change.petId, quantity: change.before ?? change.after, change }));
   return makePlan(rows, stock, ({ change }, present) => {
-    const { before, after, sentAt, written = [after] } = change;
+    const { before, after, written = [after] } = change;
     if (before === undefined) return 'the earlier quantity was not recorded';
     if (present === before || written.includes(present)) return undefined;
-    const by = changedBy(journal, change, present, sentAt ?? 0);
+    const by = changedBy(journal, change, present);
     return `there are ${present} now, no longer the ${after} that were written: ${by}`;
   });
 }

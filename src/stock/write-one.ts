@@ -268,7 +268,7 @@ function integerIn(json: string): bigint | undefined {
 /** Returns the pet in a path, read as leniently as a service may read it. */
 function petIn(path: string): bigint | undefined {
   const [plain = ''] = path.split(/[?#]/);
-  return parseInt64(/^\/+inventory\/+0*(\d+)\/*$/.exec(decoded(plain))?.[1] ?? '');
+  return parseInt64(/^\/+inventory\/+0*(\d+)\/*$/i.exec(decoded(plain))?.[1] ?? '');
 }
 
 /** Returns what the history records about a command's changes. */

@@ -98,10 +98,10 @@ describe('on the screen', () => {
     end(terminal);
     expect((await terminal.exited).code).toBe(code);
     if (isRestored) expect(terminal.output).toContain(RESTORED);
-    terminal = start(home, { cols: 120 });
-    await terminal.waitFor('You did not apply 1 change (pet 1: 14 → 15).');
-    await terminal.waitFor('Keep it? (n throws it away)');
-    await terminal.type('\r', '→ 15');
+    // The question says what it is about, also with --quiet.
+    terminal = start(home, { cols: 120 }, '--quiet');
+    await terminal.waitFor('You did not apply 1 change (pet 1: 14 → 15).\nKeep it? (n throws it away)');
+    await terminal.type('\r', '→ 15 +1');
     await left(terminal, `${CTRL.c}d`);
     // Nothing is left to offer.
     await left(await opened(home), CTRL.c);

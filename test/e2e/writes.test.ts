@@ -1,5 +1,6 @@
 /** Promises of every command that changes stock: for lost answers, concurrent writers and interruptions. */
 import { DatabaseSync } from 'node:sqlite';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startPetstore } from '../support/binary.ts';
@@ -97,6 +98,16 @@ describe('fault 137: a write is answered, and its record is delayed', () => {
     held?.();
     expect([ended.code, ended.error]).toMatchObject([code, { kind: 'interrupted', outcome: 'applied' }]);
     expect(await shop.history()).toEqual([[7, 13, expect.stringMatching(/applied|unknown/)]]);
+  });
+
+  it('an import whose state database is removed meanwhile reports it as applied', async () => {
+    const stock: Stock = { 7: 10, 8: 10 };
+    const remove = (): void => rmSync(join(shop.home.state, 'petstore', 'state.db'));
+    const shop: Shop = await shopWith([list(stock), take(stock, undefined, remove)]);
+    const file = shop.file('petId,delta', '7,3', '8,3');
+    const { code, error: reported } = await shop.run('inventory', 'import', file, '--yes');
+    expect([code, reported]).toMatchObject([3, { kind: 'unrecorded', outcome: 'applied' }]);
+    expect(reported?.message).toMatch(/^Pet 7 was set to 13 in staging, but that could not be recorded\./);
   });
 
   it('--deadline: it is reported as applied, and as not recorded', async () => {

@@ -529,6 +529,19 @@ describe('a forecast', () => {
     return key;
   };
 
+  const mixed = (): Key => {
+    const key = unlimited();
+    key.now += 1_000;
+    key.exchange(LIST, 40);
+    return key;
+  };
+  const resumed = (): Key => {
+    const key = Key.open(0);
+    key.now += 60_000;
+    key.answer(key.send(), 502);
+    return key;
+  };
+
   it.each<readonly [string, () => Key, Partial<Demand>, (Partial<Hold> & { readonly inMs: number }) | undefined]>([
     ['nothing is known: one may ask', () => new Key(), {}, undefined],
     ['room for one', () => Key.open(1), {}, undefined],
@@ -555,6 +568,8 @@ describe('a forecast', () => {
     ['the edge, for more than is left', edge, { count: 3 }, { why: 'window-spent', inMs: 60_000 }],
     ['no headers: one a second', unlimited, {}, { why: 'paced', inMs: 1_000 }],
     ['no headers: as many seconds', unlimited, { count: 10 }, { why: 'paced', inMs: 10_000 }],
+    ['one answer without headers, before those of another operation', mixed, { operation: SET, count: 10 }, undefined],
+    ['one answer without headers, after a window of its own', resumed, { count: 10 }, undefined],
     ['a share of plenty, evenly', () => Key.open(60), { share: 0.5 }, { inMs: 2_000 }],
     ['a share of little', () => Key.open(4), { share: 0.5 }, { inMs: 30_000 }],
     ['a share of next to nothing: the next window', () => Key.open(1), { share: 0.5 }, { inMs: 60_000 }],

@@ -308,6 +308,7 @@ describe('what cannot be used is named with its line', () => {
   });
 
   it('ignores empty cells, and lines of delimiters or blanks', () => {
+    expect(problemsOf('petId,quantity,name,price,min\n7,12,Goldfish,3,50,')).toEqual([]);
     expect(read('petId,quantity\n7,120,,\n,,\n  \n\t\n8,1, ')).toEqual({
       rows: [
         { line: 2, petId: 7n, quantity: 120n },

@@ -175,10 +175,8 @@ describe('what is written between the plan and the yes is a conflict, and stays'
     const { context, stock, updates } = service(3, AMPLE, () => ({}), { terminal: true, home });
     const confirm = async (): Promise<boolean> => {
       if (elsewhere === 0) expect((await runIn(context, 'inventory', 'set', '3', '9')).code).toBe(0);
-      else {
-        stock.set('3', elsewhere);
-        await context.clock.sleep(120_000);
-      }
+      else stock.set('3', elsewhere);
+      await context.clock.sleep(120_000);
       return true;
     };
     const asking = { ...context, prompt: { ...context.prompt, confirm } };

@@ -4,14 +4,14 @@ import type { KnownPet } from '../../state/pets.ts';
 import { argumentsIn, lastValue, type Line, scan } from '../scan.ts';
 
 /** Options on the line that choose the environment. */
-export interface Place {
+export interface PlaceOptions {
   readonly env: string | undefined;
   readonly baseUrl: string | undefined;
   readonly profile?: string | undefined;
   readonly insecureHttp: boolean;
 }
 
-type KnownPets = (place: Place) => Promise<readonly KnownPet[]>;
+type KnownPets = (place: PlaceOptions) => Promise<readonly KnownPet[]>;
 
 /**
  * Returns the output of `petstore __complete WORDS`, whose last word is the one at the cursor: one candidate per line,
@@ -42,7 +42,7 @@ interface Position {
   readonly value?: TreeValue | undefined;
 }
 
-function placeOf(line: Line<TreeOption>): Place {
+function placeOf(line: Line<TreeOption>): PlaceOptions {
   const insecureHttp = line.tokens.some(({ role, text }) => role === 'option' && text === '--insecure-http');
   const [env, profile] = [lastValue(line, '--env'), lastValue(line, '--profile')];
   return { env, profile, baseUrl: lastValue(line, '--base-url'), insecureHttp };
