@@ -324,8 +324,8 @@ describe('the recipes for CI, from the install to the report', () => {
       cwd: home.path,
       killAfterMs: 60_000,
       env: {
-        PATH: `${join(home.path, 'bin')}:${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
-        npm_config_prefix: home.path,
+        PATH: `${join(home.path, 'petstore/node_modules/.bin')}:${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
+        GITHUB_PATH: '/dev/null',
         PETSTORE_PACKAGE: tarball,
         PETSTORE_BASE_URL: staging.baseUrl,
         PETSTORE_API_KEY: staging.apiKey,
@@ -353,6 +353,31 @@ describe('the recipes for CI, from the install to the report', () => {
     SMOKE_REPORT: action().inputs.report!.default!,
   });
   const gitlabLines = (): string[] => [...gitlab().before_script!, ...gitlab().script!];
+
+  it.each([
+    ['GitHub Actions', () => githubLines().slice(0, 1)],
+    ['GitLab CI', () => gitlab().before_script!],
+  ])('%s: installs a git address, whose build needs devDependencies', async (_name, lines) => {
+    const home = createHome();
+    const repository = join(home.path, 'repository');
+    mkdirSync(join(repository, 'tool'), { recursive: true });
+    writeFileSync(join(repository, 'tool/package.json'), '{"name":"tool","version":"1.0.0"}');
+    writeFileSync(join(repository, 'shop.js'), '');
+    const scripts = { prepare: `node -e "require('tool/package.json')"` };
+    const shop = { name: 'shop', version: '1.0.0', bin: 'shop.js', scripts, devDependencies: { tool: 'file:tool' } };
+    writeFileSync(join(repository, 'package.json'), JSON.stringify(shop));
+    const git = 'git init -q . && git add . && git -c user.name=a -c user.email=a@b.example commit -qm 1';
+    execFileSync('sh', ['-c', git], { cwd: repository });
+    const { code: exit, stderr } = await runPetstore(['-e', '-c', lines().join('\n')], {
+      command: ['sh'],
+      home,
+      cwd: home.path,
+      killAfterMs: 60_000,
+      env: { PATH: process.env.PATH, GITHUB_PATH: '/dev/null', PETSTORE_PACKAGE: `git+file://${repository}` },
+    });
+    const isThere = existsSync(join(home.path, 'petstore/node_modules/.bin/shop'));
+    expect([exit, stderr, isThere]).toEqual([0, stderr, true]);
+  });
 
   it('GitHub Actions: passes on a service that keeps its contract, with actions pinned by hash', async () => {
     const { code: exit, stdout, report } = await run(githubLines(), githubEnv());
