@@ -1,5 +1,4 @@
 import { type InventoryItem, itemMembers, itemToJson, warnOfUnexpected } from '../api/item.ts';
-import { matcher } from '../api/select.ts';
 import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
 import { defineCommand, optionalArgument } from '../cli/command.ts';
@@ -42,9 +41,8 @@ export const inventoryGet = defineCommand({
 
 /** Reads the list only until the pet is found. */
 async function findInList(service: Service, petId: bigint): Promise<InventoryItem | undefined> {
-  const matches = matcher({ pet: [petId] });
   for await (const items of listInventory(service)) {
-    const found = items.find(matches);
+    const found = items.find((item) => item.petId === petId);
     if (found !== undefined) return found;
   }
   return undefined;

@@ -64,7 +64,7 @@ async function planToShow(
   options: ImportOptions,
   text: SourceFile,
 ): Promise<RunSpec['plan']> {
-  const begun = options.resume === true ? await findBegun(context, journal, text, options) : undefined;
+  const begun = await findBegun(context, journal, text, options);
   if (begun !== undefined) {
     const here = { environment: begun.environment, origin: originOf(await context.target()) };
     assertSameOrigin(here, begun, `Run ${begun.id}`, `inventory runs resume ${begun.id}`);
@@ -101,9 +101,10 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
     const ready = options.resume === true ? undefined : await prepare();
     return withLockedJournal(context, 'import', async (journal, turn) => {
       const runContext = { context, journal, turn, onOutcome };
-      const begun = options.resume === true ? await findBegun(context, journal, text, options) : undefined;
+      const begun = await findBegun(context, journal, text, options);
       if (begun !== undefined) return resumeNamed(runContext, sameIn(begun, text));
-      const { wanted, planFor, ...file } = ready ?? (await turn.pause(prepare));
+      const source = ready ?? (await turn.pause(prepare));
+      const { wanted, planFor, ...file } = source;
       if (wanted.length === 0) return nothingIn(context, file.name);
       const origin = originOf(await context.target());
       const isSame = (run: Run): boolean =>
@@ -120,7 +121,6 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
       ) {
         return resumeNamed(runContext, sameIn(stopped, text));
       }
-      const source = { ...file, wanted, planFor };
       const { rows, question } = await whatToAdd(context, journal, source, options, stopped !== undefined);
       const done = await applyPlan(runContext, { kind: 'import', ...file, plan: planFor(rows), question });
       // The rows that it had left are done now.
@@ -176,13 +176,14 @@ async function whatToAdd(
   return all((pets) => `Add ${plural(pets, 'row')} to the stock a second time`);
 }
 
-/** Finds the unfinished import that --resume continues. */
-function findBegun(
+/** Finds the unfinished import that --resume continues; undefined without --resume. */
+async function findBegun(
   context: CommandContext,
   journal: Journal,
   text: SourceFile,
-  { add }: ImportOptions,
+  { add, resume }: ImportOptions,
 ): Promise<RunSummary | undefined> {
+  if (resume !== true) return undefined;
   return findStopped(context, journal, ({ hash, adds }) => hash === text.hash && (add !== true || adds === true));
 }
 
