@@ -191,8 +191,9 @@ for _, o in pairs(s.ops) do
     table.insert(reply.windows, o.window)
   end
 end
-if s.block then
-  -- Also one that is over, until its probe is answered. It may never have been: it has no times then.
+-- One that is over, too, until its probe is answered. Where none is known, only to the machine that sends the probe:
+-- what others were lent is good, and the block has no times.
+if s.block and (s.block.till > s.block.since or s.probe and s.probe.machine == r.machine) then
   reply.block = { since = math.max(-KEPT, s.block.since - t), ['until'] = math.max(-KEPT, s.block.till - t), why = s.block.why }
 end
 reply.setBy, reply.strikes, reply.cleared = s.setBy, s.strikes, s.cleared and t - s.cleared
