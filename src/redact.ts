@@ -9,7 +9,7 @@ const SMALL = 4_096;
 const PIECE = 64;
 /** Words of the contract, of paths and of environments. A secret that is part of one cannot be distinguished from it. */
 const PUBLIC =
-  'petId quantity status code message available pending sold true false null petstore sandbox staging production'.split(
+  'petId quantity status code message available pending sold true false null sandbox staging production petstore'.split(
     ' ',
   );
 
