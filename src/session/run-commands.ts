@@ -2,6 +2,7 @@
 import type { Run, RunSummary } from '../state/journal.ts';
 import { partsOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
+import { isProfileName } from './settings.ts';
 
 /** Returns the command that resumes a run, or restores the pet of a smoke test, in any shell. */
 export function resumeCommand(run: Pick<Run, 'environment' | 'id'> & Partial<RunSummary>): string {
@@ -39,7 +40,7 @@ export function shellWord(word: string): string {
  */
 export async function hintedPlace({ env, globals, settings }: CommandContext): Promise<string | undefined> {
   const profile = env.PETSTORE_PROFILE ?? '';
-  if (profile === '') return globals.env;
+  if (!isProfileName(profile)) return globals.env;
   return settings().then(
     ({ environment }) => environment.value,
     () => `${profile}/`,

@@ -103,6 +103,7 @@ describe('what is suggested', () => {
     ['set --help', 'petstore inventory set --help'],
     ['set 7 sk_12 --env sandbox', 'petstore --env sandbox inventory set'],
     ['-e berlin/staging inventroy undo', 'petstore --env berlin/staging inventory undo'],
+    ['--profile a;b inventory lst', 'petstore inventory list'],
     ['--base-url https://a:b@pets.example/v1 set 7 12', 'petstore inventory set'],
     ['inventory sett 7 12', 'petstore inventory set'],
     ['sandbox set 7 12', 'petstore --env sandbox inventory set'],

@@ -15,7 +15,7 @@ it.each([
   'inventory import delivery.csv --yes',
   'sandbox reset',
   'sandbox seed --pets 3',
-  'config set environment staging',
+  'config set output table',
   'config unset environment',
   '--env staging logout',
 ])('%s -q prints nothing; with --json its object', async (line) => {

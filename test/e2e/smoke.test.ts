@@ -537,6 +537,10 @@ describe('what is run, and how it is reported', () => {
     const ended = await runIn(limited.context, 'smoke', '--format', 'junit');
     expect([ended.code, ended.stdout]).toEqual([6, expect.stringContaining('name="run: the checks could be run"')]);
     expect(ended.stdout).toContain('failures="0" errors="1"');
+    // No request belongs to a run that ended early.
+    const { stdout } = await runIn(limited.context, 'smoke', '--format', 'github');
+    expect(stdout).toMatch(/^::error title=petstore smoke staging run::The service is rate limiting/);
+    expect(stdout).not.toMatch(/^ +$/m);
     const down = against((reply) => ({ ...reply, status: 503 }));
     const late = await runIn(down.context, 'smoke', '--wait-ready', '5s');
     expect([late.code, late.stdout]).toEqual([8, expect.stringContaining('not ready after 5 s: expected status 200')]);
