@@ -232,6 +232,7 @@ export function midway(failure: Failure, resume?: string): Failure {
   const next = resume === undefined ? {} : { resume };
   if (failure.is('rate-limited'))
     return new Failure('rate-limited', { ...failure.details, ...next, begun: true }, failure);
+  if (failure.is('paused')) return new Failure('paused', { ...failure.details, ...next, begun: true }, failure);
   if (failure.is('interrupted')) return new Failure('interrupted', { ...failure.details, ...next }, failure);
   if (failure.is('deadline')) return new Failure('deadline', { ...failure.details, ...next }, failure);
   if (failure.is('network')) return new Failure('network', { ...failure.details, ...next, begun: true }, failure);
