@@ -66,7 +66,11 @@ const PERHAPS_SENT: Statuses = [
 const TIMEOUTS: readonly string[] = ['connect-timeout', 'response-timeout', 'body-timeout'];
 
 /** Returns the answer for a failure. `now`: epoch ms. `isSent`: true if the gate had allowed the request. */
-export function answerOfFailure(error: unknown, now: number, isSent: boolean): Answer {
+export function answerOfFailure(
+  error: unknown,
+  now: number,
+  { isSent, isWrite }: { readonly isSent: boolean; readonly isWrite: boolean },
+): Answer {
   const failure = toFailure(error);
   const isTimeout = failure.is('network') && TIMEOUTS.includes(failure.details.phase);
   const unsent = statusIn(UNSENT, failure);
@@ -74,11 +78,15 @@ export function answerOfFailure(error: unknown, now: number, isSent: boolean): A
   // With it, the client can try again without another request.
   const members = failure.is('precondition-failed') ? { quantity: failure.details.found } : {};
   const words = wordsOf(failure, describeFailure(failure, now).message);
+  // The service could not be reached, or the list before a conditional update could not be read.
+  const isUnreached = isWrite && !isSent && (status === 502 || status === 504);
   const isUnsent =
     unsent !== undefined ||
+    isUnreached ||
     (!isSent && OWN.includes(failure.kind)) ||
     (failure.is('interrupted') && failure.details.outcome === 'not-sent');
   const headers = {
+    ...(isUnreached && SOON),
     // Rounded up, so that the client does not come too early.
     ...(isHeld(failure) && { 'retry-after': String(Math.max(1, Math.ceil(failure.details.waitMs / 1_000))) }),
     ...(!isUnsent && { [GATEWAY_HEADER]: '1' }),

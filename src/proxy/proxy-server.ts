@@ -148,7 +148,7 @@ class ProxyServer {
     } catch (error) {
       // A response that has begun can only be cut off.
       if (outgoing.headersSent || passing.isGone) outgoing.destroy();
-      else this.send(passing, answerOfFailure(error, clock.now(), passing.isSent));
+      else this.send(passing, answerOfFailure(error, clock.now(), passing));
     }
     outgoing.setTimeout(TAKING_MS);
     this.passing.delete(passing);
@@ -222,9 +222,16 @@ class ProxyServer {
     const patience = patienceOf(passing, context.clock);
     const withLock: WithLock = (petId, work) => this.means.withLock(petId, work, patience);
     const by = { command: 'proxy', person: passing.client, means: { ...this.means, withLock } };
+    let hasBegun = false;
+    const send = (each: Call): Promise<RawAnswer> => {
+      hasBegun = true;
+      return forward(service, each);
+    };
     try {
-      return await recordedCall(context, { ...session, service }, { ...by, call }, (each) => forward(service, each));
+      return await recordedCall(context, { ...session, service }, { ...by, call }, send);
     } catch (error) {
+      // Only the list was sent.
+      passing.isSent &&= hasBegun;
       // The list before a conditional update was refused. If a block has begun, tells the client when it ends.
       if (isFailure(error) && (error.is('forbidden') || error.is('service-failed'))) {
         await turns.checkWait(passing, operationOf(call));

@@ -328,6 +328,16 @@ describe('petstore as its client', () => {
     expect(server.log()).toEqual(['GET /v1/inventory', 'GET /v1/inventory']);
   });
 
+  it('an update is not of unknown outcome if only the list before it could not be read', async () => {
+    const { server, proxy, clients } = await gatewayFor(
+      ['till-1'],
+      [json([item(7, 12)]), error(500), error(500), error(500)],
+    );
+    const run = await tillOf(proxy, clients[0]!.token)('inventory', 'adjust', '7', '+1', '--no-wait');
+    expect([run.code, run.error]).toMatchObject([8, { kind: 'paused', outcome: 'not-applied', retryable: true }]);
+    expect(new Set(server.log())).toEqual(new Set(['GET /v1/inventory']));
+  });
+
   it('what the gateway itself refuses is one sentence, and no block', async () => {
     const replies = [json([item(7, 12)]), json([item(7, 12)])];
     const { server, proxy, clients } = await gatewayFor(['report --read'], replies);

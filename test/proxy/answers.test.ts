@@ -40,16 +40,34 @@ describe('what the proxy answers', () => {
     [new Failure('interrupted', { signal: 'SIGTERM', outcome: 'not-sent' }), 503, 'interrupted', '5'],
     [new Failure('bug', { message: 'x' }), 500, 'bug', undefined],
   ])('%s: %i %s, Retry-After %s', (failure, status, code, retryAfter) => {
-    const answer = answerOfFailure(failure, START, true);
+    const answer = answerOfFailure(failure, START, { isSent: true, isWrite: true });
     expect([answer.status, answer.headers['retry-after']]).toEqual([status, retryAfter]);
     expect(bodyOf(answer)).toEqual({ code, message: expect.stringMatching(/./) as string, status });
+  });
+
+  it.each([
+    [network('connect'), { isSent: false, isWrite: true }, 'refused', '5'],
+    [network('connect-timeout'), { isSent: false, isWrite: true }, 'refused', '5'],
+    // Of the list before a conditional update.
+    [
+      new Failure('forbidden', { environment: 'staging', serviceError: { status: 403 } }),
+      { isSent: false, isWrite: true },
+      '1',
+    ],
+    [network('connect'), { isSent: false, isWrite: false }, '1'],
+  ])('%s, of %j: %s, Retry-After %s', (failure, request, gateway, retryAfter?: string) => {
+    const { headers } = answerOfFailure(failure, START, request);
+    expect([headers['petstore-gateway'], headers['retry-after']]).toEqual([gateway, retryAfter]);
   });
 
   it.each([
     [false, 'refused'],
     [true, '1'],
   ])('where Redis refuses the settings, and the request was sent: %s, says %s', (isSent, gateway) => {
-    const answer = answerOfFailure(new Failure('ledger-refused', { says: 'WRONGPASS disabled.' }), START, isSent);
+    const answer = answerOfFailure(new Failure('ledger-refused', { says: 'WRONGPASS disabled.' }), START, {
+      isSent,
+      isWrite: true,
+    });
     expect([answer.status, answer.headers['petstore-gateway']]).toEqual([500, gateway]);
     expect(answer.headers).not.toHaveProperty('retry-after');
     expect(bodyOf(answer)).toMatchObject({

@@ -207,18 +207,22 @@ it('an open question keeps no other run waiting', async () => {
   expect([...stock.values()]).toEqual([100, 200]);
 });
 
-it('after rows were written it does not say that nothing was sent', async () => {
-  const spent = { limit: 60, remaining: 0, resetsIn: 3_600 };
-  const replies = [
-    list(3, { limit: 60, remaining: 59, resetsIn: 60 }),
-    json(item(1, 100), { limits: { limit: 60, remaining: 58, resetsIn: 60 } }),
-    json(item(2, 200), { limits: spent }),
-  ];
-  const context = withReplies(replies, { stdin: { text: rows(3) } });
+it.each([
+  [6, 2, [json(item(2, 200), { limits: { limit: 60, remaining: 0, resetsIn: 3_600 } })]],
+  // The last one is for the catalog of the gateway.
+  [
+    8,
+    1,
+    [error(503, 'No.', 'paused', { headers: { 'Petstore-Gateway': 'refused', 'Retry-After': '600' } }), error(404)],
+  ],
+])('after rows were written, exit %i does not say that nothing was sent', async (exit, applied, replies) => {
+  const limits = { limit: 60, remaining: 59, resetsIn: 60 };
+  const before = [list(applied + 1, limits), json(item(1, 100), { limits: { ...limits, remaining: 58 } })];
+  const context = withReplies([...before, ...replies], { stdin: { text: rows(applied + 1) } });
   const { code, stdout, stderr } = await runIn(context, ...IMPORT);
   expect([code, JSON.parse(stdout), stderr]).toMatchObject([
-    6,
-    { applied: 2, left: 1 },
+    exit,
+    { applied, left: 1 },
     expect.stringContaining('; nothing more was sent.'),
   ]);
   expect(stderr).not.toContain('nothing was sent');
