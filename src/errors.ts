@@ -56,13 +56,14 @@ export class Failure<K extends Kind = Kind> extends Error {
   override name = 'Failure';
   readonly kind: K;
   readonly details: FailureDetails[K];
-  /** Outcome of the single write that failed, if the kind of failure does not tell. */
-  outcome?: Outcome;
+  /** Outcome of the single write that failed, if the kind of failure does not tell. A failure has that of its cause. */
+  outcome: Outcome | undefined;
 
   constructor(kind: K, details: FailureDetails[K], cause?: unknown) {
     super(kind, cause === undefined ? undefined : { cause });
     this.kind = kind;
     this.details = details;
+    this.outcome = isFailure(cause) ? cause.outcome : undefined;
   }
 
   is<L extends Kind>(kind: L): this is Failure<L> {

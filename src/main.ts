@@ -1,6 +1,6 @@
 /** Entry point: answers --version, completion and help at once, and loads everything else only to run a command. */
-import { argv, env, exit, isTerminal, nextTurn, pageOrPrint, printAndEnd, width } from './node/process.ts';
-import type { Place } from './cli/completion/complete.ts';
+import { argv, env, exit, isTerminal, pageOrPrint, printAndEnd, width } from './node/process.ts';
+import type { PlaceOptions } from './cli/completion/complete.ts';
 import type { Tree } from './cli/help/tree.ts';
 import type { KnownPet } from './state/pets.ts';
 import { VERSION } from './version.ts';
@@ -42,11 +42,12 @@ async function start(): Promise<void> {
     import('./commands/index.ts'),
     import('./node/context.ts'),
   ]);
-  const code = await run({ loaders, tree: loadTree }, argv, nodeContext(), (name) => {
+  const context = nodeContext();
+  const code = await run({ loaders, tree: loadTree }, argv, context, (name) => {
     commandName = name;
   });
   // Thread-pool work whose result has just arrived counts as done only after this turn.
-  await nextTurn();
+  await context.clock.turn();
   exit(code);
 }
 
@@ -54,7 +55,7 @@ async function loadTree(): Promise<Tree> {
   return (await import('./commands/command-tree.ts')).buildTree();
 }
 
-async function petsHere(place: Place): Promise<readonly KnownPet[]> {
+async function petsHere(place: PlaceOptions): Promise<readonly KnownPet[]> {
   commandName = 'complete.pets';
   const [{ knownPets }, { nodeContext }] = await Promise.all([
     import('./commands/completion.ts'),

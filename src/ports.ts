@@ -117,7 +117,6 @@ export interface HttpReply {
 /** A list if the whole body has already arrived. */
 export type HttpBody = AsyncIterable<Uint8Array> | readonly Uint8Array[];
 
-/** True for a body that has arrived as a whole. */
 export function isWhole(body: HttpBody): body is readonly Uint8Array[] {
   return Array.isArray(body);
 }

@@ -7,8 +7,11 @@ const SHORTEST = 6;
 const SMALL = 4_096;
 /** Longer secrets are searched in pieces of this many characters, to keep the expression small. */
 const PIECE = 64;
-/** Words of the contract and the sandbox. A secret that is part of one cannot be distinguished from it. */
-const PUBLIC = 'petId quantity status code message available pending sold true false null sandbox'.split(' ');
+/** Words of the contract, of paths and of environments. A secret that is part of one cannot be distinguished from it. */
+const PUBLIC =
+  'petId quantity status code message available pending sold true false null petstore sandbox staging production'.split(
+    ' ',
+  );
 
 /** Most characters that encode one character: `\\\\\\\u0061`. */
 const LONGEST_SPELLING = 12;

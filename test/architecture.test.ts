@@ -72,7 +72,7 @@ const FLOORS: readonly (readonly string[])[] = [
   // What users write, in options and in settings.
   ['cli/value-parsers.ts'],
   ['api'],
-  ['redact.ts', 'version.ts', 'duration.ts', 'redis-address.ts'],
+  ['redact.ts', 'version.ts', 'duration.ts', 'stop.ts', 'redis-address.ts'],
   // Beside src/: texts that the build takes in.
   ['completions', 'schemas.json'],
 ];

@@ -99,10 +99,10 @@ describe('a secret in a text', () => {
     expect(secretsOf(key).redact(text)).toHaveLength(100_000);
   });
 
-  it.each(['abc', '1234567890', '-12.5e10', 'quantity', 'sandbox', ''])(
+  it.each(['abc', '1234567890', '-12.5e10', 'quantity', 'sandbox', 'staging', 'petstore', ''])(
     '%j cannot be distinguished from a text of our own',
     (secret) => {
-      const text = '{"petId":1234567890,"quantity":-12.5e10,"abc":"sandbox"}';
+      const text = '{"petId":1234567890,"quantity":-12.5e10,"abc":"sandbox","in":"staging","at":"~/.config/petstore"}';
       expect(secretsOf(secret).redact(text)).toBe(text);
     },
   );

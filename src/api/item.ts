@@ -61,11 +61,15 @@ export class UnexpectedFields {
   }
 }
 
-/** Warns once of all that the items contain beyond the contract. */
-export function warnOfUnexpected(items: readonly InventoryItem[], notices: { warning(text: string): void }): void {
-  const oddities = new UnexpectedFields();
+/** Warns of what the items contain beyond the contract. @param oddities what the user has been warned of already */
+export function warnOfUnexpected(
+  items: readonly InventoryItem[],
+  notices: { warning(text: string): void },
+  oddities = new UnexpectedFields(),
+): void {
+  const warned = oddities.warnings();
   oddities.see(items);
-  for (const warning of oddities.warnings()) notices.warning(warning);
+  for (const warning of oddities.warnings()) if (!warned.includes(warning)) notices.warning(warning);
 }
 
 /** Keeps the first few names only: a hostile list must not fill the memory. */

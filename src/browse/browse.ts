@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import type { Filter } from '../api/select.ts';
 import { noteValue, wordValue } from '../cli/value-parsers.ts';
 import { applyPlan, dryRunPlan } from '../stock/apply.ts';
+import { midway } from '../stock/runner.ts';
 import { lockHere, takeTurn, withWritableJournal } from '../stock/open-journal.ts';
 import { isUnexpected, makePlan, type Plan, type Stock } from '../stock/plan.ts';
 import { Failure, isFailure, usageFailure } from '../errors.ts';
@@ -87,7 +88,7 @@ function tellUnfinished({ browser, context, journal, origin }: Visit): void {
 /** Continues with the changes of an earlier session, unless the user discards them. Keeps all changes from now on. */
 async function offerDraft(visit: Visit): Promise<void> {
   const { browser, context, journal, origin } = visit;
-  const { notices, prompt, signal } = context;
+  const { prompt, signal } = context;
   browser.onChange = () => {
     // The next change stores all of them.
     save(visit).catch((error: unknown) => {
@@ -98,8 +99,8 @@ async function offerDraft(visit: Visit): Promise<void> {
   if (kept.length === 0) return;
   const them = kept.length === 1 ? 'it' : 'them';
   const changes = kept.map(({ petId, current, quantity }) => `pet ${petId}: ${current} → ${quantity}`);
-  notices.info(`You did not apply ${plural(kept.length, 'change')} (${firstFew(changes)}).`);
-  if (await prompt.confirm(`Keep ${them}? (n throws ${them} away)`, signal, true)) {
+  const what = `You did not apply ${plural(kept.length, 'change')} (${firstFew(changes)}).`;
+  if (await prompt.confirm(`${what}\nKeep ${them}? (n throws ${them} away)`, signal, true)) {
     for (const change of kept) browser.pending.set(change.petId, change);
   } else await save(visit);
 }
@@ -118,6 +119,8 @@ async function run(visit: Visit): Promise<View> {
     catalog?.[Symbol.dispose]();
   };
   let done: RecordView | undefined;
+  /** The result that is not printed yet. The greeting of the lines prints each. */
+  let untold: RecordView | undefined;
   try {
     for (;;) {
       const end = await show(context, browser, reload);
@@ -129,16 +132,19 @@ async function run(visit: Visit): Promise<View> {
       }
       if (end !== 'apply') return done ?? confirmation('Nothing was changed.', [['applied', 0]]);
       if (options.dryRun === true) return await dryRunPlan(context, { plan: (stock) => planOf(browser, stock) });
+      context.notices.info(untold?.text ?? '');
+      untold = undefined;
       const applied = await apply(visit);
       // An error must be readable before anything else.
       if (applied?.failure !== undefined) return applied;
-      if (applied !== undefined && done !== undefined) context.notices.info(done.text);
       done = applied ?? done;
+      if (options.plain !== true) untold = applied;
     }
   } catch (error) {
-    // A later line of the script is wrong. What was applied before stays applied.
-    if (done === undefined || !isFailure(error) || !error.is('invalid-rows')) throw error;
-    return { ...done, failure: new Failure('rows-after-apply', error.details, error) };
+    if (done === undefined || !isFailure(error)) throw error;
+    // What was applied before stays applied, and is reported.
+    const failure = error.is('invalid-rows') ? new Failure('rows-after-apply', error.details, error) : midway(error);
+    return { ...done, failure };
   } finally {
     tellKept(visit);
     browser.catalog?.[Symbol.dispose]();
@@ -211,7 +217,7 @@ async function apply(visit: Visit): Promise<RecordView | undefined> {
 
 function tellKept({ browser, context, keeps, options }: Visit): void {
   if (browser.pending.size === 0 || options.dryRun === true) return;
-  const kept = keeps ? ` Continue: ${browser.petstore} ${COMMAND}` : '';
+  const kept = keeps ? ` Continue: ${browser.petstore} ${COMMAND}${options.plain === true ? ' --plain' : ''}` : '';
   context.notices.info(`You did not apply ${browser.pendingWords}.${kept}`);
 }
 

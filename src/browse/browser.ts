@@ -168,11 +168,15 @@ export class Browser extends Selection {
 
   /** Shows the present stock. A quantity that is being typed is never used for another pet. */
   override replace(listing: Listing): void {
-    const { marked, mode, selected } = this;
+    const { marked, mode, targets } = this;
     super.replace(listing);
-    if (mode !== 'quantity' || marked.size > 0 || this.selected?.petId === selected?.petId) return;
+    const there = new Set(this.among(marked).map(({ petId }) => petId));
+    for (const petId of marked) if (!there.has(petId)) marked.delete(petId);
+    const kept = new Set(this.targets.map(({ petId }) => petId));
+    const gone = targets.find(({ petId }) => !kept.has(petId));
+    if (mode !== 'quantity' || gone === undefined) return;
     this.mode = 'table';
-    this.message = `Pet ${selected?.petId} is not shown any more. Its quantity was not changed.`;
+    this.message = `Pet ${gone.petId} is not shown any more. No quantity was changed.`;
   }
 
   /** Uses the quantity that was typed; an empty one changes nothing. */

@@ -22,7 +22,7 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
     const place = Math.min(browser.helpPage, pages.length - 1);
     browser.hasMoreHelp = place < pages.length - 1;
     const next = browser.hasMoreHelp ? 'more; Esc: back' : 'back';
-    return full([title, '', ...pages[place]!], [fit(`Any key: ${next}. ^X is Ctrl-X.`)], rows);
+    return full([...[title, ''].slice(0, rows - 2), ...pages[place]!], [fit(`Any key: ${next}. ^X is Ctrl-X.`)], rows);
   }
   const isBeside = browser.hasPane && paneWidth(columns) < columns;
   const table = tableOf(browser, isBeside ? { ...around, columns: columns - paneWidth(columns) } : around);
@@ -38,7 +38,9 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
     rest.length > 0 ? paint(fit(rest.join(' '))) : style.muted(fitting(limitsOf(browser, around.now), columns));
   const below = [paint(fit(first)), second, keyLine(columns)].toSpliced(1, 3 - linesBelow);
   const heading = style.heading(browser.hasPane && !isBeside ? '' : table.heading);
-  return full([title, fit(searchLine(browser)), heading, ...lines], below, rows);
+  // The pet at the cursor is more important than what is above it.
+  const head = [title, fit(searchLine(browser)), heading].slice(0, Math.max(1, rows - below.length - 1));
+  return full([...head, ...lines], below, rows);
 }
 
 /** Returns what is left of the rate limit, in full, then shorter. */
@@ -48,7 +50,7 @@ function limitsOf(browser: Browser, now: number): string[] {
   return [limitWords(limits, now), `${limits.remaining} of ${limits.limit} requests left`];
 }
 
-/** Fills the screen. A low one has no room for all lines above. */
+/** Fills the screen. */
 function full(above: readonly string[], below: readonly string[], rows: number): string[] {
   return [...Array.from({ length: rows - below.length }, (_, i) => above[i] ?? ''), ...below];
 }
@@ -111,5 +113,6 @@ function questionsOf(browser: Browser, { shown }: Surroundings): string[] {
     ...(name === '' ? [] : [`${pet} (${name}), ${quantity}`]),
     `${pet}, ${quantity}`,
     `New, ${quantity}`,
+    `New: ${typed}_`,
   ];
 }

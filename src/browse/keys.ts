@@ -51,9 +51,9 @@ export function press(browser: Browser, key: Key): Request | undefined {
   const { name, ctrl } = key;
   if (ctrl && (name === 'c' || name === 'q' || name === 'd')) return leave(browser);
   if (!browser.hasStock) return undefined;
-  if (browser.reading !== undefined && name === 'escape') return 'stop';
-  browser.message = '';
   const { mode } = browser;
+  if (browser.reading !== undefined && name === 'escape' && mode === 'table') return 'stop';
+  browser.message = '';
   if (mode === 'table') return pressInTable(browser, key);
   if (key.row !== undefined) return undefined;
   if (mode === 'quantity') {

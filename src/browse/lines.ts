@@ -25,7 +25,7 @@ const HELP = [
   '  q              leaves; changes are kept (discard leaves without them)',
 ];
 
-interface Session {
+interface Dialog {
   readonly context: CommandContext;
   readonly browser: Browser;
   readonly reload: Reload;
@@ -43,14 +43,14 @@ export function byLines({ signal, stdin }: CommandContext): Show {
   return async (context, browser, reload) => {
     const greeting = browser.hasStock ? browser.message : 'Type help for the commands.';
     await reload(context);
-    const session = { context, browser, reload, at: 0, number };
+    const dialog = { context, browser, reload, at: 0, number };
     context.notices.info(greeting);
-    list(session, 0);
+    list(dialog, 0);
     const lines = piped ?? open();
     try {
       for (let line = await lines.next(); line.done !== true; line = await lines.next()) {
-        session.number = ++number;
-        const end = await take(session, line.value.trim());
+        dialog.number = ++number;
+        const end = await take(dialog, line.value.trim());
         if (end !== undefined) return end;
       }
       return 'leave';
@@ -62,9 +62,9 @@ export function byLines({ signal, stdin }: CommandContext): Show {
   };
 }
 
-/** Runs the command of a line. Returns how the session ends, if it does. */
-async function take(session: Session, line: string): Promise<End | undefined> {
-  const { browser, context, reload } = session;
+/** Runs the command of a line. Returns how the dialog ends, if it does. */
+async function take(dialog: Dialog, line: string): Promise<End | undefined> {
+  const { browser, context, reload } = dialog;
   const { notices } = context;
   browser.message = '';
   const [first = '', ...words] = line.split(/\s+/);
@@ -83,53 +83,53 @@ async function take(session: Session, line: string): Promise<End | undefined> {
   } else if (command === 'undo' || command === 'redo') {
     browser[command]();
     notices.info(browser.message);
-  } else if (command === 'next') list(session, session.at);
+  } else if (command === 'next') list(dialog, dialog.at);
   else if (command === 'refresh') {
     await reload(context);
-    list(session, 0);
-  } else if (select(session, first.toLowerCase(), rest)) list(session, 0);
-  else if (line !== '') change(session, first, rest, line);
+    list(dialog, 0);
+  } else if (select(dialog, first.toLowerCase(), rest)) list(dialog, 0);
+  else if (line !== '') change(dialog, first, rest, line);
   return undefined;
 }
 
 /** Filters or sorts. Returns whether the words are one of these commands. @throws {Failure} as `refuse` */
-function select(session: Session, word: string, rest: string): boolean {
-  const { browser } = session;
+function select(dialog: Dialog, word: string, rest: string): boolean {
+  const { browser } = dialog;
   const wanted = rest.toLowerCase();
   const order = browser.orders.find((each) => each.toLowerCase() === wanted);
   if (word === 'find') browser.searchFor(rest);
   else if (word === 'low' && rest === '') browser.show({ isLowOnly: !browser.isLowOnly });
   else if (word === 'status' && wanted === '') browser.show({ status: undefined });
   else if (word === 'status' && isOneOf(PET_STATUSES, wanted)) browser.show({ status: wanted });
-  else if (word === 'status') refuse(session, `status is one of ${PET_STATUSES.join(', ')}`);
+  else if (word === 'status') refuse(dialog, `status is one of ${PET_STATUSES.join(', ')}`);
   else if (word === 'sort' && order !== undefined) browser.show({ order });
-  else if (word === 'sort') refuse(session, `sort by one of ${browser.orders.join('; ')}`);
+  else if (word === 'sort') refuse(dialog, `sort by one of ${browser.orders.join('; ')}`);
   else return word === 'list' && rest === '';
   return true;
 }
 
 /** Shows pets from this one on. */
-function list(session: Session, from: number): void {
-  const { browser, context } = session;
+function list(dialog: Dialog, from: number): void {
+  const { browser, context } = dialog;
   const { length } = browser.found;
   const items = browser.found.slice(from, from + PAGE);
-  session.at = from + items.length;
+  dialog.at = from + items.length;
   for (const item of items) context.notices.info(lineOf(browser, item));
   if (items.length === 0) context.notices.info(from === 0 ? 'No pet matches.' : 'These were all of them.');
-  else if (session.at < length) {
-    context.notices.info(`${from + 1} to ${session.at} of ${plural(length, 'pet')}; next shows more.`);
+  else if (dialog.at < length) {
+    context.notices.info(`${from + 1} to ${dialog.at} of ${plural(length, 'pet')}; next shows more.`);
   }
 }
 
-function change(session: Session, code: string, amount: string, line: string): void {
-  const { browser, context } = session;
+function change(dialog: Dialog, code: string, amount: string, line: string): void {
+  const { browser, context } = dialog;
   const itemOf = (petId: bigint): InventoryItem | undefined => browser.among(new Set([petId]))[0];
   const found = petOfCode(code, { has: (petId) => itemOf(petId) !== undefined }, browser.catalog);
   const item = typeof found === 'bigint' ? itemOf(found) : undefined;
-  if (!/^-?\d+$/.test(code)) refuse(session, `unknown command ${JSON.stringify(line)}; type help`);
-  else if (item === undefined) refuse(session, typeof found === 'string' ? found : `pet ${found} is not in this list`);
+  if (!/^-?\d+$/.test(code)) refuse(dialog, `unknown command ${JSON.stringify(line)}; type help`);
+  else if (item === undefined) refuse(dialog, typeof found === 'string' ? found : `pet ${found} is not in this list`);
   else if (amount === '' || browser.change([item], amount)) context.notices.info(lineOf(browser, item));
-  else refuse(session, browser.message);
+  else refuse(dialog, browser.message);
 }
 
 function lineOf({ catalog, pending }: Browser, { petId, quantity, status }: InventoryItem): string {
@@ -139,7 +139,7 @@ function lineOf({ catalog, pending }: Browser, { petId, quantity, status }: Inve
 }
 
 /** Warns on a terminal, where the user can try again; ends a script. @throws {Failure} `invalid-rows` */
-function refuse({ context, number }: Session, reason: string): void {
+function refuse({ context, number }: Dialog, reason: string): void {
   if (context.stdin.isTTY) context.notices.warning(`Nothing was changed: ${reason}`);
   else throw new Failure('invalid-rows', { source: 'stdin', problems: [{ line: number, reason }] });
 }

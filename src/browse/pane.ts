@@ -1,5 +1,6 @@
 /** Draws the pane of `inventory browse`: the last changes of the pet at the cursor, each quantity with a bar. */
 import type { Change } from '../state/journal.ts';
+import { outcomeOf } from '../state/journal-rows.ts';
 import { bar } from '../view/bar.ts';
 import { BETWEEN } from '../view/fit.ts';
 import { shortTime } from '../view/progress.ts';
@@ -55,9 +56,7 @@ function paneLines(browser: Browser, { columns, isUnicode, now, shown, style }: 
     const start = truncate(`${times[i]!.padStart(time)}${BETWEEN}${padTo(texts[i]!, text, 'left')}${BETWEEN}`, columns);
     const room = columns - displayWidth(start);
     const end =
-      state === 'applied'
-        ? bar(after, most, room, isUnicode)
-        : style.attention(truncate(state === 'sent' ? 'unknown' : state, room));
+      state === 'applied' ? bar(after, most, room, isUnicode) : style.attention(truncate(outcomeOf(change), room));
     const why = [person, cause, note].filter((each) => each !== undefined && each !== '').join(', ');
     return [
       `${style[after < before ? 'minus' : 'plus'](start)}${end}`,

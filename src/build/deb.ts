@@ -1,5 +1,5 @@
 /**
- * Makes a Debian package of the build: the program, its man page and its completions. Needs dpkg-deb.
+ * Makes a Debian package of the build: the program, its man page, its completions and its documents. Needs dpkg-deb.
  *
  *   npm run build -- --deb [FOLDER]
  */
@@ -20,6 +20,7 @@ const COPIES: readonly (readonly [from: string, to: string])[] = [
   ['completions/petstore.bash', 'usr/share/bash-completion/completions/petstore'],
   ['completions/_petstore', 'usr/share/zsh/vendor-completions/_petstore'],
   ['completions/petstore.fish', 'usr/share/fish/vendor_completions.d/petstore.fish'],
+  ['docs', 'usr/share/doc/petstore/docs'],
   ['LICENSE', 'usr/share/doc/petstore/copyright'],
 ];
 

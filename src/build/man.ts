@@ -5,7 +5,7 @@ import { TOPICS } from '../cli/help/topics.ts';
 import { type Setting, SETTINGS } from '../session/settings.ts';
 import { capital } from '../view/words.ts';
 import { wrapLine } from '../view/width.ts';
-import { commandsOf, type Tree, type TreeCommand, type TreeOption, type ValueSpec } from '../cli/help/tree.ts';
+import { commandsOf, type Tree, type TreeCommand, type TreeOption, type TreeValue } from '../cli/help/tree.ts';
 
 /** Longest line; leaves room for escapes. */
 const LONGEST = 70;
@@ -82,7 +82,7 @@ function options(all: readonly TreeOption[]): string[] {
 }
 
 /** Returns the description of an option or argument as a sentence; one that lists its values begins with `One of`. */
-function described(description: string, value?: Pick<ValueSpec, 'words'>): string {
+function described(description: string, value?: Pick<TreeValue, 'words'>): string {
   const first = /^[^, ]+(?=, )/.exec(description)?.[0];
   const isList = first !== undefined && value?.words?.includes(first) === true;
   return sentence(isList ? `one of ${description}` : description);

@@ -1,7 +1,7 @@
 /** Adds the catalog's data to the items of a list: names, how many to order, and sorting by name. */
 import type { InventoryItem } from '../api/item.ts';
 import { isOneOf, ITEM_FIELDS } from '../api/values.ts';
-import { Failure } from '../errors.ts';
+import { usageFailure } from '../errors.ts';
 import type { Catalog } from './local-catalog.ts';
 
 /** How many rows to read before a column that none of them has is refused. */
@@ -82,8 +82,9 @@ export async function* withColumns(
   }
   if (missing.size === 0 || held.length === 0) return;
   const known = [...ITEM_FIELDS, ...new Set(held.flatMap(({ extra }) => [...(extra?.keys() ?? [])]))];
-  throw new Failure('usage', {
-    problem: `Unknown column ${[...missing].map((name) => JSON.stringify(name)).join(', ')}: the pets have ${known.join(', ')}.`,
-    ...(missing.has('name') && { hint: 'Names come from a catalog: petstore catalog import FILE' }),
-  });
+  const names = [...missing].map((name) => JSON.stringify(name)).join(', ');
+  throw usageFailure(
+    `Unknown column ${names}: the pets have ${known.join(', ')}.`,
+    missing.has('name') ? 'Names come from a catalog: petstore catalog import FILE' : undefined,
+  );
 }

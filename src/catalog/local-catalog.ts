@@ -59,7 +59,6 @@ export class Catalog implements Disposable {
     return this.namesOf([petId]).get(petId) ?? '';
   }
 
-  /** Returns the names of these pets, where they have one. */
   namesOf(petIds: readonly bigint[]): ReadonlyMap<bigint, string> {
     return readable(() => namesIn(this.database, this.origin, petIds)) ?? new Map();
   }
@@ -104,7 +103,6 @@ export class Catalog implements Disposable {
     return this.levels('LIMIT 1').size > 0;
   }
 
-  /** Returns the longest names, the longest first. */
   longestNames(count: number): readonly string[] {
     const sql = `SELECT name FROM catalogPet WHERE origin = ? ORDER BY length(name) DESC LIMIT ${count}`;
     return this.query(sql).map((row) => text(row, 'name'));
@@ -184,9 +182,12 @@ function readable<T>(read: () => T): T | undefined {
   }
 }
 
-/** Normalises a name for searching: without case and accents. */
+/** Normalises a name for searching: without case and accents. In other scripts a mark makes another word. */
 export function folded(name: string): string {
-  return name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+  return name
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .toLowerCase();
 }
 
 function searched(wanted: string): { readonly where: string; readonly words: readonly string[] } {

@@ -184,6 +184,11 @@ export function removePet(database: Tables, origin: string, petId: bigint): bool
 /** Gives the catalog a new version; see Catalog.version. */
 function touch(database: Tables, origin: string): void {
   database.run("INSERT OR REPLACE INTO meta VALUES ('catalog ' || ?, hex(randomblob(8)))", origin);
+  // Without its ETag, a gateway's catalog is read again: it may have what is removed here.
+  database.run(
+    "UPDATE meta SET value = substr(value, 1, instr(value || ' ', ' ') - 1) WHERE name = 'provided ' || ?",
+    origin,
+  );
 }
 
 function deleteBarcodes(database: Tables, origin: string, petId: bigint): void {

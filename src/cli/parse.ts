@@ -10,7 +10,6 @@ import type { Globals } from '../session/globals.ts';
 import { type Stored, type StoredValues, storedValues } from '../session/settings.ts';
 import { VERSION } from '../version.ts';
 
-/** Values by name. */
 type Values = Record<string, unknown>;
 
 /** The program's commands. Each is loaded only when a line names it. */

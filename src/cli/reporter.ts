@@ -32,7 +32,6 @@ export class Reporter implements Notices {
   private readonly settings: Pick<Globals, 'quiet' | 'debug' | 'showLimits'>;
   private readonly isVerbose: boolean;
   private readonly isJson: boolean;
-  /** Style of stderr. */
   private readonly style: Style;
   private readonly secrets: CommandContext['secrets'];
   private readonly live: LiveLine | undefined;

@@ -1,8 +1,9 @@
 /** `--log FILE`: logs an invocation as JSON lines, for unattended machines. */
-import { jsonObject, stringifyJson } from '../api/json.ts';
+import { jsonObject } from '../api/json.ts';
 import type { AttemptFacts } from '../client/service.ts';
-import { fileFailure } from '../errors.ts';
-import type { Context, RateLimit } from '../ports.ts';
+import type { RateLimit } from '../ports.ts';
+import type { CommandContext } from '../session/globals.ts';
+import { openJsonLines } from '../session/read-text.ts';
 import { VERSION } from '../version.ts';
 
 /** Writes the events of one invocation. */
@@ -17,22 +18,16 @@ export interface RunStart {
 
 /** Opens the log and writes the start. @throws {Failure} `file` */
 export async function openRunLog(
-  { clock, files, randomBytes }: Pick<Context, 'clock' | 'files' | 'randomBytes'>,
-  notices: { warning(text: string): void },
+  context: Pick<CommandContext, 'clock' | 'files' | 'notices' | 'randomBytes'>,
   path: string,
   { command, options }: RunStart,
 ) {
-  const run = Buffer.from(randomBytes(8)).toString('hex');
+  const { clock } = context;
+  const run = Buffer.from(context.randomBytes(8)).toString('hex');
   const from = clock.monotonic();
-  const onFailure = (problem: string): void => {
-    notices.warning(`The log ${path} can no longer be written (${problem}); petstore continues without it.`);
-  };
-  const file = await files.append(path, onFailure).catch((cause: unknown) => {
-    throw fileFailure('write', path, cause);
-  });
+  const file = await openJsonLines(context, path);
   const add = (event: string, members: Parameters<typeof jsonObject>[0]): void => {
-    const time = new Date(clock.now()).toISOString();
-    file.write(`${stringifyJson(jsonObject({ time, run, event, ...members }))}\n`);
+    file.add(jsonObject({ time: new Date(clock.now()).toISOString(), run, event, ...members }));
   };
   add('start', { version: VERSION, command, options: [...options] });
   return {

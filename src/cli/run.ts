@@ -1,16 +1,16 @@
 /** Runs one invocation: argv -> command -> view -> text -> exit code. */
-import { type Ending, endingOf } from './ending.ts';
 import { Reporter } from './reporter.ts';
 import type { CommandContext, Globals, OpenWrite } from '../session/globals.ts';
 import { readConfigFile } from '../session/config-file.ts';
 import { UNSAID } from './global-options.ts';
 import { lazySettings, once } from '../session/resolve.ts';
 import { partsOf } from '../session/environments.ts';
-import { hintedPlace, shellWord } from '../session/run-commands.ts';
+import { hintedPlace, shellWord, withEnvironment } from '../session/run-commands.ts';
 import { find, SETTINGS, type Stored, storedValues } from '../session/settings.ts';
 import { type Context, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { EXIT, Failure, isFailure, usageFailure } from '../errors.ts';
 import type { RunLog, RunStart } from './run-log.ts';
+import { type Stop, untilStop } from '../stop.ts';
 import { type Commands, readRequest, type Request, resolveRequest, type RunInvocation } from './parse.ts';
 import { lastValue } from './scan.ts';
 import type { Secrets } from '../redact.ts';
@@ -72,10 +72,9 @@ function failedInvocation(error: unknown, line: Request['line'] | undefined, for
   return {
     command: {
       path: line?.path ?? '',
-      run: () =>
-        Promise.resolve().then(() => {
-          throw error;
-        }),
+      run: () => {
+        throw error;
+      },
     },
     invalid: error,
     input: {},
@@ -123,15 +122,23 @@ async function runCommand(
   context: Context & Pick<CommandContext, 'configFile' | 'line'>,
   secrets: Secrets,
 ): Promise<number> {
-  const ending = endingOf(context, globals.deadline, command.graceMs);
+  if (globals.color === 'never') context.prompt.withoutColour?.();
+  const { clock } = context;
+  const { deadline: deadlineMs } = globals;
+  const deadline = new AbortController();
+  const end = (): void => {
+    deadline.abort(new Failure('deadline', { deadlineMs: deadlineMs! }));
+  };
+  const cancel = deadlineMs === undefined ? undefined : clock.alarm(deadlineMs, end);
+  const signal = AbortSignal.any([context.signal, deadline.signal]);
   const style = await styleFor(context, context.stdout, globals.color);
   const notices = new Reporter(context, globals, await styleFor(context, context.stderr, globals.color), secrets);
   // What is printed meanwhile would be lost with the screen.
   const openScreen: Context['openScreen'] = async (events) => {
-    await ending.taken(notices.flush());
+    await taken({ clock, signal }, notices.flush());
     return context.openScreen(events);
   };
-  const own = { signal: ending.signal, globals, notices, secrets, openScreen, openWrites: new Set<OpenWrite>() };
+  const own = { signal, globals, notices, secrets, openScreen, openWrites: new Set<OpenWrite>() };
   const ports = { ...context, ...own };
   const commandContext: CommandContext = { ...ports, ...lazySettings(ports) };
   let code: number = EXIT.ok;
@@ -140,7 +147,7 @@ async function runCommand(
   try {
     if (globals.log !== undefined) {
       const { openRunLog } = await import('./run-log.ts');
-      log = await openRunLog(context, notices, globals.log, { command: command.path, options }).catch(
+      log = await openRunLog(commandContext, globals.log, { command: command.path, options }).catch(
         (cause: unknown) => {
           throw invalid ?? cause;
         },
@@ -150,10 +157,10 @@ async function runCommand(
     const work = async (): Promise<void> => {
       const view = await command.run(input, commandContext);
       // Flush stderr and clear the live line first: stdout and stderr may share a terminal.
-      await ending.taken(notices.flush());
-      await show(view, commandContext, ending, style);
+      await taken(ports, notices.flush());
+      await show(view, commandContext, style);
     };
-    await ending.inTime(Promise.race([work(), context.uncaught]));
+    await untilStop(ports, command.graceMs ?? GRACE_MS, Promise.race([work(), context.uncaught]));
     notices.limits();
   } catch (error) {
     if (!(error instanceof OutputClosed)) {
@@ -165,14 +172,24 @@ async function runCommand(
     }
   }
   await log?.end(code, kind);
-  await ending.taken(notices.flush()).catch(() => undefined);
-  ending.cancel();
+  await taken(ports, notices.flush()).catch(() => undefined);
+  cancel?.();
   return code;
 }
 
+/** How long a command may take to stop, in ms: 2 s for a write in flight, and time to record it. */
+const GRACE_MS = 3_000;
+/** How long a stopping command waits for the reader of a full pipe, in ms. */
+const READER_MS = 500;
+
+/** Waits until output is written, and after a signal or the deadline not for long. @throws the signal's reason */
+function taken(stop: Stop, output: Promise<void>): Promise<void> {
+  return untilStop(stop, READER_MS, output);
+}
+
 /** Prints a view, and its summary on stderr. @throws {Failure} of the view, its check, or the output */
-async function show(view: View, context: CommandContext, ending: Ending, style: Style): Promise<void> {
-  const { globals, notices, secrets, stdout } = context;
+async function show(view: View, context: CommandContext, style: Style): Promise<void> {
+  const { clock, globals, notices, secrets, stdout } = context;
   const { columns: width, isTTY } = stdout;
   const { isForPeople } = FORMAT_FACTS[globals.output];
   const { failure, isConfirmation = false } = view.view === 'record' || view.view === 'raw' ? view : {};
@@ -180,10 +197,10 @@ async function show(view: View, context: CommandContext, ending: Ending, style: 
   // Prints a confirmation despite --quiet if it has a failure or is for programs.
   const isLeftOut = isDone && globals.quiet && isForPeople && view.view === 'record';
   const shown = isLeftOut ? ({ view: 'text', text: '' } as const) : view;
-  const screen = { width, isTTY, style, isUnicode: hasUnicode(context), format: globals.output };
+  const screen = { now: clock.now(), width, isTTY, style, isUnicode: hasUnicode(context), format: globals.output };
   const chunks = render(shown, { ...screen, redact: (text) => secrets.redact(text) });
   const isWork = view.view === 'rows' && view.isWork === true;
-  const count = await print(chunks, context, ending, view.view === 'rows' && !isWork).catch(async (error: unknown) => {
+  const count = await print(chunks, context, view.view === 'rows' && !isWork).catch(async (error: unknown) => {
     // A failed command stays failed even if its reader is gone.
     const isChecked = view.view === 'rows' && (isWork || error instanceof OutputClosed);
     const failed = isChecked ? view.check?.() : failure;
@@ -197,7 +214,8 @@ async function show(view: View, context: CommandContext, ending: Ending, style: 
   if (failure !== undefined) throw failure;
   if (view.view !== 'rows') return;
   const summary = isTTY ? view.summary?.(count) : undefined;
-  if (isForPeople) notices.info(count === 0 ? view.empty : (summary ?? ''));
+  if (isForPeople)
+    notices.info(count === 0 ? withEnvironment(view.empty, await hintedPlace(context)) : (summary ?? ''));
   const failed = view.check?.(count);
   if (failed !== undefined) throw failed;
 }
@@ -208,19 +226,19 @@ const TURN_MS = 50;
 /** Writes with back-pressure. After a signal, stops output that `stops`. Returns the number of rows. */
 async function print(
   chunks: AsyncGenerator<string | Uint8Array, number>,
-  { clock, stdout }: Pick<Context, 'clock' | 'stdout'>,
-  ending: Ending,
+  context: Stop & Pick<Context, 'stdout'>,
   stops: boolean,
 ): Promise<number> {
+  const { clock, signal, stdout } = context;
   let turned = clock.monotonic();
   try {
     for (;;) {
       const next = await chunks.next();
       if (next.done === true) return next.value;
-      await ending.taken(stdout.write(next.value));
+      await taken(context, stdout.write(next.value));
       if (clock.monotonic() - turned < TURN_MS) continue;
-      await ending.taken(clock.turn());
-      if (stops && ending.signal.aborted) throw reasonOf(ending.signal);
+      await taken(context, clock.turn());
+      if (stops && signal.aborted) throw reasonOf(signal);
       turned = clock.monotonic();
     }
   } finally {

@@ -56,7 +56,6 @@ export function argumentsIn({ tokens }: Line<ScanOption>): string[] {
   return tokens.flatMap(({ role, text }) => (role === 'argument' ? [text] : []));
 }
 
-/** Returns the last value of an option. */
 export function lastValue({ tokens }: Pick<Line<ScanOption>, 'tokens'>, name: string): string | undefined {
   return tokens.findLast((token) => token.role === 'value' && token.option.names.includes(name))?.text;
 }
@@ -69,7 +68,6 @@ export function shapeOf(flags: string): ScanOption & { readonly valueName?: stri
   return { names, valueName: value[1]!, value: { optional: flags.endsWith(']'), variadic: value[2] !== undefined } };
 }
 
-/** Aliases of commands. */
 const ALIASES: Readonly<Record<string, string>> = { 'inventory ls': 'inventory list' };
 
 class Scanner<O extends ScanOption> {

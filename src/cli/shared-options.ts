@@ -62,7 +62,6 @@ export const FILTER_OPTIONS = under('Filters', {
 
 const { flags, parser, about } = SETTINGS.person;
 
-/** Options for cause, note and person. */
 export const WHY_OPTIONS = under('For the history', {
   cause: option('--cause <cause>', wordValue(CAUSES), `why: ${CAUSES.join(', ')}`),
   note: option('--note <text>', noteValue, 'a remark of at most 200 characters'),

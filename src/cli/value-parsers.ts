@@ -34,7 +34,6 @@ export function parserOf<T>(
   return { parse, ...proposals };
 }
 
-/** Accepts any text. */
 export const textValue: Parser<string> = { parse: (text) => text };
 
 /** Accepts any text that is not blank. */
@@ -95,7 +94,6 @@ export const waitValue = parserOf(
   { words: ['forever'] },
 );
 
-/** Parses a whole number from `least` to `most`. */
 export function countValue(least = 0, most = 1_000_000): Parser<number> {
   return parserOf(`a whole number from ${least} to ${most}`, (text) => {
     const value = parseInteger(text);
@@ -103,7 +101,6 @@ export function countValue(least = 0, most = 1_000_000): Parser<number> {
   });
 }
 
-/** Parses one line of text for people. */
 export function lineValue(most: number): Parser<string> {
   return parserOf(`one line of 1 to ${most} characters, without control characters`, (text) =>
     isLine(text, most) ? text : undefined,
@@ -143,7 +140,6 @@ const madeUpKey = parserOf('printable characters without spaces', (text) =>
   /^[\x21-\x7e]{1,200}$/.test(text) ? text : undefined,
 );
 
-/** Accepts a made-up key for the sandbox. */
 export const sandboxKeyValue: Parser<string> = { parse: (text) => madeUpKey.parse(text, 'a key') };
 
 /** Parses the values of a repeatable option; a comma is part of a value. */

@@ -8,6 +8,7 @@ import { isRefusal } from '../rate-limit/ledger.ts';
 import { type AttemptFacts, type Call, type ClientWatch, MAX_WAIT_HEADER, type Service } from './service.ts';
 import { gatewayOf } from '../rate-limit/headers.ts';
 import { parseHttpDate } from '../http/http-date.ts';
+import { afterStop, untilStop } from '../stop.ts';
 
 /** Grace period for an in-flight write after a stop signal, in ms. */
 const GRACE_MS = 2_000;
@@ -52,7 +53,7 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
       ? ticket.answered(reply.status, reply.headers, clock.now())
       : ticket.lost(false);
     // A refusal must be recorded. Anything else must not delay a write's answer once the program has to stop.
-    await (isRefusal(reply) ? noted : untilStop(service, noted));
+    await (isRefusal(reply) ? noted : untilStop(service, NOTED_MS, noted, () => undefined));
     tell({ status: reply.status });
     if (gatewayOf(reply.headers) !== undefined) gateways.add(service.http);
     warnOfSunset(reply.headers, service, call);
@@ -96,31 +97,6 @@ async function shown<T>({ clock, watch }: Service, { headers }: Call, { host }: 
   } finally {
     end();
   }
-}
-
-/** Calls `end` this many ms after a stop signal. Returns a function that cancels it. */
-export function afterStop(by: Pick<Service, 'clock' | 'signal'>, ms: number, end: () => void): () => void {
-  const { clock, signal } = by;
-  let cancel = (): void => undefined;
-  const onStop = (): void => {
-    if (ms === 0) end();
-    else cancel = clock.alarm(ms, end);
-  };
-  if (signal.aborted) onStop();
-  else signal.addEventListener('abort', onStop, { once: true });
-  return () => {
-    signal.removeEventListener('abort', onStop);
-    cancel();
-  };
-}
-
-/** Resolves with the work, or soon after a stop signal. */
-function untilStop(service: Service, work: Promise<unknown>): Promise<unknown> {
-  const { promise: stopped, resolve } = Promise.withResolvers<undefined>();
-  const cancel = afterStop(service, NOTED_MS, () => {
-    resolve(undefined);
-  });
-  return Promise.race([work, stopped]).finally(cancel);
 }
 
 /** HTTP clients whose answers have shown that they talk to a gateway. */

@@ -54,7 +54,8 @@ export function judgeFailure(facts: HttpFailureFacts, asked: Asked): Classified 
   return { repeat: READ_REPEATABLE.includes(facts.phase) ? 'read' : 'never', failure };
 }
 
-function brokenAnswer(facts: HttpFailureFacts): string {
+/** Says what is wrong with an answer that cannot be read to its end. */
+export function brokenAnswer(facts: HttpFailureFacts): string {
   if (facts.phase === 'header-overflow') return 'has more headers than an HTTP client can accept';
   if (facts.phase === 'protocol') return 'is not HTTP';
   if (facts.phase === 'coding') return `uses the content coding ${facts.detail}, which petstore does not support`;
@@ -67,7 +68,7 @@ function brokenAnswer(facts: HttpFailureFacts): string {
 const LASTING: readonly number[] = [501, 505, 511];
 
 /** What classification needs of an answer's headers. */
-interface Headers {
+interface AnswerFacts {
   readonly location: string | undefined;
   readonly retryAfterMs: number | undefined;
   /** Epoch ms. */
@@ -85,7 +86,7 @@ export function isUncertain({ repeat }: Partial<Classified>): boolean {
 }
 
 /** Classifies an answer with any status but 200. */
-export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Headers): Classified {
+export function judgeStatus(serviceError: ServiceError, asked: Asked, more: AnswerFacts): Classified {
   const { status } = serviceError;
   const { call, service } = asked;
   const { environment, keySource } = service;
@@ -121,15 +122,19 @@ export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Head
 function judgeRefusal(
   serviceError: ServiceError,
   { maxWaitMs }: Asked['service'],
-  { now, retryAfterMs: waitMs }: Headers,
+  { now, retryAfterMs: waitMs }: AnswerFacts,
 ): Classified {
   if (waitMs === undefined) return never(new Failure('gateway-refused', { serviceError }));
   const wait = { retryAt: now + waitMs, waitMs, maxWaitMs, refusals: 0 };
   if (serviceError.status === 403) return never(new Failure('banned', wait));
-  return { repeat: 'unsent', failure: new Failure('paused', wait), retryAfterMs: waitMs };
+  const failure =
+    serviceError.code === 'run_locked'
+      ? new Failure('run-locked', { what: 'another change at the gateway', waitedMs: maxWaitMs })
+      : new Failure('paused', wait);
+  return { repeat: 'unsent', failure, retryAfterMs: waitMs };
 }
 
-function judgeServerError(serviceError: ServiceError, asked: Asked, more: Headers): Classified {
+function judgeServerError(serviceError: ServiceError, asked: Asked, more: AnswerFacts): Classified {
   const { retryAfterMs } = more;
   const failure = new Failure('service-failed', {
     serviceError,

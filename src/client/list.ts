@@ -35,14 +35,8 @@ export async function* listInventory(service: Service): AsyncGenerator<readonly 
   }
 }
 
-interface Beginning {
-  readonly held: InventoryItem[][];
-  /** A row near the start breaks the contract; the rows before it are valid. */
-  readonly broken?: Failure;
-  readonly rest: AsyncGenerator<InventoryItem[]>;
-}
-
-async function readBeginning(reply: HttpReply): Promise<Beginning> {
+/** `broken`: a row near the start breaks the contract; the rows before it are valid. */
+async function readBeginning(reply: HttpReply) {
   const page = webPageFailure(reply);
   if (page !== undefined) throw page;
   let bytes = 0;

@@ -42,7 +42,7 @@ export interface Trouble extends Classified {
   readonly serviceError?: ServiceError;
 }
 
-export type Outcome<T> = { readonly value: T } | { readonly trouble: Trouble };
+export type Result<T> = { readonly value: T } | { readonly trouble: Trouble };
 
 /**
  * Returns what was read, or the trouble of the last attempt.
@@ -53,7 +53,7 @@ export async function perform<T>(
   service: Service,
   operation: Operation<T>,
   before: { readonly attempts?: number; readonly period?: RetryPeriod } = {},
-): Promise<Outcome<T>> {
+): Promise<Result<T>> {
   const { repeats = true, waits = true } = operation;
   const { period = new RetryPeriod(service, operation.call) } = before;
   for (let attempt = 1 + (before.attempts ?? 0); ;) {
@@ -69,7 +69,7 @@ export async function perform<T>(
   }
 }
 
-async function tryOnce<T>(service: Service, operation: Operation<T>, attempts: number): Promise<Outcome<T>> {
+async function tryOnce<T>(service: Service, operation: Operation<T>, attempts: number): Promise<Result<T>> {
   const { call, isRaw = false, read, reads = (status) => status === 200 } = operation;
   const asked = { service, call, attempts };
   let reply: HttpReply | undefined;
@@ -104,7 +104,6 @@ export function judgeBroken(service: Service, call: Call, attempts: number, { fa
   return { ...judgeFailure(facts, { service, call, attempts }), facts };
 }
 
-/** Classifies a reply by its status, headers and body. */
 async function judgeReply({ clock, watch }: Service, asked: Asked, reply: HttpReply): Promise<Trouble> {
   const { bodyStatus = reply.status, ...serviceError } = await readServiceError(reply);
   const { status, raw } = serviceError;

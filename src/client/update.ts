@@ -15,7 +15,7 @@ import type { HttpReply } from '../ports.ts';
 import { Failure, isFailure, usageFailure } from '../errors.ts';
 import { isGateway } from './attempt.ts';
 import { type Classified, isUncertain, webPageFailure } from './classify.ts';
-import { type Outcome, perform, RetryPeriod, stopReason, type Trouble, waitBefore, wholeBody } from './retry.ts';
+import { type Result, perform, RetryPeriod, stopReason, type Trouble, waitBefore, wholeBody } from './retry.ts';
 import type { Service } from './service.ts';
 
 /** How old the list may be when a write is sent again, in ms. */
@@ -30,6 +30,8 @@ export interface Update {
   readonly before?: bigint | undefined;
   /** See Call. If it returns false, the failure is one that `isOutdated` recognises. */
   readonly isCurrent?: (() => boolean) | undefined;
+  /** Called when the list was read after a lost answer: it may show that other pets have changed, too. */
+  readonly onLook?: (() => void) | undefined;
   /** Called just before each attempt. False if another machine may change the pet: nothing is sent then either. */
   readonly isLocked?: () => boolean;
 }
@@ -54,7 +56,7 @@ export async function updateInventory(service: Service, update: Update): Promise
   const call = { ...updateCall(update), ...(before !== undefined && isGateway(service) && { ifMatch: before }) };
   const period = new RetryPeriod(service, call);
   /** Returns the stored item, or the trouble after which the list has to be read. */
-  const send = async (attempts: number, isFresh: () => boolean): Promise<Outcome<InventoryItem>> => {
+  const send = async (attempts: number, isFresh: () => boolean): Promise<Result<InventoryItem>> => {
     const operation = {
       call: { ...call, isCurrent: () => isLocked() && isFresh() },
       read: (reply: HttpReply) => readStored(reply, update, service),
@@ -70,7 +72,7 @@ export async function updateInventory(service: Service, update: Update): Promise
     const found = await look(service, update, trouble, { attempts, looks, period });
     if (found !== undefined) return finished(service, found, update);
     if (trouble.repeat === 'look-only') throw trouble.failure;
-    const again = await send(attempts, isRecent(service)).catch((error: unknown) => {
+    const again = await send(attempts, isRecent(service, RECENT_MS)).catch((error: unknown) => {
       if (isOutdated(error)) return undefined;
       // The first request may still be on its way, or behind a gateway that has given up.
       throw isFailure(error) ? unknown(service, update, trouble, { looked: true }) : error;
@@ -87,10 +89,10 @@ export async function updateInventory(service: Service, update: Update): Promise
 
 const always = (): boolean => true;
 
-/** Returns a function that is true for a short time: while a request waits, others may change the stock. */
-function isRecent({ clock }: Service): () => boolean {
+/** Returns a function that is true for this time: while a request waits, others may change the stock. */
+export function isRecent({ clock }: Pick<Service, 'clock'>, ms: number): () => boolean {
   const from = clock.monotonic();
-  return () => clock.monotonic() - from <= RECENT_MS;
+  return () => clock.monotonic() - from <= ms;
 }
 
 /**
@@ -113,6 +115,7 @@ async function look(
     if (!isFailure(error)) throw error;
     throw unknown(service, update, trouble);
   });
+  update.onLook?.();
   if (found?.quantity === update.quantity) return found;
   const { before = found?.quantity } = update;
   if (found === undefined || found.quantity !== before) {
@@ -130,10 +133,14 @@ export async function findPet(service: Service, petId: bigint): Promise<Inventor
   const found: InventoryItem[] = [];
   for await (const items of listInventory(service)) {
     found.push(...items.filter((item) => item.petId === petId));
-    if (found.length > 1)
-      throw new Failure('contract', { what: 'The list', problem: `has pet ${petId} more than once` });
+    if (found.length > 1) throw listedTwice(petId);
   }
   return found[0];
+}
+
+/** Returns the failure of a list by which no write can be decided. */
+export function listedTwice(petId: bigint): Failure {
+  return new Failure('contract', { what: 'The list', problem: `has pet ${petId} more than once` });
 }
 
 /**

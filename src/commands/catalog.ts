@@ -35,13 +35,13 @@ const levelValue = parserOf(
 
 export const catalogImport = defineCommand({
   path: 'catalog import',
-  summary: 'Read names, barcodes and stock levels of pets from a CSV file',
+  summary: 'Read names, barcodes, minimum and target of pets from a CSV file',
   description:
-    'The columns are petId, name, barcode, min and target, in any order and with any delimiter. A pet with several ' +
-    'barcodes has several rows, or several codes in one cell with spaces, ";" or "|" between them. What the file has ' +
-    'replaces what is known of the pets in it, column by column, and an empty cell removes it; other pets are not ' +
-    'changed. min is the quantity at which stock is low, target the one to fill up to, as petstore inventory list ' +
-    '--low computes it. Barcodes are EAN-8, EAN-13 and UPC-A, and ' +
+    'The columns are petId, name, barcode, min and target, in any order, with comma, semicolon, tab or |. A pet with ' +
+    'several barcodes has several rows, or several codes in one cell with spaces, ";" or "|" between them. What the ' +
+    'file has replaces what is known of the pets in it, column by column, and an empty cell removes it; other pets ' +
+    'are not changed. min is the quantity at which stock is low, target the one to fill up to, as petstore inventory ' +
+    'list --low computes it. Barcodes are EAN-8, EAN-13 and UPC-A, and ' +
     `their check digits are checked. If any row is bad, nothing is imported. ${WHERE}`,
   examples: {
     'A file with these columns': 'petstore catalog import catalog.csv',
@@ -77,7 +77,7 @@ export const catalogList = defineCommand({
   summary: 'Show the catalog: names, barcodes, minimum and target',
   description:
     'With -o csv, the output is a file that petstore catalog import reads. source is local for what was entered or ' +
-    `imported here, and service for what a gateway (petstore proxy) or the sandbox brings along. ${WHERE}`,
+    `imported here, and service for what a gateway (petstore proxy) or the sandbox provides. ${WHERE}`,
   examples: {
     'All of it': 'petstore catalog list',
     'As a file to edit and import again': 'petstore catalog list -o csv > catalog.csv',

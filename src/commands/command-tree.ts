@@ -1,7 +1,7 @@
 /** Turns the command specs into plain data, for help, completion, reference and man page. */
 import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from '../cli/command.ts';
 import { GLOBAL_OPTIONS, HELP_OPTIONS } from '../cli/global-options.ts';
-import type { Tree, TreeCommand, TreeOption, ValueSpec } from '../cli/help/tree.ts';
+import type { Tree, TreeCommand, TreeOption, TreeValue } from '../cli/help/tree.ts';
 import { shapeOf } from '../cli/scan.ts';
 import type { Parser } from '../cli/value-parsers.ts';
 import { GROUPS, LOADERS, SECTIONS } from './index.ts';
@@ -68,7 +68,7 @@ function treeOption({ flags, description, purpose, parser, ...spec }: OptionSpec
   };
 }
 
-function proposals(name: string, parser?: Parser, words = parser?.words): Pick<ValueSpec, 'words' | 'from'> {
+function proposals(name: string, parser?: Parser, words = parser?.words): Pick<TreeValue, 'words' | 'from'> {
   if (words !== undefined) return { words };
   if (parser?.isPet === true) return { from: 'pets' };
   return /\bfile\b/.test(name) ? { from: 'files' } : {};

@@ -1,4 +1,4 @@
-import type { Place } from '../cli/completion/complete.ts';
+import type { PlaceOptions } from '../cli/completion/complete.ts';
 import { defineCommand, flag, optionalArgument } from '../cli/command.ts';
 import { wordIn, wordValue } from '../cli/value-parsers.ts';
 import { homeProblem, sandboxFile, statePath } from '../session/paths.ts';
@@ -57,7 +57,7 @@ function text(content: string): View {
 }
 
 /** Returns the pets that this machine has seen, last changed first, with their names in the catalog of `place`. */
-export async function knownPets(context: Context, place?: Place): Promise<readonly KnownPet[]> {
+export async function knownPets(context: Context, place?: PlaceOptions): Promise<readonly KnownPet[]> {
   const { petsSeen } = await import('../state/pets.ts');
   try {
     const paths = { sandbox: sandboxFile(context), state: statePath(context, 'state.db') };
@@ -70,7 +70,10 @@ export async function knownPets(context: Context, place?: Place): Promise<readon
 }
 
 /** Returns the origin of the service; undefined if an option, a variable or the config is invalid. */
-async function originAt(ports: Context, { env, profile, baseUrl, insecureHttp }: Place): Promise<string | undefined> {
+async function originAt(
+  ports: Context,
+  { env, profile, baseUrl, insecureHttp }: PlaceOptions,
+): Promise<string | undefined> {
   const [{ readConfigFile }, { requireBaseUrl, resolveSettings }, { originOf, partsOf }] = await Promise.all([
     import('../session/config-file.ts'),
     import('../session/resolve.ts'),
@@ -123,7 +126,7 @@ function installedAt(context: CommandContext, shell: Shell): { readonly path: st
     },
     zsh: {
       path: `${data}/zsh/site-functions/_petstore`,
-      left: `Add to ~/.zshrc, before compinit: fpath=(${data}/zsh/site-functions $fpath)`,
+      left: `Add to ~/.zshrc, before compinit: fpath=('${data}/zsh/site-functions' $fpath)`,
     },
     fish: { path: `${config}/fish/completions/petstore.fish`, left: 'fish finds it there.' },
     powershell: { path: profile, left: `Add to the file that $PROFILE names: . '${profile}'` },

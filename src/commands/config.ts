@@ -6,7 +6,7 @@ import { maskKey } from '../session/resolve.ts';
 import { commandFor, CONFIG_SETTINGS, isProfileName, SETTINGS } from '../session/settings.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
-import { list, record, type RecordView } from '../view/view.ts';
+import { confirmation, list, record } from '../view/view.ts';
 
 const KEYS = [...CONFIG_SETTINGS.keys()];
 const key = keyArgument(KEYS);
@@ -44,7 +44,7 @@ export const configGet = defineCommand({
     const { config, path } = requireReadable(await context.configFile());
     const value = shownValue(setting, config);
     if (value === undefined) throw new Failure('config-unset', { key: setting, path, command: commandFor(setting) });
-    return shown(setting, value, value);
+    return record(value, { setting, value });
   },
 });
 
@@ -67,7 +67,11 @@ export const configSet = defineCommand({
     const kept = typeof parsed === 'string' ? parsed : value;
     const replaced = spec === SETTINGS.keyCommand ? { [setting.replace('key-command', 'api-key')]: undefined } : {};
     const { path } = await changeConfig(context, () => ({ [setting]: kept, ...replaced }));
-    return { ...shown(setting, kept, `${setting} is now ${kept} (${path}).`), isConfirmation: true };
+    const { variable = '' } = spec;
+    if (!['', kept].includes(context.env[variable] ?? '')) {
+      context.notices.warning(`${variable} is set, and overrides this setting.`);
+    }
+    return confirmation(`${setting} is now ${kept} (${path}).`, { setting, value: kept });
   },
 });
 
@@ -78,7 +82,7 @@ export const configUnset = defineCommand({
   arguments: { setting: key },
   async run({ setting }, context) {
     const { path } = await changeConfig(context, () => ({ [setting]: undefined }));
-    return { ...shown(setting, undefined, `${setting} is removed (${path}).`), isConfirmation: true };
+    return confirmation(`${setting} is removed (${path}).`, { setting, value: null });
   },
 });
 
@@ -130,7 +134,3 @@ export const configPathCommand = defineCommand({
     return record(path, { path });
   },
 });
-
-function shown(setting: string, value: string | undefined, text: string): RecordView {
-  return record(text, { setting, value: value ?? null });
-}

@@ -72,7 +72,6 @@ export const SECTIONS: readonly Section[] = [
   },
 ];
 
-/** Command path -> loader. */
 export const LOADERS = Object.fromEntries(SECTIONS.flatMap(({ commands }) => Object.entries(commands)));
 
 type Group = Pick<CommandDescription, 'summary' | 'common' | 'more'>;

@@ -27,9 +27,9 @@ export const inventoryHistory = defineCommand({
   summary: 'Show changes made from this machine',
   description:
     'Shows the writes that petstore sent from this machine for this user, newest first, without a request. ' +
-    'Changes made elsewhere are not included. Where --env, PETSTORE_ENV or the config names an environment, only its ' +
-    'changes are shown; --all-environments shows all of them. The table has the names of the catalog; on a narrow ' +
-    'terminal it leaves out the outcome if all changes were applied. --chart draws a ' +
+    'Changes made elsewhere are not included. Where --env, PETSTORE_ENV, a profile or the config names an ' +
+    'environment, only its changes are shown; --all-environments shows all of them. The table has the names of ' +
+    'the catalog; on a narrow terminal it leaves out the outcome if all changes were applied. --chart draws a ' +
     'bar for the quantity after each change, oldest first; a change that may not have been applied has none. --by sums ' +
     'up the changes that were applied: how many, plus, minus and net.',
   examples: {
@@ -71,7 +71,7 @@ export const inventoryHistory = defineCommand({
     const filter = { run, cause, person, pet, environment, ...instants, limit: isSum ? EVERY : rows, isNet: isSum };
     const { isForPeople } = FORMAT_FACTS[context.globals.output];
     const changes = readJournal(context, (journal) => journal.history(filter));
-    if (!isForPeople && !isSum) return historyView(changes, now);
+    if (!isForPeople && !isSum) return historyView(changes);
     return withJournal(context, async (journal): Promise<View> => {
       const names: Names = isForPeople ? await openNamesByOrigin(context, journal.petsOf(filter)) : new Map();
       const empty = emptyText(journal, filter);
@@ -79,11 +79,11 @@ export const inventoryHistory = defineCommand({
         const options = { by, names: isForPeople ? names : undefined, limit: rows };
         return { ...sums(journal.history(filter), options, context), empty };
       }
-      if (chart !== true) return historyView(changes, now, { table: { journal, filter, names }, empty });
+      if (chart !== true) return historyView(changes, { table: { journal, filter, names }, empty });
       const all = [...journal.history(filter)].flat();
       const failed = all.filter(({ state }) => state === 'failed').length;
       if (failed > 0) context.notices.info(`Left out: ${plural(failed, 'change')} that failed.`);
-      return quantityChart(all, now, empty);
+      return quantityChart(all, empty);
     });
   },
 });

@@ -8,12 +8,13 @@ export const inventoryImport = defineWrite({
   path: 'inventory import',
   summary: 'Set or add to the stock of many pets from a file',
   description:
-    'Reads CSV (any order, any delimiter) or JSON (an array, or one object per line). The columns are petId (or barcode ' +
-    'or name, as in the catalog) and either quantity, which sets the stock, or delta, which adds to it. A column ' +
-    'current guards a row: it is applied only if the pet has that quantity; cause and note are kept in the ' +
-    'history. All rows are checked, then compared with the current stock, and only what differs is sent. Each row is ' +
-    'recorded before it is sent, so an interrupted import continues with --resume, and no acknowledged row is sent or ' +
-    'added twice. A file that adds the rows of an earlier one is added only if you say so.',
+    'Reads CSV (with comma, semicolon, tab or |) or JSON (an array, or one object per line). The columns, in any ' +
+    'order, are petId (or barcode or name, as in the catalog) and either quantity, which sets the stock, or delta, ' +
+    'which adds to it. A column current guards a row: it is applied only if the pet has that quantity; cause and ' +
+    'note are kept in the history. All rows are checked, then compared with the current stock, and only what differs ' +
+    'is sent. Each row is recorded before it is sent, so an interrupted import continues with --resume, and no ' +
+    'acknowledged row is sent or added twice. A file that adds the rows of an earlier one is added only if you say ' +
+    'so.',
   examples: {
     'What would change': 'petstore inventory import stock.csv --dry-run',
     'Add a delivery (columns petId and delta)': 'petstore inventory import delivery.csv',

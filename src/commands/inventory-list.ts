@@ -69,7 +69,7 @@ const OPTIONS = {
     onChange: option(
       '--on-change <command>',
       textValue,
-      'with --watch: run this for changes, with an array of them as JSON on its stdin (no shell; 60s at most)',
+      'with --watch: run this for changes, with an array of them as JSON on its stdin; no shell, 60s at most',
       { needs: 'watch' },
     ),
     failIfAny: flag('--fail-if-any', 'exit 13 if any pet is listed', { conflicts: ['failIfNone'] }),
@@ -86,6 +86,7 @@ export const inventoryList = defineCommand({
   description:
     'Shows the stock of every pet, or only those matching the filters. ' +
     'Filters run on this machine: the service always returns the full list in one request. ' +
+    'With --watch, what changes is a line of text at a terminal, and a JSON object elsewhere. ' +
     'petstore inventory ls is short for it.',
   examples: {
     'All stock': 'petstore inventory list',

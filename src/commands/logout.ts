@@ -28,6 +28,9 @@ export const logout = defineCommand({
       const changes = Object.fromEntries(names.flatMap(keysOf).map((key) => [key, undefined]));
       await changeConfig(context, () => changes);
     }
+    if ((context.env.PETSTORE_API_KEY ?? '') !== '') {
+      context.notices.warning('PETSTORE_API_KEY is set, and petstore still uses the key in it.');
+    }
     const text =
       dropped.length === 0
         ? `No key for ${names.join(' or ')} in ${file.path}.`

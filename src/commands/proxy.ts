@@ -47,11 +47,11 @@ export const proxy = defineCommand({
   common: 'requests',
   summary: 'Let other programs use the key, within its rate limit',
   description:
-    'Programs use http://127.0.0.1:4011/v1 as their base URL, and the token as their API key; the key itself is accepted ' +
-    'too. Each request is held until the rate limit allows it. Clients, told apart by their name in --tokens or their User-Agent, take turns. A ' +
-    'wait longer than --max-wait is answered with 429 and Retry-After at once. Runs until Ctrl-C or SIGTERM, then ' +
-    'finishes the requests that were sent. /__petstore/status and /__petstore/metrics tell how it is doing, ' +
-    '/__petstore/health whether it is there.',
+    'Programs use http://127.0.0.1:4011/v1 as their base URL, and the token as their API key; without --tokens, the ' +
+    'key itself is accepted too. Each request is held until the rate limit allows it. Clients, told apart by their ' +
+    'name in --tokens or their User-Agent, take turns. A wait longer than --max-wait is answered with 429 and ' +
+    'Retry-After at once. Runs until Ctrl-C or SIGTERM, then finishes the requests that were sent. ' +
+    '/__petstore/status and /__petstore/metrics show its state, /__petstore/health whether it runs.',
   examples: {
     'In front of staging': 'petstore proxy --env staging',
     'Production, for reading only': 'petstore proxy --env production --read-only',

@@ -82,7 +82,11 @@ const OPTIONS = {
       '--with-undocumented',
       '501 for what the specification only names: /pets/{petId}, /store/orders',
     ),
-    fault: option('--fault <rule>', repeated({ parse: parseFault }), 'inject a fault (see below); may be repeated'),
+    fault: option(
+      '--fault <rule>',
+      repeated({ parse: parseFault }),
+      'inject a fault; its form is above; may be repeated',
+    ),
     faultSeed: option('--fault-seed <number>', countValue(), 'the same seed, the same faults', { default: '1' }),
   }),
 };

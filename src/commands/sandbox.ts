@@ -1,7 +1,6 @@
 import { defineCommand, option } from '../cli/command.ts';
 import { countValue, sandboxKeyValue, textValue } from '../cli/value-parsers.ts';
 import { storeSandboxCatalog } from '../session/open-catalog.ts';
-import type { CommandContext } from '../session/globals.ts';
 import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import { windowsOf } from '../sandbox/limiter.ts';
@@ -9,8 +8,7 @@ import { PLANS, SANDBOX_KEY } from '../sandbox/plans.ts';
 import type { Pets, Usage } from '../sandbox/sandbox-store.ts';
 import { seedCatalog, seedItems } from '../sandbox/seed.ts';
 import { withWritableJournal } from '../stock/open-journal.ts';
-import { confirmation, FORMAT_FACTS, labelled, list, type RecordView, type RowsView } from '../view/view.ts';
-import { clockTime } from '../view/progress.ts';
+import { confirmation, labelled, list, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 
 const data = option('--data <file>', textValue, "the sandbox's file (default: that of --env sandbox)");
@@ -115,7 +113,7 @@ export const sandboxKeys = defineCommand({
   async run({ add, remove, unban, data }, context) {
     const rows = await withStore(context, { file: dataFile(context, data).file }, (store) =>
       store.exclusively(() => {
-        if (add !== undefined) store.addKey(add);
+        if (add !== undefined && add !== SANDBOX_KEY) store.addKey(add);
         if (unban !== undefined) store.forgetAllowances(unban);
         if (remove !== undefined && !store.removeKey(remove)) {
           throw new Failure('invalid-value', { name: '--remove', value: remove, expected: 'a key that was added' });
@@ -127,14 +125,12 @@ export const sandboxKeys = defineCommand({
         });
       }),
     );
-    return keyRows(rows, context);
+    return keyRows(rows, context.clock.now());
   },
 });
 
-function keyRows(rows: readonly KeyRow[], { clock, globals }: CommandContext): RowsView<KeyRow> {
-  const now = clock.now();
-  const later = (at: number): string | undefined =>
-    at <= now ? undefined : FORMAT_FACTS[globals.output].isForPeople ? clockTime(at, now) : new Date(at).toISOString();
+function keyRows(rows: readonly KeyRow[], now: number): RowsView<KeyRow> {
+  const later = (at: number): Date | undefined => (at <= now ? undefined : new Date(at));
   return list(rows, {
     key: ({ key }) => key,
     minuteUsed: ({ minuteUsed }) => minuteUsed,

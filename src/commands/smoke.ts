@@ -87,7 +87,9 @@ export const smoke = defineCommand({
       );
     }
     const { output } = context.globals;
-    if (output === 'csv') throw usageFailure('A smoke test has no csv.', `Its reports: --format ${FORMATS.join(', ')}`);
+    if (output === 'csv' && input.format === undefined) {
+      throw usageFailure('A smoke test has no csv.', `Its reports: --format ${FORMATS.join(', ')}`);
+    }
     const { isJson } = FORMAT_FACTS[output];
     return runSmoke(context, { ...input, format: input.format ?? (isJson ? 'json' : 'text') });
   },

@@ -11,7 +11,7 @@ import { type Source, type Sourced, unknownVariables, VARIABLES } from '../sessi
 import { SANDBOX_KEY } from '../sandbox/plans.ts';
 import { isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
-import { nextSteps, resumeCommand } from '../session/run-commands.ts';
+import { hintedPlace, nextSteps, resumeCommand, withEnvironment } from '../session/run-commands.ts';
 import type { RunSummary } from '../state/journal.ts';
 import { withJournal } from '../stock/open-journal.ts';
 import { labelled, type RecordView } from '../view/view.ts';
@@ -23,7 +23,8 @@ export const status = defineCommand({
   description:
     'Sends nothing to the service, and runs no key command. With PETSTORE_LEDGER it asks the Redis server once, for at ' +
     'most two seconds, whether it answers. Names the source of each value: option, variable, config, key-command, ' +
-    'built in or default; and unfinished runs with the command that continues each.',
+    'built in or default; and unfinished runs with the command that continues each. JSON has the settings and the ' +
+    'runs; petstore limits --json has the rate limit.',
   examples: {
     'The active settings and their sources': 'petstore status',
     'For a program': 'petstore status --json',
@@ -105,6 +106,7 @@ async function describe(
   context: CommandContext,
 ): Promise<RecordView> {
   const file = await context.configFile();
+  const place = await hintedPlace(context);
   const text = [
     ...lines.map(([member, found]): Note => {
       const hidden = found?.shadows === undefined ? '' : `; it overrides ${found.shadows.name}`;
@@ -117,7 +119,7 @@ async function describe(
     ...notes,
     ...runs.map((run): Note => [
       'unfinished',
-      `run ${run.id} (${run.kind}) in ${run.environment}  (${nextSteps(run).join('; ')})`,
+      `run ${run.id} (${run.kind}) in ${run.environment}  (${withEnvironment(nextSteps(run).join('; '), place)})`,
     ]),
   ];
   const members = lines.map(([name, found]): [string, JsonValue] => [
@@ -131,7 +133,7 @@ async function describe(
   const config = jsonObject({ path: file.path, exists: file.exists, private: !file.exposed });
   const unfinished = runs.map((run) => {
     const { id, kind, environment, left } = run;
-    return jsonObject({ run: id, kind, environment, left, resume: resumeCommand(run) });
+    return jsonObject({ run: id, kind, environment, left, resume: withEnvironment(resumeCommand(run), place) });
   });
   return labelled(
     text,

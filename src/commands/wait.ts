@@ -43,7 +43,7 @@ export const wait = defineCommand({
       exec: option(
         '--exec <command>',
         textValue,
-        'run this, with an array of the pet as JSON on its stdin (no shell; 60s at most); if it fails, exit 3',
+        'run this, with an array of the pet as JSON on its stdin; no shell, 60s at most; if it fails, exit 3',
       ),
     }),
     ...under('How long', {

@@ -155,10 +155,12 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
     await using session = await connect(context);
     const { service } = session;
     const where = service.environment === 'sandbox' ? 'the sandbox' : service.baseUrl.host;
-    context.notices.info(`One request is sent to ${where}, to see whether the key is accepted.`);
+    context.notices.info(`Checking the key with one request to ${where}.`);
     const answer = await probe(service, { method: 'GET', path: '/inventory' });
     const { failure } = answer;
-    if (failure !== undefined) yield failed('service', failure, now);
+    if (answer.status === 429) {
+      yield warn('service', 'The service asks this key to wait (429).', 'Wait. petstore limits shows until when.');
+    } else if (failure !== undefined) yield failed('service', failure, now);
     if (answer.unreachable !== undefined) return;
     if (failure === undefined && Array.isArray(answer.json)) {
       yield ok('service', `It accepts the key, and lists ${plural(answer.json.length, 'pet')}.`);
@@ -207,7 +209,6 @@ export function networkOf({ globals, signal, openNetwork }: CommandContext): Pro
   return openNetwork({ timeoutMs: Math.min(globals.timeout, 10_000), signal });
 }
 
-/** Returns the failure of a step instead of throwing it. */
 export async function orNetworkFailure<T>(step: Promise<T>): Promise<T | NetworkFailure> {
   try {
     return await step;

@@ -141,6 +141,8 @@ function openServer({ identity, mostConnections, patience }: ServerOptions) {
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: Math.min(1_000, headMs),
     maxHeaderSize: LONGEST_HEAD,
+    // The handler refuses a request without Host: Node's own answer has no body.
+    requireHostHeader: false,
     keepAlive: true,
     noDelay: true,
   };

@@ -34,6 +34,8 @@ export function nodeContext(): Context {
       hidden: async (...asked) => (await import('./prompt.ts')).nodePrompt.hidden(...asked),
       text: async (...asked) => (await import('./prompt.ts')).nodePrompt.text(...asked),
       confirm: async (...asked) => (await import('./prompt.ts')).nodePrompt.confirm(...asked),
+      // inquirer asks only the environment, and only once the first question loads it.
+      withoutColour: () => void (process.env.FORCE_COLOR = '0'),
     },
     machine: {
       platform: process.platform,
@@ -170,16 +172,27 @@ function namespace(kind: 'pid' | 'time'): string {
 
 const hangUps: (() => void)[] = [];
 
+/**
+ * How soon after the first signal another one is a copy of it, in ms: systemd and timeout(1) end a group of processes,
+ * and bin/petstore.js on an older Node passes on what it receives.
+ */
+const COPY_MS = 100;
+
 /** Aborts at the first signal, so that the work can end in order. A second one ends the process at once. */
 function firstSignal(): AbortSignal {
   const controller = new AbortController();
+  let firstAt = 0;
   for (const signal of SIGNALS) {
     process.on(signal, () => {
       if (signal === 'SIGHUP' && hangUps.length > 0) {
         for (const listen of hangUps) listen();
         return;
       }
-      if (controller.signal.aborted) exit(EXIT[signal]);
+      if (controller.signal.aborted) {
+        if (monotonicMs() - firstAt >= COPY_MS) exit(EXIT[signal]);
+        return;
+      }
+      firstAt = monotonicMs();
       controller.abort(new Failure('interrupted', { signal }));
     });
   }

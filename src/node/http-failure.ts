@@ -20,12 +20,7 @@ export class ConnectTimeout extends Error {
 
 export const hostAndPort = (url: URL): string => `${url.hostname}:${portOf(url)}`;
 
-interface Cause {
-  readonly code: string;
-  readonly error: Error;
-}
-
-function causeOf(thrown: unknown): Cause {
+function causeOf(thrown: unknown): { readonly code: string; readonly error: Error } {
   // undici wraps the errors of several addresses. The first counts whose attempt Node has not cut short.
   const all = thrown instanceof Error && thrown.cause instanceof AggregateError ? thrown.cause : thrown;
   const errors: unknown[] = all instanceof AggregateError ? all.errors : [all];

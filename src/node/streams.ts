@@ -1,5 +1,6 @@
 /** stdin, stdout and stderr as ports. */
 import { fstatSync } from 'node:fs';
+import type { Interface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { type Input, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { Failure, fileFailure, isFailure, usageFailure } from '../errors.ts';
@@ -10,6 +11,9 @@ const LONGEST_LINE = 65_536;
 
 /** Both are missing if the stream is not a terminal. */
 type MaybeTerminal = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+
+/** Reads the line that is being typed; what is printed meanwhile appears above it. */
+let typing: Interface | undefined;
 
 /**
  * @param open opens the stream at its first use. A pipe or plain file is known not to be a terminal without it: stderr
@@ -34,12 +38,19 @@ export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed = fals
     },
     write: (text) =>
       new Promise((resolve, reject) => {
-        if (broken !== undefined) reject(outputFailure(broken));
-        else
-          stream().write(text, (error) => {
-            if (error == null) resolve();
-            else reject(outputFailure(error));
-          });
+        if (broken !== undefined) {
+          reject(outputFailure(broken));
+          return;
+        }
+        const isLine = fd === 2 && typeof text === 'string' && text.endsWith('\n');
+        // A line that is typed over several rows is left alone: readline would clear as many rows of the output.
+        const typed = isLine && typing?.line !== '' && typing?.getCursorPos().rows === 0 ? typing : undefined;
+        if (typed !== undefined) stream().write('\r\u001b[K');
+        stream().write(text, (error) => {
+          if (error == null) resolve();
+          else reject(outputFailure(error));
+        });
+        typed?.prompt(true);
       }),
   };
 }
@@ -84,6 +95,12 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
       const forget = onContinue(() => {
         if (terminal) reader.prompt(true);
       });
+      // A terminal that is closed ends no line: what was typed without Enter is dropped.
+      const drop = (): void => void Object.assign(reader, { line: '' });
+      if (terminal) {
+        typing = reader;
+        input.prependListener('end', drop);
+      }
       // Start now, in raw mode, so that text typed from here on is echoed only once and not lost.
       const lines = reader[Symbol.asyncIterator]();
       return (async function* () {
@@ -95,6 +112,9 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
         } finally {
           forget();
           reader.close();
+          input.off('end', drop);
+          typing = undefined;
+          if (terminal && reader.line !== '') process.stderr.write('\n');
         }
         if (signal.aborted) throw reasonOf(signal);
         // A terminal in raw mode ends only when it is closed, which may be noticed before SIGHUP.

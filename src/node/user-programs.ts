@@ -26,7 +26,7 @@ export function editorStart(platform: string, env: NodeJS.ProcessEnv, path: stri
     own[PATH_VARIABLE] = path.replaceAll('/', '\\');
     return { variable, command, file: env.ComSpec ?? 'cmd.exe', args, env: own };
   }
-  const args = ['-c', `${checkProgram(command)}${command} "$1"`, 'sh', path];
+  const args = ['-c', `${startOf(command)}${command} "$1"`, 'sh', path];
   return { variable, command, file: '/bin/sh', args, env: own };
 }
 
@@ -36,16 +36,26 @@ export async function openEditor(env: NodeJS.ProcessEnv, path: string, signal: A
     const fail = (problem: string): void => {
       reject(new Failure('editor', { command, problem, ...(variable !== undefined && { variable }) }));
     };
+    // Where stdout is a file or a pipe, it gets data only.
+    const stdout = isatty(1) ? 1 : 2;
     // cmd.exe has its own quoting rules.
-    const child = spawn(file, args, { stdio: 'inherit', env: own, signal, windowsVerbatimArguments: true });
+    const child = spawn(file, args, { stdio: [0, stdout, 2], env: own, signal, windowsVerbatimArguments: true });
+    // Ctrl-C reaches the editor, too, which may use it for something else.
+    const stops = isatty(0) ? process.listeners('SIGINT') : [];
+    const ignore = (): void => undefined;
+    if (stops.length > 0) process.removeAllListeners('SIGINT').on('SIGINT', ignore);
     child.on('error', (error: NodeJS.ErrnoException) => {
-      if (signal.aborted) reject(reasonOf(signal));
-      else fail(`could not be run (${error.code ?? error.message})`);
+      // An editor that is being ended still restores the terminal.
+      if (!signal.aborted) fail(`could not be run (${error.code ?? error.message})`);
     });
-    child.on('close', (code, signal) => {
-      if (code === 0) resolve();
+    child.on('close', (code, by) => {
+      process.off('SIGINT', ignore);
+      for (const stop of stops) process.on('SIGINT', stop);
+      if (signal.aborted) reject(reasonOf(signal));
+      else if (code === 0) resolve();
+      else if (by === 'SIGINT') reject(new Failure('interrupted', { signal: by }));
       else if (code === NOT_FOUND) fail('was not found');
-      else fail(signal === null ? `ended with ${code}` : `was ended by ${signal}`);
+      else fail(by === null ? `ended with ${code}` : `was ended by ${by}`);
     });
   });
 }
@@ -53,10 +63,14 @@ export async function openEditor(env: NodeJS.ProcessEnv, path: string, signal: A
 /** Exit code of a shell that cannot find the program. */
 const NOT_FOUND = 127;
 
-/** Returns a check that avoids the shell's own message about a missing program; empty unless the name is plain. */
-function checkProgram(command: string): string {
+/**
+ * Returns what comes before the command; nothing unless the program's name is plain. Checks the name, to avoid the shell's
+ * own message. The editor takes the place of the shell, so that a signal reaches it.
+ */
+function startOf(command: string): string {
   const [program = ''] = command.trim().split(/\s+/);
-  return /^[\w./+-]+$/.test(program) ? `command -v ${program} >/dev/null || exit ${NOT_FOUND}; ` : '';
+  if (!/^[\w./+-]+$/.test(program)) return '';
+  return `command -v ${program} >/dev/null || exit ${NOT_FOUND}; ${/[;&|\n]/.test(command) ? '' : 'exec '}`;
 }
 
 /** Real keys are far shorter. */

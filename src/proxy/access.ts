@@ -24,8 +24,9 @@ export function refusalOf(
   { clients, isReadOnly, isNamed }: Access,
   client: Client | undefined,
 ): Refusal | undefined {
-  const { headers, headersDistinct, method = '', url = '' } = incoming;
-  if ((headersDistinct.host?.length ?? 0) > 1) return [400, 'malformed', 'A request has one Host header.'];
+  const { headers, headersDistinct, httpVersionMinor, method = '', url = '' } = incoming;
+  const hosts = headersDistinct.host?.length ?? 0;
+  if (hosts > 1 || (hosts === 0 && httpVersionMinor > 0)) return [400, 'malformed', 'A request has one Host header.'];
   // The name of another site that resolves to this machine (DNS rebinding).
   if (!isOurs(headers.host, isNamed)) {
     return [403, 'foreign_host', 'The Host header must be localhost, an address or a name by --allow-host.'];

@@ -1,8 +1,10 @@
 /** Builds the proxy's own answers, with an Error body (service spec, part 2). */
 import { jsonObject, stringifyJson } from '../api/json.ts';
+import { brokenAnswer } from '../client/classify.ts';
 import { Failure, isFailure, type Kind } from '../errors.ts';
 import type { Refusal, RefusalResponse } from '../http/server.ts';
 import { HttpFailure } from '../ports.ts';
+import { isHeld } from '../rate-limit/gate.ts';
 import { GATEWAY_HEADER, REFUSED_BY_GATEWAY } from '../rate-limit/headers.ts';
 import { describeFailure } from '../report/failures.ts';
 
@@ -76,7 +78,11 @@ export function answerOfFailure(error: unknown, now: number, isSent: boolean): A
     unsent !== undefined ||
     (!isSent && OWN.includes(failure.kind)) ||
     (failure.is('interrupted') && failure.details.outcome === 'not-sent');
-  const headers = { ...retryAfterOf(failure), ...(!isUnsent && { [GATEWAY_HEADER]: '1' }) };
+  const headers = {
+    // Rounded up, so that the client does not come too early.
+    ...(isHeld(failure) && { 'retry-after': String(Math.max(1, Math.ceil(failure.details.waitMs / 1_000))) }),
+    ...(!isUnsent && { [GATEWAY_HEADER]: '1' }),
+  };
   return answerOf([status, failure.kind.replaceAll('-', '_'), words], headers, members);
 }
 
@@ -88,14 +94,8 @@ function toFailure(error: unknown): Failure {
   if (isFailure(error)) return error;
   // The body broke off or cannot be decoded.
   if (error instanceof HttpFailure)
-    return new Failure('contract', { what: 'The response', problem: error.facts.detail });
+    return new Failure('contract', { what: 'The response', problem: brokenAnswer(error.facts) });
   return new Failure('bug', { message: String(error) });
-}
-
-/** Returns Retry-After in whole seconds, rounded up, so that the client does not come too early. */
-function retryAfterOf(failure: Failure): Answer['headers'] {
-  if (!failure.is('rate-limited') && !failure.is('banned') && !failure.is('paused')) return {};
-  return { 'retry-after': String(Math.max(1, Math.ceil(failure.details.waitMs / 1_000))) };
 }
 
 function wordsOf(failure: Failure, message: string): string {

@@ -38,7 +38,6 @@ export class Metrics {
     for (const [i, bound] of BUCKETS.entries()) if (seconds <= Number(bound)) this.waits[i]!++;
   }
 
-  /** Returns the metrics as text. */
   text({ waiting, inFlight }: Queue, { allowance, block, lease }: Known): string {
     const buckets = BUCKETS.map((bound, i) => [`_bucket{le="${bound}"}`, this.waits[i]!] as const);
     const families = [

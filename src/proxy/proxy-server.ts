@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isOneOf } from '../api/values.ts';
 import { type Means, recordedCall, sharedMeans } from '../stock/write-one.ts';
+import type { WithLock } from '../stock/pet-lock.ts';
 import { operationOf } from '../client/attempt.ts';
 import { forward, type RawAnswer } from '../client/raw.ts';
 import { type Call, METHODS } from '../client/service.ts';
@@ -32,6 +33,7 @@ import {
   LARGEST_BODY,
   maxWaitOf,
   newPassing,
+  patienceOf,
   proxiedRequest,
   type Passing,
   type ProxiedRequest,
@@ -217,7 +219,9 @@ class ProxyServer {
     if (passing.isWrite) await turns.checkWait(passing, operationOf(call));
     else await afterWrites(passing, this.passing, context.clock);
     const service = { ...session.service, gate: turns.gateFor(passing) };
-    const by = { command: 'proxy', person: passing.client, means: this.means };
+    const patience = patienceOf(passing, context.clock);
+    const withLock: WithLock = (petId, work) => this.means.withLock(petId, work, patience);
+    const by = { command: 'proxy', person: passing.client, means: { ...this.means, withLock } };
     try {
       return await recordedCall(context, { ...session, service }, { ...by, call }, (each) => forward(service, each));
     } catch (error) {

@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isOneOf } from '../api/values.ts';
 import { isWrite } from '../client/classify.ts';
 import { MAX_WAIT_HEADER, METHODS } from '../client/service.ts';
-import { Failure } from '../errors.ts';
 import type { Clock } from '../ports.ts';
 import { LONGEST_HEAD } from '../http/server.ts';
+import { inTime, type Patience } from '../stock/pet-lock.ts';
 import type { Client } from './clients.ts';
 import type { Claim } from './shares.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
@@ -77,23 +77,20 @@ export function givenId({ [ID_HEADER]: id }: IncomingMessage['headers']): string
  * @throws {Failure} `run-locked`: they were not answered for as long as this one may wait
  */
 export async function afterWrites(passing: Passing, all: ReadonlySet<Passing>, clock: Clock): Promise<void> {
-  const { maxWaitMs } = passing;
   const list = [...all];
   const earlier = list.slice(0, list.indexOf(passing));
   const writes = earlier.filter(({ client, isWrite }) => client === passing.client && isWrite);
   if (writes.length === 0) return;
   const from = clock.monotonic();
-  const over = new AbortController();
-  const signal = AbortSignal.any([passing.signal, over.signal]);
-  const tooLong = clock.sleep(maxWaitMs - (from - passing.since), signal).then(() => {
-    throw new Failure('run-locked', { what: 'an earlier write of this client', waitedMs: maxWaitMs });
-  });
-  try {
-    await Promise.race([Promise.all(writes.map(({ ended }) => ended)), tooLong]);
-  } finally {
-    over.abort();
+  const answered = Promise.all(writes.map(({ ended }) => ended));
+  await inTime(clock, patienceOf(passing, clock), 'an earlier write of this client', answered).finally(() => {
     passing.waitedMs += clock.monotonic() - from;
-  }
+  });
+}
+
+/** Returns how long a request may still wait. */
+export function patienceOf({ maxWaitMs, signal, since }: Passing, clock: Clock): Patience {
+  return { signal, leftMs: () => Math.max(0, maxWaitMs - (clock.monotonic() - since)) };
 }
 
 /** Nginx's status for a client that did not wait for its answer. */

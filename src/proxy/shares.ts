@@ -26,7 +26,7 @@ export interface Claim {
   isSent: boolean;
 }
 
-/** How much one client sends of an operation in a window. */
+/** How much one client sends in a window. */
 interface Part {
   count: number;
   /** Of these, the ones that are not sent yet: in another window, they count there. */
@@ -41,7 +41,9 @@ export class Shares {
   private readonly clock: Clock;
   /** Newest limit by operation; Infinity if answers name none. */
   private readonly limits = new Map<string, number>();
-  /** Counts by operation and client. */
+  /** Newest limit of all operations: that of one without an answer. */
+  private newestLimit = 0;
+  /** Counts by limit and client: operations with the same limit share a window, so other paths give a client no more. */
   private readonly parts = new Map<string, Part>();
 
   constructor(clock: Clock) {
@@ -49,24 +51,25 @@ export class Shares {
   }
 
   /** Waits until the client's share has room, and counts the request. @throws {Failure} `rate-limited`: for too long */
-  async take(claim: Claim, operation: string, leftMs: () => number): Promise<void> {
+  async take(claim: Claim, operation: string, leftMs: () => number): Promise<Part | undefined> {
     for (;;) {
       const waitMs = this.check(claim, operation, leftMs());
       if (waitMs === 0) break;
       await this.clock.sleep(waitMs, claim.signal);
     }
-    if (claim.share === undefined) return;
+    if (claim.share === undefined) return undefined;
     const part = this.partOf(claim, operation);
     part.count++;
     part.waiting++;
+    return part;
   }
 
   /** Ends the wait of a request that was counted: its place is free again if it was not sent. */
-  settle(claim: Claim, operation: string): void {
-    if (claim.share === undefined) return;
-    const part = this.partOf(claim, operation);
+  settle({ isSent }: Claim, part: Part | undefined): void {
+    if (part === undefined) return;
+    this.renew(part);
     part.waiting--;
-    if (!claim.isSent) part.count--;
+    if (!isSent) part.count--;
   }
 
   /** Returns how long a request has to wait for its client's share, in ms. @throws {Failure} `rate-limited`: too long */
@@ -76,7 +79,7 @@ export class Shares {
     const { maxWaitMs } = claim;
     const { count, until, isKnown } = this.partOf(claim, operation);
     // Before the first answer, one request finds out the limit.
-    if (count < Math.max(1, Math.floor((this.limits.get(operation) ?? 0) * claim.share))) return 0;
+    if (count < Math.max(1, Math.floor(this.limitOf(operation) * claim.share))) return 0;
     const waitMs = isKnown ? until - clock.monotonic() : LOOK_MS;
     if (waitMs <= leftMs) return waitMs;
     throw heldFailure({ until: clock.monotonic() + waitMs, why: 'window-spent' }, clock, { maxWaitMs, refusals: 0 });
@@ -85,27 +88,37 @@ export class Shares {
   /** Notes what an answer says about the window. */
   learn(claim: Claim, operation: string, limits: RateLimit | undefined): void {
     const { clock } = this;
+    const before = claim.share === undefined ? undefined : this.partOf(claim, operation);
+    if (limits !== undefined) this.newestLimit = limits.limit;
     if (limits !== undefined || !this.limits.has(operation)) {
       setNewest(this.limits, operation, limits?.limit ?? Number.POSITIVE_INFINITY);
     }
-    if (claim.share === undefined || limits === undefined) return;
+    if (before === undefined || limits === undefined) return;
+    const part = this.partOf(claim, operation);
+    if (part !== before) part.count++;
     const leftMs = limits.resetAt - clock.now();
     // A late answer names the end of the last window.
     if (leftMs <= 0) return;
-    const part = this.partOf(claim, operation);
     part.until = clock.monotonic() + leftMs;
     part.isKnown = true;
   }
 
+  private limitOf(operation: string): number {
+    return this.limits.get(operation) ?? this.newestLimit;
+  }
+
   private partOf({ client }: Claim, operation: string): Part {
+    const key = `${this.limitOf(operation)} ${client}`;
+    const part = this.parts.get(key) ?? { count: 0, waiting: 0, until: 0, isKnown: false };
+    if (!this.parts.has(key)) setNewest(this.parts, key, part);
+    return this.renew(part);
+  }
+
+  /** Begins the next window if the last one has ended. */
+  private renew(part: Part): Part {
     const now = this.clock.monotonic();
-    const key = `${operation} ${client}`;
-    const part = this.parts.get(key);
-    if (part !== undefined && part.until > now) return part;
-    const waiting = part?.waiting ?? 0;
-    const next = { count: waiting, waiting, until: now + UNKNOWN_WINDOW_MS, isKnown: false };
-    setNewest(this.parts, key, next);
-    return next;
+    if (part.until > now) return part;
+    return Object.assign(part, { count: part.waiting, until: now + UNKNOWN_WINDOW_MS, isKnown: false });
   }
 }
 

@@ -2,8 +2,7 @@
  * Decides which request asks the gate next: clients take turns, and urgent requests go first. The gate alone decides
  * when a request may be sent: the first of a queue waits there, and the next ones only ask whether they may go too.
  */
-import { isFailure } from '../errors.ts';
-import { type Admitted, type Gate, heldFailure, type Ticket } from '../rate-limit/gate.ts';
+import { type Admitted, type Gate, heldFailure, isHeld, type Ticket } from '../rate-limit/gate.ts';
 import { isTooLong } from '../rate-limit/governor.ts';
 import type { Clock, Connection } from '../ports.ts';
 import { type Claim, Shares } from './shares.ts';
@@ -36,7 +35,6 @@ export class Turns {
     return [...this.queues.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Returns the gate for one request. */
   gateFor(claim: Claim): Gate {
     const { gate } = this.options;
     return {
@@ -76,7 +74,7 @@ export class Turns {
     signal.throwIfAborted();
     claim.isSent = false;
     const from = clock.monotonic();
-    await this.shares.take(claim, operation, () => this.leftOf(claim));
+    const part = await this.shares.take(claim, operation, () => this.leftOf(claim));
     const queue = this.queues.get(operation) ?? new FairQueue();
     this.queues.set(operation, queue);
     const { place } = queue.nextTurn(claim);
@@ -114,7 +112,7 @@ export class Turns {
     } finally {
       cancel();
       signal.removeEventListener('abort', ask);
-      this.shares.settle(claim, operation);
+      this.shares.settle(claim, part);
       claim.waitedMs += clock.monotonic() - from;
       queue.remove(entry);
       queue.startNext();
@@ -184,8 +182,4 @@ class FairQueue {
       entry.start = undefined;
     }
   }
-}
-
-function isHeld(error: unknown): boolean {
-  return isFailure(error) && (error.is('rate-limited') || error.is('banned') || error.is('paused'));
 }

@@ -3,7 +3,7 @@
  * that arrives while it connects is never missed.
  */
 import type { Clock, Connection, Random, RateLimit, Wait, WaitReason } from '../ports.ts';
-import { Failure } from '../errors.ts';
+import { Failure, isFailure } from '../errors.ts';
 import { type Hold, type Intent, isTooLong } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
 import { isRefusal, type Ledger, toWall } from './ledger.ts';
@@ -24,7 +24,7 @@ export interface Ticket {
     headers: ReadonlyMap<string, readonly string[]>,
     receivedAt: number,
   ): Promise<RateLimit | undefined>;
-  lost(mayHaveBeenSent: boolean): Promise<void>;
+  lost(mayHaveBeenSent: boolean): Promise<unknown>;
 }
 
 /** Permission to send one request on the connection. */
@@ -91,16 +91,20 @@ export class LedgerGate {
    * all
    */
   async enter(operation: string, connect: () => Promise<Connection>, own: OwnLimits = {}): Promise<Admitted> {
-    const { clock, ledger, owner, random, timeoutMs } = this.options;
-    const { maxWaitMs = this.options.maxWaitMs, reserve = this.options.reserve, signal = this.options.signal } = own;
-    if (this.refusals > this.options.probes) {
+    const options = { ...this.options, ...own };
+    const { clock, ledger, maxWaitMs, owner, probes, random, reserve, signal, timeoutMs } = options;
+    const failure = (held: Hold): Failure => {
+      const kept = held.why === 'window-spent' && reserve > 0 ? { reserve } : {};
+      return heldFailure(held, clock, { maxWaitMs, refusals: this.refusals, ...kept });
+    };
+    if (this.refusals > probes) {
       const { block = { until: clock.monotonic(), why: 'rate-limited' } } = await ledger.view();
-      throw this.failure(block);
+      throw failure(block);
     }
     const id = `${owner}/${this.entered++}/${random()}`;
     const intent = { id, operation: this.at(operation), reserve, timeoutMs };
     const since = clock.monotonic();
-    const waits = waitsOf(this.options, signal, this.refusals + 1);
+    const waits = waitsOf(options, this.refusals + 1);
     let connection: Connection | undefined;
     try {
       for (let skipsCheck = own.connectsFirst === true; ; skipsCheck = false) {
@@ -124,7 +128,7 @@ export class LedgerGate {
         }
         const now = clock.monotonic();
         // Waits add up: it may have to wait for one probe of another client after the other.
-        if (isTooLong(hold, now, maxWaitMs) || now - since > maxWaitMs) throw this.failure(hold, maxWaitMs);
+        if (isTooLong(hold, now, maxWaitMs) || now - since > maxWaitMs) throw failure(hold);
         const { again, until } = hold;
         // Never polls for longer than it may wait in all.
         await waits.sleep(hold, again === undefined ? until : Math.min(again, since + maxWaitMs + 1));
@@ -136,7 +140,7 @@ export class LedgerGate {
   }
 
   /** Resolves with how long requests would have to wait, as far as is known. `until` is on the monotonic clock. */
-  async forecast(demand: Demand): Promise<Hold | undefined> {
+  forecast(demand: Demand): Promise<Hold | undefined> {
     return this.options.ledger.forecast({ ...demand, operation: this.at(demand.operation) });
   }
 
@@ -145,7 +149,7 @@ export class LedgerGate {
     return operation.replace(' ', ` ${this.options.address}`);
   }
 
-  private ticket({ id, operation }: Pick<Intent, 'id' | 'operation'>, isFresh: () => boolean): Ticket {
+  private ticket({ id, operation }: Intent, isFresh: () => boolean): Ticket {
     const { clock, ledger, random } = this.options;
     return {
       isFresh,
@@ -162,14 +166,8 @@ export class LedgerGate {
         const { limit, remaining, resetAt } = window;
         return (this.limits = { limit, remaining, resetAt: toWall(clock, resetAt) });
       },
-      lost: async (mayHaveBeenSent) => {
-        await ledger.lost(id, mayHaveBeenSent);
-      },
+      lost: (mayHaveBeenSent) => ledger.lost(id, mayHaveBeenSent),
     };
-  }
-
-  private failure(held: Hold, maxWaitMs = this.options.maxWaitMs): Failure {
-    return heldFailure(held, this.options.clock, { maxWaitMs, refusals: this.refusals });
   }
 }
 
@@ -177,7 +175,7 @@ export class LedgerGate {
 export function heldFailure(
   { until, why, says }: Hold,
   clock: Clock,
-  known: { readonly maxWaitMs: number; readonly refusals: number },
+  known: { readonly maxWaitMs: number; readonly refusals: number; readonly reserve?: number },
 ): Failure {
   const waitMs = Math.max(0, until - clock.monotonic());
   const facts = { retryAt: clock.now() + waitMs, waitMs, ...known };
@@ -185,8 +183,13 @@ export function heldFailure(
   return new Failure('rate-limited', { why, ...facts, ...(says !== undefined && { says }) });
 }
 
+/** True for a failure that `heldFailure` returns. */
+export function isHeld(error: unknown): error is Failure<'rate-limited' | 'banned' | 'paused'> {
+  return isFailure(error) && (error.is('rate-limited') || error.is('banned') || error.is('paused'));
+}
+
 /** Waits before one request, and reports each wait once a second and at its end. */
-function waitsOf({ clock, probes, onWait }: GateOptions, signal: AbortSignal, attempt: number) {
+function waitsOf({ clock, probes, onWait, signal }: GateOptions, attempt: number) {
   let wait: { readonly why: WaitReason; readonly since: number; reportedAt?: number } | undefined;
   const end = (): void => {
     if (wait?.reportedAt !== undefined) onWait(undefined);

@@ -113,11 +113,14 @@ const POLL_MS = 50;
 
 /** Decides whether a request may be sent: reserves a place for it, or returns why it has to wait. */
 export function decide(before: LedgerState, now: number, intent: Intent): { state: LedgerState; hold?: Hold } {
-  const state = forgetLost(release(before, intent.id), now);
+  const { id, operation, timeoutMs } = intent;
+  // Drops its own reservation, and those that were never answered and whose window has ended.
+  const state = keepInFlight(before, (each) => {
+    return each.id !== id && (now <= each.lostAt || windowsFor(before.windows, each.operation, now).length > 0);
+  });
   const hold = holdOf(state, now, intent);
   if (hold !== undefined) return { state, hold };
-  const { id, operation } = intent;
-  const lostAt = now + intent.timeoutMs + LATE_MS;
+  const lostAt = now + timeoutMs + LATE_MS;
   const reservation = { id, operation, at: now, lostAt, ...(mustProbe(state, now, operation) && { isProbe: true }) };
   return { state: { ...state, inFlight: [...state.inFlight, reservation] } };
 }
@@ -189,24 +192,15 @@ function isWindowless({ windows }: LedgerState, now: number, operation: string):
   return own === undefined || !isLive(own, now);
 }
 
-/** Drops reservations whose window has ended and that were never answered. */
-function forgetLost(state: LedgerState, now: number): LedgerState {
-  return filterInFlight(
-    state,
-    ({ lostAt, operation }) => now <= lostAt || windowsFor(state.windows, operation, now).length > 0,
-  );
-}
-
 function release(state: LedgerState, wanted: string): LedgerState {
-  return filterInFlight(state, ({ id }) => id !== wanted);
+  return keepInFlight(state, ({ id }) => id !== wanted);
 }
 
 /** Returns the same object if nothing is dropped, so that it need not be written. */
-function filterInFlight(state: LedgerState, isKept: (each: Reservation) => boolean): LedgerState {
+function keepInFlight(state: LedgerState, isKept: (each: Reservation) => boolean): LedgerState {
   return state.inFlight.every(isKept) ? state : { ...state, inFlight: state.inFlight.filter(isKept) };
 }
 
-/** Returns the state after an answer. */
 export function observe(before: LedgerState, now: number, answer: Answer): LedgerState {
   const { id, status, headers, random } = answer;
   const sent = before.inFlight.find((each) => each.id === id);

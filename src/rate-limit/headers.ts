@@ -7,7 +7,7 @@
  */
 import { parseList } from 'structured-headers';
 import { parseHttpDate } from '../http/http-date.ts';
-import type { WaitReason } from '../ports.ts';
+import type { HttpReply, WaitReason } from '../ports.ts';
 
 /** 429, 403, or a 503 that names a time. */
 export const BLOCK_REASONS = ['rate-limited', 'banned', 'paused'] as const satisfies readonly WaitReason[];
@@ -36,7 +36,7 @@ export interface LimitHeaders {
   readonly unreadable?: boolean;
 }
 
-type Headers = ReadonlyMap<string, readonly string[]>;
+type AnswerHeaders = HttpReply['headers'];
 
 /** Header of every answer of `petstore proxy`. */
 export const GATEWAY_HEADER = 'petstore-gateway';
@@ -44,7 +44,7 @@ export const GATEWAY_HEADER = 'petstore-gateway';
 export const REFUSED_BY_GATEWAY = 'refused';
 
 /** Returns whether a gateway has passed the answer on or refused the request; undefined for an answer of the service. */
-export function gatewayOf(headers: Headers): Gateway | undefined {
+export function gatewayOf(headers: AnswerHeaders): Gateway | undefined {
   const value = headers.get(GATEWAY_HEADER)?.[0];
   return value === undefined ? undefined : value === REFUSED_BY_GATEWAY ? 'refused' : 'passed';
 }
@@ -103,7 +103,7 @@ const RETRY_HEADERS = [
 ] as const;
 
 /** Reads the headers; never throws. `receivedAt`: epoch ms on this machine's clock. */
-export function readLimitHeaders(headers: Headers, receivedAt: number): LimitHeaders {
+export function readLimitHeaders(headers: AnswerHeaders, receivedAt: number): LimitHeaders {
   const server = parseHttpDate(valuesOf(headers, 'date')[0] ?? '', receivedAt) ?? receivedAt;
   const clocks = { server, local: receivedAt };
   const policies = valuesOf(headers, 'ratelimit-policy').flatMap(membersOf);
@@ -140,7 +140,7 @@ export function readLimitHeaders(headers: Headers, receivedAt: number): LimitHea
  *
  * The window is the policy of requests with the fewest left.
  */
-function readDrafts(headers: Headers, policies: readonly URLSearchParams[], clocks: Clocks): Found {
+function readDrafts(headers: AnswerHeaders, policies: readonly URLSearchParams[], clocks: Clocks): Found {
   const members = valuesOf(headers, 'ratelimit').flatMap(membersOf);
   const found = members.map((member) => {
     const name = member.get('limit') ?? member.get('name');
@@ -174,7 +174,7 @@ function membersOf(line: string): URLSearchParams[] {
 }
 
 /** Returns the values of a header, one per line, trimmed (RFC 9110, 5.5). */
-function valuesOf(headers: Headers, name: string): readonly string[] {
+function valuesOf(headers: AnswerHeaders, name: string): readonly string[] {
   return headers.get(name)?.map((each) => each.trim()) ?? [];
 }
 

@@ -25,8 +25,8 @@ import { type Demand, LEAST_LENGTH_MS, lengthOf, mergeWindow, type Window, windo
 export type Leased = LedgerState & { readonly lease: Lease };
 
 /**
- * A machine's question to the server. With `want` or `leaves` it replaces what the server counts as lent: only the
- * process whose turn it is to ask knows all of it.
+ * A machine's question to the server. With `want` or `leaves` it names all permits that the machine has, in place of
+ * what the server counts as lent: only the process whose turn it is to ask knows them all.
  */
 export interface Question {
   /** Asks for permits. `waiting`: how many requests of this process wait for them. */
@@ -48,7 +48,7 @@ export interface Reply {
   readonly strikes: number;
   /** A list; Lua may encode it as an object. */
   readonly windows: Readonly<Record<string, Window>>;
-  /** Also one that is over, until the answer to its probe. */
+  /** The key's block, also one that is over, until the answer to its probe. */
   readonly block?: Block;
   readonly cleared?: number;
   readonly hold?: Pick<Hold, 'why' | 'again'> & { readonly left: number; readonly spread: number };
@@ -205,7 +205,6 @@ export function reportOf(
   };
 }
 
-/** Parses a reply; undefined if the text is not one. */
 export function parseReply(text: string): Reply | undefined {
   try {
     const reply = JSON.parse(text) as Reply | null;

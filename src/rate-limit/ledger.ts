@@ -44,10 +44,11 @@ export type Ledger = ReturnType<typeof createLedger>;
 
 /** Builds a ledger on a function that runs a step atomically. */
 export function createLedger(step: Step) {
+  const read = <T>(of: (state: LedgerState, now: number) => T): Promise<T> =>
+    step((before, now) => ({ state: before, result: of(before, now) }), { isRead: true });
   return {
     /** Returns why a request would have to wait, and reserves nothing. */
-    check: (intent: Intent): Promise<Hold | undefined> =>
-      step((before, now) => ({ state: before, result: decide(before, now, intent).hold }), { isRead: true }),
+    check: (intent: Intent) => read((before, now) => decide(before, now, intent).hold),
     /** Decides, and reserves a place for a request that may be sent. A second call replaces the reservation. */
     admit: (intent: Intent): Promise<Decision> =>
       step((before, now) => {
@@ -58,10 +59,9 @@ export function createLedger(step: Step) {
       step((before, now) => kept(observe(before, now, answer)), { despiteSignal: true, durable: isRefusal(answer) }),
     lost: (id: string, mayHaveBeenSent: boolean) =>
       step((before, now) => kept(lose(before, now, id, mayHaveBeenSent)), { despiteSignal: true }),
-    view: () => step(kept, { isRead: true }),
+    view: () => read((before) => before),
     /** Returns until when a demand would have to wait, as far as is known. */
-    forecast: (demand: Demand): Promise<Hold | undefined> =>
-      step((before, now) => ({ state: before, result: forecast(before, now, demand) }), { isRead: true }),
+    forecast: (demand: Demand) => read((before, now) => forecast(before, now, demand)),
     /** Clears the block, at the user's own risk. */
     clearBlock: () => step((before) => kept(unblock(before)), { durable: true, clears: true }),
     /** Returns permits that were lent and not used. */
@@ -79,7 +79,6 @@ export function isRefusal({ status }: Pick<Answer, 'status'>): boolean {
   return status === 429 || status === 403 || status === 503;
 }
 
-/** Stores the state in memory. */
 export function memoryStep(clock: Pick<Clock, 'monotonic'>): Step {
   let state = UNKNOWN;
   return (work, { isRead } = {}) => {

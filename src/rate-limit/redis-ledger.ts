@@ -3,8 +3,9 @@
  * decides about each request as usual; in addition, a request needs a permit that the server has lent (lease.ts). The
  * server learns of answers with the next question, and of a refusal or the end of a probe at once.
  */
-import { type Context, reasonOf, type Redis, RedisFailure } from '../ports.ts';
+import { type Context, type Redis, RedisFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
+import { untilStop } from '../stop.ts';
 import { type Hold, type Intent, isNameless, type LedgerState } from './governor.ts';
 import {
   afterFailure,
@@ -72,11 +73,13 @@ export class RedisLedger implements Ledger {
     this.shares = options.whenLost === 'share';
   }
 
+  /** True while this machine sends its share, and other machines' blocks are unknown. */
+  get isAlone(): boolean {
+    return this.isLost && this.shares;
+  }
+
   async check(intent: Intent): Promise<Hold | undefined> {
-    const work = (before: Leased, now: number) => {
-      return { state: before, result: decideLeased(before, now, intent, this.shares).hold };
-    };
-    const hold = await this.step(work, { isRead: true });
+    const hold = await this.read((before, now) => decideLeased(before, now, intent, this.shares).hold);
     this.noticeLoss(hold);
     return hold;
   }
@@ -101,7 +104,7 @@ export class RedisLedger implements Ledger {
           this.noticeLoss(hold);
           return { hold, at };
         }
-        await unlessAborted(signal, this.asking);
+        await untilStop(this.options, 0, Promise.resolve(this.asking));
       }
     } finally {
       this.waiting--;
@@ -117,21 +120,19 @@ export class RedisLedger implements Ledger {
       const state = await this.step(kept);
       await (isFirst ? this.visit(state, {}) : this.tell(state));
     }
-    return this.step((before) => ({ state: before, result: withoutNameless(before) }), { isRead: true });
+    return this.read(withoutNameless);
   }
 
   async forecast(demand: Demand): Promise<Hold | undefined> {
     await this.view();
-    const work = (before: Leased, now: number) => {
-      return { state: before, result: forecastLeased(withoutNameless(before), now, demand, this.shares) };
-    };
-    return this.step(work, { isRead: true });
+    return this.read((before, now) => forecastLeased(withoutNameless(before), now, demand, this.shares));
   }
 
   async close(): Promise<void> {
     // A process that only showed the permits leaves them to those that send.
     if (!this.isSender) return;
-    await this.lastReply();
+    // The reply to its last question may bring permits, which would keep other machines waiting.
+    await untilStop(this.options, LAST_REPLY_MS, Promise.resolve(this.asking)).catch(() => undefined);
     const state = await this.step(
       (before, now) => {
         const { askedUntil = now, lost } = before.lease;
@@ -145,15 +146,8 @@ export class RedisLedger implements Ledger {
     await this.visit(state, { leaves: [...this.refused] }).catch(unlessRefused);
   }
 
-  /** Waits for the reply to this process's last question: unused permits would keep other machines waiting. */
-  private async lastReply(): Promise<void> {
-    if (this.asking === undefined) return;
-    const { promise: late, resolve } = Promise.withResolvers<undefined>();
-    const cancel = this.options.clock.alarm(LAST_REPLY_MS, () => {
-      resolve(undefined);
-    });
-    await Promise.race([this.asking, late]).catch(() => undefined);
-    cancel();
+  private read<T>(of: (state: Leased, now: number) => T): Promise<T> {
+    return this.step((before, now) => ({ state: before, result: of(before, now) }), { isRead: true });
   }
 
   /** Runs a step; then tells the server of a refusal, of the end of a probe, or of a block that the user has cleared. */
@@ -217,21 +211,6 @@ export class RedisLedger implements Ledger {
 /** Ignores that the server refuses the settings: what was sent counts, and the next question fails before anything is. */
 function unlessRefused(error: unknown): void {
   if (!isFailure(error) || !error.is('ledger-refused')) throw error;
-}
-
-/** Settles as the work does, or rejects once the signal aborts. Does not stop the work. */
-async function unlessAborted(signal: AbortSignal, work: Promise<void> | undefined): Promise<void> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => {
-    reject(reasonOf(signal));
-  };
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  try {
-    await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }
 
 function withoutNameless(state: Leased): Leased {

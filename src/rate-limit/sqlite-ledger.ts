@@ -50,7 +50,6 @@ export function sqliteStep(
       ...[nameIn(), JSON.stringify(after), boot, monotonic, wall],
     );
   };
-  /** Returns the result of each item. */
   const run = (items: readonly Item[], keeps: boolean): unknown[] => {
     const now = { boot: machine.bootId, monotonic: clock.monotonic(), wall: clock.now() };
     const before = read(now);

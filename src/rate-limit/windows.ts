@@ -103,13 +103,12 @@ function mayBeOne(live: Window, other: Window, now: number): boolean {
 export function liveWindows({ windows, inFlight }: Known, now: number, operation?: string): readonly Left[] {
   const live =
     operation === undefined ? windows.filter((each) => isLive(each, now)) : windowsFor(windows, operation, now);
-  const drawn = new Map<string, readonly Window[]>();
-  for (const each of inFlight) {
-    if (!drawn.has(each.operation)) drawn.set(each.operation, windowsFor(windows, each.operation, now));
-  }
+  const users = [...Map.groupBy(inFlight, (each) => each.operation)].map(([name, { length }]) => {
+    return { length, drawsOn: windowsFor(windows, name, now) };
+  });
   return live
     .map((window) => {
-      const underWay = inFlight.filter((each) => drawn.get(each.operation)!.includes(window)).length;
+      const underWay = users.reduce((sum, { length, drawsOn }) => sum + (drawsOn.includes(window) ? length : 0), 0);
       return { ...window, underWay, left: Math.max(0, window.remaining - underWay) };
     })
     .sort((a, b) => a.left - b.left);
@@ -160,8 +159,8 @@ export function observeWindow(
   const isCurrent = before !== undefined && isLive(before, now);
   // A late answer from the window before tells nothing about this one.
   if (isCurrent && resetAt < before.resetAt - SAME_END_MS && sentAt < before.seenAt) return windows;
-  // A window with as many left after a request as another had before it is not the same window. A refusal draws nothing.
-  // Nor does it prove anything about a window that may have ended since the last answer.
+  // Two windows are not one if this one has as many left after a request as the other had before it. A refusal proves
+  // nothing, because it draws nothing; nor does any answer about a window that may have ended since.
   const isNext = before !== undefined && !isCurrent;
   const mayHaveEnded = ({ answeredAt, resetAt: end }: Window): boolean =>
     isNext || (answeredAt < (before?.seenAt ?? 0) && now > end - SAME_END_MS - ROUNDING_MS);

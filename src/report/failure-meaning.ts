@@ -37,7 +37,6 @@ export type FailureRow<Details> = (details: Details, now: number) => FailureMean
 /** Message and hint, for rows with several of them. */
 export type Words = readonly [message: string, hint: string];
 
-/** Kind of failure -> its row. */
 export type FailureTable = Readonly<Record<string, FailureRow<never>>>;
 
 type SharedMeaning = Pick<FailureMeaning, 'exit' | 'retryable' | 'outcome' | 'bulkRow'>;

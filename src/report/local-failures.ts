@@ -36,7 +36,7 @@ export const LOCAL_FAILURES = {
   'config-invalid': (details: { path: string; problem: string; line?: number; column?: number }) => ({
     ...stops(EXIT.local),
     message: `The config file ${details.path}${details.line === undefined ? '' : `:${details.line}:${details.column}`} ${details.problem}; it was left as it is.`,
-    hint: `Fix it in an editor, or move it away and log in again: petstore login${profileIn(details.path)}`,
+    hint: 'Fix it in an editor, or move it away and log in again: petstore login',
   }),
   'config-newer': ({ path, version }: { path: string; version: number }) => ({
     ...stops(EXIT.local),
@@ -151,12 +151,6 @@ export const LOCAL_FAILURES = {
   }),
 } satisfies FailureTable;
 
-/** Returns the option for the profile that a config file belongs to, if any. */
-function profileIn(path: string): string {
-  const name = /petstore[/\\]profiles[/\\]([^/\\]+)[/\\][^/\\]+$/.exec(path)?.[1];
-  return name === undefined ? '' : ` --profile ${name}`;
-}
-
 const FILE_HINTS = {
   create: 'Set XDG_STATE_HOME to a folder that you can write to.',
   find: 'Change to a folder that exists, then run the command again.',
@@ -196,7 +190,7 @@ function describeState({ path, problem, what, detail }: StateDetails): Words {
     ],
     replaced: [
       `The ${file} no longer holds this run: it was moved or replaced meanwhile.`,
-      'Run the command again from the start: what is done already is not sent again.',
+      'Check the stock before you run the command again: what it has applied is not in the history.',
     ],
     full: [`The ${file} cannot be used: the disk is full.`, 'Free some space, then run the command again.'],
     readonly: [

@@ -28,7 +28,7 @@ interface Waiting {
 }
 
 /** `says`: what the server said last, for `ledger-lost`. */
-type RateLimited = Waiting & { why: Exclude<WaitReason, 'banned' | 'paused'>; says?: string };
+type RateLimited = Waiting & { why: Exclude<WaitReason, 'banned' | 'paused'>; says?: string; reserve?: number };
 
 /** The checks need more requests than the rate limit has left. `resetAt`: epoch ms. */
 interface Quota {
@@ -210,8 +210,9 @@ function unauthorizedHint({ environment, keySource, gateway }: Unauthorized): st
 function describeRateLimit(details: RateLimited, now: number): string {
   const wait = `until ${clockTime(details.retryAt, now)} (${duration(details.waitMs)})`;
   const allowed = details.waitMs > details.maxWaitMs ? `, longer than --max-wait (${duration(details.maxWaitMs)})` : '';
+  const { reserve = 0 } = details;
   const why = {
-    'window-spent': `The rate limit is used up ${wait}${allowed}`,
+    'window-spent': `The rate limit is used up${reserve > 0 ? ` but for --reserve (${reserve})` : ''} ${wait}${allowed}`,
     asking: `Another request with this key is still unanswered; this one would wait for it ${wait}${allowed}`,
     'ledger-lost': `The Redis server of PETSTORE_LEDGER does not answer (${details.says}), and other machines share this key's rate limit`,
     paced: `The service sends no rate-limit headers, so petstore sends one request a second; this one would wait ${wait}${allowed}`,

@@ -1,39 +1,32 @@
 /** Shared by `petstore proxy` and `sandbox serve`: the log, watched files, readiness and shutdown. */
 import { once } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
-import { type JsonObject, stringifyJson } from '../api/json.ts';
-import { fileFailure, isFailure } from '../errors.ts';
+import type { JsonObject } from '../api/json.ts';
+import { isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { readText } from '../session/read-text.ts';
+import { openJsonLines, readText } from '../session/read-text.ts';
 import { labelled, record, type RecordView } from '../view/view.ts';
 
 /** Opens the log: lines for people, or JSON objects in a file. @throws {Failure} `file` */
 export async function openLog<T>(
-  { files, globals, notices }: CommandContext,
+  context: CommandContext,
   path: string | undefined,
   lineOf: (request: T) => string,
   objectOf: (request: T) => JsonObject,
 ) {
+  const { globals, notices } = context;
   if (path === undefined) {
     const onRequest = (request: T): void => {
       notices.info(lineOf(request));
     };
     return { onRequest: globals.quiet ? undefined : onRequest, close: () => Promise.resolve() };
   }
-  try {
-    const log = await files.append(path, (code) => {
-      notices.warning(`The log ${path} can no longer be written (${code}); petstore continues without it.`);
-    });
-    return {
-      onRequest: (request: T): void => {
-        log.write(`${stringifyJson(objectOf(request))}\n`);
-      },
-      close: () => log.close(),
-    };
-  } catch (cause) {
-    throw fileFailure('write', path, cause);
-  }
+  const { add, close } = await openJsonLines(context, path);
+  const onRequest = (request: T): void => {
+    add(objectOf(request));
+  };
+  return { onRequest, close };
 }
 
 /** How often files are checked for changes, and how long a change must have lasted, in ms. */

@@ -5,7 +5,7 @@ import type { Share } from '../view/progress.ts';
 import type { ConfigFile } from './config-file.ts';
 import type { Place } from './environments.ts';
 import type { Sourced, StoredValues } from './settings.ts';
-import type { ClientWatch } from '../client/service.ts';
+import type { ClientWatch, Service } from '../client/service.ts';
 import type { Change } from '../state/journal-rows.ts';
 
 /** The common options: durations in ms, sizes in bytes. */
@@ -50,12 +50,8 @@ export interface ResolvedSettings {
 }
 
 /** Where requests are sent, and with which key. */
-export interface Target {
+export interface Target extends Pick<Service, 'apiKey' | 'baseUrl' | 'keySource'> {
   readonly environment: Place;
-  readonly baseUrl: URL;
-  readonly apiKey: string;
-  /** Where the key came from, for messages: "PETSTORE_API_KEY", "the config". */
-  readonly keySource: string;
 }
 
 /** The context that a command's `run` gets: ports, common options, and notices on stderr. */

@@ -65,9 +65,7 @@ export async function openLedger(
     names.shared(),
     import('../rate-limit/redis-ledger.ts'),
   ]);
-  let isLost = false;
   const onChange = (says: string | undefined): void => {
-    isLost = says !== undefined;
     if (!isShown) reportChange(context, mode, says);
   };
   const server = url.replace(LOGIN, '//');
@@ -78,7 +76,7 @@ export async function openLedger(
     address,
     redis,
     get isAlone() {
-      return isLost && mode === 'share';
+      return ledger.isAlone;
     },
     async [Symbol.asyncDispose]() {
       await ledger.close();
@@ -152,6 +150,9 @@ function reportChange({ notices }: CommandContext, mode: 'hold' | 'share', says:
   );
 }
 
+/** Those of commands that have warned: `smoke` opens the ledger of each of its keys. */
+const UNSHARED = new WeakSet<CommandContext['notices']>();
+
 /**
  * Opens this machine's own ledger: in the state database or, if that cannot be used, in memory. Other processes are
  * then unknown: petstore warns, and does not retry after a 429.
@@ -179,10 +180,13 @@ async function openStep(
     if (!isOutOfReach(error)) throw error;
     why = 'cannot be used';
   }
-  notices.warning(
-    `Rate limits cannot be shared with other runs of petstore, because its state folder ${why}: ` +
-      'a 429 ends this command.',
-  );
+  if (!UNSHARED.has(notices)) {
+    UNSHARED.add(notices);
+    notices.warning(
+      `Rate limits cannot be shared with other runs of petstore, because its state folder ${why}: ` +
+        'a 429 ends this command.',
+    );
+  }
   const step = memoryStep(clock);
   return { step: file === undefined ? step : reserved(context, step, file), isAlone: true };
 }

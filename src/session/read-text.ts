@@ -1,4 +1,5 @@
-/** Reads input that the user names: a file, a pipe, or stdin. */
+/** Reads input that the user names (a file, a pipe, or stdin), and adds lines to a log. */
+import { type JsonObject, stringifyJson } from '../api/json.ts';
 import { Failure, fileFailure, usageFailure } from '../errors.ts';
 import type { HttpBody } from '../ports.ts';
 import type { CommandContext } from './globals.ts';
@@ -40,4 +41,18 @@ export async function collect(stream: HttpBody, maxBytes: number): Promise<Buffe
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+/** Opens a log of JSON lines. If it can no longer be written, warns once and continues without it. @throws {Failure} `file` */
+export async function openJsonLines({ files, notices }: Pick<CommandContext, 'files' | 'notices'>, path: string) {
+  const onFailure = (code: string): void => {
+    notices.warning(`The log ${path} can no longer be written (${code}); petstore continues without it.`);
+  };
+  const file = await files.append(path, onFailure).catch((cause: unknown) => {
+    throw fileFailure('write', path, cause);
+  });
+  const add = (object: JsonObject): void => {
+    file.write(`${stringifyJson(object)}\n`);
+  };
+  return { add, close: () => file.close() };
 }

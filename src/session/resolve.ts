@@ -36,9 +36,9 @@ export function environmentSource({ environment: { source } }: ResolvedSettings)
   return source.from === 'default' ? 'the default environment' : `environment from ${source.name}`;
 }
 
-/** Returns the environment if the flag, the variable or the config names it; undefined for the default. */
+/** Returns the environment if the flag, the variable, the config or a profile names it; undefined for the default. */
 export function namedEnvironment({ environment: { value, source } }: ResolvedSettings): string | undefined {
-  return source.from === 'default' ? undefined : value;
+  return source.from === 'default' && !value.includes('/') ? undefined : value;
 }
 
 /** Returns the command that undoes the last one, with --env if the next shell may have another environment. */

@@ -1,5 +1,6 @@
 /** Builds commands for messages: to resume or discard a run, and with the environment. */
 import type { Run, RunSummary } from '../state/journal.ts';
+import { partsOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
 
 /** Returns the command that resumes a run, or restores the pet of a smoke test, in any shell. */
@@ -23,7 +24,6 @@ export function nextSteps(run: RunSummary): readonly string[] {
   return [`continue: ${resumeCommand(run)}`, `give up: ${discardCommand(run)}`];
 }
 
-/** Returns the command that discards the rest of a run. */
 export function discardCommand({ environment, id }: Pick<Run, 'environment' | 'id'>): string {
   return `petstore --env ${environment} inventory runs discard ${id}`;
 }
@@ -33,21 +33,37 @@ export function shellWord(word: string): string {
   return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Returns the environment for hints: that of --env or a profile, which the next shell may not have. */
+/**
+ * Returns the environment for hints: that of --env or a profile, which the next shell may not have. `berlin/` if the
+ * profile's config cannot be read.
+ */
 export async function hintedPlace({ env, globals, settings }: CommandContext): Promise<string | undefined> {
-  if (env.PETSTORE_PROFILE === undefined) return globals.env;
-  const place = await settings().then(
+  const profile = env.PETSTORE_PROFILE ?? '';
+  if (profile === '') return globals.env;
+  return settings().then(
     ({ environment }) => environment.value,
-    () => undefined,
+    () => `${profile}/`,
   );
-  return place ?? globals.env;
 }
 
 /** Commands in a hint that depend on the environment and do not name it. */
 const COMMAND =
-  /\bpetstore (?=(?:api|catalog|doctor|inventory|limits|login|proxy|smoke|status|wait)\b)(?![^.,;:(]* --(?:env|help|all-environments)\b)/g;
+  /\bpetstore (?=(api|catalog|doctor|inventory|limits|login|proxy|smoke|status|wait)\b)(?![^.,;:(]* --(?:env|help|profile|all-environments)\b)/g;
 
 /** Adds this command's environment to the commands in a hint, since the user's next shell may have another one. */
-export function withEnvironment(hint: string, env: string | undefined): string {
-  return env === undefined ? hint : hint.replace(COMMAND, `petstore --env ${env} `);
+export function withEnvironment(hint: string, place: string | undefined): string {
+  if (place === undefined) return hint;
+  const { profile, environment } = partsOf(place);
+  const option = environment === '' ? `--profile ${profile}` : `--env ${place}`;
+  const named = hint.replace(COMMAND, (petstore, command) =>
+    // The sandbox has no login.
+    place === 'sandbox' && command === 'login' ? petstore : `${petstore}${option} `,
+  );
+  if (profile === undefined) return named;
+  return (
+    named
+      .replace(/\bpetstore (?=config\b|login --env (?:production|staging)\b)/g, `petstore --profile ${profile} `)
+      // The shop without a profile: in a shell with PETSTORE_PROFILE, --env alone would mean this one.
+      .replace(/\bpetstore (?=--env (?:production|staging)\s)/g, 'PETSTORE_PROFILE= petstore ')
+  );
 }

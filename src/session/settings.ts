@@ -190,7 +190,6 @@ export function keyOf({ key = '', isPerEnvironment }: Setting, environment = '')
   return isPerEnvironment ? `${environment}.${key}` : key;
 }
 
-/** Returns the command that sets `key` in the config. */
 export function commandFor(key: string): string {
   if (CONFIG_SETTINGS.get(key)?.isSecret !== true) return `petstore config set ${key} VALUE`;
   return `petstore login --env ${key.split('.')[0]}`;

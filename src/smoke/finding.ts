@@ -1,5 +1,6 @@
 /** A contract check and its result. */
-import { ErrorSchema } from '../api/schemas.ts';
+import { type JsonValue, stringifyJson } from '../api/json.ts';
+import { ErrorSchema, InventoryItemSchema } from '../api/schemas.ts';
 import type { Answer, Evidence, Reply, Unreachable } from '../client/probe.ts';
 
 export type Verdict = 'pass' | 'fail' | 'skip';
@@ -42,6 +43,9 @@ export interface Checked extends CheckFacts, Finding {
   readonly evidence?: Evidence;
 }
 
+/** Most characters of the service's text in a report. */
+export const SHOWN = 60;
+
 export const PASS: Finding = { verdict: 'pass' };
 
 export function fail(expected: string, found: string): Finding {
@@ -67,8 +71,28 @@ export function noAnswer({ unreachable: { phase, code } }: Unreachable): string 
   return `no answer (${phase}: ${code})`;
 }
 
+/** Fails for another media type than JSON. */
+export function isJson({ headers }: Answer): Finding {
+  const type = headers.get('content-type')?.join(', ');
+  return /^application\/json\s*(;|$)/i.test(type ?? '')
+    ? PASS
+    : fail('application/json', type ?? 'no Content-Type header');
+}
+
+/** Returns which field makes a value something else than an InventoryItem (service spec, part 2); undefined for one. */
+export function notAnItem(value: JsonValue): string | undefined {
+  const { error } = InventoryItemSchema.safeParse(value instanceof Map ? Object.fromEntries(value) : {});
+  if (error === undefined) return undefined;
+  const field = String(error.issues[0]?.path[0] ?? 'petId');
+  const found = value instanceof Map ? value.get(field) : undefined;
+  return found === undefined ? `no ${field}` : `${field} ${stringifyJson(found).slice(0, SHOWN)}`;
+}
+
 /** Fails for a body that is not an Error (service spec, part 2). */
-export function isError({ json, problem }: Answer): Finding {
+export function isError(answer: Answer): Finding {
+  const { json, problem } = answer;
+  const type = isJson(answer);
+  if (type !== PASS) return type;
   if (json === undefined) return fail('an Error body', `one that is not JSON: ${problem ?? ''}`);
   const { error } = ErrorSchema.safeParse(json instanceof Map ? Object.fromEntries(json) : {});
   if (error === undefined) return PASS;

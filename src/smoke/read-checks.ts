@@ -1,8 +1,19 @@
 /** Contract checks that only read. Pure: each maps an answer to a finding. */
 import { clockDifference } from '../doctor/diagnosis.ts';
 import { stringifyJson } from '../api/json.ts';
-import { InventoryItemSchema } from '../api/schemas.ts';
-import { type CheckFacts, fail, type Finding, isError, PASS, skip, type SmokeOptions, withStatus } from './finding.ts';
+import {
+  type CheckFacts,
+  fail,
+  type Finding,
+  isError,
+  isJson,
+  notAnItem,
+  PASS,
+  SHOWN,
+  skip,
+  type SmokeOptions,
+  withStatus,
+} from './finding.ts';
 import { duration } from '../view/progress.ts';
 import { type Answer, dateOf } from '../client/probe.ts';
 
@@ -37,8 +48,6 @@ const hasStatus = (status: number): ReadCheck['check'] => {
   return (answer) => withStatus(answer, status);
 };
 
-/** Most characters of the service's text in a report. */
-const SHOWN = 60;
 const LIST = ['list'] as const;
 const REFUSALS = ['keyless', 'wrong'] as const;
 
@@ -52,7 +61,7 @@ const readCheck = (
 
 export const READ_CHECKS: readonly ReadCheck[] = [
   readCheck('list-status', '4.1', 'the list is answered with 200', LIST, checkList),
-  readCheck('list-type', '4.1', 'the list is application/json', LIST, ofList(checkType)),
+  readCheck('list-type', '4.1', 'the list is application/json', LIST, ofList(isJson)),
   readCheck('list-rows', '2, 4.1', 'every row is an InventoryItem', LIST, ofList(checkRows)),
   readCheck('list-ids', '4.1', 'no pet is listed twice', LIST, ofList(checkIds)),
   readCheck('limit-headers', '8, rule 1', 'the three rate-limit headers are there', LIST, checkHeaders),
@@ -73,24 +82,12 @@ function checkList({ status, headers }: Answer): Finding {
   return fail('status 200', `${status}${to === undefined ? '' : `, a redirect to ${to}`}`);
 }
 
-function checkType({ headers }: Answer): Finding {
-  const type = headers.get('content-type')?.join(', ');
-  return /^application\/json\s*(;|$)/i.test(type ?? '')
-    ? PASS
-    : fail('application/json', type ?? 'no Content-Type header');
-}
-
 function checkRows({ json, problem }: Answer): Finding {
   if (json === undefined) return fail('a JSON array', `a body that is not JSON: ${problem ?? ''}`);
   if (!Array.isArray(json)) return fail('a JSON array', stringifyJson(json).slice(0, SHOWN));
   for (const [i, row] of json.entries()) {
-    const fields = row instanceof Map ? Object.fromEntries(row) : {};
-    const result = InventoryItemSchema.safeParse(fields);
-    if (result.success) continue;
-    const field = String(result.error.issues[0]?.path[0] ?? 'petId');
-    const value = row instanceof Map ? row.get(field) : undefined;
-    const found = value === undefined ? `no ${field}` : `${field} ${stringifyJson(value).slice(0, SHOWN)}`;
-    return fail(`an InventoryItem in row ${i + 1}`, found);
+    const found = notAnItem(row);
+    if (found !== undefined) return fail(`an InventoryItem in row ${i + 1}`, found);
   }
   return PASS;
 }

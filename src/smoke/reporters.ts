@@ -53,12 +53,11 @@ export function marginOf(checks: readonly Checked[]): number {
 
 function text({ checks }: Suite): string {
   const width = marginOf(checks);
-  const lines = checks.flatMap((check) => [
-    `${VERDICT_WORDS[check.verdict]}  ${check.id}`.padEnd(width) + result(check),
-    ...(check.verdict === 'fail'
-      ? [`      ${[check.evidence?.request, place(check.clause)].filter(Boolean).join('; ')}`]
-      : []),
-  ]);
+  const lines = checks.flatMap((check) => {
+    const line = `${VERDICT_WORDS[check.verdict]}  ${check.id}`.padEnd(width) + result(check);
+    const where = [check.evidence?.request, place(check.clause)].filter(Boolean).join('; ');
+    return check.verdict === 'fail' && where !== '' ? [line, `      ${where}`] : [line];
+  });
   const { passed, failed, skipped } = tally(checks);
   return [...lines, `${passed} passed, ${failed} failed, ${skipped} skipped`, ''].join('\n');
 }
@@ -158,7 +157,8 @@ function github(suite: Suite): string {
     .filter(({ verdict }) => verdict === 'fail')
     .map((check) => {
       const title = property(`${suite.name} ${check.id}`);
-      return `::error title=${title}::${data(`${check.evidence?.request ?? ''}: ${shown(check)}`)}\n`;
+      const problem = [check.evidence?.request, shown(check)].filter(Boolean).join(': ');
+      return `::error title=${title}::${data(problem)}\n`;
     });
   return `${lines.join('')}${text(suite)}`;
 }

@@ -7,15 +7,16 @@ import {
   fail,
   type Finding,
   isError,
-  PASS,
+  isJson,
+  notAnItem,
   skip,
   withStatus,
 } from './finding.ts';
 import type { LockedPet } from '../stock/write-one.ts';
-import { afterStop } from '../client/attempt.ts';
 import type { Reply } from '../client/probe.ts';
 import { Failure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { afterStop } from '../stop.ts';
 import type { SmokeClients } from './smoke-clients.ts';
 import { TestedPet } from './tested-pet.ts';
 
@@ -107,10 +108,13 @@ function freeId(list: Reply): bigint {
 
 function isEntry(answer: Reply, petId: bigint, quantity: bigint): Finding {
   const wanted = `pet ${petId} with a quantity of ${quantity}`;
-  return withStatus(answer, 200, ({ json }) => {
+  return withStatus(answer, 200, (entry) => {
+    const { json } = entry;
     if (!(json instanceof Map)) return fail(wanted, 'a body that is not an object');
+    const problem = notAnItem(json);
+    if (problem !== undefined) return fail(wanted, problem);
     const [id, stored] = [integer(json.get('petId')), integer(json.get('quantity'))];
-    if (id === petId && stored === quantity) return PASS;
+    if (id === petId && stored === quantity) return isJson(entry);
     return fail(wanted, stringifyJson(json).slice(0, 80));
   });
 }

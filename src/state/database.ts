@@ -5,7 +5,7 @@
  */
 import type { Database } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
-import { type DatabaseKind, failureOf, isDamage, openFile, openSound, type Place, type Warned } from './file.ts';
+import { type DatabaseKind, failureOf, isDamage, openFile, openSound, type FilePlace, type Warned } from './file.ts';
 import { type BusyWait, type FilePorts, rollBack, whileBusy } from './lock.ts';
 import { STATE_DATABASE } from './schema.ts';
 
@@ -64,13 +64,13 @@ export async function openDatabaseFile(
 
 class DatabaseFile implements State {
   readonly database: State['database'];
-  private readonly place: Place;
+  private readonly place: FilePlace;
   private readonly notices: Warned['notices'] | undefined;
   private connection: Database;
   private isDurable = false;
   private renewal: Promise<boolean> | undefined;
 
-  constructor(place: Place, connection: Database, notices: Warned['notices'] | undefined) {
+  constructor(place: FilePlace, connection: Database, notices: Warned['notices'] | undefined) {
     this.place = place;
     this.connection = connection;
     this.notices = notices;

@@ -21,12 +21,11 @@ export interface DatabaseKind {
   readonly schema: readonly string[];
   /** A statement that runs in each transaction. */
   readonly everyTransaction?: string;
-  /** Fills a new database. */
   fill?(database: Database): void;
 }
 
 /** Path and kind of a database file, and how to reach it. */
-export interface Place {
+export interface FilePlace {
   readonly ports: FilePorts;
   readonly kind: DatabaseKind;
   readonly path: string;
@@ -46,7 +45,7 @@ const HEADER_BYTES = 100;
 const LOG_PAGES = 250;
 
 /** Opens a file, or creates it. @throws {Failure} `state`, `file` */
-export async function openFile(place: Place): Promise<Database> {
+export async function openFile(place: FilePlace): Promise<Database> {
   const { ports, path } = place;
   const folder = folderOf(path);
   try {
@@ -67,7 +66,7 @@ export async function openFile(place: Place): Promise<Database> {
 }
 
 /** Checks that a file is petstore's without opening it as a database. A missing or empty file passes. */
-async function requireOurs({ ports, kind: { name, applicationId }, path }: Place): Promise<void> {
+async function requireOurs({ ports, kind: { name, applicationId }, path }: FilePlace): Promise<void> {
   const head = await ports.files.head(path, HEADER_BYTES).catch((cause: unknown) => {
     throw fileFailure('read', path, cause);
   });
@@ -82,7 +81,7 @@ async function requireOurs({ ports, kind: { name, applicationId }, path }: Place
 }
 
 /** Creates the tables before the log exists, so that every file that is not empty has the application id in its header. */
-async function createTables({ ports, kind, path }: Place, database: Database): Promise<void> {
+async function createTables({ ports, kind, path }: FilePlace, database: Database): Promise<void> {
   const version = (): number => Number(database.get('PRAGMA user_version')?.user_version);
   await whileBusy(ports, () => {
     if (version() === 0) {
@@ -106,7 +105,7 @@ async function createTables({ ports, kind, path }: Place, database: Database): P
  * @throws {Failure} `state`, `file`
  */
 export async function openSound(
-  place: Place,
+  place: FilePlace,
   notices: Warned['notices'],
 ): Promise<{ readonly database: Database; readonly isNew: boolean }> {
   const { ports, kind, path } = place;
@@ -136,7 +135,7 @@ function isSound(database: Database, { schema }: DatabaseKind): boolean {
 }
 
 async function putAside(
-  { ports: { clock, files }, kind: { name }, path }: Place,
+  { ports: { clock, files }, kind: { name }, path }: FilePlace,
   notices: Warned['notices'],
 ): Promise<void> {
   try {
@@ -174,7 +173,7 @@ const PROBLEMS: Readonly<Partial<Record<DatabaseFailure['problem'], 'held' | 'fu
 };
 
 /** Converts an SQLite error to a failure that names the file; returns any other error unchanged. */
-export function failureOf(error: unknown, { kind: { name }, path }: Place): unknown {
+export function failureOf(error: unknown, { kind: { name }, path }: FilePlace): unknown {
   if (!(error instanceof DatabaseFailure)) return error;
   const problem = PROBLEMS[error.problem];
   if (problem !== undefined) return new Failure('state', { path, what: name, problem }, error);

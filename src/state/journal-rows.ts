@@ -80,11 +80,32 @@ export interface Change {
   readonly turn?: number | undefined;
 }
 
+type State = Pick<Change, 'state'>;
+
+/** True for a change that was sent, and no answer has said whether it was applied. */
+export function isUncertain({ state }: State): boolean {
+  return state === 'sent' || state === 'unknown';
+}
+
+/** True for a change that a run still has to apply, or whose outcome is unknown. */
+export function isLeft(change: State): boolean {
+  return change.state === 'planned' || isUncertain(change);
+}
+
 /** True for a change that was, or may have been, applied: the stock shows which. */
-export function mayBeApplied({ state, sentAt }: Change): boolean {
-  return (
-    state === 'applied' || state === 'sent' || state === 'unknown' || (state === 'conflict' && sentAt !== undefined)
-  );
+export function mayBeApplied(change: Change): boolean {
+  const { state, sentAt } = change;
+  return state === 'applied' || isUncertain(change) || (state === 'conflict' && sentAt !== undefined);
+}
+
+/** True for a change that could not be applied. */
+export function isUnapplied({ state }: State): boolean {
+  return state === 'failed' || state === 'conflict';
+}
+
+/** Returns the outcome for people: `unknown` for a change whose process was killed after sending it. */
+export function outcomeOf({ state }: State): string {
+  return state === 'sent' ? 'unknown' : state;
 }
 
 /** One scan of a stocktake; `seq` counts from 1. */

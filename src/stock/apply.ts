@@ -7,11 +7,12 @@ import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { canAsk } from '../session/resolve.ts';
 import { Failure, isFailure } from '../errors.ts';
-import type { Change, NewChange, NewRun, Run } from '../state/journal.ts';
+import type { NewChange, NewRun, Run } from '../state/journal.ts';
+import { isLeft } from '../state/journal-rows.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { confirmation, FORMAT_FACTS, type RecordView, type RowsView } from '../view/view.ts';
 import { firstFew, plural, visible } from '../view/words.ts';
-import { look, type Outcome, readStock, type RunContext, Runner, type Seen } from './runner.ts';
+import { seeStock, type RowResult, readStock, type RunContext, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
 import { type Plan, PLAN_LINES, planLines, planView, type Stock } from './plan.ts';
 import type { Turn } from './open-journal.ts';
@@ -47,7 +48,7 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
   assertCanConfirm(context);
   await using session = await connect(context, { isBulk: true });
   await spec.check?.(session);
-  const seen = await look(session.service, journal);
+  const seen = await seeStock(session.service, journal);
   const plan = spec.plan(seen.stock);
   const isEmpty = plan.steps.length + plan.obstacles.length === 0;
   // A stocktake in which everything is right has a result too.
@@ -57,8 +58,9 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
   // The user may have agreed to a longer wait than the session allows.
   const patient = { ...context, globals: { ...context.globals, ...agreed } };
   await using again = await connect(patient, { isBulk: true });
-  // Others may have changed the stock during the question.
-  return await startRun({ ...runContext, session: again }, spec, plan, await look(again.service, journal));
+  // Others may have changed the stock during the question: since the first look.
+  const now = { ...(await seeStock(again.service, journal)), moment: seen.moment };
+  return await startRun({ ...runContext, session: again }, spec, plan, now);
 }
 
 /** Shows what a run would change; nothing is asked, journaled or written. */
@@ -177,7 +179,7 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
     if (changes.length > 1) context.notices.progress(line, [done + failed, changes.length]);
   };
   showProgress();
-  const onOutcome = (outcome: Outcome): void => {
+  const onOutcome = (outcome: RowResult): void => {
     counts[outcome.state]++;
     showProgress();
     runContext.onOutcome?.(outcome);
@@ -185,12 +187,10 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   let stopped = await new Runner({ pace, writer, run, seen, onOutcome }, left).run();
   context.notices.progress(undefined);
   if (left.length > 0 && stopped === undefined) stopped = await verifyStock(runContext, run);
-  return summarise(runContext, run, stopped, unchanged);
-}
-
-/** True for a row that a run still has to apply, or whose outcome is unknown. */
-export function isLeft({ state }: Pick<Change, 'state'>): boolean {
-  return state === 'planned' || state === 'sent' || state === 'unknown';
+  return summarise(runContext, run, stopped, unchanged).catch((error: unknown) => {
+    // The state database was replaced: the answered write is all that is known of the run.
+    throw stopped?.is('unrecorded') === true ? stopped : error;
+  });
 }
 
 /**

@@ -72,7 +72,6 @@ async function askColumns(
 
 type Choice<Name> = readonly [number: number, name: Name];
 
-/** Numbers the names from 1. */
 function numbered<Name>(names: readonly Name[]): readonly Choice<Name>[] {
   return names.map((name, at) => [at + 1, name]);
 }

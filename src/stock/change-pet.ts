@@ -2,7 +2,7 @@
 import { type InventoryItem, itemToJson, warnOfUnexpected } from '../api/item.ts';
 import { type JsonValue, parseJson } from '../api/json.ts';
 import type { Service } from '../client/service.ts';
-import { isOutdated, readPet, updateCall } from '../client/update.ts';
+import { isRecent, readPet, updateCall } from '../client/update.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { catalogOrigin, tableNames } from '../session/open-catalog.ts';
@@ -10,7 +10,7 @@ import { assertWriteAllowed, canAsk, requireBaseUrl, undoCommand } from '../sess
 import { Failure, isFailure } from '../errors.ts';
 import { capital, changeWords, petLabel, visible } from '../view/words.ts';
 import { confirmation, record, type RecordView } from '../view/view.ts';
-import { type LockedPet, meansFor, updateOne, withPet, withWriter } from './write-one.ts';
+import { type LockedPet, meansFor, updateOne, withFreshPet, withWriter } from './write-one.ts';
 
 export type PetChange = {
   readonly petId: bigint;
@@ -37,12 +37,8 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
       const from = context.clock.monotonic();
       for (let attempts = 1; ; attempts++) {
         try {
-          // The second time it is sent anyway: the rate limit may allow only one request in that time.
-          const freshMs = attempts === 1 ? FRESH_MS : Number.POSITIVE_INFINITY;
-          return await withPet(writer, change.petId, (pet) => readAndWrite(pet, change, name, freshMs));
+          return await withFreshPet(writer, change.petId, (pet, freshMs) => readAndWrite(pet, change, name, freshMs));
         } catch (error) {
-          // The write waited too long, or the lock was lost: the pet may have changed since it was read.
-          if (isOutdated(error) && attempts === 1) continue;
           if (isSet || change.expect !== undefined || !isFailure(error) || !error.is('precondition-failed'))
             throw error;
           await waitForOthers(session.service, change, attempts, context.clock.monotonic() - from);
@@ -53,9 +49,6 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
     meansFor(context, session, isSet),
   );
 }
-
-/** How old the quantity that was read may be when the write is sent, in ms. */
-const FRESH_MS = 5_000;
 
 /** Longest waits after the first and after later attempts, in ms: another machine's change takes two requests. */
 const BACKOFF_MS = [250, 1_000] as const;
@@ -83,17 +76,16 @@ async function readAndWrite(
   const isSet = 'quantity' in change;
   const found = isBlind(context, change) ? undefined : await readPet(session.service, petId, change.expect);
   const before = found?.quantity;
+  const isCurrent = before === undefined ? undefined : isRecent(context, freshMs);
   const after = goalOf(change, found);
   if (found !== undefined && before === after) {
     const why = isSet ? `${petLabel(petId, name)} already has ${after} in ${environment}` : 'the adjustment is 0';
     return changed(context, `Nothing to do: ${why}.`, found, before);
   }
   const command = isSet ? 'inventory set' : 'inventory adjust';
-  const readAt = context.clock.monotonic();
-  const isCurrent = (): boolean => before === undefined || context.clock.monotonic() - readAt <= freshMs;
-  const item = await updateOne(pet, { command, petId, before, after }, isCurrent).catch(async (error: unknown) => {
+  const item = await updateOne(pet, { command, petId, before, after }, { isCurrent }).catch(async (error: unknown) => {
     if (!isFailure(error) || before === undefined) throw error;
-    throw Object.assign((await import('./runner.ts')).midway(error), { outcome: error.outcome });
+    throw (await import('./runner.ts')).midway(error);
   });
   if (before === undefined) {
     const label = capital(petLabel(petId, name));

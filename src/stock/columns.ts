@@ -92,7 +92,6 @@ export interface Columns {
   readonly problem: string | undefined;
 }
 
-/** Matches headings with columns. */
 export function findColumns(
   headings: readonly string[],
   mappings: readonly Mapping[],

@@ -8,14 +8,14 @@ import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, stoppedByUser, usageFailure } from '../errors.ts';
-import type { Journal, Run, Scan } from '../state/journal.ts';
+import { type Journal, momentOf, type Run, type RunSummary, type Scan } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
-import { lockStocktake, takeTurn, withWritableJournal } from './open-journal.ts';
+import { isStocktakeOpen, lockStocktake, takeTurn, withWritableJournal } from './open-journal.ts';
 import { whereOf } from './write-one.ts';
 import type { Stock, Wanted } from './plan.ts';
-import { findStopped, planCount, showUnscanned, stillCounting, unscanned } from './stocktake.ts';
+import { findStopped, planCount, showUnscanned, unscanned } from './stocktake.ts';
 import type { Problem } from './records.ts';
 import { clockTime } from '../view/progress.ts';
 import { petLabel, plural } from '../view/words.ts';
@@ -33,8 +33,8 @@ export interface CountOptions {
 interface Stocktake {
   readonly run: Run;
   readonly stock: Stock;
-  /** Time before the stock was read, epoch ms. */
-  readonly readAt: number;
+  /** From `momentOf`, before the stock was read. */
+  readonly moment: bigint;
   /** Undefined if this machine has no catalog for the service. */
   readonly catalog: Catalog | undefined;
 }
@@ -126,30 +126,36 @@ async function keepsCount(context: CommandContext, run: Run): Promise<boolean> {
 async function prepare(context: CommandContext, journal: Journal, { resume }: CountOptions): Promise<Stocktake> {
   await using session = await connect(context, { isBulk: true });
   const wanted = resume === undefined ? undefined : findStopped(journal, resume, session);
-  const readAt = context.clock.now();
+  const moment = momentOf(journal.state);
   const stock = await readStock(session.service);
   const catalog = await openCatalog(context, session.origin);
   const stopped = wanted ?? (await offerStopped(context, journal, session));
-  if (stopped !== undefined) return { stock, readAt, catalog, run: stopped };
+  if (stopped !== undefined) return { stock, moment, catalog, run: stopped };
   const where = whereOf(context, session, COMMAND);
   const { environment, origin } = where;
   const begun = { kind: 'count', startedAt: context.clock.now(), environment, origin } as const;
-  return { stock, readAt, catalog, run: await journal.begin(begun, where, []) };
+  return { stock, moment, catalog, run: await journal.begin(begun, where, []) };
 }
 
-/** Asks at a terminal whether to continue the newest unfinished stocktake. Names one that was being applied. */
+/**
+ * Asks at a terminal whether to continue the newest unfinished stocktake. Names one that was being applied. Omits those
+ * that are open in another window.
+ */
 async function offerStopped(context: CommandContext, journal: Journal, session: Session): Promise<Run | undefined> {
   const { clock, globals, notices, prompt, signal } = context;
-  const isHere = ({ kind, environment, origin }: Run): boolean =>
-    kind === 'count' && environment === session.environment && origin === session.origin;
-  const applying = journal.unfinished().find((run) => isHere(run) && run.left > 0);
+  const stopped: RunSummary[] = [];
+  for (const run of journal.unfinished()) {
+    const isHere = run.kind === 'count' && run.environment === session.environment && run.origin === session.origin;
+    if (isHere && !(await isStocktakeOpen(context, run.id))) stopped.push(run);
+  }
+  const applying = stopped.find(({ left }) => left > 0);
   if (applying !== undefined) {
     const left = plural(applying.left, 'row');
     notices.warning(
       `Stocktake ${applying.id} is not applied yet (${left} left). Resume it with: ${resumeCommand(applying)}`,
     );
   }
-  const open = stillCounting(journal).find(isHere);
+  const open = stopped.find(({ id }) => journal.changesOf(id).length === 0);
   if (open === undefined || globals.yes || !canAsk(context)) return undefined;
   const what = `Stocktake ${open.id} of ${clockTime(open.startedAt, clock.now())} was not finished`;
   return (await prompt.confirm(`${what} (${plural(open.scans, 'scan')}). Continue it?`, signal, true))
@@ -224,8 +230,8 @@ class Tally {
 
   /** Returns the stock that this machine knows: what it has set since the stock was read, or what was read. */
   private present(petId: bigint): bigint | undefined {
-    const { readAt, run, stock } = this.stocktake;
-    const own = this.journal.newestOther({ id: 0n, origin: run.origin, petId }, readAt);
+    const { moment, run, stock } = this.stocktake;
+    const own = this.journal.newestOther({ id: 0n, origin: run.origin, petId }, moment);
     return own?.state === 'applied' ? own.after : stock.get(petId)?.quantity;
   }
 
@@ -267,14 +273,11 @@ function sumOf(scans: readonly Scan[]): bigint {
   return scans.reduce((sum, { quantity }) => sum + quantity, 0n);
 }
 
-interface ScannedCode {
-  /** Digits: an id or a barcode, perhaps padded with zeros. */
-  readonly code: string;
-  readonly quantity: bigint;
-}
-
-/** Parses `7`, `7 12`, `7,12` and `3x 7`, but not `7 x3`, which could be either; the prefix may be before the code. */
-export function parseScan(text: string, prefix = ''): ScannedCode | undefined {
+/**
+ * Parses `7`, `7 12`, `7,12` and `3x 7`, but not `7 x3`, which could be either; the prefix may be before the code: the
+ * digits of an id or a barcode, perhaps padded with zeros.
+ */
+export function parseScan(text: string, prefix = '') {
   const [, times, rest = ''] =
     text.startsWith(prefix) && prefix !== '' ? [] : (/^(\d+)(?: *[x\u00d7] +|[x\u00d7])(.+)$/i.exec(text) ?? []);
   const scanned = times === undefined ? text : rest;

@@ -2,7 +2,7 @@
 import type { CommandContext } from '../session/globals.ts';
 import { originOf } from '../session/environments.ts';
 import { discardCommand } from '../session/run-commands.ts';
-import type { Change, Journal, Run } from '../state/journal.ts';
+import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';
 import { mayBeApplied } from '../state/journal-rows.ts';
 import { clockTime } from '../view/progress.ts';
 import type { RunSpec } from './apply.ts';
@@ -73,7 +73,7 @@ export async function findStopped(
   context: CommandContext,
   journal: Journal,
   isSame: (run: Run) => boolean,
-): Promise<Run | undefined> {
+): Promise<RunSummary | undefined> {
   const environment = (await context.settings()).environment.value;
   return journal.unfinished().find((run) => run.kind === 'import' && run.environment === environment && isSame(run));
 }

@@ -5,6 +5,7 @@ import { type Filter, matcher } from '../api/select.ts';
 import { openNames } from '../session/open-catalog.ts';
 import { joinPath, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { errorCode } from '../ports.ts';
 import { connect } from '../session/connect.ts';
 import { readText } from '../session/read-text.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
@@ -43,7 +44,8 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
     return isDryRun ? await dryRunPlan(context, planOf([])) : confirmation('No pet matches.', [['applied', 0]]);
   }
   const folder = statePath(context, 'edit');
-  const path = joinPath(folder, `stock-${context.machine.pid}.csv`);
+  // In containers that share the folder, each process may have the same number.
+  const path = joinPath(folder, `stock-${Buffer.from(context.randomBytes(4)).toString('hex')}.csv`);
   await files.makePrivateFolder(folder);
   const text = tableOf(items, await openNames(context, origin, items));
   await files.replace(path, text, { mode: 0o600 });
@@ -62,8 +64,9 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
     isUsed = done.failure === undefined;
     return done;
   } finally {
-    const isEdited = !isUsed && (await readText(context, path).catch(() => undefined)) !== text;
-    if (isEdited) notices.info(`Your edited file is kept: ${path}`);
+    // Also after a signal. What cannot be read may be what was edited.
+    const left = await files.read(path).catch((error: unknown) => (errorCode(error) === 'ENOENT' ? text : undefined));
+    if (!isUsed && left !== text) notices.info(`Your edited file is kept: ${path}`);
     else await files.remove(path);
   }
 }

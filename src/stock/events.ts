@@ -3,9 +3,9 @@ import { EventEmitter, on } from 'node:events';
 import { type JsonValue, stringifyJson } from '../api/json.ts';
 import { type Failure, isFailure } from '../errors.ts';
 import type { RecordView, RowsView, View } from '../view/view.ts';
-import type { Outcome } from './runner.ts';
+import type { RowResult } from './runner.ts';
 
-export type OnOutcome = (outcome: Outcome) => void;
+export type OnOutcome = (outcome: RowResult) => void;
 
 /** @param work applies the run. With events, its summary is the last one. */
 export function withEvents(
@@ -18,8 +18,8 @@ export function withEvents(
 function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>): RowsView<JsonValue> {
   let failure: Failure | undefined;
   async function* events(): AsyncGenerator<JsonValue[]> {
-    const run = new EventEmitter<{ row: [Outcome]; end: [] }>();
-    const outcomes = on(run, 'row', { close: ['end'] }) as AsyncIterable<[Outcome]>;
+    const run = new EventEmitter<{ row: [RowResult]; end: [] }>();
+    const outcomes = on(run, 'row', { close: ['end'] }) as AsyncIterable<[RowResult]>;
     const running = work((outcome) => run.emit('row', outcome));
     const ended = running
       .then(
@@ -49,7 +49,7 @@ function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>): RowsVi
   };
 }
 
-function eventOf({ change, state, reason }: Outcome): JsonValue {
+function eventOf({ change, state, reason }: RowResult): JsonValue {
   return new Map<string, JsonValue>([
     ['event', 'row'],
     ['line', change.line ?? null],

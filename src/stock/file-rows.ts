@@ -5,7 +5,7 @@ import { CAUSES } from '../state/journal-rows.ts';
 import { isLine, isOneOf, MAX_DIGITS, parseInt64, parseInteger } from '../api/values.ts';
 import { CATALOG_FILE, type ColumnName, type Mapping, type PetColumn, shown, STOCK_FILE } from './columns.ts';
 import type { Wanted } from './plan.ts';
-import { type FileProblems, type FileRecord, readRecords } from './records.ts';
+import { type FileRecord, readRecords } from './records.ts';
 
 /** `quantity`: what to set, or what to add. */
 export interface Row extends Wanted {
@@ -13,12 +13,6 @@ export interface Row extends Wanted {
   readonly line: number;
   /** All lines that are added together, if there are several. */
   readonly lines?: number[];
-}
-
-export interface Rows extends FileProblems {
-  readonly rows: readonly Row[];
-  /** True if the rows are added to the stock. */
-  readonly adds: boolean;
 }
 
 /** Returns the pet with a name or barcode, or why there is not one. `isNeeded`: nothing else names the pet. */
@@ -33,11 +27,11 @@ export interface RowOptions {
   readonly petOf?: PetOf;
 }
 
-/** Parses any text. `problems` has what is wrong with it. */
+/** Parses any text. `problems` has what is wrong with it. `adds`: true if the rows are added to the stock. */
 export function parseRows(
   text: string,
   { allowNegative, add = false, mappings = [], petOf = () => 'there is no catalog' }: RowOptions,
-): Rows {
+) {
   const byPet = new Map<bigint, Row>();
   let first: { readonly line: number; readonly adds: boolean } | undefined;
   const found = readRecords(text, { kind: STOCK_FILE, mappings }, (record) => {
@@ -123,12 +117,8 @@ export function belowZero(quantity: bigint): string {
   return `quantity is ${quantity}, below zero (--allow-negative, if that is meant)`;
 }
 
-export interface CatalogRows extends FileProblems {
-  readonly rows: readonly CatalogRow[];
-}
-
 /** Parses the rows of a catalog in any text. Several rows of a pet add their barcodes together. */
-export function parseCatalog(text: string, mappings: readonly Mapping[] = []): CatalogRows {
+export function parseCatalog(text: string, mappings: readonly Mapping[] = []) {
   const rows: CatalogRow[] = [];
   const found = readRecords(text, { kind: CATALOG_FILE, mappings }, ({ line, has, text: textOf }) => {
     const petId = parseNumber('petId', textOf('petId'));

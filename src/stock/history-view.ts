@@ -3,7 +3,7 @@ import { stringifyJson } from '../api/json.ts';
 import type { Names } from '../session/open-catalog.ts';
 import type { HistoryFilter } from '../state/history.ts';
 import type { Change, Journal } from '../state/journal.ts';
-import { clockTime } from '../view/progress.ts';
+import { outcomeOf } from '../state/journal-rows.ts';
 import { type Column, list, type RowsView } from '../view/view.ts';
 
 /** Columns of the table: 80 columns only have room for what differs from row to row. */
@@ -16,10 +16,8 @@ interface Table {
 /** @param table undefined in formats for programs, which have all columns and no names */
 export function historyView(
   rows: RowsView<Change>['rows'],
-  now: number,
   { table, empty = '' }: { readonly table?: Table; readonly empty?: string } = {},
 ): RowsView<Change> {
-  const timeOf = (at: number): string => (table === undefined ? new Date(at).toISOString() : clockTime(at, now));
   const hasNames = table !== undefined && table.names.size > 0;
   const hidden: readonly string[] = table?.journal.uniform(table.filter, ['who', 'environment', 'cause', 'note']) ?? [];
   // On a narrow terminal, these make room for the names.
@@ -27,14 +25,14 @@ export function historyView(
   const columns: Readonly<Record<string, Column<Change>['cell']>> = {
     change: ({ id }) => id,
     run: ({ run }) => run ?? '',
-    when: ({ sentAt }) => (sentAt === undefined ? '' : timeOf(sentAt)),
+    when: ({ sentAt }) => (sentAt === undefined ? '' : new Date(sentAt)),
     who: ({ person }) => person,
     environment: ({ environment }) => environment,
     petId: ({ petId }) => petId,
     ...(hasNames && { name: ({ origin, petId }: Change) => table.names.get(origin)?.get(petId) ?? '' }),
     before: ({ before }) => before ?? '',
     after: ({ after }) => after,
-    outcome: ({ state }) => outcomeOf(state),
+    outcome: outcomeOf,
     cause: ({ cause = '' }) => cause,
     note: ({ note = '' }) => note,
     command: ({ command }) => commandWords(command),
@@ -58,13 +56,13 @@ export function historyView(
 
 /** Returns the change as one line of JSON, in a third of the time that an object takes. */
 function jsonText(change: Change): string {
-  const { id, sentAt, person, environment, petId, before = null, after, state, command, run } = change;
+  const { id, sentAt, person, environment, petId, before = null, after, command, run } = change;
   const { reason = null, cause = null, note = null } = change;
   const at = sentAt === undefined ? null : new Date(sentAt).toISOString();
   return (
     `{"change":${id},"when":${stringifyJson(at)},"who":${stringifyJson(person)},` +
     `"environment":${stringifyJson(environment)},"petId":${petId},"before":${before},"after":${after},` +
-    `"outcome":"${outcomeOf(state)}","reason":${stringifyJson(reason)},"cause":${stringifyJson(cause)},` +
+    `"outcome":"${outcomeOf(change)}","reason":${stringifyJson(reason)},"cause":${stringifyJson(cause)},` +
     `"note":${stringifyJson(note)},"command":${stringifyJson(command)},` +
     `"run":${run ?? null}}`
   );
@@ -75,17 +73,12 @@ export function commandWords(command: string): string {
   return command.replace(/^inventory /, '').replace(/ (?!-)(?:(?:[A-Za-z]:|\\\\).*[\\/]|.*\/)/, ' ');
 }
 
-/** Returns the outcome: `unknown` for a change whose process was killed after sending it. */
-function outcomeOf(state: Change['state']): string {
-  return state === 'sent' ? 'unknown' : state;
-}
-
 /**
  * Returns a chart of one pet's changes, oldest first: each with the quantity after it, and a bar unless it may not have
  * been applied. Changes that failed are left out. Each service has its own scale, because the same id is another pet
  * there.
  */
-export function quantityChart(changes: readonly Change[], now: number, empty: string): RowsView<Change> {
+export function quantityChart(changes: readonly Change[], empty: string): RowsView<Change> {
   const shown = changes.filter(({ state }) => state !== 'failed').toReversed();
   const serviceOf = ({ environment, origin }: Change): string => `${environment}, ${origin}`;
   const most = new Map<string, bigint>();
@@ -98,10 +91,10 @@ export function quantityChart(changes: readonly Change[], now: number, empty: st
   return list(
     shown,
     {
-      when: ({ sentAt = 0 }) => clockTime(sentAt, now),
+      when: ({ sentAt = 0 }) => new Date(sentAt),
       ...(most.size > 1 && { service: serviceOf }),
       quantity: ({ after }) => after,
-      '': ({ state }) => outcomeOf(state),
+      '': outcomeOf,
     },
     { looks: { '': { bar, yields: 1 } }, empty: changes.length === 0 ? empty : 'None of these changes was applied.' },
   );

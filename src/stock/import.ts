@@ -5,10 +5,11 @@ import type { CommandContext } from '../session/globals.ts';
 import { originOf } from '../session/environments.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, usageFailure } from '../errors.ts';
-import type { Journal, Run } from '../state/journal.ts';
+import type { Journal, Run, RunSummary } from '../state/journal.ts';
+import { isLeft, isUnapplied } from '../state/journal-rows.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { firstFew, plural } from '../view/words.ts';
-import { applyPlan, assertCanConfirm, isLeft, type PlanContext, type RunSpec } from './apply.ts';
+import { applyPlan, assertCanConfirm, type PlanContext, type RunSpec } from './apply.ts';
 import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';
 import { countStates, summaryMembers } from './summary.ts';
@@ -70,12 +71,12 @@ async function planToShow(
     // Rows that could not be applied keep the shop from being as the file says, too.
     const left = journal
       .changesOf(begun.id)
-      .filter((change) => isLeft(change) || change.state === 'failed' || change.state === 'conflict');
+      .filter((change) => (isLeft(change) ? !journal.wasFound(change) : isUnapplied(change)));
     const rows = left.map((change) => ({ ...change, quantity: change.after, change }));
     return (stock) =>
       makePlan(rows, stock, ({ change }, present) => {
         if (isThere(change, begun, present)) return undefined;
-        return isLeft(change) ? conflictOf(journal, change, present, begun.startedAt) : change.reason;
+        return isLeft(change) ? conflictOf(journal, change, present) : change.reason;
       });
   }
   const file = await readImport(context, options, text);
@@ -130,7 +131,7 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
 }
 
 /** Returns the run with this file as its source: the original may have moved. Without a hash it is not read again. */
-function sameIn(run: Run, { path }: SourceFile): Run {
+function sameIn(run: RunSummary, { path }: SourceFile): RunSummary {
   return { ...run, source: path, hash: undefined };
 }
 
@@ -181,7 +182,7 @@ function findBegun(
   journal: Journal,
   text: SourceFile,
   { add }: ImportOptions,
-): Promise<Run | undefined> {
+): Promise<RunSummary | undefined> {
   return findStopped(context, journal, ({ hash, adds }) => hash === text.hash && (add !== true || adds === true));
 }
 
@@ -189,14 +190,13 @@ function findBegun(
  * Asks on a terminal. Without one, a file that sets is imported again; one that adds is not, to add no row twice.
  * @throws {Failure} `cannot-resume`
  */
-async function wantsToResume({ context, journal, turn }: PlanContext, run: Run): Promise<boolean> {
+async function wantsToResume({ context, turn }: PlanContext, run: RunSummary): Promise<boolean> {
   const { globals, notices, prompt, signal } = context;
-  const left = journal.changesOf(run.id).filter(isLeft).length;
-  const problem = `Import ${run.id} of this file is unfinished (${left} left)`;
+  const problem = `Import ${run.id} of this file is unfinished (${run.left} left)`;
   const hint = `Resume it with: ${resumeCommand(run)}`;
   if (!globals.yes && canAsk(context)) {
     if (run.adds === true) notices.warning('Without resuming, the rows that it has added already are added again.');
-    return turn.pause(() => prompt.confirm(`${problem}. Resume it?`, signal, true));
+    return turn.pause(() => prompt.confirm(`${problem}. Resume it in ${run.environment}?`, signal, true));
   }
   if (run.adds === true) throw cannotResume(problem, hint);
   notices.warning(`${problem}. ${hint}`);

@@ -126,9 +126,19 @@ export async function takeTurn(context: CommandContext, journal: Journal, what: 
 
 /** Keeps something that a user works on in one process. @throws {Failure} `run-locked`: it is open in another */
 export async function lockHere(context: CommandContext, name: string, what: string): Promise<Disposable> {
-  const lock = await acquireLock(context, `${stateFolder(context)}/locks/${name}.db`, 0);
+  const lock = await tryLock(context, name);
   if (lock !== undefined) return lock;
   throw new Failure('run-locked', { what, waitedMs: 0, isOpen: true });
+}
+
+function tryLock(context: CommandContext, name: string): Promise<Disposable | undefined> {
+  return acquireLock(context, `${stateFolder(context)}/locks/${name}.db`, 0);
+}
+
+/** True if a process works on the stocktake. */
+export async function isStocktakeOpen(context: CommandContext, run: bigint): Promise<boolean> {
+  using lock = await tryLock(context, `count-${run}`);
+  return lock === undefined;
 }
 
 /** Keeps a stocktake in one process. @throws {Failure} `run-locked` */

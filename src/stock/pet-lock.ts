@@ -6,9 +6,10 @@ import { hash } from 'node:crypto';
 import { serviceOf } from '../session/environments.ts';
 import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
+import type { Clock } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { acquireLock, type KeptOpen, NOTICED_MS } from '../state/lock.ts';
-import type { Hold, LockSession } from './shared-pet-lock.ts';
+import type { PetLock, LockSession } from './shared-pet-lock.ts';
 
 /** Number of locks for the pets of a service: enough that two pets rarely share one, few enough to be files. */
 const LOCKS = 64n;
@@ -19,63 +20,101 @@ const LOCKS = 64n;
 const REST = 0.1;
 const MOST_REST_MS = 40;
 
-/** Runs the work while no other command changes that pet. @throws {Failure} `run-locked`: one did for too long */
-export type WithLock = <T>(petId: bigint, work: (hold: Hold) => Promise<T>) => Promise<T>;
+/**
+ * Runs the work while no other command changes that pet.
+ * @param own the patience of a client of the proxy
+ * @throws {Failure} `run-locked`: one did for too long
+ */
+export type WithLock = <T>(petId: bigint, work: (lock: PetLock) => Promise<T>, own?: Patience) => Promise<T>;
+
+export interface Patience {
+  /** Returns how long it may still wait, in ms. */
+  leftMs(): number;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves as the promise does. @throws {Failure} `run-locked`: not in time; the signal's reason */
+export async function inTime<T>(
+  clock: Clock,
+  { leftMs, signal }: Patience,
+  what: string,
+  promise: Promise<T>,
+): Promise<T> {
+  const over = new AbortController();
+  const waitedMs = leftMs();
+  const late = clock.sleep(waitedMs, AbortSignal.any([signal, over.signal])).then(() => {
+    throw new Failure('run-locked', { what, waitedMs });
+  });
+  return Promise.race([promise, late]).finally(() => {
+    over.abort();
+  });
+}
 
 /** Used without other machines: the system keeps a lock as long as its holder lives. */
-const OWN_HOLD: Hold = { isHeld: () => true, lastHeldAt: Number.NEGATIVE_INFINITY };
+const OWN_LOCK: PetLock = { isHeld: () => true, lastHeldAt: Number.NEGATIVE_INFINITY };
 
 /**
  * Returns the locks for the writes of a command. Writes of the same command whose pets share a lock wait for each other
- * without a time limit; only the wait for another process has one. The lock files stay open until the process ends.
+ * without a time limit, unless they have their own; the wait for another process has one. The lock files stay open until
+ * the process ends.
  * @param isOptional does the work without a lock if this machine has no folder for locks
  */
 export function petLocksOf(context: CommandContext, session: LockSession, isOptional = true): WithLock {
   const { clock } = context;
-  const { redis } = session;
-  const patienceMs = session.service.maxWaitMs;
+  const { redis, service: limits } = session;
+  const common: Patience = { leftMs: () => limits.maxWaitMs, signal: context.signal };
   const kept: KeptOpen = new Map();
   // Separate locks for each service: a terminal and its gateway may run on one machine.
   const service = hash('sha256', serviceOf(session.origin)).slice(0, 8);
   /** Lock -> resolves with the time when the next row may take it. */
   const next = new Map<bigint, Promise<number>>();
 
-  async function locked<T>(petId: bigint, work: (hold: Hold) => Promise<T>): Promise<T> {
+  async function locked<T>(petId: bigint, work: (lock: PetLock) => Promise<T>, patience = common): Promise<T> {
+    const ports = { ...context, signal: patience.signal };
     // The local lock first, so that only one process of each machine asks the server.
-    using _lock = await takeLock(context, `${service}-${lockOf(petId)}`, petId, patienceMs, kept).catch(
+    using _lock = await takeLock(ports, `${service}-${lockOf(petId)}`, petId, patience.leftMs(), kept).catch(
       (error: unknown) => {
         const isPlaceless = isFailure(error) && (error.is('no-home') || error.is('state'));
         if (isOptional && isPlaceless) return undefined;
         throw error;
       },
     );
-    if (redis === undefined) return await work(OWN_HOLD);
+    if (redis === undefined) return await work(OWN_LOCK);
     const { takeSharedLock } = await import('./shared-pet-lock.ts');
-    await using hold = await takeSharedLock(context, { ...session, redis }, petId);
-    return await work(hold ?? OWN_HOLD);
+    const timed = { ...session, redis, service: { ...limits, maxWaitMs: patience.leftMs() } };
+    await using lock = await takeSharedLock(ports, timed, petId);
+    return await work(lock ?? OWN_LOCK);
   }
 
-  return <T>(petId: bigint, work: (hold: Hold) => Promise<T>): Promise<T> => {
-    const before = next.get(lockOf(petId));
+  return <T>(petId: bigint, work: (lock: PetLock) => Promise<T>, own?: Patience): Promise<T> => {
+    const before = next.get(lockOf(petId)) ?? Promise.resolve(0);
     let since = Number.POSITIVE_INFINITY;
     const mine = (async () => {
-      const restMs = ((await before) ?? 0) - clock.monotonic();
+      const freeAt = await (own === undefined ? before : inTime(clock, own, `another change of pet ${petId}`, before));
+      const restMs = freeAt - clock.monotonic();
       if (restMs > 0) await clock.sleep(restMs);
-      return locked(petId, (hold) => {
-        since = clock.monotonic();
-        return work(hold);
-      });
+      return locked(
+        petId,
+        (lock) => {
+          since = clock.monotonic();
+          return work(lock);
+        },
+        own,
+      );
     })();
     const rest = (): number => {
       const now = clock.monotonic();
       return now + Math.min(MOST_REST_MS, (now - since) * REST);
     };
-    next.set(lockOf(petId), mine.then(rest, rest));
+    // One that gave up leaves the lock to those that came before it.
+    next.set(
+      lockOf(petId),
+      Promise.all([before, mine.then(rest, rest)]).then((ends) => Math.max(...ends)),
+    );
     return mine;
   };
 }
 
-/** Returns the number of a pet's lock. */
 function lockOf(petId: bigint): bigint {
   return ((petId % LOCKS) + LOCKS) % LOCKS;
 }

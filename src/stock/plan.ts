@@ -4,7 +4,7 @@ import { jsonObject, stringifyJson } from '../api/json.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { tableNames } from '../session/open-catalog.ts';
+import { type PetNames, tableNames } from '../session/open-catalog.ts';
 import type { NewChange } from '../state/journal.ts';
 import { roleOf } from '../view/style.ts';
 import { list, type RowsView } from '../view/view.ts';
@@ -57,7 +57,6 @@ export function makePlan<R extends Wanted>(
   return { steps, unchanged, obstacles };
 }
 
-/** Plans rows that are added to the stock. */
 export function makeAddingPlan(rows: readonly Wanted[], stock: Stock, allowNegative: boolean): Plan {
   const goals = rows.map((row) => ({ ...row, quantity: (stock.get(row.petId)?.quantity ?? 0n) + row.quantity }));
   return makePlan(goals, stock, (goal, present) => {
@@ -81,11 +80,8 @@ export function isUnexpected({ quantity, current }: Wanted, present: bigint): bo
 /** Most lines of a plan to print. */
 export const PLAN_LINES = 40;
 
-/** Pet id -> name. */
-type Names = ReadonlyMap<bigint, string>;
-
 /** Returns the lines of the plan: `7  10 → 12  +2`, and the name if there is one. */
-export function planLines(plan: Plan, names?: Names): string[] {
+export function planLines(plan: Plan, names?: PetNames): string[] {
   const { steps, obstacles } = plan;
   const shown = steps.slice(0, PLAN_LINES);
   const aligned = (cell: (step: Step) => string): string[] => {

@@ -29,7 +29,7 @@ export interface Problem {
 /** Problem of a file that has only a header. */
 export const NO_ROWS = 'the file has no rows';
 
-export interface FileProblems {
+interface FileProblems {
   readonly problems: readonly Problem[];
   /** Headings of a CSV header that lacks columns, for --map. */
   readonly headings: readonly string[] | undefined;
@@ -88,8 +88,8 @@ function recordOf({ line, columns: { found }, values }: Values): FileRecord {
     text(column) {
       const value = values[found.get(column) ?? -1] ?? '';
       const text = (typeof value === 'string' ? value : stringifyJson(value)).trim();
-      // Our own CSV puts a quote before names that a spreadsheet would run as a formula.
-      return column === 'name' ? text.replace(/^'(?=[=+\-@])/, '') : text;
+      // Our own CSV puts a quote before texts that a spreadsheet would run as a formula.
+      return column === 'name' || column === 'note' ? text.replace(/^'(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/, '') : text;
     },
   };
 }
@@ -110,16 +110,43 @@ function* fromCsv(text: string, format: FileFormat): Found {
       return;
     }
     const most = widthOf(header.cells);
+    const numbers = numbersIn(columns.found);
     for (const { line, cells } of readCsv(table, delimiter)) {
       if (line === header.line) continue;
-      const width = widthOf(cells);
-      if (width <= most) yield { line, columns, values: cells };
+      const hasMore = cells.length > header.cells.length && delimiter === ',';
+      const width = hasMore && mayBeSplit(cells, numbers) ? cells.length : widthOf(cells);
+      const lines = cells.some((cell) => cell.includes('\n')) ? cells.join(delimiter).split('\n') : [];
+      if (lines.filter((text) => looksLikeRow((at) => text.split(delimiter)[at], numbers)).length > 1) {
+        yield { line, reason: 'a quoted cell spans lines that look like rows; close its quote on its own line' };
+      } else if (width <= most) yield { line, columns, values: cells };
       else yield { line, reason: `has ${width} cells, the header has ${most}: ${kind.tooWide}` };
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     yield problemOf(table, error);
   }
+}
+
+/** Returns the positions of the pet's id and of the number that a row sets or adds. */
+function numbersIn(found: Columns['found']): readonly number[] {
+  const at = found.get('quantity') ?? found.get('delta');
+  return at === undefined ? [] : [found.get('petId') ?? at, at];
+}
+
+/** A number, also with a thousands separator or decimals. */
+const NUMBER = /^[-+]?[0-9]+(?:,[0-9]+)?(?:[.,][0-9]+)?$/;
+
+function looksLikeRow(cellAt: (at: number) => string | undefined, numbers: readonly number[]): boolean {
+  return numbers.length > 0 && numbers.every((at) => NUMBER.test(cellAt(at)?.trim() ?? ''));
+}
+
+/** True if two cells may be one number: below `petId,quantity,note`, `7,1,200,` may be 1,200 without a note. */
+function mayBeSplit(cells: readonly string[], numbers: readonly number[]): boolean {
+  return cells.slice(0, Math.max(...numbers) + 1).some((cell, i) => {
+    const joined = `${cell.trim()},${cells[i + 1]?.trim()}`;
+    const cellAt = (at: number): string | undefined => (at === i ? joined : cells[at < i ? at : at + 1]);
+    return NUMBER.test(joined) && looksLikeRow(cellAt, numbers);
+  });
 }
 
 function problemOf(table: string, { bytes, code, column }: CsvError): Problem {

@@ -5,18 +5,19 @@
 import type { InventoryItem } from '../api/item.ts';
 import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
-import { isOutdated } from '../client/update.ts';
+import { isOutdated, listedTwice } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { type Change, hasWrittenSince, type Journal, momentOf, type Run } from '../state/journal.ts';
+import { isUncertain } from '../state/journal-rows.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
 import { firstCause, rowOutcome } from '../report/failures.ts';
 import type { Pace } from './concurrency.ts';
 import type { Stock } from './plan.ts';
 import { type LockedPet, recordOutcome, updateOne, withPet, type Writer } from './write-one.ts';
 
-export interface Outcome extends Pick<Change, 'state' | 'reason'> {
+export interface RowResult extends Pick<Change, 'state' | 'reason'> {
   readonly change: Change;
 }
 
@@ -25,7 +26,7 @@ export interface RunContext {
   readonly context: CommandContext;
   readonly session: Session;
   readonly journal: Journal;
-  readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
+  readonly onOutcome?: ((outcome: RowResult) => void) | undefined;
   /** Pets that a stocktake leaves unchanged because they were not scanned. */
   readonly rest?: readonly InventoryItem[];
 }
@@ -37,7 +38,7 @@ export interface RunnerOptions {
   readonly writer: Writer & { readonly journal: Journal };
   readonly run: Run;
   readonly seen: Seen;
-  onOutcome(outcome: Outcome): void;
+  onOutcome(outcome: RowResult): void;
 }
 
 /** The stock, and when it was read. */
@@ -45,9 +46,8 @@ export interface Seen {
   readonly stock: Stock;
   /** From `momentOf`. Later writes by this machine may not be in the stock. */
   readonly moment: bigint;
-  /** Time before the request: monotonic, and epoch ms. */
+  /** Time before the request, monotonic. */
   readonly at: number;
-  readonly since: number;
 }
 
 /**
@@ -64,9 +64,7 @@ export async function readStock(service: Service): Promise<Stock> {
   const stock = new Map<bigint, InventoryItem>();
   for await (const items of listInventory(service)) {
     for (const item of items) {
-      if (stock.has(item.petId)) {
-        throw new Failure('contract', { what: 'The list', problem: `has pet ${item.petId} more than once` });
-      }
+      if (stock.has(item.petId)) throw listedTwice(item.petId);
       stock.set(item.petId, item);
     }
   }
@@ -74,9 +72,9 @@ export async function readStock(service: Service): Promise<Stock> {
 }
 
 /** Reads the stock for a run, with the time before the request. */
-export async function look(service: Service, journal: Journal): Promise<Seen> {
+export async function seeStock(service: Service, journal: Journal): Promise<Seen> {
   const { clock } = service;
-  const before = { moment: momentOf(journal.state), at: clock.monotonic(), since: clock.now() };
+  const before = { moment: momentOf(journal.state), at: clock.monotonic() };
   return { ...before, stock: await readStock(service) };
 }
 
@@ -132,8 +130,8 @@ export class Runner {
     const { journal } = writer;
     await this.refresh();
     await withPet(writer, change.petId, async (pet) => {
-      const isOver = pet.hold.lastHeldAt >= this.seen.at || hasWrittenSince(journal.state, change, this.seen.moment);
-      if (isOver) this.seen = await look(pace.service, journal);
+      const isOver = pet.lock.lastHeldAt >= this.seen.at || hasWrittenSince(journal.state, change, this.seen.moment);
+      if (isOver) this.seen = await seeStock(pace.service, journal);
       // A change without an outcome is left for the resumed run.
       if (this.stopped === undefined) await this.execute(pet, change, this.seen);
     });
@@ -151,7 +149,10 @@ export class Runner {
     try {
       // The second time it is sent anyway: the rate limit may only allow a request or two in that time.
       const isCurrent = (): boolean => this.outdated.has(change.id) || this.isFresh(at);
-      await updateOne(pet, change, isCurrent);
+      const onLook = (): void => {
+        this.seen = { ...this.seen, at: Number.NEGATIVE_INFINITY };
+      };
+      await updateOne(pet, change, { isCurrent, onLook });
     } catch (error) {
       if (isOutdated(error)) {
         this.outdated.add(change.id);
@@ -166,11 +167,14 @@ export class Runner {
     onOutcome({ change, state: 'applied' });
   }
 
-  private outcomeWithoutSending(change: Change, present: bigint | undefined): Omit<Outcome, 'change'> | undefined {
+  private outcomeWithoutSending(change: Change, present: bigint | undefined): Omit<RowResult, 'change'> | undefined {
     const { run, seen, writer } = this.options;
     if (present === undefined) return { state: 'failed', reason: NO_SUCH_PET };
-    if (isThere(change, run, present)) return { state: wasSent(change) ? 'applied' : 'unchanged' };
-    const reason = conflictOf(writer.journal, change, present, Math.min(run.startedAt, seen.since));
+    if (writer.journal.wasFound(change)) return { state: 'applied' };
+    if (isThere(change, run, present)) return { state: isUncertain(change) ? 'applied' : 'unchanged' };
+    const planned = turnOf(change);
+    const since = seen.moment < planned ? seen.moment : planned;
+    const reason = conflictOf(writer.journal, change, present, since);
     return reason === undefined ? undefined : { state: 'conflict', reason };
   }
 
@@ -192,7 +196,7 @@ export class Runner {
   private async refresh(): Promise<void> {
     const { pace, writer } = this.options;
     if (this.refreshing === undefined && !this.isFresh(this.seen.at)) {
-      this.refreshing = look(pace.service, writer.journal)
+      this.refreshing = seeStock(pace.service, writer.journal)
         .then((seen) => {
           this.seen = seen;
         })
@@ -204,24 +208,29 @@ export class Runner {
   }
 }
 
-function wasSent({ state }: Change): boolean {
-  return state === 'sent' || state === 'unknown';
-}
-
 /** True for a row with nothing left to do. For a row of unknown outcome, the stock decides. */
 export function isThere(change: Change, { adds }: Pick<Run, 'adds'>, present: bigint): boolean {
-  return present === change.after && (wasSent(change) || adds !== true);
+  return present === change.after && (isUncertain(change) || adds !== true);
 }
 
-/** Returns why a row must not be applied to the present quantity, if so. `since`: epoch ms. */
-export function conflictOf(journal: Journal, change: Change, present: bigint, since: number): string | undefined {
+function turnOf({ turn = 0 }: Change): bigint {
+  return BigInt(turn);
+}
+
+/** Returns why a row must not be applied to the present quantity, if so. `since`: see `newestOther`. */
+export function conflictOf(
+  journal: Journal,
+  change: Change,
+  present: bigint,
+  since = turnOf(change),
+): string | undefined {
   const { before } = change;
   if (before === undefined || present === before) return undefined;
   return `there are ${present} now, no longer ${before}: ${changedBy(journal, change, present, since)}`;
 }
 
-/** Returns who changed a pet, as half a sentence. `since`: epoch ms. */
-export function changedBy(journal: Journal, change: Change, present: bigint, since: number): string {
+/** Returns who changed a pet, as half a sentence. `since`: see `newestOther`. */
+export function changedBy(journal: Journal, change: Change, present: bigint, since = turnOf(change)): string {
   const other = journal.newestOther(change, since);
   if (other?.after === present) return `changed since by this machine: change ${other.id}`;
   return 'someone else has changed it';
@@ -232,6 +241,7 @@ export function midway(failure: Failure, resume?: string): Failure {
   const next = resume === undefined ? {} : { resume };
   if (failure.is('rate-limited'))
     return new Failure('rate-limited', { ...failure.details, ...next, begun: true }, failure);
+  if (failure.is('paused')) return new Failure('paused', { ...failure.details, ...next, begun: true }, failure);
   if (failure.is('interrupted')) return new Failure('interrupted', { ...failure.details, ...next }, failure);
   if (failure.is('deadline')) return new Failure('deadline', { ...failure.details, ...next }, failure);
   if (failure.is('network')) return new Failure('network', { ...failure.details, ...next, begun: true }, failure);

@@ -9,13 +9,12 @@ import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { RunFilter } from '../state/history.ts';
 import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';
-import { mayBeApplied } from '../state/journal-rows.ts';
-import { clockTime } from '../view/progress.ts';
-import { list, confirmation, type RecordView, type RowsView, type View } from '../view/view.ts';
+import { isUnapplied, isUncertain, mayBeApplied } from '../state/journal-rows.ts';
+import { confirmation, FORMAT_FACTS, list, type RecordView, type RowsView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { assertCanConfirm, resumeRun } from './apply.ts';
 import { withEvents } from './events.ts';
-import { look, type RunContext } from './runner.ts';
+import { seeStock, type RunContext } from './runner.ts';
 import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts';
 
 /** Resumes the newest stopped run, or the one that the user names. @throws {Failure} `cannot-resume` */
@@ -45,7 +44,7 @@ export async function resumeNamed(runContext: Omit<RunContext, 'session'>, run: 
   }
   await using session = await connect(context, { isBulk: true });
   assertSameOrigin(session, run, `Run ${run.id}`, again);
-  return await resumeRun({ ...runContext, session }, run, await look(session.service, journal));
+  return await resumeRun({ ...runContext, session }, run, await seeStock(session.service, journal));
 }
 
 const SEE_RUNS = 'See all runs: petstore inventory runs';
@@ -82,7 +81,7 @@ function refuseSmoke(run: Run): void {
 function whyDone(run: Run, changes: readonly Change[]): [problem: string, hint?: string] {
   const { id, kind, source, adds } = run;
   const isOpen = (change: Change): boolean => adds !== true || !mayBeApplied(change);
-  const rest = changes.filter((each) => (each.state === 'failed' || each.state === 'conflict') && isOpen(each)).length;
+  const rest = changes.filter((each) => isUnapplied(each) && isOpen(each)).length;
   if (rest === 0) return [`Run ${id} is done`];
   const problem = `Run ${id} is done, and ${rest} of its rows could not be applied`;
   if (adds === true) {
@@ -121,19 +120,16 @@ async function checkSource(context: CommandContext, { id, source, hash: before, 
 /** Returns the view of runs, newest first. */
 export async function listRuns(context: CommandContext, filter: RunFilter): Promise<RowsView<RunSummary>> {
   const runs = await withJournal(context, (journal) => journal.runs(filter));
-  const { clock, globals } = context;
-  const now = clock.now();
+  const { isForPeople } = FORMAT_FACTS[context.globals.output];
   // Hides columns of zeros, for which most tables have no room.
-  const hasAny = (column: 'conflicts' | 'failed'): boolean =>
-    globals.output !== 'table' || runs.some((run) => run[column] > 0);
+  const hasAny = (column: 'conflicts' | 'failed'): boolean => !isForPeople || runs.some((run) => run[column] > 0);
   return list<RunSummary>(
     runs,
     {
       run: ({ id }) => id,
       kind: ({ kind }) => kind,
       environment: ({ environment }) => environment,
-      started: ({ startedAt }) =>
-        globals.output === 'table' ? clockTime(startedAt, now) : new Date(startedAt).toISOString(),
+      started: ({ startedAt }) => new Date(startedAt),
       state: stateOf,
       done: ({ done }) => done,
       // A finished run has nothing left, even if rows of unknown outcome were undone with it.
@@ -141,7 +137,7 @@ export async function listRuns(context: CommandContext, filter: RunFilter): Prom
       ...(hasAny('conflicts') && { conflicts: ({ conflicts }: RunSummary) => conflicts }),
       ...(hasAny('failed') && { failed: ({ failed }: RunSummary) => failed }),
       source: ({ source = '', scans }) => {
-        if (globals.output !== 'table') return source;
+        if (!isForPeople) return source;
         return source === '' && scans > 0 ? plural(scans, 'scan') : fileName(source);
       },
     },
@@ -167,8 +163,7 @@ export async function discardRun(context: CommandContext, id: bigint): Promise<R
     refuseSmoke(run);
     assertCanConfirm(context);
     using _lock = run.kind === 'count' ? await lockStocktake(context, id) : undefined;
-    for (const { petId, after, state } of journal.changesOf(id)) {
-      if (state !== 'sent' && state !== 'unknown') continue;
+    for (const { petId, after } of journal.changesOf(id).filter(isUncertain)) {
       notices.warning(`Pet ${petId} may or may not have been set to ${after}. To find out, resume the run instead.`);
     }
     const what = run.scans > 0 ? plural(run.scans, 'scan') : plural(run.left, 'row');

@@ -47,8 +47,7 @@ export type LockSession = Pick<Session, 'origin' | 'redis'> & {
 };
 type Shared = LockSession & { readonly redis: Redis };
 
-/** A held lock. */
-export interface Hold {
+export interface PetLock {
   /** False once another machine may have the lock, so that what was read may be outdated. */
   isHeld(): boolean;
   /** When another machine last had it, on the monotonic clock: what was read earlier may be outdated. */
@@ -64,15 +63,17 @@ export async function takeSharedLock(
   context: CommandContext,
   session: Shared,
   petId: bigint,
-): Promise<(Hold & AsyncDisposable) | undefined> {
+): Promise<(PetLock & AsyncDisposable) | undefined> {
   const { redis } = session;
-  const lock = new SharedLock(context, session, petId);
+  const { step, renewLater, ...lock } = stepsOf(context, session, petId);
   try {
-    await lock.take();
-    return lock;
+    const idleMs = await take(context, session, petId, step);
+    renewLater();
+    return { ...lock, lastHeldAt: context.clock.monotonic() - idleMs + DRIFT_MS };
   } catch (error) {
     if (!(error instanceof RedisFailure)) {
-      if (context.signal.aborted) await lock.giveUp();
+      // The aborted step may have taken it: others would wait until it expires.
+      if (context.signal.aborted) await unlessLost(step('release', LAST_STEP_MS));
       throw error;
     }
     if (error.kind === 'settings') throw new Failure('ledger-refused', { says: error.message }, error);
@@ -87,96 +88,75 @@ export async function takeSharedLock(
   }
 }
 
-class SharedLock implements Hold, AsyncDisposable {
-  lastHeldAt = Number.NEGATIVE_INFINITY;
-  private readonly context: CommandContext;
-  private readonly session: Shared;
-  private readonly petId: bigint;
-  private readonly key: string;
-  private readonly holder: string;
-  private readonly lastsMs: number;
+type Step = ReturnType<typeof stepsOf>['step'];
+
+function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis, service }: Shared, petId: bigint) {
+  // The name reveals neither the key nor the pet.
+  const name = createHmac('sha256', service.apiKey)
+    .update(`${serviceOf(origin)} ${petId}`)
+    .digest('hex');
+  const holder = Buffer.from(randomBytes(16)).toString('hex');
+  const lastsMs = service.timeoutMs + BEYOND_TIMEOUT_MS;
   /** When it was taken or last renewed; undefined if this process does not have it. */
-  private since: { readonly monotonic: number; readonly wall: number } | undefined;
-  private isOver = false;
-  private cancel = (): void => undefined;
-
-  constructor(context: CommandContext, session: Shared, petId: bigint) {
-    const { origin, service } = session;
-    this.context = context;
-    this.session = session;
-    this.petId = petId;
-    // The name reveals neither the key nor the pet.
-    const name = createHmac('sha256', service.apiKey)
-      .update(`${serviceOf(origin)} ${petId}`)
-      .digest('hex');
-    this.key = `petstore:pet:${name}`;
-    this.holder = Buffer.from(context.randomBytes(16)).toString('hex');
-    this.lastsMs = service.timeoutMs + BEYOND_TIMEOUT_MS;
-  }
-
-  /** @throws {RedisFailure} @throws {Failure} `run-locked` */
-  async take(): Promise<void> {
-    const { clock, notices, random, signal } = this.context;
-    const { maxWaitMs } = this.session.service;
-    const from = clock.monotonic();
-    let isTold = false;
-    for (;;) {
-      const idleMs = await this.step('take');
-      if (idleMs >= 0) {
-        this.lastHeldAt = clock.monotonic() - idleMs + DRIFT_MS;
-        this.renewLater();
-        return;
-      }
-      const waitedMs = clock.monotonic() - from;
-      if (waitedMs >= maxWaitMs) {
-        const what = `a petstore process of another machine that changes pet ${this.petId}`;
-        throw new Failure('run-locked', { what, waitedMs: maxWaitMs });
-      }
-      if (!isTold && waitedMs >= NOTICED_MS) {
-        notices.info(`Waiting for another machine that is changing pet ${this.petId}.`);
-        isTold = true;
-      }
-      await clock.sleep(SHORTEST_PAUSE_MS + random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS), signal);
-    }
-  }
-
-  isHeld(): boolean {
-    const { clock } = this.context;
-    if (this.since === undefined) return false;
-    // The monotonic clock of a suspended machine may have stopped.
-    const heldMs = Math.max(clock.monotonic() - this.since.monotonic, clock.now() - this.since.wall);
-    return heldMs < this.lastsMs - MARGIN_MS;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.isOver = true;
-    this.cancel();
-    await unlessLost(this.step('release'));
-  }
-
-  /** Releases the lock that an aborted step may have taken: otherwise others would wait until it expires. */
-  async giveUp(): Promise<void> {
-    await unlessLost(this.step('release', LAST_STEP_MS));
-  }
-
-  private async step(what: 'take' | 'renew' | 'release', timeoutMs = this.session.service.timeoutMs): Promise<number> {
-    const { clock, signal } = this.context;
-    const { redis } = this.session;
+  let since: { readonly monotonic: number; readonly wall: number } | undefined;
+  let isOver = false;
+  let cancel = (): void => undefined;
+  /** @returns how long ago another holder had the lock, in ms; below 0 if this process does not have it */
+  const step = async (what: 'take' | 'renew' | 'release', timeoutMs = service.timeoutMs): Promise<number> => {
     const before = { monotonic: clock.monotonic(), wall: clock.now() };
     // Renews and releases in spite of a signal.
     const how = { timeoutMs, ...(what === 'take' && { signal }) };
-    const idleMs = Number(await redis.run(STEP, this.key, [what, this.holder, `${this.lastsMs}`], how));
-    this.since = idleMs < 0 ? undefined : before;
+    const idleMs = Number(await redis.run(STEP, `petstore:pet:${name}`, [what, holder, `${lastsMs}`], how));
+    since = idleMs < 0 ? undefined : before;
     return idleMs;
-  }
-
-  private renewLater(): void {
-    this.cancel = this.context.clock.alarm(this.lastsMs / RENEWALS, () => {
+  };
+  const renewLater = (): void => {
+    cancel = clock.alarm(lastsMs / RENEWALS, () => {
       // A lost server may be back before the lock expires. A lost lock stays lost.
-      void unlessLost(this.step('renew')).then(() => {
-        if (this.since !== undefined && !this.isOver) this.renewLater();
+      void unlessLost(step('renew')).then(() => {
+        if (since !== undefined && !isOver) renewLater();
       });
     });
+  };
+  return {
+    step,
+    renewLater,
+    isHeld(): boolean {
+      if (since === undefined) return false;
+      // The monotonic clock of a suspended machine may have stopped.
+      const heldMs = Math.max(clock.monotonic() - since.monotonic, clock.now() - since.wall);
+      return heldMs < lastsMs - MARGIN_MS;
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      isOver = true;
+      cancel();
+      await unlessLost(step('release'));
+    },
+  };
+}
+
+/** @throws {RedisFailure} @throws {Failure} `run-locked` */
+async function take(
+  { clock, notices, random, signal }: CommandContext,
+  { service: { maxWaitMs } }: Shared,
+  petId: bigint,
+  step: Step,
+): Promise<number> {
+  const from = clock.monotonic();
+  let isTold = false;
+  for (;;) {
+    const idleMs = await step('take');
+    if (idleMs >= 0) return idleMs;
+    const waitedMs = clock.monotonic() - from;
+    if (waitedMs >= maxWaitMs) {
+      const what = `a petstore process of another machine that changes pet ${petId}`;
+      throw new Failure('run-locked', { what, waitedMs: maxWaitMs });
+    }
+    if (!isTold && waitedMs >= NOTICED_MS) {
+      notices.info(`Waiting for another machine that is changing pet ${petId}.`);
+      isTold = true;
+    }
+    await clock.sleep(SHORTEST_PAUSE_MS + random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS), signal);
   }
 }
 

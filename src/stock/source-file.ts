@@ -48,7 +48,6 @@ export function decodeText(bytes: Uint8Array, name: string, kind: FileKind = STO
   return text;
 }
 
-/** Returns undefined if the bytes are not text in that encoding. */
 function decoded(bytes: Uint8Array, encoding: string): string | undefined {
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);
@@ -60,8 +59,11 @@ function decoded(bytes: Uint8Array, encoding: string): string | undefined {
 /** The characters of the bytes 80 to 9F. */
 const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
 
-/** Not by TextDecoder: that of Node 22 decodes these bytes as Latin-1. */
-function fromWindows1252(bytes: Uint8Array): string {
+/** Returns undefined for damaged UTF-8. Not by TextDecoder: that of Node 22 decodes these bytes as Latin-1. */
+function fromWindows1252(bytes: Uint8Array): string | undefined {
+  const asUtf8 = new TextDecoder().decode(bytes);
+  const count = (characters: RegExp): number => asUtf8.match(characters)?.length ?? 0;
+  if (count(/[^\0-\x7f\ufffd]/g) >= count(/\ufffd/g)) return undefined;
   const text = Buffer.from(bytes).toString('latin1');
   return text.replace(/[\x80-\x9f]/g, (character) => WINDOWS_1252[character.charCodeAt(0) - 0x80]!);
 }

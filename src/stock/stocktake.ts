@@ -4,8 +4,7 @@ import { openNames } from '../session/open-catalog.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import type { Journal, Run, RunSummary } from '../state/journal.ts';
-import { clockTime } from '../view/progress.ts';
-import { list, type RowsView } from '../view/view.ts';
+import { FORMAT_FACTS, list, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { withJournal } from './open-journal.ts';
 import { isUnexpected, makePlan, type Plan, type Stock, type Wanted } from './plan.ts';
@@ -16,7 +15,7 @@ import { assertSameOrigin, cannotResume } from './runs.ts';
 const SHOWN = 10;
 
 /** Returns the unfinished stocktakes that have no rows yet, newest first. */
-export function stillCounting(journal: Journal): RunSummary[] {
+function stillCounting(journal: Journal): RunSummary[] {
   return journal.unfinished().filter(({ id, kind }) => kind === 'count' && journal.changesOf(id).length === 0);
 }
 
@@ -34,7 +33,6 @@ export function findStopped(journal: Journal, wanted: bigint | true, session: Se
   );
 }
 
-/** Returns the pets that have stock and were not scanned. */
 export function unscanned(scanned: readonly Wanted[], stock: Stock): InventoryItem[] {
   const petIds = new Set(scanned.map(({ petId }) => petId));
   return [...stock.values()].filter(({ petId, quantity }) => quantity !== 0n && !petIds.has(petId));
@@ -73,14 +71,10 @@ export async function dueForCount(context: CommandContext, due: number): Promise
   const stock = await readStock(session.service);
   const counted = await withJournal(context, (journal) => journal.lastCounted(session.origin));
   const now = context.clock.now();
-  const isTable = context.globals.output === 'table';
+  const never = FORMAT_FACTS[context.globals.output].isForPeople ? 'never' : undefined;
   const at = (petId: bigint): number => counted.get(petId) ?? Number.NEGATIVE_INFINITY;
   const pets = [...stock.values()].filter(({ petId }) => at(petId) <= now - due);
   const names = await openNames(context, session.origin, pets);
-  const timeOf = (instant: number | undefined): string | undefined => {
-    if (instant === undefined) return isTable ? 'never' : undefined;
-    return isTable ? clockTime(instant, now) : new Date(instant).toISOString();
-  };
   return list<InventoryItem>(
     // Not the difference: it is NaN for two pets that were never counted.
     pets.toSorted((a, b) => (at(a.petId) < at(b.petId) ? -1 : Number(at(a.petId) > at(b.petId)))),
@@ -88,7 +82,7 @@ export async function dueForCount(context: CommandContext, due: number): Promise
       petId: ({ petId }) => petId,
       name: ({ petId }) => names?.get(petId),
       quantity: ({ quantity }) => quantity,
-      counted: ({ petId }) => timeOf(counted.get(petId)),
+      counted: ({ petId }) => (counted.has(petId) ? new Date(at(petId)) : never),
     },
     { empty: 'Every pet has been counted since.' },
   );

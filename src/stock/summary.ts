@@ -5,6 +5,7 @@ import { resumeCommand } from '../session/run-commands.ts';
 import { Failure } from '../errors.ts';
 import { firstCause } from '../report/failures.ts';
 import type { Change, ChangeState, NewChange, Run } from '../state/journal.ts';
+import { isUnapplied } from '../state/journal-rows.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
 import { capital, petLabel } from '../view/words.ts';
 import { midway, type RunContext } from './runner.ts';
@@ -14,7 +15,6 @@ import { openNames, tableNames } from '../session/open-catalog.ts';
 import { joinPath, reportFolder } from '../session/paths.ts';
 import { csvCell } from '../view/formats.ts';
 
-const UNDONE: ReadonlySet<ChangeState> = new Set(['failed', 'conflict']);
 /** How many rows that were not applied are named, with the reason; the report has all. */
 const FEW = 5;
 
@@ -34,7 +34,7 @@ export async function summarise(
   else notices.warning(`Run ${id} is unfinished. Resume it with: ${resume}`);
   const [only, ...others] = changes;
   const isOne = only !== undefined && others.length === 0;
-  const undone = changes.filter(({ state }) => isOne || UNDONE.has(state));
+  const undone = changes.filter((change) => isOne || isUnapplied(change));
   for (const { petId, reason } of undone.slice(0, FEW)) {
     if (reason !== undefined) notices.warning(`Pet ${petId}: ${reason}.`);
   }

@@ -8,11 +8,11 @@ import { discardCommand, resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import type { Change, Journal, Run } from '../state/journal.ts';
-import { mayBeApplied } from '../state/journal-rows.ts';
+import { isLeft, mayBeApplied } from '../state/journal-rows.ts';
 import type { RecordView, View } from '../view/view.ts';
 import { capital, changeWords, plural } from '../view/words.ts';
 import { changedBy } from './runner.ts';
-import { applyPlan, assertCanConfirm, dryRunPlan, isLeft, type RunSpec } from './apply.ts';
+import { applyPlan, assertCanConfirm, dryRunPlan, type RunSpec } from './apply.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { assertSameEnvironment, assertSameOrigin, cannotResume } from './runs.ts';
 import { commandWords } from './history-view.ts';
@@ -190,7 +190,6 @@ function targetOfRun(journal: Journal, id: bigint): Target {
   return { undoes: { undoesRun: id }, words: `inventory undo --run ${id}`, command: changes[0].command, changes, run };
 }
 
-/** Returns the target that redoes the command that a run has undone. */
 function redoOf(journal: Journal, run: Run): Target {
   const { undoesRun, undoesChange } = run;
   const first = undoesRun === undefined ? journal.sentChange(undoesChange ?? 0n) : journal.changesOf(undoesRun)[0];
@@ -263,10 +262,10 @@ function specFor(target: Target, journal: Journal, direction: Direction): RunSpe
 function planUndo(changes: readonly Written[], stock: Stock, journal: Journal): Plan {
   const rows = changes.map((change) => ({ petId: change.petId, quantity: change.before ?? change.after, change }));
   return makePlan(rows, stock, ({ change }, present) => {
-    const { before, after, sentAt, written = [after] } = change;
+    const { before, after, written = [after] } = change;
     if (before === undefined) return 'the earlier quantity was not recorded';
     if (present === before || written.includes(present)) return undefined;
-    const by = changedBy(journal, change, present, sentAt ?? 0);
+    const by = changedBy(journal, change, present);
     return `there are ${present} now, no longer the ${after} that were written: ${by}`;
   });
 }

@@ -9,7 +9,7 @@ import { confirmed } from '../client/classify.ts';
 import type { RawAnswer } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
 import { decoded } from '../redact.ts';
-import { checkCondition, updateInventory } from '../client/update.ts';
+import { checkCondition, isOutdated, isRecent, type Update, updateInventory } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { RowOutcome } from '../report/failure-meaning.ts';
 import type { Session } from '../session/connect.ts';
@@ -19,7 +19,7 @@ import { isOutOfReach } from '../state/file.ts';
 import type { Change, Journal, Settled, Where } from '../state/journal.ts';
 import { journalKeptOpen, type WithJournal, withWritableJournal } from './open-journal.ts';
 import { petLocksOf, type WithLock } from './pet-lock.ts';
-import type { Hold } from './shared-pet-lock.ts';
+import type { PetLock } from './shared-pet-lock.ts';
 
 /** What writes need: a service, the journal, and the locks of pets. */
 export interface Writer {
@@ -53,11 +53,31 @@ export type Write = Pick<Change, 'petId' | 'before' | 'after'> &
   (Pick<Change, 'id'> | { readonly command: string; readonly person?: string; readonly run?: bigint | undefined });
 
 /** A writer that holds a pet's lock. Only `withPet` creates one. */
-export type LockedPet = Writer & { readonly hold: Hold };
+export type LockedPet = Writer & { readonly lock: PetLock };
 
 /** Locks the pet for the work. @throws {Failure} `run-locked`: another process held it for too long */
 export function withPet<T>(writer: Writer, petId: bigint, work: (pet: LockedPet) => Promise<T>): Promise<T> {
-  return writer.withLock(petId, (hold) => work({ ...writer, hold }));
+  return writer.withLock(petId, (lock) => work({ ...writer, lock }));
+}
+
+/** How old the quantity that was read may be when the write is sent, in ms. */
+const FRESH_MS = 5_000;
+
+/**
+ * Locks the pet for a read and a write. Calls `work` once more if its write waited for longer than `freshMs` after the
+ * read, or if the lock was lost. The second write may wait: the rate limit may allow only one request in that time.
+ */
+export async function withFreshPet<T>(
+  writer: Writer,
+  petId: bigint,
+  work: (pet: LockedPet, freshMs: number) => Promise<T>,
+): Promise<T> {
+  try {
+    return await withPet(writer, petId, (pet) => work(pet, FRESH_MS));
+  } catch (error) {
+    if (!isOutdated(error)) throw error;
+    return withPet(writer, petId, (pet) => work(pet, Number.POSITIVE_INFINITY));
+  }
 }
 
 /** Opens the journal for single writes. */
@@ -76,17 +96,21 @@ export async function withWriter<T>(
   } catch (error) {
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the callback sets it
     if (isOpen || !isOutOfReach(error)) throw error;
-    context.notices.warning('The state folder cannot be used: the change is not in the history, and cannot be undone.');
+    context.notices.warning('The state folder cannot be used: a change is not in the history, and cannot be undone.');
     return work({ context, session, journal: undefined, withLock });
   }
 }
 
 /** Sends an update, again if it was lost and not applied. @throws {Failure} `unrecorded`, and see updateInventory */
-export async function updateOne(pet: LockedPet, write: Write, isCurrent?: () => boolean): Promise<InventoryItem> {
-  const { hold, session } = pet;
+export async function updateOne(
+  pet: LockedPet,
+  write: Write,
+  watch: Pick<Update, 'isCurrent' | 'onLook'> = {},
+): Promise<InventoryItem> {
+  const { lock, session } = pet;
   const { petId, before, after } = write;
   const { answer, failure, unrecorded } = await writeOne(pet, write, () =>
-    updateInventory(session.service, { petId, quantity: after, before, isCurrent, isLocked: () => hold.isHeld() }),
+    updateInventory(session.service, { petId, quantity: after, before, ...watch, isLocked: () => lock.isHeld() }),
   );
   if (answer !== undefined && unrecorded === undefined) return answer;
   throw failure ?? unrecorded!;
@@ -190,8 +214,8 @@ export async function recordedCall(
   if (petId === undefined) return send(call);
   const after = quantityIn(call);
   const work = (writer: Writer): Promise<RawAnswer> =>
-    withPet(writer, petId, (pet) =>
-      after === undefined ? send(call) : callChecked(pet, { ...by, petId, after }, call, send),
+    withFreshPet(writer, petId, (pet, freshMs) =>
+      after === undefined ? send(call) : callChecked(pet, { ...by, petId, after }, call, send, freshMs),
     );
   return await withWriter(context, session, work, means);
 }
@@ -210,13 +234,17 @@ async function callChecked(
   write: Omit<Extract<Write, { command: string }>, 'before'>,
   call: Call,
   send: (call: Call) => Promise<RawAnswer>,
+  freshMs: number,
 ): Promise<RawAnswer> {
-  const { service } = pet.session;
+  const { lock, session } = pet;
+  const { service } = session;
   const sendChecked = async (each: Call): Promise<RawAnswer> => confirmed(service, call, await send(each));
   const { 'if-match': condition, ...headers } = call.headers ?? {};
   if (condition === undefined) return callOne(pet, { ...write, before: undefined }, () => sendChecked(call));
   const before = await checkCondition(service, write.petId, condition);
-  return callOne(pet, { ...write, before }, () => sendChecked({ ...call, headers }));
+  const isFresh = isRecent(service, freshMs);
+  const isCurrent = (): boolean => before === undefined || (lock.isHeld() && isFresh());
+  return callOne(pet, { ...write, before }, () => sendChecked({ ...call, headers, isCurrent }));
 }
 
 function quantityIn({ body = '' }: Call): bigint | undefined {
@@ -240,7 +268,7 @@ function integerIn(json: string): bigint | undefined {
 /** Returns the pet in a path, read as leniently as a service may read it. */
 function petIn(path: string): bigint | undefined {
   const [plain = ''] = path.split(/[?#]/);
-  return parseInt64(/^\/+inventory\/+0*(\d+)\/*$/.exec(decoded(plain))?.[1] ?? '');
+  return parseInt64(/^\/+inventory\/+0*(\d+)\/*$/i.exec(decoded(plain))?.[1] ?? '');
 }
 
 /** Returns what the history records about a command's changes. */

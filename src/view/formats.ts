@@ -147,16 +147,17 @@ function csvLine<Row>(columns: readonly Column<Row>[], row: Row, stringify: (row
     if (typeof value === 'string' && !UNQUOTED.test(value)) {
       return stringify([columns.map(({ cell }) => csvCell(cell(row)))]).slice(0, -1);
     }
-    line += i === 0 ? value.toString() : `,${value.toString()}`;
+    line += (i === 0 ? '' : ',') + csvCell(value);
   }
   return line;
 }
 
 export function csvCell(value: CellValue): string {
-  return typeof value === 'string' ? csvText(value) : value.toString();
+  if (typeof value === 'string') return csvText(value);
+  return value instanceof Date ? value.toISOString() : value.toString();
 }
 
-/** Puts a quote before a text that a spreadsheet would run as a formula (owasp.org, CSV injection). */
+/** Puts a quote before a text that a spreadsheet would run as a formula, in Japanese also `＝` (owasp.org, CSV injection). */
 function csvText(text: string): string {
-  return `${/^[=+\-@\t\r]/.test(text) ? "'" : ''}${visible(text)}`;
+  return `${/^[=+\-@\uff1d\uff0b\uff0d\uff20\t\r]/.test(text) ? "'" : ''}${visible(text)}`;
 }

@@ -60,7 +60,6 @@ const WORDS: Readonly<Record<string, Role>> = {
   unknown: 'bad',
 };
 
-/** Returns the role of a value in a column of this name. */
 export function roleOf(column: string, value: string | bigint | number): Role | undefined {
   if (typeof value === 'string') return ['status', 'state', 'outcome'].includes(column) ? WORDS[value] : undefined;
   if (value <= 0) return column === 'quantity' ? 'bad' : undefined;

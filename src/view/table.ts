@@ -10,6 +10,7 @@
 import { RawNumber } from '../api/json.ts';
 import { bar } from './bar.ts';
 import { BETWEEN, type Cell, choices, fits, inBorders, inColumns, type Table, type TableColumn } from './fit.ts';
+import { clockTime } from './progress.ts';
 import { capital, signed, visible } from './words.ts';
 import { PLAIN, roleOf, type Style } from './style.ts';
 import type { Column, RowsView } from './view.ts';
@@ -25,6 +26,8 @@ const LEAST_CUT = 12;
 const BAR_COLUMNS = 20;
 
 export interface Screen {
+  /** Epoch ms: a time of today is shown without its date. */
+  readonly now: number;
   readonly isTTY: boolean;
   readonly width: number | undefined;
   readonly style: Style;
@@ -94,12 +97,13 @@ function headingOf(name: string): string {
   return name === 'petId' ? 'Pet' : capital(name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
 }
 
-function cellsOf<Row>(columns: readonly Column<Row>[], row: Row, { redact, style }: Screen): Cell[] {
+function cellsOf<Row>(columns: readonly Column<Row>[], row: Row, { now, redact, style }: Screen): Cell[] {
   return columns.map((column) => {
     const share = column.bar?.(row);
     if (share !== undefined) return { text: '', numeric: false, share };
     const value = column.cell(row);
     if (value instanceof RawNumber) return { text: value.source, numeric: true };
+    if (value instanceof Date) return { text: clockTime(value.getTime(), now), numeric: false };
     const role = style === PLAIN ? undefined : (column.role?.(row) ?? roleOf(column.name, value));
     if (typeof value === 'string') return { text: visible(redact(value)), numeric: false, role };
     if (column.isSigned !== true) return { text: value.toString(), numeric: true, role };

@@ -23,8 +23,11 @@ export type Format = keyof typeof TABLE;
 export const FORMAT_FACTS: Readonly<Record<Format, FormatFacts>> = TABLE;
 export const FORMATS = Object.keys(TABLE) as readonly Format[];
 
-/** A cell. A number of any kind is aligned right and never gets a formula prefix. */
-export type CellValue = string | bigint | number | RawNumber;
+/**
+ * A cell. A number of any kind is aligned right and never gets a formula prefix. An instant is local time in a table,
+ * ISO 8601 elsewhere.
+ */
+export type CellValue = string | bigint | number | RawNumber | Date;
 
 /** One column of a table or CSV file. */
 export interface Column<Row> {
@@ -125,10 +128,14 @@ export function confirmation(...[text, members, more]: Parameters<typeof record>
 /** Column -> its look in a table, and whether it may be omitted. */
 type Looks<Row> = Readonly<Record<string, Partial<Column<Row>>>>;
 
+function jsonOf(cell: CellValue | undefined): JsonValue {
+  return cell instanceof Date ? cell.toISOString() : (cell ?? null);
+}
+
 /** Returns a view of rows in memory. Their JSON has the same members as the columns, null for undefined. */
 export function list<Row>(
   rows: readonly Row[],
-  members: Readonly<Record<string, (row: Row) => string | bigint | number | undefined>>,
+  members: Readonly<Record<string, (row: Row) => CellValue | undefined>>,
   { looks = {}, ...more }: Partial<Omit<RowsView<Row>, 'view' | 'rows'>> & { readonly looks?: Looks<Row> } = {},
 ): RowsView<Row> {
   const entries = Object.entries(members);
@@ -136,7 +143,7 @@ export function list<Row>(
     view: 'rows',
     rows: [rows],
     columns: entries.map(([name, of]) => ({ name, cell: (row) => of(row) ?? '', ...looks[name] })),
-    jsonText: (row) => stringifyJson(new Map(entries.map(([name, of]) => [name, of(row) ?? null]))),
+    jsonText: (row) => stringifyJson(new Map(entries.map(([name, of]) => [name, jsonOf(of(row))]))),
     header: true,
     empty: '',
     ...more,

@@ -51,7 +51,7 @@ const LEAST = 24;
 /** Wraps a line. The pieces after the first are indented by `margin` columns. A word that is too long stays whole. */
 export function wrapLine(line: string, width: number, margin: number): string {
   if (displayWidth(line) <= width) return line;
-  const rest = ' '.repeat(width - margin < LEAST ? 2 : margin);
+  const rest = ' '.repeat(width - margin < LEAST ? Math.min(2, margin) : margin);
   const [, indent = '', text = ''] = /^( *)(.*)$/.exec(line) ?? [];
   // Keeps the spacing at the start of a line.
   const [head, ...words] =

@@ -1,5 +1,5 @@
 /** `inventory list --watch` and `wait`: read the stock repeatedly, as often as the rate limit allows. */
-import { type InventoryItem, itemToJson, warnOfUnexpected } from '../api/item.ts';
+import { type InventoryItem, itemToJson, UnexpectedFields, warnOfUnexpected } from '../api/item.ts';
 import { jsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import { listInventory } from '../api/routes.ts';
 import { type Filter, matcher } from '../api/select.ts';
@@ -130,13 +130,20 @@ async function* watch(
     let before = await readStock(session.service);
     const at = clock.now();
     const listed = [...before.values()].filter(matches);
-    warnOfUnexpected(listed, notices);
+    const oddities = new UnexpectedFields();
+    warnOfUnexpected(listed, notices, oddities);
     yield listed.map((item) => ({ at, event: 'listed', item }));
     notices.info(`Watching ${plural(listed.length, 'pet')}.`);
     for (;;) {
       await pause(context, session.service, intervalMs);
       const stock = await readStock(session.service);
-      yield [...changes(before, stock, matches, clock.now())];
+      const found = [...changes(before, stock, matches, clock.now())];
+      warnOfUnexpected(
+        found.map(({ item }) => item),
+        notices,
+        oddities,
+      );
+      yield found;
       before = stock;
     }
   } catch (error) {

@@ -230,17 +230,25 @@ describe('changes', () => {
     expect([browser.mode, browser.selected?.petId]).toEqual(['quantity', 12n]);
   });
 
-  it('a pet that a new read of the stock takes off the screen leaves its quantity to no other', () => {
-    const { browser, press, stored } = open();
-    press('<tab>', '=', '1');
-    browser.replace(listing(PETS.map(([petId, quantity]) => [petId, quantity, petId === 7n ? 'sold' : 'available'])));
-    expect([browser.mode, browser.message]).toEqual([
-      'table',
-      'Pet 7 is not shown any more. Its quantity was not changed.',
-    ]);
-    press('5', '<return>');
-    expect(stored.size).toBe(0);
-  });
+  it.each([
+    [['<tab>', '=', '1'], PETS.map(([petId, quantity]) => [petId, quantity, petId === 7n ? 'sold' : 'available'])],
+    [['<insert>', '<end>', '<insert>', '=', '1'], PETS.slice(1)],
+  ] as const)(
+    '%j: a pet that a new read of the stock takes off the screen leaves its quantity to no other',
+    (keys, pets) => {
+      const { browser, press, stored } = open();
+      press(...keys);
+      const marks = Math.max(0, browser.marked.size - 1);
+      browser.replace(listing(pets as typeof PETS));
+      expect([browser.mode, browser.message, browser.marked.size]).toEqual([
+        'table',
+        'Pet 7 is not shown any more. No quantity was changed.',
+        marks,
+      ]);
+      press('5', '<return>', '<escape>');
+      expect(stored.size).toBe(0);
+    },
+  );
 
   it('the pet whose id is typed gets the cursor', () => {
     const { browser, press } = open();
@@ -351,6 +359,8 @@ describe('leaving', () => {
     press('gold');
     expect(idsOf(browser)).toEqual([7n, 12n]);
     expect([press('^R'), press('^X'), press('<escape>'), press('^C')]).toEqual([undefined, undefined, 'stop', 'stop']);
+    // Of a quantity that is typed, or the help, it is the Esc that their line names.
+    expect([press('=99', '<escape>'), browser.mode]).toEqual([undefined, 'table']);
   });
 });
 

@@ -60,17 +60,26 @@ async function draw(
 }
 
 describe.each([20, 40, 80, 200])('%i columns', (columns) => {
-  it.each([3, 5, 6, 7, 24, 60])('%i rows are filled, no line is wider, and the cursor is seen', async (rows) => {
+  it.each([3, 4, 5, 6, 7, 24, 60])('%i rows are filled, no line is wider, and the cursor is seen', async (rows) => {
     for (const keys of [[], ['?'], ['^O'], ['<end>'], ['漢'.repeat(300)], ['<right>', '^C']]) {
       const prepare = (browser: Browser): void => {
         if (keys.length === 0) browser.message = 'A sentence that is longer than any terminal. '.repeat(9);
       };
       const lines = await draw(columns, rows, { keys, prepare });
       expect(lines).toHaveLength(rows);
-      if (keys[0] === '<end>' && rows > 3) expect(plainly(lines)).toContainEqual(expect.stringMatching(/^>/));
+      if (keys[0] === '<end>') expect(plainly(lines)).toContainEqual(expect.stringMatching(/^>/));
+      if (keys[0] === '?') expect(plainly(lines)).toContainEqual(expect.stringMatching(/^\^X +Shows/));
       for (const line of lines) expect(displayWidth(stripVTControlCharacters(line)), line).toBeLessThanOrEqual(columns);
     }
   });
+});
+
+it('20 columns: what is typed is seen, also for a large quantity; a message begins at the left', async () => {
+  expect(plainly(await draw(20, 8, { keys: ['9223', '=', '1234'] })).at(-3)).toBe('New: 1234_');
+  const prepare = (browser: Browser): void => {
+    browser.message = 'Type to search. Enter sets it.';
+  };
+  expect(plainly(await draw(20, 8, { prepare })).slice(-3, -1)).toEqual(['Type to search.', 'Enter sets it.']);
 });
 
 const CHANGED = ['7', '<right>'];

@@ -11,6 +11,7 @@ const FILE = `petId,name,barcode
 7,goldfish,4006381333931 73513537
 8,"Goldfish, small",
 9,Mäuse,
+10,ガラス,
 12,,
 `;
 const CATALOG = await catalogOf(FILE, B);
@@ -26,6 +27,8 @@ describe('a name', () => {
     ['small gold', [8n]],
     ['mause', [9n]],
     ['hamster', []],
+    ['ガラス', [10n]],
+    ['カラス', []],
   ])('%s finds %s', (text, found) => {
     expect(CATALOG.named(text).map(({ petId }) => petId)).toEqual(found);
   });

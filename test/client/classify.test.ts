@@ -144,6 +144,12 @@ describe('a status', () => {
     }
   });
 
+  it('a gateway at which another change of the pet is still running does not stand for a service that pauses', () => {
+    const more = { location: undefined, retryAfterMs: 5_000, now: NOW, gateway: 'refused' } as const;
+    const { failure, repeat } = judgeStatus({ status: 503, code: 'run_locked' }, WRITE, more);
+    expect([failure.kind, repeat]).toEqual(['run-locked', 'unsent']);
+  });
+
   it.each([
     ['https://other.example/v1/inventory', 'https://other.example'],
     ['//other.example:8443/', 'https://other.example:8443'],

@@ -1,6 +1,6 @@
 /** Which failures are retried, how often, and after which wait, with controlled time and random numbers. */
 import { describe, expect, it } from 'vitest';
-import { type Operation, type Outcome, perform } from '../../src/client/retry.ts';
+import { type Operation, perform, type Result } from '../../src/client/retry.ts';
 import type { Call, Service } from '../../src/client/service.ts';
 import type { HttpFailurePhase, HttpReply } from '../../src/ports.ts';
 import { Failure, isFailure } from '../../src/errors.ts';
@@ -55,7 +55,7 @@ async function run(steps: readonly Step[], options: Options = {}) {
   return { outcome, at };
 }
 
-function wordsOf(outcome: Outcome<string>): string {
+function wordsOf(outcome: Result<string>): string {
   return 'value' in outcome ? outcome.value : `${outcome.trouble.failure.kind}, ${outcome.trouble.repeat}`;
 }
 

@@ -32,11 +32,14 @@ async function imported(): Promise<TestContext> {
 }
 
 describe('catalog', () => {
-  it('is empty at first', async () => {
-    expect(await run(await offline(), 'catalog', 'list')).toEqual({
+  it.each([
+    ['', 'petstore catalog import FILE'],
+    ['--env sandbox ', 'petstore --env sandbox catalog import FILE'],
+  ])('is empty at first: %scatalog list', async (options, hint) => {
+    expect(await run(await offline(), ...`${options}catalog list`.split(' '))).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'The catalog of sandbox is empty. Import one: petstore catalog import FILE\n',
+      stderr: `The catalog of sandbox is empty. Import one: ${hint}\n`,
     });
   });
 

@@ -139,6 +139,14 @@ describe('config', () => {
     expect(JSON.parse(readFileSync(configPath(home), 'utf8'))).toEqual(kept);
   });
 
+  it.each([
+    ['production', 'warning: PETSTORE_ENV is set, and overrides this setting.\n'],
+    ['staging', ''],
+  ])('with PETSTORE_ENV %s, to set environment to staging warns: %j', async (PETSTORE_ENV, stderr) => {
+    const set = ['config', 'set', 'environment', 'staging'];
+    expect((await petstore(createHome(), set, { env: { PETSTORE_ENV } })).stderr).toBe(stderr);
+  });
+
   it('offers a key nowhere, and says how to log in', async () => {
     const home = createHome();
     const { stderr } = await petstore(home, ['config', 'get', 'production.api-key']);

@@ -66,6 +66,12 @@ async function shop(
 const history = (context: TestContext, ...args: string[]): Promise<Ran> =>
   run(context, 'inventory', 'history', ...args);
 
+it('a profile has a history of its own, also where its config names no environment', async () => {
+  const context = await shop([{ environment: 'berlin/production' }, { environment: 'production' }], {}, { env: {} });
+  const { stdout } = await history(context, '--profile', 'berlin', '-o', 'csv');
+  expect(stdout).toMatch(/^change,.*\n1,.*,berlin\/production,.*\n$/);
+});
+
 describe('names', () => {
   const rows: readonly Row[] = [
     { petId: 7n, after: 3n, before: 1n },

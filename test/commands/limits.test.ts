@@ -127,9 +127,9 @@ describe('--reserve and --no-wait', () => {
     const left = (remaining: number): PlainReply => json([item(7, 10)], { limits: { remaining } });
     const context = withReplies([left(3), left(2)]);
     const call = ['inventory', 'list', '--reserve', '2', '--no-wait'];
-    const codes = [];
-    for (let i = 0; i < 3; i++) codes.push((await run(context, ...call)).code);
-    expect({ codes, sent: context.sent.length }).toEqual({ codes: [0, 0, 6], sent: 2 });
+    const ran = [await run(context, ...call), await run(context, ...call), await run(context, ...call)];
+    expect({ codes: ran.map(({ code }) => code), sent: context.sent.length }).toEqual({ codes: [0, 0, 6], sent: 2 });
+    expect(ran[2]?.stderr).toContain('error: The rate limit is used up but for --reserve (2) until ');
   });
 
   it('--no-wait does not go with --max-wait', async () => {

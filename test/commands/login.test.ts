@@ -196,6 +196,9 @@ describe('--key-command', () => {
     expect((await login(['config', 'list', '-o', 'csv'], [], { home })).stdout).toContain(
       `staging.key-command,${COMMAND}\n`,
     );
+    expect((await login(['logout'], [], { home, env: { PETSTORE_API_KEY: KEY } })).stderr).toContain(
+      ' PETSTORE_API_KEY is set, and petstore still uses the key in it.\n',
+    );
   });
 
   it.each([0o620, 0o602])('is not run from a file that others may change (mode %o)', async (mode) => {

@@ -114,6 +114,7 @@ it.each([
   ['inventory set 7 3', 0, [json(ODD)]],
   ['inventory adjust 7 1', 0, [json([item(7, 2)]), json(ODD)]],
   ['inventory list --watch --pet 7', 4, [json([ODD]), error(401)]],
+  ['inventory list --watch', 4, [json([item(7, 3)]), json([ODD]), json([{ ...ODD, quantity: 4 }]), error(401)]],
   ['wait --pet 7 --min 3', 0, [json([item(1, 2, 'on loan'), ODD])]],
 ])('fault 55: %s warns once of what its pet has beyond the contract', async (line, exitCode, replies) => {
   const { code, stderr } = await runIn(withReplies(replies), ...line.split(' '));

@@ -8,6 +8,7 @@ import { screenOf } from '../support/screen.ts';
 import { error, item, json } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { serveSandbox } from '../support/served.ts';
+import { list, shopWith, take } from '../support/shop.ts';
 import { staging } from '../support/staging.ts';
 
 const CTRL = {
@@ -97,10 +98,10 @@ describe('on the screen', () => {
     end(terminal);
     expect((await terminal.exited).code).toBe(code);
     if (isRestored) expect(terminal.output).toContain(RESTORED);
-    terminal = start(home, { cols: 120 });
-    await terminal.waitFor('You did not apply 1 change (pet 1: 14 → 15).');
-    await terminal.waitFor('Keep it? (n throws it away)');
-    await terminal.type('\r', '→ 15');
+    // The question says what it is about, also with --quiet.
+    terminal = start(home, { cols: 120 }, '--quiet');
+    await terminal.waitFor('You did not apply 1 change (pet 1: 14 → 15).\nKeep it? (n throws it away)');
+    await terminal.type('\r', '→ 15 +1');
     await left(terminal, `${CTRL.c}d`);
     // Nothing is left to offer.
     await left(await opened(home), CTRL.c);
@@ -144,8 +145,11 @@ describe('on the screen', () => {
     await terminal.type(`\u001b[H=100\r`, '→ 100');
     await terminal.type(CTRL.x, 'Change 1 pet in sandbox?');
     await terminal.type('y\r', 'Run 2 (browse) in sandbox: 1 applied.');
-    await left(terminal, CTRL.c);
-    expect(terminal.plain()).toContain('Run 1 (browse) in sandbox: 1 applied.');
+    terminal.kill('SIGTERM');
+    await terminal.exited;
+    const lines = await screenOf(terminal.output, { cols: 120, rows: 24 });
+    const results = [1, 2].map((run) => `Run ${run} (browse) in sandbox: 1 applied.`);
+    expect(lines.filter((line) => line.startsWith('Run'))).toEqual(results);
     expect([await quantityOf(home, 1), await quantityOf(home, 2)]).toEqual(['100', '4']);
   });
 
@@ -284,8 +288,13 @@ describe('without a full screen', () => {
     await terminal.type('3 -9\r', 'Below zero: petstore --env sandbox inventory set 3 -5 --allow-negative');
     await terminal.type('apply\r', 'Change 1 pet in sandbox?');
     await terminal.type('y\r', 'Run 1 (browse) in sandbox: 1 applied.');
+    await terminal.type('3 5\rapply\r', 'Change 1 pet in sandbox?');
+    await terminal.type('y\r', 'Run 2 (browse) in sandbox: 1 applied.');
+    expect(terminal.plain().match(/Run 1/g)).toHaveLength(1);
+    await terminal.type('3 6\r', 'to be 6');
     await left(terminal, 'q\r');
-    expect(await quantityOf(home, 3)).toBe('4');
+    expect(terminal.plain()).toContain('Continue: petstore --env sandbox inventory browse --plain\n');
+    expect(await quantityOf(home, 3)).toBe('5');
     expect(terminal.output).not.toContain('\u001b[?1049h');
   });
 
@@ -305,6 +314,17 @@ describe('without a full screen', () => {
     expect(stderr).toContain('1 row of stdin cannot be used; what was applied before stays applied.');
     expect(stderr).toContain('Remove the lines up to the last apply');
     expect([await quantityOf(home, 7), await quantityOf(home, 9)]).toEqual(['12', '0']);
+  });
+
+  it('--plain from a pipe: the service is down after an apply, which is told of too', async () => {
+    const stock = { 7: 10, 9: 10 };
+    const down = error(503, 'No.', 'error', { headers: { 'Retry-After': '600' } });
+    const { server, ...shop } = await shopWith([list(stock), list(stock), take(stock), down]);
+    const stdin = '7 12\napply\n9 1\napply\n';
+    const { code, stdout, stderr } = await runPetstore(['inventory', 'browse', '--plain', '--yes'], { ...shop, stdin });
+    expect([code, stdout], stderr).toEqual([8, expect.stringContaining('Run 1 (browse) in staging: 1 applied.')]);
+    expect(stderr).toContain('; nothing more was sent.');
+    expect(server.requests.length).toBe(4);
   });
 
   it('--plain from a pipe, with --yes: what was left at a terminal is not its business', async () => {

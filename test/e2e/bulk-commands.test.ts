@@ -1,5 +1,5 @@
 /** Commands that write several pets or read before they write, in this process, on the built-in sandbox. */
-import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -18,10 +18,17 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 /** One shop: each command in a context of its own, all of them with the same home. Its pets have no names. */
 function shop() {
   const home = createHome();
+  let runs = 0;
   const run = async (args: readonly string[], options: TestContextOptions = {}) => {
     const context = await withoutSandboxNames(createTestContext({ home, ...options }));
-    const { code, stdout, stderr } = await runIn(context, '--env', 'sandbox', ...args);
-    return { code, stdout, stderr };
+    const random = new Uint8Array(4).fill(runs++);
+    const { code, stdout, stderr } = await runIn(
+      { ...context, randomBytes: () => random },
+      '--env',
+      'sandbox',
+      ...args,
+    );
+    return { code, stdout, stderr, questions: context.questions.map(({ question }) => question) };
   };
   const quantity = async (pet: number): Promise<number | undefined> => {
     const { stdout } = await run(['inventory', 'list', '--json', '--pet', String(pet)]);
@@ -355,7 +362,7 @@ describe('inventory import', () => {
     expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ run: null, applied: 0, left: 0 })]);
     for (const option of ['--exit-code', '--resume']) {
       const planned = ['inventory', 'import', join(home.path, 'stock.csv'), '--dry-run', option];
-      expect(await run([...planned, '--json'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
+      expect(await run([...planned, '--json'])).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' });
     }
   });
 
@@ -594,8 +601,9 @@ describe('inventory import', () => {
       ['no, and then yes', [false, true], [200, 200, 100, 100]],
     ])('at a terminal it is offered to resume: %s', async (_name, answers, added) => {
       const { run, delivery, before, stock } = await stopped('delta');
-      const { code, stderr } = await run(delivery, { terminal: true, answers });
+      const { code, stderr, questions } = await run(delivery, { terminal: true, answers });
       expect([code, await stock()]).toEqual([0, before.map((each, i) => each + added[i]!)]);
+      expect(questions[0]).toBe('Import 1 of this file is unfinished (2 left). Resume it in staging?');
       if (answers.length > 1) expect(stderr).toContain('the rows that it has added already are added again');
     });
   });
@@ -887,24 +895,28 @@ describe('inventory edit', () => {
 
   it('keeps the file where it cannot be used', async () => {
     const { run, quantity } = shop();
-    const { code, stderr } = await run(['inventory', 'edit'], {
-      ...editing((text) => text.replace('\n7,10,', '\n7,ten,')),
-      answers: [false],
-    });
+    const edit = () =>
+      run(['inventory', 'edit'], {
+        ...editing((text) => text.replace('\n7,10,', '\n7,ten,')),
+        answers: [false],
+      });
+    const { code, stderr } = await edit();
     expect([code, stderr, await quantity(7)]).toEqual([2, expect.stringContaining('quantity is "ten"'), 10]);
-    const [, kept = ''] = /file is\s+kept:\s+(\S+)/.exec(stderr) ?? [];
-    expect(readFileSync(kept, 'utf8')).toContain('\n7,ten,');
+    const keptIn = (text: string): string | undefined => /file is\s+kept:\s+(\S+)/.exec(text)?.[1];
+    expect(readFileSync(keptIn(stderr)!, 'utf8')).toContain('\n7,ten,');
+    // Also from the next one, which in a container has the same process number.
+    expect(keptIn((await edit()).stderr)).not.toBe(keptIn(stderr));
     expect(stderr).toContain('hint: To start again from the current stock, run the command again.');
   });
 
-  it('leaves no file that the editor has not changed', async () => {
+  it.each([
+    () => {
+      throw new Failure('editor', { command: 'vi', problem: 'was not found' });
+    },
+    rmSync,
+  ])('leaves no file that the editor has not changed, or has removed', async (editor) => {
     const { home, run } = shop();
-    const { code, stderr } = await run(['inventory', 'edit'], {
-      ...TERMINAL,
-      editor: () => {
-        throw new Failure('editor', { command: 'vi', problem: 'was not found' });
-      },
-    });
+    const { code, stderr } = await run(['inventory', 'edit'], { ...TERMINAL, editor });
     expect([code, readdirSync(join(home.state, 'petstore/edit'))]).toEqual([3, []]);
     expect(stderr).not.toContain('kept');
   });
@@ -917,7 +929,7 @@ describe('inventory edit', () => {
       .map((word) => `'${word}'`)
       .join(' ');
     const script = join(home.path, 'editor');
-    const meanwhile = `${program} --env sandbox inventory import --yes '${stock}' >&2 && sed -i s/^7,10,/7,11,/ "$1"`;
+    const meanwhile = `${program} --env sandbox inventory import --yes '${stock}' && sed -i s/^7,10,/7,11,/ "$1"`;
     writeFileSync(script, `#!/bin/sh\n${meanwhile}\n`, { mode: 0o755 });
     const edit = ['--env', 'sandbox', 'inventory', 'edit', '--yes'];
     expect(await runPetstore(edit, { home, env: { EDITOR: script } })).toMatchObject({
@@ -943,11 +955,17 @@ describe('inventory edit', () => {
     ['SIGINT', 130],
   ] as const)('fault 122: %s ends the editor, and the command', async (signal, code) => {
     const home = createHome();
-    const env = { EDITOR: 'echo open >&2; exec sleep 60 #' };
+    const script = join(home.path, 'editor');
+    const steps = ["trap 'kill $!; echo closed >&2' TERM", 'sleep 60 >&2 &', 'echo open >&2', 'wait'];
+    writeFileSync(script, `#!/bin/sh\n${steps.join('\n')}\n`, { mode: 0o755 });
+    const env = { EDITOR: script };
     const running = startPetstore(['--env', 'sandbox', 'inventory', 'edit', '--yes'], { home, env });
     await running.waitFor(/open/, 'stderr');
     running.kill(signal);
     expect((await running.exited).code).toBe(code);
+    // The editor first, which restores the terminal. It has changed nothing.
+    expect(running.stderr.startsWith('open\nclosed\n')).toBe(true);
+    expect([running.stderr.includes('kept'), readdirSync(join(home.state, 'petstore/edit'))]).toEqual([false, []]);
   });
 
   it('opens what cannot be used once more, if that is wanted', async () => {

@@ -165,6 +165,12 @@ describe('petstore completion', () => {
     expect(readFileSync(join(home.path, path), 'utf8')).toContain('completion for petstore');
   });
 
+  it('zsh is told of a folder with spaces in quotes', async () => {
+    const data = join(createHome().path, 'my data');
+    const { stdout } = await runPetstore(['completion', 'zsh', '--install'], { env: { XDG_DATA_HOME: data } });
+    expect(stdout).toContain(`fpath=('${data}/zsh/site-functions' $fpath)\n`);
+  });
+
   it('takes the shell from SHELL, and installs nothing without a home', async () => {
     const bash = await runPetstore(['completion', 'bash']);
     expect(await runPetstore(['completion'], { env: { SHELL: '/bin/bash' } })).toEqual(bash);

@@ -98,7 +98,7 @@ describe('fault 77: without a home', () => {
       stderr: expect.stringContaining('{"warning":{"message":"Rate limits cannot be shared') as string,
     });
     expect([code, stdout]).toEqual([0, '{"petId":1,"quantity":6,"status":"available"}\n']);
-    expect(stderr).toContain('the change is not in the history, and cannot be undone.');
+    expect(stderr).toContain('a change is not in the history, and cannot be undone.');
     expect(readdirSync(cwd)).toEqual([]);
   });
 
@@ -164,7 +164,7 @@ describe('profiles', () => {
         /^warning: The config file \S+cologne\/config.json:1:2 is not valid JSON/,
       ) as string,
     });
-    expect((await petstore('--profile', 'cologne', 'status')).stderr).toContain('petstore login --profile cologne\n');
+    expect((await petstore('--profile', 'cologne', 'status')).stderr).toContain('petstore --profile cologne login\n');
 
     await petstore('--profile', 'berlin', 'catalog', 'set', '7', '--name', 'Goldfish');
     expect((await petstore('--profile', 'berlin', 'inventory', 'list')).stdout).toContain('Goldfish');
@@ -195,6 +195,7 @@ describe('profiles', () => {
     expect(await says('inventory', 'list')).toContain('run petstore --env berlin/production limits --clear-block\n');
     expect(await says('inventory', 'undo', '99')).toContain('petstore --env berlin/production inventory history');
     expect(await petstore('--env', 'berlin/production', 'limits', '--clear-block', '--yes')).toMatchObject({ code: 0 });
+    expect(await says('config', 'get', 'output')).toContain('petstore --profile berlin config set output VALUE\n');
   });
 
   it.each([

@@ -247,7 +247,7 @@ describe('doctor, on the way to the service', () => {
   it('takes each step, and sends one request, which it says first', async () => {
     const { code, found, requests, stderr } = await online(way());
     expect({ code, requests }).toEqual({ code: 0, requests: 1 });
-    expect(stderr).toContain('One request is sent to pets.example, to see whether the key is accepted.');
+    expect(stderr).toContain('Checking the key with one request to pets.example.');
     expect(found.slice(-8).map(({ says }) => says)).toEqual([
       'No proxy is used for pets.example.',
       'pets.example is 192.0.2.1, 2001:db8::1.',
@@ -308,6 +308,7 @@ describe('doctor, on the way to the service', () => {
 
   it.each<[string, PlainReply, string, string]>([
     ['401', error(401), 'service: fail', 'refused the API key from PETSTORE_API_KEY (401'],
+    ['429', tooMany(3_600), 'service: warn', 'asks this key to wait (429)'],
     ['404', error(404), 'service: fail', 'No inventory at'],
     ['500', error(500), 'service: fail', 'The service failed (500'],
     [
@@ -370,7 +371,7 @@ describe('doctor against real servers', () => {
     });
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: `One request is sent to localhost:${server.port}, to see whether the key is accepted.\n`,
+      stderr: `Checking the key with one request to localhost:${server.port}.\n`,
     });
     expect(stdout).toMatch(
       /^ok {4}tls +TLSv1\.3; the certificate of localhost is trusted \(localhost < Test authority\)/m,

@@ -139,6 +139,10 @@ describe('nightly, with each exit code made to happen', () => {
       mails.push(machine.mails().length);
     }
     expect([mails, machine.mails()]).toEqual([[0, 0, 0, 1, 1], ['import: exit 7, four times']]);
+    // Done, with rows that were not applied: the failures of the next night are counted from one.
+    machine.stock(`${ROW}999,1\n`);
+    await machine.run(await serveSandbox([], { home: machine.home }), 'import');
+    expect([machine.lastExit('import'), machine.file('import', 'tries')]).toEqual([11, '']);
   });
 
   it('143: the next run continues; and only one runs at a time', async () => {

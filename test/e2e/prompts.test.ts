@@ -7,6 +7,7 @@ import { createHome, type Home } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { type Pty, startPty } from '../support/pty.ts';
 import { item, json, tooMany } from '../support/replies.ts';
+import { screenOf } from '../support/screen.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { staging } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
@@ -127,6 +128,16 @@ it('an answer that is refused is not shown as taken', async () => {
   expect((await terminal.exited).code).toBe(2);
 });
 
+it('--color never holds for questions, too', async () => {
+  const terminal = startPty(['--color', 'never', 'login'], { home: createHome(), env: { FORCE_COLOR: '1' } });
+  await type(terminal, [['Environment', 'staging\r']]);
+  await terminal.waitFor('Base URL');
+  terminal.write('\x04');
+  expect((await terminal.exited).code).toBe(2);
+  // eslint-disable-next-line no-control-regex -- colours are what it is about
+  expect(terminal.output).not.toMatch(/\x1b\[\d+m/);
+});
+
 describe('the scans of a stocktake', () => {
   it('those of a stocktake that was not finished are offered first: Enter continues them', async () => {
     const home = createHome();
@@ -150,14 +161,26 @@ describe('the scans of a stocktake', () => {
   ] as const)('%s stops them, and they can be continued', async (_name, end, code) => {
     const home = createHome();
     const terminal = startPty(COUNT, { home });
-    await type(terminal, [['Stocktake 1', '7\r']]);
-    await terminal.waitFor('pet 7 (Goldfish): 1 counted');
+    await type(terminal, [['Stocktake 1', '7\r8']]);
+    // What is typed already comes below the answer to the line before.
+    await terminal.waitFor(/: 1 counted \(stock: 10\)\n8/);
     end(terminal);
     expect((await terminal.exited).code).toBe(code);
     expect(terminal.plain()).not.toMatch(/error:/);
-    if (code === 130) expect(terminal.plain()).toContain(SAVED);
+    const shown = (await screenOf(terminal.output, { cols: 80, rows: 24 })).slice(1, code === 130 ? 5 : 4);
+    expect(shown).toEqual(['7', 'pet 7 (Goldfish): 1 counted (stock: 10)', '8', SAVED].slice(0, shown.length));
     const resumed = await runPetstore([...COUNT, '--resume', '--yes'], { home, stdin: '7\n' });
     expect(resumed.stderr).toContain('Stocktake 1 continues: 1 scan so far.\npet 7 (Goldfish): 2 counted');
+  });
+
+  it('those of a stocktake that is open in another window are not offered', async () => {
+    const home = createHome();
+    const first = startPty(COUNT, { home });
+    await type(first, [['Stocktake 1', '7\r']]);
+    await first.waitFor('1 counted');
+    const second = startPty(COUNT, { home });
+    await second.waitFor('Stocktake 2 in sandbox: scan');
+    expect(second.plain()).not.toContain('Stocktake 1');
   });
 
   it('an answer of no keeps them; q keeps or discards them', async () => {
@@ -199,6 +222,24 @@ it('with JSON output a cancelled command has its one error object', async () => 
   terminal.write('n\r');
   expect((await terminal.exited).code).toBe(2);
   expect(terminal.plain()).toContain('{"error":{"kind":"cancelled","message":"Cancelled. Nothing was changed."');
+});
+
+it('Ctrl-C is left to the editor', async () => {
+  const home = createHome();
+  const script = join(home.path, 'editor');
+  const steps = [
+    "trap 'echo interrupted' INT",
+    'echo open',
+    'until read -r _; do :; done',
+    `sed -i s/^7,10/7,99/ "$1"`,
+  ];
+  writeFileSync(script, `#!/bin/sh\n${steps.join('\n')}\n`, { mode: 0o755 });
+  const terminal = startPty([...SANDBOX, 'inventory', 'edit'], { home, env: { EDITOR: script } });
+  await terminal.waitFor('open');
+  await terminal.type('\x03', 'interrupted');
+  await terminal.type('\r', 'Change 1 pet in sandbox?');
+  terminal.write('y\r');
+  expect((await terminal.exited).code).toBe(0);
 });
 
 it.each(['EDITOR', 'VISUAL'])('names an editor of %s that was not found', async (variable) => {

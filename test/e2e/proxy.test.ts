@@ -242,9 +242,16 @@ describe('the catalog of a gateway', () => {
     await petstore(staged, 'catalog', 'set', '9', '--name', 'Persian cat');
     await petstore(gateway, 'inventory', 'list', '--quiet');
     expect(await catalog()).toEqual([goldfish, budgie]);
-    const later = 'data:text/javascript,const{now}=Date;Date.now=()=>now()+61e3';
-    await petstore({ ...gateway, NODE_OPTIONS: `--import=${later}` }, 'inventory', 'list', '--quiet');
-    expect(await catalog()).toEqual([budgie, { ...budgie, petId: 9, name: 'Persian cat', source: 'service' }]);
+    const listLater = (minutes: number): Promise<string> => {
+      const later = `data:text/javascript,const{now}=Date;Date.now=()=>now()+${minutes}*61e3`;
+      return petstore({ ...gateway, NODE_OPTIONS: `--import=${later}` }, 'inventory', 'list', '--quiet');
+    };
+    await listLater(1);
+    const cat = { ...budgie, petId: 9, name: 'Persian cat', source: 'service' };
+    expect(await catalog()).toEqual([budgie, cat]);
+    await petstore(gateway, 'catalog', 'remove', '8');
+    await listLater(2);
+    expect(await catalog()).toEqual([{ ...budgie, name: 'Budgerigar', source: 'service' }, cat]);
   });
 
   it('has an ETag, and needs the token', async () => {
@@ -283,7 +290,7 @@ describe('an update with If-Match', () => {
     expect(server.requests.filter(({ headers }) => 'if-match' in headers)).toEqual([]);
   });
 
-  it.each(['/inventory/7/', '//inventory//7', '/inventory/007'])(
+  it.each(['/inventory/7/', '//inventory//7', '/inventory/007', '/Inventory/7'])(
     'counts for %s, which a service may read as pet 7',
     async (path) => {
       const { server, proxy } = await inFrontOf([list]);
@@ -336,6 +343,7 @@ describe('what is refused', () => {
         'foreign_host',
       ],
       [headOf(proxy, `GET ${target}`, 'Host: localhost', close), 400, 'malformed'],
+      [headOf(proxy, `GET ${target}`, close).replace(/Host.*\r\n/, ''), 400, 'malformed'],
       [headOf(proxy, `GET ${target}`, `X-Long: ${'x'.repeat(20_000)}`), 431, 'head_too_large'],
       [headOf(proxy, `GET ${target}?${'x'.repeat(20_000)}`), 431, 'head_too_large'],
       ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'malformed'],
@@ -348,6 +356,7 @@ describe('what is refused', () => {
         expect.stringContaining(`"code":"${code}"`),
       ]);
       expect(statuses(heard)).toHaveLength(1);
+      expect(heard).toMatch(/^petstore-gateway: refused\r$/m);
     }
     expect(seen).toEqual([]);
   });
@@ -706,7 +715,8 @@ describe('an answer that breaks', () => {
   it('in the middle of a short body is a 502, and never a complete body', async () => {
     const { proxy } = await inFrontOf([truncate(10, json([item(1, 2)]))]);
     const answer = await proxy.ask('/inventory');
-    expect([answer.status, JSON.parse(answer.body)]).toEqual([502, expect.objectContaining({ code: 'contract' })]);
+    const message = 'Invalid response: the response broke off before its end.';
+    expect([answer.status, JSON.parse(answer.body)]).toEqual([502, { code: 'contract', message, status: 502 }]);
   });
 
   const GARBAGE = Buffer.alloc(300_000, 0xff);
@@ -842,13 +852,17 @@ describe('the order of one client', () => {
     expect(server.log().slice(3).toSorted()).toEqual(['GET /v1/inventory?apart', 'GET /v1/inventory?piped']);
   });
 
-  it('a read waits no longer than --max-wait, nor when its client has left', async () => {
+  it.each([
+    ['a read', '/inventory', TILL, 'earlier write'],
+    ['another client’s write to that pet', '/inventory/7', PATCH, 'change of pet 7'],
+    ['a write to a pet of the same lock', '/inventory/71', PATCH, 'change of pet 71'],
+  ])('%s waits no longer than --max-wait', async (_what, path, request, says) => {
     const { held, proxy, heard } = await writing([], ['--max-wait', '0']);
-    const refused = await proxy.ask('/inventory', TILL);
+    const refused = await proxy.ask(path, request);
     expect([refused.status, refused.headers['retry-after'], JSON.parse(refused.body)]).toEqual([
       503,
       '5',
-      expect.objectContaining({ code: 'run_locked', message: expect.stringContaining('earlier write') as string }),
+      expect.objectContaining({ code: 'run_locked', message: expect.stringContaining(says) as string }),
     ]);
     held.open();
     proxy.kill('SIGTERM');

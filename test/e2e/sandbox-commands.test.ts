@@ -66,6 +66,7 @@ describe('the sandbox’s own commands', () => {
   it('keys: added, used, removed', async () => {
     const context = createTestContext();
     const keys = async (...args: string[]) => (await runIn(context, 'sandbox', 'keys', ...args, '-o', 'csv')).stdout;
+    await keys('--add', 'sandbox');
     expect(await keys('--add', 'till-2')).toBe(
       'key,minuteUsed,dayUsed,early,blockedUntil,bannedUntil\nsandbox,0,0,0,,\ntill-2,0,0,0,,\n',
     );

@@ -130,6 +130,11 @@ describe('each fault fails exactly its check', () => {
     ['fault 25: the refusal is a page', refused(HTML, true), 'error-body'],
     ['fault 24: Error.status is another', refused({ body: refusal(403, 'x').body! }, true), 'error-status'],
     ['any key will do', refused({ status: 200, body: '[]' }, false), 'wrong-status'],
+    [
+      'the refusal is of another type',
+      refused({ headers: { 'content-type': 'text/plain' }, body: refusal(401, 'x').body! }, true),
+      'error-body',
+    ],
     ['the refusal of a wrong key is not JSON', refused({ body: 'no' }, false), 'error-body'],
     [
       'every path is the list',
@@ -277,9 +282,13 @@ describe('the budget', () => {
         'hint: Run the command again then, or fewer checks with --only.\n',
     });
     expect(context.sent).toHaveLength(1);
-    const again = await run();
+    const again = await runIn(context, 'smoke');
     expect([again.code, context.sent.length]).toEqual([6, 1]);
     expect(again.stderr).toContain('The checks need 4 requests, but only 2 of 60 are left');
+    // Without a request or a part of the contract, the check has one line.
+    expect(again.stdout).toMatch(/\nFAIL {2}run .*\n0 passed/);
+    const { stdout } = await runIn(context, 'smoke', '--format', 'github');
+    expect(stdout).toMatch(/^::error title=petstore smoke staging run::The checks need 4 /);
     expect(again.stderr).toContain('; nothing was sent.');
   });
 
@@ -377,6 +386,23 @@ describe('--write', () => {
     expect(stock).toBe(12);
   });
 
+  it.each([
+    ['has no status', {}],
+    ['has a status that the contract does not list', { status: 'gone' }],
+    ['is of another type', { status: 'sold' }, 'text/html'],
+  ])('an entry that %s fails its check', async (_what, fields, type = 'application/json') => {
+    const entry: Spoil = (reply, _kind, { method }) =>
+      method === 'PATCH'
+        ? {
+            ...reply,
+            status: 200,
+            headers: { ...reply.headers, 'content-type': type },
+            body: JSON.stringify({ petId: 7, quantity: 12, ...fields }),
+          }
+        : reply;
+    expect(await failing(entry, ['--write', '--pet', '7', '--only', 'write-same'])).toEqual([13, ['write-same']]);
+  });
+
   it('a pet that cannot be put back is named, with the command that does', async () => {
     let isSet = false;
     const stuck: Spoil = (reply, _kind, { method, body }) => {
@@ -442,6 +468,9 @@ describe('what is run, and how it is reported', () => {
       stdout: '',
       stderr: 'error: Unknown check "nosuch".\nhint: See petstore smoke --list\n',
     });
+    // A stored csv does not stand in the way of a format that was asked for.
+    const stored = await runIn(against().context, '-o', 'csv', 'smoke', '--format', 'tap', '--only', 'clock');
+    expect([stored.code, stored.stdout]).toEqual([0, expect.stringContaining('ok 1 - clock')]);
     for (const args of ['--only clock,write-set', '--only limit-429', '--only clock --skip clock']) {
       const idle = against(undefined, args.split(' '));
       expect([await idle.run(), idle.context.sent]).toMatchObject([{ code: 2, stdout: '' }, []]);

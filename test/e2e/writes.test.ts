@@ -1,5 +1,6 @@
 /** Promises of every command that changes stock: for lost answers, concurrent writers and interruptions. */
 import { DatabaseSync } from 'node:sqlite';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startPetstore } from '../support/binary.ts';
@@ -47,6 +48,14 @@ describe('fault 136: an answer is lost, and somebody else sets the pet before th
     expect([code, stock, JSON.parse(stdout)]).toMatchObject([11, { 7: 99 }, { applied: 0, conflicts: 1 }]);
   });
 
+  it('import: what the list shows of the other rows is not overwritten either', async () => {
+    const stock: Stock = { 7: 10, 9: 10 };
+    const foreign = take(stock, error(503), () => (stock[9] = 99));
+    const shop = await shopWith([list(stock), foreign, list(stock), list(stock), list(stock)]);
+    const { code } = await shop.run('inventory', 'import', shop.file('petId,quantity\n7,13\n9,13\n'), '--yes');
+    expect([code, stock, shop.updates()]).toEqual([11, { 7: 13, 9: 99 }, ['7=13']]);
+  });
+
   it('undo: a conflict, and the quantity of the other stays', async () => {
     const stock: Stock = { 7: 10 };
     const foreign = take(stock, reset(), () => (stock[7] = 99));
@@ -89,6 +98,16 @@ describe('fault 137: a write is answered, and its record is delayed', () => {
     held?.();
     expect([ended.code, ended.error]).toMatchObject([code, { kind: 'interrupted', outcome: 'applied' }]);
     expect(await shop.history()).toEqual([[7, 13, expect.stringMatching(/applied|unknown/)]]);
+  });
+
+  it('an import whose state database is removed meanwhile reports it as applied', async () => {
+    const stock: Stock = { 7: 10, 8: 10 };
+    const remove = (): void => rmSync(join(shop.home.state, 'petstore', 'state.db'));
+    const shop: Shop = await shopWith([list(stock), take(stock, undefined, remove)]);
+    const file = shop.file('petId,delta', '7,3', '8,3');
+    const { code, error: reported } = await shop.run('inventory', 'import', file, '--yes');
+    expect([code, reported]).toMatchObject([3, { kind: 'unrecorded', outcome: 'applied' }]);
+    expect(reported?.message).toMatch(/^Pet 7 was set to 13 in staging, but that could not be recorded\./);
   });
 
   it('--deadline: it is reported as applied, and as not recorded', async () => {

@@ -16,7 +16,7 @@ describe('an editor', () => {
       expect([start.command, start.variable]).toEqual([command, variable]);
       const [option, line, ...rest] = start.args;
       expect([start.file, option, ...rest]).toEqual(['/bin/sh', '-c', 'sh', '/tmp/a b.csv']);
-      expect(line).toMatch(new RegExp(`(^|; )${command} "\\$1"$`));
+      expect(line).toMatch(new RegExp(`(^|; |; exec )${command} "\\$1"$`));
     }
   });
 

@@ -308,6 +308,15 @@ describe('a share of the limit', () => {
     expect(b.sent).toEqual(['a0', 'a1', 'a2']);
   });
 
+  it('is one for all operations of one limit, also for those without an answer', async () => {
+    const b = bench();
+    const window = { limit: 20, reset: 20, length: 20 };
+    await b.learn({ ...window, remaining: 19 });
+    await b.learn({ ...window, remaining: 18 }, WRITE);
+    for (const operation of [READ, WRITE, 'GET /other']) await b.ask(operation, { client: 'a', share: 0.1, operation });
+    expect(b.sent).toEqual([READ, WRITE]);
+  });
+
   it('counts those that have waited for the next window in that one', async () => {
     const b = bench();
     const window = { limit: 20, reset: 20, length: 20 };

@@ -20,6 +20,8 @@ describe('fault 48: a state folder that several machines mount', () => {
       files: [],
     });
     expect((await runIn(shared, 'limits')).stdout).toContain('\nblock        unknown\n');
+    const { stderr } = await runIn(shared, 'smoke', '--env', 'sandbox');
+    expect(stderr.match(/^warning: /gm)).toEqual(['warning: ']);
   });
 
   it('is detected by the system, for a folder that does not exist yet too', async () => {

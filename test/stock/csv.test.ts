@@ -68,7 +68,7 @@ it('names that csv-stringify has written read back', () => {
             name
               .replaceAll(/\r\n?/g, '\n')
               .trim()
-              .replace(/^'(?=[=+\-@])/, ''),
+              .replace(/^'(?=[=+\-@＝＋－＠])/, ''),
           ),
         );
       },
@@ -142,6 +142,11 @@ describe('files that are not CSV', () => {
     ],
     ['.xls', Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'FILE is a spreadsheet; nothing was sent.'],
     ['UTF-16 without a BOM', Buffer.from('petId,delta', 'utf16le'), 'FILE is not text in UTF-8; nothing was sent.'],
+    [
+      'UTF-8 that was cut',
+      Buffer.from('petId,name\n7,Mäuse\n8,ä').subarray(0, -1),
+      'FILE is not text in UTF-8; nothing was sent.',
+    ],
     [
       'half a character',
       Buffer.from('fffe7000650', 'hex').subarray(0, 5),

@@ -203,10 +203,14 @@ describe('rows named by barcode or name', () => {
 });
 
 it('a row may say why', () => {
-  const { rows } = parseRows('petId,delta,Cause,Note\n7,-1,Died,old age\n8,2,,\n', { allowNegative: false });
+  const { rows } = parseRows("petId,delta,Cause,Note\n7,-1,Died,old age\n8,2,,\n9,1,,'＋ from CSV", {
+    allowNegative: false,
+  });
   expect(rows).toEqual([
     expect.objectContaining({ petId: 7n, cause: 'died', note: 'old age' }),
     expect.not.objectContaining({ cause: expect.anything() as unknown }),
+    // As our own CSV writes it.
+    expect.objectContaining({ note: '＋ from CSV' }),
   ]);
 });
 
@@ -265,6 +269,10 @@ describe('what cannot be used is named with its line', () => {
     ['petId,delta,cause\n7,1,sold\n7,1,died', ['3: pet 7 is already on line 2, with another cause or note']],
     ['petId,quantity\n8,1\n7,"1\n\n9,2', ['3: the quote of cell 2 is not closed']],
     [
+      'petId,quantity,note\n7,1,"large\n8,1,small"\n9,1,"a\nb,c"\n',
+      ['2: a quoted cell spans lines that look like rows; close its quote on its own line'],
+    ],
+    [
       'petId,quantity,note\n7,1,"5" collar"\n',
       ['2: cell 3 has text after its closing quote; double the quotes inside a quoted cell'],
     ],
@@ -287,6 +295,11 @@ describe('what cannot be used is named with its line', () => {
     ['a decimal comma', 'petId,quantity\n8,1\n7,12,5', 3, 3, 2],
     ['between semicolons', 'petId;quantity\n7;1;200', 2, 3, 2],
     ['below a header with empty cells', 'petId,quantity,,\n7,1,200,', 2, 3, 2],
+    ['where a cell that is empty makes room', 'petId,quantity,note\n8,2,,\n7,1,200,', 3, 4, 3],
+    ['a decimal comma before an empty cell', 'petId,quantity,status,name\n7,12,5,sold,', 2, 5, 4],
+    ['a price with decimals', 'petId,price,quantity,note\n7,3,50,12,', 2, 5, 4],
+    ['a thousands separator and decimals', 'petId,quantity,note\n7,1,200.00,', 2, 4, 3],
+    ['an id with a thousands separator', 'petId,quantity,note\n1,200,5,', 2, 4, 3],
     ['beside a cell of several lines', 'note,petId,quantity\n"a\n\nb",7,1,200', 2, 4, 3],
   ])('fault 123: more cells than the header: %s', (_name, text, line, cells, width) => {
     expect(problemsOf(text)).toEqual([
@@ -295,9 +308,10 @@ describe('what cannot be used is named with its line', () => {
   });
 
   it('ignores empty cells, and lines of delimiters or blanks', () => {
-    expect(read('petId,quantity\n7,12,,\n,,\n  \n\t\n8,1, ')).toEqual({
+    expect(problemsOf('petId,quantity,name,price,min\n7,12,Goldfish,3,50,')).toEqual([]);
+    expect(read('petId,quantity\n7,120,,\n,,\n  \n\t\n8,1, ')).toEqual({
       rows: [
-        { line: 2, petId: 7n, quantity: 12n },
+        { line: 2, petId: 7n, quantity: 120n },
         { line: 6, petId: 8n, quantity: 1n },
       ],
       adds: false,

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { HttpFailure, type HttpRequest } from '../../src/ports.ts';
-import { resumeCommand } from '../../src/session/run-commands.ts';
+import { resumeCommand, withEnvironment } from '../../src/session/run-commands.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json, type Limits, type PlainReply, tooMany } from '../support/replies.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
@@ -175,10 +175,8 @@ describe('what is written between the plan and the yes is a conflict, and stays'
     const { context, stock, updates } = service(3, AMPLE, () => ({}), { terminal: true, home });
     const confirm = async (): Promise<boolean> => {
       if (elsewhere === 0) expect((await runIn(context, 'inventory', 'set', '3', '9')).code).toBe(0);
-      else {
-        stock.set('3', elsewhere);
-        await context.clock.sleep(120_000);
-      }
+      else stock.set('3', elsewhere);
+      await context.clock.sleep(120_000);
       return true;
     };
     const asking = { ...context, prompt: { ...context.prompt, confirm } };
@@ -307,17 +305,20 @@ it('--resume means a run of this shop, also where another shop has a newer one',
     return [code, stdout || stderr];
   };
   const berlin = ['--profile', 'berlin'];
-  for (const shop of [[], berlin]) await run(rows(2), 'import', '-', ...shop);
-  for (const shop of [[], berlin]) await run('1 5\nq\n', 'count', ...shop);
+  // Newer than the one with rows: counts without, and imports.
   await run('2 5\n', 'count');
+  for (const shop of [[], berlin]) await run('1 5\nq\n', 'count', ...shop);
+  for (const shop of [[], berlin]) await run(rows(2), 'import', '-', ...shop);
   expect((await run('', 'count'))[1]).toMatch(
-    /^warning: Stocktake 5 is not applied yet \(1 row left\)\. .*: petstore --env staging inventory runs resume 5\n/,
+    /^warning: Stocktake 1 is not applied yet \(1 row left\)\. .*: petstore --env staging inventory runs resume 1\n/,
   );
+  const { stdout } = await runIn(createTestContext({ home, env: STAGING_ENV }), 'status', ...berlin);
+  expect(stdout).toMatch(/run 4 .* give up: PETSTORE_PROFILE= petstore --env staging inventory runs discard 4\)\n/);
   status = 200;
-  expect(await run('1\n', 'count', '--resume')).toEqual([0, 'Run 3 (count) in staging: 1 applied.\n']);
-  expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 5 (count) in staging: 1 applied.\n']);
-  expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 1 (import) in staging: 2 applied.\n']);
-  expect(await run('', 'runs', 'resume')).toEqual([2, expect.stringContaining('Run 2 is for berlin/staging')]);
+  expect(await run('1\n', 'count', '--resume')).toEqual([0, 'Run 2 (count) in staging: 1 applied.\n']);
+  expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 4 (import) in staging: 2 applied.\n']);
+  expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 1 (count) in staging: 1 applied.\n']);
+  expect(await run('', 'runs', 'resume')).toEqual([2, expect.stringContaining('Run 5 is for berlin/staging')]);
 });
 
 it.each([
@@ -326,6 +327,18 @@ it.each([
 ])('a stocktake with %i rows done and none left is continued with %s', (done, command) => {
   const run = { id: 1n, kind: 'count', environment: 'staging', left: 0, done } as const;
   expect(resumeCommand(run)).toBe(`petstore --env staging inventory ${command}`);
+});
+
+it.each([
+  ['sandbox', 'login', 'petstore login'],
+  ['sandbox', 'limits', 'petstore --env sandbox limits'],
+  ['berlin/', 'login', 'petstore --profile berlin login'],
+  ['berlin/production', 'config set output VALUE', 'petstore --profile berlin config set output VALUE'],
+  ['berlin/production', 'login --env staging', 'petstore --profile berlin login --env staging'],
+  ['berlin/production', '--env berlin/staging status', 'petstore --env berlin/staging status'],
+  ['berlin/production', '--env production status', 'PETSTORE_PROFILE= petstore --env production status'],
+])('in %s a hint to %s is to %s', (place, command, hint) => {
+  expect(withEnvironment(`petstore ${command}`, place)).toBe(hint);
 });
 
 it('rows whose pets share a lock wait for each other, however slow the service is', async () => {

@@ -354,10 +354,12 @@ describe('undo and redo', () => {
     });
   });
 
-  it('conventions 21: names the change of this machine that came later', async () => {
-    const { run, file } = shop();
+  it('conventions 21: names the change of this machine that came later, whatever the clock said', async () => {
+    const { home, run, file } = shop();
     await run('import', file('7,12'), '--yes');
-    await run('import', file('7,15'), '--yes');
+    const context = createTestContext({ home });
+    context.clock.stepWall(-86_400_000);
+    await runIn(context, '--env', 'sandbox', 'inventory', 'import', file('7,15'), '--yes');
     expect(await run('undo', '1', '--yes')).toMatchObject({
       code: 11,
       stderr: expect.stringContaining(

@@ -28,7 +28,16 @@ export async function text(
   screen: { width?: number; isTTY?: boolean; isUnicode?: boolean } = {},
   pieces: string[] = [],
 ): Promise<string> {
-  const options = { width: undefined, isTTY: false, isUnicode: true, ...screen, format, redact: String, style: PLAIN };
+  const options = {
+    now: 0,
+    width: undefined,
+    isTTY: false,
+    isUnicode: true,
+    ...screen,
+    format,
+    redact: String,
+    style: PLAIN,
+  };
   for await (const piece of render(shown, options)) pieces.push(String(piece));
   return pieces.join('');
 }

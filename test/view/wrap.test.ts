@@ -8,6 +8,7 @@ describe('a long line', () => {
     ['ok    a b c d e f g h i j k l m n o p q r', 36, 6, 'ok    a b c d e f g h i j k l m n o\n      p q r'],
     ['      Fix: do this, and then that, and more', 36, 6, '      Fix: do this, and then that,\n      and more'],
     ['FAIL  a-very-long-name  says something', 24, 24, 'FAIL  a-very-long-name\n  says something'],
+    ['Type to search. Enter', 20, 0, 'Type to search.\nEnter'],
     ['ok    one-word-that-is-longer-than-the-line', 32, 6, 'ok    one-word-that-is-longer-than-the-line'],
     ['base-url    one-word-that-is-longer-than-it', 32, 12, 'base-url\n  one-word-that-is-longer-than-it'],
   ])('%j in %i columns', (line, width, margin, wrapped) => {

@@ -1,17 +1,17 @@
 /** Finds completion candidates for the word at the cursor, without loading a command. */
-import { childrenOf, commandsOf, grammarOf, type Tree, type TreeOption, type ValueSpec } from '../help/tree.ts';
+import { childrenOf, commandsOf, grammarOf, type Tree, type TreeOption, type TreeValue } from '../help/tree.ts';
 import type { KnownPet } from '../../state/pets.ts';
 import { argumentsIn, lastValue, type Line, scan } from '../scan.ts';
 
 /** Options on the line that choose the environment. */
-export interface Place {
+export interface PlaceOptions {
   readonly env: string | undefined;
   readonly baseUrl: string | undefined;
   readonly profile?: string | undefined;
   readonly insecureHttp: boolean;
 }
 
-type KnownPets = (place: Place) => Promise<readonly KnownPet[]>;
+type KnownPets = (place: PlaceOptions) => Promise<readonly KnownPet[]>;
 
 /**
  * Returns the output of `petstore __complete WORDS`, whose last word is the one at the cursor: one candidate per line,
@@ -39,10 +39,10 @@ interface Position {
   /** The part of the word before the candidate. */
   readonly before?: string;
   readonly candidates?: readonly Candidate[];
-  readonly value?: ValueSpec | undefined;
+  readonly value?: TreeValue | undefined;
 }
 
-function placeOf(line: Line<TreeOption>): Place {
+function placeOf(line: Line<TreeOption>): PlaceOptions {
   const insecureHttp = line.tokens.some(({ role, text }) => role === 'option' && text === '--insecure-http');
   const [env, profile] = [lastValue(line, '--env'), lastValue(line, '--profile')];
   return { env, profile, baseUrl: lastValue(line, '--base-url'), insecureHttp };
@@ -73,7 +73,7 @@ function named(options: readonly TreeOption[]): Candidate[] {
   return options.flatMap(({ names, description }) => names.map((name) => ({ name, summary: description })));
 }
 
-async function valuesOf({ words = [], from }: ValueSpec, pets: () => ReturnType<KnownPets>): Promise<Candidate[]> {
+async function valuesOf({ words = [], from }: TreeValue, pets: () => ReturnType<KnownPets>): Promise<Candidate[]> {
   if (from === 'pets') return (await pets()).map(({ petId, name = '' }) => ({ name: `${petId}`, summary: name }));
   return words.map((name) => ({ name }));
 }

@@ -24,12 +24,15 @@ There are two real environments, production and staging, each with its own base 
 An option overrides a variable, a variable overrides the config file:
 
   --env         PETSTORE_ENV        default: production
+  --profile     PETSTORE_PROFILE    one of several shops
   --base-url    PETSTORE_BASE_URL   https, ending in /v1
   no flag       PETSTORE_API_KEY    the key; never an option
 
 A key is typed at a hidden prompt, read with --key-stdin, or taken from the variable. It is stored in the config file, mode 0600, and sent only to the base URL. With petstore login --key-command a command of yours prints the key, and petstore does not store it.
 
 Without a terminal a write to production needs --env production, PETSTORE_ENV=production or --yes. A default in the config is not enough.
+
+All variables and files are in docs/configuration.md of the package.
 `,
   },
   output: {
@@ -91,9 +94,9 @@ Rely on stdout and the exit code only; both are stable. Without a terminal petst
   --timeout 30s       the longest time per request
   --yes               answers prompts; it does not allow longer waits
 
-A write whose answer was lost is looked up before it is sent again. If that does not tell whether it was applied, the exit code is ${EXIT.outcomeUnknown}: check before you run it again. An interrupted import continues with inventory import FILE --resume, any other run with inventory runs resume. After failed rows or conflicts (exit code ${EXIT.incomplete}) --resume applies only what is left.
+A write whose answer was lost is looked up before it is sent again. If that does not tell whether it was applied, the exit code is ${EXIT.outcomeUnknown}: check before you run it again. An interrupted import continues with inventory import FILE --resume, any other run with inventory runs resume. After failed rows or conflicts (exit code ${EXIT.incomplete}) an import with --resume applies only what is left.
 
-In CI, petstore smoke checks the contract of the service, petstore doctor the connection to it. Recipes for cron, GitHub Actions and GitLab CI are in docs/ (cron.md, ci.md).
+In CI, petstore smoke checks the contract of the service, petstore doctor the connection to it. Recipes for cron, GitHub Actions and GitLab CI are in docs/ of the package (cron.md, ci.md).
 `,
   },
   'exit-codes': {

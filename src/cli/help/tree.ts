@@ -5,7 +5,7 @@
 import type { Common, CommandDescription, Example } from '../command.ts';
 import type { Grammar } from '../scan.ts';
 
-export interface ValueSpec {
+export interface TreeValue {
   /** As in the flags, `status...`; for an argument `petId`. */
   readonly name: string;
   readonly optional: boolean;
@@ -25,12 +25,12 @@ export interface TreeOption {
   readonly names: readonly string[];
   readonly description: string;
   readonly purpose: string;
-  readonly value?: ValueSpec;
+  readonly value?: TreeValue;
 }
 
 export interface TreeCommand extends CommandDescription {
   readonly examples: readonly Example[];
-  readonly arguments: readonly (ValueSpec & { readonly description: string })[];
+  readonly arguments: readonly (TreeValue & { readonly description: string })[];
   readonly options: readonly TreeOption[];
 }
 
@@ -91,7 +91,6 @@ export function commonOptions(
   );
 }
 
-/** Returns the grammar of all commands for the scanner. */
 export function grammarOf(tree: Tree): Grammar<TreeOption> {
   return { commands: commandsOf(tree).map(({ path }) => path), optionsAt: (path) => optionsAt(tree, path) };
 }

@@ -1,0 +1,38 @@
+/** Waits that a signal cuts short. */
+import { type Context, reasonOf } from './ports.ts';
+
+export type Stop = Pick<Context, 'clock' | 'signal'>;
+
+/** Calls `end` this many ms after the signal has aborted. Returns a function that cancels it. */
+export function afterStop({ clock, signal }: Stop, ms: number, end: () => void): () => void {
+  let cancel = (): void => undefined;
+  const onStop = (): void => {
+    if (ms === 0) end();
+    else cancel = clock.alarm(ms, end);
+  };
+  if (signal.aborted) onStop();
+  else signal.addEventListener('abort', onStop, { once: true });
+  return () => {
+    signal.removeEventListener('abort', onStop);
+    cancel();
+  };
+}
+
+/**
+ * Settles like the work, but this many ms after the signal like `instead`, which throws the signal's reason by default.
+ * Does not stop the work.
+ */
+export async function untilStop<T>(
+  by: Stop,
+  ms: number,
+  work: Promise<T>,
+  instead = (): T => {
+    throw reasonOf(by.signal);
+  },
+): Promise<T> {
+  const { promise: stopped, resolve } = Promise.withResolvers<undefined>();
+  const cancel = afterStop(by, ms, () => {
+    resolve(undefined);
+  });
+  return Promise.race([work, stopped.then(instead)]).finally(cancel);
+}
