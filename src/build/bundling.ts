@@ -1,4 +1,5 @@
 /** esbuild plugins: which output files exist and which parts of packages are replaced or dropped. */
+import { readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { Plugin } from 'esbuild';
 import { ERROR, TYPE } from 'undici/lib/llhttp/constants.js';
@@ -50,6 +51,13 @@ export const replace: Plugin = {
     setup.onLoad({ filter: /./, namespace: 'replaced' }, ({ pluginData }: { pluginData?: string }) => ({
       contents: pluginData ?? '',
     }));
+    // undici drops the connection at a 100 Continue that it has not asked for, and with it a 429 that follows. A client
+    // must be able to skip it (RFC 9110, 15.2).
+    setup.onLoad({ filter: /undici[/\\]lib[/\\]dispatcher[/\\]client-h1\.js$/ }, ({ path }) => {
+      const [before, after, ...more] = readFileSync(path, 'utf8').split('if (statusCode === 100) {');
+      if (after === undefined || more.length > 0) throw new Error(`${path} has changed`);
+      return { contents: `${before}if (false) {${after}` };
+    });
   },
 };
 

@@ -91,7 +91,9 @@ for _, w in ipairs(r.windows) do
     local o = op(w.operation)
     local k = o.window or w
     local isOneTime = k.limit == w.limit and w.seenAt < k.resetAt and k.seenAt < w.resetAt
-    if isOneTime and math.abs(k.resetAt - w.resetAt) <= SAME_END then
+    -- A report that was under way for some time makes its window seem to end later: a short one must not reach the next.
+    local close = math.min(SAME_END, (w.lengthMs or k.lengthMs or 2 * SAME_END) / 2)
+    if isOneTime and math.abs(k.resetAt - w.resetAt) <= close then
       for _, each in ipairs({ 'remaining', 'resetAt', 'seenAt' }) do w[each] = math.min(k[each], w[each]) end
       w.answeredAt = math.max(k.answeredAt, w.answeredAt)
     elseif w.seenAt < k.seenAt then w, k = k, w end

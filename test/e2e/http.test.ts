@@ -1,7 +1,7 @@
 /** Requests that petstore sends, and codings that it reads, on real sockets through the built program. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { item, json } from '../support/replies.ts';
+import { item, json, send, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { KEY, runJson } from '../support/staging.ts';
 
@@ -50,6 +50,17 @@ describe('a compressed list', () => {
       'Invalid response: the response cannot be decoded from its content coding.',
     ]);
   });
+});
+
+it('a 100 Continue that nobody has asked for is skipped: the 429 after it counts', async () => {
+  const server = await scriptedServer([
+    async (exchange) => {
+      exchange.res.writeContinue();
+      await send(tooMany(3_600), exchange);
+    },
+  ]);
+  const { code } = await runJson(server.baseUrl, SET);
+  expect([code, server.log()]).toEqual([6, ['PATCH /v1/inventory/7']]);
 });
 
 describe('a request', () => {

@@ -505,6 +505,23 @@ describe('permits', () => {
     expect(await first.asksFor(41)).toBe(left);
   });
 
+  it('of a window of a second are not lent again to a machine whose question of the window before arrives late', async () => {
+    const window = { limit: 1, resetInMs: 1_000, lengthMs: 1_000 };
+    const { shop, first, second } = await opened({ left: 0, window });
+    await second.ledger.view();
+    shop.now += 1_000;
+    expect(await first.asks()).toBe('sent');
+    const arrive = shop.holdsQuestions();
+    const asking = second.asks();
+    await new Promise(setImmediate);
+    shop.way = Promise.resolve();
+    shop.now += 50;
+    await first.isAnswered(0, window);
+    shop.now += 60;
+    arrive();
+    expect(await asking).toBe('window-spent');
+  });
+
   it('lent to a process that has given up while it asked are given back', async () => {
     const shop = new Shop();
     const [first, second] = shop.machines(2) as [Machine, Machine];
