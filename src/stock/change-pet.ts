@@ -1,13 +1,14 @@
 /** `inventory set` and `inventory adjust`: reads one pet's quantity, writes the new one, and shows and records both. */
 import { type InventoryItem, itemToJson, warnOfUnexpected } from '../api/item.ts';
 import { type JsonValue, parseJson } from '../api/json.ts';
+import { barcodeIn } from '../catalog/barcode.ts';
 import type { Service } from '../client/service.ts';
 import { isRecent, readPet, updateCall } from '../client/update.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { catalogOrigin, tableNames } from '../session/open-catalog.ts';
 import { assertWriteAllowed, canAsk, requireBaseUrl, undoCommand } from '../session/resolve.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { Failure, isFailure, usageFailure } from '../errors.ts';
 import { capital, changeWords, petLabel, visible } from '../view/words.ts';
 import { confirmation, record, type RecordView } from '../view/view.ts';
 import { type LockedPet, meansFor, updateOne, withFreshPet, withWriter } from './write-one.ts';
@@ -26,6 +27,12 @@ export type PetChange = {
 /** @throws {Failure} `pet-not-found`, `precondition-failed`, `below-zero`, and see connect and updateInventory */
 export async function changePet(context: CommandContext, change: PetChange): Promise<RecordView> {
   const isSet = 'quantity' in change;
+  const typed = String(isSet ? change.quantity : change.delta).replace('-', '');
+  // A scanner types a barcode wherever the cursor is.
+  if (canAsk(context) && barcodeIn(typed, undefined) !== undefined) {
+    const hint = `If it is the quantity, add --no-input${isSet ? ' --read-first' : ''}.`;
+    throw usageFailure(`${typed} is a barcode; nothing was changed.`, hint);
+  }
   if (change.dryRun === true) return dryRun(context, change);
   await assertWriteAllowed(context);
   await using session = await connect(context);

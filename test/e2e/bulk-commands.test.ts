@@ -39,6 +39,26 @@ function shop() {
 
 const TERMINAL = { terminal: true, env: { NO_COLOR: '1' } } as const;
 
+it.each([
+  ['set', '4006381333931', ['--read-first']],
+  ['adjust', '-96385074', []],
+])(
+  '%s: a barcode that is scanned in place of the quantity is refused at a terminal',
+  async (command, scanned, more) => {
+    const { run, quantity } = shop();
+    const { code, stderr } = await run(['inventory', command, '7', scanned], TERMINAL);
+    const hint = ['add --no-input', ...more].join(' ');
+    expect([code, stderr, await quantity(7)]).toEqual([
+      2,
+      expect.stringContaining(`If it is the quantity, ${hint}.`),
+      10,
+    ]);
+    // As the hint says, and as scripts do.
+    const args = ['inventory', command, '7', scanned, '--no-input', ...more];
+    expect((await run(args, TERMINAL)).code).not.toBe(2);
+  },
+);
+
 describe('inventory adjust', () => {
   it.each([
     ['+3', 13],
