@@ -92,11 +92,11 @@ export async function undo(
     // The run was not begun if there was nothing to change.
     await onBegin();
     // The stock has shown the outcome. Resuming the run must not apply these rows again.
-    for (const { id, petId } of done.failure === undefined ? uncertain : []) {
-      const wasApplied = found.has(petId);
+    for (const change of done.failure === undefined ? uncertain : []) {
+      const wasApplied = found.has(change.petId) || journal.wasFound(change);
       await recordOutcome(
         { journal },
-        id,
+        change.id,
         wasApplied ? { state: 'applied' } : { state: 'discarded', reason: UNAPPLIED },
       );
     }

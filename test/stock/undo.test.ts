@@ -291,6 +291,21 @@ describe('undo and redo', () => {
     }
   });
 
+  it('of a change without an answer: it was applied if a later one has found its quantity', async () => {
+    const lost = [json([item(7, 10)]), error(500), error(401)];
+    const sold = [json([item(7, 11)]), json(item(7, 10)), json([item(7, 10)])];
+    const context = withReplies([...lost, ...sold]);
+    expect((await runIn(context, 'inventory', 'adjust', '7', '+1')).code).toBe(9);
+    expect((await runIn(context, 'inventory', 'adjust', '7', '-1')).code).toBe(0);
+    expect((await runIn(context, 'inventory', 'undo', '1', '--yes')).code).toBe(0);
+    const { stdout } = await runIn(context, 'inventory', 'history', '--json');
+    const rows = JSON.parse(stdout) as { after: number; outcome: string }[];
+    expect(rows.map(({ after, outcome }) => [after, outcome])).toEqual([
+      [10, 'applied'],
+      [11, 'applied'],
+    ]);
+  });
+
   it.each([3, -3])('takes the newest command first, also if one ran with a clock %i years off', async (years) => {
     const { home, run, quantity } = shop();
     await run('adjust', '7', '+2');
