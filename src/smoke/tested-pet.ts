@@ -1,6 +1,7 @@
 /** The pet that a smoke test writes to. Its changes are a run in the journal, which ends when the pet is restored. */
 import { integer } from '../api/json.ts';
-import { callOne, type LockedPet, updateOne, whereOf } from '../stock/write-one.ts';
+import { isLeft } from '../stock/apply.ts';
+import { callOne, type LockedPet, recordOutcome, updateOne, whereOf } from '../stock/write-one.ts';
 import type { Reply } from '../client/probe.ts';
 import type { Service } from '../client/service.ts';
 import { findPet, updateCall } from '../client/update.ts';
@@ -54,6 +55,7 @@ export class TestedPet {
         this.original = first.before;
         await this.putBack();
       }
+      await this.settle(killed);
       await journal.discard(killed.id, clock.now());
     }
     const run = { kind: 'smoke' as const, startedAt: clock.now(), environment, origin };
@@ -101,7 +103,10 @@ export class TestedPet {
       throw this.withOutcome(error);
     } finally {
       if (this.present === this.original) {
-        if (this.run !== undefined) await journal?.end(this.run.id, context.clock.now());
+        if (this.run !== undefined) {
+          await this.settle(this.run);
+          await journal?.end(this.run.id, context.clock.now());
+        }
       } else {
         watch.warning(
           `Pet ${this.petId} could not be put back to ${this.original} in ${environment}; ` +
@@ -138,6 +143,15 @@ export class TestedPet {
       // A service that stores an invalid quantity may break its own list.
       if (this.tookInvalid && isFailure(error) && error.is('contract')) return true;
       throw error;
+    }
+  }
+
+  /** Records the updates without an answer that the stock has shown. */
+  private async settle({ id }: Run): Promise<void> {
+    const { journal } = this.locked;
+    for (const change of journal?.changesOf(id) ?? []) {
+      const isShown = change.after === this.present || journal?.wasFound(change) === true;
+      if (isLeft(change) && isShown) await recordOutcome({ journal }, change.id, { state: 'applied' });
     }
   }
 
