@@ -1,6 +1,6 @@
 /** The pet that a smoke test writes to. Its changes are a run in the journal, which ends when the pet is restored. */
 import { integer } from '../api/json.ts';
-import { isLeft } from '../stock/apply.ts';
+import { isLeft } from '../state/journal-rows.ts';
 import { callOne, type LockedPet, recordOutcome, updateOne, whereOf } from '../stock/write-one.ts';
 import type { Reply } from '../client/probe.ts';
 import type { Service } from '../client/service.ts';
