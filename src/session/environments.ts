@@ -95,7 +95,8 @@ export function serviceOf(origin: string): string {
 export function addressOf({ environment, baseUrl }: { environment: Place; baseUrl: URL }): string {
   const { hostname, origin, port, protocol } = baseUrl;
   if (isLoopback(hostname)) return `${protocol}//localhost${port && `:${port}`}`;
-  return environment === 'sandbox' ? 'sandbox' : origin;
+  // A name may end with the dot of the root (RFC 3986, 3.2.2).
+  return environment === 'sandbox' ? 'sandbox' : origin.replace(/\.(?=:\d+$|$)/, '');
 }
 
 /** Masks what may be a secret in a base URL: all that is before an @, and the query. */

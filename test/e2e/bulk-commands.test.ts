@@ -976,7 +976,7 @@ describe('inventory edit', () => {
   ] as const)('fault 122: %s ends the editor, and the command', async (signal, code) => {
     const home = createHome();
     const script = join(home.path, 'editor');
-    const steps = ["trap 'kill $!; echo closed >&2' TERM", 'sleep 60 >&2 &', 'echo open >&2', 'wait'];
+    const steps = ["trap 'kill $!; echo closed >&2' TERM", 'sleep 60 >/dev/null 2>&1 &', 'echo open >&2', 'wait'];
     writeFileSync(script, `#!/bin/sh\n${steps.join('\n')}\n`, { mode: 0o755 });
     const env = { EDITOR: script };
     const running = startPetstore(['--env', 'sandbox', 'inventory', 'edit', '--yes'], { home, env });

@@ -53,4 +53,11 @@ describe('what a ledger is called', () => {
     expect(await namesOf('http://[::1]:8080/v1')).toEqual(known);
     expect(await namesOf('http://127.0.0.1:8081/v1')).not.toEqual(known);
   });
+
+  it('has the windows of a host in common, with the dot of the root or without', () => {
+    const addresses = ['https://pets.example:8443/v1', 'https://pets.example.:8443/v1'].map(
+      (url) => ledgerNames({ environment: 'staging', apiKey: 'canary-key', baseUrl: new URL(url) }).address,
+    );
+    expect(new Set(addresses).size).toBe(1);
+  });
 });
