@@ -167,24 +167,33 @@ function endOfMatch(text: string, from: number, match: RegExp | string): number 
 const MOST_LOOKS = 50;
 
 /**
- * Reads what is left before the socket is destroyed: node-pty does that 200 ms after the exit, and on a busy machine
- * Linux may not tell epoll that there is more. Returns what destroys it at once.
+ * Reads what is left before the socket ends or is destroyed: node-pty does that 200 ms after the exit, and libuv takes a
+ * hang-up after a short read for the end, although Linux hands out at most 4,095 bytes at once. Returns what destroys the
+ * socket at once.
  */
 function readBeforeDestroyed({ fd, _socket: socket }: IPty): () => void {
   const destroy = socket.destroy.bind(socket);
-  const readRest = (looks: number): void => {
+  const push = socket.push.bind(socket);
+  const pushRest = (): string | undefined => {
     const piece = Buffer.alloc(65_536);
     try {
-      for (;;) socket.push(Buffer.from(piece.subarray(0, readSync(fd, piece))));
+      for (;;) push(Buffer.from(piece.subarray(0, readSync(fd, piece))));
     } catch (error) {
-      if (errorCode(error) === 'EAGAIN' && looks < MOST_LOOKS) setTimeout(readRest, 20, looks + 1);
-      else destroy();
+      return errorCode(error);
     }
+  };
+  const destroyWhenRead = (looks: number): void => {
+    if (pushRest() === 'EAGAIN' && looks < MOST_LOOKS) setTimeout(destroyWhenRead, 20, looks + 1);
+    else destroy();
+  };
+  socket.push = (piece: unknown, encoding?: BufferEncoding) => {
+    if (piece === null) pushRest();
+    return push(piece, encoding);
   };
   socket.destroy = (error) => {
     // The terminal itself has ended, and all is read.
     if (error !== undefined || socket.readableEnded) return destroy(error);
-    readRest(0);
+    destroyWhenRead(0);
     return socket;
   };
   return destroy;
