@@ -7,6 +7,7 @@ import { serviceOf } from '../session/environments.ts';
 import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import type { Clock } from '../ports.ts';
+import { untilStop } from '../stop.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { acquireLock, type KeptOpen, NOTICED_MS } from '../state/lock.ts';
 import type { PetLock, LockSession } from './shared-pet-lock.ts';
@@ -34,20 +35,13 @@ export interface Patience {
 }
 
 /** Resolves as the promise does. @throws {Failure} `run-locked`: not in time; the signal's reason */
-export async function inTime<T>(
-  clock: Clock,
-  { leftMs, signal }: Patience,
-  what: string,
-  promise: Promise<T>,
-): Promise<T> {
-  const over = new AbortController();
+export function inTime<T>(clock: Clock, { leftMs, signal }: Patience, what: string, promise: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
   const waitedMs = leftMs();
-  const late = clock.sleep(waitedMs, AbortSignal.any([signal, over.signal])).then(() => {
-    throw new Failure('run-locked', { what, waitedMs });
+  const cancel = clock.alarm(waitedMs, () => {
+    late.reject(new Failure('run-locked', { what, waitedMs }));
   });
-  return Promise.race([promise, late]).finally(() => {
-    over.abort();
-  });
+  return untilStop({ clock, signal }, 0, Promise.race([promise, late.promise])).finally(cancel);
 }
 
 /** Used without other machines: the system keeps a lock as long as its holder lives. */
