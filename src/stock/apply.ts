@@ -87,6 +87,7 @@ async function nothingToDo(
   // The next undo goes one command further back.
   const isKept = spec.kind === 'undo' || spec.kind === 'redo';
   const run = isKept ? await beginRun({ context, journal, session }, spec, []) : undefined;
+  await spec.onBegin?.();
   if (run !== undefined) await journal.end(run.id, context.clock.now());
   const text = `Nothing to change in ${environment}: ${plural(unchanged, 'pet')} already ${unchanged === 1 ? 'matches' : 'match'}.`;
   return confirmation(text, summaryMembers({ run: run?.id, environment, counts: countStates([], unchanged) }));

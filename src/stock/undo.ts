@@ -7,7 +7,7 @@ import type { PetNames } from '../session/open-catalog.ts';
 import { discardCommand, resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure, usageFailure } from '../errors.ts';
-import type { Change, Journal, Run } from '../state/journal.ts';
+import type { Change, Journal, NewChange, Run } from '../state/journal.ts';
 import { isLeft, mayBeApplied } from '../state/journal-rows.ts';
 import type { RecordView, View } from '../view/view.ts';
 import { capital, changeWords, plural } from '../view/words.ts';
@@ -18,7 +18,7 @@ import { assertSameEnvironment, assertSameOrigin, cannotResume } from './runs.ts
 import { commandWords } from './history-view.ts';
 import { petLocksOf } from './pet-lock.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
-import { recordOutcome } from './write-one.ts';
+import { APPLIED, recordOutcome } from './write-one.ts';
 
 export interface UndoOptions {
   readonly changeId?: bigint;
@@ -71,16 +71,20 @@ export async function undo(
     assertCanConfirm(context);
     await assertWriteAllowed(context);
     const { uncertain, unfinished } = announce(context, journal, target, 'will');
-    // Also if no rows are left: when resumed, the run would send rows of unknown outcome again.
-    const onBegin = async (): Promise<void> => {
-      if (unfinished !== undefined) await journal.discard(unfinished.id, context.clock.now());
-    };
     const spec = specFor(target, journal, direction);
-    let found = new Set<bigint>();
-    const plan: RunSpec['plan'] = (stock) => {
-      const planned = spec.plan(stock);
-      found = new Set(planned.steps.map(({ petId }) => petId));
-      return planned;
+    let planned: Plan | undefined;
+    const plan: RunSpec['plan'] = (stock) => (planned = spec.plan(stock));
+    const onBegin = async (): Promise<void> => {
+      // Also if no rows are left: when resumed, the run would send rows of unknown outcome again.
+      if (unfinished !== undefined) await journal.discard(unfinished.id, context.clock.now());
+      // The stock has shown the outcome, unless others have changed the pet.
+      for (const change of uncertain) {
+        const isIn = (rows: readonly NewChange[] = []) => rows.some(({ petId }) => petId === change.petId);
+        const wasApplied = isIn(planned?.steps) || journal.wasFound(change);
+        if (!wasApplied && isIn(planned?.obstacles)) continue;
+        const outcome = wasApplied ? APPLIED : { state: 'discarded' as const, reason: 'it was not applied' };
+        await recordOutcome({ journal }, change.id, outcome);
+      }
     };
     const check: RunSpec['check'] = async (session) => {
       await spec.check?.(session);
@@ -88,23 +92,9 @@ export async function undo(
       if (target.run === undefined && uncertain.length > 0)
         await petLocksOf(context, session)(target.changes[0].petId, () => Promise.resolve());
     };
-    const done = await applyPlan({ context, journal, turn }, { ...spec, plan, check, onBegin });
-    // The run was not begun if there was nothing to change.
-    await onBegin();
-    // The stock has shown the outcome. Resuming the run must not apply these rows again.
-    for (const change of done.failure === undefined ? uncertain : []) {
-      const wasApplied = found.has(change.petId) || journal.wasFound(change);
-      await recordOutcome(
-        { journal },
-        change.id,
-        wasApplied ? { state: 'applied' } : { state: 'discarded', reason: UNAPPLIED },
-      );
-    }
-    return done;
+    return applyPlan({ context, journal, turn }, { ...spec, plan, check, onBegin });
   });
 }
-
-const UNAPPLIED = 'it was not applied';
 
 /** Announces rows of unknown outcome, and rows that are left. */
 function announce({ notices }: CommandContext, journal: Journal, target: Target, verb: 'will' | 'would') {
@@ -264,7 +254,10 @@ function planUndo(changes: readonly Written[], stock: Stock, journal: Journal): 
   return makePlan(rows, stock, ({ change }, present) => {
     const { before, after, written = [after] } = change;
     if (before === undefined) return 'the earlier quantity was not recorded';
-    if (present === before || written.includes(present)) return undefined;
+    if (present === before) return undefined;
+    // The pet may have the quantity that was written for another reason.
+    if (journal.isUndone(change)) return 'it was undone already';
+    if (written.includes(present)) return undefined;
     const by = changedBy(journal, change, present);
     return `there are ${present} now, no longer the ${after} that were written: ${by}`;
   });
