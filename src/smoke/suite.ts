@@ -82,8 +82,13 @@ export async function* runSmoke(clients: SmokeClients, pet?: LockedPet): AsyncGe
     answers.set(question, answer);
     return answer;
   };
-  const first = await answerTo('list');
-  await clients.afford();
+  let first = await answerTo('list');
+  if (await clients.afford(1)) {
+    // Others may have changed the stock meanwhile.
+    answers.clear();
+    first = await answerTo('list');
+    await clients.afford(1);
+  }
   /** Returns the first finding that fails, else the first that passes, else the first. */
   const verdictOf = async (check: ReadCheck): Promise<Checked> => {
     const found: Checked[] = [];

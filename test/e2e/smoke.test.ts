@@ -271,8 +271,20 @@ it.each([
 });
 
 describe('the budget', () => {
+  it('waits for the next window, once, where --max-wait allows that', async () => {
+    const { context, run } = against((reply) => {
+      const left = String(context.clock.now() < Date.UTC(2026, 2, 2, 14, 4, 21) ? 2 : 50);
+      return { ...reply, headers: { ...reply.headers, 'x-ratelimit-remaining': left } };
+    });
+    const { code, stderr } = await run();
+    expect(code).toBe(0);
+    expect(stderr).toContain('Rate limit reached; continuing at 14:04:21 (1 min 1 s).');
+    // The list is read again: others may have changed the stock.
+    expect(context.sent).toHaveLength(5);
+  });
+
   it('refuses once the first answer shows that too little is left', async () => {
-    const { context, run } = against(header('x-ratelimit-remaining', '2'));
+    const { context, run } = against(header('x-ratelimit-remaining', '2'), ['--no-wait']);
     expect(await run()).toEqual({
       code: 6,
       stdout: expect.stringContaining('"passed":0,"failed":1,"skipped":16') as string,
@@ -282,18 +294,18 @@ describe('the budget', () => {
         'hint: Run the command again then, or fewer checks with --only.\n',
     });
     expect(context.sent).toHaveLength(1);
-    const again = await runIn(context, 'smoke');
+    const again = await runIn(context, 'smoke', '--no-wait');
     expect([again.code, context.sent.length]).toEqual([6, 1]);
     expect(again.stderr).toContain('The checks need 4 requests, but only 2 of 60 are left');
     // Without a request or a part of the contract, the check has one line.
     expect(again.stdout).toMatch(/\nFAIL {2}run .*\n0 passed/);
-    const { stdout } = await runIn(context, 'smoke', '--format', 'github');
+    const { stdout } = await runIn(context, 'smoke', '--no-wait', '--format', 'github');
     expect(stdout).toMatch(/^::error title=petstore smoke staging run::The checks need 4 /);
     expect(again.stderr).toContain('; nothing was sent.');
   });
 
   it('leaves the reserve to others', async () => {
-    const { context, run } = against(header('x-ratelimit-remaining', '9'), ['--reserve', '7']);
+    const { context, run } = against(header('x-ratelimit-remaining', '9'), ['--reserve', '7', '--no-wait']);
     expect([(await run()).code, context.sent.length]).toEqual([6, 1]);
   });
 
@@ -573,15 +585,16 @@ describe('what is run, and how it is reported', () => {
   });
 
   it.each([
-    ['2m', 0],
-    ['11m', 8],
-  ])('--wait-ready 10m with a 503 whose Retry-After is %s: exit %i', async (wait, exit) => {
+    ['2m', 0, 'read-only.'],
+    ['11m', 8, 'nothing more was sent.'],
+  ])('--wait-ready 10m with a 503 whose Retry-After is %s: exit %i', async (wait, exit, words) => {
     let asked = 0;
     const seconds = String(Number.parseInt(wait) * 60);
     const { context } = against((reply) =>
       ++asked === 1 ? { ...reply, status: 503, headers: { ...PAGE.headers, 'retry-after': seconds } } : reply,
     );
-    expect((await runIn(context, 'smoke', '--wait-ready', '10m', '--max-wait', '0')).code).toBe(exit);
+    const { code, stderr } = await runIn(context, 'smoke', '--wait-ready', '10m', '--max-wait', '0');
+    expect([code, stderr]).toEqual([exit, expect.stringContaining(words)]);
   });
 
   it('--wait-ready asks a last time at its end', async () => {

@@ -89,9 +89,10 @@ it('fault 84: a second Ctrl-C does not wait for the write in flight', async () =
   running.kill('SIGINT');
   // Two signals of one kind may arrive as one: repeat until the process is gone.
   const again = setInterval(() => running.kill('SIGINT'), 20);
-  const { code } = await running.exited;
+  const { code, stderr } = await running.exited;
   clearInterval(again);
   expect(code).toBe(130);
+  expect(stderr).toContain('the outcome is unknown, pet 7 may or may not be 12');
 });
 
 describe('fault 89: a prompt that cannot be answered', () => {
