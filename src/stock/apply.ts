@@ -32,10 +32,10 @@ export interface RunSpec extends Omit<NewRun, 'startedAt' | 'environment' | 'ori
   /** Describes the plan; by default as a table. */
   lines?(plan: Plan, names: PetNames | undefined): readonly string[];
   plan(stock: Stock): Plan;
-  /** Called once the rows are in the journal, before the first request. */
+  /** Awaited before the stock is read. */
+  onConnected?(session: Session): Promise<void>;
+  /** Awaited once the rows are in the journal, before the first request, or if there is nothing to change. */
   onBegin?(): Promise<void>;
-  /** Checks that the session is for the right service. Awaited before the stock is read. @throws {Failure} */
-  check?(session: Session): void | Promise<void>;
 }
 
 export interface PlanContext extends Omit<RunContext, 'session'> {
@@ -47,7 +47,7 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
   const { context, journal } = runContext;
   assertCanConfirm(context);
   await using session = await connect(context, { isBulk: true });
-  await spec.check?.(session);
+  await spec.onConnected?.(session);
   const seen = await seeStock(session.service, journal);
   const plan = spec.plan(seen.stock);
   const isEmpty = plan.steps.length + plan.obstacles.length === 0;
@@ -64,9 +64,8 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
 }
 
 /** Shows what a run would change; nothing is asked, journaled or written. */
-export async function dryRunPlan(context: CommandContext, spec: Pick<RunSpec, 'check' | 'plan'>): Promise<RowsView> {
+export async function dryRunPlan(context: CommandContext, spec: Pick<RunSpec, 'plan'>): Promise<RowsView> {
   await using session = await connect(context);
-  await spec.check?.(session);
   return await planView(context, session, spec.plan(await readStock(session.service)));
 }
 
@@ -89,6 +88,7 @@ async function nothingToDo(
   const run = isKept ? await beginRun({ context, journal, session }, spec, []) : undefined;
   await spec.onBegin?.();
   if (run !== undefined) await journal.end(run.id, context.clock.now());
+  await spec.onBegin?.();
   const text = `Nothing to change in ${environment}: ${plural(unchanged, 'pet')} already ${unchanged === 1 ? 'matches' : 'match'}.`;
   return confirmation(text, summaryMembers({ run: run?.id, environment, counts: countStates([], unchanged) }));
 }

@@ -124,8 +124,8 @@ async function keepsCount(context: CommandContext, run: Run): Promise<boolean> {
 }
 
 async function prepare(context: CommandContext, journal: Journal, { resume }: CountOptions): Promise<Stocktake> {
+  const wanted = resume === undefined ? undefined : await findStopped(context, journal, resume);
   await using session = await connect(context, { isBulk: true });
-  const wanted = resume === undefined ? undefined : findStopped(journal, resume, session);
   const moment = momentOf(journal.state);
   const stock = await readStock(session.service);
   const catalog = await openCatalog(context, session.origin);
