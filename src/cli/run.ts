@@ -226,7 +226,7 @@ const TURN_MS = 50;
 /** Writes with back-pressure. After a signal, stops output that `stops`. Returns the number of rows. */
 async function print(
   chunks: AsyncGenerator<string | Uint8Array, number>,
-  context: Stop & Pick<Context, 'stdout'>,
+  context: Pick<Context, 'clock' | 'signal' | 'stdout'>,
   stops: boolean,
 ): Promise<number> {
   const { clock, signal, stdout } = context;
