@@ -3,7 +3,6 @@ import { Failure, isFailure } from '../errors.ts';
 import type { Clock, FullScreen } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { CommandContext, Notices } from '../session/globals.ts';
-import { hasUnicode } from '../view/bar.ts';
 import { unansweredWords, waitLines } from '../view/progress.ts';
 import { capital, visible } from '../view/words.ts';
 import { createStyle, isColoured } from '../view/style.ts';
@@ -19,7 +18,6 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
   await prepareWidths(['→']);
   const looks = {
     style: await createStyle(isColoured({ choice: globals.color, env, isTTY: true })),
-    isUnicode: hasUnicode(context),
     environment: (await context.target()).environment,
     shown: (text: string): string => visible(context.secrets.redact(text)),
   };
