@@ -48,6 +48,7 @@ function against(spoil: Spoil = (reply) => reply, args: readonly string[] = []) 
         'x-ratelimit-limit': '60',
         'x-ratelimit-remaining': '59',
         'x-ratelimit-reset': String(Math.ceil(now / 1_000) + 60),
+        server: 'not told',
       };
       return httpReply(spoil({ ...SOUND[kind], headers, limits: false }, kind, request), now);
     },
@@ -90,7 +91,9 @@ const refused =
 it('a service that keeps its contract passes, with four requests', async () => {
   const { context, run } = against();
   const { code, stdout, stderr } = await run();
-  expect([code, JSON.parse(stdout)]).toMatchObject([0, { passed: 15, failed: 0, skipped: 1 }]);
+  const report = JSON.parse(stdout) as { checks: [{ headers: object }] };
+  expect([code, report]).toMatchObject([0, { passed: 15, failed: 0, skipped: 1 }]);
+  expect(Object.keys(report.checks[0].headers).join()).toMatch(/^content-type,date(,x-ratelimit-[a-z]+){3}$/);
   expect(stderr).toBe('Smoke test of staging: 4 requests, read-only.\n');
   expect(context.sent.map(({ method, url, headers }) => [method, url.pathname, headers.authorization])).toEqual([
     ['GET', '/v1/inventory', `Bearer ${STAGING_KEY}`],
