@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Finished, runPetstore, startPetstore } from '../support/binary.ts';
+import { type Finished, runPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
-import { control, ruleHasSeen, type Served, serveSandbox } from '../support/served.ts';
+import { control, type Served, serveSandbox } from '../support/served.ts';
 import { HttpFailure, type HttpFailureFacts, type HttpRequest } from '../../src/ports.ts';
 import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
 import type { PlainReply } from '../support/replies.ts';
@@ -440,19 +440,6 @@ describe('--write', () => {
     const { context } = against(refused);
     const { stderr } = await runIn(context, 'smoke', '--write', '--pet', '7', '--only', 'write-restore');
     expect(stderr).not.toContain('could not be put back');
-  });
-
-  it('Ctrl-C in the midst of the change: the pet is put back all the same', async () => {
-    const home = createHome();
-    const fault = ['--fault', 'delay=60s,after,method=PATCH,nth=2', '--data', join(home.path, 'shop.db')];
-    const served = await serveSandbox(fault, { home });
-    const running = startPetstore(['smoke', '--write', '--pet', '7'], { home, env: envOf(served) });
-    await ruleHasSeen(served, 2);
-    running.kill('SIGINT');
-    expect((await running.exited).code).toBe(130);
-    expect(await control(served.port, 'GET', '/pets?after=6&limit=1')).toEqual([
-      { petId: 7, quantity: 10, status: 'available', name: 'Goldfish' },
-    ]);
   });
 
   it('exits 5 if the service does not have the pet: the checks of updates are skipped', async () => {
