@@ -212,11 +212,10 @@ function describeRateLimit(details: RateLimited, now: number): string {
   const wait = `until ${clockTime(details.retryAt, now)} (${duration(details.waitMs)})`;
   const allowed = details.waitMs > details.maxWaitMs ? `, longer than --max-wait (${duration(details.maxWaitMs)})` : '';
   const { reserve = 0, says } = details;
-  const redis = says === undefined ? 'of the gateway does not answer' : `of PETSTORE_LEDGER does not answer (${says})`;
   const why = {
     'window-spent': `The rate limit is used up${reserve > 0 ? ` but for --reserve (${reserve})` : ''} ${wait}${allowed}`,
     asking: `Another request with this key is still unanswered; this one would wait for it ${wait}${allowed}`,
-    'ledger-lost': `The Redis server ${redis}, and other machines share this key's rate limit`,
+    'ledger-lost': `The Redis server of ${says === undefined ? 'the gateway does not answer' : `PETSTORE_LEDGER does not answer (${says})`}, and other machines share this key's rate limit`,
     paced: `The service sends no rate-limit headers, so petstore sends one request a second; this one would wait ${wait}${allowed}`,
     'rate-limited': `The service is rate limiting this key (429) ${wait}${allowed}`,
   };
