@@ -32,7 +32,7 @@ export interface RunSpec extends Omit<NewRun, 'startedAt' | 'environment' | 'ori
   /** Describes the plan; by default as a table. */
   lines?(plan: Plan, names: PetNames | undefined): readonly string[];
   plan(stock: Stock): Plan;
-  /** Called once the rows are in the journal, before the first request. */
+  /** Called once the rows are in the journal, before the first request; also if there is nothing to change. */
   onBegin?(): Promise<void>;
   /** Checks that the session is for the right service. Awaited before the stock is read. @throws {Failure} */
   check?(session: Session): void | Promise<void>;
@@ -188,7 +188,7 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   let stopped = await new Runner({ pace, writer, run, seen, onOutcome }, left).run();
   context.notices.progress(undefined);
   if (left.length > 0 && stopped === undefined) stopped = await verifyStock(runContext, run);
-  return summarise(runContext, run, stopped, unchanged).catch((error: unknown) => {
+  return summarise(runContext, run, seen.stock, stopped, unchanged).catch((error: unknown) => {
     // The state database was replaced: the answered write is all that is known of the run.
     throw stopped?.is('unrecorded') === true ? stopped : error;
   });

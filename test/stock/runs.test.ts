@@ -322,6 +322,7 @@ it('--resume means a run of this shop, also where another shop has a newer one',
   expect(await run('1\n', 'count', '--resume')).toEqual([0, 'Run 2 (count) in staging: 1 applied.\n']);
   expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 4 (import) in staging: 2 applied.\n']);
   expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 1 (count) in staging: 1 applied.\n']);
+  expect(readFileSync(join(home.state, 'petstore/reports/count-1.csv'), 'utf8')).toContain('\n,1,1,,not scanned,,,');
   expect(await run('', 'runs', 'resume')).toEqual([2, expect.stringContaining('Run 5 is for berlin/staging')]);
 });
 
