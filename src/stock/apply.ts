@@ -34,7 +34,7 @@ export interface RunSpec extends Omit<NewRun, 'startedAt' | 'environment' | 'ori
   plan(stock: Stock): Plan;
   /** Awaited before the stock is read. */
   onConnected?(session: Session): Promise<void>;
-  /** Awaited once the rows are in the journal, before the first request, or if there is nothing to change. */
+  /** Awaited once the rows are in the journal, before the first request; also if there is nothing to change. */
   onBegin?(): Promise<void>;
 }
 
@@ -188,7 +188,7 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   let stopped = await new Runner({ pace, writer, run, seen, onOutcome }, left).run();
   context.notices.progress(undefined);
   if (left.length > 0 && stopped === undefined) stopped = await verifyStock(runContext, run);
-  return summarise(runContext, run, stopped, unchanged).catch((error: unknown) => {
+  return summarise(runContext, run, seen.stock, stopped, unchanged).catch((error: unknown) => {
     // The state database was replaced: the answered write is all that is known of the run.
     throw stopped?.is('unrecorded') === true ? stopped : error;
   });

@@ -27,8 +27,6 @@ export interface RunContext {
   readonly session: Session;
   readonly journal: Journal;
   readonly onOutcome?: ((outcome: RowResult) => void) | undefined;
-  /** Pets that a stocktake leaves unchanged because they were not scanned. */
-  readonly rest?: readonly InventoryItem[];
 }
 
 export interface RunnerOptions {

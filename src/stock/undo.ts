@@ -89,7 +89,9 @@ export async function undo(
       for (const change of uncertain) {
         const isIn = (rows: readonly NewChange[] = []) => rows.some(({ petId }) => petId === change.petId);
         const wasApplied = isIn(planned?.steps) || journal.wasFound(change);
-        if (!wasApplied && isIn(planned?.obstacles)) continue;
+        const present = journal.sentChange(change.id);
+        const isKnown = present === undefined || !isLeft(present);
+        if (isKnown || (!wasApplied && isIn(planned?.obstacles))) continue;
         const outcome = wasApplied ? APPLIED : { state: 'discarded' as const, reason: 'it was not applied' };
         await recordOutcome({ journal }, change.id, outcome);
       }
