@@ -18,7 +18,7 @@ import { assertSameEnvironment, assertSameOrigin, cannotResume } from './runs.ts
 import { commandWords } from './history-view.ts';
 import { petLocksOf } from './pet-lock.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
-import { recordOutcome } from './write-one.ts';
+import { NOT_APPLIED, recordOutcome } from './write-one.ts';
 
 export interface UndoOptions {
   readonly changeId?: bigint;
@@ -94,17 +94,11 @@ export async function undo(
     // The stock has shown the outcome. Resuming the run must not apply these rows again.
     for (const change of done.failure === undefined ? uncertain : []) {
       const wasApplied = found.has(change.petId) || journal.wasFound(change);
-      await recordOutcome(
-        { journal },
-        change.id,
-        wasApplied ? { state: 'applied' } : { state: 'discarded', reason: UNAPPLIED },
-      );
+      await recordOutcome({ journal }, change.id, wasApplied ? { state: 'applied' } : NOT_APPLIED);
     }
     return done;
   });
 }
-
-const UNAPPLIED = 'it was not applied';
 
 /** Announces rows of unknown outcome, and rows that are left. */
 function announce({ notices }: CommandContext, journal: Journal, target: Target, verb: 'will' | 'would') {
