@@ -326,7 +326,7 @@ describe('the recipes for CI, from the install to the report', () => {
       env: {
         PATH: `${join(home.path, 'petstore/node_modules/.bin')}:${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
         GITHUB_PATH: '/dev/null',
-        PETSTORE_PACKAGE: tarball,
+        PACKAGE_OF_PETSTORE: tarball,
         PETSTORE_BASE_URL: staging.baseUrl,
         PETSTORE_API_KEY: staging.apiKey,
         ...env,
@@ -373,7 +373,7 @@ describe('the recipes for CI, from the install to the report', () => {
       home,
       cwd: home.path,
       killAfterMs: 60_000,
-      env: { PATH: process.env.PATH, GITHUB_PATH: '/dev/null', PETSTORE_PACKAGE: `git+file://${repository}` },
+      env: { PATH: process.env.PATH, GITHUB_PATH: '/dev/null', PACKAGE_OF_PETSTORE: `git+file://${repository}` },
     });
     const isThere = existsSync(join(home.path, 'petstore/node_modules/.bin/shop'));
     expect([exit, stderr, isThere]).toEqual([0, stderr, true]);
