@@ -5,13 +5,13 @@ import { operationOf } from '../client/attempt.ts';
 import { updateCall } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { canAsk } from '../session/resolve.ts';
+import { canAsk, questionWith } from '../session/resolve.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { NewChange, NewRun, Run } from '../state/journal.ts';
 import { isLeft } from '../state/journal-rows.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import { confirmation, FORMAT_FACTS, type RecordView, type RowsView } from '../view/view.ts';
-import { firstFew, plural, visible } from '../view/words.ts';
+import { confirmation, type RecordView, type RowsView } from '../view/view.ts';
+import { firstFew, plural } from '../view/words.ts';
 import { seeStock, type RowResult, readStock, type RunContext, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
 import { type Plan, PLAN_LINES, planLines, planView, type Stock } from './plan.ts';
@@ -121,12 +121,8 @@ async function confirmPlan(
   }
   if (!globals.yes) {
     const question = `${spec.question?.(plan.steps.length) ?? `Change ${plural(plan.steps.length, 'pet')}`} in ${environment}?`;
-    const { debug, output, quiet, verbose } = globals;
-    // The user must see what to agree to.
-    const isUnseen = quiet || (FORMAT_FACTS[output].isJson && !verbose && !debug);
-    const asked = [...(isUnseen ? lines.map(visible) : []), question].join('\n');
     // Other processes need not wait for the answer: a pet that they change meanwhile is a conflict.
-    if (!(await turn.pause(() => prompt.confirm(asked, signal)))) {
+    if (!(await turn.pause(() => prompt.confirm(questionWith(context, lines, question), signal)))) {
       throw new Failure('cancelled', {});
     }
     return { maxWait: tooLong ? FOREVER_MS : globals.maxWait };

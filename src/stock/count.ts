@@ -273,12 +273,12 @@ function sumOf(scans: readonly Scan[]): bigint {
 }
 
 /**
- * Parses `7`, `7 12`, `7,12` and `3x 7`, but not `7 x3`, which could be either; the prefix may be before the code: the
- * digits of an id or a barcode, perhaps padded with zeros.
+ * Parses `7`, `7 12`, `7,12` and `3x 7`, but not `7 x3` and `0x7`, which could be either; the prefix may be before the
+ * code: the digits of an id or a barcode, perhaps padded with zeros.
  */
 export function parseScan(text: string, prefix = '') {
   const [, times, rest = ''] =
-    text.startsWith(prefix) && prefix !== '' ? [] : (/^(\d+)(?: *[x\u00d7] +|[x\u00d7])(.+)$/i.exec(text) ?? []);
+    text.startsWith(prefix) && prefix !== '' ? [] : (/^(\d+)(?: *[x\u00d7] +|(?<!^0)[x\u00d7])(.+)$/i.exec(text) ?? []);
   const scanned = times === undefined ? text : rest;
   const words = (scanned.startsWith(prefix) ? scanned.slice(prefix.length) : scanned).trim().split(/[\s,;]+/);
   const [code = '', quantityText = times ?? '1'] = words;

@@ -18,7 +18,7 @@ import { assertSameOrigin, cannotResume } from './runs.ts';
 import { commandWords } from './history-view.ts';
 import { petLocksOf } from './pet-lock.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
-import { APPLIED, recordOutcome } from './write-one.ts';
+import { APPLIED, NOT_APPLIED, recordOutcome } from './write-one.ts';
 
 export interface UndoOptions {
   readonly changeId?: bigint;
@@ -92,8 +92,7 @@ export async function undo(
         const present = journal.sentChange(change.id);
         const isKnown = present === undefined || !isLeft(present);
         if (isKnown || (!wasApplied && isIn(planned?.obstacles))) continue;
-        const outcome = wasApplied ? APPLIED : { state: 'discarded' as const, reason: 'it was not applied' };
-        await recordOutcome({ journal }, change.id, outcome);
+        await recordOutcome({ journal }, change.id, wasApplied ? APPLIED : NOT_APPLIED);
       }
     };
     return applyPlan({ context, journal, turn }, { ...spec, plan, onConnected, onBegin });

@@ -194,6 +194,9 @@ async function markSent(writer: Writer, write: Write): Promise<bigint> {
   return write.id;
 }
 
+/** The outcome of a write without an answer, once the stock has shown it. */
+export const NOT_APPLIED: Settled = { state: 'discarded', reason: 'it was not applied' };
+
 /** Records the outcome of a write, or of a row that is not sent. @throws {Failure} `state` */
 export async function recordOutcome({ journal }: Pick<Writer, 'journal'>, id: bigint, outcome: Settled): Promise<void> {
   await journal?.settle(id, outcome);

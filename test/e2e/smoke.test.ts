@@ -92,7 +92,7 @@ it('a service that keeps its contract passes, with four requests', async () => {
   const { context, run } = against();
   const { code, stdout, stderr } = await run();
   const report = JSON.parse(stdout) as { checks: [{ headers: object }] };
-  expect([code, report]).toMatchObject([0, { passed: 15, failed: 0, skipped: 1 }]);
+  expect([code, report]).toMatchObject([0, { passed: 16, failed: 0, skipped: 1 }]);
   expect(Object.keys(report.checks[0].headers).join()).toMatch(/^content-type,date(,x-ratelimit-[a-z]+){3}$/);
   expect(stderr).toBe('Smoke test of staging: 4 requests, read-only.\n');
   expect(context.sent.map(({ method, url, headers }) => [method, url.pathname, headers.authorization])).toEqual([
@@ -130,13 +130,13 @@ describe('each fault fails exactly its check', () => {
     ['fault 36: the Date cannot be read', header('date', 'yesterday'), 'clock'],
     ['no key is needed', refused({ status: 200, body: '[]' }, true), 'keyless-status'],
     ['without a key it is a 403', refused(refusal(403, 'x'), true), 'keyless-status'],
-    ['fault 25: the refusal is a page', refused(HTML, true), 'error-body'],
+    ['fault 25: the refusal is a page', refused(HTML, true), 'error-body error-limits'],
     ['fault 24: Error.status is another', refused({ body: refusal(403, 'x').body! }, true), 'error-status'],
     ['any key will do', refused({ status: 200, body: '[]' }, false), 'wrong-status'],
     [
       'the refusal is of another type',
       refused({ headers: { 'content-type': 'text/plain' }, body: refusal(401, 'x').body! }, true),
-      'error-body',
+      'error-body error-limits',
     ],
     ['the refusal of a wrong key is not JSON', refused({ body: 'no' }, false), 'error-body'],
     [
@@ -152,7 +152,7 @@ describe('each fault fails exactly its check', () => {
 it('a 403 without the key is no ban of the key, in the next run either', async () => {
   const { context, run } = against(refused(refusal(403, 'x'), true));
   expect(failedIn(await run())).toEqual([13, ['keyless-status']]);
-  expect(failedIn(await run())).toEqual([13, ['keyless-status', 'error-body', 'error-status']]);
+  expect(failedIn(await run())).toEqual([13, ['keyless-status', 'error-body', 'error-status', 'error-limits']]);
   // Still, what the service refused is not sent again.
   expect(context.sent).toHaveLength(7);
 });
@@ -194,9 +194,9 @@ describe('what would end any command ends the checks with the same error', () =>
     const report = join(context.home.path, 'report.xml');
     const ran = await runIn(context, '--json', 'smoke', '--skip', 'error-body', '--out', report);
     expect(failedIn(ran)).toEqual([exit, ids]);
-    expect(checksIn(ran.stdout)).toHaveLength(ids.includes('run') ? 16 : 15);
+    expect(checksIn(ran.stdout)).toHaveLength(ids.includes('run') ? 17 : 16);
     expect(takeApart(ran).error).toMatchObject({ kind, exitCode: exit });
-    expect(readFileSync(report, 'utf8')).toMatch(/tests="1[56]" failures="\d" errors="\d"/);
+    expect(readFileSync(report, 'utf8')).toMatch(/tests="1[67]" failures="\d" errors="\d"/);
   });
 
   it('has the message and hint of inventory list', async () => {
@@ -211,7 +211,7 @@ describe('what would end any command ends the checks with the same error', () =>
     expect([(await run()).code, context.sent.length]).toEqual([12, 1]);
     const again = await run();
     expect([again.code, context.sent.length]).toEqual([12, 1]);
-    expect(JSON.parse(again.stdout)).toMatchObject({ passed: 0, failed: 1, skipped: 16 });
+    expect(JSON.parse(again.stdout)).toMatchObject({ passed: 0, failed: 1, skipped: 17 });
   });
 
   it('names the end of a block that lasts longer than the window that is spent', async () => {
@@ -290,7 +290,7 @@ describe('the budget', () => {
     const { context, run } = against(header('x-ratelimit-remaining', '2'), ['--no-wait']);
     expect(await run()).toEqual({
       code: 6,
-      stdout: expect.stringContaining('"passed":0,"failed":1,"skipped":16') as string,
+      stdout: expect.stringContaining('"passed":0,"failed":1,"skipped":17') as string,
       stderr:
         'Smoke test of staging: 4 requests, read-only.\n' +
         'error: The checks need 3 requests, but only 2 of 60 are left until 14:04:21; nothing more was sent.\n' +
@@ -365,7 +365,7 @@ describe('--write', () => {
     const home = createHome();
     const options = { home };
     const smoke = await runPetstore(['--env', 'sandbox', 'smoke', '--write', '--pet', '7', '--json'], options);
-    expect([smoke.code, JSON.parse(smoke.stdout)]).toMatchObject([0, { failed: 0, passed: 22 }]);
+    expect([smoke.code, JSON.parse(smoke.stdout)]).toMatchObject([0, { failed: 0, passed: 23 }]);
     const list = await runPetstore(['--env', 'sandbox', 'inventory', 'list', '--pet', '7', '--json'], options);
     expect(JSON.parse(list.stdout)).toMatchObject([{ petId: 7, quantity: 10 }]);
   });
@@ -435,18 +435,22 @@ describe('--write', () => {
     );
   });
 
-  it('a pet that no request has changed needs no putting back', async () => {
-    const refused: Spoil = (reply, _kind, { method }) => (method === 'PATCH' ? { ...reply, status: 403 } : reply);
-    const { context } = against(refused);
+  it.each([
+    [403, []],
+    [500, [{ outcome: 'discarded' }]],
+  ])('a pet that no request has changed needs no putting back: %i to the update', async (status, changes) => {
+    const { context } = against((reply, _kind, { method }) => (method === 'PATCH' ? { ...reply, status } : reply));
     const { stderr } = await runIn(context, 'smoke', '--write', '--pet', '7', '--only', 'write-restore');
     expect(stderr).not.toContain('could not be put back');
+    const { stdout } = await runIn(context, 'inventory', 'history', '--json');
+    expect(JSON.parse(stdout)).toMatchObject(changes);
   });
 
   it('exits 5 if the service does not have the pet: the checks of updates are skipped', async () => {
     const { code, stdout, stderr } = await runPetstore(['--env', 'sandbox', 'smoke', '--write', '--pet', '999']);
     expect({ code, stdout, stderr }).toEqual({
       code: 5,
-      stdout: expect.stringContaining('14 passed, 0 failed, 10 skipped') as string,
+      stdout: expect.stringContaining('15 passed, 0 failed, 10 skipped') as string,
       stderr: expect.stringContaining('error: Pet 999 was not found in sandbox.\n') as string,
     });
   });
