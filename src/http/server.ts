@@ -254,6 +254,7 @@ const OWN_NAME = /^([0-9a-f:.]*:[0-9a-f:.]*|[0-9]{1,3}(\.[0-9]{1,3}){3}|(.*\.)?l
  */
 export function isOurs(host: string | undefined, isNamed: (name: string) => boolean): boolean {
   const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?$/i.exec(host ?? '');
-  const name = (match?.[1] ?? match?.[2])?.toLowerCase();
+  // A name may end in the dot of the root (RFC 1034, 3.1).
+  const name = (match?.[1] ?? match?.[2])?.toLowerCase().replace(/\.$/, '');
   return name !== undefined && (OWN_NAME.test(name) || isNamed(name));
 }
