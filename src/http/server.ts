@@ -56,8 +56,8 @@ export interface ServerOptions {
   handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void>;
   /** Returns the response to something that is not an HTTP request. */
   refuse(refusal: Refusal): RefusalResponse | Promise<RefusalResponse>;
-  /** Requests that are refused too. Default: Node's own treatment. */
-  readonly unsupported?: Readonly<Partial<Record<'connect' | 'upgrade', Refusal>>>;
+  /** Refuses CONNECT. Default: Node's own treatment. */
+  readonly connect?: Refusal;
   readonly onConnection?: (socket: Socket) => void;
 }
 
@@ -77,7 +77,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 
 /** Serves until it is closed. @throws {Failure} `port` */
 export async function serve(options: ServerOptions): Promise<Serving> {
-  const { clock, handle, onConnection, refuse, unsupported = {} } = options;
+  const { clock, connect, handle, onConnection, refuse } = options;
   const { server, secure } = openServer(options);
   const unanswered = new Set<ServerResponse>();
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
@@ -97,9 +97,9 @@ export async function serve(options: ServerOptions): Promise<Serving> {
     else if (last !== undefined) last.shouldKeepAlive = false;
     else void endRaw(socket, refuse(REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.']));
   });
-  for (const [event, refusal] of Object.entries(unsupported)) {
-    server.on(event, (_incoming: IncomingMessage, socket: Duplex) => {
-      if (lastOn(socket) === undefined) void endRaw(socket, refuse(refusal));
+  if (connect !== undefined) {
+    server.on('connect', (_incoming, socket) => {
+      if (lastOn(socket) === undefined) void endRaw(socket, refuse(connect));
       else socket.destroy();
     });
   }

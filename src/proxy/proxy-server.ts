@@ -67,10 +67,7 @@ export async function startProxy(context: CommandContext, session: Session, opti
     clock: context.clock,
     handle: (incoming, outgoing) => proxy.accept(incoming, outgoing),
     refuse: answerOf,
-    unsupported: {
-      connect: [501, 'no_tunnels', 'The proxy opens no tunnels: use its address as the base URL.'],
-      upgrade: [501, 'no_upgrades', 'The proxy speaks HTTP/1.1 only.'],
-    },
+    connect: [501, 'no_tunnels', 'The proxy opens no tunnels: use its address as the base URL.'],
     onConnection: (socket) => {
       proxy.visitors.arrived(socket);
     },
