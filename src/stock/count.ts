@@ -131,10 +131,9 @@ async function prepare(context: CommandContext, journal: Journal, { resume }: Co
   const catalog = await openCatalog(context, session.origin);
   const stopped = wanted ?? (await offerStopped(context, journal, session));
   if (stopped !== undefined) return { stock, moment, catalog, run: stopped };
-  const where = whereOf(context, session, COMMAND);
-  const { environment, origin } = where;
-  const begun = { kind: 'count', startedAt: context.clock.now(), environment, origin } as const;
-  return { stock, moment, catalog, run: await journal.begin(begun, where, []) };
+  const begun = { kind: 'count', startedAt: context.clock.now() } as const;
+  const run = await journal.begin(begun, whereOf(context, session, COMMAND), []);
+  return { stock, moment, catalog, run };
 }
 
 /**
