@@ -33,20 +33,11 @@ export const LOCAL_FAILURES = {
     hint: instead,
   }),
 
-  'config-invalid': (details: { path: string; problem: string; line?: number; column?: number }) => ({
+  /** `place`: the path, with line and column where they are known. */
+  'config-invalid': ({ place, problem, hint }: { place: string; problem: string; hint?: string }) => ({
     ...stops(EXIT.local),
-    message: `The config file ${details.path}${details.line === undefined ? '' : `:${details.line}:${details.column}`} ${details.problem}; it was left as it is.`,
-    hint: 'Fix it in an editor, or move it away and log in again: petstore login',
-  }),
-  'config-newer': ({ path, version }: { path: string; version: number }) => ({
-    ...stops(EXIT.local),
-    message: `The config file ${path} has version ${version}, which a newer petstore wrote; it was left as it is.`,
-    hint: 'Update petstore, or use the version that wrote the file.',
-  }),
-  'config-not-a-file': ({ path, found }: { path: string; found: string }) => ({
-    ...stops(EXIT.local),
-    message: `The config ${path} is a ${found === 'other' ? 'special file' : found}, not a plain file, and was not touched.`,
-    hint: 'Move it away, then log in again: petstore login',
+    message: `The config file ${place} ${problem}; it was left as it is.`,
+    hint: hint ?? 'Fix it in an editor, or move it away and log in again: petstore login',
   }),
   'ledger-refused': ({ says }: { says: string }) => ({
     ...stops(EXIT.local),

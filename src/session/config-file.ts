@@ -40,7 +40,7 @@ export function configPath(context: Context): string {
 
 /**
  * Reads the config. Without a home folder it is empty, and variables may be enough.
- * @throws {Failure} `config-invalid`, `config-newer`, `config-not-a-file`
+ * @throws {Failure} `config-invalid`
  */
 export async function readConfigFile(context: Context): Promise<ConfigFile> {
   let path = '';
@@ -48,7 +48,7 @@ export async function readConfigFile(context: Context): Promise<ConfigFile> {
     path = configPath(context);
     const facts = await context.files.facts(path);
     if (facts === undefined) return { path, ...NONE };
-    if (facts.kind !== 'file') throw new Failure('config-not-a-file', { path, found: facts.kind });
+    if (facts.kind !== 'file') throw new Failure('config-invalid', { place: path, problem: 'is not a plain file' });
     const config = parseConfig(path, await context.files.read(path));
     const modeForOthers = context.machine.platform === 'win32' ? 0 : facts.mode & 0o077;
     return {
@@ -119,21 +119,27 @@ async function writeConfig(context: Context, write: ConfigWriter, path: string, 
 
 function parseConfig(path: string, written: string): Config {
   const text = written.replace(/^\uFEFF/, '');
-  const invalid = (problem: string, place = {}): Failure => new Failure('config-invalid', { path, problem, ...place });
+  const invalid = (problem: string, hint?: string): Failure =>
+    new Failure('config-invalid', { place: path, problem, ...(hint !== undefined && { hint }) });
   let value: JsonValue;
   try {
     value = parseJson(text);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     const before = text.slice(0, error.at);
-    const place = { line: before.split('\n').length, column: error.at - before.lastIndexOf('\n') };
+    const place = `${path}:${before.split('\n').length}:${error.at - before.lastIndexOf('\n')}`;
     // Without the cause, which may quote the text and so a key.
-    throw invalid('is not valid JSON', place);
+    throw new Failure('config-invalid', { place, problem: 'is not valid JSON' });
   }
   if (!(value instanceof Map)) throw invalid('is not a JSON object');
   const version = value.get('version');
   if (typeof version !== 'number') throw invalid('has no version number');
-  if (version > CONFIG_VERSION) throw new Failure('config-newer', { path, version });
+  if (version > CONFIG_VERSION) {
+    throw invalid(
+      `has version ${version}, which a newer petstore wrote`,
+      'Update petstore, or use the version that wrote the file.',
+    );
+  }
   value.delete('version');
   for (const [key, each] of value) {
     if (!CONFIG_SETTINGS.has(key)) throw invalid(`has an unknown setting ${JSON.stringify(key)}`);
