@@ -132,13 +132,13 @@ export const LOCAL_FAILURES = {
     message: `The API key could not be read from ${path}: ${systemWords(code)}.`,
     hint: `Make the file readable for yourself (chmod 600 ${path}), or set PETSTORE_API_KEY.`,
   }),
-  'key-malformed': ({ source, problem, hint }: { source: string; problem: string; hint?: string }) => ({
+  'key-malformed': ({ source, problem }: { source: string; problem: string }) => ({
     ...stops(EXIT.key),
     message:
       source === 'stdin' && problem === 'is empty'
         ? 'No key on stdin.'
         : `The API key from ${source} ${problem}, so it cannot be sent; its value is not shown.`,
-    hint: hint ?? 'Provide the key alone, on one line.',
+    hint: 'Provide the key alone, on one line, in plain ASCII.',
   }),
 } satisfies FailureTable;
 
