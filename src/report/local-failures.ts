@@ -69,16 +69,13 @@ export const LOCAL_FAILURES = {
     const [message, hint] = describeState(details);
     return { ...stops(EXIT.local), message, hint, retryable: details.problem === 'held' };
   },
-  port: ({ host, port, code, free }: { host: string; port: number; code: string; free?: number }) => ({
+  port: ({ host, port, code }: { host: string; port: number; code: string }) => ({
     ...stops(EXIT.local),
     message:
       code === 'EADDRINUSE'
         ? `Port ${port} of ${host} is in use.`
         : `petstore cannot listen on port ${port} of ${host}: ${systemWords(code)}.`,
-    hint:
-      free === undefined
-        ? 'Choose another with --port, or another address with --host.'
-        : `This one is free: --port ${free}`,
+    hint: 'Choose another with --port (0 takes a free one), or another address with --host.',
   }),
   'base-url': ({ shown, problem, hint }: { shown: string; problem: string; hint: string }) => ({
     ...stops(EXIT.local),
