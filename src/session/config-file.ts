@@ -2,7 +2,8 @@
  * Reads and writes the config file. Our own reader reports the position of an error and never overwrites a broken file;
  * conf writes it atomically, under the state database's lock, so that no concurrent change is lost.
  */
-import { type ConfigWriter, type Context, errorCode, type FileFacts } from '../ports.ts';
+import { openConfigWriter } from '../node/files.ts';
+import { type Context, errorCode, type FileFacts } from '../ports.ts';
 import { Failure, fileFailure } from '../errors.ts';
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 import { openState } from '../state/database.ts';
@@ -88,7 +89,8 @@ export async function changeConfig(
   context: Context & Warned,
   changes: (config: Config) => Readonly<Record<string, string | undefined>>,
 ): Promise<ConfigFile> {
-  const write = await context.openConfigWriter();
+  // Before the lock is taken.
+  const write = await openConfigWriter();
   using state = await openState(context, stateFolder(context));
   return await state.exclusively(async () => {
     const file = requireReadable(await readConfigFile(context));
@@ -96,25 +98,13 @@ export async function changeConfig(
     const config = Object.fromEntries(
       changed.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const])),
     );
-    await writeConfig(context, write, file.path, config);
+    try {
+      write(configFolder(context), { version: CONFIG_VERSION, ...config });
+    } catch (error) {
+      throw errorCode(error) === undefined ? error : fileFailure('write', file.path, error);
+    }
     return { ...file, config, exists: true };
   });
-}
-
-async function writeConfig(context: Context, write: ConfigWriter, path: string, config: Config): Promise<void> {
-  const folder = configFolder(context);
-  try {
-    await context.files.makePrivateFolder(folder);
-    try {
-      write(folder, { version: CONFIG_VERSION, ...config });
-    } finally {
-      // A writer that failed or was killed leaves a temporary file that may contain a key. The lock keeps others out.
-      const left = (await context.files.list(folder)).filter((name) => name.startsWith('config.json.tmp'));
-      for (const name of left) await context.files.remove(`${folder}/${name}`);
-    }
-  } catch (error) {
-    throw errorCode(error) === undefined ? error : fileFailure('write', path, error);
-  }
 }
 
 function parseConfig(path: string, written: string): Config {
