@@ -4,6 +4,7 @@ import type { Call, Service } from '../client/service.ts';
 import { Failure, type Kind } from '../errors.ts';
 import { open, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { midway } from '../stock/runner.ts';
 import type { CheckFacts, SmokeOptions } from './finding.ts';
 
 interface ClientChange extends Partial<Pick<CommandContext['globals'], 'maxWait' | 'reserve'>> {
@@ -24,17 +25,14 @@ export class SmokeClients implements AsyncDisposable {
   readonly checks: readonly CheckFacts[];
   /** Failures that would end any other command. They decide the exit code before failed checks do. */
   readonly causes: Failure[] = [];
-  /** Number of requests that the checks need. */
-  private readonly need: number;
   private readonly others: Session[] = [];
   private isBegun = false;
 
-  constructor(session: Session, of: Pick<SmokeClients, 'context' | 'options' | 'checks'> & { readonly need: number }) {
+  constructor(context: CommandContext, session: Session, options: SmokeOptions, checks: readonly CheckFacts[]) {
+    this.context = context;
     this.session = session;
-    this.context = of.context;
-    this.options = of.options;
-    this.checks = of.checks;
-    this.need = of.need;
+    this.options = options;
+    this.checks = checks;
   }
 
   isChosen = (check: CheckFacts): boolean => this.checks.includes(check);
@@ -58,12 +56,12 @@ export class SmokeClients implements AsyncDisposable {
     return other.service;
   }
 
-  /** Checks that the rate limit is enough for all checks. @throws {Failure} `quota-insufficient` */
-  async afford(): Promise<void> {
+  /** Checks that the rate limit is enough for so many requests. @throws {Failure} `quota-insufficient` */
+  async afford(requests: number): Promise<void> {
     const { allowance: known, block } = await this.session.known();
     // The window may end before the block does: as in every command, the gate then waits or refuses the first request.
     if (block !== undefined) return;
-    const need = this.isBegun ? this.need - 1 : this.need;
+    const need = this.isBegun ? requests - 1 : requests;
     if (known === undefined || known.remaining >= need) return;
     const { limit, remaining: left, resetAt } = known;
     throw new Failure('quota-insufficient', { limit, left, resetAt, need, begun: this.isBegun });
@@ -88,8 +86,7 @@ export class SmokeClients implements AsyncDisposable {
     if (failure === undefined) return;
     const isBan = FORBIDDEN.includes(failure.kind) && service.apiKey === this.keyed.apiKey;
     const counts = isUsual ? USUAL_CAUSES.includes(failure.kind) : [502, 503, 504].includes(status ?? 0);
-    if (failure.is('network')) this.causes.push(new Failure('network', { ...failure.details, begun: this.isBegun }));
-    else if (status === undefined || counts || isBan) this.causes.push(failure);
+    if (status === undefined || counts || isBan) this.causes.push(this.isBegun ? midway(failure) : failure);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

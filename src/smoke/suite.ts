@@ -83,7 +83,7 @@ export async function* runSmoke(clients: SmokeClients, pet?: LockedPet): AsyncGe
     return answer;
   };
   const first = await answerTo('list');
-  await clients.afford();
+  await clients.afford(requestsFor(clients.checks));
   /** Returns the first finding that fails, else the first that passes, else the first. */
   const verdictOf = async (check: ReadCheck): Promise<Checked> => {
     const found: Checked[] = [];
