@@ -1,6 +1,7 @@
 /** Runs the sandbox within this process: its handler as an Http port, without a server or a socket. */
 import { type Clock, type Http, HttpFailure, type HttpReply, type HttpRequest } from '../ports.ts';
 import type { FilePorts } from '../state/lock.ts';
+import { untilStop } from '../stop.ts';
 import { handle, headersOf } from './handler.ts';
 import { type Handler, LARGEST_BODY, type SandboxResponse } from './operations.ts';
 import { DEFAULT_RULES, SANDBOX_KEY, SANDBOX_URL } from './plans.ts';
@@ -61,18 +62,14 @@ async function send(clock: Clock, handler: Handler, request: HttpRequest, maySen
 }
 
 async function inTime<T>(clock: Clock, { url, signal, timeoutMs }: HttpRequest, work: Promise<T>): Promise<T> {
-  const { promise: ended, reject } = Promise.withResolvers<never>();
+  const { promise: late, reject } = Promise.withResolvers<never>();
   const cancel = clock.alarm(timeoutMs, () => {
     reject(broken(url, 'response-timeout', 'TIMEOUT', 'the sandbox did not answer in time'));
   });
-  const onAbort = (): void => {
-    reject(aborted(url, true));
-  };
-  signal?.addEventListener('abort', onAbort, { once: true });
-  return Promise.race([work, ended]).finally(() => {
-    cancel();
-    signal?.removeEventListener('abort', onAbort);
-  });
+  const stop = { clock, signal: signal ?? new AbortController().signal };
+  return untilStop(stop, 0, Promise.race([work, late]), () => {
+    throw aborted(url, true);
+  }).finally(cancel);
 }
 
 async function* pieces(
