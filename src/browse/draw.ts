@@ -56,11 +56,10 @@ function full(above: readonly string[], below: readonly string[], rows: number):
 }
 
 /** Returns the title, with the range of rows at the right if there is room. */
-function titleOf(browser: Browser, { columns, environment, isUnicode }: Surroundings): string {
+function titleOf(browser: Browser, { columns, environment }: Surroundings): string {
   const { before, items } = browser.visible;
   const found = browser.found.length;
-  const place =
-    items.length === found ? '' : `${before + 1}${isUnicode ? '–' : '-'}${before + items.length} of ${found} `;
+  const place = items.length === found ? '' : `${before + 1}–${before + items.length} of ${found} `;
   const room = columns - 1 - place.length - BETWEEN.length;
   const titles = titlesOf(browser, environment);
   const title = titles.find((each) => displayWidth(each) <= room);

@@ -4,7 +4,6 @@ import type { Clock, FullScreen } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { CommandContext, Notices } from '../session/globals.ts';
 import { untilStop } from '../stop.ts';
-import { hasUnicode } from '../view/bar.ts';
 import { unansweredWords, waitLines } from '../view/progress.ts';
 import { capital, visible } from '../view/words.ts';
 import { createStyle, isColoured } from '../view/style.ts';
@@ -20,7 +19,6 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
   await prepareWidths(['→']);
   const looks = {
     style: await createStyle(isColoured({ choice: globals.color, env, isTTY: true })),
-    isUnicode: hasUnicode(context),
     environment: (await context.target()).environment,
     shown: (text: string): string => visible(context.secrets.redact(text)),
   };

@@ -16,8 +16,6 @@ export interface Surroundings {
   /** Epoch ms. */
   readonly now: number;
   readonly style: Style;
-  /** True if the terminal shows Unicode. */
-  readonly isUnicode: boolean;
   /** Makes a text from outside safe to show: redacts secrets and escapes control characters. */
   readonly shown: (text: string) => string;
 }

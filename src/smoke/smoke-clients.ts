@@ -1,10 +1,10 @@
 /** What the checks of a smoke test share: clients of the service, and failures that would end any other command. */
 import { probe, type Reply } from '../client/probe.ts';
 import type { Call, Service } from '../client/service.ts';
-import { Failure, type Kind } from '../errors.ts';
+import { Failure, type Kind, midway } from '../errors.ts';
 import { open, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { midway } from '../stock/runner.ts';
+import { countDown } from '../stop.ts';
 import type { CheckFacts, SmokeOptions } from './finding.ts';
 
 interface ClientChange extends Partial<Pick<CommandContext['globals'], 'maxWait' | 'reserve'>> {
@@ -26,7 +26,9 @@ export class SmokeClients implements AsyncDisposable {
   /** Failures that would end any other command. They decide the exit code before failed checks do. */
   readonly causes: Failure[] = [];
   private readonly others: Session[] = [];
-  private isBegun = false;
+  /** True once a request may have been sent. */
+  isBegun = false;
+  private hasWaited = false;
 
   constructor(context: CommandContext, session: Session, options: SmokeOptions, checks: readonly CheckFacts[]) {
     this.context = context;
@@ -56,15 +58,27 @@ export class SmokeClients implements AsyncDisposable {
     return other.service;
   }
 
-  /** Checks that the rate limit is enough for so many requests. @throws {Failure} `quota-insufficient` */
-  async afford(requests: number): Promise<void> {
+  /**
+   * Waits once, up to --max-wait, until the rate limit is enough for so many requests.
+   * @returns whether it has waited
+   * @throws {Failure} `quota-insufficient`
+   */
+  async afford(need: number): Promise<boolean> {
     const { allowance: known, block } = await this.session.known();
     // The window may end before the block does: as in every command, the gate then waits or refuses the first request.
-    if (block !== undefined) return;
-    const need = this.isBegun ? requests - 1 : requests;
-    if (known === undefined || known.remaining >= need) return;
+    if (block !== undefined || known === undefined || known.remaining >= need) return false;
     const { limit, remaining: left, resetAt } = known;
-    throw new Failure('quota-insufficient', { limit, left, resetAt, need, begun: this.isBegun });
+    const { clock, globals, notices } = this.context;
+    const waitMs = resetAt - clock.now();
+    if (this.hasWaited || need > limit - globals.reserve || waitMs > globals.maxWait) {
+      throw new Failure('quota-insufficient', { limit, left, resetAt, need, begun: this.isBegun });
+    }
+    this.hasWaited = true;
+    await countDown(this.context, waitMs, () => {
+      notices.waiting({ why: 'window-spent', until: resetAt, attempt: 1 });
+    });
+    notices.waiting(undefined);
+    return true;
   }
 
   /**
