@@ -38,6 +38,7 @@ import {
   type Passing,
   type ProxiedRequest,
 } from './requests.ts';
+import { untilStop } from '../stop.ts';
 import { Turns } from './turns.ts';
 
 /** Most memory for one client's requests, in bytes: each counts as its body and the longest head. */
@@ -165,7 +166,7 @@ class ProxyServer {
     if (refusal?.[0] === 401) await this.slowDown(passing);
     if (refusal !== undefined) {
       // Many clients read no answer before they have sent their whole body.
-      await readBody(incoming, outgoing, 0);
+      await untilStop({ ...this.context, signal: passing.signal }, 0, readBody(incoming, outgoing, 0));
       outgoing.shouldKeepAlive = false;
       return answerOf(refusal);
     }
