@@ -198,7 +198,7 @@ export async function readBody(
   if (length === undefined && coding === undefined) return Buffer.alloc(0);
   let body: Buffer | undefined;
   // A client that sends Expect (RFC 9110, 10.1.1) gets the answer before it sends the body.
-  if (!isAsked || Number(length ?? 0) <= most) {
+  if (!isAsked || (most > 0 && Number(length ?? 0) <= most)) {
     if (isAsked) outgoing.writeContinue();
     body = await received(incoming, most);
   }

@@ -43,18 +43,10 @@ export function refusalOf(
   if (!isOneOf(METHODS, method)) return [501, 'unknown_method', `The proxy does not pass on ${method}.`];
   if (isOwnPath(url)) return method === 'GET' ? undefined : [405, 'method_not_allowed', 'Allowed here: GET.'];
   if (pathBelowBase(url) === undefined) {
-    return [
-      404,
-      'not_found',
-      'The proxy passes on paths that begin with /v1, such as /v1/inventory, and have no dot segments.',
-    ];
+    return [404, 'not_found', 'Paths begin with /v1, such as /v1/inventory, and have no dot segments.'];
   }
-  if (isReadOnly && isWrite(method)) {
-    return [405, 'read_only', 'This proxy was started with --read-only. Allowed: GET, HEAD, OPTIONS.'];
-  }
-  if (client?.isReadOnly === true && isWrite(method)) {
-    return [403, 'read_token', 'This token is for reading only.'];
-  }
+  if (isReadOnly && isWrite(method)) return [405, 'read_only', 'This proxy only passes on GET, HEAD and OPTIONS.'];
+  if (client?.isReadOnly === true && isWrite(method)) return [403, 'read_token', 'This token is for reading only.'];
   return undefined;
 }
 

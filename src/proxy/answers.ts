@@ -62,7 +62,6 @@ const PERHAPS_SENT: Statuses = [
   [502, 'not-the-service', 'redirected', 'service-failed', 'unexpected-status'],
   [503, 'interrupted', 'state', 'file'],
 ];
-const TIMEOUTS: readonly string[] = ['connect-timeout', 'response-timeout', 'body-timeout'];
 
 /** Returns the answer for a failure. `now`: epoch ms. `isSent`: true if the gate had allowed the request. */
 export function answerOfFailure(
@@ -71,7 +70,7 @@ export function answerOfFailure(
   { isSent, isWrite }: { readonly isSent: boolean; readonly isWrite: boolean },
 ): Answer {
   const failure = toFailure(error);
-  const isTimeout = failure.is('network') && TIMEOUTS.includes(failure.details.phase);
+  const isTimeout = failure.is('network') && failure.details.phase.endsWith('-timeout');
   const unsent = statusIn(UNSENT, failure);
   // Not a 429, which blocks the key: Redis is not the service.
   const isLost = failure.is('rate-limited') && failure.details.why === 'ledger-lost';

@@ -38,6 +38,7 @@ import {
   type Passing,
   type ProxiedRequest,
 } from './requests.ts';
+import { untilStop } from '../stop.ts';
 import { Turns } from './turns.ts';
 
 /** Most memory for one client's requests, in bytes: each counts as its body and the longest head. */
@@ -105,9 +106,7 @@ class ProxyServer {
     this.options = options;
     this.means = sharedMeans(context, session);
     this.idStart = Buffer.from(context.randomBytes(6)).toString('hex');
-    const { clock, globals } = context;
-    const { gate } = session.service;
-    this.turns = new Turns({ gate, clock, reserve: globals.reserve });
+    this.turns = new Turns({ ...session.service, reserve: context.globals.reserve });
   }
 
   accept(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
@@ -139,17 +138,16 @@ class ProxyServer {
   private async answer(passing: Passing): Promise<void> {
     const { clock } = this.context;
     const { known, outgoing } = passing;
-    try {
-      const own = await this.handle(passing);
-      if (own !== undefined) this.send(passing, own);
-    } catch (error) {
+    const own = await this.handle(passing).catch((error: unknown) => {
+      if (!outgoing.headersSent && !passing.isGone) return answerOfFailure(error, clock.now(), passing);
       // A response that has begun can only be cut off.
-      if (outgoing.headersSent || passing.isGone) outgoing.destroy();
-      else this.send(passing, answerOfFailure(error, clock.now(), passing));
-    }
+      outgoing.destroy();
+      return undefined;
+    });
+    if (own !== undefined) outgoing.writeHead(own.status, own.headers).end(own.body);
     outgoing.setTimeout(TAKING_MS);
     this.passing.delete(passing);
-    const request = proxiedRequest(passing, clock);
+    const request = proxiedRequest(passing, clock, own?.code);
     this.metrics.observe(request, known?.name);
     this.options.onRequest?.(request);
   }
@@ -168,7 +166,7 @@ class ProxyServer {
     if (refusal?.[0] === 401) await this.slowDown(passing);
     if (refusal !== undefined) {
       // Many clients read no answer before they have sent their whole body.
-      await readBody(incoming, outgoing, 0);
+      await untilStop({ ...this.context, signal: passing.signal }, 0, readBody(incoming, outgoing, 0));
       outgoing.shouldKeepAlive = false;
       return answerOf(refusal);
     }
@@ -221,18 +219,13 @@ class ProxyServer {
     let hasBegun = false;
     const withLock: WithLock = (petId, work) => {
       const from = clock.monotonic();
-      let isWaiting = true;
-      const stopWaiting = (): void => {
-        if (isWaiting) passing.waitedMs += clock.monotonic() - from;
-        isWaiting = false;
-      };
       const locked: typeof work = (lock) => {
-        stopWaiting();
+        passing.waitedMs += clock.monotonic() - from;
         // An earlier try was withdrawn.
         hasBegun = false;
         return work(lock);
       };
-      return this.means.withLock(petId, locked, patience).finally(stopWaiting);
+      return this.means.withLock(petId, locked, patience);
     };
     const by = { command: 'proxy', person: passing.client, means: { ...this.means, withLock } };
     const send = (each: Call): Promise<RawAnswer> => {
@@ -244,17 +237,13 @@ class ProxyServer {
     } catch (error) {
       // Only the list was sent.
       passing.isSent &&= hasBegun;
+      if (isFailure(error) && error.is('run-locked')) passing.waitedMs += error.details.waitedMs;
       // The list before a conditional update was refused. If a block has begun, tells the client when it ends.
       if (isFailure(error) && (error.is('forbidden') || error.is('service-failed'))) {
         await turns.checkWait(passing, operationOf(call));
       }
       throw error;
     }
-  }
-
-  private send(passing: Passing, { status, headers, body, code }: Answer): void {
-    if (code !== undefined) passing.error = code;
-    passing.outgoing.writeHead(status, headers).end(body);
   }
 }
 

@@ -47,8 +47,6 @@ export function newPassing(
     isGone: false,
     waitedMs: 0,
     isSent: false,
-    /** Code of the Error body, if the proxy itself has answered. */
-    error: undefined as string | undefined,
     /** Resolves when it has been answered. */
     ended: Promise.resolve(),
   };
@@ -98,11 +96,10 @@ const CLIENT_GONE = 499;
 
 export type ProxiedRequest = ReturnType<typeof proxiedRequest>;
 
-/** The log entry of an answered request. */
-export function proxiedRequest(passing: Passing, clock: Clock) {
-  const { client, error, isGone, method, outgoing, since, url, waitedMs } = passing;
+/** The log entry of an answered request. @param error code of the Error body, if the proxy itself has answered */
+export function proxiedRequest(passing: Passing, clock: Clock, error: string | undefined) {
+  const { client, isGone, method, outgoing, since, url, waitedMs } = passing;
   return {
-    // The service's error code, if there is one.
     id: String(outgoing.getHeader(ID_HEADER)),
     at: clock.now(),
     method,

@@ -19,11 +19,27 @@ export interface TurnOptions {
   readonly reserve: number;
 }
 
+interface Entry {
+  readonly claim: Claim;
+  readonly operation: string;
+  /** Round in which it is sent: each round has one request of each client. */
+  readonly round: number;
+  /** When the rate limit allows it, as far as is known, on the monotonic clock. */
+  dueAt: number;
+  /** Lets it ask the gate; undefined if it already does. `isFirst`: true if it may wait there. */
+  start: ((isFirst: boolean) => void) | undefined;
+}
+
+/** One queue for all operations, so that a client gets no more turns by asking for many paths. */
 export class Turns {
   private readonly options: TurnOptions;
-  /** One for all operations, so that a client gets no more turns by asking for many paths. */
-  private readonly queue = new FairQueue();
   private readonly shares: Shares;
+  /** The requests that wait: urgent ones first, then by rounds. */
+  private readonly entries: Entry[] = [];
+  /** Rounds of the last requests that were sent: of an urgent one, and of another. */
+  private readonly rounds = new Map<boolean, number>();
+  /** How many may ask the gate at once: one more for each that is sent, only one after a wait. */
+  private width = 1;
 
   constructor(options: TurnOptions) {
     this.options = options;
@@ -32,7 +48,7 @@ export class Turns {
 
   /** Number of requests that wait to be sent. */
   get waiting(): number {
-    return this.queue.entries.length;
+    return this.entries.length;
   }
 
   gateFor(claim: Claim): Gate {
@@ -48,12 +64,12 @@ export class Turns {
    * Refuses a request that would wait too long, as far as is known, before a lock is taken for it and it is recorded.
    * @throws {Failure} `rate-limited`, `banned`, `paused`
    */
-  async checkWait(claim: Claim, operation: string, place = this.queue.nextTurn(claim).place): Promise<void> {
+  async checkWait(claim: Claim, operation: string, place = this.nextTurn(claim).place): Promise<void> {
     const { clock, gate } = this.options;
     this.shares.check(claim, operation, this.leftOf(claim));
     const limit = this.shares.limitOf(operation);
     // Others may have windows of their own.
-    const before = this.queue.entries.slice(0, place).filter((each) => this.shares.limitOf(each.operation) === limit);
+    const before = this.entries.slice(0, place).filter((each) => this.shares.limitOf(each.operation) === limit);
     const held = await gate.forecast({ operation, reserve: this.reserveOf(claim), count: before.length + 1 });
     if (held === undefined || !isTooLong(held, clock.monotonic(), this.leftOf(claim))) return;
     throw heldFailure(held, clock, { maxWaitMs: claim.maxWaitMs, refusals: 0 });
@@ -74,18 +90,15 @@ export class Turns {
     claim.isSent = false;
     const from = clock.monotonic();
     const part = await this.shares.take(claim, operation, () => this.leftOf(claim));
-    const { queue } = this;
-    const { place } = queue.nextTurn(claim);
-    const entry = queue.add(claim, operation);
+    const { place, round } = this.nextTurn(claim);
+    const entry: Entry = { claim, operation, round, dueAt: Number.POSITIVE_INFINITY, start: undefined };
+    this.entries.splice(place, 0, entry);
     const ask = (): void => entry.start?.(false);
-    const cancel = clock.alarm(this.leftOf(claim), () => {
-      entry.isLate = true;
-      ask();
-    });
+    const cancel = clock.alarm(this.leftOf(claim), ask);
     signal.addEventListener('abort', ask);
     try {
-      let turn = queue.turnOf(entry);
-      if (place >= queue.width) {
+      let turn = this.turnOf(entry);
+      if (place >= this.width) {
         await this.checkWait(claim, operation, place);
         await this.unlessSoon(ask);
       }
@@ -93,11 +106,11 @@ export class Turns {
         const isFirst = await turn;
         signal.throwIfAborted();
         const maxWaitMs = isFirst ? this.leftOf(claim) : 0;
-        const own = { maxWaitMs, reserve: this.reserveOf(claim), signal, connectsFirst: queue.width > 1 };
+        const own = { maxWaitMs, reserve: this.reserveOf(claim), signal, connectsFirst: this.width > 1 };
         const stopLooking = isFirst ? this.look() : undefined;
         try {
           const entered = await gate.enter(operation, connect, own);
-          queue.width = Math.min(MOST_ASKING, queue.width + 1);
+          this.width = Math.min(MOST_ASKING, this.width + 1);
           claim.isSent = true;
           const answered: Ticket['answered'] = async (...answer) => {
             const limits = await entered.ticket.answered(...answer);
@@ -106,9 +119,10 @@ export class Turns {
           };
           return { ...entered, ticket: { ...entered.ticket, answered } };
         } catch (error) {
-          if (isFirst || entry.isLate || !isHeld(error)) throw error;
-          queue.width = 1;
-          turn = queue.turnOf(entry);
+          // A timer may ring up to one millisecond early.
+          if (isFirst || this.leftOf(claim) < 1 || !isHeld(error)) throw error;
+          this.width = 1;
+          turn = this.turnOf(entry);
         } finally {
           stopLooking?.();
         }
@@ -118,26 +132,23 @@ export class Turns {
       signal.removeEventListener('abort', ask);
       this.shares.settle(claim, part);
       claim.waitedMs += clock.monotonic() - from;
-      queue.remove(entry);
-      queue.startNext();
+      this.entries.splice(this.entries.indexOf(entry), 1);
+      const { isSent, isUrgent } = claim;
+      if (isSent) this.rounds.set(isUrgent, Math.max(this.rounds.get(isUrgent) ?? 0, round));
+      this.startNext();
     }
   }
 
   /** Lets the others ask from time to time. Returns how to stop. */
   private look(): () => void {
-    const { queue } = this;
-    let cancel = (): void => undefined;
-    const next = (): void => {
-      cancel = this.options.clock.alarm(LOOK_MS, () => {
-        next();
-        // If the ledger fails, the first one reports it.
-        void this.unlessSoon(() => {
-          queue.width = MOST_ASKING;
-          queue.startNext();
-        }).catch(() => undefined);
-      });
-    };
-    next();
+    let cancel = this.options.clock.alarm(LOOK_MS, () => {
+      cancel = this.look();
+      // If the ledger fails, the first one reports it.
+      void this.unlessSoon(() => {
+        this.width = MOST_ASKING;
+        this.startNext();
+      }).catch(() => undefined);
+    });
     return () => {
       cancel();
     };
@@ -146,38 +157,15 @@ export class Turns {
   /** Asks now, except around the time when the first one may be sent: it would be overtaken. */
   private async unlessSoon(ask: () => void): Promise<void> {
     const { clock, gate } = this.options;
-    const [first] = this.queue.entries;
-    if (first === undefined) return;
+    const first = this.entries[0]!;
     const held = await gate.forecast({ operation: first.operation, reserve: this.reserveOf(first.claim) });
     const now = clock.monotonic();
     first.dueAt = held?.until ?? Math.min(first.dueAt, now);
     if (Math.abs(first.dueAt - now) >= LOOK_MS / 2) ask();
   }
-}
-
-interface Entry {
-  readonly claim: Claim;
-  readonly operation: string;
-  /** Round in which it is sent: each round has one request of each client. */
-  readonly round: number;
-  /** True once it has waited as long as it may: it asks the gate one last time. */
-  isLate: boolean;
-  /** When the rate limit allows it, as far as is known, on the monotonic clock. */
-  dueAt: number;
-  /** Lets it ask the gate; undefined if it already does. `isFirst`: true if it may wait there. */
-  start: ((isFirst: boolean) => void) | undefined;
-}
-
-/** The requests that wait: urgent ones first, then by rounds. */
-class FairQueue {
-  /** How many may ask the gate at once: one more for each that is sent, only one after a wait. */
-  width = 1;
-  readonly entries: Entry[] = [];
-  /** Rounds of the last requests that were sent: of an urgent one, and of another. */
-  private readonly rounds = new Map<boolean, number>();
 
   /** Returns the round of the client's next request, and how many requests go before it. */
-  nextTurn({ client, isUrgent }: Claim): { readonly round: number; readonly place: number } {
+  private nextTurn({ client, isUrgent }: Claim): { readonly round: number; readonly place: number } {
     const { entries } = this;
     const last = entries.findLast(({ claim }) => claim.client === client && claim.isUrgent === isUrgent);
     const round = Math.max(this.rounds.get(isUrgent) ?? 0, last?.round ?? 0) + 1;
@@ -187,29 +175,15 @@ class FairQueue {
     return { round, place: later === -1 ? entries.length : later };
   }
 
-  add(claim: Claim, operation: string): Entry {
-    const { place, round } = this.nextTurn(claim);
-    const entry: Entry = { claim, operation, round, isLate: false, dueAt: Number.POSITIVE_INFINITY, start: undefined };
-    this.entries.splice(place, 0, entry);
-    return entry;
-  }
-
-  /** Removes a request that was sent, or never will be. */
-  remove(entry: Entry): void {
-    this.entries.splice(this.entries.indexOf(entry), 1);
-    const { isSent, isUrgent } = entry.claim;
-    if (isSent) this.rounds.set(isUrgent, Math.max(this.rounds.get(isUrgent) ?? 0, entry.round));
-  }
-
   /** Resolves when the request may ask the gate: with true for the first, which may wait there. */
-  turnOf(entry: Entry): Promise<boolean> {
+  private turnOf(entry: Entry): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     entry.start = resolve;
     this.startNext();
     return promise;
   }
 
-  startNext(): void {
+  private startNext(): void {
     for (const [place, entry] of this.entries.slice(0, this.width).entries()) {
       entry.start?.(place === 0);
       entry.start = undefined;

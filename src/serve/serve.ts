@@ -16,17 +16,12 @@ export async function openLog<T>(
   objectOf: (request: T) => JsonObject,
 ) {
   const { globals, notices } = context;
-  if (path === undefined) {
-    const onRequest = (request: T): void => {
-      notices.info(lineOf(request));
-    };
-    return { onRequest: globals.quiet ? undefined : onRequest, close: () => Promise.resolve() };
-  }
-  const { add, close } = await openJsonLines(context, path);
+  const file = path === undefined ? undefined : await openJsonLines(context, path);
   const onRequest = (request: T): void => {
-    add(objectOf(request));
+    if (file === undefined) notices.info(lineOf(request));
+    else file.add(objectOf(request));
   };
-  return { onRequest, close };
+  return { onRequest: file === undefined && globals.quiet ? undefined : onRequest, close: async () => file?.close() };
 }
 
 /** How often files are checked for changes, and how long a change must have lasted, in ms. */

@@ -133,7 +133,7 @@ describe('a status', () => {
     [[403], 60_000, ['banned', 'never']],
     [[429], 60_000, ['unexpected-status', 'rate']],
     // Nothing was sent: a write, too, may be sent again.
-    [[503], 5_000, ['paused', 'unsent']],
+    [[502, 503, 504], 5_000, ['paused', 'unsent']],
   ])('%j of a gateway that refuses, with a wait of %s ms: %j', (statuses, retryAfterMs, verdict) => {
     const more = { location: undefined, retryAfterMs, now: NOW, gateway: 'refused' } as const;
     for (const status of statuses) {

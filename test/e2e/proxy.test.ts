@@ -104,7 +104,7 @@ describe('what passes', () => {
   it('methods, targets, headers and bodies both ways, digit for digit', async () => {
     const big = '[{"petId":9223372036854775807,"quantity":-9223372036854775808,"x":1.10}]';
     const { server, proxy } = await inFrontOf([
-      json(undefined, { headers: { 'X-Trace': ['a', 'b'], Connection: 'X-Hop', 'X-Hop': 'y' } }),
+      json(undefined, { headers: { 'X-Trace': ['a', 'b'] } }),
       { body: big, headers: { 'Content-Type': 'application/json; charset=utf-8' } },
       { status: 201, body: 'made', headers: { Location: '/v1/things/1' } },
       { status: 204 },
@@ -112,11 +112,9 @@ describe('what passes', () => {
       { status: 304, headers: { ETag: '"\u00c3\u00a9\u00ff"' } },
       { body: big, headers: { 'Content-Length': `${big.length}` } },
     ]);
-    const answer = await proxy.ask("/a%2Fb//c;d='e'?q=%C3%A9&q=&x[]=1", {
-      headers: { 'X-Own': 'one', TE: 'trailers', Connection: 'X-Drop', 'X-Drop': 'y', 'User-Agent': 'till/3' },
-    });
+    const own = { 'X-Own': 'one', 'User-Agent': 'till/3' };
+    const answer = await proxy.ask("/a%2Fb//c;d='e'?q=%C3%A9&q=&x[]=1", { headers: own });
     expect(answer.headers).toMatchObject({ 'x-trace': 'a, b', 'x-ratelimit-remaining': '59' });
-    expect(answer.headers).not.toHaveProperty('x-hop');
     expect((await proxy.ask('/inventory')).body).toBe(big);
     const made = await proxy.ask('/things', { method: 'POST', body: '{"n":9223372036854775807}', headers: JSON_TYPE });
     expect([made.status, made.body, made.headers.location]).toEqual([201, 'made', '/v1/things/1']);
@@ -138,8 +136,6 @@ describe('what passes', () => {
     const { headers } = server.requests[0]!;
     expect(headers).toMatchObject({ 'x-own': 'one', 'user-agent': 'till/3', via: '1.1 petstore' });
     expect(headers).toMatchObject({ authorization: `Bearer ${KEY}`, host: `127.0.0.1:${server.port}` });
-    expect(Object.keys(headers)).not.toEqual(expect.arrayContaining(['te']));
-    expect(Object.keys(headers)).not.toContain('x-drop');
     expect(server.requests[2]).toMatchObject({ body: '{"n":9223372036854775807}' });
   });
 
@@ -361,15 +357,6 @@ describe('what is refused', () => {
     expect(seen).toEqual([]);
   });
 
-  it('a proxy in front of itself', async () => {
-    const { baseUrl, seen } = await recorder();
-    const inner = await start(staging(baseUrl));
-    const outer = await start(staging(inner.baseUrl), ['--no-token'], { env: { PETSTORE_API_KEY: inner.token } });
-    const answer = await ask(outer.port, '/v1/inventory');
-    expect([answer.status, JSON.parse(answer.body)]).toEqual([508, expect.objectContaining({ code: 'loop' })]);
-    expect(seen).toEqual([]);
-  });
-
   it('a body that is too large, asked for first or not', async () => {
     const { baseUrl, seen } = await recorder();
     const proxy = await start(staging(baseUrl));
@@ -585,15 +572,6 @@ describe('the rate limit', () => {
     expect(await history(server, { home })).toEqual([]);
   });
 
-  it('so does a ban', async () => {
-    const { server, proxy } = await inFrontOf([error(403, 'Banned.', 'banned', { headers: { 'Retry-After': '600' } })]);
-    expect((await proxy.ask('/inventory')).status).toBe(403);
-    const answer = await proxy.ask('/inventory');
-    expect([answer.status, JSON.parse(answer.body)]).toEqual([403, expect.objectContaining({ code: 'banned' })]);
-    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(590);
-    expect(server.requests).toHaveLength(1);
-  });
-
   it('what would wait longer than --max-wait is refused without a request; the reserve is for urgent ones', async () => {
     const limits = (remaining: number) => ({ limits: { limit: 60, remaining, resetsIn: 600 } });
     const { server, proxy } = await inFrontOf(
@@ -615,23 +593,6 @@ describe('the rate limit', () => {
 });
 
 describe('a client that is gone', () => {
-  it('leaves the queue; its request is not sent', async () => {
-    const held = gate();
-    const { server, proxy } = await inFrontOf([gated(held, json([])), json([])]);
-    const first = proxy.ask('/inventory');
-    await server.received(1);
-    const socket = openSocket(proxy.port);
-    socket.write(headOf(proxy, 'GET /v1/inventory', 'User-Agent: impatient'));
-    await queued(proxy, 1);
-    socket.destroy();
-    await proxy.waitFor(/ 499 {2}GET .*impatient/, 'stderr');
-    await queued(proxy, 0);
-    held.open();
-    expect((await first).status).toBe(200);
-    expect((await proxy.ask('/inventory')).status).toBe(200);
-    expect(server.requests).toHaveLength(2);
-  });
-
   it('and whose PATCH was sent is in the history, under its name', async () => {
     const home = createHome();
     const held = gate();
@@ -716,17 +677,17 @@ describe('an answer that breaks', () => {
     expect(text).not.toMatch(/\r\n0\r\n\r\n$/);
   });
 
-  it('is a 502 for a client of HTTP/1.0, which could not tell', async () => {
-    const { proxy } = await inFrontOf([truncate(150_000, { body: 'x'.repeat(200_000) })]);
-    const text = await sendRaw(proxy.port, headOf(proxy, 'GET /v1/inventory').replace('HTTP/1.1', 'HTTP/1.0'));
-    expect(text).toMatch(/^HTTP\/1.1 502 [^]*"code":"contract"/);
-  });
-
-  it('in the middle of a short body is a 502, and never a complete body', async () => {
-    const { proxy } = await inFrontOf([truncate(10, json([item(1, 2)]))]);
-    const answer = await proxy.ask('/inventory');
-    const message = 'Invalid response: the response broke off before its end.';
-    expect([answer.status, JSON.parse(answer.body)]).toEqual([502, { code: 'contract', message, status: 502 }]);
+  it('is a 502 if it is short, or for a client of HTTP/1.0, which could not tell', async () => {
+    const { proxy } = await inFrontOf([
+      truncate(10, json([item(1, 2)])),
+      truncate(150_000, { body: 'x'.repeat(200_000) }),
+    ]);
+    for (const version of ['HTTP/1.1', 'HTTP/1.0']) {
+      const head = headOf(proxy, 'GET /v1/inventory', 'Connection: close').replace('HTTP/1.1', version);
+      const says =
+        /^HTTP\/1.1 502 [^]*"code":"contract","message":"Invalid response: the response broke off before its end."/;
+      expect(await sendRaw(proxy.port, head)).toMatch(says);
+    }
   });
 
   const GARBAGE = Buffer.alloc(300_000, 0xff);
@@ -930,7 +891,10 @@ describe('SIGTERM', () => {
     await server.received(1);
     const waiting = proxy.ask('/inventory');
     await queued(proxy, 1);
+    const stranger = sendRaw(proxy.port, 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n');
+    await caughtUp(proxy);
     proxy.kill('SIGTERM');
+    expect(statuses(await stranger)).toEqual([503]);
     const refused = await waiting;
     expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
     expect(JSON.parse(refused.body)).toMatchObject({ code: 'interrupted', status: 503 });
@@ -939,11 +903,7 @@ describe('SIGTERM', () => {
     expect(statuses(text)).toEqual([200]);
     expect(text).toContain('"petId":1');
     expect((await proxy.exited).code).toBe(0);
-    expect(
-      proxy
-        .log()
-        .filter((line) => !line.includes('__petstore'))
-        .map((line) => line.slice(10, 13)),
-    ).toEqual(['503', '200']);
+    const passed = proxy.log().filter((line) => !line.includes('__petstore'));
+    expect(passed.map((line) => line.slice(10, 13))).toEqual(['503', '503', '200']);
   });
 });

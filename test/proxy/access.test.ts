@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { type Access, refusalOf, Visitors } from '../../src/proxy/access.ts';
-import { clientOf, digestOf } from '../../src/proxy/clients.ts';
+import { clientOf, digestOf, readClients } from '../../src/proxy/clients.ts';
 import { openCredentials } from '../../src/proxy/credentials.ts';
 import { maxWaitOf } from '../../src/proxy/requests.ts';
 import { commandContext } from '../support/command-context.ts';
@@ -149,6 +149,19 @@ describe('who may use the proxy', () => {
 
 const lines = (...names: string[]): string =>
   names.map((name) => `${name} ${digestOf(name).toString('hex')} write\n`).join('');
+
+it.each([
+  ['till-1 secret write', 2, 'is not: NAME'],
+  [`till-1 ${'a'.repeat(64)}`, 2, 'is not: NAME'],
+  [`till-1 ${'a'.repeat(64)} admin`, 2, 'is not: NAME'],
+  [`till-1 ${'a'.repeat(64)} write 200%`, 2, 'is not: NAME'],
+  [`${'a'.repeat(64)} write`, 2, 'is not: NAME'],
+  [`a ${'a'.repeat(64)} write\n\na ${'b'.repeat(64)} read`, 4, 'has the name of an earlier line'],
+  [`a ${'a'.repeat(64)} write\nb ${'A'.repeat(64)} read`, 3, 'has the token of an earlier line'],
+])('a file with the line %j is unusable', (text, line, says) => {
+  const details = { path: 'tokens', line, problem: expect.stringContaining(says) as string };
+  expect(() => readClients(`# clients\n${text}\n`, 'tokens')).toThrow(expect.objectContaining({ details }));
+});
 
 it('tokens from stdin or a pipe are read once', async () => {
   const clock = new VirtualClock();

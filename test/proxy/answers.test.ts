@@ -77,6 +77,7 @@ describe('what the proxy answers', () => {
     [new Failure('run-locked', { what: 'another process', waitedMs: 5_000 }), 503, 'run_locked', undefined],
     [new Failure('interrupted', { signal: 'SIGTERM', outcome: 'not-sent' }), 503, 'interrupted', '5'],
     [new Failure('bug', { message: 'x' }), 500, 'bug', undefined],
+    [new Failure('ledger-refused', { says: 'WRONGPASS disabled.' }), 500, 'ledger_refused', undefined],
   ])('%s: %i %s, Retry-After %s', (failure, status, code, retryAfter) => {
     const answer = answerOfFailure(failure, START, { isSent: true, isWrite: true });
     expect([answer.status, answer.headers['retry-after']]).toEqual([status, retryAfter]);
@@ -93,6 +94,9 @@ describe('what the proxy answers', () => {
       '1',
     ],
     [network('connect'), { isSent: false, isWrite: false }, '1'],
+    // Redis refuses the settings.
+    [new Failure('ledger-refused', { says: 'WRONGPASS disabled.' }), { isSent: false, isWrite: true }, 'refused'],
+    [new Failure('ledger-refused', { says: 'WRONGPASS disabled.' }), { isSent: true, isWrite: true }, '1'],
   ])('%s, of %j: %s, Retry-After %s', (failure, request, gateway, retryAfter?: string) => {
     const { headers } = answerOfFailure(failure, START, request);
     expect([headers['petstore-gateway'], headers['retry-after']]).toEqual([gateway, retryAfter]);
@@ -110,20 +114,5 @@ describe('what the proxy answers', () => {
     const { status } = await sharedMeans(context, session).withLock(7n, () => proxy.update());
     expect(status).toBe(503);
     expect(proxy.requests[0]?.waitedMs).toBeGreaterThanOrEqual(context.globals.maxWait);
-  });
-
-  it.each([
-    [false, 'refused'],
-    [true, '1'],
-  ])('where Redis refuses the settings, and the request was sent: %s, says %s', (isSent, gateway) => {
-    const answer = answerOfFailure(new Failure('ledger-refused', { says: 'WRONGPASS disabled.' }), START, {
-      isSent,
-      isWrite: true,
-    });
-    expect([answer.status, answer.headers['petstore-gateway']]).toEqual([500, gateway]);
-    expect(answer.headers).not.toHaveProperty('retry-after');
-    expect(bodyOf(answer)).toMatchObject({
-      message: 'The Redis server of PETSTORE_LEDGER cannot be used: WRONGPASS disabled.',
-    });
   });
 });
