@@ -39,6 +39,15 @@ export async function untilStop<T>(
   return Promise.race([work, stopped.then(instead)]).finally(cancel);
 }
 
+/** Sleeps, and calls `show` with what is left, in ms: at first, and once a second. */
+export async function countDown({ clock, signal }: Stop, ms: number, show: (leftMs: number) => void): Promise<void> {
+  const end = clock.monotonic() + ms;
+  for (let left = ms; left > 0; left = end - clock.monotonic()) {
+    show(left);
+    await clock.sleep(Math.min(left, 1_000), signal);
+  }
+}
+
 /** Settles like the work. Rejects earlier with the signal's reason, or with `late()`. Does not stop the work. */
 export function inTime<T>(limit: Stop & TimeLimit, late: () => Error, work: Promise<T>): Promise<T> {
   const { promise: over, reject } = Promise.withResolvers<never>();

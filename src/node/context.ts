@@ -143,7 +143,10 @@ const hangUps: (() => void)[] = [];
  */
 const COPY_MS = 100;
 
-/** Aborts at the first signal, so that the work can end in order. A second one ends the process at once. */
+/** How long a command may take to say what became of its write after a second signal, in ms. */
+const LAST_WORDS_MS = 1_000;
+
+/** Aborts at the first signal, so that the work can end in order. A second one ends the command at once. */
 function firstSignal(): AbortSignal {
   const controller = new AbortController();
   let firstAt = 0;
@@ -153,12 +156,14 @@ function firstSignal(): AbortSignal {
         for (const listen of hangUps) listen();
         return;
       }
-      if (controller.signal.aborted) {
-        if (nodeClock.monotonic() - firstAt >= COPY_MS) exit(EXIT[signal]);
-        return;
+      const failure = new Failure('interrupted', { signal });
+      if (!controller.signal.aborted) {
+        firstAt = nodeClock.monotonic();
+        controller.abort(failure);
+      } else if (nodeClock.monotonic() - firstAt >= COPY_MS) {
+        process.emit('uncaughtException', failure);
+        setTimeout(exit, LAST_WORDS_MS, EXIT[signal]);
       }
-      firstAt = nodeClock.monotonic();
-      controller.abort(new Failure('interrupted', { signal }));
     });
   }
   return controller.signal;

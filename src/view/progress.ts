@@ -13,7 +13,7 @@ const LAST_INSTANT = 8.64e15;
 
 /** Returns `400 ms`, `23 s`, `4 min 5 s`, `2 h 3 min` or `3 days`, rounded up so that a countdown never ends early. */
 export function duration(ms: number): string {
-  if (ms > 0 && ms < SECOND) return `${Math.ceil(ms)} ms`;
+  if (ms > 0 && ms <= SECOND - 1) return `${Math.ceil(ms)} ms`;
   const seconds = Math.max(0, Math.ceil(ms / SECOND)) * SECOND;
   if (seconds < MINUTE) return `${seconds / SECOND} s`;
   if (seconds < HOUR) return two(seconds, MINUTE, 'min', SECOND, 's');

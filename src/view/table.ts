@@ -184,15 +184,17 @@ function* columnLines({ columns, rows, header, follows }: Table, screen: Screen)
   for (const row of rows) yield line((column) => cellIn(row, column));
 }
 
-/** Renders rows as lines of `name: value`, for terminals that are too narrow for columns. */
+/** Renders rows as lines of `name: value`, without empty values, for terminals that are too narrow for columns. */
 function* listed({ columns, rows, follows }: Table, screen: Screen, width: number): Generator<string> {
   for (const [index, row] of rows.entries()) {
     if (index > 0 || follows) yield '';
     for (const column of columns) {
       const { text, numeric, role } = cellIn(row, column);
+      const shown = text.trim();
+      if (shown === '') continue;
       const label = column.name === '' ? '' : `${column.name}: `;
-      const line = label + (role === undefined ? text : screen.style[role](text));
-      if (line !== '') yield numeric || role !== undefined ? line : wrapLine(line, width, 2);
+      const line = label + (role === undefined ? shown : screen.style[role](shown));
+      yield numeric || role !== undefined ? line : wrapLine(line, width, 2);
     }
   }
 }
