@@ -138,11 +138,9 @@ export const keptTimeValue = parserOf('a duration such as 400d, of at least 1d, 
   return ms !== undefined && ms >= DAY_MS ? ms : undefined;
 });
 
-const madeUpKey = parserOf('printable characters without spaces', (text) =>
+export const sandboxKeyValue = parserOf('printable characters without spaces', (text) =>
   /^[\x21-\x7e]{1,200}$/.test(text) ? text : undefined,
 );
-
-export const sandboxKeyValue: Parser<string> = { parse: (text) => madeUpKey.parse(text, 'a key') };
 
 /** Parses the values of a repeatable option; a comma is part of a value. */
 export function repeated<T>(one: Parser<T>): Parser<T[]> {

@@ -1,14 +1,12 @@
 /** Creates the real context of the program: the ports over this process. */
 import { readFileSync, readlinkSync } from 'node:fs';
-import { type Context, errorCode, type SignalName } from '../ports.ts';
+import { type Context, errorCode } from '../ports.ts';
 import { EXIT, Failure, fileFailure } from '../errors.ts';
 import { RUNTIME } from './bun.ts';
 import { nodeClock } from './clock.ts';
 import { nodeFiles } from './files.ts';
-import { exit, isStdoutClosed } from './process.ts';
+import { exit, isStdoutClosed, SIGNALS } from './process.ts';
 import { nodeInput, nodeOutput } from './streams.ts';
-
-const SIGNALS: readonly SignalName[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /** Cached at first use, because a proxy needs them for each request. */
 let boot: string | undefined;

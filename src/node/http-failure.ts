@@ -53,11 +53,9 @@ function connectPhase(code: string): 'dns' | 'tls' | 'connect' | 'connect-timeou
 }
 
 function proxyProblem(base: ReturnType<typeof connectPhase>, { to }: Leg, error: Error, code: string): string {
-  if (base === 'connect-timeout')
-    return to === 'tunnel' ? 'it did not answer in time' : 'it could not be reached in time';
   if (error.name === 'HTTPParserError') return 'its answer is not HTTP';
-  if (to === 'tunnel') return 'it closed the connection without an answer';
-  if (base === 'dns') return 'its name cannot be resolved';
+  const isLate = base === 'connect-timeout';
+  if (to === 'tunnel') return isLate ? 'it did not answer in time' : 'it closed the connection without an answer';
   if (code.startsWith('ERR_SSL_')) return 'it does not accept TLS; its address may begin with http://';
   return base === 'tls' ? 'its certificate was not accepted' : 'it cannot be reached';
 }

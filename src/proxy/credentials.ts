@@ -74,7 +74,8 @@ export async function openCredentials(
     await followFiles(context, [tokens], ([text = '']) => {
       credentials.clients = readClients(text, tokens);
       if (credentials.clients.length === 0) {
-        context.notices.warning(`${tokens} has no tokens: every request is refused. Add one: petstore proxy token add`);
+        const how = `petstore proxy token add NAME --tokens ${tokens}`;
+        context.notices.warning(`${tokens} has no tokens: every request is refused. Add one: ${how}`);
       }
     });
   } else if (isAsked) {
