@@ -5,13 +5,13 @@ import { operationOf } from '../client/attempt.ts';
 import { updateCall } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { canAsk } from '../session/resolve.ts';
+import { canAsk, questionWith } from '../session/resolve.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { NewChange, NewRun, Run } from '../state/journal.ts';
 import { isLeft } from '../state/journal-rows.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import { confirmation, FORMAT_FACTS, type RecordView, type RowsView } from '../view/view.ts';
-import { firstFew, plural, visible } from '../view/words.ts';
+import { confirmation, type RecordView, type RowsView } from '../view/view.ts';
+import { firstFew, plural } from '../view/words.ts';
 import { seeStock, type OnOutcome, readStock, type RunContext, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
 import { type Plan, PLAN_LINES, planLines, planView, type Stock } from './plan.ts';
@@ -34,7 +34,7 @@ export interface RunSpec extends Omit<NewRun, 'startedAt'> {
   plan(stock: Stock): Plan;
   /** Awaited before the stock is read. */
   onConnected?(session: Session): Promise<void>;
-  /** Awaited once the rows are in the journal, before the first request, or if there is nothing to change. */
+  /** Awaited once the rows are in the journal, before the first request; also if there is nothing to change. */
   onBegin?(): Promise<void>;
 }
 
@@ -86,6 +86,7 @@ async function nothingToDo(
   // The next undo goes one command further back.
   const isKept = spec.kind === 'undo' || spec.kind === 'redo';
   const run = isKept ? await beginRun({ context, journal, session }, spec, []) : undefined;
+  await spec.onBegin?.();
   if (run !== undefined) await journal.end(run.id, context.clock.now());
   await spec.onBegin?.();
   const text = `Nothing to change in ${environment}: ${plural(unchanged, 'pet')} already ${unchanged === 1 ? 'matches' : 'match'}.`;
@@ -120,12 +121,8 @@ async function confirmPlan(
   }
   if (!globals.yes) {
     const question = `${spec.question?.(plan.steps.length) ?? `Change ${plural(plan.steps.length, 'pet')}`} in ${environment}?`;
-    const { debug, output, quiet, verbose } = globals;
-    // The user must see what to agree to.
-    const isUnseen = quiet || (FORMAT_FACTS[output].isJson && !verbose && !debug);
-    const asked = [...(isUnseen ? lines.map(visible) : []), question].join('\n');
     // Other processes need not wait for the answer: a pet that they change meanwhile is a conflict.
-    if (!(await turn.pause(() => prompt.confirm(asked, signal)))) {
+    if (!(await turn.pause(() => prompt.confirm(questionWith(context, lines, question), signal)))) {
       throw new Failure('cancelled', {});
     }
     return { maxWait: tooLong ? FOREVER_MS : globals.maxWait };
@@ -184,7 +181,7 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   let stopped = await new Runner({ pace, writer, run, seen, onOutcome }, left).run();
   context.notices.progress(undefined);
   if (left.length > 0 && stopped === undefined) stopped = await verifyStock(runContext, run);
-  return summarise(runContext, run, stopped, unchanged).catch((error: unknown) => {
+  return summarise(runContext, run, seen.stock, stopped, unchanged).catch((error: unknown) => {
     // The state database was replaced: the answered write is all that is known of the run.
     throw stopped?.is('unrecorded') === true ? stopped : error;
   });

@@ -6,7 +6,7 @@ import type { InventoryItem } from '../api/item.ts';
 import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
 import { isOutdated, listedTwice } from '../client/update.ts';
-import { Failure, isFailure, type Kind } from '../errors.ts';
+import { type Failure, isFailure } from '../errors.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { type Change, hasWrittenSince, type Journal, momentOf, type Run, type Settled } from '../state/journal.ts';
@@ -26,8 +26,6 @@ export interface RunContext {
   readonly session: Session;
   readonly journal: Journal;
   readonly onOutcome?: OnOutcome | undefined;
-  /** Pets that a stocktake leaves unchanged because they were not scanned. */
-  readonly rest?: readonly InventoryItem[];
 }
 
 export interface RunnerOptions {
@@ -227,10 +225,4 @@ export function changedBy(journal: Journal, change: Change, present: bigint): st
   const other = journal.newestOther(change);
   if (other?.after === present) return `changed since by this machine: change ${other.id}`;
   return 'someone else has changed it';
-}
-
-/** Marks a failure that came after other requests: `nothing more was sent`. @param resume continues the run */
-export function midway<K extends Kind>(failure: Failure<K>, resume?: string): Failure {
-  const { kind, details } = failure;
-  return new Failure<K>(kind, { ...details, begun: true, ...(resume !== undefined && { resume }) }, failure);
 }

@@ -29,11 +29,6 @@ export async function findStopped(context: CommandContext, journal: Journal, wan
   );
 }
 
-export function unscanned(scanned: readonly Wanted[], stock: Stock): InventoryItem[] {
-  const petIds = new Set(scanned.map(({ petId }) => petId));
-  return [...stock.values()].filter(({ petId, quantity }) => quantity !== 0n && !petIds.has(petId));
-}
-
 /** Plans the counted quantities, and 0 for the pets of `rest`. A pet that was changed meanwhile is a conflict. */
 export function planCount(scanned: readonly Wanted[], rest: readonly InventoryItem[], stock: Stock): Plan {
   const zeros = rest.map(({ petId, quantity }) => ({ petId, quantity: 0n, current: quantity, isRest: true }));

@@ -7,7 +7,7 @@ import type { PetNames } from '../session/open-catalog.ts';
 import { discardCommand, resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure, usageFailure } from '../errors.ts';
-import type { Change, Journal, Run } from '../state/journal.ts';
+import type { Change, Journal, NewChange, Run } from '../state/journal.ts';
 import { isLeft, mayBeApplied } from '../state/journal-rows.ts';
 import type { RecordView, View } from '../view/view.ts';
 import { capital, changeWords, plural } from '../view/words.ts';
@@ -18,7 +18,7 @@ import { assertSameOrigin, cannotResume } from './runs.ts';
 import { commandWords } from './history-view.ts';
 import { petLocksOf } from './pet-lock.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
-import { recordOutcome } from './write-one.ts';
+import { APPLIED, NOT_APPLIED, recordOutcome } from './write-one.ts';
 
 export interface UndoOptions {
   readonly changeId?: bigint;
@@ -74,26 +74,28 @@ export async function undo(
     assertCanConfirm(context);
     await assertWriteAllowed(context);
     const { uncertain, unfinished } = announce(context, journal, target, 'will');
-    const spec: RunSpec = {
-      ...specFor(target, journal, direction),
-      async onConnected(session) {
-        // A command may still be sending the change: its lock is free once it knows the outcome.
-        if (target.run === undefined && uncertain.length > 0)
-          await petLocksOf(context, session)(target.changes[0].petId, () => Promise.resolve());
-      },
-      // Also if no rows are left: when resumed, the run would send rows of unknown outcome again.
-      async onBegin() {
-        if (unfinished !== undefined) await journal.discard(unfinished.id, context.clock.now());
-      },
+    const spec = specFor(target, journal, direction);
+    let planned: Plan | undefined;
+    const plan: RunSpec['plan'] = (stock) => (planned = spec.plan(stock));
+    const onConnected: RunSpec['onConnected'] = async (session) => {
+      // A command may still be sending the change: its lock is free once it knows the outcome.
+      if (target.run === undefined && uncertain.length > 0)
+        await petLocksOf(context, session)(target.changes[0].petId, () => Promise.resolve());
     };
-    const done = await applyPlan({ context, journal, turn }, spec);
-    // The stock has shown the outcome. Resuming the run must not apply these rows again.
-    for (const change of done.failure === undefined ? uncertain : []) {
-      const state = journal.wasFound(change) ? 'applied' : 'discarded';
-      const reason = state === 'applied' ? undefined : 'it was not applied';
-      await recordOutcome({ journal }, change.id, { state, reason });
-    }
-    return done;
+    const onBegin = async (): Promise<void> => {
+      // Also if no rows are left: when resumed, the run would send rows of unknown outcome again.
+      if (unfinished !== undefined) await journal.discard(unfinished.id, context.clock.now());
+      // The stock has shown the outcome, unless others have changed the pet.
+      for (const change of uncertain) {
+        const isIn = (rows: readonly NewChange[] = []) => rows.some(({ petId }) => petId === change.petId);
+        const wasApplied = isIn(planned?.steps) || journal.wasFound(change);
+        const present = journal.sentChange(change.id);
+        const isKnown = present === undefined || !isLeft(present);
+        if (isKnown || (!wasApplied && isIn(planned?.obstacles))) continue;
+        await recordOutcome({ journal }, change.id, wasApplied ? APPLIED : NOT_APPLIED);
+      }
+    };
+    return applyPlan({ context, journal, turn }, { ...spec, plan, onConnected, onBegin });
   });
 }
 
@@ -241,7 +243,10 @@ function planUndo(changes: readonly Written[], stock: Stock, journal: Journal): 
   return makePlan(rows, stock, ({ change }, present) => {
     const { before, after, written } = change;
     if (before === undefined) return 'the earlier quantity was not recorded';
-    if (present === before || written.includes(present)) return undefined;
+    if (present === before) return undefined;
+    // The pet may have the quantity that was written for another reason.
+    if (journal.isUndone(change)) return 'it was undone already';
+    if (written.includes(present)) return undefined;
     const by = changedBy(journal, change, present);
     return `there are ${present} now, no longer the ${after} that were written: ${by}`;
   });

@@ -229,7 +229,7 @@ it.each<readonly [string, (path: string) => void]>([
 ])(
   'fault 47, 124: eight processes that meet a state database %s put it aside once, and one of them asks',
   async (_name, damage) => {
-    for (let round = 0; round < scaled(3); round++) {
+    for (let round = 0; round < scaled(1); round++) {
       const server = await scriptedServer([tooMany(3_600)]);
       const home = createHome();
       const path = statePath(home);
