@@ -107,7 +107,7 @@ export class Store implements Disposable {
   }
 
   close(): void {
-    this.state.close();
+    this.state[Symbol.dispose]();
   }
 
   [Symbol.dispose](): void {

@@ -45,7 +45,7 @@ export class TestedPet {
       const [first, ...others] = killed.kind === 'smoke' && killed.origin === origin ? changesOf(killed) : [];
       if (first?.before === undefined) continue;
       const newest = others.at(-1) ?? first;
-      const isLast = journal.newestOther(newest, BigInt(newest.turn ?? 0)) === undefined;
+      const isLast = journal.newestOther(newest) === undefined;
       const isTest = [first, ...others].some(({ after }) => after === this.present);
       if (this.present !== first.before && isTest && isLast) {
         notices.warning(

@@ -61,11 +61,8 @@ export function inBatches(state: State, turn: () => Promise<void>): State {
     database: state.database,
     exclusively: <T>(work: () => T | Promise<T>, how: Exclusive = {}) => add({ work, how }) as Promise<T>,
     recover: (error) => state.recover(error),
-    close: () => {
-      state.close();
-    },
     [Symbol.dispose]: () => {
-      state.close();
+      state[Symbol.dispose]();
     },
   };
 }

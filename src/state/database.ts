@@ -16,7 +16,7 @@ export interface Exclusive extends Pick<BusyWait, 'patienceMs'> {
   readonly despiteSignal?: boolean;
 }
 
-/** An open state database. `using` closes it too. */
+/** An open state database, for `using`. */
 export interface State extends Disposable {
   readonly path: string;
   /** Its methods throw {@link Failure} `state`, which names the file. The object stays the same if the file is replaced. */
@@ -30,7 +30,6 @@ export interface State extends Disposable {
   exclusively<T>(work: () => T | Promise<T>, how?: Exclusive): Promise<T>;
   /** Checks the file after a statement has failed. Returns whether it was replaced by a new one. */
   recover(error: unknown): Promise<boolean>;
-  close(): void;
 }
 
 /** Opens the state database; puts a damaged one aside, with a warning. @throws {Failure} `state`, `file` */
@@ -106,12 +105,8 @@ class DatabaseFile implements State {
     return path === this.path && (problem === 'damaged' || problem === 'unusable') && this.renew();
   }
 
-  close(): void {
-    this.connection.close();
-  }
-
   [Symbol.dispose](): void {
-    this.close();
+    this.connection.close();
   }
 
   private async attempt<T>(work: () => T | Promise<T>, how: Exclusive): Promise<T> {

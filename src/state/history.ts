@@ -82,24 +82,24 @@ export class History {
     this.redact = redact;
   }
 
-  /** Returns this machine's newest other change of the same pet. `since`: from `momentOf`, or a change's turn. */
-  newestOther({ id, origin, petId }: Pick<Change, 'id' | 'origin' | 'petId'>, since: bigint): Change | undefined {
+  /** Returns this machine's newest other change of the same pet after that turn. */
+  newestOther({ id, origin, petId, turn }: Pick<Change, 'id' | 'origin' | 'petId' | 'turn'>): Change | undefined {
     return this.read<Change>(
       `SELECT * FROM change WHERE petId = ? AND origin = ? AND turn > ? AND state IN ${MAY_BE_WRITTEN}
          AND id <> ? ORDER BY turn DESC, id DESC LIMIT 1`,
       petId,
       origin,
-      since,
+      turn,
       id,
     )[0];
   }
 
   /** True for a change that was sent, if a later one of this machine found its quantity: then it was applied. */
-  wasFound({ after, origin, petId, sentAt, turn = 0 }: Change): boolean {
+  wasFound({ after, origin, petId, sentAt, turn }: Change): boolean {
     if (sentAt === undefined) return false;
     const sql =
       'SELECT 1 FROM change WHERE petId = ? AND origin = ? AND before = ? AND turn > ? AND sentAt IS NOT NULL';
-    return this.state.database.get(sql, petId, origin, after.toString(), BigInt(turn)) !== undefined;
+    return this.state.database.get(sql, petId, origin, after.toString(), turn) !== undefined;
   }
 
   isUndone({ id }: Change): boolean {

@@ -77,7 +77,7 @@ export interface Change {
   /** Epoch ms. */
   readonly sentAt?: number | undefined;
   /** Place in the order of this machine's writes, whatever the clock said: when it was sent, before that when it was planned. */
-  readonly turn?: number | undefined;
+  readonly turn: bigint;
 }
 
 type State = Pick<Change, 'state'>;
@@ -118,7 +118,7 @@ export interface Scan {
 }
 
 /** Columns that stay bigint; all other integers are epoch ms and counts. */
-const IDS = new Set(['id', 'run', 'petId', 'undoesRun', 'undoesChange']);
+const IDS = new Set(['id', 'run', 'petId', 'turn', 'undoesRun', 'undoesChange']);
 /** Columns with integers of any size, which are stored as text. */
 const QUANTITIES = new Set(['before', 'after', 'current', 'quantity', 'stock', 'min', 'target']);
 const FLAGS = new Set(['adds', 'isForced', 'isProvided']);

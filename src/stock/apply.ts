@@ -12,7 +12,7 @@ import { isLeft } from '../state/journal-rows.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { confirmation, type RecordView, type RowsView } from '../view/view.ts';
 import { firstFew, plural } from '../view/words.ts';
-import { seeStock, type RowResult, readStock, type RunContext, Runner, type Seen } from './runner.ts';
+import { seeStock, type OnOutcome, readStock, type RunContext, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
 import { type Plan, PLAN_LINES, planLines, planView, type Stock } from './plan.ts';
 import type { Turn } from './open-journal.ts';
@@ -137,8 +137,7 @@ async function startRun(runContext: RunContext, spec: RunSpec, plan: Plan, seen:
   const run = await beginRun(runContext, spec, [...plan.steps, ...plan.obstacles, ...counted]);
   await spec.onBegin?.();
   for (const change of journal.changesOf(run.id)) {
-    const { state, reason } = change;
-    if (!isLeft(change)) runContext.onOutcome?.({ change, state, reason });
+    if (!isLeft(change)) runContext.onOutcome?.(change);
   }
   return resumeRun(runContext, run, seen, plan.unchanged.length - counted.length);
 }
@@ -174,10 +173,10 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
     if (changes.length > 1) context.notices.progress(line, [done + failed, changes.length]);
   };
   showProgress();
-  const onOutcome = (outcome: RowResult): void => {
-    counts[outcome.state]++;
+  const onOutcome: OnOutcome = (row) => {
+    counts[row.state]++;
     showProgress();
-    runContext.onOutcome?.(outcome);
+    runContext.onOutcome?.(row);
   };
   let stopped = await new Runner({ pace, writer, run, seen, onOutcome }, left).run();
   context.notices.progress(undefined);

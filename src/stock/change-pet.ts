@@ -11,7 +11,8 @@ import { assertWriteAllowed, canAsk, requireBaseUrl, undoCommand } from '../sess
 import { Failure, isFailure, midway, usageFailure } from '../errors.ts';
 import { capital, changeWords, petLabel, visible } from '../view/words.ts';
 import { confirmation, record, type RecordView } from '../view/view.ts';
-import { type LockedPet, meansFor, updateOne, withFreshPet, withWriter } from './write-one.ts';
+import { petLocksOf } from './pet-lock.ts';
+import { type LockedPet, updateOne, withFreshPet, withWriter } from './write-one.ts';
 
 export type PetChange = {
   readonly petId: bigint;
@@ -53,7 +54,7 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
       }
     },
     // Without a lock, `adjust` would lose an update between its read and its write.
-    meansFor(context, session, isSet),
+    { withLock: petLocksOf(context, session, isSet) },
   );
 }
 

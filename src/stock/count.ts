@@ -223,7 +223,7 @@ class Tally {
   /** Returns the stock that this machine knows: what it has set since the stock was read, or what was read. */
   private present(petId: bigint): bigint | undefined {
     const { journal, moment, run, stock } = this.stocktake;
-    const own = journal.newestOther({ id: 0n, origin: run.origin, petId }, moment);
+    const own = journal.newestOther({ id: 0n, origin: run.origin, petId, turn: moment });
     return own?.state === 'applied' ? own.after : stock.get(petId)?.quantity;
   }
 

@@ -1,11 +1,10 @@
 /** `--events`: prints one object for each row of a run as it is applied, and one at the end. */
 import { EventEmitter, on } from 'node:events';
-import { type JsonValue, stringifyJson } from '../api/json.ts';
+import { jsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import { type Failure, isFailure } from '../errors.ts';
 import type { RecordView, RowsView, View } from '../view/view.ts';
-import type { RowResult } from './runner.ts';
-
-export type OnOutcome = (outcome: RowResult) => void;
+import type { Change } from '../state/journal.ts';
+import type { OnOutcome } from './runner.ts';
 
 /** @param work applies the run. With events, its summary is the last one. */
 export function withEvents(
@@ -18,9 +17,9 @@ export function withEvents(
 function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>): RowsView<JsonValue> {
   let failure: Failure | undefined;
   async function* events(): AsyncGenerator<JsonValue[]> {
-    const run = new EventEmitter<{ row: [RowResult]; end: [] }>();
-    const outcomes = on(run, 'row', { close: ['end'] }) as AsyncIterable<[RowResult]>;
-    const running = work((outcome) => run.emit('row', outcome));
+    const run = new EventEmitter<{ row: [Change]; end: [] }>();
+    const outcomes = on(run, 'row', { close: ['end'] }) as AsyncIterable<[Change]>;
+    const running = work((row) => run.emit('row', row));
     const ended = running
       .then(
         (summary) => (failure = summary.failure),
@@ -28,7 +27,7 @@ function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>): RowsVi
       )
       .finally(() => run.emit('end'));
     try {
-      for await (const [outcome] of outcomes) yield [eventOf(outcome)];
+      for await (const [row] of outcomes) yield [eventOf(row)];
       const { json } = await running;
       yield [new Map<string, JsonValue>([['event', 'end'], ...json])];
     } finally {
@@ -49,14 +48,7 @@ function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>): RowsVi
   };
 }
 
-function eventOf({ change, state, reason }: RowResult): JsonValue {
-  return new Map<string, JsonValue>([
-    ['event', 'row'],
-    ['line', change.line ?? null],
-    ['petId', change.petId],
-    ['before', change.before ?? null],
-    ['after', change.after],
-    ['state', state],
-    ['reason', reason ?? null],
-  ]);
+function eventOf({ line, petId, before, after, state, reason }: Change): JsonValue {
+  const found = { before: before ?? null, after, state, reason: reason ?? null };
+  return jsonObject({ event: 'row', line: line ?? null, petId, ...found });
 }

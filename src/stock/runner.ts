@@ -9,7 +9,7 @@ import { isOutdated, listedTwice } from '../client/update.ts';
 import { type Failure, isFailure } from '../errors.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { type Change, hasWrittenSince, type Journal, momentOf, type Run } from '../state/journal.ts';
+import { type Change, hasWrittenSince, type Journal, momentOf, type Run, type Settled } from '../state/journal.ts';
 import { isUncertain } from '../state/journal-rows.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
 import { firstCause, rowOutcome } from '../report/failures.ts';
@@ -17,16 +17,15 @@ import type { Pace } from './concurrency.ts';
 import type { Stock } from './plan.ts';
 import { type LockedPet, recordOutcome, updateOne, withPet, type Writer } from './write-one.ts';
 
-export interface RowResult extends Pick<Change, 'state' | 'reason'> {
-  readonly change: Change;
-}
+/** Is told each row with its outcome. */
+export type OnOutcome = (row: Change) => void;
 
 /** What applying a run needs. */
 export interface RunContext {
   readonly context: CommandContext;
   readonly session: Session;
   readonly journal: Journal;
-  readonly onOutcome?: ((outcome: RowResult) => void) | undefined;
+  readonly onOutcome?: OnOutcome | undefined;
 }
 
 export interface RunnerOptions {
@@ -36,7 +35,7 @@ export interface RunnerOptions {
   readonly writer: Writer & { readonly journal: Journal };
   readonly run: Run;
   readonly seen: Seen;
-  onOutcome(outcome: RowResult): void;
+  readonly onOutcome: OnOutcome;
 }
 
 /** The stock, and when it was read. */
@@ -137,11 +136,11 @@ export class Runner {
 
   /** @throws {Failure} what stops the run */
   private async execute(pet: LockedPet, change: Change, { stock, at }: Seen): Promise<void> {
-    const { onOutcome, writer } = this.options;
+    const { writer } = this.options;
     const unsent = this.outcomeWithoutSending(change, stock.get(change.petId)?.quantity);
     if (unsent !== undefined) {
       await recordOutcome(writer, change.id, unsent);
-      onOutcome({ change, ...unsent });
+      this.tell(change, unsent);
       return;
     }
     try {
@@ -162,17 +161,20 @@ export class Runner {
       return;
     }
     this.trouble = 0;
-    onOutcome({ change, state: 'applied' });
+    this.tell(change, { state: 'applied' });
   }
 
-  private outcomeWithoutSending(change: Change, present: bigint | undefined): Omit<RowResult, 'change'> | undefined {
+  private tell(change: Change, { state, reason }: Settled): void {
+    this.options.onOutcome({ ...change, state, reason });
+  }
+
+  private outcomeWithoutSending(change: Change, present: bigint | undefined): Settled | undefined {
     const { run, seen, writer } = this.options;
     if (present === undefined) return { state: 'failed', reason: NO_SUCH_PET };
     if (writer.journal.wasFound(change)) return { state: 'applied' };
     if (isThere(change, run, present)) return { state: isUncertain(change) ? 'applied' : 'unchanged' };
-    const planned = turnOf(change);
-    const since = seen.moment < planned ? seen.moment : planned;
-    const reason = conflictOf(writer.journal, change, present, since);
+    const turn = seen.moment < change.turn ? seen.moment : change.turn;
+    const reason = conflictOf(writer.journal, { ...change, turn }, present);
     return reason === undefined ? undefined : { state: 'conflict', reason };
   }
 
@@ -180,7 +182,7 @@ export class Runner {
   private failed(change: Change, failure: Failure): void {
     const { continues, ...outcome } = rowOutcome(failure);
     // A row that could not be sent has no outcome.
-    if (outcome.state !== 'planned') this.options.onOutcome({ change, ...outcome });
+    if (outcome.state !== 'planned') this.tell(change, outcome);
     if (continues === 'always') this.trouble = 0;
     else if (continues === 'never' || ++this.trouble >= MOST_TROUBLE) throw failure;
     if (outcome.state === 'planned') this.changes.push(change);
@@ -211,25 +213,16 @@ export function isThere(change: Change, { adds }: Pick<Run, 'adds'>, present: bi
   return present === change.after && (isUncertain(change) || adds !== true);
 }
 
-function turnOf({ turn = 0 }: Change): bigint {
-  return BigInt(turn);
-}
-
-/** Returns why a row must not be applied to the present quantity, if so. `since`: see `newestOther`. */
-export function conflictOf(
-  journal: Journal,
-  change: Change,
-  present: bigint,
-  since = turnOf(change),
-): string | undefined {
+/** Returns why a row must not be applied to the present quantity, if so. */
+export function conflictOf(journal: Journal, change: Change, present: bigint): string | undefined {
   const { before } = change;
   if (before === undefined || present === before) return undefined;
-  return `there are ${present} now, no longer ${before}: ${changedBy(journal, change, present, since)}`;
+  return `there are ${present} now, no longer ${before}: ${changedBy(journal, change, present)}`;
 }
 
-/** Returns who changed a pet, as half a sentence. `since`: see `newestOther`. */
-export function changedBy(journal: Journal, change: Change, present: bigint, since = turnOf(change)): string {
-  const other = journal.newestOther(change, since);
+/** Returns who has changed a pet after the change, as half a sentence. */
+export function changedBy(journal: Journal, change: Change, present: bigint): string {
+  const other = journal.newestOther(change);
   if (other?.after === present) return `changed since by this machine: change ${other.id}`;
   return 'someone else has changed it';
 }

@@ -3,7 +3,7 @@ import type { InventoryItem } from '../api/item.ts';
 import { openNames } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import type { Journal, Run, RunSummary } from '../state/journal.ts';
+import type { Journal, Run } from '../state/journal.ts';
 import { FORMAT_FACTS, list, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { withJournal } from './open-journal.ts';
@@ -14,15 +14,10 @@ import { assertSameOrigin, cannotResume } from './runs.ts';
 /** Most unscanned pets to print. */
 const SHOWN = 10;
 
-/** Returns the unfinished stocktakes that have no rows yet, newest first. */
-function stillCounting(journal: Journal): RunSummary[] {
-  return journal.unfinished().filter(({ id, kind }) => kind === 'count' && journal.changesOf(id).length === 0);
-}
-
 /** Returns the stocktake to continue: the one with this number, or the newest, first of all one of this environment. */
 export async function findStopped(context: CommandContext, journal: Journal, wanted: bigint | true): Promise<Run> {
   const here = (await context.settings()).environment.value;
-  const open = stillCounting(journal);
+  const open = journal.unfinished().filter(({ id, kind }) => kind === 'count' && journal.changesOf(id).length === 0);
   const newest = open.find(({ environment }) => environment === here) ?? open[0];
   const run = wanted === true ? newest : open.find(({ id }) => id === wanted);
   if (run !== undefined) {

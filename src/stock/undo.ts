@@ -130,9 +130,8 @@ function findTarget(journal: Journal, options: UndoOptions, environment: string,
     return undoOfChange(journal, change);
   }
   const newest = journal.newestSent(environment, direction);
-  const { turn: since = 0 } = newest ?? {};
   const isNewer = ({ id }: Run): boolean =>
-    id !== newest?.run && journal.changesOf(id).some((row) => isLeft(row) && (row.turn ?? 0) > since);
+    id !== newest?.run && journal.changesOf(id).some((row) => isLeft(row) && row.turn > (newest?.turn ?? 0n));
   refuseUnfinished(journal, undefined, (each) => each.environment === environment && isNewer(each));
   const run = newest?.run === undefined ? undefined : journal.run(newest.run);
   if (newest !== undefined && direction === 'undo') {

@@ -35,14 +35,6 @@ export interface Means extends Pick<Writer, 'withLock'> {
   readonly withJournal: WithJournal;
 }
 
-/** @param isOptional does not lock pets if there is no usable state folder */
-export function meansFor(context: CommandContext, session: Writer['session'], isOptional = true): Means {
-  return {
-    withLock: petLocksOf(context, session, isOptional),
-    withJournal: (use) => withWritableJournal(context, use),
-  };
-}
-
 /** Returns a journal and locks that many concurrent calls share. */
 export function sharedMeans(context: CommandContext, session: Writer['session']): Means {
   return { withLock: petLocksOf(context, session), withJournal: journalKeptOpen(context) };
@@ -80,13 +72,15 @@ export async function withFreshPet<T>(
   }
 }
 
-/** Opens the journal for single writes. */
+/** Opens the journal for single writes. @param means those that are missing are made for this call */
 export async function withWriter<T>(
   context: CommandContext,
   session: Writer['session'],
   work: (writer: Writer) => Promise<T>,
-  { withJournal, withLock }: Means = meansFor(context, session),
+  means: Partial<Means> = {},
 ): Promise<T> {
+  const withJournal: WithJournal = means.withJournal ?? ((use) => withWritableJournal(context, use));
+  const withLock = means.withLock ?? petLocksOf(context, session);
   let isOpen = false;
   try {
     return await withJournal((journal) => {

@@ -36,7 +36,7 @@ interface Place {
 async function inDatabase({ home, clock, boot = 'first' }: Place): Promise<Ledger> {
   const context = createTestContext({ home, clock, machine: { bootId: boot } });
   const state = await openState(context, join(home.state, 'petstore'));
-  onCleanup(() => state.close());
+  onCleanup(() => state[Symbol.dispose]());
   return createLedger(sqliteStep(context, state, (salt) => `${salt} row`));
 }
 
@@ -116,7 +116,7 @@ describe('a process that was killed', () => {
     const dead = new Set<number>();
     const context = createTestContext({ machine: { pid: 1, processSpace: 'here', isAlive: (pid) => !dead.has(pid) } });
     const state = await openState(context, context.home.state);
-    onCleanup(() => state.close());
+    onCleanup(() => state[Symbol.dispose]());
     return { dead, context, shared: createLedger(sqliteStep(context, state, (salt) => `${salt} row`)) };
   }
 

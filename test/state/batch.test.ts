@@ -17,7 +17,7 @@ async function place(before: () => Promise<void> = () => Promise.resolve()) {
   const clock = new VirtualClock();
   const context = createTestContext({ clock });
   const opened = await openState(context, join(context.home.state, 'petstore'));
-  onCleanup(() => opened.close());
+  onCleanup(() => opened[Symbol.dispose]());
   const transactions: Exclusive[] = [];
   const counted: State = {
     ...{ path: opened.path, database: opened.database },
@@ -27,7 +27,6 @@ async function place(before: () => Promise<void> = () => Promise.resolve()) {
       return opened.exclusively(work, how);
     },
     recover: (error) => opened.recover(error),
-    close: () => undefined,
     [Symbol.dispose]: () => undefined,
   };
   const state = inBatches(counted, turn);

@@ -10,7 +10,7 @@ import { createTestContext, type TestContext } from '../support/test-context.ts'
 
 async function open(context: TestContext): Promise<State> {
   const state = await openState(context, join(context.home.state, 'petstore'));
-  onCleanup(() => state.close());
+  onCleanup(() => state[Symbol.dispose]());
   return state;
 }
 

@@ -14,7 +14,7 @@ import { createTestContext, type TestContext } from '../support/test-context.ts'
 async function open(context: TestContext): Promise<State> {
   const state = await openState(context, context.home.state);
   onCleanup(() => {
-    state.close();
+    state[Symbol.dispose]();
   });
   return state;
 }
@@ -83,7 +83,7 @@ describe('a state database that is open', () => {
     await Promise.all([put(state, 'one'), put(state, 'two'), put(other, 'three')]);
     expect(['one', 'two', 'three']).toContain(got(state));
     expect(got(other)).toBe(got(state));
-    other.close();
+    other[Symbol.dispose]();
     expect({ aside: asideIn(context).length, warnings: context.stderr.text().match(/was damaged/g)?.length }).toEqual({
       aside: 1,
       warnings: 1,
@@ -134,7 +134,7 @@ it('fault 128: a row whose quantity is no number is exit 3, with the file named'
     INSERT INTO run (kind, startedAt, environment, origin) VALUES ('import', 0, 'sandbox', 'sandbox');
     INSERT INTO change (run, environment, origin, command, person, petId, before, after, state, sentAt)
       VALUES (1, 'sandbox', 'sandbox', 'import', 'me', 7, '1', 'x', 'sent', 0)`);
-  state.close();
+  state[Symbol.dispose]();
   for (const call of [['history'], ['runs', 'resume', '1']]) {
     const { code, stderr } = await runIn(context, '--env', 'sandbox', 'inventory', ...call);
     const says = `error: The state database ${state.path} cannot be used: a row cannot be read (Cannot convert x to a BigInt).`;

@@ -14,7 +14,7 @@ const QUANTITIES = ['0', '-3', '12', '007', '-0', '9'.repeat(60)];
 async function journalOf(rows: number) {
   const context = createTestContext();
   const state = await openStateFile(context, `${context.home.path}/state.db`);
-  onCleanup(() => state.close());
+  onCleanup(() => state[Symbol.dispose]());
   const random = mulberry32(7);
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
   const { database } = state;

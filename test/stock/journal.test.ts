@@ -18,7 +18,7 @@ it(
     const context = createTestContext();
     const open = async (path: string): Promise<State> => {
       const state = await openStateFile(context, path);
-      onCleanup(() => state.close());
+      onCleanup(() => state[Symbol.dispose]());
       return state;
     };
     const path = join(context.home.path, 'state.db');

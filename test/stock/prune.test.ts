@@ -39,7 +39,7 @@ async function journalOf(changes: readonly Row[], runs: readonly RunRow[] = []) 
   const ports = createTestContext();
   const context = commandContext(ports);
   const state = await openStateFile(context, `${ports.home.path}/state.db`);
-  onCleanup(() => state.close());
+  onCleanup(() => state[Symbol.dispose]());
   const insert = (table: string, row: Readonly<Record<string, SqlValue>>): void => {
     const names = Object.keys(row);
     const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
