@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
+import { parseFault } from '../../src/sandbox/faults.ts';
 import type { LoggedRequest } from '../../src/sandbox/serve-request.ts';
 import { type PetstoreOptions, runPetstore } from '../support/binary.ts';
 import { onCleanup } from '../support/cleanup.ts';
@@ -171,6 +172,22 @@ it('a terminal behind a gateway of the same machine and user changes stock', asy
   expect(code).toBe(0);
   expect((await stock())[7]).toBe(9);
 }, 110_000);
+
+it('a block outlives a proxy that is killed', async () => {
+  const { env, log } = await realSandbox(
+    { perMinute: 60, perDay: 1_000, minuteMs: 60_000 },
+    { faults: [parseFault('status=429,retry-after=100,nth=2')] },
+  );
+  const home = createHome();
+  const ask = async (proxy: ServedProxy): Promise<number> => (await proxy.ask('/inventory')).status;
+  const first = await startProxy({ home, env });
+  expect([await ask(first), await ask(first)]).toEqual([200, 429]);
+  first.kill('SIGKILL');
+  await first.exited;
+  const second = await startProxy({ home, env });
+  expect(await ask(second)).toBe(429);
+  expect(counted(log)).toEqual({ 200: 1, 429: 1 });
+});
 
 async function curl(url: string, token: string): Promise<string> {
   const child = spawn('curl', ['-s', '-o', '/dev/null', '-w', '%{http_code}', '-K', '-', url]);
