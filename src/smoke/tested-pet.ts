@@ -1,7 +1,7 @@
 /** The pet that a smoke test writes to. Its changes are a run in the journal, which ends when the pet is restored. */
 import { integer } from '../api/json.ts';
 import { isLeft } from '../state/journal-rows.ts';
-import { callOne, type LockedPet, recordOutcome, updateOne, whereOf } from '../stock/write-one.ts';
+import { APPLIED, callOne, type LockedPet, recordOutcome, UNAPPLIED, updateOne, whereOf } from '../stock/write-one.ts';
 import type { Reply } from '../client/probe.ts';
 import type { Service } from '../client/service.ts';
 import { findPet, updateCall } from '../client/update.ts';
@@ -47,6 +47,7 @@ export class TestedPet {
       const newest = others.at(-1) ?? first;
       const isLast = journal.newestOther(newest, BigInt(newest.turn ?? 0)) === undefined;
       const isTest = [first, ...others].some(({ after }) => after === this.present);
+      await this.settle(killed);
       if (this.present !== first.before && isTest && isLast) {
         notices.warning(
           `A smoke test that was stopped has left pet ${this.petId} at ${this.present}, not ${first.before}.`,
@@ -55,7 +56,6 @@ export class TestedPet {
         this.original = first.before;
         await this.putBack();
       }
-      await this.settle(killed);
       await journal.discard(killed.id, clock.now());
     }
     const run = { kind: 'smoke' as const, startedAt: clock.now(), environment, origin };
@@ -98,15 +98,13 @@ export class TestedPet {
     const { environment, watch } = this.restorer;
     try {
       const isOurs = await this.look();
+      if (this.run !== undefined) await this.settle(this.run);
       if (isOurs && this.present !== this.original) await this.putBack();
     } catch (error) {
       throw this.withOutcome(error);
     } finally {
       if (this.present === this.original) {
-        if (this.run !== undefined) {
-          await this.settle(this.run);
-          await journal?.end(this.run.id, context.clock.now());
-        }
+        if (this.run !== undefined) await journal?.end(this.run.id, context.clock.now());
       } else {
         watch.warning(
           `Pet ${this.petId} could not be put back to ${this.original} in ${environment}; ` +
@@ -146,12 +144,13 @@ export class TestedPet {
     }
   }
 
-  /** Records the updates without an answer that the stock has shown. */
+  /** Records the updates without an answer whose outcome the stock shows, before the pet is put back. */
   private async settle({ id }: Run): Promise<void> {
     const { journal } = this.locked;
     for (const change of journal?.changesOf(id) ?? []) {
       const isShown = change.after === this.present || journal?.wasFound(change) === true;
-      if (isLeft(change) && isShown) await recordOutcome({ journal }, change.id, { state: 'applied' });
+      if (!isLeft(change) || (!isShown && change.before !== this.present)) continue;
+      await recordOutcome({ journal }, change.id, isShown ? APPLIED : UNAPPLIED);
     }
   }
 

@@ -18,7 +18,7 @@ import { assertSameEnvironment, assertSameOrigin, cannotResume } from './runs.ts
 import { commandWords } from './history-view.ts';
 import { petLocksOf } from './pet-lock.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
-import { APPLIED, recordOutcome } from './write-one.ts';
+import { APPLIED, recordOutcome, UNAPPLIED } from './write-one.ts';
 
 export interface UndoOptions {
   readonly changeId?: bigint;
@@ -77,16 +77,6 @@ export async function undo(
     const onBegin = async (): Promise<void> => {
       // Also if no rows are left: when resumed, the run would send rows of unknown outcome again.
       if (unfinished !== undefined) await journal.discard(unfinished.id, context.clock.now());
-      // The stock has shown the outcome, unless others have changed the pet.
-      for (const change of uncertain) {
-        const isIn = (rows: readonly NewChange[] = []) => rows.some(({ petId }) => petId === change.petId);
-        const wasApplied = isIn(planned?.steps) || journal.wasFound(change);
-        const present = journal.sentChange(change.id);
-        const isKnown = present === undefined || !isLeft(present);
-        if (isKnown || (!wasApplied && isIn(planned?.obstacles))) continue;
-        const outcome = wasApplied ? APPLIED : { state: 'discarded' as const, reason: 'it was not applied' };
-        await recordOutcome({ journal }, change.id, outcome);
-      }
     };
     const check: RunSpec['check'] = async (session) => {
       await spec.check?.(session);
@@ -94,7 +84,17 @@ export async function undo(
       if (target.run === undefined && uncertain.length > 0)
         await petLocksOf(context, session)(target.changes[0].petId, () => Promise.resolve());
     };
-    return applyPlan({ context, journal, turn }, { ...spec, plan, check, onBegin });
+    const done = await applyPlan({ context, journal, turn }, { ...spec, plan, check, onBegin });
+    // The stock has shown the outcome, unless others have changed the pet.
+    for (const change of uncertain) {
+      const isIn = (rows: readonly NewChange[] = []) => rows.some(({ petId }) => petId === change.petId);
+      const wasApplied = isIn(planned?.steps) || journal.wasFound(change);
+      const recorded = journal.sentChange(change.id);
+      const isKnown = recorded === undefined || !isLeft(recorded);
+      if (isKnown || (!wasApplied && isIn(planned?.obstacles))) continue;
+      await recordOutcome({ journal }, change.id, wasApplied ? APPLIED : UNAPPLIED);
+    }
+    return done;
   });
 }
 
@@ -195,8 +195,8 @@ function assertNoUndo(what: string, { kind }: Partial<Run> = {}): void {
   if (kind === 'redo') throw nothingFound(`${what} is a redo`, `${reverse} undo`);
 }
 
-function changesOf(journal: Journal, { id }: Run): Target['changes'] {
-  const [first, ...others] = foldPets(journal.changesOf(id).filter(mayBeApplied));
+function changesOf(journal: Journal, { id, endedAt }: Run): Target['changes'] {
+  const [first, ...others] = foldPets(journal.changesOf(id).filter(mayBeApplied), endedAt === undefined);
   if (first === undefined) throw nothingFound(`Run ${id} has changed nothing`);
   return [first, ...others];
 }
@@ -212,13 +212,13 @@ function titleOf(target: Target): string {
   return command === '' ? nameOf(target) : `${nameOf(target)} (${commandWords(command)})`;
 }
 
-/** Combines the changes of each pet: a smoke test sets its pet several times. */
-function foldPets(changes: readonly Change[]): Written[] {
+/** Combines the changes of each pet: a smoke test sets its pet several times, and may be stopped after any of them. */
+function foldPets(changes: readonly Change[], isStopped: boolean): Written[] {
   const byPet = Map.groupBy(changes, ({ petId }) => petId);
   return [...byPet.values()].map((all) => ({
     ...all.at(-1)!,
     before: all[0]!.before,
-    written: all.map(({ after }) => after),
+    ...(isStopped && { written: all.map(({ after }) => after) }),
   }));
 }
 

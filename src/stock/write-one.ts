@@ -179,6 +179,8 @@ async function writeOne<T>(
 }
 
 export const APPLIED: RowOutcome = { state: 'applied', continues: 'always' };
+/** Outcome of a change without an answer, if the stock shows that it was not applied. */
+export const UNAPPLIED: Settled = { state: 'discarded', reason: 'it was not applied' };
 
 /** Puts the write on the disk as sent. @returns its number in the journal @throws {Failure} `state` */
 async function markSent(writer: Writer, write: Write): Promise<bigint> {
