@@ -1,7 +1,7 @@
 /** The pet that a smoke test writes to. Its changes are a run in the journal, which ends when the pet is restored. */
 import { integer } from '../api/json.ts';
 import { isLeft } from '../state/journal-rows.ts';
-import { APPLIED, callOne, type LockedPet, recordOutcome, UNAPPLIED, updateOne, whereOf } from '../stock/write-one.ts';
+import { callOne, type LockedPet, NOT_APPLIED, recordOutcome, updateOne, whereOf } from '../stock/write-one.ts';
 import type { Reply } from '../client/probe.ts';
 import type { Service } from '../client/service.ts';
 import { findPet, updateCall } from '../client/update.ts';
@@ -37,7 +37,7 @@ export class TestedPet {
   /** Begins the run. First restores the pet if an earlier smoke test was killed before it could. */
   async begin(): Promise<void> {
     const { context, journal, session } = this.locked;
-    const { environment, origin } = session;
+    const { origin } = session;
     const { clock, notices } = context;
     if (journal === undefined) return;
     const changesOf = ({ id }: Run): Change[] => journal.changesOf(id).filter(({ petId }) => petId === this.petId);
@@ -47,7 +47,7 @@ export class TestedPet {
       const newest = others.at(-1) ?? first;
       const isLast = journal.newestOther(newest, BigInt(newest.turn ?? 0)) === undefined;
       const isTest = [first, ...others].some(({ after }) => after === this.present);
-      await this.settle(killed);
+      await this.settle(killed, first.before);
       if (this.present !== first.before && isTest && isLast) {
         notices.warning(
           `A smoke test that was stopped has left pet ${this.petId} at ${this.present}, not ${first.before}.`,
@@ -58,7 +58,7 @@ export class TestedPet {
       }
       await journal.discard(killed.id, clock.now());
     }
-    const run = { kind: 'smoke' as const, startedAt: clock.now(), environment, origin };
+    const run = { kind: 'smoke', startedAt: clock.now() } as const;
     this.run = await journal.begin(run, whereOf(context, session, 'smoke'), []);
   }
 
@@ -98,7 +98,7 @@ export class TestedPet {
     const { environment, watch } = this.restorer;
     try {
       const isOurs = await this.look();
-      if (this.run !== undefined) await this.settle(this.run);
+      if (this.run !== undefined) await this.settle(this.run, this.original);
       if (isOurs && this.present !== this.original) await this.putBack();
     } catch (error) {
       throw this.withOutcome(error);
@@ -144,13 +144,14 @@ export class TestedPet {
     }
   }
 
-  /** Records the updates without an answer whose outcome the stock shows, before the pet is put back. */
-  private async settle({ id }: Run): Promise<void> {
+  /** Records what the stock shows of updates without an answer, before the pet is put back. `before`: that of the run. */
+  private async settle({ id }: Run, before: bigint): Promise<void> {
     const { journal } = this.locked;
-    for (const change of journal?.changesOf(id) ?? []) {
+    for (const change of journal?.changesOf(id).filter(isLeft) ?? []) {
       const isShown = change.after === this.present || journal?.wasFound(change) === true;
-      if (!isLeft(change) || (!isShown && change.before !== this.present)) continue;
-      await recordOutcome({ journal }, change.id, isShown ? APPLIED : UNAPPLIED);
+      if (isShown) await recordOutcome({ journal }, change.id, { state: 'applied' });
+      else if (this.present === before || this.present === (change.before ?? before))
+        await recordOutcome({ journal }, change.id, NOT_APPLIED);
     }
   }
 

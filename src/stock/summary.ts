@@ -2,14 +2,14 @@
 import type { JsonValue } from '../api/json.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
-import { Failure } from '../errors.ts';
+import { Failure, midway } from '../errors.ts';
 import { firstCause } from '../report/failures.ts';
 import type { Change, ChangeState, NewChange, Run } from '../state/journal.ts';
 import { isUnapplied } from '../state/journal-rows.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
 import { capital, petLabel } from '../view/words.ts';
 import { type Stock, unscanned } from './plan.ts';
-import { midway, type RunContext } from './runner.ts';
+import type { RunContext } from './runner.ts';
 import { stringify } from 'csv-stringify/sync';
 import { openNames, tableNames } from '../session/open-catalog.ts';
 import { joinPath, reportFolder } from '../session/paths.ts';

@@ -167,7 +167,7 @@ describe('only --max-wait decides how long a run waits', () => {
 describe('what is written between the plan and the yes is a conflict, and stays', () => {
   it.each([
     ['fault 121: by this machine', 0, ['1=100', '2=200', '3=9'], 'changed since by this machine: change 1'],
-    ['fault 100: by another', 9, ['1=100', '2=200'], 'someone else has changed it'],
+    ['fault 100, 139: by another', 9, ['1=100', '2=200'], 'someone else has changed it'],
   ])('%s', async (_name, elsewhere, expected, why) => {
     const home = createTestContext().home;
     const file = join(home.path, 'stock.csv');
@@ -188,6 +188,14 @@ describe('what is written between the plan and the yes is a conflict, and stays'
     expect([sent.toSorted(), stock.get('3')]).toEqual([expected, 9]);
     const report = readFileSync(join(home.state, 'petstore', 'reports', 'import-1.csv'), 'utf8');
     expect(report).toContain(why);
+  });
+
+  it('fault 139: also of an undo', async () => {
+    const { context, stock } = service(1, AMPLE, () => ({}), { terminal: true });
+    expect((await runIn(context, 'inventory', 'adjust', '1', '+3')).code).toBe(0);
+    const confirm = async (): Promise<boolean> => Promise.resolve(stock.set('1', 99).has('1'));
+    const asking = { ...context, prompt: { ...context.prompt, confirm } };
+    expect([(await runIn(asking, 'inventory', 'undo')).code, stock.get('1')]).toEqual([11, 99]);
   });
 });
 
