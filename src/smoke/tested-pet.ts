@@ -47,6 +47,7 @@ export class TestedPet {
       const newest = others.at(-1) ?? first;
       const isLast = journal.newestOther(newest) === undefined;
       const isTest = [first, ...others].some(({ after }) => after === this.present);
+      await this.settle(killed, first.before);
       if (this.present !== first.before && isTest && isLast) {
         notices.warning(
           `A smoke test that was stopped has left pet ${this.petId} at ${this.present}, not ${first.before}.`,
@@ -55,7 +56,6 @@ export class TestedPet {
         this.original = first.before;
         await this.putBack();
       }
-      await this.settle(killed, first.before);
       await journal.discard(killed.id, clock.now());
     }
     const run = { kind: 'smoke', startedAt: clock.now() } as const;
@@ -98,15 +98,13 @@ export class TestedPet {
     const { environment, watch } = this.restorer;
     try {
       const isOurs = await this.look();
+      if (this.run !== undefined) await this.settle(this.run, this.original);
       if (isOurs && this.present !== this.original) await this.putBack();
     } catch (error) {
       throw this.withOutcome(error);
     } finally {
       if (this.present === this.original) {
-        if (this.run !== undefined) {
-          await this.settle(this.run, this.original);
-          await journal?.end(this.run.id, context.clock.now());
-        }
+        if (this.run !== undefined) await journal?.end(this.run.id, context.clock.now());
       } else {
         watch.warning(
           `Pet ${this.petId} could not be put back to ${this.original} in ${environment}; ` +
@@ -146,13 +144,14 @@ export class TestedPet {
     }
   }
 
-  /** Records what the stock has shown of updates without an answer. `before`: its quantity before the run. */
+  /** Records what the stock shows of updates without an answer, before the pet is put back. `before`: that of the run. */
   private async settle({ id }: Run, before: bigint): Promise<void> {
     const { journal } = this.locked;
     for (const change of journal?.changesOf(id).filter(isLeft) ?? []) {
       const isShown = change.after === this.present || journal?.wasFound(change) === true;
       if (isShown) await recordOutcome({ journal }, change.id, { state: 'applied' });
-      else if (this.present === before) await recordOutcome({ journal }, change.id, NOT_APPLIED);
+      else if (this.present === before || this.present === (change.before ?? before))
+        await recordOutcome({ journal }, change.id, NOT_APPLIED);
     }
   }
 

@@ -85,17 +85,18 @@ export async function undo(
     const onBegin = async (): Promise<void> => {
       // Also if no rows are left: when resumed, the run would send rows of unknown outcome again.
       if (unfinished !== undefined) await journal.discard(unfinished.id, context.clock.now());
-      // The stock has shown the outcome, unless others have changed the pet.
-      for (const change of uncertain) {
-        const isIn = (rows: readonly NewChange[] = []) => rows.some(({ petId }) => petId === change.petId);
-        const wasApplied = isIn(planned?.steps) || journal.wasFound(change);
-        const present = journal.sentChange(change.id);
-        const isKnown = present === undefined || !isLeft(present);
-        if (isKnown || (!wasApplied && isIn(planned?.obstacles))) continue;
-        await recordOutcome({ journal }, change.id, wasApplied ? APPLIED : NOT_APPLIED);
-      }
     };
-    return applyPlan({ context, journal, turn }, { ...spec, plan, onConnected, onBegin });
+    const done = await applyPlan({ context, journal, turn }, { ...spec, plan, onConnected, onBegin });
+    // The stock has shown the outcome, unless others have changed the pet.
+    for (const change of uncertain) {
+      const isIn = (rows: readonly NewChange[] = []) => rows.some(({ petId }) => petId === change.petId);
+      const wasApplied = isIn(planned?.steps) || journal.wasFound(change);
+      const recorded = journal.sentChange(change.id);
+      const isKnown = recorded === undefined || !isLeft(recorded);
+      if (isKnown || (!wasApplied && isIn(planned?.obstacles))) continue;
+      await recordOutcome({ journal }, change.id, wasApplied ? APPLIED : NOT_APPLIED);
+    }
+    return done;
   });
 }
 
@@ -196,7 +197,7 @@ function targetOf(
 ): Target {
   const run = 'kind' in reversed ? reversed : undefined;
   const all = 'kind' in reversed ? journal.changesOf(reversed.id).filter(mayBeApplied) : [reversed];
-  const [first, ...others] = foldPets(all);
+  const [first, ...others] = foldPets(all, run?.endedAt === undefined);
   if (first === undefined) throw nothingFound(`Run ${reversed.id} has changed nothing`);
   const name = undoesRun === undefined ? `change ${undoesChange}` : `run ${undoesRun}`;
   const made = undoesRun === undefined ? journal.sentChange(undoesChange ?? 0n) : journal.changesOf(undoesRun)[0];
@@ -204,13 +205,13 @@ function targetOf(
   return { undoes: { undoesRun, undoesChange }, name, title, words, changes: [first, ...others], run };
 }
 
-/** Combines the changes of each pet: a smoke test sets its pet several times. */
-function foldPets(changes: readonly Change[]): Written[] {
+/** Combines the changes of each pet: a smoke test sets its pet several times, and may be stopped after any of them. */
+function foldPets(changes: readonly Change[], isStopped: boolean): Written[] {
   const byPet = Map.groupBy(changes, ({ petId }) => petId);
   return [...byPet.values()].map((all) => ({
     ...all.at(-1)!,
     before: all[0]!.before,
-    written: all.map(({ after }) => after),
+    written: (isStopped ? all : all.slice(-1)).map(({ after }) => after),
   }));
 }
 

@@ -132,7 +132,7 @@ describe('fault 141: smoke --write', () => {
   const only = ['smoke', '--write', '--pet', '7', '--only', 'write-set,write-restore', '--format', 'json'];
   it('is in the history, and undo passes it over: it has put the pet back', async () => {
     const stock = { 7: 10, 9: 10 };
-    const shop = await openShop(stock, 8);
+    const shop = await openShop(stock, 11);
     await shop.run('inventory', 'adjust', '9', '+1');
     expect((await shop.run(...only)).code).toBe(0);
     expect(await shop.history()).toEqual([
@@ -142,6 +142,19 @@ describe('fault 141: smoke --write', () => {
     ]);
     expect((await shop.run('inventory', 'undo', '--yes')).code).toBe(0);
     expect(stock).toEqual({ 7: 10, 9: 10 });
+    // Its value is not that of a later command.
+    await shop.run('inventory', 'adjust', '7', '+1');
+    expect((await shop.run('inventory', 'undo', '--run', '1', '--yes')).code).toBe(11);
+  });
+
+  it('an update without an answer that the stock does not show is not recorded as applied', async () => {
+    const stock = { 7: 10 };
+    const shop = await shopWith([list(stock), take(stock), error(500), list(stock), take(stock)]);
+    await shop.run(...only);
+    expect([stock, (await shop.history()).map(([, after, outcome]) => `${after} ${outcome}`)]).toEqual([
+      { 7: 10 },
+      ['10 applied', '10 discarded', '11 applied'],
+    ]);
   });
 
   it('holds the pet: an adjust beside it is not lost', async () => {
