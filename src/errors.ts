@@ -87,27 +87,10 @@ export function stoppedByUser(error: unknown, during: 'input' | 'watch'): unknow
   return isUsual ? new Failure('interrupted', { ...error.details, during }, error) : error;
 }
 
-/** What changes in a failure that came after other requests, by kind. */
-const MIDWAY: Partial<Record<Kind, object>> = {
-  'rate-limited': { begun: true },
-  paused: { begun: true },
-  network: { begun: true },
-  'run-locked': { begun: true },
-  interrupted: {},
-  deadline: {},
-  // Other rows may have been applied: the refusal is not the outcome of the run.
-  'unexpected-status': { isRefusal: false },
-};
-
 /** Marks a failure that came after other requests: `nothing more was sent`. @param resume continues the run */
-export function midway(failure: Failure, resume?: string): Failure {
-  const change = MIDWAY[failure.kind];
-  if (change === undefined) return failure;
-  return new Failure(
-    failure.kind,
-    { ...failure.details, ...(resume !== undefined && { resume }), ...change } as never,
-    failure,
-  );
+export function midway<K extends Kind>(failure: Failure<K>, resume?: string): Failure {
+  const { kind, details } = failure;
+  return new Failure<K>(kind, { ...details, begun: true, ...(resume !== undefined && { resume }) }, failure);
 }
 
 /** Converts the error of a system call on a file to a failure. */

@@ -200,7 +200,6 @@ async function apply(visit: Visit): Promise<RecordView | undefined> {
     const own = { ...context, why: { ...context.why, ...visit.why } };
     const spec = { kind: 'browse', command: COMMAND, plan, onBegin } as const;
     const applied = await applyPlan({ context: own, journal, turn }, spec);
-    if (!state.hasBegun) await onBegin();
     visit.why = {};
     browser.message = `${applied.text.split('\n')[0] ?? ''} ${conflictWords(state.conflicts.size)}`.trim();
     return applied;

@@ -80,8 +80,7 @@ async function tryOnce<T>(service: Service, operation: Operation<T>, attempts: n
     if (isRaw) {
       const body = wholeBody(reply);
       // A refusal is known by its status, even if its body breaks off.
-      const isRefused = reply.status === 429 || (isWrite(call.method) && reply.status < 500);
-      reply = { ...reply, body: [await (isRefused ? body.catch(() => Buffer.of()) : body)] };
+      reply = { ...reply, body: [await (reply.status < 500 ? body.catch(() => Buffer.of()) : body)] };
     }
     return { trouble: await judgeReply(service, asked, reply) };
   } catch (error) {

@@ -216,13 +216,28 @@ class ProxyServer {
 
   private async pass(call: Call, passing: Passing): Promise<RawAnswer> {
     const { context, session, turns } = this;
+    const { clock } = context;
     if (passing.isWrite) await turns.checkWait(passing, operationOf(call));
-    else await afterWrites(passing, this.passing, context.clock);
+    else await afterWrites(passing, this.passing, clock);
     const service = { ...session.service, gate: turns.gateFor(passing) };
-    const patience = patienceOf(passing, context.clock);
-    const withLock: WithLock = (petId, work) => this.means.withLock(petId, work, patience);
-    const by = { command: 'proxy', person: passing.client, means: { ...this.means, withLock } };
+    const patience = patienceOf(passing, clock);
     let hasBegun = false;
+    const withLock: WithLock = (petId, work) => {
+      const from = clock.monotonic();
+      let isWaiting = true;
+      const stopWaiting = (): void => {
+        if (isWaiting) passing.waitedMs += clock.monotonic() - from;
+        isWaiting = false;
+      };
+      const locked: typeof work = (lock) => {
+        stopWaiting();
+        // An earlier try was withdrawn.
+        hasBegun = false;
+        return work(lock);
+      };
+      return this.means.withLock(petId, locked, patience).finally(stopWaiting);
+    };
+    const by = { command: 'proxy', person: passing.client, means: { ...this.means, withLock } };
     const send = (each: Call): Promise<RawAnswer> => {
       hasBegun = true;
       return forward(service, each);

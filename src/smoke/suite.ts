@@ -2,7 +2,7 @@
 import type { LockedPet } from '../stock/write-one.ts';
 import { isLoopback } from '../ports.ts';
 import { webPageFailure } from '../client/classify.ts';
-import { type Answer, probe, type Reply } from '../client/probe.ts';
+import { probe, type Reply } from '../client/probe.ts';
 import type { Call } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
 import { WRONG_KEY } from '../session/open-ledger.ts';
@@ -135,7 +135,7 @@ function obstacleOf(list: Reply, { causes }: SmokeClients): string | undefined {
 
 function reachable(first: Reply): Finding {
   if (first.unreachable === undefined || first.unreachable.phase === 'tls') return PASS;
-  return { ...fail(`an answer from ${first.unreachable.peer}`, noAnswer(first)), isError: true };
+  return { ...fail(`an answer from ${first.unreachable.peer}`, noAnswer(first)!), isError: true };
 }
 
 function encrypted({ unreachable }: Reply, { hostname, protocol }: URL): Finding {
@@ -160,7 +160,7 @@ async function* runProvoked(clients: SmokeClients): AsyncGenerator<Checked> {
   if (clients.isChosen(RETRY)) yield checked(RETRY, end?.status === 429 ? saysWhen(end) : skip('no 429 came'), end);
 }
 
-function saysWhen({ headers, receivedAt }: Answer): Finding {
+function saysWhen({ headers, receivedAt }: Reply): Finding {
   if (readLimitHeaders(headers, receivedAt).retryAfterMs !== undefined) return PASS;
   return fail('a Retry-After header', headers.get('retry-after')?.join(', ') ?? 'none');
 }

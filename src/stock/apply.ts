@@ -32,10 +32,10 @@ export interface RunSpec extends Omit<NewRun, 'startedAt' | 'environment' | 'ori
   /** Describes the plan; by default as a table. */
   lines?(plan: Plan, names: PetNames | undefined): readonly string[];
   plan(stock: Stock): Plan;
-  /** Called once the rows are in the journal, before the first request. */
+  /** Awaited before the stock is read. */
+  onConnected?(session: Session): Promise<void>;
+  /** Awaited once the rows are in the journal, before the first request; also if there is nothing to change. */
   onBegin?(): Promise<void>;
-  /** Checks that the session is for the right service. Awaited before the stock is read. @throws {Failure} */
-  check?(session: Session): void | Promise<void>;
 }
 
 export interface PlanContext extends Omit<RunContext, 'session'> {
@@ -47,7 +47,7 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
   const { context, journal } = runContext;
   assertCanConfirm(context);
   await using session = await connect(context, { isBulk: true });
-  await spec.check?.(session);
+  await spec.onConnected?.(session);
   const seen = await seeStock(session.service, journal);
   const plan = spec.plan(seen.stock);
   const isEmpty = plan.steps.length + plan.obstacles.length === 0;
@@ -64,9 +64,8 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
 }
 
 /** Shows what a run would change; nothing is asked, journaled or written. */
-export async function dryRunPlan(context: CommandContext, spec: Pick<RunSpec, 'check' | 'plan'>): Promise<RowsView> {
+export async function dryRunPlan(context: CommandContext, spec: Pick<RunSpec, 'plan'>): Promise<RowsView> {
   await using session = await connect(context);
-  await spec.check?.(session);
   return await planView(context, session, spec.plan(await readStock(session.service)));
 }
 
@@ -87,7 +86,9 @@ async function nothingToDo(
   // The next undo goes one command further back.
   const isKept = spec.kind === 'undo' || spec.kind === 'redo';
   const run = isKept ? await beginRun({ context, journal, session }, spec, []) : undefined;
+  await spec.onBegin?.();
   if (run !== undefined) await journal.end(run.id, context.clock.now());
+  await spec.onBegin?.();
   const text = `Nothing to change in ${environment}: ${plural(unchanged, 'pet')} already ${unchanged === 1 ? 'matches' : 'match'}.`;
   return confirmation(text, summaryMembers({ run: run?.id, environment, counts: countStates([], unchanged) }));
 }
@@ -183,7 +184,7 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   let stopped = await new Runner({ pace, writer, run, seen, onOutcome }, left).run();
   context.notices.progress(undefined);
   if (left.length > 0 && stopped === undefined) stopped = await verifyStock(runContext, run);
-  return summarise(runContext, run, stopped, unchanged).catch((error: unknown) => {
+  return summarise(runContext, run, seen.stock, stopped, unchanged).catch((error: unknown) => {
     // The state database was replaced: the answered write is all that is known of the run.
     throw stopped?.is('unrecorded') === true ? stopped : error;
   });

@@ -6,8 +6,7 @@ import type { InventoryItem } from '../api/item.ts';
 import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
 import { isOutdated, listedTwice } from '../client/update.ts';
-import type { Failure } from '../errors.ts';
-import { isFailure } from '../errors.ts';
+import { type Failure, isFailure } from '../errors.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { type Change, hasWrittenSince, type Journal, momentOf, type Run } from '../state/journal.ts';
@@ -28,8 +27,6 @@ export interface RunContext {
   readonly session: Session;
   readonly journal: Journal;
   readonly onOutcome?: ((outcome: RowResult) => void) | undefined;
-  /** Pets that a stocktake leaves unchanged because they were not scanned. */
-  readonly rest?: readonly InventoryItem[];
 }
 
 export interface RunnerOptions {

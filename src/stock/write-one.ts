@@ -178,7 +178,7 @@ async function writeOne<T>(
   return sent;
 }
 
-const APPLIED: RowOutcome = { state: 'applied', continues: 'always' };
+export const APPLIED: RowOutcome = { state: 'applied', continues: 'always' };
 
 /** Puts the write on the disk as sent. @returns its number in the journal @throws {Failure} `state` */
 async function markSent(writer: Writer, write: Write): Promise<bigint> {

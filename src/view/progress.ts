@@ -147,10 +147,9 @@ export function progressLines(
   [done, of]: Share = [0, 0],
   began: Began | undefined,
   now: number,
-  isUnicode: boolean,
 ): [string, ...string[]] {
   if (began === undefined) return [line];
-  const drawn = `[${bar(BigInt(done), BigInt(of), BAR_COLUMNS, isUnicode).padEnd(BAR_COLUMNS)}] ${line}`;
+  const drawn = `[${bar(BigInt(done), BigInt(of), BAR_COLUMNS).padEnd(BAR_COLUMNS)}] ${line}`;
   const perSecond = ((done - began.done) * SECOND) / (now - began.at);
   // The speed of the first second is not reliable.
   if (now - began.at < SECOND || perSecond <= 0 || done === of) return [drawn, line];

@@ -161,19 +161,13 @@ describe('a probe', () => {
     expect(await asked('reset')).toMatchObject({
       unreachable: { phase: 'reset' },
       failure: { kind: 'network' },
-      evidence: { request: 'GET /inventory' },
+      request: 'GET /inventory',
     });
   });
 
-  it('shows of the headers those that tell of limits, types and places, and reads the date', async () => {
+  it('reads the date', async () => {
     const date = 'Sun, 22 Nov 2026 14:03:20 GMT';
-    const shown = { date, 'content-type': 'application/json, text/plain', 'retry-after': '7' };
-    const others = { server: 'x', 'set-cookie': 'a=b' };
-    const headers = new Map(Object.entries({ ...shown, ...others }).map(([name, value]) => [name, value.split(', ')]));
-    headers.set('date', [date]);
-    const found = await asked({ ...reply(200, '[]'), headers });
-    expect(found.evidence).toEqual({ request: 'GET /inventory', status: 200, headers: shown });
-    if (found.unreachable !== undefined) throw found.failure;
+    const found = await asked({ ...reply(200, '[]'), headers: new Map([['date', [date]]]) });
     expect(dateOf(found)).toBe(Date.parse(date));
     expect(dateOf({ ...found, headers: new Map() })).toBeUndefined();
   });

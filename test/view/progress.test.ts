@@ -142,9 +142,9 @@ it.each([
   ],
   ['at the end', 200, 40_000, ['[████████████████] 200 of 200 set', '200 of 200 set']],
 ] as const)('the progress of a run %s', (_when, done, now, lines) => {
-  expect(progressLines(`${done} of 200 set`, [done, 200], { at: 0, done: 0 }, now, true)).toEqual(lines);
+  expect(progressLines(`${done} of 200 set`, [done, 200], { at: 0, done: 0 }, now)).toEqual(lines);
 });
 
 it('progress without a known end is the line alone', () => {
-  expect(progressLines('Reading', undefined, undefined, 0, true)).toEqual(['Reading']);
+  expect(progressLines('Reading', undefined, undefined, 0)).toEqual(['Reading']);
 });
