@@ -1,7 +1,7 @@
 /** What the checks of a smoke test share: clients of the service, and failures that would end any other command. */
 import { probe, type Reply } from '../client/probe.ts';
 import type { Call, Service } from '../client/service.ts';
-import { Failure, type Kind } from '../errors.ts';
+import { Failure, type Kind, midway } from '../errors.ts';
 import { open, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { countDown } from '../stop.ts';
@@ -30,7 +30,6 @@ export class SmokeClients implements AsyncDisposable {
   private readonly others: Session[] = [];
   /** True once a request may have been sent. */
   isBegun = false;
-  private hasWaited = false;
 
   constructor(session: Session, of: Pick<SmokeClients, 'context' | 'options' | 'checks'> & { readonly need: number }) {
     this.session = session;
@@ -47,27 +46,25 @@ export class SmokeClients implements AsyncDisposable {
   }
 
   /** Opens another client for the same service, with another key, signal or wait. */
-  async open({ apiKey = this.keyed.apiKey, signal, ...globals }: ClientChange): Promise<Service> {
-    const { context, keyed, session } = this;
-    const { baseUrl, http, keySource } = keyed;
-    const changed = {
-      ...context,
-      signal: signal ?? context.signal,
-      globals: { ...context.globals, ...globals },
-    };
-    const other = await open(changed, { environment: session.environment, baseUrl, apiKey, keySource }, { http });
+  async open({ apiKey = this.keyed.apiKey, signal = this.context.signal, ...globals }: ClientChange): Promise<Service> {
+    const { context, keyed } = this;
+    const changed = { ...context, signal, globals: { ...context.globals, ...globals } };
+    const other = await open(
+      changed,
+      { ...keyed, environment: this.session.environment, apiKey },
+      { http: keyed.http },
+    );
     this.others.unshift(other);
     context.notices.watchLimits(() => keyed.gate.limits);
     return other.service;
   }
 
   /**
-   * Waits once, up to --max-wait, until the rate limit is enough for all checks.
+   * Waits, up to --max-wait, until the rate limit is enough for all checks. Returns whether it has waited.
    * @param sent how many of their requests have been sent
-   * @returns whether it has waited
    * @throws {Failure} `quota-insufficient`
    */
-  async afford(sent = 0): Promise<boolean> {
+  async afford(sent = 0, mayWait = true): Promise<boolean> {
     const { allowance: known, block } = await this.session.known();
     const need = this.need - sent;
     // The window may end before the block does: as in every command, the gate then waits or refuses the first request.
@@ -75,10 +72,9 @@ export class SmokeClients implements AsyncDisposable {
     const { limit, remaining: left, resetAt } = known;
     const { clock, globals, notices } = this.context;
     const waitMs = resetAt - clock.now();
-    if (this.hasWaited || need > limit - globals.reserve || waitMs > globals.maxWait) {
+    if (!mayWait || need > limit - globals.reserve || waitMs > globals.maxWait) {
       throw new Failure('quota-insufficient', { limit, left, resetAt, need, begun: this.isBegun });
     }
-    this.hasWaited = true;
     await countDown(this.context, waitMs, () => {
       notices.waiting({ why: 'window-spent', until: resetAt, attempt: 1 });
     });
@@ -105,8 +101,13 @@ export class SmokeClients implements AsyncDisposable {
     if (failure === undefined) return;
     const isBan = FORBIDDEN.includes(failure.kind) && service.apiKey === this.keyed.apiKey;
     const counts = isUsual ? USUAL_CAUSES.includes(failure.kind) : [502, 503, 504].includes(status ?? 0);
-    if (failure.is('network')) this.causes.push(new Failure('network', { ...failure.details, begun: this.isBegun }));
-    else if (status === undefined || counts || isBan) this.causes.push(failure);
+    if (status === undefined || counts || isBan) this.end(failure);
+  }
+
+  /** Records what ends the run, and returns it. */
+  end(failure: Failure): Failure {
+    this.causes.push(this.isBegun ? midway(failure) : failure);
+    return this.causes.at(-1)!;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -5,7 +5,7 @@ import { duration } from '../view/progress.ts';
 import { plural } from '../view/words.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { Failure, fileFailure, isFailure, midway, usageFailure } from '../errors.ts';
+import { Failure, fileFailure, isFailure, usageFailure } from '../errors.ts';
 import { errorCode } from '../ports.ts';
 import { describeFailure, firstCause } from '../report/failures.ts';
 import type { RawView } from '../view/view.ts';
@@ -86,9 +86,7 @@ async function check(clients: SmokeClients): Promise<readonly Checked[]> {
     else await withWriter(context, clients.session, (writer) => withPet(writer, petId, run));
   } catch (error) {
     if (!isFailure(error) || (signal.aborted && !error.is('deadline'))) throw error;
-    const cause = clients.isBegun ? midway(error) : error;
-    clients.causes.push(cause);
-    const problem = describeFailure(cause, clock.now()).message;
+    const problem = describeFailure(clients.end(error), clock.now()).message;
     found.set(RAN.id, checked(RAN, { verdict: 'fail', problem, isError: true }));
   } finally {
     notices.progress(undefined);

@@ -86,7 +86,7 @@ export async function* runSmoke(clients: SmokeClients, pet?: LockedPet): AsyncGe
     // Others may have changed the stock meanwhile.
     answers.clear();
     first = await answerTo('list');
-    await clients.afford(1);
+    await clients.afford(1, false);
   }
   /** Returns the first finding that fails, else the first that passes, else the first. */
   const verdictOf = async (check: ReadCheck): Promise<Checked> => {
