@@ -25,18 +25,16 @@ export class SmokeClients implements AsyncDisposable {
   readonly checks: readonly CheckFacts[];
   /** Failures that would end any other command. They decide the exit code before failed checks do. */
   readonly causes: Failure[] = [];
-  /** Number of requests that the checks need. */
-  private readonly need: number;
   private readonly others: Session[] = [];
   /** True once a request may have been sent. */
   isBegun = false;
+  private hasWaited = false;
 
-  constructor(session: Session, of: Pick<SmokeClients, 'context' | 'options' | 'checks'> & { readonly need: number }) {
+  constructor(context: CommandContext, session: Session, options: SmokeOptions, checks: readonly CheckFacts[]) {
+    this.context = context;
     this.session = session;
-    this.context = of.context;
-    this.options = of.options;
-    this.checks = of.checks;
-    this.need = of.need;
+    this.options = options;
+    this.checks = checks;
   }
 
   isChosen = (check: CheckFacts): boolean => this.checks.includes(check);
@@ -47,34 +45,31 @@ export class SmokeClients implements AsyncDisposable {
 
   /** Opens another client for the same service, with another key, signal or wait. */
   async open({ apiKey = this.keyed.apiKey, signal = this.context.signal, ...globals }: ClientChange): Promise<Service> {
-    const { context, keyed } = this;
+    const { context, keyed, session } = this;
+    const { baseUrl, http, keySource } = keyed;
     const changed = { ...context, signal, globals: { ...context.globals, ...globals } };
-    const other = await open(
-      changed,
-      { ...keyed, environment: this.session.environment, apiKey },
-      { http: keyed.http },
-    );
+    const other = await open(changed, { environment: session.environment, baseUrl, apiKey, keySource }, { http });
     this.others.unshift(other);
     context.notices.watchLimits(() => keyed.gate.limits);
     return other.service;
   }
 
   /**
-   * Waits, up to --max-wait, until the rate limit is enough for all checks. Returns whether it has waited.
-   * @param sent how many of their requests have been sent
+   * Waits once, up to --max-wait, until the rate limit is enough for so many requests.
+   * @returns whether it has waited
    * @throws {Failure} `quota-insufficient`
    */
-  async afford(sent = 0, mayWait = true): Promise<boolean> {
+  async afford(need: number): Promise<boolean> {
     const { allowance: known, block } = await this.session.known();
-    const need = this.need - sent;
     // The window may end before the block does: as in every command, the gate then waits or refuses the first request.
     if (block !== undefined || known === undefined || known.remaining >= need) return false;
     const { limit, remaining: left, resetAt } = known;
     const { clock, globals, notices } = this.context;
     const waitMs = resetAt - clock.now();
-    if (!mayWait || need > limit - globals.reserve || waitMs > globals.maxWait) {
+    if (this.hasWaited || need > limit - globals.reserve || waitMs > globals.maxWait) {
       throw new Failure('quota-insufficient', { limit, left, resetAt, need, begun: this.isBegun });
     }
+    this.hasWaited = true;
     await countDown(this.context, waitMs, () => {
       notices.waiting({ why: 'window-spent', until: resetAt, attempt: 1 });
     });
@@ -101,13 +96,7 @@ export class SmokeClients implements AsyncDisposable {
     if (failure === undefined) return;
     const isBan = FORBIDDEN.includes(failure.kind) && service.apiKey === this.keyed.apiKey;
     const counts = isUsual ? USUAL_CAUSES.includes(failure.kind) : [502, 503, 504].includes(status ?? 0);
-    if (status === undefined || counts || isBan) this.end(failure);
-  }
-
-  /** Records what ends the run, and returns it. */
-  end(failure: Failure): Failure {
-    this.causes.push(this.isBegun ? midway(failure) : failure);
-    return this.causes.at(-1)!;
+    if (status === undefined || counts || isBan) this.causes.push(this.isBegun ? midway(failure) : failure);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -10,7 +10,7 @@ import type { RawAnswer } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
 import { decoded } from '../redact.ts';
 import { checkCondition, isOutdated, isRecent, type Update, updateInventory } from '../client/update.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { Failure, isFailure, usageFailure } from '../errors.ts';
 import type { RowOutcome } from '../report/failure-meaning.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext, OpenWrite } from '../session/globals.ts';
@@ -216,6 +216,10 @@ export async function recordedCall(
   const petId = changedPet(call);
   if (petId === undefined) return send(call);
   const after = quantityIn(call);
+  const { 'if-match': condition = '*' } = call.headers ?? {};
+  if (after === undefined && condition.trim() !== '*') {
+    throw usageFailure('If-Match needs a body with an integer as its "quantity"; nothing was sent.');
+  }
   const work = (writer: Writer): Promise<RawAnswer> =>
     withFreshPet(writer, petId, (pet, freshMs) =>
       after === undefined ? send(call) : callChecked(pet, { ...by, petId, after }, call, send, freshMs),
