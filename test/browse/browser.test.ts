@@ -277,6 +277,14 @@ describe('changes', () => {
     press('^P');
     expect(idsOf(browser)).toEqual(ALL);
   });
+  it('^P shows a changed pet that is gone from the list, too, and its change can be taken back', () => {
+    const { browser, press, stored } = open({ draft: [{ petId: 99n, current: 8n, quantity: 9n }] });
+    expect(idsOf(browser)).toEqual(ALL);
+    press('^P');
+    expect(browser.visible.items).toEqual([{ petId: 99n, quantity: 8n, status: 'gone' }]);
+    press('<left>');
+    expect(stored.size).toBe(0);
+  });
 
   it('undo and redo go a keystroke back and forward; a new change ends the redo', () => {
     const { browser, press, stored } = open();
