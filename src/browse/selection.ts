@@ -120,7 +120,8 @@ export class Selection {
     const { catalog, isChangedOnly, pending, status } = this;
     const isMatch = matcherOf(this.text.trimEnd(), catalog);
     const orders = this.isLowOnly ? ordersOf(this.low, catalog) : undefined;
-    this.found = this.ordered.filter(
+    const all = isChangedOnly ? [...this.ordered, ...this.gone()] : this.ordered;
+    this.found = all.filter(
       (item) =>
         (status === undefined || item.status === status) &&
         (orders === undefined || orders(item) !== undefined) &&
@@ -131,6 +132,13 @@ export class Selection {
     const place = this.found.findIndex((item) => item.petId === petId);
     this.cursor = Math.max(0, place);
     this.top = Math.max(0, this.cursor - Math.floor(this.page / 2));
+  }
+
+  /** Returns changed pets that are not in the list any more, so that their changes can be seen and taken back. */
+  private gone(): InventoryItem[] {
+    const ids = new Set(this.items.map(({ petId }) => petId));
+    const changes = [...this.pending.values()].filter(({ petId }) => !ids.has(petId));
+    return changes.map(({ petId, current }) => ({ petId, quantity: current, status: 'gone' }));
   }
 
   searchFor(text: string): void {

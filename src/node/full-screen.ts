@@ -32,15 +32,12 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
   });
   stdout.on('resize', onRedraw);
-  const onQuit = (): void => {
+  const onLeave = (signal: NodeJS.Signals): void => {
     restore();
-    endBySignal('SIGQUIT');
+    if (signal === 'SIGQUIT') endBySignal(signal);
+    else process.kill(process.pid, 'SIGSTOP');
   };
-  const onStop = (): void => {
-    restore();
-    process.kill(process.pid, 'SIGSTOP');
-  };
-  process.on('exit', restore).on('SIGQUIT', onQuit).on('SIGTSTP', onStop);
+  process.on('exit', restore).on('SIGQUIT', onLeave).on('SIGTSTP', onLeave);
   const forget = onContinue(() => {
     enter();
     onRedraw();
@@ -58,7 +55,7 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
       restore();
       stopListening();
       stdout.off('resize', onRedraw);
-      process.off('exit', restore).off('SIGQUIT', onQuit).off('SIGTSTP', onStop);
+      process.off('exit', restore).off('SIGQUIT', onLeave).off('SIGTSTP', onLeave);
       forget();
     },
   };

@@ -44,14 +44,10 @@ export class SmokeClients implements AsyncDisposable {
   }
 
   /** Opens another client for the same service, with another key, signal or wait. */
-  async open({ apiKey = this.keyed.apiKey, signal, ...globals }: ClientChange): Promise<Service> {
+  async open({ apiKey = this.keyed.apiKey, signal = this.context.signal, ...globals }: ClientChange): Promise<Service> {
     const { context, keyed, session } = this;
     const { baseUrl, http, keySource } = keyed;
-    const changed = {
-      ...context,
-      signal: signal ?? context.signal,
-      globals: { ...context.globals, ...globals },
-    };
+    const changed = { ...context, signal, globals: { ...context.globals, ...globals } };
     const other = await open(changed, { environment: session.environment, baseUrl, apiKey, keySource }, { http });
     this.others.unshift(other);
     context.notices.watchLimits(() => keyed.gate.limits);

@@ -270,12 +270,13 @@ describe('changes', () => {
     expect(stored.size).toBe(0);
   });
 
-  it('Ctrl-P shows only pets with changes', () => {
-    const { browser, press } = open();
+  it('Ctrl-P shows only pets with changes, also one that is gone: its change can be taken back', () => {
+    const gone = { petId: 99n, current: 8n, quantity: 9n };
+    const { browser, press, stored } = open({ draft: [gone] });
     press('<right>', '<down>', '<down>', '<right>', '^P');
-    expect(idsOf(browser)).toEqual([7n, 12n]);
-    press('^P');
-    expect(idsOf(browser)).toEqual(ALL);
+    expect(idsOf(browser)).toEqual([7n, 12n, 99n]);
+    press('<end>', '<left>', '^P');
+    expect([idsOf(browser), stored.has(99n)]).toEqual([ALL, false]);
   });
 
   it('undo and redo go a keystroke back and forward; a new change ends the redo', () => {

@@ -135,31 +135,19 @@ it('a delivery reads back exactly, whatever the delimiter, quotes, line ends, en
 describe('files that are not CSV', () => {
   const entry = (name: string, content = '') => `PK\u0003\u0004${'\0'.repeat(26)}${name}${content}`;
   it.each([
-    ['nothing', '', 'stdin is empty; nothing was sent.'],
-    ['a BOM and blanks', '\ufeff \r\n', 'stdin is empty; nothing was sent.'],
-    ['.xlsx', entry('[Content_Types].xml'), 'stdin is a spreadsheet; nothing was sent.'],
-    [
-      '.ods',
-      entry('mimetype', 'application/vnd.oasis.opendocument.spreadsheet'),
-      'stdin is a spreadsheet; nothing was sent.',
-    ],
-    ['.xls', Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'stdin is a spreadsheet; nothing was sent.'],
-    ['UTF-16 without a BOM', Buffer.from('petId,delta', 'utf16le'), 'stdin is not text in UTF-8; nothing was sent.'],
-    [
-      'UTF-8 that was cut',
-      Buffer.from('petId,name\n7,Mäuse\n8,ä').subarray(0, -1),
-      'stdin is not text in UTF-8; nothing was sent.',
-    ],
-    [
-      'half a character',
-      Buffer.from('fffe7000650', 'hex').subarray(0, 5),
-      'stdin is not text in UTF-8; nothing was sent.',
-    ],
+    ['nothing', '', 'is empty'],
+    ['a BOM and blanks', '\ufeff \r\n', 'is empty'],
+    ['.xlsx', entry('[Content_Types].xml'), 'is a spreadsheet'],
+    ['.ods', entry('mimetype', 'application/vnd.oasis.opendocument.spreadsheet'), 'is a spreadsheet'],
+    ['.xls', Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'is a spreadsheet'],
+    ['UTF-16 without a BOM', Buffer.from('petId,delta', 'utf16le'), 'is not text in UTF-8'],
+    ['UTF-8 that was cut', Buffer.from('petId,name\n7,Mäuse\n8,ä').subarray(0, -1), 'is not text in UTF-8'],
+    ['half a character', Buffer.from('fffe7000650', 'hex').subarray(0, 5), 'is not text in UTF-8'],
   ])('%s', async (_name, content, problem) => {
     const stdin = { stream: () => [Buffer.from(content)] };
     await expect(readSource({ stdin } as never, '-', STOCK_FILE)).rejects.toMatchObject({
       kind: 'usage',
-      details: { problem },
+      details: { problem: `stdin ${problem}; nothing was sent.` },
     });
   });
 
