@@ -309,7 +309,7 @@ export interface Database extends Disposable {
   close(): void;
 }
 
-export type DatabaseProblem = 'busy' | 'corrupt' | 'readonly' | 'full' | 'cannot-open' | 'io' | 'other';
+export type DatabaseProblem = 'held' | 'damaged' | 'readonly' | 'full' | 'unusable';
 
 export class DatabaseFailure extends Error {
   override name = 'DatabaseFailure';
@@ -343,9 +343,6 @@ export class RedisFailure extends Error {
     this.kind = kind;
   }
 }
-
-/** Replaces a config file atomically, with mode 0600. */
-export type ConfigWriter = (folder: string, content: Readonly<Record<string, unknown>>) => void;
 
 export interface CommandOptions {
   /** Text for its stdin. Its stdout is then not read. */
@@ -392,8 +389,6 @@ export interface Context {
   /** Returns cryptographically secure bytes. */
   randomBytes(count: number): Uint8Array;
   readonly files: Files;
-  /** Loads the config writer, before the lock is taken. */
-  openConfigWriter(): Promise<ConfigWriter>;
   readonly prompt: Prompt;
   readonly machine: Machine;
   /**

@@ -6,6 +6,7 @@ import { HttpFailure, type HttpFailureFacts, type HttpReply, type Wait } from '.
 import { type Failure, isFailure, type ServiceError } from '../errors.ts';
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 import { gatewayOf, readLimitHeaders, ROUNDING_MS } from '../rate-limit/headers.ts';
+import { countDown } from '../stop.ts';
 import { exchange, operationOf } from './attempt.ts';
 import { type Asked, type Classified, isWrite, judgeFailure, judgeStatus } from './classify.ts';
 import type { Call, Service } from './service.ts';
@@ -79,8 +80,7 @@ async function tryOnce<T>(service: Service, operation: Operation<T>, attempts: n
     if (isRaw) {
       const body = wholeBody(reply);
       // A refusal is known by its status, even if its body breaks off.
-      const isRefused = reply.status === 429 || (isWrite(call.method) && reply.status < 500);
-      reply = { ...reply, body: [await (isRefused ? body.catch(() => Buffer.of()) : body)] };
+      reply = { ...reply, body: [await (reply.status < 500 ? body.catch(() => Buffer.of()) : body)] };
     }
     return { trouble: await judgeReply(service, asked, reply) };
   } catch (error) {
@@ -220,13 +220,12 @@ export async function waitBefore(
   trouble: Trouble,
   period: RetryPeriod,
 ): Promise<boolean> {
-  const { clock, maxWaitMs, random, signal, watch } = service;
+  const { clock, maxWaitMs, random, watch } = service;
   const { facts, reply, retryAfterMs: askedMs = 0 } = trouble;
   const leftMs = period.left(trouble);
   if (askedMs > Math.max(maxWaitMs, leftMs)) return false;
   const backoffMs = Math.max(random() * longestBackoffMs(attempt), askedMs);
   const ms = leftMs > 0 ? Math.min(backoffMs, leftMs) : backoffMs;
-  const end = clock.monotonic() + ms;
   const wait: Wait = {
     why: 'backoff',
     until: clock.now() + ms,
@@ -236,10 +235,9 @@ export async function waitBefore(
     ...(leftMs > 0 ? { giveUpAt: clock.now() + leftMs } : { attempts: ATTEMPTS }),
   };
   try {
-    for (let left = ms; left > 0; left = end - clock.monotonic()) {
+    await countDown(service, ms, () => {
       if (ms >= NOTICED_MS) watch.waiting(wait);
-      await clock.sleep(Math.min(left, 1_000), signal);
-    }
+    });
   } finally {
     watch.waiting(undefined);
   }

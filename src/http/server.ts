@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import { type AddressInfo, type ListenOptions, Server, type Socket } from 'node:net';
+import { type AddressInfo, Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure, usageFailure } from '../errors.ts';
 import { type Clock, errorCode } from '../ports.ts';
@@ -56,8 +56,8 @@ export interface ServerOptions {
   handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void>;
   /** Returns the response to something that is not an HTTP request. */
   refuse(refusal: Refusal): RefusalResponse | Promise<RefusalResponse>;
-  /** Requests that are refused too. Default: Node's own treatment. */
-  readonly unsupported?: Readonly<Partial<Record<'connect' | 'upgrade', Refusal>>>;
+  /** Refuses CONNECT. Default: Node's own treatment. */
+  readonly connect?: Refusal;
   readonly onConnection?: (socket: Socket) => void;
 }
 
@@ -77,7 +77,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 
 /** Serves until it is closed. @throws {Failure} `port` */
 export async function serve(options: ServerOptions): Promise<Serving> {
-  const { clock, handle, onConnection, refuse, unsupported = {} } = options;
+  const { clock, connect, handle, onConnection, refuse } = options;
   const { server, secure } = openServer(options);
   const unanswered = new Set<ServerResponse>();
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
@@ -97,9 +97,9 @@ export async function serve(options: ServerOptions): Promise<Serving> {
     else if (last !== undefined) last.shouldKeepAlive = false;
     else void endRaw(socket, refuse(REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.']));
   });
-  for (const [event, refusal] of Object.entries(unsupported)) {
-    server.on(event, (_incoming: IncomingMessage, socket: Duplex) => {
-      if (lastOn(socket) === undefined) void endRaw(socket, refuse(refusal));
+  if (connect !== undefined) {
+    server.on('connect', (_incoming, socket) => {
+      if (lastOn(socket) === undefined) void endRaw(socket, refuse(connect));
       else socket.destroy();
     });
   }
@@ -156,14 +156,14 @@ function openServer({ identity, mostConnections, patience }: ServerOptions) {
 /** Starts to listen, and returns the address. @throws {Failure} `port`, `usage` */
 async function listen(server: Server, { host, port, passed }: ServerOptions) {
   const where = passed === undefined ? { host, port } : { fd: passed.fd };
-  const own = await tryListen(server, where).catch(async (cause: unknown) => {
+  server.listen(where);
+  await once(server, 'listening').catch((cause: unknown) => {
     const code = errorCode(cause) ?? '';
-    if (passed !== undefined) {
-      throw usageFailure(`The socket that was passed cannot be used: ${code}.`);
-    }
-    const free = code === 'EADDRINUSE' ? await freePort(host) : undefined;
-    throw new Failure('port', { host, port, code, ...(free !== undefined && { free }) }, cause);
+    if (passed !== undefined) throw usageFailure(`The socket that was passed cannot be used: ${code}.`);
+    throw new Failure('port', { host, port, code }, cause);
   });
+  // Null for a socket of the file system that was passed.
+  const own = server.address() as AddressInfo | null;
   try {
     if (own === null) throw usageFailure('The socket that was passed is not one of TCP.');
     passed?.check(own.address);
@@ -171,24 +171,6 @@ async function listen(server: Server, { host, port, passed }: ServerOptions) {
   } catch (error) {
     server.close();
     throw error;
-  }
-}
-
-/** Returns its address, or null for a socket of the file system that was passed. */
-async function tryListen(server: Server, where: ListenOptions & { readonly fd?: number }): Promise<AddressInfo | null> {
-  server.listen(where);
-  await once(server, 'listening');
-  return server.address() as AddressInfo | null;
-}
-
-async function freePort(host: string): Promise<number | undefined> {
-  const probe = createServer();
-  try {
-    return (await tryListen(probe, { host, port: 0 }))?.port;
-  } catch {
-    return undefined;
-  } finally {
-    probe.close();
   }
 }
 
@@ -254,6 +236,7 @@ const OWN_NAME = /^([0-9a-f:.]*:[0-9a-f:.]*|[0-9]{1,3}(\.[0-9]{1,3}){3}|(.*\.)?l
  */
 export function isOurs(host: string | undefined, isNamed: (name: string) => boolean): boolean {
   const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?$/i.exec(host ?? '');
-  const name = (match?.[1] ?? match?.[2])?.toLowerCase();
+  // A name may end in the dot of the root (RFC 1034, 3.1).
+  const name = (match?.[1] ?? match?.[2])?.toLowerCase().replace(/\.$/, '');
   return name !== undefined && (OWN_NAME.test(name) || isNamed(name));
 }

@@ -9,7 +9,7 @@ import { BLOCK_REASONS, LONGEST_BLOCK_MS } from './headers.ts';
 import { type Step, toWall } from './ledger.ts';
 
 const NO_BLOCK = { accessedAt: 0, modifiedAt: 0 };
-/** How much later a block may end in the file than in the ledger, in ms: the wall clock has whole ms. */
+/** The end is rounded up to this many ms, which leaves a digit for the reason. */
 const ROUNDING_MS = 10;
 
 export type ReserveFile = ReturnType<typeof reserveFile>;
@@ -20,10 +20,10 @@ export function reserveFile({ clock, files }: Pick<Context, 'clock' | 'files'>, 
   /** A block that the file could not store, kept in memory. */
   let held: Block | undefined;
   const times = async () => (await files.facts(path)) ?? NO_BLOCK;
-  /** Stores the end as the modification time, the start (whole seconds) and the reason (ms) as the access time. */
+  /** Stores the end and the reason as the modification time, the start as the access time, which a backup may change. */
   const write = ({ until, why }: Block): Promise<void> => {
-    const accessedAt = Math.floor(clock.now() / 1_000) * 1_000 + BLOCK_REASONS.indexOf(why);
-    return files.setTimes(path, { accessedAt, modifiedAt: Math.ceil(toWall(clock, until)) });
+    const end = Math.ceil(toWall(clock, until) / ROUNDING_MS) * ROUNDING_MS;
+    return files.setTimes(path, { accessedAt: clock.now(), modifiedAt: end + BLOCK_REASONS.indexOf(why) });
   };
   const clear = (): Promise<void> => {
     held = undefined;
@@ -35,11 +35,12 @@ export function reserveFile({ clock, files }: Pick<Context, 'clock' | 'files'>, 
     if (held !== undefined && since < held.until) return held;
     const { accessedAt, modifiedAt } = await times().catch(() => NO_BLOCK);
     if (modifiedAt <= accessedAt) return undefined;
-    const left = modifiedAt - clock.now();
+    const reason = Math.round(modifiedAt) % ROUNDING_MS;
+    const end = Math.round(modifiedAt) - reason;
+    const left = end - clock.now();
     // If the clock is set back later, the block would seem to last again.
     if (left <= 0) return clear().then(() => undefined);
-    const reason = Math.round(accessedAt) % 1_000;
-    const length = Math.min(left, modifiedAt - Math.round(accessedAt) + reason, LONGEST_BLOCK_MS);
+    const length = Math.min(left, end - Math.round(accessedAt), LONGEST_BLOCK_MS);
     const block = { since, until: since + length, why: BLOCK_REASONS[reason] ?? 'rate-limited' };
     // With a clock that was set back, it would start again at each read.
     if (length < left) await write(block).catch(() => undefined);

@@ -5,6 +5,8 @@ import type { ConfigFile } from './config-file.ts';
 import { type EnvironmentName, isProduction, parseBaseUrl, partsOf, placeIn } from './environments.ts';
 import type { CommandContext, ResolvedSettings, Target } from './globals.ts';
 import { find, isSaidNow, profileOf, resolve, type Source, SETTINGS, type Stored } from './settings.ts';
+import { FORMAT_FACTS } from '../view/view.ts';
+import { visible } from '../view/words.ts';
 
 const KEY_COMMAND: Source = { from: 'key-command', name: 'the key command' };
 
@@ -128,6 +130,13 @@ export function canAsk({ globals, stdin, stderr }: Pick<CommandContext, 'globals
   return globals.input && stdin.isTTY && stderr.isTTY;
 }
 
+/** Returns a question, below the lines that it is about where these are not printed as information. */
+export function questionWith({ globals }: CommandContext, lines: readonly string[], question: string): string {
+  const { debug, output, quiet, verbose } = globals;
+  const isUnseen = quiet || (FORMAT_FACTS[output].isJson && !verbose && !debug);
+  return [...(isUnseen ? lines.map(visible) : []), question].join('\n');
+}
+
 /** Masks a key: enough to tell two apart, too little to use one. */
 export function maskKey(key: string): string {
   return key.length >= 16 ? `****${key.slice(-4)}` : '****';
@@ -139,9 +148,7 @@ export function maskKey(key: string): string {
  * @throws {Failure} `key-malformed`, which never holds the key
  */
 function checkKey(key: string, source: string): void {
-  if (/^[\x21-\x7e]+$/.test(key)) return;
-  const problem = keyProblem(key);
-  throw new Failure('key-malformed', { source, problem, ...(problem === UTF_16 && { hint: 'Save it as UTF-8.' }) });
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new Failure('key-malformed', { source, problem: keyProblem(key) });
 }
 
 /** Checks a key that was typed, piped in or fetched, and redacts it from then on. @throws {Failure} `key-malformed` */
@@ -155,11 +162,7 @@ export function takeKey(
   return key;
 }
 
-const UTF_16 = 'looks like UTF-16';
-
 function keyProblem(key: string): string {
-  // UTF-16: every other byte is 0, or the text begins with its mark, which is not valid UTF-8.
-  if (/^\ufffd\ufffd|\0[^]\0|^[^]\0$/.test(key)) return UTF_16;
   if (key === '') return 'is empty';
   if (/[\r\n]/.test(key)) return 'contains a line break';
   return /\s/.test(key) ? 'contains white space' : 'contains a character that is not plain ASCII';

@@ -20,7 +20,7 @@ import { History, HOLDER } from './history.ts';
 
 export type { Change, ChangeState, Run, RunKind, RunSummary, Scan } from './journal-rows.ts';
 
-export type NewRun = Omit<Run, 'id' | 'endedAt'>;
+export type NewRun = Omit<Run, 'id' | 'endedAt' | 'environment' | 'origin'>;
 /** `cause`, `note`: for this change only; default: those of the run. */
 export type NewChange = Pick<Change, 'petId' | 'after'> &
   Partial<Pick<Change, 'before' | 'line' | 'state' | 'reason' | 'cause' | 'note'>>;
@@ -39,11 +39,12 @@ export class Journal extends History {
   begin(run: NewRun, where: Where, changes: readonly NewChange[]): Promise<Run> {
     const { database } = this.state;
     return this.state.exclusively(() => {
-      const source = run.source === undefined ? undefined : this.redact(run.source);
-      insertInto(database, 'run', { ...run, source });
+      const { environment, origin } = where;
+      const made = { ...run, environment, origin };
+      insertInto(database, 'run', { ...made, source: run.source && this.redact(run.source) });
       const id = this.lastId();
       for (const change of changes) this.insert(where, change, id);
-      return { id, ...run };
+      return { id, ...made };
     }, DURABLE);
   }
 
@@ -184,13 +185,16 @@ export function momentOf({ database }: State): bigint {
   return integer(database.get(`SELECT coalesce(${TURN}, 0) AS turn`)!, 'turn');
 }
 
-/** True if a command on this machine may have written to the pet after that point. */
+/** True if a command on this machine, in any profile, may have written to the pet after that point. */
 export function hasWrittenSince({ database }: State, { origin, petId }: Target, moment: bigint): boolean {
   const sql = 'SELECT turn FROM written WHERE origin = ? AND petId = ? AND turn > ?';
-  return database.get(sql, origin, petId, moment) !== undefined;
+  return database.get(sql, origin.replace(/^.* /, ''), petId, moment) !== undefined;
 }
 
-/** Notes that a change was written; part of the caller's transaction. */
+/** Notes that a change was written, for its service without the profile; part of the caller's transaction. */
 function noteWrite({ database }: State, change: bigint): void {
-  database.run(`INSERT OR REPLACE INTO written SELECT origin, petId, ${NEXT_TURN} FROM change WHERE id = ?`, change);
+  database.run(
+    `INSERT OR REPLACE INTO written SELECT substr(origin, instr(origin, ' ') + 1), petId, ${NEXT_TURN} FROM change WHERE id = ?`,
+    change,
+  );
 }

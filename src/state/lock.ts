@@ -57,6 +57,27 @@ export async function acquireLock(
   }
 }
 
+/**
+ * Takes the lock, and says so if it has to wait for long.
+ * @param what names the holder: `another petstore process that changes pet 7`
+ * @throws {Failure} `run-locked`: another process holds it for longer; and see acquireLock
+ */
+export async function takeLock(
+  ports: FilePorts & { readonly notices: { info(text: string): void } },
+  path: string,
+  waitMs: number,
+  what: () => string,
+  kept?: KeptOpen,
+): Promise<Disposable> {
+  let lock = await acquireLock(ports, path, Math.min(NOTICED_MS, waitMs), kept);
+  if (lock === undefined && waitMs > NOTICED_MS) {
+    ports.notices.info(`Waiting for ${what()}.`);
+    lock = await acquireLock(ports, path, waitMs - NOTICED_MS, kept);
+  }
+  if (lock !== undefined) return lock;
+  throw new Failure('run-locked', { what: what(), waitedMs: waitMs });
+}
+
 async function open({ files, openDatabase }: FilePorts, path: string): Promise<Database> {
   const folder = folderOf(path);
   if (folder !== '') await files.makePrivateFolder(folder);
@@ -90,7 +111,7 @@ export const PATIENCE_MS = 5_000;
 
 /**
  * Runs the work, and retries it while another process holds the lock.
- * @throws {DatabaseFailure} `busy`: the lock was held for too long
+ * @throws {DatabaseFailure} `held`: the lock was held for too long
  */
 export async function whileBusy<T>(
   { clock, random, signal }: WaitPorts,
@@ -114,10 +135,10 @@ export async function whileBusy<T>(
 }
 
 function isBusy(error: unknown): boolean {
-  return error instanceof DatabaseFailure && error.problem === 'busy';
+  return error instanceof DatabaseFailure && error.problem === 'held';
 }
 
-/** Runs the work in one transaction: all of it or nothing. @throws {DatabaseFailure} `busy` */
+/** Runs the work in one transaction: all of it or nothing. @throws {DatabaseFailure} `held` */
 export function atomically<T>(database: Database, work: () => T): T {
   database.exec('BEGIN IMMEDIATE');
   try {

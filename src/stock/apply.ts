@@ -5,13 +5,13 @@ import { operationOf } from '../client/attempt.ts';
 import { updateCall } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { canAsk } from '../session/resolve.ts';
+import { canAsk, questionWith } from '../session/resolve.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { NewChange, NewRun, Run } from '../state/journal.ts';
 import { isLeft } from '../state/journal-rows.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import { confirmation, FORMAT_FACTS, type RecordView, type RowsView } from '../view/view.ts';
-import { firstFew, plural, visible } from '../view/words.ts';
+import { confirmation, type RecordView, type RowsView } from '../view/view.ts';
+import { firstFew, plural } from '../view/words.ts';
 import { seeStock, type RowResult, readStock, type RunContext, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
 import { type Plan, PLAN_LINES, planLines, planView, type Stock } from './plan.ts';
@@ -22,7 +22,7 @@ import { recordOutcome, whereOf } from './write-one.ts';
 
 const UPDATES = operationOf(updateCall({ petId: 0n, quantity: 0n }));
 
-export interface RunSpec extends Omit<NewRun, 'startedAt' | 'environment' | 'origin'> {
+export interface RunSpec extends Omit<NewRun, 'startedAt'> {
   /** Command as shown in the history. */
   readonly command: string;
   /** An existing run whose rows are still to be planned: a stocktake. */
@@ -32,10 +32,10 @@ export interface RunSpec extends Omit<NewRun, 'startedAt' | 'environment' | 'ori
   /** Describes the plan; by default as a table. */
   lines?(plan: Plan, names: PetNames | undefined): readonly string[];
   plan(stock: Stock): Plan;
-  /** Called once the rows are in the journal, before the first request. */
+  /** Awaited before the stock is read. */
+  onConnected?(session: Session): Promise<void>;
+  /** Awaited once the rows are in the journal, before the first request; also if there is nothing to change. */
   onBegin?(): Promise<void>;
-  /** Checks that the session is for the right service. Awaited before the stock is read. @throws {Failure} */
-  check?(session: Session): void | Promise<void>;
 }
 
 export interface PlanContext extends Omit<RunContext, 'session'> {
@@ -47,7 +47,7 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
   const { context, journal } = runContext;
   assertCanConfirm(context);
   await using session = await connect(context, { isBulk: true });
-  await spec.check?.(session);
+  await spec.onConnected?.(session);
   const seen = await seeStock(session.service, journal);
   const plan = spec.plan(seen.stock);
   const isEmpty = plan.steps.length + plan.obstacles.length === 0;
@@ -64,9 +64,8 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
 }
 
 /** Shows what a run would change; nothing is asked, journaled or written. */
-export async function dryRunPlan(context: CommandContext, spec: Pick<RunSpec, 'check' | 'plan'>): Promise<RowsView> {
+export async function dryRunPlan(context: CommandContext, spec: Pick<RunSpec, 'plan'>): Promise<RowsView> {
   await using session = await connect(context);
-  await spec.check?.(session);
   return await planView(context, session, spec.plan(await readStock(session.service)));
 }
 
@@ -87,7 +86,9 @@ async function nothingToDo(
   // The next undo goes one command further back.
   const isKept = spec.kind === 'undo' || spec.kind === 'redo';
   const run = isKept ? await beginRun({ context, journal, session }, spec, []) : undefined;
+  await spec.onBegin?.();
   if (run !== undefined) await journal.end(run.id, context.clock.now());
+  await spec.onBegin?.();
   const text = `Nothing to change in ${environment}: ${plural(unchanged, 'pet')} already ${unchanged === 1 ? 'matches' : 'match'}.`;
   return confirmation(text, summaryMembers({ run: run?.id, environment, counts: countStates([], unchanged) }));
 }
@@ -120,12 +121,8 @@ async function confirmPlan(
   }
   if (!globals.yes) {
     const question = `${spec.question?.(plan.steps.length) ?? `Change ${plural(plan.steps.length, 'pet')}`} in ${environment}?`;
-    const { debug, output, quiet, verbose } = globals;
-    // The user must see what to agree to.
-    const isUnseen = quiet || (FORMAT_FACTS[output].isJson && !verbose && !debug);
-    const asked = [...(isUnseen ? lines.map(visible) : []), question].join('\n');
     // Other processes need not wait for the answer: a pet that they change meanwhile is a conflict.
-    if (!(await turn.pause(() => prompt.confirm(asked, signal)))) {
+    if (!(await turn.pause(() => prompt.confirm(questionWith(context, lines, question), signal)))) {
       throw new Failure('cancelled', {});
     }
     return { maxWait: tooLong ? FOREVER_MS : globals.maxWait };
@@ -153,10 +150,9 @@ async function beginRun(
 ): Promise<Run> {
   const { kind, source, hash, adds = false, rows, undoesRun, undoesChange } = spec;
   const where = whereOf(context, session, spec.command);
-  const { environment, origin } = where;
   if (spec.run === undefined) {
-    const made = { kind, startedAt: context.clock.now(), environment, origin };
-    return journal.begin({ ...made, source, hash, adds, rows, undoesRun, undoesChange }, where, changes);
+    const made = { kind, startedAt: context.clock.now(), source, hash, adds, rows, undoesRun, undoesChange };
+    return journal.begin(made, where, changes);
   }
   await journal.plan(spec.run.id, where, changes);
   return spec.run;
@@ -167,10 +163,9 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   const { context, journal, session } = runContext;
   const changes = journal.changesOf(run.id);
   const left = changes.filter(isLeft);
-  const { environment, origin } = session;
   const pace = new Pace(session);
-  const service = { environment, origin, service: pace.service };
-  const writer = { context, session: service, journal, withLock: petLocksOf(context, session) };
+  const withLock = petLocksOf(context, session);
+  const writer = { context, session: { ...session, service: pace.service }, journal, withLock };
   const counts = countStates(changes, 0);
   const showProgress = (): void => {
     const failed = counts.failed + counts.conflict;
@@ -187,7 +182,7 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   let stopped = await new Runner({ pace, writer, run, seen, onOutcome }, left).run();
   context.notices.progress(undefined);
   if (left.length > 0 && stopped === undefined) stopped = await verifyStock(runContext, run);
-  return summarise(runContext, run, stopped, unchanged).catch((error: unknown) => {
+  return summarise(runContext, run, seen.stock, stopped, unchanged).catch((error: unknown) => {
     // The state database was replaced: the answered write is all that is known of the run.
     throw stopped?.is('unrecorded') === true ? stopped : error;
   });

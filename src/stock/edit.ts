@@ -7,9 +7,9 @@ import { joinPath, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { errorCode } from '../ports.ts';
 import { connect } from '../session/connect.ts';
-import { readText } from '../session/read-text.ts';
+import { readBytes } from '../session/read-text.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { Failure, fileFailure, isFailure } from '../errors.ts';
 import { csvCell } from '../view/formats.ts';
 import { confirmation, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
@@ -18,6 +18,7 @@ import { withLockedJournal } from './open-journal.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
 import { belowZero, parseRows, type Row } from './file-rows.ts';
 import { NO_ROWS } from './records.ts';
+import { decodeText } from './source-file.ts';
 
 const HEAD =
   '# Edit quantities, then save and close. You will be asked before anything changes.\n' +
@@ -46,9 +47,13 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   const folder = statePath(context, 'edit');
   // In containers that share the folder, each process may have the same number.
   const path = joinPath(folder, `stock-${Buffer.from(context.randomBytes(4)).toString('hex')}.csv`);
-  await files.makePrivateFolder(folder);
   const text = tableOf(items, await openNames(context, origin, items));
-  await files.replace(path, text, { mode: 0o600 });
+  try {
+    await files.makePrivateFolder(folder);
+    await files.replace(path, text, { mode: 0o600 });
+  } catch (cause) {
+    throw fileFailure('write', path, cause);
+  }
   let isUsed = false;
   try {
     const rows = await editedRows(context, path, text, options);
@@ -82,7 +87,7 @@ async function editedRows(context: CommandContext, path: string, text: string, o
   for (;;) {
     await context.openEditor(path, signal);
     try {
-      return changedRows(await readText(context, path), text, path, options);
+      return changedRows(decodeText(await readBytes(context, path), path), text, path, options);
     } catch (error) {
       if (!isFailure(error) || !error.is('invalid-rows')) throw error;
       if (globals.yes || !canAsk(context)) throw error;

@@ -83,12 +83,12 @@ describe('fault 77: without a home', () => {
 
   it.each([
     ['no home', none],
-    ['a home that cannot be written to', { ...none, HOME: '/dev/null/home' }],
+    ['a home that is a file', { ...none, HOME: process.execPath }],
     ['a relative home, in which each folder would have blocks of its own', { ...none, HOME: 'home' }],
-  ])('%s is enough to read and to set one pet', async (_name, home) => {
+  ])('%s is enough to read and to set one pet, not to edit', async (_name, home) => {
     const { path: cwd } = createHome();
-    const server = await scriptedServer([json([item(1, 5)]), json(item(1, 6))]);
-    const env = { ...home, ...staging(server.baseUrl) };
+    const server = await scriptedServer([json([item(1, 5)]), json(item(1, 6)), json([item(1, 6)])]);
+    const env = { ...home, ...staging(server.baseUrl), EDITOR: 'true' };
     const list = await runPetstore([...LIST, '-o', 'ndjson'], { cwd, env });
     const { code, stdout, stderr } = await runPetstore(['inventory', 'set', '1', '6', '--json'], { cwd, env });
     expect(list).toMatchObject({
@@ -99,6 +99,7 @@ describe('fault 77: without a home', () => {
     });
     expect([code, stdout]).toEqual([0, '{"petId":1,"quantity":6,"status":"available"}\n']);
     expect(stderr).toContain('a change is not in the history, and cannot be undone.');
+    expect((await runPetstore(['inventory', 'edit', '--yes'], { cwd, env })).code).toBe(3);
     expect(readdirSync(cwd)).toEqual([]);
   });
 

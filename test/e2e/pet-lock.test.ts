@@ -14,24 +14,28 @@ import { openShop, type Shop, type Stock } from '../support/shop.ts';
 /** Ten of each of four pets. */
 const stockOfTen = (): Stock => ({ 1: 10, 2: 10, 3: 10, 4: 10 });
 const FILE = ['petId,quantity', '1,21', '2,22', '3,23'];
-const WAITING = /Waiting for another petstore process that is changing pet 3\./;
+const WAITING = /Waiting for another petstore process that changes pet 3\./;
 const IMPORT = ['inventory', 'import'] as const;
 
-it('fault 121: what another petstore of this machine writes during an import is a conflict, and stays', async () => {
-  // Requests: of the import, four and one more list, as the stock is read again; and two of the other command.
-  const shop = await openShop(stockOfTen(), 7, 1);
-  const file = shop.file(...FILE);
-  const running = shop.start(...IMPORT, file, '--yes');
-  await shop.server.received(2);
-  expect(await shop.run('inventory', 'adjust', '3', '-1')).toMatchObject({ code: 0 });
-  shop.release();
-  const { code, stdout } = await running.exited;
-  const summary = JSON.parse(stdout) as { report: string };
-  expect([code, summary]).toMatchObject([11, { applied: 2, conflicts: 1, left: 0 }]);
-  expect(shop.updates()).toEqual(['1=21', '3=9', '2=22']);
-  const report = readFileSync(summary.report, 'utf8');
-  const why = 'there are 9 now, no longer 10: changed since by this machine: change 4';
-  expect(report).toContain(`4,3,10,23,conflict,"${why}",13,\n`);
+describe('fault 121: what another petstore of this machine writes during an import is a conflict, and stays', () => {
+  it.each([
+    // Requests: of the import, four and one more list, as the stock is read again; and two of the other command.
+    ['in the same profile', [], 'changed since by this machine: change 4'],
+    ['in another', ['--profile', 'berlin'], 'someone else has changed it'],
+  ])('%s', async (_where, profile, by) => {
+    const shop = await openShop(stockOfTen(), 7, 1);
+    const file = shop.file(...FILE);
+    const running = shop.start(...IMPORT, file, '--yes');
+    await shop.server.received(2);
+    expect(await shop.run('inventory', 'adjust', '3', '-1', ...profile)).toMatchObject({ code: 0 });
+    shop.release();
+    const { code, stdout } = await running.exited;
+    const summary = JSON.parse(stdout) as { report: string };
+    expect([code, summary]).toMatchObject([11, { applied: 2, conflicts: 1, left: 0 }]);
+    expect(shop.updates()).toEqual(['1=21', '3=9', '2=22']);
+    const report = readFileSync(summary.report, 'utf8');
+    expect(report).toMatch(new RegExp(`^.,3,10,23,conflict,"there are 9 now, no longer 10: ${by}",13,$`, 'm'));
+  });
 });
 
 describe('commands that write one pet take turns', () => {
@@ -170,7 +174,7 @@ describe.skipIf(!hasRedis)('machines that share a ledger', () => {
     killed.kill('SIGKILL');
     await killed.exited;
     const waiting = startPetstore(adjust, elsewhere(shop, url));
-    await waiting.waitFor(/Waiting for another machine that is changing pet 3\./, 'stderr');
+    await waiting.waitFor(/Waiting for a petstore process of another machine that changes pet 3\./, 'stderr');
     expect([(await waiting.exited).code, shop.updates()]).toEqual([0, ['3=9', '3=8', '3=7']]);
     shop.release();
   });

@@ -292,18 +292,21 @@ it('a delivery that was replaced before a row of it was added is named', async (
   }
 });
 
-it('a file that sets, imported at another base URL of the environment, leaves the run at the first as it is', async () => {
-  const { context } = service(2, AMPLE, (_request, update) => (update === 1 ? error(401) : {}));
-  const file = join(context.home.path, 'stock.csv');
-  writeFileSync(file, rows(2));
-  const line = ['inventory', 'import', file, '--yes'];
-  expect((await runIn(context, ...line)).code).toBe(4);
-  const other = ['--base-url', 'https://other.example/v1'];
-  for (const dry of [[], ['--dry-run']])
-    expect((await runIn(context, ...line, ...other, '--resume', ...dry)).stderr).toMatch(/^error: Run 1 is for .*/);
-  expect((await runIn(context, ...line, ...other)).code).toBe(0);
-  expect((await runIn(context, 'inventory', 'runs', '--unfinished', '--json')).stdout).toContain('"run":1,');
-});
+it.each(['https://other.example/v1', 'https://pets.example/other/v1'])(
+  'a file that sets, imported at another base URL of the environment (%s), leaves the run at the first as it is',
+  async (url) => {
+    const { context } = service(2, AMPLE, (_request, update) => (update === 1 ? error(401) : {}));
+    const file = join(context.home.path, 'stock.csv');
+    writeFileSync(file, rows(2));
+    const line = ['inventory', 'import', file, '--yes'];
+    expect((await runIn(context, ...line)).code).toBe(4);
+    const other = ['--base-url', url];
+    for (const dry of [[], ['--dry-run']])
+      expect((await runIn(context, ...line, ...other, '--resume', ...dry)).stderr).toMatch(/^error: Run 1 is for .*/);
+    expect((await runIn(context, ...line, ...other)).code).toBe(0);
+    expect((await runIn(context, 'inventory', 'runs', '--unfinished', '--json')).stdout).toContain('"run":1,');
+  },
+);
 
 it('--resume means a run of this shop, also where another shop has a newer one', async () => {
   const { home } = createTestContext();
@@ -330,6 +333,7 @@ it('--resume means a run of this shop, also where another shop has a newer one',
   expect(await run('1\n', 'count', '--resume')).toEqual([0, 'Run 2 (count) in staging: 1 applied.\n']);
   expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 4 (import) in staging: 2 applied.\n']);
   expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 1 (count) in staging: 1 applied.\n']);
+  expect(readFileSync(join(home.state, 'petstore/reports/count-1.csv'), 'utf8')).toContain('\n,1,1,,not scanned,,,');
   expect(await run('', 'runs', 'resume')).toEqual([2, expect.stringContaining('Run 5 is for berlin/staging')]);
 });
 

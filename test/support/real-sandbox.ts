@@ -1,6 +1,6 @@
 /** Runs the sandbox over real HTTP, with its log. */
 import { join } from 'node:path';
-import { nodeClock } from '../../src/node/context.ts';
+import { nodeClock } from '../../src/node/clock.ts';
 import { nodeFiles } from '../../src/node/files.ts';
 import { openDatabase } from '../../src/node/sqlite.ts';
 import type { LoggedRequest } from '../../src/sandbox/serve-request.ts';
