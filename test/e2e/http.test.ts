@@ -1,9 +1,11 @@
-/** Requests that petstore sends, and codings that it reads, on real sockets through the built program. */
+/** Requests that the built program sends, and codings that are read, on real sockets. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { runIn } from '../support/in-process.ts';
 import { item, json, send, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
-import { KEY, runJson } from '../support/staging.ts';
+import { KEY, runJson, staging, takeApart } from '../support/staging.ts';
+import { createTestContext } from '../support/test-context.ts';
 
 const LIST = ['inventory', 'list'];
 const SET = ['inventory', 'set', '7', '12'];
@@ -11,6 +13,8 @@ const STOCK = [item(1, 5), item(7, 10)];
 
 describe('a compressed list', () => {
   const text = Buffer.from(JSON.stringify(STOCK));
+  const listHere = async (baseUrl: string) =>
+    takeApart(await runIn(createTestContext({ env: staging(baseUrl) }), '--json', ...LIST));
 
   it.each([
     ['gzip', gzipSync(text)],
@@ -22,7 +26,7 @@ describe('a compressed list', () => {
     ['deflate , identity,BR', brotliCompressSync(deflateSync(text))],
   ])('in %s is read', async (coding, body) => {
     const server = await scriptedServer([{ body, headers: { 'Content-Encoding': coding } }]);
-    const { code, stdout } = await runJson(server.baseUrl, LIST);
+    const { code, stdout } = await listHere(server.baseUrl);
     expect({ code, rows: JSON.parse(stdout) as unknown }).toEqual({ code: 0, rows: STOCK });
   });
 
@@ -33,7 +37,7 @@ describe('a compressed list', () => {
     [Array(6).fill('gzip').join(', '), 'gzip, gzip, gzip, gzip, gzip, gzip'],
   ])('in %s is refused, once', async (coding, named) => {
     const server = await scriptedServer([{ body: text, headers: { 'Content-Encoding': coding } }]);
-    const { code, error, stdout } = await runJson(server.baseUrl, LIST);
+    const { code, error, stdout } = await listHere(server.baseUrl);
     expect({ code, stdout, message: error?.message }).toEqual({
       code: 8,
       stdout: '',
@@ -44,7 +48,7 @@ describe('a compressed list', () => {
   it.each(['gzip', 'br'])('in no %s, although its header says so, is not said to have broken off', async (coding) => {
     const reply = { body: text, headers: { 'Content-Encoding': coding } };
     const server = await scriptedServer([reply, reply, reply]);
-    const { code, error } = await runJson(server.baseUrl, LIST);
+    const { code, error } = await listHere(server.baseUrl);
     expect([code, error?.message]).toEqual([
       8,
       'Invalid response: the response cannot be decoded from its content coding.',

@@ -6,24 +6,13 @@ import { describe, expect, it } from 'vitest';
 import { mayMount, runPetstore, startPetstore, withMounts } from '../support/binary.ts';
 import { never } from '../support/faults.ts';
 import { createHome } from '../support/home.ts';
-import {
-  error,
-  type Exchange,
-  type Init,
-  item,
-  json,
-  type PlainReply,
-  type Reply,
-  send,
-  tooMany,
-} from '../support/replies.ts';
+import { error, type Exchange, item, json, type PlainReply, type Reply, send, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { KEY, staging, takeApart } from '../support/staging.ts';
 
 const LIST = ['inventory', 'list'];
 const ADJUST = ['inventory', 'adjust', '7', '+1'];
 const STOCK = json([item(7, 10)]);
-const after = (seconds: number): Init => ({ headers: { 'Retry-After': `${seconds}` } });
 
 /** A service, and a machine that uses it. */
 async function shop(replies: readonly Reply[]) {
@@ -34,12 +23,11 @@ async function shop(replies: readonly Reply[]) {
   return { server, home, env, run };
 }
 
+// Which answers block, and for how long, is in test/rate-limit/governor.test.ts.
 describe('fault 29, 40: a block that one process has met', () => {
   it.each<readonly [string, PlainReply, number, kind: string, seconds: number]>([
     ['a 429', tooMany(86_400), 6, 'rate-limited', 86_400],
     ['fault 22: a 403, for an hour', error(403), 12, 'banned', 3_600],
-    ['fault 126: a 403 that names a time', error(403, 'No.', 'error', after(86_400)), 12, 'banned', 86_400],
-    ['fault 135: a 503 that names a time', error(503, 'No.', 'error', after(3_600)), 8, 'paused', 3_600],
   ])('%s: keeps all others, of any command, from sending anything', async (_name, refusal, code, kind, seconds) => {
     const { run, server } = await shop([refusal]);
     expect((await run(...LIST)).code).toBe(code);

@@ -192,7 +192,7 @@ describe('sandbox serve', () => {
   });
 
   it('its plan, its clock, its range and its forms are what was asked for', async () => {
-    const limits = '--plan business --ban-after 1 --ban-status 401 --retry-after-format date';
+    const limits = '--plan business --ban-after 1 --ban-for 1h --ban-status 401 --retry-after-format date';
     const others = '--clock-skew -1h --quantity -5..5 --with-undocumented';
     const served = await serveSandbox(`${limits} ${others}`.split(' '));
     const { headers, status } = await patch(served, 7, -5);
@@ -206,7 +206,12 @@ describe('sandbox serve', () => {
     await control(served.port, 'PUT', '/faults', ['status=429,retry-after=60,times=1']);
     const refused = await patch(served, 7, 1);
     expect([refused.status, Date.parse(String(refused.headers['retry-after'])) > 0]).toEqual([429, true]);
-    expect((await patch(served, 7, 1)).status).toBe(401);
+    const statuses = [(await patch(served, 7, 1)).status];
+    for (const advance of ['59m', '1m']) {
+      await control(served.port, 'POST', '/clock', { advance });
+      statuses.push((await patch(served, 7, 1)).status);
+    }
+    expect(statuses).toEqual([401, 401, 200]);
   });
 
   it('begins with the pets it is given, and shares them with --env sandbox', async () => {
