@@ -8,7 +8,7 @@ import { onCleanup } from '../support/cleanup.ts';
 import { reset } from '../support/faults.ts';
 import type { Home } from '../support/home.ts';
 import { startPty } from '../support/pty.ts';
-import { error, type Reply } from '../support/replies.ts';
+import { error, item, json, type Reply, send } from '../support/replies.ts';
 import { list, openShop, type Shop, shopWith, type Stock, take } from '../support/shop.ts';
 import { takeApart } from '../support/staging.ts';
 
@@ -108,6 +108,18 @@ describe('fault 137: a write is answered, and its record is delayed', () => {
     const { code, error: reported } = await shop.run('inventory', 'import', file, '--yes');
     expect([code, reported]).toMatchObject([3, { kind: 'unrecorded', outcome: 'applied' }]);
     expect(reported?.message).toMatch(/^Pet 7 was set to 13 in staging, but that could not be recorded\./);
+  });
+
+  it('a run whose end cannot be recorded reports it as applied', async () => {
+    const stock: Stock = { 7: 10 };
+    const held: Reply = (exchange) => {
+      holdState(shop.home);
+      return send(json([item(7, 13)]), exchange);
+    };
+    const shop: Shop = await shopWith([list(stock), take(stock), held]);
+    const { code, stdout, notes } = await shop.run('inventory', 'import', shop.file('petId,delta', '7,3'), '--yes');
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { applied: 1, left: 0 }]);
+    expect(notes.at(-1)).toMatch(/^warning: Run 1 is done, but still listed as unfinished\./);
   });
 
   it('--deadline: it is reported as applied, and as not recorded', async () => {
