@@ -87,6 +87,12 @@ export function stoppedByUser(error: unknown, during: 'input' | 'watch'): unknow
   return isUsual ? new Failure('interrupted', { ...error.details, during }, error) : error;
 }
 
+/** Marks a failure that came after other requests: `nothing more was sent`. @param resume continues the run */
+export function midway<K extends Kind>(failure: Failure<K>, resume?: string): Failure {
+  const { kind, details } = failure;
+  return new Failure<K>(kind, { ...details, begun: true, ...(resume !== undefined && { resume }) }, failure);
+}
+
 /** Converts the error of a system call on a file to a failure. */
 export function fileFailure(operation: FailureDetails['file']['operation'], path: string, cause: unknown): Failure {
   return new Failure('file', { operation, path, code: errorCode(cause) ?? String(cause) }, cause);

@@ -309,7 +309,7 @@ export interface Database extends Disposable {
   close(): void;
 }
 
-export type DatabaseProblem = 'busy' | 'corrupt' | 'readonly' | 'full' | 'cannot-open' | 'io' | 'other';
+export type DatabaseProblem = 'held' | 'damaged' | 'readonly' | 'full' | 'unusable';
 
 export class DatabaseFailure extends Error {
   override name = 'DatabaseFailure';

@@ -2,7 +2,7 @@
 import { BETWEEN } from '../view/fit.ts';
 import { limitWords } from '../view/progress.ts';
 import { displayWidth, fitting, padTo, truncate, wrapLine } from '../view/width.ts';
-import { plural } from '../view/words.ts';
+import { petLabel, plural } from '../view/words.ts';
 import { type Browser, TIP } from './browser.ts';
 import { helpPages, keyLine } from './keys.ts';
 import { paneWidth, withPane } from './pane.ts';
@@ -56,11 +56,10 @@ function full(above: readonly string[], below: readonly string[], rows: number):
 }
 
 /** Returns the title, with the range of rows at the right if there is room. */
-function titleOf(browser: Browser, { columns, environment, isUnicode }: Surroundings): string {
+function titleOf(browser: Browser, { columns, environment }: Surroundings): string {
   const { before, items } = browser.visible;
   const found = browser.found.length;
-  const place =
-    items.length === found ? '' : `${before + 1}${isUnicode ? '–' : '-'}${before + items.length} of ${found} `;
+  const place = items.length === found ? '' : `${before + 1}–${before + items.length} of ${found} `;
   const room = columns - 1 - place.length - BETWEEN.length;
   const titles = titlesOf(browser, environment);
   const title = titles.find((each) => displayWidth(each) <= room);
@@ -74,11 +73,9 @@ function titlesOf(browser: Browser, environment: string): string[] {
   if (reading !== undefined && items.length === 0) return [environment];
   const some = found.length === items.length ? '' : `${found.length} of `;
   const marks = marked.size === 0 ? '' : `, ${marked.size} marked`;
-  const all = `${environment}: ${some}${plural(items.length, 'pet')}`;
-  const pets = `${all}${marks}`;
-  const full = `${all}, quantity ${sum}${marks}`;
-  if (pending.size === 0) return [full, pets];
-  return [`${full}, ${pendingWords} to apply`, `${pets}, ${pendingWords} to apply`, `${pets}, ${pendingWords}`];
+  const pets = `${environment}: ${some}${plural(items.length, 'pet')}`;
+  const changes = pending.size === 0 ? [''] : [`, ${pendingWords} to apply`, `, ${pendingWords}`];
+  return [`${pets}, quantity ${sum}${marks}${changes[0]}`, ...changes.map((each) => `${pets}${marks}${each}`)];
 }
 
 function searchLine({ text, status, isChangedOnly, isLowOnly, order }: Browser): string {
@@ -95,24 +92,16 @@ function searchLine({ text, status, isChangedOnly, isLowOnly, order }: Browser):
 function questionsOf(browser: Browser, { shown }: Surroundings): string[] {
   const { marked, message, mode, pendingWords, reading, selected, typed } = browser;
   if (mode === 'leave') {
-    return [
-      `Leave with ${pendingWords} to apply? Enter: keep for later, d: discard, Esc: stay.`,
-      'Leave? Enter keeps, d discards changes',
-    ];
+    const leave = `Leave with ${pendingWords} to apply? Enter: keep for later, d: discard, Esc: stay.`;
+    return [leave, 'Leave? Enter keeps, d discards changes'];
   }
   if (mode !== 'quantity') return [shown(reading ?? message)];
   if (marked.size > 0) {
     return [`Quantity of ${marked.size} marked pets (12, +3, -3): ${typed}_`, `${marked.size} marked: ${typed}_`];
   }
   if (selected === undefined) return [shown(message)];
-  const name = shown(browser.catalog?.nameOf(selected.petId) ?? '');
+  const pet = petLabel(selected.petId, shown(browser.catalog?.nameOf(selected.petId) ?? ''));
   const quantity = `now ${browser.quantityOf(selected)}: ${typed}_`;
-  const pet = `Quantity of pet ${selected.petId}`;
-  return [
-    ...(message === '' ? [] : [`${shown(message)} New quantity: ${typed}_`]),
-    ...(name === '' ? [] : [`${pet} (${name}), ${quantity}`]),
-    `${pet}, ${quantity}`,
-    `New, ${quantity}`,
-    `New: ${typed}_`,
-  ];
+  const asked = message === '' ? [] : [`${shown(message)} New quantity: ${typed}_`];
+  return [...asked, `Quantity of ${pet}, ${quantity}`, `New, ${quantity}`, `New: ${typed}_`];
 }

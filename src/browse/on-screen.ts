@@ -3,7 +3,7 @@ import { Failure, isFailure } from '../errors.ts';
 import type { Clock, FullScreen } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { CommandContext, Notices } from '../session/globals.ts';
-import { hasUnicode } from '../view/bar.ts';
+import { untilStop } from '../stop.ts';
 import { unansweredWords, waitLines } from '../view/progress.ts';
 import { capital, visible } from '../view/words.ts';
 import { createStyle, isColoured } from '../view/style.ts';
@@ -19,54 +19,47 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
   await prepareWidths(['→']);
   const looks = {
     style: await createStyle(isColoured({ choice: globals.color, env, isTTY: true })),
-    isUnicode: hasUnicode(context),
     environment: (await context.target()).environment,
     shown: (text: string): string => visible(context.secrets.redact(text)),
   };
-  const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<End>();
+  const ended = Promise.withResolvers<End>();
   // It may fail before it is awaited.
-  ended.catch(() => undefined);
+  ended.promise.catch(() => undefined);
   let reading: Promise<void> | undefined;
   let stopReading = new AbortController();
   const read = (): void => {
     stopReading = new AbortController();
     const own = { ...context, signal: AbortSignal.any([signal, stopReading.signal]) };
-    reading = readStock(own, browser, reload, painter.ask).catch(fail);
+    reading = readStock(own, browser, reload, painter.ask).catch(ended.reject);
   };
   const screen = await context.openScreen({
     onKey(key) {
       const request = press(browser, key);
       if (request === 'refresh') read();
       else if (request === 'stop') stopReading.abort(new Failure('interrupted', { signal: 'SIGINT' }));
-      else if (request !== undefined) end(request);
+      else if (request !== undefined) ended.resolve(request);
       painter.ask();
     },
     onRedraw: () => {
       painter.redraw();
     },
-    onEnd: fail,
+    onEnd: ended.reject,
   });
-  const draw = (): string[] => {
+  const painter = painterOf(screen, clock, () => {
     const { columns, rows } = screen;
     return drawScreen(browser, { ...looks, columns, rows, now: clock.now() });
-  };
-  const painter = painterOf(screen, clock, draw, fail);
+  });
   const closing = new AbortController();
-  const untilEnd = AbortSignal.any([signal, closing.signal]);
-  const showCountdowns = async (): Promise<never> => {
-    for (;;) {
-      await clock.sleep(SECOND, untilEnd);
-      painter.ask();
-    }
-  };
+  const painting = painter.paint(closing.signal).catch(ended.reject);
   try {
     read();
-    return await Promise.race([ended, showCountdowns()]);
+    return await untilStop(context, 0, ended.promise);
   } finally {
     closing.abort();
+    painter.ask();
     stopReading.abort();
     await reading;
-    await painter.close();
+    await painting;
     screen.close();
   }
 };
@@ -128,29 +121,12 @@ const BEGIN = '\u001b[?2026h';
 const END = '\u001b[?2026l';
 const CLEAR = '\u001b[2J';
 
-/** @param fail called if the terminal cannot be written to */
-function painterOf(screen: FullScreen, clock: Clock, draw: () => string[], fail: (error: unknown) => void) {
+function painterOf(screen: FullScreen, clock: Clock, draw: () => string[]) {
   /** Empty before the first line is drawn. */
   let shown: readonly string[] = [];
-  let isAsked = false;
-  let painting: Promise<void> | undefined;
-  const paint = async (): Promise<void> => {
-    while (isAsked) {
-      await clock.turn();
-      isAsked = false;
-      const old = shown;
-      shown = draw();
-      // Cleared first: after a full line, a terminal would clear its last character.
-      const changed = shown.map((line, i) => (old[i] === line ? '' : `\u001b[${i + 1};1H\u001b[K${line}`)).join('');
-      const text = old.length === 0 ? CLEAR + changed : changed;
-      if (text !== '') await screen.write(BEGIN + text + END);
-    }
-    painting = undefined;
-  };
-  /** Schedules a redraw: keys that arrive together cause only one. */
+  let asked = Promise.withResolvers<undefined>();
   const ask = (): void => {
-    isAsked = true;
-    painting ??= paint().catch(fail);
+    asked.resolve(undefined);
   };
   return {
     ask,
@@ -159,10 +135,23 @@ function painterOf(screen: FullScreen, clock: Clock, draw: () => string[], fail:
       shown = [];
       ask();
     },
-    /** Resolves when nothing more is being written. */
-    async close(): Promise<void> {
-      isAsked = false;
-      await painting;
+    /** Draws when asked, and once a second for countdowns. Rejects if the terminal cannot be written to. */
+    async paint(until: AbortSignal): Promise<void> {
+      for (;;) {
+        const cancel = clock.alarm(SECOND, ask);
+        await asked.promise;
+        cancel();
+        // Keys that arrive together cause only one drawing.
+        await clock.turn();
+        if (until.aborted) return;
+        asked = Promise.withResolvers();
+        const old = shown;
+        shown = draw();
+        // Cleared first: after a full line, a terminal would clear its last character.
+        const changed = shown.map((line, i) => (old[i] === line ? '' : `\u001b[${i + 1};1H\u001b[K${line}`)).join('');
+        const text = old.length === 0 ? CLEAR + changed : changed;
+        if (text !== '') await screen.write(BEGIN + text + END);
+      }
     },
   };
 }

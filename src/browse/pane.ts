@@ -34,7 +34,7 @@ export function withPane(table: readonly string[], browser: Browser, around: Sur
   });
 }
 
-function paneLines(browser: Browser, { columns, isUnicode, now, shown, style }: Surroundings): string[] {
+function paneLines(browser: Browser, { columns, now, shown, style }: Surroundings): string[] {
   const { catalog, page, selected } = browser;
   if (selected === undefined) return [];
   const { petId } = selected;
@@ -55,8 +55,7 @@ function paneLines(browser: Browser, { columns, isUnicode, now, shown, style }: 
     const { after, before = after, cause, note, person, state } = change;
     const start = truncate(`${times[i]!.padStart(time)}${BETWEEN}${padTo(texts[i]!, text, 'left')}${BETWEEN}`, columns);
     const room = columns - displayWidth(start);
-    const end =
-      state === 'applied' ? bar(after, most, room, isUnicode) : style.attention(truncate(outcomeOf(change), room));
+    const end = state === 'applied' ? bar(after, most, room) : style.attention(truncate(outcomeOf(change), room));
     const why = [person, cause, note].filter((each) => each !== undefined && each !== '').join(', ');
     return [
       `${style[after < before ? 'minus' : 'plus'](start)}${end}`,

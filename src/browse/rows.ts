@@ -16,8 +16,6 @@ export interface Surroundings {
   /** Epoch ms. */
   readonly now: number;
   readonly style: Style;
-  /** True if the terminal shows Unicode. */
-  readonly isUnicode: boolean;
   /** Makes a text from outside safe to show: redacts secrets and escapes control characters. */
   readonly shown: (text: string) => string;
 }
@@ -41,13 +39,14 @@ type Cells = Readonly<Record<Column, string>>;
 
 const NO_MARKS = '   ';
 const HEADING: Cells = { id: 'Pet', name: 'Name', quantity: 'Quantity', change: '', status: 'Status' };
+const COLUMNS = Object.keys(HEADING) as Column[];
 
 /** Returns the heading and the rows, none wider than the columns. */
 export function tableOf(browser: Browser, around: Surroundings): { heading: string; lines: string[] } {
   const { columns, shown, style } = around;
   const { items, cursor } = browser.visible;
   const width = fittingWidths(browser, columns, items);
-  const shownColumns = (Object.keys(HEADING) as Column[]).filter((column) => width[column] > 0);
+  const shownColumns = COLUMNS.filter((column) => width[column] > 0);
   // Terminals differ in how wide some scripts and emoji are: the next column is named, not counted from there.
   const after = (column: Column, text: string): string =>
     column === 'name' && !isLatin(text)
@@ -96,41 +95,30 @@ interface Widths extends Readonly<Record<Column, number>> {
 
 /**
  * Returns the same widths for every page, so that nothing moves sideways. On a narrow terminal, where names and status
- * matter more, ids get only the room that those on the screen need.
+ * matter more, ids get only the room that those on the screen need. Numbers are never cut: if there is too little room,
+ * omits the difference that changes make first, then the status, then the name.
  */
 function fittingWidths(browser: Browser, columns: number, items: readonly InventoryItem[]): Widths {
-  const same = widthsOf(browser, columns, browser.widths.id);
-  if (same.status > 0 && (same.name > 0 || browser.catalog === undefined)) return same;
-  return widthsOf(browser, columns, Math.max(0, ...items.map(({ petId }) => String(petId).length)));
-}
-
-/**
- * Returns the widths for a width of the ids. Numbers are never cut. If there is too little room, omits the difference
- * first, then the status, then the name.
- */
-function widthsOf({ catalog, hasLevels, pending, widths }: Browser, columns: number, longestId: number): Widths {
-  const id = Math.max(HEADING.id.length, longestId);
+  const { catalog, hasLevels, pending, widths } = browser;
   const quantity = Math.max(HEADING.quantity.length, widths.quantity + (hasLevels ? LOW_SIGN.length : 0));
-  const free = columns - NO_MARKS.length - id - BETWEEN.length - quantity;
   const widest = (hasDelta: boolean): number =>
-    [...pending.values()].reduce((most, each) => Math.max(most, changeText(each, hasDelta).length + BETWEEN.length), 0);
-  const least = catalog === undefined ? 0 : LEAST_NAME + BETWEEN.length;
-  const full = widest(true);
-  const hasDelta = full + least <= free;
-  const needed = hasDelta ? full : widest(false);
-  let left = free - needed;
-  /** Takes columns if enough are left for the rest. */
-  const take = (wanted: number, beside: number): number => {
-    if (wanted === 0 || left < beside + wanted + BETWEEN.length) return 0;
-    left -= wanted + BETWEEN.length;
-    return wanted;
-  };
-  const status = take(STATUS_WIDTH, least);
-  const name = left < least ? 0 : take(least && Math.min(left - BETWEEN.length, Math.max(LEAST_NAME, widths.name)), 0);
+    [...pending.values()].reduce((most, each) => Math.max(most, changeText(each, hasDelta).length), 0);
+  const name = catalog === undefined ? 0 : LEAST_NAME;
+  const full = { name, quantity, change: widest(true), status: STATUS_WIDTH, hasDelta: true };
+  const short = { ...full, change: widest(false), hasDelta: false };
+  const idsOnScreen = Math.max(0, ...items.map(({ petId }) => String(petId).length));
+  const ids = [widths.id, idsOnScreen].map((longest) => Math.max(HEADING.id.length, longest));
+  const layouts = ids.flatMap((id) => [full, short].map((each): Widths => ({ id, ...each })));
+  const narrow = layouts.slice(2).map((each) => ({ ...each, status: 0 }));
+  const room = columns - NO_MARKS.length + BETWEEN.length;
+  const leftBy = (layout: Widths): number =>
+    COLUMNS.reduce((left, column) => left - (layout[column] > 0 ? layout[column] + BETWEEN.length : 0), room);
+  const found = [...layouts, ...narrow].find((each) => leftBy(each) >= 0) ?? { ...narrow[1]!, name: 0 };
+  const most = Math.min(found.name + leftBy(found), widths.name);
+  const fitted = { ...found, name: found.name === 0 ? 0 : Math.max(found.name, most) };
   // Leaves room for the first change, so that nothing moves then.
-  const usual = BETWEEN.length + '→  +'.length + 2 * widths.quantity;
-  const change = left + needed >= usual ? Math.max(needed, usual) : needed;
-  return { id, name, quantity, change: Math.max(0, change - BETWEEN.length), status, hasDelta };
+  const usual = { ...fitted, change: Math.max(found.change, '→  +'.length + 2 * widths.quantity) };
+  return leftBy(usual) >= 0 ? usual : fitted;
 }
 
 /** `!`: someone else has changed the stock since. */

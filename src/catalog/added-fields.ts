@@ -84,7 +84,7 @@ export async function* withColumns(
   const known = [...ITEM_FIELDS, ...new Set(held.flatMap(({ extra }) => [...(extra?.keys() ?? [])]))];
   const names = [...missing].map((name) => JSON.stringify(name)).join(', ');
   throw usageFailure(
-    `Unknown column ${names}: the pets have ${known.join(', ')}.`,
+    `Unknown column ${names}: the pets have ${known.join(', ')}${missing.has('name') ? '' : ', and name from a catalog'}.`,
     missing.has('name') ? 'Names come from a catalog: petstore catalog import FILE' : undefined,
   );
 }

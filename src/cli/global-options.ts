@@ -1,7 +1,7 @@
 /** The options of every command, by purpose. */
 import { flag, type InputOf, option, optionsOf, type OptionSpec, under } from './command.ts';
 import { LONGEST_TIMER_MS } from '../duration.ts';
-import { durationValue, sizeValue, textValue } from './value-parsers.ts';
+import { durationValue, pathValue, sizeValue, textValue } from './value-parsers.ts';
 import { SETTINGS, type Setting } from '../session/settings.ts';
 
 /** Has no default for commander, because a variable or the config may have another. */
@@ -22,7 +22,7 @@ const OPTIONS = {
       no: 'short for --color never',
     }),
     quiet: flag('-q, --quiet', 'print only data, warnings and errors'),
-    log: option('--log <file>', textValue, 'add each request, the start and the end to a file, as JSON lines'),
+    log: option('--log <file>', pathValue, 'add each request, the start and the end to a file, as JSON lines'),
     debug: flag('--debug', 'like --verbose, plus internal errors'),
   }),
   ...under('Questions', {

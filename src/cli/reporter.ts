@@ -17,7 +17,6 @@ import {
   unansweredWords,
   waitLines,
 } from '../view/progress.ts';
-import { hasUnicode } from '../view/bar.ts';
 import { FORMAT_FACTS } from '../view/view.ts';
 import { capital, visible } from '../view/words.ts';
 import { forPeople, type Style } from '../view/style.ts';
@@ -28,7 +27,7 @@ const LOG_PACE_MS = 10_000;
 const LOW_SHARE = 0.2;
 
 export class Reporter implements Notices {
-  private readonly context: Pick<Context, 'clock' | 'env' | 'machine' | 'stderr' | 'stdout'>;
+  private readonly context: Pick<Context, 'clock' | 'env' | 'stderr' | 'stdout'>;
   private readonly settings: Pick<Globals, 'quiet' | 'debug' | 'showLimits'>;
   private readonly isVerbose: boolean;
   private readonly isJson: boolean;
@@ -103,7 +102,7 @@ export class Reporter implements Notices {
     this.began = share && { at, done: share[0], loggedAt: at, ...this.began };
     if (line === undefined) this.later(() => live?.clear());
     else if (live !== undefined) {
-      const lines = progressLines(this.shown(line), share, this.began, at, hasUnicode(this.context));
+      const lines = progressLines(this.shown(line), share, this.began, at);
       this.later(() => live.draw(...lines));
     } else if (this.began !== undefined && at - this.began.loggedAt >= LOG_PACE_MS) {
       this.began.loggedAt = at;

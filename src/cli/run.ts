@@ -15,7 +15,6 @@ import { type Commands, readRequest, type Request, resolveRequest, type RunInvoc
 import { lastValue } from './scan.ts';
 import type { Secrets } from '../redact.ts';
 import { redactedPorts, secretsIn } from './redacted-ports.ts';
-import { hasUnicode } from '../view/bar.ts';
 import { wordIn } from './value-parsers.ts';
 import { render } from '../view/formats.ts';
 import { FORMAT_FACTS, FORMATS, type View } from '../view/view.ts';
@@ -197,7 +196,7 @@ async function show(view: View, context: CommandContext, style: Style): Promise<
   // Prints a confirmation despite --quiet if it has a failure or is for programs.
   const isLeftOut = isDone && globals.quiet && isForPeople && view.view === 'record';
   const shown = isLeftOut ? ({ view: 'text', text: '' } as const) : view;
-  const screen = { now: clock.now(), width, isTTY, style, isUnicode: hasUnicode(context), format: globals.output };
+  const screen = { now: clock.now(), width, isTTY, style, format: globals.output };
   const chunks = render(shown, { ...screen, redact: (text) => secrets.redact(text) });
   const isWork = view.view === 'rows' && view.isWork === true;
   const count = await print(chunks, context, view.view === 'rows' && !isWork).catch(async (error: unknown) => {
@@ -226,7 +225,7 @@ const TURN_MS = 50;
 /** Writes with back-pressure. After a signal, stops output that `stops`. Returns the number of rows. */
 async function print(
   chunks: AsyncGenerator<string | Uint8Array, number>,
-  context: Stop & Pick<Context, 'stdout'>,
+  context: Pick<Context, 'clock' | 'signal' | 'stdout'>,
   stops: boolean,
 ): Promise<number> {
   const { clock, signal, stdout } = context;

@@ -39,6 +39,8 @@ export const textValue: Parser<string> = { parse: (text) => text };
 /** Accepts any text that is not blank. */
 export const nameValue = parserOf('a name', (text) => (text.trim() === '' ? undefined : text.trim()));
 
+export const pathValue = parserOf('a path', (text) => (text === '' ? undefined : text));
+
 /** Parses a canonical decimal int64 into a bigint. */
 export const petIdValue = parserOf('a pet ID, a whole number such as 7', parseInt64, { isPet: true });
 

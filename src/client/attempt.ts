@@ -76,7 +76,8 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
 
 /** False if a gateway has refused the request for a reason of its own, without a time: no block follows. */
 function tellsOfService({ headers, status }: HttpReply): boolean {
-  return gatewayOf(headers) !== 'refused' || status === 429 || headers.has('retry-after');
+  const isBlock = status === 429 || (isRefusal({ status }) && headers.has('retry-after'));
+  return gatewayOf(headers) !== 'refused' || isBlock;
 }
 
 /** Announces a request that takes long, unless it is forwarded for another client. */

@@ -124,13 +124,15 @@ function judgeRefusal(
   { maxWaitMs }: Asked['service'],
   { now, retryAfterMs: waitMs }: AnswerFacts,
 ): Classified {
+  if (serviceError.code === 'run_locked') {
+    const what = 'another change at the gateway';
+    return { repeat: 'unsent', failure: new Failure('run-locked', { what, waitedMs: maxWaitMs }) };
+  }
   if (waitMs === undefined) return never(new Failure('gateway-refused', { serviceError }));
   const wait = { retryAt: now + waitMs, waitMs, maxWaitMs, refusals: 0 };
   if (serviceError.status === 403) return never(new Failure('banned', wait));
-  const failure =
-    serviceError.code === 'run_locked'
-      ? new Failure('run-locked', { what: 'another change at the gateway', waitedMs: maxWaitMs })
-      : new Failure('paused', wait);
+  const isLost = serviceError.code === 'ledger_lost';
+  const failure = isLost ? new Failure('rate-limited', { why: 'ledger-lost', ...wait }) : new Failure('paused', wait);
   return { repeat: 'unsent', failure, retryAfterMs: waitMs };
 }
 

@@ -6,6 +6,7 @@ import { HttpFailure, type HttpFailureFacts, type HttpReply, type Wait } from '.
 import { type Failure, isFailure, type ServiceError } from '../errors.ts';
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 import { gatewayOf, readLimitHeaders, ROUNDING_MS } from '../rate-limit/headers.ts';
+import { countDown } from '../stop.ts';
 import { exchange, operationOf } from './attempt.ts';
 import { type Asked, type Classified, isWrite, judgeFailure, judgeStatus } from './classify.ts';
 import type { Call, Service } from './service.ts';
@@ -219,13 +220,12 @@ export async function waitBefore(
   trouble: Trouble,
   period: RetryPeriod,
 ): Promise<boolean> {
-  const { clock, maxWaitMs, random, signal, watch } = service;
+  const { clock, maxWaitMs, random, watch } = service;
   const { facts, reply, retryAfterMs: askedMs = 0 } = trouble;
   const leftMs = period.left(trouble);
   if (askedMs > Math.max(maxWaitMs, leftMs)) return false;
   const backoffMs = Math.max(random() * longestBackoffMs(attempt), askedMs);
   const ms = leftMs > 0 ? Math.min(backoffMs, leftMs) : backoffMs;
-  const end = clock.monotonic() + ms;
   const wait: Wait = {
     why: 'backoff',
     until: clock.now() + ms,
@@ -235,10 +235,9 @@ export async function waitBefore(
     ...(leftMs > 0 ? { giveUpAt: clock.now() + leftMs } : { attempts: ATTEMPTS }),
   };
   try {
-    for (let left = ms; left > 0; left = end - clock.monotonic()) {
+    await countDown(service, ms, () => {
       if (ms >= NOTICED_MS) watch.waiting(wait);
-      await clock.sleep(Math.min(left, 1_000), signal);
-    }
+    });
   } finally {
     watch.waiting(undefined);
   }

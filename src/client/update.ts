@@ -12,7 +12,7 @@ import { ContractViolation, readItem } from '../api/schemas.ts';
 import { updateInventory as route } from '../api/routes.ts';
 import { parseInteger } from '../api/values.ts';
 import type { HttpReply } from '../ports.ts';
-import { Failure, isFailure, usageFailure } from '../errors.ts';
+import { Failure, isFailure, midway, usageFailure } from '../errors.ts';
 import { isGateway } from './attempt.ts';
 import { type Classified, isUncertain, webPageFailure } from './classify.ts';
 import { type Result, perform, RetryPeriod, stopReason, type Trouble, waitBefore, wholeBody } from './retry.ts';
@@ -75,7 +75,7 @@ export async function updateInventory(service: Service, update: Update): Promise
     const again = await send(attempts, isRecent(service, RECENT_MS)).catch((error: unknown) => {
       if (isOutdated(error)) return undefined;
       // The first request may still be on its way, or behind a gateway that has given up.
-      throw isFailure(error) ? unknown(service, update, trouble, { looked: true }) : error;
+      throw isFailure(error) ? unknown(service, update, { failure: midway(error) }, { looked: true }) : error;
     });
     if (again !== undefined) {
       attempts++;
@@ -112,8 +112,7 @@ async function look(
   if (looks === 1) service.watch.warning(`${open}: reading the list to check.`);
   const reader = { ...service, retryForMs: period.left(trouble) };
   const found = await findPet(reader, update.petId).catch((error: unknown) => {
-    if (!isFailure(error)) throw error;
-    throw unknown(service, update, trouble);
+    throw isFailure(error) ? unknown(service, update, { failure: midway(error) }) : error;
   });
   update.onLook?.();
   if (found?.quantity === update.quantity) return found;
@@ -170,7 +169,7 @@ export async function readPet(service: Service, petId: bigint, expected: bigint 
 function unknown(
   service: Service,
   { petId, quantity }: Update,
-  trouble: Classified,
+  { failure }: Pick<Classified, 'failure'>,
   look: { readonly looked: boolean; readonly found?: bigint | undefined } = { looked: false },
 ): Failure {
   const write = { petId, quantity, environment: service.environment };
@@ -178,7 +177,7 @@ function unknown(
   if (stop?.is('interrupted') === true && look.found === undefined) {
     return new Failure('interrupted', { ...stop.details, outcome: 'unknown', write });
   }
-  return new Failure('outcome-unknown', { ...write, ...look, because: stop ?? trouble.failure });
+  return new Failure('outcome-unknown', { ...write, ...look, because: stop ?? failure });
 }
 
 /** Returns the item, or throws if a signal arrived meanwhile: the command ends and says that the write was applied. */

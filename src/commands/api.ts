@@ -1,7 +1,7 @@
 import { type JsonValue, parseJson, RawNumber, stringifyJson } from '../api/json.ts';
 import { isOneOf } from '../api/values.ts';
 import { argument, defineCommand, flag, type InputOf, option, optionalArgument } from '../cli/command.ts';
-import { type Parser, parserOf, repeated, textValue, wordValue } from '../cli/value-parsers.ts';
+import { parserOf, type Parser, pathValue, repeated, textValue, wordValue } from '../cli/value-parsers.ts';
 import { WHY_OPTIONS, withWhy } from '../cli/shared-options.ts';
 import { isWrite } from '../client/classify.ts';
 import { callRaw } from '../client/raw.ts';
@@ -37,7 +37,7 @@ const OPTIONS = {
     repeated(fieldValue),
     'a member of the JSON body; numbers, true, false and null as such; may be repeated',
   ),
-  input: option('--input <file>', textValue, 'the body; - for stdin', { conflicts: ['field'] }),
+  input: option('--input <file>', pathValue, 'the body; - for stdin', { conflicts: ['field'] }),
   dryRun: flag('--dry-run', 'show the request and send nothing'),
   include: flag('-i, --include', 'print status and headers before the body'),
   ...WHY_OPTIONS,

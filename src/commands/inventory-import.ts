@@ -2,7 +2,7 @@ import { argument, flag, option } from '../cli/command.ts';
 import { defineWrite } from '../cli/shared-options.ts';
 import { mappingValue, STOCK_FILE } from '../stock/columns.ts';
 import { dryRun, runImport } from '../stock/import.ts';
-import { repeated, textValue } from '../cli/value-parsers.ts';
+import { repeated, pathValue } from '../cli/value-parsers.ts';
 
 export const inventoryImport = defineWrite({
   path: 'inventory import',
@@ -24,7 +24,7 @@ export const inventoryImport = defineWrite({
     'In a crontab: continue what was interrupted, or begin':
       'petstore --env production inventory import stock.csv --resume --yes --wait',
   },
-  arguments: { file: argument(textValue, 'CSV or JSON; - for stdin') },
+  arguments: { file: argument(pathValue, 'CSV or JSON; - for stdin') },
   options: {
     exitCode: flag('--exit-code', 'with --dry-run: exit 13 if anything would change or a row cannot be applied', {
       needs: 'dryRun',

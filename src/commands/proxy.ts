@@ -1,6 +1,6 @@
 import { argument, defineCommand, flag, option, under } from '../cli/command.ts';
 import { listenOptions } from '../cli/shared-options.ts';
-import { parserOf, textValue } from '../cli/value-parsers.ts';
+import { parserOf, pathValue } from '../cli/value-parsers.ts';
 import { isProduction } from '../session/environments.ts';
 import { stateFolder } from '../session/paths.ts';
 import { Failure, usageFailure } from '../errors.ts';
@@ -24,14 +24,14 @@ const headerValue = parserOf('the name of a header', (text) =>
 const OPTIONS = {
   ...listenOptions('4011', 'TLS and --tokens'),
   ...under('Where', {
-    tlsCert: option('--tls-cert <file>', textValue, 'certificate with its chain, PEM; read again when it changes'),
-    tlsKey: option('--tls-key <file>', textValue, 'private key of the certificate, PEM'),
+    tlsCert: option('--tls-cert <file>', pathValue, 'certificate with its chain, PEM; read again when it changes'),
+    tlsKey: option('--tls-key <file>', pathValue, 'private key of the certificate, PEM'),
   }),
   readOnly: flag('--read-only', 'refuse all but GET, HEAD and OPTIONS'),
   ...under('Who may use it', {
-    tokenFile: option('--token-file <file>', textValue, 'the token that clients send; created if it is missing'),
+    tokenFile: option('--token-file <file>', pathValue, 'the token that clients send; created if it is missing'),
     token: flag('--no-token', 'let every program of this machine use it', { conflicts: ['tokenFile'] }),
-    tokens: option('--tokens <file>', textValue, 'clients by name, with tokens of petstore proxy token add', {
+    tokens: option('--tokens <file>', pathValue, 'clients by name, with tokens of petstore proxy token add', {
       conflicts: ['tokenFile', 'token'],
     }),
   }),
@@ -122,7 +122,7 @@ export const proxyTokenAdd = defineCommand({
   },
   arguments: { name: argument(clientValue, 'who uses it: the person in the history of changes') },
   options: {
-    tokens: option('--tokens <file>', textValue, 'the file; created if it is missing'),
+    tokens: option('--tokens <file>', pathValue, 'the file; created if it is missing'),
     read: flag('--read', 'refuse all but GET, HEAD and OPTIONS'),
     share: option('--share <percent>', parserOf('a share such as 10%', shareOf), 'its part of the rate limit at most'),
   },

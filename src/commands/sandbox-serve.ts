@@ -4,6 +4,7 @@ import {
   countValue,
   durationValue,
   parserOf,
+  pathValue,
   repeated,
   sandboxKeyValue,
   textValue,
@@ -61,7 +62,7 @@ const OPTIONS = {
     }),
   }),
   ...under('Stock', {
-    data: option('--data <file>', textValue, 'file of the stock (default: that of --env sandbox)'),
+    data: option('--data <file>', pathValue, 'file of the stock (default: that of --env sandbox)'),
     seed: option(
       '--seed <file|pets>',
       textValue,

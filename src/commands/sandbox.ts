@@ -1,5 +1,5 @@
 import { defineCommand, option } from '../cli/command.ts';
-import { countValue, sandboxKeyValue, textValue } from '../cli/value-parsers.ts';
+import { countValue, pathValue, sandboxKeyValue } from '../cli/value-parsers.ts';
 import { storeSandboxCatalog } from '../session/open-catalog.ts';
 import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.ts';
 import { Failure, usageFailure } from '../errors.ts';
@@ -11,7 +11,7 @@ import { withWritableJournal } from '../stock/open-journal.ts';
 import { confirmation, labelled, list, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 
-const data = option('--data <file>', textValue, "the sandbox's file (default: that of --env sandbox)");
+const data = option('--data <file>', pathValue, "the sandbox's file (default: that of --env sandbox)");
 
 export const sandboxReset = defineCommand({
   path: 'sandbox reset',
@@ -47,7 +47,7 @@ export const sandboxSeed = defineCommand({
   },
   options: {
     pets: option('--pets <count>', countValue(), 'this number of generated pets', { conflicts: ['file'] }),
-    file: option('--file <file>', textValue, 'the pets of a file'),
+    file: option('--file <file>', pathValue, 'the pets of a file'),
     data,
   },
   async run({ pets, file: from, data }, context) {

@@ -9,7 +9,7 @@ import { duration } from '../view/progress.ts';
 import { capital, plural } from '../view/words.ts';
 import { bad, certificate, clockDifference, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
 import { isAbout, KEY_KINDS } from './local.ts';
-import { type Answer, probe } from '../client/probe.ts';
+import { probe, type Reply } from '../client/probe.ts';
 
 /** A larger offset of the clock makes logs and certificates doubtful. */
 const SKEW_MS = 60_000;
@@ -179,7 +179,7 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
   }
 }
 
-function* lookAtHeaders(answer: Answer): Generator<Diagnosis> {
+function* lookAtHeaders(answer: Reply): Generator<Diagnosis> {
   const difference = clockDifference(answer);
   if (difference === undefined) {
     const fix = 'Tell its owners: limits are safer with a Date.';

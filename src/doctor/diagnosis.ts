@@ -1,5 +1,5 @@
 /** Findings of `doctor`: the result in a sentence, and how to fix it. */
-import { type Answer, dateOf } from '../client/probe.ts';
+import { dateOf, type Reply } from '../client/probe.ts';
 import { DAY_MS } from '../duration.ts';
 import { isFailure, Failure } from '../errors.ts';
 import type { Encrypted } from '../ports.ts';
@@ -30,7 +30,7 @@ export const bad = (id: string, says: string, fix: string): Diagnosis => ({ id, 
 
 /** Returns how far the service's clock is ahead of this machine's, in ms and in words; undefined without a Date. */
 export function clockDifference(
-  answer: Pick<Answer, 'headers' | 'receivedAt'>,
+  answer: Pick<Reply, 'headers' | 'receivedAt'>,
 ): { readonly ms: number; readonly words: string } | undefined {
   const date = dateOf(answer);
   if (date === undefined) return undefined;

@@ -208,7 +208,7 @@ async function isDamaged({ openDatabase }: CommandContext, path: string, size: n
     return !tables.every(({ name }) => check(String(name)));
   } catch (error) {
     // Other problems show when it is opened as usual.
-    return error instanceof DatabaseFailure && error.problem === 'corrupt';
+    return error instanceof DatabaseFailure && error.problem === 'damaged';
   }
 }
 

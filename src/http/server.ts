@@ -56,8 +56,8 @@ export interface ServerOptions {
   handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void>;
   /** Returns the response to something that is not an HTTP request. */
   refuse(refusal: Refusal): RefusalResponse | Promise<RefusalResponse>;
-  /** Requests that are refused too. Default: Node's own treatment. */
-  readonly unsupported?: Readonly<Partial<Record<'connect' | 'upgrade', Refusal>>>;
+  /** Refuses CONNECT. Default: Node's own treatment. */
+  readonly connect?: Refusal;
   readonly onConnection?: (socket: Socket) => void;
 }
 
@@ -77,7 +77,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 
 /** Serves until it is closed. @throws {Failure} `port` */
 export async function serve(options: ServerOptions): Promise<Serving> {
-  const { clock, handle, onConnection, refuse, unsupported = {} } = options;
+  const { clock, connect, handle, onConnection, refuse } = options;
   const { server, secure } = openServer(options);
   const unanswered = new Set<ServerResponse>();
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
@@ -97,9 +97,9 @@ export async function serve(options: ServerOptions): Promise<Serving> {
     else if (last !== undefined) last.shouldKeepAlive = false;
     else void endRaw(socket, refuse(REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.']));
   });
-  for (const [event, refusal] of Object.entries(unsupported)) {
-    server.on(event, (_incoming: IncomingMessage, socket: Duplex) => {
-      if (lastOn(socket) === undefined) void endRaw(socket, refuse(refusal));
+  if (connect !== undefined) {
+    server.on('connect', (_incoming, socket) => {
+      if (lastOn(socket) === undefined) void endRaw(socket, refuse(connect));
       else socket.destroy();
     });
   }
@@ -254,6 +254,7 @@ const OWN_NAME = /^([0-9a-f:.]*:[0-9a-f:.]*|[0-9]{1,3}(\.[0-9]{1,3}){3}|(.*\.)?l
  */
 export function isOurs(host: string | undefined, isNamed: (name: string) => boolean): boolean {
   const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?$/i.exec(host ?? '');
-  const name = (match?.[1] ?? match?.[2])?.toLowerCase();
+  // A name may end in the dot of the root (RFC 1034, 3.1).
+  const name = (match?.[1] ?? match?.[2])?.toLowerCase().replace(/\.$/, '');
   return name !== undefined && (OWN_NAME.test(name) || isNamed(name));
 }

@@ -1,10 +1,9 @@
-/** Creates the real context of the program: the ports over this process, its clocks included. */
+/** Creates the real context of the program: the ports over this process. */
 import { readFileSync, readlinkSync } from 'node:fs';
-import { setImmediate as nextRound, setTimeout as wait } from 'node:timers/promises';
-import { LONGEST_TIMER_MS } from '../duration.ts';
-import { type Clock, type Context, errorCode, type SignalName } from '../ports.ts';
+import { type Context, errorCode, type SignalName } from '../ports.ts';
 import { EXIT, Failure, fileFailure } from '../errors.ts';
-import { BUN, bunDlopen, RUNTIME, systemMonotonicMs } from './bun.ts';
+import { RUNTIME } from './bun.ts';
+import { nodeClock } from './clock.ts';
 import { nodeFiles } from './files.ts';
 import { exit, isStdoutClosed } from './process.ts';
 import { nodeInput, nodeOutput } from './streams.ts';
@@ -69,37 +68,6 @@ export function nodeContext(): Context {
     openRedis: async (url) => (await import('./redis.ts')).openRedis(url),
   };
 }
-
-function nodeMonotonicMs(): number {
-  return Number(process.hrtime.bigint() / 1_000n) / 1_000;
-}
-
-/**
- * Returns ms since the machine was started, from the one clock that all its processes share. Node's process.hrtime is
- * that clock on every system. Bun's starts with its own process, so two processes would disagree about when a block in
- * the ledger ends. On Bun we therefore ask the system for the clock that Node reads: both may run on one machine.
- */
-const monotonicMs: () => number =
-  BUN === undefined ? nodeMonotonicMs : systemMonotonicMs(process.platform, bunDlopen());
-
-export const nodeClock: Clock = {
-  now: () => Date.now(),
-  monotonic: monotonicMs,
-  async sleep(ms, signal) {
-    try {
-      await wait(Math.min(Math.max(ms, 0), LONGEST_TIMER_MS), undefined, { signal });
-    } catch (error) {
-      throw signal?.aborted === true ? signal.reason : error;
-    }
-  },
-  turn: () => nextRound(),
-  alarm(ms, ring) {
-    const timer = setTimeout(ring, Math.min(Math.max(ms, 0), LONGEST_TIMER_MS));
-    return () => {
-      clearTimeout(timer);
-    };
-  },
-};
 
 /** Warnings of Node that do not apply: petstore is tested with its SQLite, and verifies each certificate. */
 const MUTED = /SQLite is an experimental feature|NODE_TLS_REJECT_UNAUTHORIZED/;
@@ -178,7 +146,10 @@ const hangUps: (() => void)[] = [];
  */
 const COPY_MS = 100;
 
-/** Aborts at the first signal, so that the work can end in order. A second one ends the process at once. */
+/** How long a command may take to say what became of its write after a second signal, in ms. */
+const LAST_WORDS_MS = 1_000;
+
+/** Aborts at the first signal, so that the work can end in order. A second one ends the command at once. */
 function firstSignal(): AbortSignal {
   const controller = new AbortController();
   let firstAt = 0;
@@ -188,12 +159,14 @@ function firstSignal(): AbortSignal {
         for (const listen of hangUps) listen();
         return;
       }
-      if (controller.signal.aborted) {
-        if (monotonicMs() - firstAt >= COPY_MS) exit(EXIT[signal]);
-        return;
+      const failure = new Failure('interrupted', { signal });
+      if (!controller.signal.aborted) {
+        firstAt = nodeClock.monotonic();
+        controller.abort(failure);
+      } else if (nodeClock.monotonic() - firstAt >= COPY_MS) {
+        process.emit('uncaughtException', failure);
+        setTimeout(exit, LAST_WORDS_MS, EXIT[signal]);
       }
-      firstAt = monotonicMs();
-      controller.abort(new Failure('interrupted', { signal }));
     });
   }
   return controller.signal;

@@ -3,6 +3,7 @@ import { writeSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { Failure } from '../errors.ts';
 import type { FullScreen, Key, ScreenEvents } from '../ports.ts';
+import { endBySignal } from './process.ts';
 import { nodeOutput, onContinue } from './streams.ts';
 
 /** Alternate screen, hidden cursor; mouse clicks and wheel in SGR form. */
@@ -31,7 +32,15 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
   });
   stdout.on('resize', onRedraw);
-  process.on('exit', restore);
+  const onQuit = (): void => {
+    restore();
+    endBySignal('SIGQUIT');
+  };
+  const onStop = (): void => {
+    restore();
+    process.kill(process.pid, 'SIGSTOP');
+  };
+  process.on('exit', restore).on('SIGQUIT', onQuit).on('SIGTSTP', onStop);
   const forget = onContinue(() => {
     enter();
     onRedraw();
@@ -49,7 +58,7 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
       restore();
       stopListening();
       stdout.off('resize', onRedraw);
-      process.off('exit', restore);
+      process.off('exit', restore).off('SIGQUIT', onQuit).off('SIGTSTP', onStop);
       forget();
     },
   };
@@ -83,7 +92,9 @@ function listen(onKey: (key: Key) => void, onGone: () => void): () => void {
 // eslint-disable-next-line no-control-regex -- xterm's SGR form: button, column and row from 1, M pressed, m released
 const MOUSE = /\u001b\[<(\d+);\d+;(\d+)([Mm])/;
 // eslint-disable-next-line no-control-regex -- an incomplete one
-const MOUSE_BEGUN = /\u001b\[(?:<[\d;]*)?$/;
+const MOUSE_BEGUN = /\u001b\[(?:<[\d;]*|M[^]{0,2})?$/;
+// eslint-disable-next-line no-control-regex -- the form of terminals without SGR: each number is a byte, plus 32
+const OLD_MOUSE = /\u001b\[M([^])([^])([^])/g;
 const BUTTONS: ReadonlyMap<string, string> = new Map([
   ['0M', 'click'],
   ['64M', 'wheelup'],
@@ -97,7 +108,10 @@ function mouseFilter(onMouse: (key: Key) => void, onRest: (rest: Buffer) => void
     if (text !== '') onRest(Buffer.from(text, 'latin1'));
   };
   return (piece) => {
-    let text = held + piece.toString('latin1');
+    let text = (held + piece.toString('latin1')).replace(OLD_MOUSE, (found) => {
+      const [button, column, row] = Array.from(found.slice(3), (byte) => byte.charCodeAt(0) - 32);
+      return `\u001b[<${button};${column};${row}M`;
+    });
     for (let found = MOUSE.exec(text); found !== null; found = MOUSE.exec(text)) {
       handOn(text.slice(0, found.index));
       text = text.slice(found.index + found[0].length);

@@ -20,12 +20,8 @@ export interface Reception extends Exchange {
   onOver(): void;
 }
 
-interface End {
-  readonly error?: unknown;
-}
-
-/** Receives one response. It is also the body: chunks are queued here until they are read. */
-export class Receiver implements Dispatcher.DispatchHandler, AsyncIterableIterator<Uint8Array> {
+/** Receives one response. Chunks of its body wait here until they are read. */
+export class Receiver implements Dispatcher.DispatchHandler {
   private readonly reception: Reception;
   private readonly head = Promise.withResolvers<Omit<HttpReply, 'body'>>();
   private controller: Controller | undefined;
@@ -33,7 +29,9 @@ export class Receiver implements Dispatcher.DispatchHandler, AsyncIterableIterat
   private chunks: Uint8Array[] = [];
   private waiting = 0;
   private received = 0;
-  private end: End | undefined;
+  private isOver = false;
+  /** What broke the body. What arrived before is still read. */
+  private failure: unknown;
   private wake: (() => void) | undefined;
 
   constructor(reception: Reception) {
@@ -71,84 +69,103 @@ export class Receiver implements Dispatcher.DispatchHandler, AsyncIterableIterat
   }
 
   onResponseData(controller: Controller, chunk: Uint8Array): void {
-    if (this.end !== undefined) return;
-    this.chunks.push(chunk);
-    this.waiting += chunk.length;
     if (this.received < LONG_BODY && this.received + chunk.length >= LONG_BODY) stopYoungGenerationGrowth();
     this.received += chunk.length;
+    this.chunks.push(chunk);
+    this.waiting += chunk.length;
     if (this.waiting > MOST_WAITING) controller.pause();
     this.wake?.();
   }
 
   onResponseEnd(): void {
-    this.finish({});
+    if (this.isOver) return;
+    this.isOver = true;
+    clearTimeout(this.timer);
+    this.reception.signal?.removeEventListener('abort', this.onAbort);
+    this.wake?.();
+    this.reception.onOver();
   }
 
   onResponseError(_controller: Controller | undefined, error: unknown): void {
     this.head.reject(toHttpFailure(error, 'headers', this.reception));
-    this.finish({ error });
+    this.failure ??= error;
+    this.onResponseEnd();
   }
 
   /** @throws {HttpFailure} no response */
   async reply(): Promise<HttpReply> {
     const { status, headers } = await this.head.promise;
     const codings = codingsOf(headers.get('content-encoding')?.join(','));
-    const isWhole = this.end !== undefined && !('error' in this.end);
+    const isWhole = this.isOver && this.failure === undefined;
     // A response to HEAD names a coding but has no body.
     if (codings.length > 0 && !(isWhole && this.received === 0)) {
-      return { status, headers, body: decodedBody(this, codings, this.reception) };
+      return { status, headers, body: this.decoded(codings) };
     }
-    return { status, headers, body: isWhole ? [this.take()] : this };
+    return { status, headers, body: isWhole ? [this.take()] : this.body() };
   }
 
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
-    for (;;) {
-      if (this.chunks.length > 0) {
-        const value = this.take();
-        this.controller?.resume();
-        return { done: false, value };
-      }
-      if (this.end !== undefined) break;
-      await new Promise<void>((resolve) => (this.wake = resolve));
-    }
-    if ('error' in this.end) throw toHttpFailure(this.end.error, 'body', this.reception);
-    return { done: true, value: undefined };
-  }
-
-  /** Closes the connection if the reader does not want the rest of the body. */
-  return(): Promise<IteratorResult<Uint8Array, undefined>> {
-    this.chunks = [];
-    if (this.end === undefined) this.controller?.abort(new Error('the rest of the body is not read'));
-    return Promise.resolve({ done: true, value: undefined });
-  }
-
-  /** Returns everything queued as one chunk: a service may send single bytes. */
+  /** Returns all chunks that wait as one: a service may send single bytes. */
   private take(): Uint8Array {
-    const [only = Buffer.alloc(0), ...more] = this.chunks;
-    const all = more.length === 0 ? only : Buffer.concat(this.chunks);
-    this.chunks = [];
+    const chunks = this.chunks.splice(0);
     this.waiting = 0;
-    return all;
+    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+  }
+
+  /** Closes the connection if more of the body would arrive. */
+  private leaveRest(): void {
+    if (!this.isOver) this.controller?.abort(new Error('the rest of the body is not read'));
+  }
+
+  /** Yields the body as it arrives. */
+  private async *body(): AsyncGenerator<Uint8Array> {
+    try {
+      while (!this.isOver || this.chunks.length > 0) {
+        if (this.chunks.length === 0) await new Promise<void>((resolve) => (this.wake = resolve));
+        else {
+          const chunk = this.take();
+          this.controller?.resume();
+          yield chunk;
+        }
+      }
+    } finally {
+      this.leaveRest();
+    }
+    if (this.failure !== undefined) throw toHttpFailure(this.failure, 'body', this.reception);
+  }
+
+  /** Yields the body without its content codings. */
+  private async *decoded(codings: readonly string[]): AsyncGenerator<Uint8Array> {
+    const [{ createBrotliDecompress, createUnzip }, { pipeline }] = await Promise.all([
+      import('node:zlib'),
+      import('node:stream'),
+    ]);
+    const decoders = new Map([
+      ['gzip', createUnzip],
+      ['x-gzip', createUnzip],
+      ['deflate', createUnzip],
+      ['br', createBrotliDecompress],
+    ]);
+    try {
+      let body: AsyncIterable<Uint8Array> = this.body();
+      // Undoes the last coding first.
+      for (const coding of codings.toReversed()) {
+        const open = decoders.get(coding);
+        if (open === undefined || codings.length > MOST_CODINGS) throw unsupported(codings, this.reception);
+        // Errors reach the reader through the decoder that it iterates.
+        body = pipeline(body, open(), () => undefined);
+      }
+      yield* body;
+    } catch (error) {
+      throw toHttpFailure(error, 'body', this.reception);
+    } finally {
+      this.leaveRest();
+    }
   }
 
   private readonly onAbort = (): void => {
-    this.chunks = [];
     const { signal } = this.reception;
     if (signal !== undefined) this.controller?.abort(reasonOf(signal));
   };
-
-  private finish(end: End): void {
-    if (this.end !== undefined) return;
-    this.end = end;
-    clearTimeout(this.timer);
-    this.reception.signal?.removeEventListener('abort', this.onAbort);
-    this.wake?.();
-    this.reception.onOver();
-  }
 }
 
 function responseTimeout(peer: string): HttpFailure {
@@ -160,44 +177,6 @@ function codingsOf(text = ''): string[] {
   if (text === '') return [];
   const codings = text.split(',').map((coding) => coding.trim().toLowerCase());
   return codings.filter((coding) => coding !== '' && coding !== 'identity');
-}
-
-/** Yields the body without its content codings. */
-async function* decodedBody(
-  receiver: Receiver,
-  codings: readonly string[],
-  exchange: Exchange,
-): AsyncGenerator<Uint8Array> {
-  const [{ createBrotliDecompress, createUnzip }, { pipeline }] = await Promise.all([
-    import('node:zlib'),
-    import('node:stream'),
-  ]);
-  const decoders = new Map([
-    ['gzip', createUnzip],
-    ['x-gzip', createUnzip],
-    ['deflate', createUnzip],
-    ['br', createBrotliDecompress],
-  ]);
-  let bytes = 0;
-  try {
-    let body: AsyncIterable<Uint8Array> = receiver;
-    // Undoes the last coding first.
-    for (const coding of codings.toReversed()) {
-      const open = decoders.get(coding);
-      if (open === undefined || codings.length > MOST_CODINGS) throw unsupported(codings, exchange);
-      // Errors reach the reader through the decoder that it iterates.
-      body = pipeline(body, open(), () => undefined);
-    }
-    for await (const chunk of body) {
-      if (bytes < LONG_BODY && bytes + chunk.length >= LONG_BODY) stopYoungGenerationGrowth();
-      bytes += chunk.length;
-      yield chunk;
-    }
-  } catch (error) {
-    throw toHttpFailure(error, 'body', exchange);
-  } finally {
-    await receiver.return();
-  }
 }
 
 /**

@@ -9,6 +9,8 @@ import type { Dispatcher } from 'undici';
 import buildConnector, { type Connector } from 'undici/lib/core/connect.js';
 import Client from 'undici/lib/dispatcher/client.js';
 import type { Connection, Http, HttpRequest, HttpTarget } from '../ports.ts';
+import { inTime } from '../stop.ts';
+import { nodeClock } from './clock.ts';
 import {
   ConnectTimeout,
   hostAndPort,
@@ -18,7 +20,6 @@ import {
   unusableProxy,
 } from './http-failure.ts';
 import { Receiver } from './http-reply.ts';
-import { inTime } from './in-time.ts';
 import { type Environment, portOf, proxyAuthorization, routeTo } from './proxies.ts';
 
 /** How long to keep an unused connection, in ms: the same as undici for a used one. */
@@ -146,7 +147,8 @@ function socketOpener(onSocket: (socket: Socket, takenOver?: Socket) => void) {
       return dial(toService, url, tunnel);
     };
     try {
-      return await inTime(target, () => new ConnectTimeout(`no connection within ${timeoutMs} ms`), open);
+      const late = (): Error => new ConnectTimeout(`no connection within ${timeoutMs} ms`);
+      return await inTime({ clock: nodeClock, ...target }, late, open());
     } catch (error) {
       newest?.destroy();
       throw toConnectFailure(error, leg, target.signal);

@@ -5,7 +5,8 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
-import { inTime } from './in-time.ts';
+import { inTime } from '../stop.ts';
+import { nodeClock } from './clock.ts';
 import { type Environment, routeTo } from './proxies.ts';
 import {
   type DnsType,
@@ -73,7 +74,7 @@ function resolver(limits: TimeLimit, server: string | undefined): ReturnType<Net
 
 async function answered<T>(limit: TimeLimit, work: () => Promise<T>): Promise<T> {
   try {
-    return await inTime(limit, () => new NetworkFailure('ETIMEDOUT'), work);
+    return await inTime({ clock: nodeClock, ...limit }, () => new NetworkFailure('ETIMEDOUT'), work());
   } catch (error) {
     throw limit.signal?.aborted === true ? limit.signal.reason : toFailure(error);
   }

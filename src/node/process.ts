@@ -125,7 +125,7 @@ export function signalSelf(signal: NodeJS.Signals): void {
 }
 
 /** Does nothing on Windows, where a process can end only with a code. */
-function endBySignal(signal: NodeJS.Signals): void {
+export function endBySignal(signal: NodeJS.Signals): void {
   if (process.platform === 'win32') return;
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);

@@ -10,8 +10,9 @@ import { isIP } from 'node:net';
 import { createClient } from '@redis/client';
 import { errorCode, type Redis, RedisFailure } from '../ports.ts';
 import { parseRedisAddress, type RedisAddress, type RedisPlace } from '../redis-address.ts';
+import { inTime } from '../stop.ts';
+import { nodeClock } from './clock.ts';
 import { CERTIFICATE } from './http-failure.ts';
-import { inTime } from './in-time.ts';
 
 const PATIENCE_MS = 2_000;
 /** A run follows this many redirections of a cluster. */
@@ -64,7 +65,8 @@ export function openRedis(url: string): Redis {
       try {
         const command: Command = [script, address.prefix + key, args];
         const late = (): Error => noAnswer(timeoutMs, address.isTls && !link.isOpen ? 'TLS connection' : 'answer');
-        const reply = await inTime({ timeoutMs, signal }, late, () => link.run(command, () => isOver));
+        const work = link.run(command, () => isOver);
+        const reply = await inTime({ clock: nodeClock, timeoutMs, signal }, late, work);
         if (typeof reply !== 'string') throw new RedisFailure('the answer is not text');
         hasRun = true;
         return reply;
@@ -135,8 +137,8 @@ class Link {
       const [place] = places as [RedisPlace];
       try {
         const late = (): Error => noAnswer(timeoutMs, 'answer');
-        const connect = () => (this.#address.kind === 'sentinel' ? this.#master(place) : this.#node(place));
-        const client = await inTime({ timeoutMs, signal }, late, connect);
+        const connected = this.#address.kind === 'sentinel' ? this.#master(place) : this.#node(place);
+        const client = await inTime({ clock: nodeClock, timeoutMs, signal }, late, connected);
         this.isOpen = true;
         return client;
       } catch (error) {

@@ -18,7 +18,7 @@ export const openDatabase: Context['openDatabase'] = async (path, { readOnly = f
   try {
     if (path !== MEMORY && !readOnly) makeFile(path, isLock);
   } catch (cause) {
-    throw cause instanceof DatabaseFailure ? cause : new DatabaseFailure('cannot-open', cause);
+    throw cause instanceof DatabaseFailure ? cause : new DatabaseFailure('unusable', cause);
   }
   for (let tries = 1; ; tries++) {
     try {
@@ -33,7 +33,7 @@ export const openDatabase: Context['openDatabase'] = async (path, { readOnly = f
       database.close();
     } catch (error) {
       const failure = toFailure(error);
-      if (failure.problem !== 'busy' || tries === OPEN_TRIES) throw failure;
+      if (failure.problem !== 'held' || tries === OPEN_TRIES) throw failure;
       await wait(10 + Math.random() * 20);
     }
   }
@@ -42,7 +42,7 @@ export const openDatabase: Context['openDatabase'] = async (path, { readOnly = f
 /** Creates the file if it is missing. A FIFO would block the program forever. @throws {DatabaseFailure} */
 function makeFile(path: string, isLock: boolean): void {
   const found = statSync(path, { throwIfNoEntry: false });
-  if (found?.isFile() === false) throw new DatabaseFailure('other', new Error(`${path} is not a plain file`));
+  if (found?.isFile() === false) throw new DatabaseFailure('unusable', new Error(`${path} is not a plain file`));
   // Closing the file would release a lock that this process holds.
   if (isLock && found !== undefined) return;
   // SQLite creates -wal and -shm with the mode of the file itself.
@@ -126,15 +126,13 @@ function wrap(database: DatabaseSync, isInPlace: () => boolean): Database {
 
 /** Primary result codes of SQLite (sqlite.org/rescode.html). */
 const PROBLEMS: Readonly<Record<number, DatabaseProblem>> = {
-  5: 'busy',
-  6: 'busy',
+  5: 'held',
+  6: 'held',
   8: 'readonly',
-  10: 'io',
-  11: 'corrupt',
+  11: 'damaged',
   13: 'full',
-  14: 'cannot-open',
-  15: 'busy',
-  26: 'corrupt',
+  15: 'held',
+  26: 'damaged',
 };
 
 /** SQLITE_IOERR_SHORT_READ: the file was truncated. */
@@ -145,7 +143,7 @@ function toFailure(error: unknown): DatabaseFailure {
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : undefined;
   // An unsupported format has the same code as any failed statement.
   if (code === SHORT_READ || String(error).includes('unsupported file format')) {
-    return new DatabaseFailure('corrupt', error);
+    return new DatabaseFailure('damaged', error);
   }
-  return new DatabaseFailure(PROBLEMS[(code ?? 0) & 0xff] ?? 'other', error);
+  return new DatabaseFailure(PROBLEMS[(code ?? 0) & 0xff] ?? 'unusable', error);
 }

@@ -4,7 +4,8 @@ import { createInterface } from 'node:readline';
 import { isatty } from 'node:tty';
 import { Failure } from '../errors.ts';
 import { errorCode, type CommandOptions, reasonOf } from '../ports.ts';
-import { inTime } from './in-time.ts';
+import { inTime } from '../stop.ts';
+import { nodeClock } from './clock.ts';
 
 /** Removes variables that may hold a secret; the user's programs do not need them. */
 const SECRETS = { PETSTORE_API_KEY: undefined, PETSTORE_LEDGER: undefined };
@@ -91,7 +92,7 @@ export async function runCommand(
   child.stdin?.on('error', () => undefined).end(input ?? '');
   const late = (): Error => fail(`did not end within ${timeoutMs / 1_000} s and was stopped`, false);
   try {
-    return await inTime({ timeoutMs, signal }, late, () => outputOf(child, onLine, fail));
+    return await inTime({ clock: nodeClock, timeoutMs, signal }, late, outputOf(child, onLine, fail));
   } finally {
     if (child.exitCode === null && child.signalCode === null) stop(child, detached);
     // Its children may keep these open.

@@ -36,7 +36,6 @@ const HEADERS: Readonly<Record<number, Answer['headers']>> = {
   401: { 'www-authenticate': 'Bearer' },
   405: { allow: 'GET, HEAD, OPTIONS' },
   429: SOON,
-  503: SOON,
 };
 
 /** Failures of this machine, before the request was sent or after. */
@@ -74,24 +73,28 @@ export function answerOfFailure(
   const failure = toFailure(error);
   const isTimeout = failure.is('network') && TIMEOUTS.includes(failure.details.phase);
   const unsent = statusIn(UNSENT, failure);
-  const status = isTimeout ? 504 : (unsent ?? statusIn(PERHAPS_SENT, failure) ?? 500);
+  // Not a 429, which blocks the key: Redis is not the service.
+  const isLost = failure.is('rate-limited') && failure.details.why === 'ledger-lost';
+  const status = isTimeout || isLost ? 504 : (unsent ?? statusIn(PERHAPS_SENT, failure) ?? 500);
   // With it, the client can try again without another request.
   const members = failure.is('precondition-failed') ? { quantity: failure.details.found } : {};
   const words = wordsOf(failure, describeFailure(failure, now).message);
   // The service could not be reached, or the list before a conditional update could not be read.
-  const isUnreached = isWrite && !isSent && (status === 502 || status === 504);
+  const isWithdrawn = failure.is('network') && !failure.details.mayHaveBeenSent;
+  const isUnreached = isWrite && (!isSent || isWithdrawn) && (status === 502 || status === 504);
   const isUnsent =
     unsent !== undefined ||
     isUnreached ||
     (!isSent && OWN.includes(failure.kind)) ||
     (failure.is('interrupted') && failure.details.outcome === 'not-sent');
   const headers = {
-    ...(isUnreached && SOON),
+    // Another change of the pet does not make the service unavailable for others.
+    ...((isUnreached || (status === 503 && !failure.is('run-locked'))) && SOON),
     // Rounded up, so that the client does not come too early.
     ...(isHeld(failure) && { 'retry-after': String(Math.max(1, Math.ceil(failure.details.waitMs / 1_000))) }),
     ...(!isUnsent && { [GATEWAY_HEADER]: '1' }),
   };
-  return answerOf([status, failure.kind.replaceAll('-', '_'), words], headers, members);
+  return answerOf([status, isLost ? 'ledger_lost' : failure.kind.replaceAll('-', '_'), words], headers, members);
 }
 
 function statusIn(statuses: Statuses, { kind }: Failure): number | undefined {

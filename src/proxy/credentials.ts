@@ -73,6 +73,9 @@ export async function openCredentials(
     credentials.shown = [['Tokens', 'tokens', tokens]];
     await followFiles(context, [tokens], ([text = '']) => {
       credentials.clients = readClients(text, tokens);
+      if (credentials.clients.length === 0) {
+        context.notices.warning(`${tokens} has no tokens: every request is refused. Add one: petstore proxy token add`);
+      }
     });
   } else if (isAsked) {
     const made = Buffer.from(context.randomBytes(32)).toString('base64url');

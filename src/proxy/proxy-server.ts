@@ -67,10 +67,7 @@ export async function startProxy(context: CommandContext, session: Session, opti
     clock: context.clock,
     handle: (incoming, outgoing) => proxy.accept(incoming, outgoing),
     refuse: answerOf,
-    unsupported: {
-      connect: [501, 'no_tunnels', 'The proxy opens no tunnels: use its address as the base URL.'],
-      upgrade: [501, 'no_upgrades', 'The proxy speaks HTTP/1.1 only.'],
-    },
+    connect: [501, 'no_tunnels', 'The proxy opens no tunnels: use its address as the base URL.'],
     onConnection: (socket) => {
       proxy.visitors.arrived(socket);
     },
@@ -167,14 +164,14 @@ class ProxyServer {
   private async handle(passing: Passing): Promise<Answer | undefined> {
     const { incoming, known, method, outgoing, url } = passing;
     const { credentials, priorityHeader } = this.options;
-    const refuse = (refusal: Refusal): Answer => {
-      // The request's body is not read.
-      outgoing.shouldKeepAlive = false;
-      return answerOf(refusal);
-    };
     const refusal = refusalOf(incoming, credentials, known) ?? this.visitors.recognize(incoming.socket, known?.name);
     if (refusal?.[0] === 401) await this.slowDown(passing);
-    if (refusal !== undefined) return refuse(refusal);
+    if (refusal !== undefined) {
+      // Many clients read no answer before they have sent their whole body.
+      await readBody(incoming, outgoing, 0);
+      outgoing.shouldKeepAlive = false;
+      return answerOf(refusal);
+    }
     acceptPassing(passing);
     if (this.isStopping) throw stopping();
     if (url === CATALOG_PATH) return this.catalog(incoming.headers['if-none-match']);
@@ -185,8 +182,8 @@ class ProxyServer {
     const held = [...this.passing].reduce((sum, { client, size }) => sum + (client === passing.client ? size : 0), 0);
     const isFull = held > MOST_HELD;
     const body = await readBody(incoming, outgoing, isFull ? 0 : LARGEST_BODY);
-    if (isFull) return refuse(TOO_MANY);
-    if (body === undefined) return refuse(TOO_LARGE);
+    if (isFull) return answerOf(TOO_MANY);
+    if (body === undefined) return answerOf(TOO_LARGE);
     passing.size = LONGEST_HEAD + body.length;
     // No time limit while it waits.
     outgoing.setTimeout(0);
@@ -216,13 +213,28 @@ class ProxyServer {
 
   private async pass(call: Call, passing: Passing): Promise<RawAnswer> {
     const { context, session, turns } = this;
+    const { clock } = context;
     if (passing.isWrite) await turns.checkWait(passing, operationOf(call));
-    else await afterWrites(passing, this.passing, context.clock);
+    else await afterWrites(passing, this.passing, clock);
     const service = { ...session.service, gate: turns.gateFor(passing) };
-    const patience = patienceOf(passing, context.clock);
-    const withLock: WithLock = (petId, work) => this.means.withLock(petId, work, patience);
-    const by = { command: 'proxy', person: passing.client, means: { ...this.means, withLock } };
+    const patience = patienceOf(passing, clock);
     let hasBegun = false;
+    const withLock: WithLock = (petId, work) => {
+      const from = clock.monotonic();
+      let isWaiting = true;
+      const stopWaiting = (): void => {
+        if (isWaiting) passing.waitedMs += clock.monotonic() - from;
+        isWaiting = false;
+      };
+      const locked: typeof work = (lock) => {
+        stopWaiting();
+        // An earlier try was withdrawn.
+        hasBegun = false;
+        return work(lock);
+      };
+      return this.means.withLock(petId, locked, patience).finally(stopWaiting);
+    };
+    const by = { command: 'proxy', person: passing.client, means: { ...this.means, withLock } };
     const send = (each: Call): Promise<RawAnswer> => {
       hasBegun = true;
       return forward(service, each);

@@ -5,7 +5,7 @@ import { isWrite } from '../client/classify.ts';
 import { MAX_WAIT_HEADER, METHODS } from '../client/service.ts';
 import type { Clock } from '../ports.ts';
 import { LONGEST_HEAD } from '../http/server.ts';
-import { inTime, type Patience } from '../stock/pet-lock.ts';
+import { patiently, type Patience } from '../stock/pet-lock.ts';
 import type { Client } from './clients.ts';
 import type { Claim } from './shares.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
@@ -83,7 +83,7 @@ export async function afterWrites(passing: Passing, all: ReadonlySet<Passing>, c
   if (writes.length === 0) return;
   const from = clock.monotonic();
   const answered = Promise.all(writes.map(({ ended }) => ended));
-  await inTime(clock, patienceOf(passing, clock), 'an earlier write of this client', answered).finally(() => {
+  await patiently(clock, patienceOf(passing, clock), 'an earlier write of this client', answered).finally(() => {
     passing.waitedMs += clock.monotonic() - from;
   });
 }

@@ -103,7 +103,8 @@ export class Shares {
     part.isKnown = true;
   }
 
-  private limitOf(operation: string): number {
+  /** Returns the operation's limit: that of the newest answer if it has none of its own. */
+  limitOf(operation: string): number {
     return this.limits.get(operation) ?? this.newestLimit;
   }
 

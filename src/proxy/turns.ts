@@ -1,16 +1,16 @@
 /**
  * Decides which request asks the gate next: clients take turns, and urgent requests go first. The gate alone decides
- * when a request may be sent: the first of a queue waits there, and the next ones only ask whether they may go too.
+ * when a request may be sent: the first one waits there, and the next ones only ask whether they may go too.
  */
 import { type Admitted, type Gate, heldFailure, isHeld, type Ticket } from '../rate-limit/gate.ts';
 import { isTooLong } from '../rate-limit/governor.ts';
 import type { Clock, Connection } from '../ports.ts';
 import { type Claim, Shares } from './shares.ts';
 
-/** How many requests of a queue may ask the gate at once: it then admits them together. */
+/** How many requests may ask the gate at once: it then admits them together. */
 const MOST_ASKING = 64;
-/** Empty queues are dropped above this number. Clients choose the names of operations. */
-const MOST_QUEUES = 64;
+/** The first may wait for something that does not hold the others: how often they ask in that time, in ms. */
+const LOOK_MS = 1_000;
 
 export interface TurnOptions {
   readonly gate: Gate;
@@ -21,8 +21,8 @@ export interface TurnOptions {
 
 export class Turns {
   private readonly options: TurnOptions;
-  /** Queues by operation: each may have its own rate limit. */
-  private readonly queues = new Map<string, FairQueue>();
+  /** One for all operations, so that a client gets no more turns by asking for many paths. */
+  private readonly queue = new FairQueue();
   private readonly shares: Shares;
 
   constructor(options: TurnOptions) {
@@ -32,7 +32,7 @@ export class Turns {
 
   /** Number of requests that wait to be sent. */
   get waiting(): number {
-    return [...this.queues.values()].reduce((sum, { size }) => sum + size, 0);
+    return this.queue.entries.length;
   }
 
   gateFor(claim: Claim): Gate {
@@ -48,14 +48,13 @@ export class Turns {
    * Refuses a request that would wait too long, as far as is known, before a lock is taken for it and it is recorded.
    * @throws {Failure} `rate-limited`, `banned`, `paused`
    */
-  async checkWait(
-    claim: Claim,
-    operation: string,
-    place = this.queues.get(operation)?.nextTurn(claim).place ?? 0,
-  ): Promise<void> {
+  async checkWait(claim: Claim, operation: string, place = this.queue.nextTurn(claim).place): Promise<void> {
     const { clock, gate } = this.options;
     this.shares.check(claim, operation, this.leftOf(claim));
-    const held = await gate.forecast({ operation, reserve: this.reserveOf(claim), count: place + 1 });
+    const limit = this.shares.limitOf(operation);
+    // Others may have windows of their own.
+    const before = this.queue.entries.slice(0, place).filter((each) => this.shares.limitOf(each.operation) === limit);
+    const held = await gate.forecast({ operation, reserve: this.reserveOf(claim), count: before.length + 1 });
     if (held === undefined || !isTooLong(held, clock.monotonic(), this.leftOf(claim))) return;
     throw heldFailure(held, clock, { maxWaitMs: claim.maxWaitMs, refusals: 0 });
   }
@@ -75,10 +74,9 @@ export class Turns {
     claim.isSent = false;
     const from = clock.monotonic();
     const part = await this.shares.take(claim, operation, () => this.leftOf(claim));
-    const queue = this.queues.get(operation) ?? new FairQueue();
-    this.queues.set(operation, queue);
+    const { queue } = this;
     const { place } = queue.nextTurn(claim);
-    const entry = queue.add(claim);
+    const entry = queue.add(claim, operation);
     const ask = (): void => entry.start?.(false);
     const cancel = clock.alarm(this.leftOf(claim), () => {
       entry.isLate = true;
@@ -87,12 +85,16 @@ export class Turns {
     signal.addEventListener('abort', ask);
     try {
       let turn = queue.turnOf(entry);
-      if (place >= queue.width) await this.checkWait(claim, operation, place);
+      if (place >= queue.width) {
+        await this.checkWait(claim, operation, place);
+        await this.unlessSoon(ask);
+      }
       for (;;) {
         const isFirst = await turn;
         signal.throwIfAborted();
         const maxWaitMs = isFirst ? this.leftOf(claim) : 0;
         const own = { maxWaitMs, reserve: this.reserveOf(claim), signal, connectsFirst: queue.width > 1 };
+        const stopLooking = isFirst ? this.look() : undefined;
         try {
           const entered = await gate.enter(operation, connect, own);
           queue.width = Math.min(MOST_ASKING, queue.width + 1);
@@ -107,6 +109,8 @@ export class Turns {
           if (isFirst || entry.isLate || !isHeld(error)) throw error;
           queue.width = 1;
           turn = queue.turnOf(entry);
+        } finally {
+          stopLooking?.();
         }
       }
     } finally {
@@ -116,32 +120,61 @@ export class Turns {
       claim.waitedMs += clock.monotonic() - from;
       queue.remove(entry);
       queue.startNext();
-      if (queue.size === 0 && this.queues.size > MOST_QUEUES) this.queues.delete(operation);
     }
+  }
+
+  /** Lets the others ask from time to time. Returns how to stop. */
+  private look(): () => void {
+    const { queue } = this;
+    let cancel = (): void => undefined;
+    const next = (): void => {
+      cancel = this.options.clock.alarm(LOOK_MS, () => {
+        next();
+        // If the ledger fails, the first one reports it.
+        void this.unlessSoon(() => {
+          queue.width = MOST_ASKING;
+          queue.startNext();
+        }).catch(() => undefined);
+      });
+    };
+    next();
+    return () => {
+      cancel();
+    };
+  }
+
+  /** Asks now, except around the time when the first one may be sent: it would be overtaken. */
+  private async unlessSoon(ask: () => void): Promise<void> {
+    const { clock, gate } = this.options;
+    const [first] = this.queue.entries;
+    if (first === undefined) return;
+    const held = await gate.forecast({ operation: first.operation, reserve: this.reserveOf(first.claim) });
+    const now = clock.monotonic();
+    first.dueAt = held?.until ?? Math.min(first.dueAt, now);
+    if (Math.abs(first.dueAt - now) >= LOOK_MS / 2) ask();
   }
 }
 
 interface Entry {
   readonly claim: Claim;
+  readonly operation: string;
   /** Round in which it is sent: each round has one request of each client. */
   readonly round: number;
   /** True once it has waited as long as it may: it asks the gate one last time. */
   isLate: boolean;
+  /** When the rate limit allows it, as far as is known, on the monotonic clock. */
+  dueAt: number;
   /** Lets it ask the gate; undefined if it already does. `isFirst`: true if it may wait there. */
   start: ((isFirst: boolean) => void) | undefined;
 }
 
-/** The queue of one operation: urgent requests first, then by rounds. */
+/** The requests that wait: urgent ones first, then by rounds. */
 class FairQueue {
   /** How many may ask the gate at once: one more for each that is sent, only one after a wait. */
   width = 1;
-  private readonly entries: Entry[] = [];
+  readonly entries: Entry[] = [];
   /** Rounds of the last requests that were sent: of an urgent one, and of another. */
   private readonly rounds = new Map<boolean, number>();
-
-  get size(): number {
-    return this.entries.length;
-  }
 
   /** Returns the round of the client's next request, and how many requests go before it. */
   nextTurn({ client, isUrgent }: Claim): { readonly round: number; readonly place: number } {
@@ -154,9 +187,9 @@ class FairQueue {
     return { round, place: later === -1 ? entries.length : later };
   }
 
-  add(claim: Claim): Entry {
+  add(claim: Claim, operation: string): Entry {
     const { place, round } = this.nextTurn(claim);
-    const entry: Entry = { claim, round, isLate: false, start: undefined };
+    const entry: Entry = { claim, operation, round, isLate: false, dueAt: Number.POSITIVE_INFINITY, start: undefined };
     this.entries.splice(place, 0, entry);
     return entry;
   }

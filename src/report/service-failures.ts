@@ -27,7 +27,7 @@ interface Waiting {
   resume?: string;
 }
 
-/** `says`: what the server said last, for `ledger-lost`. */
+/** `says`: what the server said last, for `ledger-lost`; absent for the server of a gateway. */
 type RateLimited = Waiting & { why: Exclude<WaitReason, 'banned' | 'paused'>; says?: string; reserve?: number };
 
 /** The checks need more requests than the rate limit has left. `resetAt`: epoch ms. */
@@ -97,7 +97,7 @@ export const SERVICE_FAILURES = {
   'rate-limited': (details: RateLimited, now) => ({
     ...stops(EXIT.rateLimited),
     message: describeRateLimit(details, now),
-    hint: details.why === 'ledger-lost' ? 'See what is wrong with it: petstore doctor' : waitHint(details, now),
+    hint: details.says === undefined ? waitHint(details, now) : 'See what is wrong with it: petstore doctor',
     retryable: true,
     retryAt: details.retryAt,
   }),
@@ -176,13 +176,14 @@ export const SERVICE_FAILURES = {
         : `The service redirects (${status}) to ${target}; petstore does not follow redirects and did not send the key there.`,
     hint: target === undefined ? 'Check the base URL.' : 'If the new address is right, set it with petstore login',
   }),
-  /** `isRefusal`: a 4xx to a write, which was not applied then. */
-  'unexpected-status': ({ serviceError, isRefusal }: { serviceError: ServiceError; isRefusal?: boolean }) => {
+  /** `isRefusal`: a 4xx to a write, which was not applied then. `begun`: other rows of its run may have been. */
+  'unexpected-status': (details: { serviceError: ServiceError; isRefusal?: boolean; begun?: boolean }) => {
+    const { serviceError, isRefusal, begun } = details;
     const answer = `(${serviceError.status}${quote(serviceError)})`;
     const bulkRow = { state: 'failed', reason: `the service refused it ${answer}`, continues: 'unless-often' } as const;
     return {
       ...uncertain(EXIT.service),
-      ...(isRefusal === true && { outcome: 'not-applied', bulkRow }),
+      ...(isRefusal === true && begun !== true && { outcome: 'not-applied', bulkRow }),
       message: `Unexpected status from the service ${answer}.`,
       hint: 'Update petstore. If that does not help, report it to the owners of the service.',
     };
@@ -210,11 +211,11 @@ function unauthorizedHint({ environment, keySource, gateway }: Unauthorized): st
 function describeRateLimit(details: RateLimited, now: number): string {
   const wait = `until ${clockTime(details.retryAt, now)} (${duration(details.waitMs)})`;
   const allowed = details.waitMs > details.maxWaitMs ? `, longer than --max-wait (${duration(details.maxWaitMs)})` : '';
-  const { reserve = 0 } = details;
+  const { reserve = 0, says } = details;
   const why = {
     'window-spent': `The rate limit is used up${reserve > 0 ? ` but for --reserve (${reserve})` : ''} ${wait}${allowed}`,
     asking: `Another request with this key is still unanswered; this one would wait for it ${wait}${allowed}`,
-    'ledger-lost': `The Redis server of PETSTORE_LEDGER does not answer (${details.says}), and other machines share this key's rate limit`,
+    'ledger-lost': `The Redis server of ${says === undefined ? 'the gateway does not answer' : `PETSTORE_LEDGER does not answer (${says})`}, and other machines share this key's rate limit`,
     paced: `The service sends no rate-limit headers, so petstore sends one request a second; this one would wait ${wait}${allowed}`,
     'rate-limited': `The service is rate limiting this key (429) ${wait}${allowed}`,
   };

@@ -1,6 +1,7 @@
 /** Runs the sandbox within this process: its handler as an Http port, without a server or a socket. */
 import { type Clock, type Http, HttpFailure, type HttpReply, type HttpRequest } from '../ports.ts';
 import type { FilePorts } from '../state/lock.ts';
+import { inTime } from '../stop.ts';
 import { handle, headersOf } from './handler.ts';
 import { type Handler, LARGEST_BODY, type SandboxResponse } from './operations.ts';
 import { DEFAULT_RULES, SANDBOX_KEY, SANDBOX_URL } from './plans.ts';
@@ -51,28 +52,16 @@ async function send(clock: Clock, handler: Handler, request: HttpRequest, maySen
     headers: request.headers,
     body: Buffer.byteLength(body) > LARGEST_BODY ? undefined : body,
   });
-  const response = await inTime(clock, request, work);
+  const late = (): Error => broken(url, 'response-timeout', 'TIMEOUT', 'the sandbox did not answer in time');
+  const response = await inTime({ clock, ...request }, late, work).catch((error: unknown) => {
+    throw request.signal?.aborted === true ? aborted(url, true) : error;
+  });
   const headers = Object.entries(headersOf(response, handler.now()));
   return {
     status: response.status,
     headers: new Map(headers.map(([name, value]) => [name.toLowerCase(), [value]])),
     body: pieces(clock, request, method === 'HEAD' ? '' : response.body),
   };
-}
-
-async function inTime<T>(clock: Clock, { url, signal, timeoutMs }: HttpRequest, work: Promise<T>): Promise<T> {
-  const { promise: ended, reject } = Promise.withResolvers<never>();
-  const cancel = clock.alarm(timeoutMs, () => {
-    reject(broken(url, 'response-timeout', 'TIMEOUT', 'the sandbox did not answer in time'));
-  });
-  const onAbort = (): void => {
-    reject(aborted(url, true));
-  };
-  signal?.addEventListener('abort', onAbort, { once: true });
-  return Promise.race([work, ended]).finally(() => {
-    cancel();
-    signal?.removeEventListener('abort', onAbort);
-  });
 }
 
 async function* pieces(

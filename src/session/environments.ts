@@ -78,10 +78,10 @@ export function placeIn(profile: string | undefined, environment: EnvironmentNam
   return profile === undefined || environment === 'sandbox' ? environment : `${profile}/${environment}`;
 }
 
-/** Returns the origin, which identifies a shop in the journal and the catalog. */
+/** Returns the origin, which identifies a shop in the journal and the catalog: its profile, and its base URL without `/v1`. */
 export function originOf({ environment, baseUrl }: { environment: Place; baseUrl: URL }): string {
   if (environment === 'sandbox') return 'sandbox';
-  return [partsOf(environment).profile ?? [], baseUrl.origin].flat().join(' ');
+  return [partsOf(environment).profile ?? [], baseUrl.href.replace(/\/v1$/, '')].flat().join(' ');
 }
 
 /** Returns the service of an origin, which several profiles may share. */

@@ -5,6 +5,8 @@ import type { ConfigFile } from './config-file.ts';
 import { type EnvironmentName, isProduction, parseBaseUrl, partsOf, placeIn } from './environments.ts';
 import type { CommandContext, ResolvedSettings, Target } from './globals.ts';
 import { find, isSaidNow, profileOf, resolve, type Source, SETTINGS, type Stored } from './settings.ts';
+import { FORMAT_FACTS } from '../view/view.ts';
+import { visible } from '../view/words.ts';
 
 const KEY_COMMAND: Source = { from: 'key-command', name: 'the key command' };
 
@@ -126,6 +128,13 @@ export async function assertWriteAllowed(context: CommandContext): Promise<void>
 /** True if a prompt can be answered: both stderr (questions) and stdin (answers) are terminals. */
 export function canAsk({ globals, stdin, stderr }: Pick<CommandContext, 'globals' | 'stdin' | 'stderr'>): boolean {
   return globals.input && stdin.isTTY && stderr.isTTY;
+}
+
+/** Returns a question, below the lines that it is about where these are not printed as information. */
+export function questionWith({ globals }: CommandContext, lines: readonly string[], question: string): string {
+  const { debug, output, quiet, verbose } = globals;
+  const isUnseen = quiet || (FORMAT_FACTS[output].isJson && !verbose && !debug);
+  return [...(isUnseen ? lines.map(visible) : []), question].join('\n');
 }
 
 /** Masks a key: enough to tell two apart, too little to use one. */

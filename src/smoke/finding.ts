@@ -1,7 +1,7 @@
 /** A contract check and its result. */
 import { type JsonValue, stringifyJson } from '../api/json.ts';
 import { ErrorSchema, InventoryItemSchema } from '../api/schemas.ts';
-import type { Answer, Evidence, Reply, Unreachable } from '../client/probe.ts';
+import type { Reply } from '../client/probe.ts';
 
 export type Verdict = 'pass' | 'fail' | 'skip';
 
@@ -39,8 +39,8 @@ export interface CheckFacts {
 }
 
 export interface Checked extends CheckFacts, Finding {
-  readonly ms: number;
-  readonly evidence?: Evidence;
+  /** What was checked. */
+  readonly reply?: Reply | undefined;
 }
 
 /** Most characters of the service's text in a report. */
@@ -56,23 +56,22 @@ export function skip(problem: string): Finding {
   return { verdict: 'skip', problem };
 }
 
-/** Returns the check with its result and the answer as evidence. */
-export function checked({ id, title, clause }: CheckFacts, finding: Finding, from?: Reply): Checked {
-  return { id, title, clause, ms: from?.ms ?? 0, ...(from !== undefined && { evidence: from.evidence }), ...finding };
+export function checked(facts: CheckFacts, finding: Finding, reply?: Reply): Checked {
+  return { ...facts, ...finding, reply };
 }
 
 /** Fails for anything but an answer with this status. */
-export function withStatus(answer: Reply, status: number, then: (answer: Answer) => Finding = () => PASS): Finding {
-  if (answer.unreachable !== undefined) return fail(`status ${status}`, noAnswer(answer));
-  return answer.status === status ? then(answer) : fail(`status ${status}`, String(answer.status));
+export function withStatus(reply: Reply, status: number, then: (answer: Reply) => Finding = () => PASS): Finding {
+  return reply.status === status ? then(reply) : fail(`status ${status}`, noAnswer(reply) ?? String(reply.status));
 }
 
-export function noAnswer({ unreachable: { phase, code } }: Unreachable): string {
-  return `no answer (${phase}: ${code})`;
+/** Returns why there was no answer; undefined if there was one. */
+export function noAnswer({ unreachable }: Reply): string | undefined {
+  return unreachable && `no answer (${unreachable.phase}: ${unreachable.code})`;
 }
 
 /** Fails for another media type than JSON. */
-export function isJson({ headers }: Answer): Finding {
+export function isJson({ headers }: Reply): Finding {
   const type = headers.get('content-type')?.join(', ');
   return /^application\/json\s*(;|$)/i.test(type ?? '')
     ? PASS
@@ -89,7 +88,7 @@ export function notAnItem(value: JsonValue): string | undefined {
 }
 
 /** Fails for a body that is not an Error (service spec, part 2). */
-export function isError(answer: Answer): Finding {
+export function isError(answer: Reply): Finding {
   const { json, problem } = answer;
   const type = isJson(answer);
   if (type !== PASS) return type;

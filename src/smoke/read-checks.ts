@@ -15,7 +15,7 @@ import {
   withStatus,
 } from './finding.ts';
 import { duration } from '../view/progress.ts';
-import { type Answer, dateOf } from '../client/probe.ts';
+import { dateOf, type Reply } from '../client/probe.ts';
 
 /** The list with the key, without a key and with an invalid key, and an unknown path. */
 export type Question = 'list' | 'keyless' | 'wrong' | 'unknown';
@@ -23,7 +23,7 @@ export type Question = 'list' | 'keyless' | 'wrong' | 'unknown';
 export interface ReadCheck extends CheckFacts {
   /** The answers that it checks. Only those that a chosen check needs are requested. */
   readonly asks: readonly Question[];
-  check(answer: Answer, bounds: SmokeOptions): Finding;
+  check(answer: Reply, bounds: SmokeOptions): Finding;
 }
 
 /** Runs a check only if the list was received. */
@@ -31,11 +31,8 @@ const ofList = (check: ReadCheck['check']): ReadCheck['check'] => {
   return (answer, bounds) => (answer.status === 200 ? check(answer, bounds) : skip('no list was received'));
 };
 
-const ofRefusal = (check: (answer: Answer) => Finding): ReadCheck['check'] => {
-  return (answer) => {
-    if (answer.status < 400) return skip('it was not refused');
-    return check(answer);
-  };
+const ofRefusal = (check: (answer: Reply) => Finding): ReadCheck['check'] => {
+  return (answer) => ((answer.status ?? 0) < 400 ? skip('it was not refused') : check(answer));
 };
 
 const repeatsStatus = ofRefusal(({ json: body, status }) => {
@@ -73,16 +70,23 @@ export const READ_CHECKS: readonly ReadCheck[] = [
   readCheck('wrong-status', '5', 'with a wrong key: 401', ['wrong'], hasStatus(401)),
   readCheck('error-body', '5, 7', 'both refusals have an Error body', REFUSALS, ofRefusal(isError)),
   readCheck('error-status', '7', 'Error.status is the status', REFUSALS, repeatsStatus),
+  readCheck(
+    'error-limits',
+    '8, rule 1',
+    'both refusals have the rate-limit headers',
+    REFUSALS,
+    ofRefusal(checkHeaders),
+  ),
   readCheck('unknown-status', '4, 7', 'an unknown path: 404', ['unknown'], hasStatus(404)),
 ];
 
-function checkList({ status, headers }: Answer): Finding {
+function checkList({ status, headers }: Reply): Finding {
   if (status === 200) return PASS;
   const to = headers.get('location')?.[0];
   return fail('status 200', `${status}${to === undefined ? '' : `, a redirect to ${to}`}`);
 }
 
-function checkRows({ json, problem }: Answer): Finding {
+function checkRows({ json, problem }: Reply): Finding {
   if (json === undefined) return fail('a JSON array', `a body that is not JSON: ${problem ?? ''}`);
   if (!Array.isArray(json)) return fail('a JSON array', stringifyJson(json).slice(0, SHOWN));
   for (const [i, row] of json.entries()) {
@@ -92,7 +96,7 @@ function checkRows({ json, problem }: Answer): Finding {
   return PASS;
 }
 
-function checkIds({ json }: Answer): Finding {
+function checkIds({ json }: Reply): Finding {
   if (!Array.isArray(json)) return skip('the list is empty');
   const seen = new Set<string>();
   for (const row of json) {
@@ -106,23 +110,23 @@ function checkIds({ json }: Answer): Finding {
 
 const LIMITS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
 
-function numberIn({ headers }: Answer, name: string): number | undefined {
+function numberIn({ headers }: Reply, name: string): number | undefined {
   const values = headers.get(name.toLowerCase());
   const [value] = values ?? [];
   return values?.length === 1 && value !== undefined && /^[0-9]{1,15}$/.test(value) ? Number(value) : undefined;
 }
 
-function headerText({ headers }: Answer, name: string): string {
+function headerText({ headers }: Reply, name: string): string {
   return headers.get(name.toLowerCase())?.join(', ') ?? 'none';
 }
 
-function checkHeaders({ headers }: Answer): Finding {
+function checkHeaders({ headers }: Reply): Finding {
   const present = LIMITS.filter((name) => headers.has(name.toLowerCase()));
   if (present.length === LIMITS.length) return PASS;
   return fail(LIMITS.join(', '), present.length === 0 ? 'none of them' : `only ${present.join(', ')}`);
 }
 
-function checkValues(answer: Answer): Finding {
+function checkValues(answer: Reply): Finding {
   if (LIMITS.slice(0, 2).some((name) => !answer.headers.has(name.toLowerCase()))) return skip('they are not all there');
   const [limit, remaining] = LIMITS.map((name) => numberIn(answer, name));
   if (limit === undefined || remaining === undefined) {
@@ -136,7 +140,7 @@ function checkValues(answer: Answer): Finding {
 const LONGEST_S = 32 * 86_400;
 const RESET = 'a Unix time in the next 32 days, in seconds';
 
-function checkReset(answer: Answer): Finding {
+function checkReset(answer: Reply): Finding {
   if (!answer.headers.has('x-ratelimit-reset')) return skip('the header is missing');
   const reset = numberIn(answer, 'X-RateLimit-Reset');
   if (reset === undefined) return fail(RESET, headerText(answer, 'X-RateLimit-Reset'));
@@ -145,14 +149,14 @@ function checkReset(answer: Answer): Finding {
   return fail(RESET, `${reset}, ${Math.abs(ahead)} s ${ahead < 0 ? 'ago' : 'ahead'} by the service's own clock`);
 }
 
-function checkClock(answer: Answer, { maxSkew }: SmokeOptions): Finding {
+function checkClock(answer: Reply, { maxSkew }: SmokeOptions): Finding {
   const difference = clockDifference(answer);
   if (difference === undefined) return fail('a Date header', headerText(answer, 'date'));
   if (Math.abs(difference.ms) <= maxSkew) return PASS;
   return fail(`clocks within ${duration(maxSkew)} of each other`, difference.words);
 }
 
-function checkLatency({ ms }: Answer, { maxLatency }: SmokeOptions): Finding {
+function checkLatency({ ms }: Reply, { maxLatency }: SmokeOptions): Finding {
   if (maxLatency === undefined) return skip('no --max-latency was given');
   return ms <= maxLatency ? PASS : fail(`the list within ${maxLatency} ms`, `it after ${Math.round(ms)} ms`);
 }

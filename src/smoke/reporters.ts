@@ -1,6 +1,7 @@
 /** Renders checks as text, JUnit XML, TAP, JSON and GitHub annotations. */
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import { visible } from '../view/words.ts';
+import type { Reply } from '../client/probe.ts';
 import type { Checked } from './finding.ts';
 
 export type ReportFormat = 'text' | 'junit' | 'tap' | 'json' | 'github' | 'markdown';
@@ -55,7 +56,7 @@ function text({ checks }: Suite): string {
   const width = marginOf(checks);
   const lines = checks.flatMap((check) => {
     const line = `${VERDICT_WORDS[check.verdict]}  ${check.id}`.padEnd(width) + result(check);
-    const where = [check.evidence?.request, place(check.clause)].filter(Boolean).join('; ');
+    const where = [check.reply?.request, place(check.clause)].filter(Boolean).join('; ');
     return check.verdict === 'fail' && where !== '' ? [line, `      ${where}`] : [line];
   });
   const { passed, failed, skipped } = tally(checks);
@@ -67,10 +68,10 @@ function junit({ name, startedAt, checks }: Suite): string {
   const { failed, skipped } = tally(checks);
   const errors = checks.filter(({ isError }) => isError).length;
   const seconds = (ms: number): string => (ms / 1_000).toFixed(3);
-  const total = seconds(checks.reduce((sum, { ms }) => sum + ms, 0));
+  const total = seconds(checks.reduce((sum, { reply }) => sum + (reply?.ms ?? 0), 0));
   const cases = checks.map((check) => {
     const title = `${check.id}: ${check.title}`;
-    return `    <testcase classname="${xml(name)}" name="${xml(title)}" time="${seconds(check.ms)}">${junitResult(check)}</testcase>`;
+    return `    <testcase classname="${xml(name)}" name="${xml(title)}" time="${seconds(check.reply?.ms ?? 0)}">${junitResult(check)}</testcase>`;
   });
   const stamp = new Date(startedAt).toISOString().slice(0, 19);
   return [
@@ -88,19 +89,32 @@ function junit({ name, startedAt, checks }: Suite): string {
 }
 
 function junitResult(check: Checked): string {
-  const { verdict, clause, evidence, isError } = check;
+  const { verdict, clause, reply, isError } = check;
   const message = `message="${xml(shown(check))}"`;
   if (verdict === 'pass') return '';
   if (verdict === 'skip') return `<skipped ${message}/>`;
-  const facts = evidenceText(evidence);
+  const facts = reply === undefined ? '' : evidenceText(reply);
   if (isError) return `<error ${message} type="environment">${xml(facts)}</error>`;
   return `<failure ${message} type="contract">${xml([place(clause), facts].filter(Boolean).join('\n'))}</failure>`;
 }
 
-function evidenceText(evidence: Checked['evidence']): string {
-  if (evidence === undefined) return '';
-  const { request, status, headers = {} } = evidence;
-  const lines = Object.entries(headers).map(([header, value]) => `${header}: ${visible(value)}`);
+/** Headers that checks are about; never the key. */
+const EVIDENCE = [
+  'content-type',
+  'date',
+  'location',
+  'retry-after',
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+];
+
+function evidenceIn(headers: Reply['headers'] = new Map()): [name: string, value: string][] {
+  return EVIDENCE.flatMap((name) => (headers.has(name) ? [[name, headers.get(name)!.join(', ')]] : []));
+}
+
+function evidenceText({ headers, request, status }: Reply): string {
+  const lines = evidenceIn(headers).map(([name, value]) => `${name}: ${visible(value)}`);
   return [request, ...(status === undefined ? [] : [`status ${status}`]), ...lines].join('\n');
 }
 
@@ -114,12 +128,12 @@ function xml(value: string): string {
 
 /** TAP version 14 (testanything.org). */
 function tap({ checks }: Suite): string {
-  const lines = checks.flatMap(({ id, title, verdict, problem = '', clause, evidence }, i) => {
+  const lines = checks.flatMap(({ id, title, verdict, problem = '', clause, reply }, i) => {
     const name = escaped(`${id}: ${title}`);
     const point = `${verdict === 'fail' ? 'not ok' : 'ok'} ${i + 1} - ${name}`;
     if (verdict === 'skip') return [`${point} # SKIP ${escaped(visible(problem))}`];
     if (verdict === 'pass') return [point];
-    const facts = { message: problem, severity: 'fail', contract: place(clause), request: evidence?.request ?? '' };
+    const facts = { message: problem, severity: 'fail', contract: place(clause), request: reply?.request ?? '' };
     // A double-quoted scalar (YAML 1.2, 7.3.1) is written as in JSON.
     const diagnosis = Object.entries(facts).map(([key, value]) => `  ${key}: ${stringifyJson(value)}`);
     return [point, '  ---', ...diagnosis, '  ...'];
@@ -132,17 +146,17 @@ function escaped(value: string): string {
 }
 
 function json({ name, startedAt, checks }: Suite): string {
-  const rows = checks.map(({ id, title, clause, verdict, problem = null, ms, evidence }) =>
+  const rows = checks.map(({ id, title, clause, verdict, problem = null, reply }) =>
     jsonObject({
       id,
       title,
       contract: place(clause) || null,
       verdict,
       problem,
-      ms: Math.round(ms),
-      request: evidence?.request ?? null,
-      status: evidence?.status ?? null,
-      headers: jsonObject(evidence?.headers ?? {}),
+      ms: Math.round(reply?.ms ?? 0),
+      request: reply?.request ?? null,
+      status: reply?.status ?? null,
+      headers: new Map(evidenceIn(reply?.headers)),
     }),
   );
   const suite = { suite: name, startedAt: new Date(startedAt).toISOString(), ...tally(checks), checks: rows };
@@ -157,7 +171,7 @@ function github(suite: Suite): string {
     .filter(({ verdict }) => verdict === 'fail')
     .map((check) => {
       const title = property(`${suite.name} ${check.id}`);
-      const problem = [check.evidence?.request, shown(check)].filter(Boolean).join(': ');
+      const problem = [check.reply?.request, shown(check)].filter(Boolean).join(': ');
       return `::error title=${title}::${data(problem)}\n`;
     });
   return `${lines.join('')}${text(suite)}`;

@@ -4,6 +4,7 @@ import type { Call, Service } from '../client/service.ts';
 import { Failure, type Kind } from '../errors.ts';
 import { open, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { countDown } from '../stop.ts';
 import type { CheckFacts, SmokeOptions } from './finding.ts';
 
 interface ClientChange extends Partial<Pick<CommandContext['globals'], 'maxWait' | 'reserve'>> {
@@ -27,7 +28,9 @@ export class SmokeClients implements AsyncDisposable {
   /** Number of requests that the checks need. */
   private readonly need: number;
   private readonly others: Session[] = [];
-  private isBegun = false;
+  /** True once a request may have been sent. */
+  isBegun = false;
+  private hasWaited = false;
 
   constructor(session: Session, of: Pick<SmokeClients, 'context' | 'options' | 'checks'> & { readonly need: number }) {
     this.session = session;
@@ -58,15 +61,29 @@ export class SmokeClients implements AsyncDisposable {
     return other.service;
   }
 
-  /** Checks that the rate limit is enough for all checks. @throws {Failure} `quota-insufficient` */
-  async afford(): Promise<void> {
+  /**
+   * Waits once, up to --max-wait, until the rate limit is enough for all checks.
+   * @param sent how many of their requests have been sent
+   * @returns whether it has waited
+   * @throws {Failure} `quota-insufficient`
+   */
+  async afford(sent = 0): Promise<boolean> {
     const { allowance: known, block } = await this.session.known();
+    const need = this.need - sent;
     // The window may end before the block does: as in every command, the gate then waits or refuses the first request.
-    if (block !== undefined) return;
-    const need = this.isBegun ? this.need - 1 : this.need;
-    if (known === undefined || known.remaining >= need) return;
+    if (block !== undefined || known === undefined || known.remaining >= need) return false;
     const { limit, remaining: left, resetAt } = known;
-    throw new Failure('quota-insufficient', { limit, left, resetAt, need, begun: this.isBegun });
+    const { clock, globals, notices } = this.context;
+    const waitMs = resetAt - clock.now();
+    if (this.hasWaited || need > limit - globals.reserve || waitMs > globals.maxWait) {
+      throw new Failure('quota-insufficient', { limit, left, resetAt, need, begun: this.isBegun });
+    }
+    this.hasWaited = true;
+    await countDown(this.context, waitMs, () => {
+      notices.waiting({ why: 'window-spent', until: resetAt, attempt: 1 });
+    });
+    notices.waiting(undefined);
+    return true;
   }
 
   /**

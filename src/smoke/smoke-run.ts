@@ -5,7 +5,7 @@ import { duration } from '../view/progress.ts';
 import { plural } from '../view/words.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { Failure, fileFailure, isFailure, usageFailure } from '../errors.ts';
+import { Failure, fileFailure, isFailure, midway, usageFailure } from '../errors.ts';
 import { errorCode } from '../ports.ts';
 import { describeFailure, firstCause } from '../report/failures.ts';
 import type { RawView } from '../view/view.ts';
@@ -86,8 +86,9 @@ async function check(clients: SmokeClients): Promise<readonly Checked[]> {
     else await withWriter(context, clients.session, (writer) => withPet(writer, petId, run));
   } catch (error) {
     if (!isFailure(error) || (signal.aborted && !error.is('deadline'))) throw error;
-    clients.causes.push(error);
-    const problem = describeFailure(error, clock.now()).message;
+    const cause = clients.isBegun ? midway(error) : error;
+    clients.causes.push(cause);
+    const problem = describeFailure(cause, clock.now()).message;
     found.set(RAN.id, checked(RAN, { verdict: 'fail', problem, isError: true }));
   } finally {
     notices.progress(undefined);
@@ -108,8 +109,9 @@ async function waitReady(clients: SmokeClients, ms: number): Promise<boolean> {
   const patient = await clients.open({ maxWait: ms });
   const giveUp = clock.monotonic() + ms;
   for (let tries = 1; ; tries++) {
-    const answer = await probe(patient, { method: 'GET', path: '/inventory' });
-    if (answer.unreachable === undefined && answer.status < 500) return true;
+    const { status = 500 } = await probe(patient, { method: 'GET', path: '/inventory' });
+    clients.isBegun = true;
+    if (status < 500) return true;
     const left = giveUp - clock.monotonic();
     // The checks try once more.
     if (left <= 0) {

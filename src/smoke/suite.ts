@@ -2,9 +2,10 @@
 import type { LockedPet } from '../stock/write-one.ts';
 import { isLoopback } from '../ports.ts';
 import { webPageFailure } from '../client/classify.ts';
-import { type Answer, probe, type Reply } from '../client/probe.ts';
+import { probe, type Reply } from '../client/probe.ts';
 import type { Call } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
+import { WRONG_KEY } from '../session/open-ledger.ts';
 import { readLimitHeaders } from '../rate-limit/headers.ts';
 import {
   type CheckFacts,
@@ -23,8 +24,6 @@ import type { SmokeClients } from './smoke-clients.ts';
 import { runWrites, WRITE_CHECKS, writeRequests } from './write-checks.ts';
 
 const LIST = { method: 'GET', path: '/inventory' } as const;
-/** Not a valid key of any service. */
-const WRONG_KEY = 'petstore-smoke-wrong-key';
 
 /** Default for `apiKey`: the user's. */
 const CALLS: Readonly<Record<Question, { readonly call: Call; readonly apiKey?: string }>> = {
@@ -82,8 +81,13 @@ export async function* runSmoke(clients: SmokeClients, pet?: LockedPet): AsyncGe
     answers.set(question, answer);
     return answer;
   };
-  const first = await answerTo('list');
-  await clients.afford();
+  let first = await answerTo('list');
+  if (await clients.afford(1)) {
+    // Others may have changed the stock meanwhile.
+    answers.clear();
+    first = await answerTo('list');
+    await clients.afford(1);
+  }
   /** Returns the first finding that fails, else the first that passes, else the first. */
   const verdictOf = async (check: ReadCheck): Promise<Checked> => {
     const found: Checked[] = [];
@@ -131,7 +135,7 @@ function obstacleOf(list: Reply, { causes }: SmokeClients): string | undefined {
 
 function reachable(first: Reply): Finding {
   if (first.unreachable === undefined || first.unreachable.phase === 'tls') return PASS;
-  return { ...fail(`an answer from ${first.unreachable.peer}`, noAnswer(first)), isError: true };
+  return { ...fail(`an answer from ${first.unreachable.peer}`, noAnswer(first)!), isError: true };
 }
 
 function encrypted({ unreachable }: Reply, { hostname, protocol }: URL): Finding {
@@ -156,7 +160,7 @@ async function* runProvoked(clients: SmokeClients): AsyncGenerator<Checked> {
   if (clients.isChosen(RETRY)) yield checked(RETRY, end?.status === 429 ? saysWhen(end) : skip('no 429 came'), end);
 }
 
-function saysWhen({ headers, receivedAt }: Answer): Finding {
+function saysWhen({ headers, receivedAt }: Reply): Finding {
   if (readLimitHeaders(headers, receivedAt).retryAfterMs !== undefined) return PASS;
   return fail('a Retry-After header', headers.get('retry-after')?.join(', ') ?? 'none');
 }

@@ -1,7 +1,7 @@
 /** The pet that a smoke test writes to. Its changes are a run in the journal, which ends when the pet is restored. */
 import { integer } from '../api/json.ts';
 import { isLeft } from '../state/journal-rows.ts';
-import { callOne, type LockedPet, recordOutcome, updateOne, whereOf } from '../stock/write-one.ts';
+import { callOne, type LockedPet, NOT_APPLIED, recordOutcome, updateOne, whereOf } from '../stock/write-one.ts';
 import type { Reply } from '../client/probe.ts';
 import type { Service } from '../client/service.ts';
 import { findPet, updateCall } from '../client/update.ts';
@@ -55,7 +55,7 @@ export class TestedPet {
         this.original = first.before;
         await this.putBack();
       }
-      await this.settle(killed);
+      await this.settle(killed, first.before);
       await journal.discard(killed.id, clock.now());
     }
     const run = { kind: 'smoke' as const, startedAt: clock.now(), environment, origin };
@@ -104,7 +104,7 @@ export class TestedPet {
     } finally {
       if (this.present === this.original) {
         if (this.run !== undefined) {
-          await this.settle(this.run);
+          await this.settle(this.run, this.original);
           await journal?.end(this.run.id, context.clock.now());
         }
       } else {
@@ -146,12 +146,13 @@ export class TestedPet {
     }
   }
 
-  /** Records the updates without an answer that the stock has shown. */
-  private async settle({ id }: Run): Promise<void> {
+  /** Records what the stock has shown of updates without an answer. `before`: its quantity before the run. */
+  private async settle({ id }: Run, before: bigint): Promise<void> {
     const { journal } = this.locked;
-    for (const change of journal?.changesOf(id) ?? []) {
+    for (const change of journal?.changesOf(id).filter(isLeft) ?? []) {
       const isShown = change.after === this.present || journal?.wasFound(change) === true;
-      if (isLeft(change) && isShown) await recordOutcome({ journal }, change.id, { state: 'applied' });
+      if (isShown) await recordOutcome({ journal }, change.id, { state: 'applied' });
+      else if (this.present === before) await recordOutcome({ journal }, change.id, NOT_APPLIED);
     }
   }
 

@@ -131,7 +131,7 @@ class DatabaseFile implements State {
     }
   }
 
-  /** @throws {DatabaseFailure} `busy`: another process holds the lock */
+  /** @throws {DatabaseFailure} `held`: another process holds the lock */
   private async transaction<T>(work: () => T | Promise<T>, durable: boolean): Promise<T> {
     const { connection, database } = this;
     const { everyTransaction } = this.place.kind;

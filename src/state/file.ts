@@ -165,18 +165,9 @@ export function isOutOfReach(error: unknown): boolean {
   return error.is('file') || error.is('no-home');
 }
 
-const PROBLEMS: Readonly<Partial<Record<DatabaseFailure['problem'], 'held' | 'full' | 'readonly' | 'damaged'>>> = {
-  busy: 'held',
-  full: 'full',
-  readonly: 'readonly',
-  corrupt: 'damaged',
-};
-
 /** Converts an SQLite error to a failure that names the file; returns any other error unchanged. */
 export function failureOf(error: unknown, { kind: { name }, path }: FilePlace): unknown {
   if (!(error instanceof DatabaseFailure)) return error;
-  const problem = PROBLEMS[error.problem];
-  if (problem !== undefined) return new Failure('state', { path, what: name, problem }, error);
-  const detail = error.problem === 'cannot-open' ? 'it cannot be opened' : error.message;
-  return new Failure('state', { path, what: name, problem: 'unusable', detail }, error);
+  const { message: detail, problem } = error;
+  return new Failure('state', { path, what: name, problem, ...(problem === 'unusable' && { detail }) }, error);
 }

@@ -41,10 +41,10 @@ export const MAY_BE_WRITTEN = "('sent', 'applied', 'unknown')";
 const isUndone = (carriedOut: string): string => `(
   SELECT kind FROM run AS undo WHERE (undoesRun = change.run OR undoesChange = change.id) AND ${carriedOut}
   ORDER BY undo.id DESC LIMIT 1) IS 'undo'`;
-/** SQL: true for an undo or redo that has begun, or found nothing to change. */
-const CARRIED_OUT = `(
-  EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id AND state IN ('sent', 'applied', 'unknown', 'unchanged'))
-  OR NOT EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id))`;
+/** SQL: true for an undo or redo that has begun; the other: or has found nothing to change. */
+const BEGUN = `EXISTS (
+  SELECT 1 FROM change AS own WHERE own.run = undo.id AND state IN ('sent', 'applied', 'unknown', 'unchanged'))`;
+const CARRIED_OUT = `(${BEGUN} OR NOT EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id))`;
 /** SQL: true for an undo or redo that has changed the pet. The `+` keeps SQLite from reading the whole run each time. */
 const UNDONE = isUndone(
   "EXISTS (SELECT 1 FROM change AS own WHERE own.petId = change.petId AND +own.run = undo.id AND own.state = 'applied')",
@@ -54,7 +54,7 @@ const PASSED = {
   undo: "kind IN ('undo', 'redo')",
   // Also undos that a later undo or redo of the same command has replaced.
   redo: `kind = 'redo' OR kind = 'undo' AND id < (SELECT max(id) FROM run AS undo
-    WHERE undoesRun IS run.undoesRun AND undoesChange IS run.undoesChange AND ${CARRIED_OUT})`,
+    WHERE undoesRun IS run.undoesRun AND undoesChange IS run.undoesChange AND (${BEGUN} OR undo.kind = 'redo' AND ${CARRIED_OUT}))`,
 } as const;
 /** Columns of the history and their SQL, to find those that differ from row to row. */
 const DIFFERENCES = {
@@ -100,6 +100,10 @@ export class History {
     const sql =
       'SELECT 1 FROM change WHERE petId = ? AND origin = ? AND before = ? AND turn > ? AND sentAt IS NOT NULL';
     return this.state.database.get(sql, petId, origin, after.toString(), BigInt(turn)) !== undefined;
+  }
+
+  isUndone({ id }: Change): boolean {
+    return this.state.database.get(`SELECT 1 FROM change WHERE id = ? AND ${UNDONE}`, id) !== undefined;
   }
 
   run(id: bigint): Run | undefined {

@@ -90,7 +90,7 @@ export const PATIENCE_MS = 5_000;
 
 /**
  * Runs the work, and retries it while another process holds the lock.
- * @throws {DatabaseFailure} `busy`: the lock was held for too long
+ * @throws {DatabaseFailure} `held`: the lock was held for too long
  */
 export async function whileBusy<T>(
   { clock, random, signal }: WaitPorts,
@@ -114,10 +114,10 @@ export async function whileBusy<T>(
 }
 
 function isBusy(error: unknown): boolean {
-  return error instanceof DatabaseFailure && error.problem === 'busy';
+  return error instanceof DatabaseFailure && error.problem === 'held';
 }
 
-/** Runs the work in one transaction: all of it or nothing. @throws {DatabaseFailure} `busy` */
+/** Runs the work in one transaction: all of it or nothing. @throws {DatabaseFailure} `held` */
 export function atomically<T>(database: Database, work: () => T): T {
   database.exec('BEGIN IMMEDIATE');
   try {

@@ -5,13 +5,13 @@ import { operationOf } from '../client/attempt.ts';
 import { updateCall } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { canAsk } from '../session/resolve.ts';
+import { canAsk, questionWith } from '../session/resolve.ts';
 import { Failure, isFailure } from '../errors.ts';
 import type { NewChange, NewRun, Run } from '../state/journal.ts';
 import { isLeft } from '../state/journal-rows.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import { confirmation, FORMAT_FACTS, type RecordView, type RowsView } from '../view/view.ts';
-import { firstFew, plural, visible } from '../view/words.ts';
+import { confirmation, type RecordView, type RowsView } from '../view/view.ts';
+import { firstFew, plural } from '../view/words.ts';
 import { seeStock, type RowResult, readStock, type RunContext, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
 import { type Plan, PLAN_LINES, planLines, planView, type Stock } from './plan.ts';
@@ -32,10 +32,10 @@ export interface RunSpec extends Omit<NewRun, 'startedAt' | 'environment' | 'ori
   /** Describes the plan; by default as a table. */
   lines?(plan: Plan, names: PetNames | undefined): readonly string[];
   plan(stock: Stock): Plan;
-  /** Called once the rows are in the journal, before the first request. */
+  /** Awaited before the stock is read. */
+  onConnected?(session: Session): Promise<void>;
+  /** Awaited once the rows are in the journal, before the first request; also if there is nothing to change. */
   onBegin?(): Promise<void>;
-  /** Checks that the session is for the right service. Awaited before the stock is read. @throws {Failure} */
-  check?(session: Session): void | Promise<void>;
 }
 
 export interface PlanContext extends Omit<RunContext, 'session'> {
@@ -47,7 +47,7 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
   const { context, journal } = runContext;
   assertCanConfirm(context);
   await using session = await connect(context, { isBulk: true });
-  await spec.check?.(session);
+  await spec.onConnected?.(session);
   const seen = await seeStock(session.service, journal);
   const plan = spec.plan(seen.stock);
   const isEmpty = plan.steps.length + plan.obstacles.length === 0;
@@ -64,9 +64,8 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
 }
 
 /** Shows what a run would change; nothing is asked, journaled or written. */
-export async function dryRunPlan(context: CommandContext, spec: Pick<RunSpec, 'check' | 'plan'>): Promise<RowsView> {
+export async function dryRunPlan(context: CommandContext, spec: Pick<RunSpec, 'plan'>): Promise<RowsView> {
   await using session = await connect(context);
-  await spec.check?.(session);
   return await planView(context, session, spec.plan(await readStock(session.service)));
 }
 
@@ -87,7 +86,9 @@ async function nothingToDo(
   // The next undo goes one command further back.
   const isKept = spec.kind === 'undo' || spec.kind === 'redo';
   const run = isKept ? await beginRun({ context, journal, session }, spec, []) : undefined;
+  await spec.onBegin?.();
   if (run !== undefined) await journal.end(run.id, context.clock.now());
+  await spec.onBegin?.();
   const text = `Nothing to change in ${environment}: ${plural(unchanged, 'pet')} already ${unchanged === 1 ? 'matches' : 'match'}.`;
   return confirmation(text, summaryMembers({ run: run?.id, environment, counts: countStates([], unchanged) }));
 }
@@ -120,12 +121,8 @@ async function confirmPlan(
   }
   if (!globals.yes) {
     const question = `${spec.question?.(plan.steps.length) ?? `Change ${plural(plan.steps.length, 'pet')}`} in ${environment}?`;
-    const { debug, output, quiet, verbose } = globals;
-    // The user must see what to agree to.
-    const isUnseen = quiet || (FORMAT_FACTS[output].isJson && !verbose && !debug);
-    const asked = [...(isUnseen ? lines.map(visible) : []), question].join('\n');
     // Other processes need not wait for the answer: a pet that they change meanwhile is a conflict.
-    if (!(await turn.pause(() => prompt.confirm(asked, signal)))) {
+    if (!(await turn.pause(() => prompt.confirm(questionWith(context, lines, question), signal)))) {
       throw new Failure('cancelled', {});
     }
     return { maxWait: tooLong ? FOREVER_MS : globals.maxWait };
@@ -187,7 +184,7 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   let stopped = await new Runner({ pace, writer, run, seen, onOutcome }, left).run();
   context.notices.progress(undefined);
   if (left.length > 0 && stopped === undefined) stopped = await verifyStock(runContext, run);
-  return summarise(runContext, run, stopped, unchanged).catch((error: unknown) => {
+  return summarise(runContext, run, seen.stock, stopped, unchanged).catch((error: unknown) => {
     // The state database was replaced: the answered write is all that is known of the run.
     throw stopped?.is('unrecorded') === true ? stopped : error;
   });
@@ -198,22 +195,19 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
  * @returns the signal that stopped it; the run itself is done
  */
 async function verifyStock({ context, journal, session }: RunContext, run: Run): Promise<Failure | undefined> {
-  let stock: Stock;
   try {
-    stock = await readStock(session.service);
+    const stock = await readStock(session.service);
+    const changed: bigint[] = [];
+    for (const { id, petId, after, state } of journal.changesOf(run.id)) {
+      const isThere = stock.get(petId)?.quantity === after;
+      if (state === 'unknown' && isThere) await recordOutcome({ journal }, id, { state: 'applied' });
+      if (state === 'applied' && !isThere) changed.push(petId);
+    }
+    if (changed.length > 0) context.notices.warning(`Changed again since this run set it: pet ${firstFew(changed)}.`);
   } catch (error) {
     if (!isFailure(error)) throw error;
     if (error.is('interrupted')) return error;
     context.notices.warning('The stock could not be read again: changes by others since then are not shown.');
-    return undefined;
   }
-  const changed: bigint[] = [];
-  for (const { id, petId, after, state } of journal.changesOf(run.id)) {
-    const isThere = stock.get(petId)?.quantity === after;
-    if (state === 'unknown' && isThere) await recordOutcome({ journal }, id, { state: 'applied' });
-    if (state === 'applied' && !isThere) changed.push(petId);
-  }
-  if (changed.length === 0) return undefined;
-  context.notices.warning(`Changed again since this run set it: pet ${firstFew(changed)}.`);
   return undefined;
 }

@@ -1,6 +1,6 @@
 /** Asks which columns of a file have the missing data, and remembers the answers for files with the same header. */
 import type { CommandContext } from '../session/globals.ts';
-import { canAsk } from '../session/resolve.ts';
+import { canAsk, questionWith } from '../session/resolve.ts';
 import { visible } from '../view/words.ts';
 import { type ColumnName, findColumns, findName, type Mapping, parseMapping, shown, STOCK_FILE } from './columns.ts';
 import { withJournal, withWritableJournal } from './open-journal.ts';
@@ -81,11 +81,13 @@ const MEANINGS: Readonly<Record<string, ColumnName>> = { add: 'delta', set: 'qua
 
 /** Asks until the answer is one of the names, or its number. */
 async function choose<Name extends string>(
-  { notices, prompt, signal }: CommandContext,
+  context: CommandContext,
   question: string,
   choices: readonly Choice<Name>[],
 ): Promise<Name> {
-  for (const [number, name] of choices) notices.info(`  ${number}  ${name}`);
+  const { notices, prompt, signal } = context;
+  const lines = choices.map(([number, name]) => `  ${number}  ${name}`);
+  for (const line of lines) notices.info(line);
   const names = choices.map(([, name]) => name);
   const find = (answer: string): Name | undefined =>
     findName(names, answer) ??
@@ -93,7 +95,7 @@ async function choose<Name extends string>(
     choices.find(([number]) => `${number}` === answer)?.[1];
   const problemOf = (answer: string): string | undefined =>
     find(answer) === undefined ? 'Type a number or a name of the list.' : undefined;
-  return find(await prompt.text(visible(question), undefined, signal, problemOf))!;
+  return find(await prompt.text(questionWith(context, lines, visible(question)), undefined, signal, problemOf))!;
 }
 
 async function readAnswers(context: CommandContext, header: string): Promise<readonly Mapping[]> {

@@ -8,7 +8,7 @@ import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { catalogOrigin, tableNames } from '../session/open-catalog.ts';
 import { assertWriteAllowed, canAsk, requireBaseUrl, undoCommand } from '../session/resolve.ts';
-import { Failure, isFailure, usageFailure } from '../errors.ts';
+import { Failure, isFailure, midway, usageFailure } from '../errors.ts';
 import { capital, changeWords, petLabel, visible } from '../view/words.ts';
 import { confirmation, record, type RecordView } from '../view/view.ts';
 import { type LockedPet, meansFor, updateOne, withFreshPet, withWriter } from './write-one.ts';
@@ -90,9 +90,8 @@ async function readAndWrite(
     return changed(context, `Nothing to do: ${why}.`, found, before);
   }
   const command = isSet ? 'inventory set' : 'inventory adjust';
-  const item = await updateOne(pet, { command, petId, before, after }, { isCurrent }).catch(async (error: unknown) => {
-    if (!isFailure(error) || before === undefined) throw error;
-    throw (await import('./runner.ts')).midway(error);
+  const item = await updateOne(pet, { command, petId, before, after }, { isCurrent }).catch((error: unknown) => {
+    throw isFailure(error) && before !== undefined ? midway(error) : error;
   });
   if (before === undefined) {
     const label = capital(petLabel(petId, name));

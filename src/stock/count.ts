@@ -14,8 +14,8 @@ import { readStock } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
 import { isStocktakeOpen, lockStocktake, takeTurn, withWritableJournal } from './open-journal.ts';
 import { whereOf } from './write-one.ts';
-import type { Stock, Wanted } from './plan.ts';
-import { findStopped, planCount, showUnscanned, unscanned } from './stocktake.ts';
+import { type Stock, unscanned, type Wanted } from './plan.ts';
+import { findStopped, planCount, showUnscanned } from './stocktake.ts';
 import type { Problem } from './records.ts';
 import { clockTime } from '../view/progress.ts';
 import { petLabel, plural } from '../view/words.ts';
@@ -79,8 +79,7 @@ export async function count(context: CommandContext, options: CountOptions): Pro
     context.notices.info(`${plural(tally.scans.length, 'scan')} of ${plural(rows.length, 'pet')}.`);
     const rest = unscanned(rows, stock);
     const zeroed = options.rest === 'zero' ? rest : [];
-    const left = options.rest === 'zero' ? [] : rest;
-    await showUnscanned(context, run, left);
+    await showUnscanned(context, run, options.rest === 'zero' ? [] : rest);
     const plan = (present: Stock) => planCount(rows, zeroed, present);
     const question = (steps: number) =>
       `Change ${plural(steps, 'pet')}${zeroed.length === 0 ? '' : `, and set to 0 those that were not scanned (${zeroed.length}),`}`;
@@ -91,7 +90,7 @@ export async function count(context: CommandContext, options: CountOptions): Pro
     try {
       using turn = await takeTurn(context, journal, 'count');
       const spec = { kind: 'count', command: COMMAND, run, plan, question } as const;
-      return await applyPlan({ context, journal, turn, rest: left }, spec);
+      return await applyPlan({ context, journal, turn }, spec);
     } catch (error) {
       // None of the changes was begun, so the run only has scans.
       if (journal.changesOf(run.id).length === 0) context.notices.info(savedText(run));
@@ -124,8 +123,8 @@ async function keepsCount(context: CommandContext, run: Run): Promise<boolean> {
 }
 
 async function prepare(context: CommandContext, journal: Journal, { resume }: CountOptions): Promise<Stocktake> {
+  const wanted = resume === undefined ? undefined : await findStopped(context, journal, resume);
   await using session = await connect(context, { isBulk: true });
-  const wanted = resume === undefined ? undefined : findStopped(journal, resume, session);
   const moment = momentOf(journal.state);
   const stock = await readStock(session.service);
   const catalog = await openCatalog(context, session.origin);
@@ -274,12 +273,12 @@ function sumOf(scans: readonly Scan[]): bigint {
 }
 
 /**
- * Parses `7`, `7 12`, `7,12` and `3x 7`, but not `7 x3`, which could be either; the prefix may be before the code: the
- * digits of an id or a barcode, perhaps padded with zeros.
+ * Parses `7`, `7 12`, `7,12` and `3x 7`, but not `7 x3` and `0x7`, which could be either; the prefix may be before the
+ * code: the digits of an id or a barcode, perhaps padded with zeros.
  */
 export function parseScan(text: string, prefix = '') {
   const [, times, rest = ''] =
-    text.startsWith(prefix) && prefix !== '' ? [] : (/^(\d+)(?: *[x\u00d7] +|[x\u00d7])(.+)$/i.exec(text) ?? []);
+    text.startsWith(prefix) && prefix !== '' ? [] : (/^(\d+)(?: *[x\u00d7] +|(?<!^0)[x\u00d7])(.+)$/i.exec(text) ?? []);
   const scanned = times === undefined ? text : rest;
   const words = (scanned.startsWith(prefix) ? scanned.slice(prefix.length) : scanned).trim().split(/[\s,;]+/);
   const [code = '', quantityText = times ?? '1'] = words;

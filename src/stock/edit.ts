@@ -7,7 +7,7 @@ import { joinPath, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { errorCode } from '../ports.ts';
 import { connect } from '../session/connect.ts';
-import { readText } from '../session/read-text.ts';
+import { readBytes } from '../session/read-text.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, fileFailure, isFailure } from '../errors.ts';
 import { csvCell } from '../view/formats.ts';
@@ -18,6 +18,7 @@ import { withLockedJournal } from './open-journal.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
 import { belowZero, parseRows, type Row } from './file-rows.ts';
 import { NO_ROWS } from './records.ts';
+import { decodeText } from './source-file.ts';
 
 const HEAD =
   '# Edit quantities, then save and close. You will be asked before anything changes.\n' +
@@ -86,7 +87,7 @@ async function editedRows(context: CommandContext, path: string, text: string, o
   for (;;) {
     await context.openEditor(path, signal);
     try {
-      return changedRows(await readText(context, path), text, path, options);
+      return changedRows(decodeText(await readBytes(context, path), path), text, path, options);
     } catch (error) {
       if (!isFailure(error) || !error.is('invalid-rows')) throw error;
       if (globals.yes || !canAsk(context)) throw error;

@@ -66,8 +66,7 @@ async function planToShow(
 ): Promise<RunSpec['plan']> {
   const begun = await findBegun(context, journal, text, options);
   if (begun !== undefined) {
-    const here = { environment: begun.environment, origin: originOf(await context.target()) };
-    assertSameOrigin(here, begun, `Run ${begun.id}`, `inventory runs resume ${begun.id}`);
+    await assertSameOrigin(context, begun, `Run ${begun.id}`, `inventory runs resume ${begun.id}`);
     // Rows that could not be applied keep the shop from being as the file says, too.
     const left = journal
       .changesOf(begun.id)

@@ -7,7 +7,7 @@ import { serviceOf } from '../session/environments.ts';
 import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import type { Clock } from '../ports.ts';
-import { untilStop } from '../stop.ts';
+import { inTime } from '../stop.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { acquireLock, type KeptOpen, NOTICED_MS } from '../state/lock.ts';
 import type { PetLock, LockSession } from './shared-pet-lock.ts';
@@ -35,13 +35,9 @@ export interface Patience {
 }
 
 /** Resolves as the promise does. @throws {Failure} `run-locked`: not in time; the signal's reason */
-export function inTime<T>(clock: Clock, { leftMs, signal }: Patience, what: string, promise: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const waitedMs = leftMs();
-  const cancel = clock.alarm(waitedMs, () => {
-    late.reject(new Failure('run-locked', { what, waitedMs }));
-  });
-  return untilStop({ clock, signal }, 0, Promise.race([promise, late.promise])).finally(cancel);
+export function patiently<T>(clock: Clock, { leftMs, signal }: Patience, what: string, work: Promise<T>): Promise<T> {
+  const timeoutMs = leftMs();
+  return inTime({ clock, signal, timeoutMs }, () => new Failure('run-locked', { what, waitedMs: timeoutMs }), work);
 }
 
 /** Used without other machines: the system keeps a lock as long as its holder lives. */
@@ -84,7 +80,9 @@ export function petLocksOf(context: CommandContext, session: LockSession, isOpti
     const before = next.get(lockOf(petId)) ?? Promise.resolve(0);
     let since = Number.POSITIVE_INFINITY;
     const mine = (async () => {
-      const freeAt = await (own === undefined ? before : inTime(clock, own, `another change of pet ${petId}`, before));
+      const freeAt = await (own === undefined
+        ? before
+        : patiently(clock, own, `another change of pet ${petId}`, before));
       const restMs = freeAt - clock.monotonic();
       if (restMs > 0) await clock.sleep(restMs);
       return locked(

@@ -77,6 +77,12 @@ export function isUnexpected({ quantity, current }: Wanted, present: bigint): bo
   return current !== undefined && current !== present && quantity !== present;
 }
 
+/** Returns the pets in stock that none of a stocktake's rows is for. */
+export function unscanned(rows: readonly Pick<NewChange, 'petId'>[], stock: Stock): InventoryItem[] {
+  const petIds = new Set(rows.map(({ petId }) => petId));
+  return [...stock.values()].filter(({ petId, quantity }) => quantity !== 0n && !petIds.has(petId));
+}
+
 /** Most lines of a plan to print. */
 export const PLAN_LINES = 40;
 

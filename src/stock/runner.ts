@@ -6,7 +6,7 @@ import type { InventoryItem } from '../api/item.ts';
 import { listInventory } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
 import { isOutdated, listedTwice } from '../client/update.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { type Failure, isFailure } from '../errors.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { type Change, hasWrittenSince, type Journal, momentOf, type Run } from '../state/journal.ts';
@@ -27,8 +27,6 @@ export interface RunContext {
   readonly session: Session;
   readonly journal: Journal;
   readonly onOutcome?: ((outcome: RowResult) => void) | undefined;
-  /** Pets that a stocktake leaves unchanged because they were not scanned. */
-  readonly rest?: readonly InventoryItem[];
 }
 
 export interface RunnerOptions {
@@ -234,20 +232,4 @@ export function changedBy(journal: Journal, change: Change, present: bigint, sin
   const other = journal.newestOther(change, since);
   if (other?.after === present) return `changed since by this machine: change ${other.id}`;
   return 'someone else has changed it';
-}
-
-/** Marks a failure that came after other requests: `nothing more was sent`. */
-export function midway(failure: Failure, resume?: string): Failure {
-  const next = resume === undefined ? {} : { resume };
-  if (failure.is('rate-limited'))
-    return new Failure('rate-limited', { ...failure.details, ...next, begun: true }, failure);
-  if (failure.is('paused')) return new Failure('paused', { ...failure.details, ...next, begun: true }, failure);
-  if (failure.is('interrupted')) return new Failure('interrupted', { ...failure.details, ...next }, failure);
-  if (failure.is('deadline')) return new Failure('deadline', { ...failure.details, ...next }, failure);
-  if (failure.is('network')) return new Failure('network', { ...failure.details, ...next, begun: true }, failure);
-  // Other rows may have been applied: the refusal is not the outcome of the run.
-  if (failure.is('unexpected-status'))
-    return new Failure('unexpected-status', { ...failure.details, isRefusal: false }, failure);
-  if (failure.is('run-locked')) return new Failure('run-locked', { ...failure.details, begun: true }, failure);
-  return failure;
 }

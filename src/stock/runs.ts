@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { catalogOrigin } from '../session/open-catalog.ts';
 import { fileName } from '../session/paths.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { readBytes } from '../session/read-text.ts';
@@ -34,16 +35,13 @@ export function resumeStopped(
 /** Resumes this run. The journal must be locked. @throws {Failure} `cannot-resume` */
 export async function resumeNamed(runContext: Omit<RunContext, 'session'>, run: Run): Promise<RecordView> {
   const { context, journal } = runContext;
-  const { environment } = await context.settings();
-  const again = `inventory runs resume ${run.id}`;
-  assertSameEnvironment(environment.value, run, `Run ${run.id}`, again);
+  await assertSameOrigin(context, run, `Run ${run.id}`, `inventory runs resume ${run.id}`);
   await checkSource(context, run);
   await assertWriteAllowed(context);
   if ((context.why?.cause ?? context.why?.note) !== undefined) {
     context.notices.warning(`Run ${run.id} keeps the cause and the note that it began with.`);
   }
   await using session = await connect(context, { isBulk: true });
-  assertSameOrigin(session, run, `Run ${run.id}`, again);
   return await resumeRun({ ...runContext, session }, run, await seeStock(session.service, journal));
 }
 
@@ -187,23 +185,24 @@ function unfinishedRun(journal: Journal, id: bigint): RunSummary {
   throw cannotResume(journal.run(id) === undefined ? `Run ${id} does not exist` : `Run ${id} is finished`);
 }
 
-type Origin = Pick<Run, 'environment' | 'origin'>;
-
 /**
- * Requires the environment that a run or change was made in.
+ * Requires the environment and the address that a run or change was made with.
  * @param command what the user can run in the right environment
  * @throws {Failure} `cannot-resume`
  */
-export function assertSameEnvironment(environment: string, made: Origin, what: string, command: string): void {
-  if (made.environment === environment) return;
-  const problem = `${what} is for ${made.environment}, and the environment is ${environment}`;
-  throw cannotResume(problem, `Say which: petstore --env ${made.environment} ${command}`);
-}
-
-/** Requires the environment and the address that a run or change was made with. @throws {Failure} `cannot-resume` */
-export function assertSameOrigin(here: Origin, made: Origin, what: string, command: string): void {
-  assertSameEnvironment(here.environment, made, what, command);
-  if (made.origin === here.origin) return;
-  const problem = `${what} is for ${made.origin}, and ${here.environment} is at ${here.origin} now`;
+export async function assertSameOrigin(
+  context: CommandContext,
+  made: Pick<Run, 'environment' | 'origin'>,
+  what: string,
+  command: string,
+): Promise<void> {
+  const environment = (await context.settings()).environment.value;
+  if (made.environment !== environment) {
+    const problem = `${what} is for ${made.environment}, and the environment is ${environment}`;
+    throw cannotResume(problem, `Say which: petstore --env ${made.environment} ${command}`);
+  }
+  const origin = await catalogOrigin(context);
+  if (made.origin === origin) return;
+  const problem = `${what} is for ${made.origin}, and ${environment} is at ${origin} now`;
   throw cannotResume(problem, 'Give the base URL that it was made with: --base-url');
 }

@@ -20,7 +20,12 @@ export interface SourceFile {
 export async function readSource(context: CommandContext, file: string, kind: FileKind): Promise<SourceFile> {
   const [name, path] = file === '-' ? ['stdin', file] : [file, absolutePath(context, file)];
   const bytes = await readBytes(context, path);
-  return { name, path, text: decodeText(bytes, name, kind), hash: hash('sha256', bytes) };
+  const text = decodeText(bytes, name, kind);
+  if (text.trim() !== '') return { name, path, text, hash: hash('sha256', bytes) };
+  throw usageFailure(
+    `${name} is empty; ${kind.unchanged}.`,
+    `Its first line must be a header such as ${kind.example}.`,
+  );
 }
 
 /** The first bytes of files: .xlsx and .ods are ZIP files, .xls a compound file. */
@@ -33,7 +38,7 @@ const [ZIP, COMPOUND, UTF16_LE, UTF16_BE] = [
 
 /**
  * Decodes UTF-8, UTF-16 with a byte order mark, or else Windows-1252, which has all printable characters of Latin-1.
- * @throws {Failure} `usage`: the file is empty or is not text; `name` is its name in the message
+ * @throws {Failure} `usage`: it is not text; `name` is its name in the message
  */
 export function decodeText(bytes: Uint8Array, name: string, kind: FileKind = STOCK_FILE): string {
   const startsWith = (magic: readonly number[]): boolean => magic.every((byte, i) => bytes[i] === byte);
@@ -44,7 +49,6 @@ export function decodeText(bytes: Uint8Array, name: string, kind: FileKind = STO
   // Older spreadsheets write one byte per character. Digits and delimiters are the same in all such encodings.
   const text = utf16 === undefined ? (decoded(bytes, 'utf-8') ?? fromWindows1252(bytes)) : decoded(bytes, utf16);
   if (text === undefined || text.includes('\0')) throw refused('is not text in UTF-8', 'Save it as "CSV UTF-8" first.');
-  if (text.trim() === '') throw refused('is empty', `Its first line must be a header such as ${kind.example}.`);
   return text;
 }
 

@@ -1,7 +1,7 @@
 /** Finds unfinished stocktakes, pets that one did not scan, and pets that were not counted for a long time. */
 import type { InventoryItem } from '../api/item.ts';
 import { openNames } from '../session/open-catalog.ts';
-import { connect, type Session } from '../session/connect.ts';
+import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import type { Journal, Run, RunSummary } from '../state/journal.ts';
 import { FORMAT_FACTS, list, type RowsView } from '../view/view.ts';
@@ -20,22 +20,18 @@ function stillCounting(journal: Journal): RunSummary[] {
 }
 
 /** Returns the stocktake to continue: the one with this number, or the newest, first of all one of this environment. */
-export function findStopped(journal: Journal, wanted: bigint | true, session: Session): Run {
+export async function findStopped(context: CommandContext, journal: Journal, wanted: bigint | true): Promise<Run> {
+  const here = (await context.settings()).environment.value;
   const open = stillCounting(journal);
-  const newest = open.find(({ environment }) => environment === session.environment) ?? open[0];
+  const newest = open.find(({ environment }) => environment === here) ?? open[0];
   const run = wanted === true ? newest : open.find(({ id }) => id === wanted);
   if (run !== undefined) {
-    assertSameOrigin(session, run, `Stocktake ${run.id}`, `inventory count --resume ${run.id}`);
+    await assertSameOrigin(context, run, `Stocktake ${run.id}`, `inventory count --resume ${run.id}`);
     return run;
   }
   throw cannotResume(
     wanted === true ? 'No stocktake was left unfinished' : `Run ${wanted} is not an unfinished stocktake`,
   );
-}
-
-export function unscanned(scanned: readonly Wanted[], stock: Stock): InventoryItem[] {
-  const petIds = new Set(scanned.map(({ petId }) => petId));
-  return [...stock.values()].filter(({ petId, quantity }) => quantity !== 0n && !petIds.has(petId));
 }
 
 /** Plans the counted quantities, and 0 for the pets of `rest`. A pet that was changed meanwhile is a conflict. */

@@ -2,15 +2,15 @@
 import type { JsonValue } from '../api/json.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { Failure, isFailure, midway } from '../errors.ts';
 import { describeFailure, firstCause } from '../report/failures.ts';
 import type { Change, ChangeState, NewChange, Run } from '../state/journal.ts';
 import { isUnapplied } from '../state/journal-rows.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
 import { capital, petLabel } from '../view/words.ts';
-import { midway, type RunContext } from './runner.ts';
+import { type Stock, unscanned } from './plan.ts';
+import type { RunContext } from './runner.ts';
 import { stringify } from 'csv-stringify/sync';
-import type { InventoryItem } from '../api/item.ts';
 import { openNames, tableNames } from '../session/open-catalog.ts';
 import { joinPath, reportFolder } from '../session/paths.ts';
 import { csvCell } from '../view/formats.ts';
@@ -20,8 +20,9 @@ const FEW = 5;
 
 /** Ends a run unless rows are left, and returns its summary. */
 export async function summarise(
-  { context, journal, rest = [] }: Pick<RunContext, 'context' | 'journal' | 'rest'>,
+  { context, journal }: Pick<RunContext, 'context' | 'journal'>,
   run: Run,
+  stock: Stock,
   stopped: Failure | undefined,
   unchanged: number,
 ): Promise<RecordView> {
@@ -30,21 +31,20 @@ export async function summarise(
   const changes = journal.changesOf(id);
   const counts = countStates(changes, unchanged);
   const resume = resumeCommand(run);
-  if (counts.planned + counts.sent + counts.unknown > 0)
-    notices.warning(`Run ${id} is unfinished. Resume it with: ${resume}`);
-  else
+  if (counts.planned + counts.sent + counts.unknown === 0)
     await journal.end(id, context.clock.now()).catch((error: unknown) => {
       // What was read of a replaced file is not what happened.
       if (!isFailure(error) || !error.is('state') || error.details.problem === 'replaced') throw error;
       notices.warning(`Run ${id} is done, but still listed as unfinished. ${describeFailure(error, 0).message}`);
     });
+  else notices.warning(`Run ${id} is unfinished. Resume it with: ${resume}`);
   const [only, ...others] = changes;
   const isOne = only !== undefined && others.length === 0;
   const undone = changes.filter((change) => isOne || isUnapplied(change));
   for (const { petId, reason } of undone.slice(0, FEW)) {
     if (reason !== undefined) notices.warning(`Pet ${petId}: ${reason}.`);
   }
-  const report = isOne && run.kind !== 'count' ? undefined : await writeReport(context, run, changes, rest);
+  const report = isOne && run.kind !== 'count' ? undefined : await writeReport(context, run, changes, stock);
   const failure = failureOf(counts, stopped, resume, report && abbreviated(report, context));
   // If rows have failed, the error names the report.
   if (report !== undefined && failure?.is('run-incomplete') !== true) {
@@ -150,14 +150,15 @@ async function writeReport(
   context: CommandContext,
   run: Run,
   changes: readonly Change[],
-  rest: readonly InventoryItem[],
+  stock: Stock,
 ): Promise<string | undefined> {
   try {
     const folder = reportFolder(context);
     const path = joinPath(folder, `${run.kind}-${run.id}.csv`);
     await context.files.makePrivateFolder(folder);
-    const unscanned = rest.map(({ petId, quantity }) => ({ petId, before: quantity, state: 'not scanned' }));
-    const all: readonly ReportRow[] = [...changes, ...unscanned];
+    const rest = run.kind === 'count' ? unscanned(changes, stock) : [];
+    const left = rest.map(({ petId, quantity }) => ({ petId, before: quantity, state: 'not scanned' }));
+    const all: readonly ReportRow[] = [...changes, ...left];
     const names = await openNames(context, run.origin, all);
     const cells = { ...COLUMNS, name: ({ petId }: ReportRow) => names?.get(petId) };
     const rows = all.map((row) => Object.values(cells).map((cell) => csvCell(cell(row) ?? '')));

@@ -7,18 +7,18 @@ import type { PetNames } from '../session/open-catalog.ts';
 import { discardCommand, resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure, usageFailure } from '../errors.ts';
-import type { Change, Journal, Run } from '../state/journal.ts';
+import type { Change, Journal, NewChange, Run } from '../state/journal.ts';
 import { isLeft, mayBeApplied } from '../state/journal-rows.ts';
 import type { RecordView, View } from '../view/view.ts';
 import { capital, changeWords, plural } from '../view/words.ts';
 import { changedBy } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan, type RunSpec } from './apply.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
-import { assertSameEnvironment, assertSameOrigin, cannotResume } from './runs.ts';
+import { assertSameOrigin, cannotResume } from './runs.ts';
 import { commandWords } from './history-view.ts';
 import { petLocksOf } from './pet-lock.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
-import { recordOutcome } from './write-one.ts';
+import { APPLIED, NOT_APPLIED, recordOutcome } from './write-one.ts';
 
 export interface UndoOptions {
   readonly changeId?: bigint;
@@ -28,17 +28,20 @@ export interface UndoOptions {
 }
 
 /** A pet's last change, with the quantity before its first one, and all quantities that were written since. */
-type Written = Change & { readonly written?: readonly bigint[] };
+type Written = Change & { readonly written: readonly bigint[] };
 
 /** What to undo: the changes of a command, or for a redo those of an undo. */
 interface Target {
   /** The command that is undone or redone. */
   readonly undoes: Pick<Run, 'undoesRun' | 'undoesChange'>;
-  readonly command: string;
+  /** `change 12` or `run 3`. */
+  readonly name: string;
+  /** `change 12 (set)` */
+  readonly title: string;
   /** `inventory undo 12` */
   readonly words: string;
   readonly changes: readonly [Written, ...Written[]];
-  readonly run?: Run | undefined;
+  readonly run: Run | undefined;
 }
 
 type Direction = 'undo' | 'redo';
@@ -53,66 +56,56 @@ export async function undo(
     throw usageFailure('Name one thing to undo: a change, or --run.');
   }
   const environment = (await context.settings()).environment.value;
-  const find = (journal: Journal): Target => {
-    const target = targetOf(journal, options, environment, direction);
-    assertSameEnvironment(environment, target.changes[0], capital(nameOf(target)), target.words);
+  const find = async (journal: Journal): Promise<Target> => {
+    const target = findTarget(journal, options, environment, direction);
+    await assertSameOrigin(context, target.changes[0], capital(target.name), target.words);
     return target;
   };
   if (options.dryRun === true) {
-    return withJournal(context, (journal) => {
-      const target = find(journal);
-      context.notices.info(`Would ${direction} ${titleOf(target)} in ${environment}.`);
+    return withJournal(context, async (journal) => {
+      const target = await find(journal);
+      context.notices.info(`Would ${direction} ${target.title} in ${environment}.`);
       announce(context, journal, target, 'would');
       return dryRunPlan(context, specFor(target, journal, direction));
     });
   }
   return withLockedJournal(context, direction, async (journal, turn): Promise<RecordView> => {
-    const target = find(journal);
+    const target = await find(journal);
     assertCanConfirm(context);
     await assertWriteAllowed(context);
     const { uncertain, unfinished } = announce(context, journal, target, 'will');
-    // Also if no rows are left: when resumed, the run would send rows of unknown outcome again.
-    const onBegin = async (): Promise<void> => {
-      if (unfinished !== undefined) await journal.discard(unfinished.id, context.clock.now());
-    };
     const spec = specFor(target, journal, direction);
-    let found = new Set<bigint>();
-    const plan: RunSpec['plan'] = (stock) => {
-      const planned = spec.plan(stock);
-      found = new Set(planned.steps.map(({ petId }) => petId));
-      return planned;
-    };
-    const check: RunSpec['check'] = async (session) => {
-      await spec.check?.(session);
+    let planned: Plan | undefined;
+    const plan: RunSpec['plan'] = (stock) => (planned = spec.plan(stock));
+    const onConnected: RunSpec['onConnected'] = async (session) => {
       // A command may still be sending the change: its lock is free once it knows the outcome.
       if (target.run === undefined && uncertain.length > 0)
         await petLocksOf(context, session)(target.changes[0].petId, () => Promise.resolve());
     };
-    const done = await applyPlan({ context, journal, turn }, { ...spec, plan, check, onBegin });
-    // The run was not begun if there was nothing to change.
-    await onBegin();
-    // The stock has shown the outcome. Resuming the run must not apply these rows again.
-    for (const change of done.failure === undefined ? uncertain : []) {
-      const wasApplied = found.has(change.petId) || journal.wasFound(change);
-      await recordOutcome(
-        { journal },
-        change.id,
-        wasApplied ? { state: 'applied' } : { state: 'discarded', reason: UNAPPLIED },
-      );
-    }
-    return done;
+    const onBegin = async (): Promise<void> => {
+      // Also if no rows are left: when resumed, the run would send rows of unknown outcome again.
+      if (unfinished !== undefined) await journal.discard(unfinished.id, context.clock.now());
+      // The stock has shown the outcome, unless others have changed the pet.
+      for (const change of uncertain) {
+        const isIn = (rows: readonly NewChange[] = []) => rows.some(({ petId }) => petId === change.petId);
+        const wasApplied = isIn(planned?.steps) || journal.wasFound(change);
+        const present = journal.sentChange(change.id);
+        const isKnown = present === undefined || !isLeft(present);
+        if (isKnown || (!wasApplied && isIn(planned?.obstacles))) continue;
+        await recordOutcome({ journal }, change.id, wasApplied ? APPLIED : NOT_APPLIED);
+      }
+    };
+    return applyPlan({ context, journal, turn }, { ...spec, plan, onConnected, onBegin });
   });
 }
 
-const UNAPPLIED = 'it was not applied';
-
 /** Announces rows of unknown outcome, and rows that are left. */
 function announce({ notices }: CommandContext, journal: Journal, target: Target, verb: 'will' | 'would') {
-  const { changes, run } = target;
+  const { changes, run, title } = target;
   const uncertain = changes.filter(isLeft);
   if (uncertain.length > 0) {
     const of = run === undefined ? '' : ` of ${plural(uncertain.length, 'row')}`;
-    notices.info(`The outcome${of} of ${titleOf(target)} is unknown; it is compared with what is in stock now.`);
+    notices.info(`The outcome${of} of ${title} is unknown; it is compared with what is in stock now.`);
   }
   const unfinished = run?.endedAt === undefined ? run : undefined;
   const planned = unfinished && journal.changesOf(unfinished.id).filter(({ state }) => state === 'planned');
@@ -122,19 +115,19 @@ function announce({ notices }: CommandContext, journal: Journal, target: Target,
   return { uncertain, unfinished };
 }
 
-function targetOf(journal: Journal, options: UndoOptions, environment: string, direction: Direction): Target {
+function findTarget(journal: Journal, options: UndoOptions, environment: string, direction: Direction): Target {
   const { changeId, run: runId } = options;
   // One undo beside another of the same command would never end it.
   if (runId !== undefined) {
     refuseUnfinished(journal, `run ${runId}`, ({ undoesRun }) => undoesRun === runId);
-    return targetOfRun(journal, runId);
+    return undoOfRun(journal, runId);
   }
   if (changeId !== undefined) {
     refuseUnfinished(journal, `change ${changeId}`, ({ undoesChange }) => undoesChange === changeId);
     const change = journal.sentChange(changeId);
     if (change === undefined || !mayBeApplied(change))
       throw nothingFound(`Change ${changeId} does not exist or was not applied`);
-    return targetOfChange(journal, change);
+    return undoOfChange(journal, change);
   }
   const newest = journal.newestSent(environment, direction);
   const { turn: since = 0 } = newest ?? {};
@@ -143,9 +136,9 @@ function targetOf(journal: Journal, options: UndoOptions, environment: string, d
   refuseUnfinished(journal, undefined, (each) => each.environment === environment && isNewer(each));
   const run = newest?.run === undefined ? undefined : journal.run(newest.run);
   if (newest !== undefined && direction === 'undo') {
-    return run === undefined ? targetOfChange(journal, newest) : targetOfRun(journal, run.id);
+    return run === undefined ? undoOfChange(journal, newest) : undoOfRun(journal, run.id);
   }
-  if (run?.kind === 'undo') return redoOf(journal, run);
+  if (run?.kind === 'undo') return targetOf(journal, run, 'inventory redo', run);
   throw nothingLeft(journal, environment, direction);
 }
 
@@ -176,25 +169,17 @@ function refuseUnfinished(journal: Journal, of: string | undefined, isMeant: (ru
   );
 }
 
-function targetOfChange(journal: Journal, change: Change): Target {
-  const { command, id } = change;
-  assertNoUndo(`Change ${id}`, change.run === undefined ? undefined : journal.run(change.run));
-  return { undoes: { undoesChange: id }, words: `inventory undo ${id}`, command, changes: [change] };
+function undoOfChange(journal: Journal, change: Change): Target {
+  const { id, run } = change;
+  assertNoUndo(`Change ${id}`, run === undefined ? undefined : journal.run(run));
+  return targetOf(journal, { undoesChange: id }, `inventory undo ${id}`, change);
 }
 
-function targetOfRun(journal: Journal, id: bigint): Target {
+function undoOfRun(journal: Journal, id: bigint): Target {
   const run = journal.run(id);
   if (run === undefined) throw nothingFound(`Run ${id} does not exist`);
   assertNoUndo(`Run ${id}`, run);
-  const changes = changesOf(journal, run);
-  return { undoes: { undoesRun: id }, words: `inventory undo --run ${id}`, command: changes[0].command, changes, run };
-}
-
-function redoOf(journal: Journal, run: Run): Target {
-  const { undoesRun, undoesChange } = run;
-  const first = undoesRun === undefined ? journal.sentChange(undoesChange ?? 0n) : journal.changesOf(undoesRun)[0];
-  const undoes = { undoesRun, undoesChange };
-  return { undoes, words: 'inventory redo', command: first?.command ?? '', changes: changesOf(journal, run), run };
+  return targetOf(journal, { undoesRun: id }, `inventory undo --run ${id}`, run);
 }
 
 function assertNoUndo(what: string, { kind }: Partial<Run> = {}): void {
@@ -203,21 +188,21 @@ function assertNoUndo(what: string, { kind }: Partial<Run> = {}): void {
   if (kind === 'redo') throw nothingFound(`${what} is a redo`, `${reverse} undo`);
 }
 
-function changesOf(journal: Journal, { id }: Run): Target['changes'] {
-  const [first, ...others] = foldPets(journal.changesOf(id).filter(mayBeApplied));
-  if (first === undefined) throw nothingFound(`Run ${id} has changed nothing`);
-  return [first, ...others];
-}
-
-/** `change 12` or `run 3`. */
-function nameOf({ undoes: { undoesRun, undoesChange } }: Target): string {
-  return undoesRun === undefined ? `change ${undoesChange}` : `run ${undoesRun}`;
-}
-
-/** `change 12 (set)`. */
-function titleOf(target: Target): string {
-  const { command } = target;
-  return command === '' ? nameOf(target) : `${nameOf(target)} (${commandWords(command)})`;
+/** @param reversed the change, or the run whose changes are reversed: a command's, or for a redo an undo's */
+function targetOf(
+  journal: Journal,
+  { undoesRun, undoesChange }: Target['undoes'],
+  words: string,
+  reversed: Change | Run,
+): Target {
+  const run = 'kind' in reversed ? reversed : undefined;
+  const all = 'kind' in reversed ? journal.changesOf(reversed.id).filter(mayBeApplied) : [reversed];
+  const [first, ...others] = foldPets(all);
+  if (first === undefined) throw nothingFound(`Run ${reversed.id} has changed nothing`);
+  const name = undoesRun === undefined ? `change ${undoesChange}` : `run ${undoesRun}`;
+  const made = undoesRun === undefined ? journal.sentChange(undoesChange ?? 0n) : journal.changesOf(undoesRun)[0];
+  const title = made === undefined ? name : `${name} (${commandWords(made.command)})`;
+  return { undoes: { undoesRun, undoesChange }, name, title, words, changes: [first, ...others], run };
 }
 
 /** Combines the changes of each pet: a smoke test sets its pet several times. */
@@ -234,15 +219,13 @@ function nothingFound(problem: string, hint = 'See what was changed: petstore in
   return cannotResume(problem, hint);
 }
 
-function specFor(target: Target, journal: Journal, direction: Direction): RunSpec {
-  const { changes, undoes, words } = target;
-  const name = nameOf(target);
+function specFor({ changes, name, title, undoes }: Target, journal: Journal, direction: Direction): RunSpec {
   const isOne = changes.length === 1;
   return {
     kind: direction,
     ...undoes,
     command: `${direction} of ${name}`,
-    question: () => `${capital(direction)} ${titleOf(target)}`,
+    question: () => `${capital(direction)} ${title}`,
     plan(stock) {
       const plan = planUndo(changes, stock, journal);
       const [obstacle] = plan.obstacles;
@@ -253,18 +236,18 @@ function specFor(target: Target, journal: Journal, direction: Direction): RunSpe
       lines: ({ steps }: Plan, names?: PetNames) =>
         steps.map((step) => `${changeWords(step, names?.get(step.petId))} in ${changes[0].environment}`),
     }),
-    check(session) {
-      assertSameOrigin(session, changes[0], capital(name), words);
-    },
   };
 }
 
 function planUndo(changes: readonly Written[], stock: Stock, journal: Journal): Plan {
   const rows = changes.map((change) => ({ petId: change.petId, quantity: change.before ?? change.after, change }));
   return makePlan(rows, stock, ({ change }, present) => {
-    const { before, after, written = [after] } = change;
+    const { before, after, written } = change;
     if (before === undefined) return 'the earlier quantity was not recorded';
-    if (present === before || written.includes(present)) return undefined;
+    if (present === before) return undefined;
+    // The pet may have the quantity that was written for another reason.
+    if (journal.isUndone(change)) return 'it was undone already';
+    if (written.includes(present)) return undefined;
     const by = changedBy(journal, change, present);
     return `there are ${present} now, no longer the ${after} that were written: ${by}`;
   });

@@ -10,7 +10,7 @@ import type { RawAnswer } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
 import { decoded } from '../redact.ts';
 import { checkCondition, isOutdated, isRecent, type Update, updateInventory } from '../client/update.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { Failure, isFailure, usageFailure } from '../errors.ts';
 import type { RowOutcome } from '../report/failure-meaning.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext, OpenWrite } from '../session/globals.ts';
@@ -178,7 +178,7 @@ async function writeOne<T>(
   return sent;
 }
 
-const APPLIED: RowOutcome = { state: 'applied', continues: 'always' };
+export const APPLIED: RowOutcome = { state: 'applied', continues: 'always' };
 
 /** Puts the write on the disk as sent. @returns its number in the journal @throws {Failure} `state` */
 async function markSent(writer: Writer, write: Write): Promise<bigint> {
@@ -193,6 +193,9 @@ async function markSent(writer: Writer, write: Write): Promise<bigint> {
   await journal.sent(write.id, now);
   return write.id;
 }
+
+/** The outcome of a write without an answer, once the stock has shown it. */
+export const NOT_APPLIED: Settled = { state: 'discarded', reason: 'it was not applied' };
 
 /** Records the outcome of a write, or of a row that is not sent. @throws {Failure} `state` */
 export async function recordOutcome({ journal }: Pick<Writer, 'journal'>, id: bigint, outcome: Settled): Promise<void> {
@@ -213,6 +216,10 @@ export async function recordedCall(
   const petId = changedPet(call);
   if (petId === undefined) return send(call);
   const after = quantityIn(call);
+  const { 'if-match': condition = '*' } = call.headers ?? {};
+  if (after === undefined && condition.trim() !== '*') {
+    throw usageFailure('If-Match needs a body with an integer as its "quantity"; nothing was sent.');
+  }
   const work = (writer: Writer): Promise<RawAnswer> =>
     withFreshPet(writer, petId, (pet, freshMs) =>
       after === undefined ? send(call) : callChecked(pet, { ...by, petId, after }, call, send, freshMs),

@@ -13,7 +13,7 @@ const LAST_INSTANT = 8.64e15;
 
 /** Returns `400 ms`, `23 s`, `4 min 5 s`, `2 h 3 min` or `3 days`, rounded up so that a countdown never ends early. */
 export function duration(ms: number): string {
-  if (ms > 0 && ms < SECOND) return `${Math.ceil(ms)} ms`;
+  if (ms > 0 && ms <= SECOND - 1) return `${Math.ceil(ms)} ms`;
   const seconds = Math.max(0, Math.ceil(ms / SECOND)) * SECOND;
   if (seconds < MINUTE) return `${seconds / SECOND} s`;
   if (seconds < HOUR) return two(seconds, MINUTE, 'min', SECOND, 's');
@@ -147,10 +147,9 @@ export function progressLines(
   [done, of]: Share = [0, 0],
   began: Began | undefined,
   now: number,
-  isUnicode: boolean,
 ): [string, ...string[]] {
   if (began === undefined) return [line];
-  const drawn = `[${bar(BigInt(done), BigInt(of), BAR_COLUMNS, isUnicode).padEnd(BAR_COLUMNS)}] ${line}`;
+  const drawn = `[${bar(BigInt(done), BigInt(of), BAR_COLUMNS).padEnd(BAR_COLUMNS)}] ${line}`;
   const perSecond = ((done - began.done) * SECOND) / (now - began.at);
   // The speed of the first second is not reliable.
   if (now - began.at < SECOND || perSecond <= 0 || done === of) return [drawn, line];

@@ -33,8 +33,6 @@ export interface Screen {
   readonly style: Style;
   /** Redacts secrets in a text before it is wrapped or cut. */
   readonly redact: (text: string) => string;
-  /** False if the terminal may only show ASCII. */
-  readonly isUnicode: boolean;
 }
 
 /** The private-use area of the basic plane. */
@@ -116,9 +114,9 @@ function* texts(rows: readonly (readonly Cell[])[]): Generator<string> {
 }
 
 /** Returns a row's cell of the column, with its bar drawn at the width of the column. */
-function cellIn(row: readonly Cell[], { place, width }: TableColumn, { isUnicode }: Screen): Cell {
+function cellIn(row: readonly Cell[], { place, width }: TableColumn): Cell {
   const cell = row[place]!;
-  return cell.share === undefined ? cell : { ...cell, text: bar(...cell.share, width, isUnicode) };
+  return cell.share === undefined ? cell : { ...cell, text: bar(...cell.share, width) };
 }
 
 async function draw({ columns, rows, header }: Table, screen: Screen): Promise<string> {
@@ -137,7 +135,7 @@ async function draw({ columns, rows, header }: Table, screen: Screen): Promise<s
     // Only our own colours, and no line between rows.
     style: { head: [], border: [], compact: true },
   });
-  for (const row of rows) table.push(columns.map((column) => cut(cellIn(row, column, screen), column.width)));
+  for (const row of rows) table.push(columns.map((column) => cut(cellIn(row, column), column.width)));
   // Only placeholders have such characters.
   const drawn = table.toString().replace(/[\u2500-\u257f]+/g, (border) => style.muted(border));
   return `${drawn.replace(PRIVATE_RUN, (run) => painted[run.charCodeAt(0) - FIRST_PRIVATE] ?? run)}\n`;
@@ -183,18 +181,20 @@ function* columnLines({ columns, rows, header, follows }: Table, screen: Screen)
     return text;
   };
   if (header && !follows) yield style.heading(line(({ kind, name }) => ({ text: name, numeric: kind === 'number' })));
-  for (const row of rows) yield line((column) => cellIn(row, column, screen));
+  for (const row of rows) yield line((column) => cellIn(row, column));
 }
 
-/** Renders rows as lines of `name: value`, for terminals that are too narrow for columns. */
+/** Renders rows as lines of `name: value`, without empty values, for terminals that are too narrow for columns. */
 function* listed({ columns, rows, follows }: Table, screen: Screen, width: number): Generator<string> {
   for (const [index, row] of rows.entries()) {
     if (index > 0 || follows) yield '';
     for (const column of columns) {
-      const { text, numeric, role } = cellIn(row, column, screen);
+      const { text, numeric, role } = cellIn(row, column);
+      const shown = text.trim();
+      if (shown === '') continue;
       const label = column.name === '' ? '' : `${column.name}: `;
-      const line = label + (role === undefined ? text : screen.style[role](text));
-      if (line !== '') yield numeric || role !== undefined ? line : wrapLine(line, width, 2);
+      const line = label + (role === undefined ? shown : screen.style[role](shown));
+      yield numeric || role !== undefined ? line : wrapLine(line, width, 2);
     }
   }
 }

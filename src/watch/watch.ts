@@ -8,6 +8,7 @@ import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { splitWords } from '../cli/value-parsers.ts';
 import { Failure, isFailure, stoppedByUser } from '../errors.ts';
+import { countDown } from '../stop.ts';
 import { operationOf } from '../client/attempt.ts';
 import type { Service } from '../client/service.ts';
 import { describeFailure } from '../report/failures.ts';
@@ -25,7 +26,6 @@ interface Change {
   readonly before?: InventoryItem;
 }
 
-const SECOND = 1_000;
 /** Fraction of the remaining requests that a watch may use. */
 const SHARE = 0.5;
 
@@ -205,14 +205,12 @@ export async function waitFor(context: CommandContext, wanted: WaitCondition): P
 
 /** Sleeps until the next request, so that a watch uses only its share of the rate limit. Shows a countdown on a terminal. */
 async function pause(context: CommandContext, { gate }: Service, leastMs: number, mostMs = Infinity, state = '') {
-  const { clock, globals, notices, signal } = context;
+  const { clock, globals, notices } = context;
   const held = await gate.forecast({ operation: operationOf(listInventory), reserve: globals.reserve, share: SHARE });
   const now = clock.monotonic();
-  const until = Math.min(now + mostMs, Math.max(now + leastMs, held?.until ?? 0));
-  for (let left = until - now; left > 0; left = until - clock.monotonic()) {
+  await countDown(context, Math.min(mostMs, Math.max(leastMs, (held?.until ?? 0) - now)), (left) => {
     notices.progress(`Next check in ${duration(left)}. Ctrl-C stops.${state}`);
-    await clock.sleep(notices.isLive ? Math.min(left, SECOND) : left, signal);
-  }
+  });
   notices.progress(undefined);
 }
 

@@ -54,7 +54,6 @@ async function draw(
     rows,
     now: 0,
     style: await createStyle(isColoured),
-    isUnicode: true,
     shown: (text) => text,
   });
 }

@@ -64,6 +64,7 @@ describe('what is refused', () => {
     ['limits --json=x', "Option '--json' takes no value.", 'See: petstore limits --help'],
     ['inventory list --no-header=1', "Option '--no-header' takes no value.", 'See: petstore inventory list --help'],
     ['-e sandbox inventory list --quantity 5', "Unknown option '--quantity'.", 'See: petstore inventory list --help'],
+    ['inventory list --log=', '--log must be a path, not "".', undefined],
     ['inventory list --max-wait=', '--max-wait must be a duration such as 30s, 5m or 2h, or forever, not "".', undefined],
     ['inventory list --wait --max-wait 1h', '--wait and --max-wait cannot be used together.', 'See: petstore inventory list --help'],
     ['api get /x --jq .', "Unknown option '--jq'.", 'See: petstore api --help'],

@@ -12,7 +12,7 @@ const html: PlainReply = { body: '<html>Sign in to the airport</html>', headers:
 /** Runs a command against these replies. `log`: the methods of its requests. */
 async function run(replies: readonly PlainReply[], ...args: string[]): Promise<JsonRun & { readonly log: string[] }> {
   const context = withReplies(replies);
-  const ran = takeApart({ ...(await runIn(context, '--json', ...args)), signal: null });
+  const ran = takeApart(await runIn(context, '--json', ...args));
   return { ...ran, log: context.sent.map(({ method }) => method) };
 }
 

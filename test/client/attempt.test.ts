@@ -113,6 +113,7 @@ describe('a refusal', () => {
     [413, 'refused', false, 'lost not sent'],
     [403, 'refused', true, 'answered 403 y now'],
     [503, 'refused', true, 'answered 503 y now'],
+    [504, 'refused', true, 'lost not sent'],
     // Whoever sends it, nothing follows it for a time.
     [429, 'refused', false, 'answered 429 y now'],
     [403, '1', false, 'answered 403 y now'],

@@ -144,10 +144,13 @@ describe('a status', () => {
     }
   });
 
-  it('a gateway at which another change of the pet is still running does not stand for a service that pauses', () => {
-    const more = { location: undefined, retryAfterMs: 5_000, now: NOW, gateway: 'refused' } as const;
-    const { failure, repeat } = judgeStatus({ status: 503, code: 'run_locked' }, WRITE, more);
-    expect([failure.kind, repeat]).toEqual(['run-locked', 'unsent']);
+  it.each([
+    [503, 'run_locked', undefined, 'run-locked'],
+    [504, 'ledger_lost', 9_000, 'rate-limited'],
+  ])('a gateway that says %i %s does not stand for a service that pauses', (status, code, retryAfterMs, kind) => {
+    const more = { location: undefined, retryAfterMs, now: NOW, gateway: 'refused' } as const;
+    const { failure, repeat } = judgeStatus({ status, code }, WRITE, more);
+    expect([failure.kind, repeat]).toEqual([kind, 'unsent']);
   });
 
   it.each([

@@ -62,8 +62,8 @@ describe('a write whose answer is lost', () => {
     ['met another change when it was lost again', ['lost', 'list 10', 'lost', 'list 11'], 'unknown: looked, found 11, network after 2', { retryForMs: 60_000 }],
     ['is of a pet that is gone', ['lost', 'list none'], 'unknown: looked, network after 1'],
     ['overwrote an unknown quantity, and is sent again over the same one', ['lost', 'list 4', 'stored'], 'has 12', { before: undefined }],
-    ['is refused when it is sent again: the first may still come', ['lost', 'list 10', 400], 'unknown: looked, network after 1'],
-    ['cannot be looked for', ['lost', 401], 'unknown: not looked, network after 1'],
+    ['is refused when it is sent again: the first may still come', ['lost', 'list 10', 400], 'unknown: looked, rejected after 0'],
+    ['cannot be looked for', ['lost', 401], 'unknown: not looked, unauthorized after 0'],
     ['meets a mistake of the program when it is sent again', ['lost', 'list 10', 'mistake'], 'TypeError: a mistake'],
   ])('%s', async (_title, steps, expected, options = {}) => {
     expect(await run(steps, options)).toBe(expected);
@@ -161,19 +161,13 @@ describe('a probe', () => {
     expect(await asked('reset')).toMatchObject({
       unreachable: { phase: 'reset' },
       failure: { kind: 'network' },
-      evidence: { request: 'GET /inventory' },
+      request: 'GET /inventory',
     });
   });
 
-  it('shows of the headers those that tell of limits, types and places, and reads the date', async () => {
+  it('reads the date', async () => {
     const date = 'Sun, 22 Nov 2026 14:03:20 GMT';
-    const shown = { date, 'content-type': 'application/json, text/plain', 'retry-after': '7' };
-    const others = { server: 'x', 'set-cookie': 'a=b' };
-    const headers = new Map(Object.entries({ ...shown, ...others }).map(([name, value]) => [name, value.split(', ')]));
-    headers.set('date', [date]);
-    const found = await asked({ ...reply(200, '[]'), headers });
-    expect(found.evidence).toEqual({ request: 'GET /inventory', status: 200, headers: shown });
-    if (found.unreachable !== undefined) throw found.failure;
+    const found = await asked({ ...reply(200, '[]'), headers: new Map([['date', [date]]]) });
     expect(dateOf(found)).toBe(Date.parse(date));
     expect(dateOf({ ...found, headers: new Map() })).toBeUndefined();
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Redis, RedisFailure } from '../../src/ports.ts';
 import { sharingWords } from '../../src/session/limit-words.ts';
 import { RedisScript, type Store } from '../simulation/lua.ts';
-import { item, json, type PlainReply, tooMany } from '../support/replies.ts';
+import { error, item, json, type PlainReply, tooMany } from '../support/replies.ts';
 import { runIn as run, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import type { TestContext, TestContextOptions } from '../support/test-context.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -119,6 +119,64 @@ describe('limits', () => {
     expect((await run(cron, 'limits', '--clear-block')).code).toBe(2);
     expect((await run(cron, 'limits', '--clear-block', '--yes')).code).toBe(0);
     expect((await run(cron, 'inventory', 'list')).code).toBe(0);
+  });
+});
+
+describe('a command at its limit', () => {
+  const LIST = ['inventory', 'list'];
+  const SET = ['inventory', 'set', '7', '12', '--expect', '10'];
+
+  it('fault 28: waits a short time, with one line; a second 429 ends it', async () => {
+    const soon = tooMany(0, { limits: false });
+    const context = withReplies([soon, STOCK, soon, soon]);
+    expect(await run(context, ...LIST, '-o', 'csv')).toEqual({
+      code: 0,
+      stdout: 'petId,quantity,status\n7,10,available\n',
+      stderr: expect.stringMatching(/^Rate limited \(429\); continuing at 14:03:2\d \(\d s\), try 2\/2\.\n$/) as string,
+    });
+    const { code, stderr } = await run(context, ...LIST, '--json');
+    expect([code, JSON.parse(stderr.split('\n').at(-2) ?? '')]).toMatchObject([
+      6,
+      {
+        error: {
+          kind: 'rate-limited',
+          retryable: true,
+          retryAt: expect.stringMatching(/^2026-03-02T14:03:[\d.]+Z$/) as string,
+          message: expect.stringMatching(
+            /^The service is rate limiting this key \(429\) until 14:03:\d\d \(\d s\); nothing more was sent\.$/,
+          ) as string,
+          // The wait is not what ended it.
+          hint: expect.stringMatching(/^Run the command again after 14:03:\d\d\.$/) as string,
+        },
+      },
+    ]);
+  });
+
+  it('does not overdraw a spent window: the write that follows the last request is not sent', async () => {
+    const context = withReplies([json([item(7, 10)], { limits: { remaining: 0, resetsIn: 600 } })]);
+    const { code, stderr } = await run(context, ...SET);
+    expect([code, stderr]).toEqual([6, expect.stringMatching(/^error: The rate limit is used up until .* \(10 min/)]);
+  });
+
+  it.each([
+    ['fault 44: missing', { limits: false }],
+    ['fault 45: given twice', { headers: { 'X-RateLimit-Remaining': ['5', '6'] } }],
+  ] as const)('%s: the next request waits its turn, and no limit is shown', async (_name, init) => {
+    const context = withReplies([json([item(7, 10)], init), json(item(7, 12), init)]);
+    const { code, stderr } = await run(context, '--show-limits', ...SET);
+    expect([code, stderr]).toEqual([0, expect.not.stringContaining('requests left')]);
+  });
+
+  const SHOWN = '59 of 60 requests left, resets in 1 min 1 s (14:04:21)\n';
+  it.each([
+    [[], ''],
+    [['--show-limits'], SHOWN],
+    [['--show-limits', '--quiet'], ''],
+  ])('off a terminal, with %j: %j', async (flags, stderr) => {
+    expect(await run(withReplies([STOCK]), ...flags, ...LIST)).toMatchObject({ code: 0, stderr });
+    if (stderr === '') return;
+    const failed = await run(withReplies([error(401)]), ...flags, ...LIST);
+    expect(failed.stderr.startsWith(`${stderr}error: `)).toBe(true);
   });
 });
 

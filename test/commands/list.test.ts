@@ -50,7 +50,7 @@ describe('a column', () => {
       const { code, stdout, stderr } = await list('list', '-o', format, '--columns', 'id,qty,petId');
       expect([code, stdout.replace(/^\[\n?$/, '')]).toEqual([2, '']);
       expect(stderr).toContain('Unknown column');
-      expect(stderr).toContain('the pets have petId, quantity, status, shelf.');
+      expect(stderr).toContain('the pets have petId, quantity, status, shelf, and name from a catalog.');
     },
   );
 

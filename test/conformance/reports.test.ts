@@ -5,7 +5,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { type Checked, fail, PASS, skip } from '../../src/smoke/finding.ts';
+import type { Reply } from '../../src/client/probe.ts';
+import { checked, type CheckFacts, fail, PASS, skip } from '../../src/smoke/finding.ts';
 import { REPORTERS, type Suite } from '../../src/smoke/reporters.ts';
 import { runPetstore } from '../support/binary.ts';
 
@@ -54,22 +55,17 @@ async function readTap(text: string): Promise<{ results: Tap; extra: string[] }>
 }
 
 const HOSTILE = `a "quoted" <b>&amp; # hash \\ \u0000\u001b[31m\u0085\u2028\ud800 \n line\n...\n--- 'x' ]]> 🐕`;
-const facts = (id: string): Pick<Checked, 'id' | 'title' | 'clause' | 'ms'> => ({
-  id,
-  title: HOSTILE,
-  clause: '4.1',
-  ms: 1.5,
-});
+const facts = (id: string): CheckFacts => ({ id, title: HOSTILE, clause: '4.1' });
+const REPLY: Reply = {
+  ...{ request: 'GET /inventory', status: 500, headers: new Map([['content-type', [HOSTILE]]]) },
+  ...{ unreachable: undefined, failure: undefined, ms: 1.5, receivedAt: 0 },
+};
 const SUITE: Suite = {
   name: 'petstore smoke staging',
   startedAt: Date.UTC(2026, 2, 2, 14, 3, 20),
   checks: [
     { ...facts('good'), ...PASS },
-    {
-      ...facts('bad'),
-      ...fail('x', HOSTILE),
-      evidence: { request: 'GET /inventory', status: 500, headers: { 'content-type': HOSTILE } },
-    },
+    checked(facts('bad'), fail('x', HOSTILE), REPLY),
     { ...facts('left'), ...skip(HOSTILE) },
   ],
 };

@@ -81,8 +81,10 @@ class CrashingMachine {
   }
 
   importOf(column: 'quantity' | 'delta'): Operation {
+    // Each import has amounts of its own: the history tells by them which rows are of which import.
+    const least = 1_000 * this.totals.imports;
     const amounts = Array.from({ length: PETS }, (_, i) => {
-      return [BigInt(i + 1), BigInt(1 + Math.floor(this.random() * 100_000))] as const;
+      return [BigInt(i + 1), BigInt(least + 1 + Math.floor(this.random() * 1_000))] as const;
     });
     const file = join(this.#home.path, `stock-${this.totals.imports}.csv`);
     writeFileSync(file, [`petId,${column}`, ...amounts.map((row) => row.join(','))].join('\n'));

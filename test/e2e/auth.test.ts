@@ -31,7 +31,7 @@ async function runJson(
   options: TestContextOptions & { readonly replies?: readonly PlainReply[] } = {},
 ) {
   const context = withReplies(options.replies ?? [], { ...options, env: { ...staging(URL), ...env } });
-  return takeApart({ ...(await runIn(context, '--json', ...args)), signal: null });
+  return takeApart(await runIn(context, '--json', ...args));
 }
 
 describe('fault 62: without a key', () => {

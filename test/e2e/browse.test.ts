@@ -220,7 +220,9 @@ describe('on the screen', () => {
   it('mouse: a click puts the cursor on a pet, the wheel scrolls; neither is taken for typed text', async () => {
     const home = createHome();
     const terminal = await opened(home, { cols: 80, rows: 12 });
-    terminal.write('\u001b[<0;10;6M\u001b[<0;10;6m');
+    // The form of terminals that know no other, and xterm's.
+    terminal.write('\u001b[M *\u0026\u001b[M#*');
+    terminal.write('\u0026\u001b[<0;10;6M\u001b[<0;10;6m');
     await terminal.type(RIGHT, '→ 1 +1');
     terminal.write('\u001b[<65;10;6M\u001b[<65;10');
     terminal.write(';6M');

@@ -890,10 +890,13 @@ describe('inventory edit', () => {
     },
   });
 
-  it('sets what was changed, after a question; the editor may add a BOM', async () => {
+  it.each(['utf8', 'utf16le'] as const)('sets what was changed, after a question: %s with a BOM', async (encoding) => {
     const { run, quantity } = shop();
-    const change = (text: string): string => `\ufeff${text}`.replace('\n7,10,', '\n7,11,').replace(/\n8,.*/, '');
-    const { code, stdout } = await run(['inventory', 'edit'], { ...editing(change), answers: [true] });
+    const editor = (path: string): void => {
+      const text = `\ufeff${readFileSync(path, 'utf8')}`;
+      writeFileSync(path, text.replace('\n7,10,', '\n7,11,').replace(/\n8,.*/, ''), encoding);
+    };
+    const { code, stdout } = await run(['inventory', 'edit'], { ...editing(String), editor, answers: [true] });
     expect([code, stdout, await quantity(7), await quantity(8)]).toEqual([
       0,
       'Run 1 (edit) in sandbox: 1 applied.\n',

@@ -1,21 +1,14 @@
-/** Provokes faults 12, 20, 83, 85 and 92 to 99 of a bulk run, through the built program. */
-import { execFileSync } from 'node:child_process';
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+/** Provokes faults 12, 20, 83, 85, 92 to 99 and 140 of a bulk run, through the built program. */
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import {
-  inBash,
-  mayMount,
-  petstoreCommand,
-  type PetstoreOptions,
-  runPetstore,
-  startPetstore,
-  withMounts,
-} from '../support/binary.ts';
+import { inBash, mayMount, petstoreCommand, runPetstore, startPetstore, withMounts } from '../support/binary.ts';
 import { jsonLines, type JsonRun, staging, takeApart } from '../support/staging.ts';
 import { createHome, type Home } from '../support/home.ts';
+import { runIn } from '../support/in-process.ts';
 import { realSandbox } from '../support/real-sandbox.ts';
 import { ask, control, ruleHasSeen, serveSandbox } from '../support/served.ts';
+import { createTestContext } from '../support/test-context.ts';
 
 interface Shop {
   readonly home: Home;
@@ -23,9 +16,10 @@ interface Shop {
   readonly env: Readonly<Record<string, string>>;
   /** Paths of the PATCHes that the sandbox has answered. */
   sent(): Promise<string[]>;
+  /** In this process. */
   run(
     args: readonly string[],
-    options?: PetstoreOptions,
+    env?: Readonly<Record<string, string>>,
   ): Promise<{ code: number | null; json: unknown; stderr: string; error: JsonRun['error'] }>;
 }
 
@@ -41,8 +35,8 @@ async function shop(args: readonly string[] = []): Promise<Shop> {
       const requests = (await control(port, 'GET', '/requests')) as { method: string; target: string }[];
       return requests.filter(({ method }) => method === 'PATCH').map(({ target }) => target.split('/').at(-1) ?? '');
     },
-    async run(line, options = {}) {
-      const finished = await runPetstore(['--json', ...line], { home, env, ...options });
+    async run(line, more = {}) {
+      const finished = await runIn(createTestContext({ home, env: { ...env, ...more } }), '--json', ...line);
       const { code, stdout, stderr } = finished;
       const json = stdout === '' ? undefined : (JSON.parse(stdout) as unknown);
       return { code, json, stderr, error: takeApart(finished).error };
@@ -138,7 +132,7 @@ const AGAIN = encodeURIComponent("process.once('SIGTERM', () => process.kill(pro
 
 describe.each([
   ['83', 'SIGINT', 130, {}],
-  ['85', 'SIGTERM', 143, { NODE_OPTIONS: `--import=data:text/javascript,${AGAIN}` }],
+  ['85, 140', 'SIGTERM', 143, { NODE_OPTIONS: `--import=data:text/javascript,${AGAIN}` }],
   ['85', 'SIGHUP', 129, {}],
 ] as const)('fault %s: %s with an update in flight', (_fault, signal, exit, env) => {
   it(`is recorded as unknown, ${exit}; resumed, it turns out`, async () => {
@@ -148,8 +142,12 @@ describe.each([
     const running = startPetstore(['--json', ...IMPORT, file, ...why], { home: at.home, env: { ...at.env, ...env } });
     await ruleHasSeen(at, 3);
     running.kill(signal);
-    const { code, stdout, stderr } = await running.exited;
+    const ended = await running.exited;
+    const { code, stdout, stderr } = ended;
     expect([code, JSON.parse(stdout)]).toMatchObject([exit, { applied: 2, unknown: 1, left: 3 }]);
+    const { error } = takeApart(ended);
+    expect(error).toMatchObject({ kind: 'interrupted', outcome: 'unknown' });
+    expect(error?.message).not.toMatch(/no write was in flight/);
     expect(stderr).toMatch(/Resume it with: petstore --env staging inventory import \S+ --resume\b/);
     expect(stderr).toMatch(/"hint":"Continue: petstore --env staging inventory import \S+ --resume"/);
     await control(at.port, 'DELETE', '/faults');
@@ -253,8 +251,37 @@ describe('a run that was stopped', () => {
     return { at, file, stderr };
   }
 
-  it('fault 99: beyond --max-wait in the midst of it: 6, then resumed', async () => {
-    const { at } = await stopped();
+  it('fault 94, 99: beyond --max-wait: 6, and nothing is sent to another environment or address, or where its file has changed; then resumed without its file', async () => {
+    const { at, file } = await stopped();
+    const sent = await at.sent();
+    const refusal = async (line: readonly string[], env?: Readonly<Record<string, string>>) => {
+      const { code, error } = await at.run(line, env);
+      return [code, error?.message];
+    };
+    // It waits no longer than any command.
+    expect((await at.run([...RUNS, 'resume'])).code).toBe(6);
+    expect(await refusal(['--env', 'sandbox', ...RUNS, 'resume'])).toEqual([
+      2,
+      expect.stringContaining('Run 1 is for staging, and the environment is sandbox'),
+    ]);
+    for (const line of [
+      [...RUNS, 'resume'],
+      ['inventory', 'undo', '--run', '1', '--yes'],
+    ]) {
+      expect(await refusal(line, { PETSTORE_BASE_URL: 'http://127.0.0.1:9/v1' })).toEqual([
+        2,
+        expect.stringMatching(/ is for http:\/\/127\.0\.0\.1:\d+, and staging is at http:\/\/127\.0\.0\.1:9 now; /),
+      ]);
+    }
+    appendFileSync(file, '\n7,9');
+    const changed = `${file} has changed since run 1 began; nothing was sent.`;
+    expect(await refusal([...RUNS, 'resume'])).toEqual([2, changed]);
+    expect((await at.run(['inventory', 'history', '--json'])).json).toMatchObject([
+      { petId: 2, outcome: 'applied' },
+      { petId: 1, outcome: 'applied' },
+    ]);
+    expect(await at.sent()).toEqual(sent);
+    rmSync(file);
     await at.run(['limits', '--clear-block', '--yes']);
     const { code, json } = await at.run([...RUNS, 'resume', '1']);
     expect([code, json]).toMatchObject([0, { run: 1, applied: 6, left: 0 }]);
@@ -263,66 +290,15 @@ describe('a run that was stopped', () => {
     expect((await at.run([...RUNS, '--unfinished'])).json).toEqual([]);
   });
 
-  it('waits no longer than any command, is of its environment alone, and shows in the history what was written', async () => {
-    const { at } = await stopped();
-    const sent = await at.sent();
-    expect((await at.run([...RUNS, 'resume'])).code).toBe(6);
-    expect(await at.run(['--env', 'sandbox', ...RUNS, 'resume'])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('Run 1 is for staging, and the environment is sandbox') as string,
-    });
-    expect((await at.run(['inventory', 'history', '--json'])).json).toMatchObject([
-      { petId: 2, outcome: 'applied' },
-      { petId: 1, outcome: 'applied' },
-    ]);
-    expect(await at.sent()).toEqual(sent);
-  });
-
-  it('fault 94: the file was edited meanwhile: 2, and nothing is sent', async () => {
-    const { at, file } = await stopped();
-    appendFileSync(file, '\n7,9');
-    const sent = await at.sent();
-    const { code, error } = await at.run([...RUNS, 'resume']);
-    expect([code, error]).toMatchObject([
-      2,
-      { kind: 'cannot-resume', message: `${file} has changed since run 1 began; nothing was sent.` },
-    ]);
-    expect(await at.sent()).toEqual(sent);
-  });
-
   it('is resumed by the command that is printed, from a shell whose environment is another', async () => {
     const { at, stderr } = await stopped();
     await at.run(['limits', '--clear-block', '--yes']);
-    const { notes } = takeApart({ code: 0, signal: null, stdout: '', stderr });
+    const { notes } = takeApart({ code: 0, stdout: '', stderr });
     const printed = /Resume it with: petstore (.*)$/m.exec(notes.join('\n'))?.[1] ?? '';
     const { PETSTORE_ENV: _staging, ...env } = at.env;
     const shell = ['/bin/sh', '-c', `"$@" ${printed}`, 'sh', ...petstoreCommand()] as const;
     const { code, stdout } = await runPetstore([], { home: at.home, env, command: shell });
     expect([code, stdout]).toEqual([0, 'Run 1 (import) in staging: 6 applied.\n']);
-  });
-
-  it('is of its address alone', async () => {
-    const { at } = await stopped();
-    const other = await shop();
-    const env = { ...at.env, PETSTORE_BASE_URL: other.env.PETSTORE_BASE_URL };
-    for (const command of [
-      [...RUNS, 'resume'],
-      ['inventory', 'undo', '--run', '1', '--yes'],
-    ]) {
-      const { code, stderr } = await at.run(command, { env });
-      expect([code, stderr]).toEqual([
-        2,
-        expect.stringMatching(/ is for http:\/\/127\.0\.0\.1:\d+, and staging is at http:\/\/127\.0\.0\.1:\d+ now; /),
-      ]);
-    }
-    expect(await other.sent()).toEqual([]);
-  });
-
-  it('resumes without its file', async () => {
-    const { at, file } = await stopped();
-    execFileSync('rm', [file]);
-    await at.run(['limits', '--clear-block', '--yes']);
-    expect(await at.run([...RUNS, 'resume'])).toMatchObject({ code: 0, json: { applied: 6 } });
   });
 
   it('resumes from a pipe with what was in its file', async () => {

@@ -326,7 +326,7 @@ describe('the recipes for CI, from the install to the report', () => {
       env: {
         PATH: `${join(home.path, 'petstore/node_modules/.bin')}:${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
         GITHUB_PATH: '/dev/null',
-        PETSTORE_PACKAGE: tarball,
+        PACKAGE_OF_PETSTORE: tarball,
         PETSTORE_BASE_URL: staging.baseUrl,
         PETSTORE_API_KEY: staging.apiKey,
         ...env,
@@ -373,7 +373,7 @@ describe('the recipes for CI, from the install to the report', () => {
       home,
       cwd: home.path,
       killAfterMs: 60_000,
-      env: { PATH: process.env.PATH, GITHUB_PATH: '/dev/null', PETSTORE_PACKAGE: `git+file://${repository}` },
+      env: { PATH: process.env.PATH, GITHUB_PATH: '/dev/null', PACKAGE_OF_PETSTORE: `git+file://${repository}` },
     });
     const isThere = existsSync(join(home.path, 'petstore/node_modules/.bin/shop'));
     expect([exit, stderr, isThere]).toEqual([0, stderr, true]);
@@ -391,17 +391,15 @@ describe('the recipes for CI, from the install to the report', () => {
   it('GitHub Actions: annotates what it finds', async () => {
     const broken = ['--fault', 'no-header=limits'];
     const { code: exit, stdout } = await run(githubLines(), githubEnv(), broken);
-    expect([exit, stdout.match(/^::error title=.*?::/gm)]).toEqual([
-      13,
-      ['::error title=petstore smoke staging limit-headers::'],
-    ]);
+    const found = ['limit-headers', 'error-limits'].map((id) => `::error title=petstore smoke staging ${id}::`);
+    expect([exit, stdout.match(/^::error title=.*?::/gm)]).toEqual([13, found]);
   });
 
   it('GitLab CI: leaves its report, whether it passes or not', async () => {
     const good = await run(gitlabLines(), literal(gitlab().variables));
     expect([good.code, /failures="(\d+)"/.exec(good.report)?.[1]]).toEqual([0, '0']);
     const bad = await run(gitlabLines(), literal(gitlab().variables), ['--fault', 'no-header=limits']);
-    expect([bad.code, /failures="(\d+)"/.exec(bad.report)?.[1]]).toEqual([13, '1']);
+    expect([bad.code, /failures="(\d+)"/.exec(bad.report)?.[1]]).toEqual([13, '2']);
   });
 
   it('GitLab CI: tries again where the network or the service failed, and leaves its report', async () => {

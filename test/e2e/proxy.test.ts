@@ -280,14 +280,17 @@ describe('an update with If-Match', () => {
     ['10', [], [], 400, '"code":"usage"'],
     ['"10"', [json([item(8, 10)])], ['GET /v1/inventory'], 404, '"code":"pet_not_found"'],
     ['"10"', [error(401)], ['GET /v1/inventory'], 401, '"code":"unauthorized"'],
-  ])('%s', async (ifMatch, replies, sent, status, body) => {
+    // It could not be checked.
+    ['"10"', [], [], 400, 'If-Match needs a body', '{"quantity":1.5}'],
+    ['*', [error(400)], ['PATCH /v1/inventory/7'], 400, '', '{"quantity":1.5}'],
+  ])('%s', async (ifMatch, replies, sent, status, text, body = PATCH.body) => {
     const { server, proxy } = await inFrontOf(replies);
-    const answer = await proxy.ask('/inventory/7', conditional(ifMatch));
-    const isRefused = status >= 400 && status !== 401;
-    expect([answer.status, answer.headers['petstore-gateway']]).toEqual([status, isRefused ? 'refused' : '1']);
-    expect(answer.body).toContain(body);
+    const answer = await proxy.ask('/inventory/7', { ...conditional(ifMatch), body });
+    const isPassed = status < 400 || replies.at(-1)?.status === status;
+    expect([answer.status, answer.headers['petstore-gateway']]).toEqual([status, isPassed ? '1' : 'refused']);
+    expect(answer.body).toContain(text);
     expect(server.log()).toEqual(sent);
-    expect(server.requests.filter(({ headers }) => 'if-match' in headers)).toEqual([]);
+    expect(server.requests.filter(({ headers }) => headers['if-match'] === '"10"')).toEqual([]);
   });
 
   it.each(['/inventory/7/', '//inventory//7', '/inventory/007', '/Inventory/7'])(
@@ -315,25 +318,22 @@ describe('an update with If-Match', () => {
 
   it('passes through on every other request; a header of the service that claims a gateway does not', async () => {
     const claims = json(item(7, 1), { headers: { 'Petstore-Gateway': '2' } });
-    const { server, proxy } = await inFrontOf([claims, claims]);
+    const { server, proxy } = await inFrontOf([claims]);
     const read = await proxy.ask('/inventory', { headers: { 'if-match': '"a"' } });
-    await proxy.ask('/inventory/7', { ...conditional('"a"'), body: '{"quantity":1.5}' });
     expect(read.headers['petstore-gateway']).toBe('1');
-    expect(server.requests.map(({ headers }) => headers['if-match'])).toEqual(['"a"', '"a"']);
+    expect(server.requests.map(({ headers }) => headers['if-match'])).toEqual(['"a"']);
     expect(await sendRaw(proxy.port, 'garbage\r\n\r\n')).toContain('petstore-gateway: refused');
   });
 });
 
 describe('what is refused', () => {
-  it('reaches no service: tunnels, upgrades, other sites, other paths, loops', async () => {
+  it('reaches no service: tunnels, other sites, other paths, loops', async () => {
     const { baseUrl, seen } = await recorder();
     const proxy = await start(staging(baseUrl));
     const close = 'Connection: close';
     const target = '/v1/inventory';
     const cases: readonly (readonly [string, number, string])[] = [
       [headOf(proxy, 'CONNECT evil.example:443'), 501, 'no_tunnels'],
-      [headOf(proxy, `GET ${target}`, 'Connection: Upgrade', 'Upgrade: websocket'), 501, 'no_upgrades'],
-      [headOf(proxy, `GET ${target}`, 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c'), 501, 'no_upgrades'],
       [headOf(proxy, 'GET /v1/%2e%2e%2fadmin', close), 404, 'not_found'],
       [
         headOf(proxy, `GET ${target}`, close)
@@ -380,6 +380,14 @@ describe('what is refused', () => {
     expect(statuses(await sendRaw(proxy.port, expected))).toEqual([413]);
     const stranger = headOf(proxy, line, 'Content-Length: 2', 'Expect: 100-continue').replace('Bearer', 'Basic');
     expect(statuses(await sendRaw(proxy.port, stranger))).toEqual([401]);
+    // Many clients read no answer before they have sent all.
+    const slow = openSocket(proxy.port);
+    const refusal = heardBy(slow);
+    slow.write(`${headOf(proxy, 'PATCH /other', 'Content-Length: 2')} `);
+    await caughtUp(proxy);
+    expect(refusal.text()).toBe('');
+    slow.write(' ');
+    expect(statuses(await refusal.closed)).toEqual([404]);
     expect(seen).toEqual([]);
     const socket = openSocket(proxy.port);
     const heard = heardBy(socket);
@@ -432,6 +440,8 @@ describe('a request within a request', () => {
       [post(`Content-Length: ${HIDDEN.length}`, '', HIDDEN), HIDDEN.trim()],
       [post('Transfer-Encoding: chunked', '', '5;a=b;c="d"\r\nhello\r\n0;x\r\nX-Trailer: y\r\n\r\n'), 'hello'],
       [post('Transfer-Encoding: chunked', '', '2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n'), 'hello'],
+      // As Java asks for HTTP/2: the answer is one of HTTP/1.1.
+      [post('Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'Content-Length: 2', '', '{}'), '{}'],
       // What follows the last request of a connection is not read.
       [post('Content-Length: 2', '', `{}${HIDDEN}y\r\n\r\n`), '{}'],
     ];
@@ -861,7 +871,7 @@ describe('the order of one client', () => {
     const refused = await proxy.ask(path, request);
     expect([refused.status, refused.headers['retry-after'], JSON.parse(refused.body)]).toEqual([
       503,
-      '5',
+      undefined,
       expect.objectContaining({ code: 'run_locked', message: expect.stringContaining(says) as string }),
     ]);
     held.open();

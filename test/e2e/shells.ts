@@ -90,3 +90,27 @@ export const INTERACTIVE: Readonly<
   },
   fish: { command: ['fish', '--no-config', '-i'], setUp: `source ${COMPLETIONS}petstore.fish` },
 };
+
+/** The file that a word leaves behind if a shell reads it again. */
+export const MARK_FILE = 'pwned';
+
+/** Fifty such words. */
+export const INJECTIONS: readonly string[] = [
+  ...['$(touch FILE)', '`touch FILE`', '$(touch FILE', '`touch FILE', '"$(touch FILE)"', "'$(touch FILE)'"],
+  ...[
+    ';touch FILE',
+    '; touch FILE ;',
+    '&touch FILE',
+    '&& touch FILE',
+    '| touch FILE',
+    '|| touch FILE',
+    '|& touch FILE',
+  ],
+  ...['>FILE', '>>FILE', '2>FILE', '&>FILE', '>|FILE', '<(touch FILE)', '>(touch FILE)', '=(touch FILE)'],
+  ...['${x:-$(touch FILE)}', '${x:=`touch FILE`}', '${(e):-$(touch FILE)}', '${x@P}$(touch FILE)', '$[$(touch FILE)]'],
+  ...['$((a[$(touch FILE)]))', 'a[$(touch FILE)]', 'x[`touch FILE`]', '-v a[$(touch FILE)]', '((a=$(touch FILE)))'],
+  ...['(touch FILE)', '{touch,FILE}', '{touch FILE;}', "$'\\x24(touch FILE)'", '$"$(touch FILE)"', '\\$(touch FILE)'],
+  ...['--env=$(touch FILE)', '--env=`touch FILE`', '--status=;touch FILE', '--columns=petId,$(touch FILE)'],
+  ...['-$(touch FILE)', '--$(touch FILE)', '-e$(touch FILE)', '!touch FILE', '~$(touch FILE)'],
+  ...['*(e:touch FILE:)', '*(#q+touch)', "');touch FILE;('", '";touch FILE;"'],
+].map((text) => text.replaceAll('FILE', MARK_FILE));

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Finished, runPetstore, startPetstore } from '../support/binary.ts';
+import { type Finished, runPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
-import { control, ruleHasSeen, type Served, serveSandbox } from '../support/served.ts';
+import { control, type Served, serveSandbox } from '../support/served.ts';
 import { HttpFailure, type HttpFailureFacts, type HttpRequest } from '../../src/ports.ts';
 import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
 import type { PlainReply } from '../support/replies.ts';
@@ -48,6 +48,7 @@ function against(spoil: Spoil = (reply) => reply, args: readonly string[] = []) 
         'x-ratelimit-limit': '60',
         'x-ratelimit-remaining': '59',
         'x-ratelimit-reset': String(Math.ceil(now / 1_000) + 60),
+        server: 'not told',
       };
       return httpReply(spoil({ ...SOUND[kind], headers, limits: false }, kind, request), now);
     },
@@ -90,7 +91,9 @@ const refused =
 it('a service that keeps its contract passes, with four requests', async () => {
   const { context, run } = against();
   const { code, stdout, stderr } = await run();
-  expect([code, JSON.parse(stdout)]).toMatchObject([0, { passed: 15, failed: 0, skipped: 1 }]);
+  const report = JSON.parse(stdout) as { checks: [{ headers: object }] };
+  expect([code, report]).toMatchObject([0, { passed: 16, failed: 0, skipped: 1 }]);
+  expect(Object.keys(report.checks[0].headers).join()).toMatch(/^content-type,date(,x-ratelimit-[a-z]+){3}$/);
   expect(stderr).toBe('Smoke test of staging: 4 requests, read-only.\n');
   expect(context.sent.map(({ method, url, headers }) => [method, url.pathname, headers.authorization])).toEqual([
     ['GET', '/v1/inventory', `Bearer ${STAGING_KEY}`],
@@ -127,13 +130,13 @@ describe('each fault fails exactly its check', () => {
     ['fault 36: the Date cannot be read', header('date', 'yesterday'), 'clock'],
     ['no key is needed', refused({ status: 200, body: '[]' }, true), 'keyless-status'],
     ['without a key it is a 403', refused(refusal(403, 'x'), true), 'keyless-status'],
-    ['fault 25: the refusal is a page', refused(HTML, true), 'error-body'],
+    ['fault 25: the refusal is a page', refused(HTML, true), 'error-body error-limits'],
     ['fault 24: Error.status is another', refused({ body: refusal(403, 'x').body! }, true), 'error-status'],
     ['any key will do', refused({ status: 200, body: '[]' }, false), 'wrong-status'],
     [
       'the refusal is of another type',
       refused({ headers: { 'content-type': 'text/plain' }, body: refusal(401, 'x').body! }, true),
-      'error-body',
+      'error-body error-limits',
     ],
     ['the refusal of a wrong key is not JSON', refused({ body: 'no' }, false), 'error-body'],
     [
@@ -149,7 +152,7 @@ describe('each fault fails exactly its check', () => {
 it('a 403 without the key is no ban of the key, in the next run either', async () => {
   const { context, run } = against(refused(refusal(403, 'x'), true));
   expect(failedIn(await run())).toEqual([13, ['keyless-status']]);
-  expect(failedIn(await run())).toEqual([13, ['keyless-status', 'error-body', 'error-status']]);
+  expect(failedIn(await run())).toEqual([13, ['keyless-status', 'error-body', 'error-status', 'error-limits']]);
   // Still, what the service refused is not sent again.
   expect(context.sent).toHaveLength(7);
 });
@@ -191,9 +194,9 @@ describe('what would end any command ends the checks with the same error', () =>
     const report = join(context.home.path, 'report.xml');
     const ran = await runIn(context, '--json', 'smoke', '--skip', 'error-body', '--out', report);
     expect(failedIn(ran)).toEqual([exit, ids]);
-    expect(checksIn(ran.stdout)).toHaveLength(ids.includes('run') ? 16 : 15);
+    expect(checksIn(ran.stdout)).toHaveLength(ids.includes('run') ? 17 : 16);
     expect(takeApart(ran).error).toMatchObject({ kind, exitCode: exit });
-    expect(readFileSync(report, 'utf8')).toMatch(/tests="1[56]" failures="\d" errors="\d"/);
+    expect(readFileSync(report, 'utf8')).toMatch(/tests="1[67]" failures="\d" errors="\d"/);
   });
 
   it('has the message and hint of inventory list', async () => {
@@ -208,7 +211,7 @@ describe('what would end any command ends the checks with the same error', () =>
     expect([(await run()).code, context.sent.length]).toEqual([12, 1]);
     const again = await run();
     expect([again.code, context.sent.length]).toEqual([12, 1]);
-    expect(JSON.parse(again.stdout)).toMatchObject({ passed: 0, failed: 1, skipped: 16 });
+    expect(JSON.parse(again.stdout)).toMatchObject({ passed: 0, failed: 1, skipped: 17 });
   });
 
   it('names the end of a block that lasts longer than the window that is spent', async () => {
@@ -271,29 +274,41 @@ it.each([
 });
 
 describe('the budget', () => {
+  it('waits for the next window, once, where --max-wait allows that', async () => {
+    const { context, run } = against((reply) => {
+      const left = String(context.clock.now() < Date.UTC(2026, 2, 2, 14, 4, 21) ? 2 : 50);
+      return { ...reply, headers: { ...reply.headers, 'x-ratelimit-remaining': left } };
+    });
+    const { code, stderr } = await run();
+    expect(code).toBe(0);
+    expect(stderr).toContain('Rate limit reached; continuing at 14:04:21 (1 min 1 s).');
+    // The list is read again: others may have changed the stock.
+    expect(context.sent).toHaveLength(5);
+  });
+
   it('refuses once the first answer shows that too little is left', async () => {
-    const { context, run } = against(header('x-ratelimit-remaining', '2'));
+    const { context, run } = against(header('x-ratelimit-remaining', '2'), ['--no-wait']);
     expect(await run()).toEqual({
       code: 6,
-      stdout: expect.stringContaining('"passed":0,"failed":1,"skipped":16') as string,
+      stdout: expect.stringContaining('"passed":0,"failed":1,"skipped":17') as string,
       stderr:
         'Smoke test of staging: 4 requests, read-only.\n' +
         'error: The checks need 3 requests, but only 2 of 60 are left until 14:04:21; nothing more was sent.\n' +
         'hint: Run the command again then, or fewer checks with --only.\n',
     });
     expect(context.sent).toHaveLength(1);
-    const again = await runIn(context, 'smoke');
+    const again = await runIn(context, 'smoke', '--no-wait');
     expect([again.code, context.sent.length]).toEqual([6, 1]);
     expect(again.stderr).toContain('The checks need 4 requests, but only 2 of 60 are left');
     // Without a request or a part of the contract, the check has one line.
     expect(again.stdout).toMatch(/\nFAIL {2}run .*\n0 passed/);
-    const { stdout } = await runIn(context, 'smoke', '--format', 'github');
+    const { stdout } = await runIn(context, 'smoke', '--no-wait', '--format', 'github');
     expect(stdout).toMatch(/^::error title=petstore smoke staging run::The checks need 4 /);
     expect(again.stderr).toContain('; nothing was sent.');
   });
 
   it('leaves the reserve to others', async () => {
-    const { context, run } = against(header('x-ratelimit-remaining', '9'), ['--reserve', '7']);
+    const { context, run } = against(header('x-ratelimit-remaining', '9'), ['--reserve', '7', '--no-wait']);
     expect([(await run()).code, context.sent.length]).toEqual([6, 1]);
   });
 
@@ -350,7 +365,7 @@ describe('--write', () => {
     const home = createHome();
     const options = { home };
     const smoke = await runPetstore(['--env', 'sandbox', 'smoke', '--write', '--pet', '7', '--json'], options);
-    expect([smoke.code, JSON.parse(smoke.stdout)]).toMatchObject([0, { failed: 0, passed: 22 }]);
+    expect([smoke.code, JSON.parse(smoke.stdout)]).toMatchObject([0, { failed: 0, passed: 23 }]);
     const list = await runPetstore(['--env', 'sandbox', 'inventory', 'list', '--pet', '7', '--json'], options);
     expect(JSON.parse(list.stdout)).toMatchObject([{ petId: 7, quantity: 10 }]);
   });
@@ -420,31 +435,22 @@ describe('--write', () => {
     );
   });
 
-  it('a pet that no request has changed needs no putting back', async () => {
-    const refused: Spoil = (reply, _kind, { method }) => (method === 'PATCH' ? { ...reply, status: 403 } : reply);
-    const { context } = against(refused);
+  it.each([
+    [403, []],
+    [500, [{ outcome: 'discarded' }]],
+  ])('a pet that no request has changed needs no putting back: %i to the update', async (status, changes) => {
+    const { context } = against((reply, _kind, { method }) => (method === 'PATCH' ? { ...reply, status } : reply));
     const { stderr } = await runIn(context, 'smoke', '--write', '--pet', '7', '--only', 'write-restore');
     expect(stderr).not.toContain('could not be put back');
-  });
-
-  it('Ctrl-C in the midst of the change: the pet is put back all the same', async () => {
-    const home = createHome();
-    const fault = ['--fault', 'delay=60s,after,method=PATCH,nth=2', '--data', join(home.path, 'shop.db')];
-    const served = await serveSandbox(fault, { home });
-    const running = startPetstore(['smoke', '--write', '--pet', '7'], { home, env: envOf(served) });
-    await ruleHasSeen(served, 2);
-    running.kill('SIGINT');
-    expect((await running.exited).code).toBe(130);
-    expect(await control(served.port, 'GET', '/pets?after=6&limit=1')).toEqual([
-      { petId: 7, quantity: 10, status: 'available', name: 'Goldfish' },
-    ]);
+    const { stdout } = await runIn(context, 'inventory', 'history', '--json');
+    expect(JSON.parse(stdout)).toMatchObject(changes);
   });
 
   it('exits 5 if the service does not have the pet: the checks of updates are skipped', async () => {
     const { code, stdout, stderr } = await runPetstore(['--env', 'sandbox', 'smoke', '--write', '--pet', '999']);
     expect({ code, stdout, stderr }).toEqual({
       code: 5,
-      stdout: expect.stringContaining('14 passed, 0 failed, 10 skipped') as string,
+      stdout: expect.stringContaining('15 passed, 0 failed, 10 skipped') as string,
       stderr: expect.stringContaining('error: Pet 999 was not found in sandbox.\n') as string,
     });
   });
@@ -573,15 +579,16 @@ describe('what is run, and how it is reported', () => {
   });
 
   it.each([
-    ['2m', 0],
-    ['11m', 8],
-  ])('--wait-ready 10m with a 503 whose Retry-After is %s: exit %i', async (wait, exit) => {
+    ['2m', 0, 'read-only.'],
+    ['11m', 8, 'nothing more was sent.'],
+  ])('--wait-ready 10m with a 503 whose Retry-After is %s: exit %i', async (wait, exit, words) => {
     let asked = 0;
     const seconds = String(Number.parseInt(wait) * 60);
     const { context } = against((reply) =>
       ++asked === 1 ? { ...reply, status: 503, headers: { ...PAGE.headers, 'retry-after': seconds } } : reply,
     );
-    expect((await runIn(context, 'smoke', '--wait-ready', '10m', '--max-wait', '0')).code).toBe(exit);
+    const { code, stderr } = await runIn(context, 'smoke', '--wait-ready', '10m', '--max-wait', '0');
+    expect([code, stderr]).toEqual([exit, expect.stringContaining(words)]);
   });
 
   it('--wait-ready asks a last time at its end', async () => {

@@ -75,7 +75,15 @@ const bearer = (authorization: string, more: Given = {}): Given => ({ ...more, h
 
 describe('who may use the proxy', () => {
   it.each<Given>([
-    ...['127.0.0.1:4011', '127.0.0.1', 'localhost:4011', 'LOCALHOST', 'proxy.localhost:1', '[::1]:4011'].map(host),
+    ...[
+      '127.0.0.1:4011',
+      '127.0.0.1',
+      'localhost:4011',
+      'LOCALHOST',
+      'proxy.localhost:1',
+      'localhost.:1',
+      '[::1]:4011',
+    ].map(host),
     host('192.168.0.7:4011'),
     // Typed in the address bar.
     { headers: { 'sec-fetch-site': 'none' } },
@@ -156,7 +164,9 @@ it('a file of tokens is read again once it is whole', async () => {
   const { home, ...ports } = createTestContext({ clock });
   const tokens = join(home.path, 'tokens');
   writeFileSync(tokens, lines('till-1', 'till-2'));
-  const credentials = await openCredentials(commandContext(ports), { tokens, token: true }, 'the-key');
+  const warnings: string[] = [];
+  const context = commandContext(ports, (text) => void warnings.push(text));
+  const credentials = await openCredentials(context, { tokens, token: true }, 'the-key');
   const names = () => credentials.clients?.map(({ name }) => name);
   writeFileSync(tokens, lines('till-1'));
   for (let i = 0; i < 2; i++) {
@@ -167,4 +177,10 @@ it('a file of tokens is read again once it is whole', async () => {
     await clock.advance(500);
   }
   await vi.waitFor(() => expect(names()).toEqual(['till-1', 'till-2', 'till-3']));
+  expect(warnings).toEqual([]);
+  writeFileSync(tokens, '');
+  await clock.advance(5_000);
+  await clock.whenSleeping();
+  await clock.advance(500);
+  await vi.waitFor(() => expect(warnings).toEqual([expect.stringContaining(`${tokens} has no tokens`)]));
 });

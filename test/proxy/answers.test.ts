@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { type Answer, answerOfFailure } from '../../src/proxy/answers.ts';
+import { startProxy } from '../../src/proxy/proxy-server.ts';
+import type { ProxiedRequest } from '../../src/proxy/requests.ts';
+import { open } from '../../src/session/connect.ts';
+import { sharedMeans } from '../../src/stock/write-one.ts';
+import { commandContext } from '../support/command-context.ts';
+import { STAGING_ENV, withReplies } from '../support/in-process.ts';
+import { item, json, type PlainReply, tooMany } from '../support/replies.ts';
+import { ask } from '../support/served.ts';
 import { START } from '../support/virtual-clock.ts';
 
 const bodyOf = ({ body }: Answer): unknown => JSON.parse(body);
@@ -16,19 +24,49 @@ const network = (phase: 'connect' | 'response-timeout' | 'connect-timeout' | 'bo
     attempts: 1,
   });
 
+/** A proxy in this process. Time passes while it waits. */
+async function onVirtualTime(replies: readonly PlainReply[]) {
+  const context = commandContext(withReplies(replies));
+  const baseUrl = new URL(STAGING_ENV.PETSTORE_BASE_URL);
+  const target = { environment: 'staging', baseUrl, apiKey: 'the-key', keySource: '' } as const;
+  const session = await open(context, target, { isServer: true });
+  const credentials = { clients: undefined, isReadOnly: false, isNamed: () => false };
+  const requests: ProxiedRequest[] = [];
+  const onRequest = (request: ProxiedRequest): void => void requests.push(request);
+  const proxy = await startProxy(context, session, { host: '127.0.0.1', port: 0, credentials, onRequest });
+  const port = Number(new URL(proxy.baseUrl).port);
+  const update = (headers = {}) => ask(port, '/v1/inventory/7', { method: 'PATCH', headers, body: '{"quantity":9}' });
+  return {
+    context,
+    session,
+    requests,
+    update,
+    async [Symbol.asyncDispose]() {
+      await proxy.close(0);
+      await session[Symbol.asyncDispose]();
+    },
+  };
+}
+
 describe('what the proxy answers', () => {
   it.each([
     [new Failure('rate-limited', { why: 'window-spent', ...wait(59_001) }), 429, 'rate_limited', '60'],
     [new Failure('rate-limited', { why: 'window-spent', ...wait(60_000) }), 429, 'rate_limited', '60'],
     // A client that keeps to it never comes too early, and never at once.
     [new Failure('rate-limited', { why: 'asking', ...wait(0) }), 429, 'rate_limited', '1'],
+    [
+      new Failure('rate-limited', { why: 'ledger-lost', ...wait(9_000), says: 'ECONNREFUSED' }),
+      504,
+      'ledger_lost',
+      '9',
+    ],
     [new Failure('banned', wait(3_600_000.4)), 403, 'banned', '3601'],
     [new Failure('paused', wait(1)), 503, 'paused', '1'],
-    [network('connect'), 502, 'network', undefined],
-    [network('reset'), 502, 'network', undefined],
-    [network('connect-timeout'), 504, 'network', undefined],
-    [network('response-timeout'), 504, 'network', undefined],
-    [network('body-timeout'), 504, 'network', undefined],
+    [network('connect'), 502, 'network', '5'],
+    [network('reset'), 502, 'network', '5'],
+    [network('connect-timeout'), 504, 'network', '5'],
+    [network('response-timeout'), 504, 'network', '5'],
+    [network('body-timeout'), 504, 'network', '5'],
     [new Failure('contract', { what: 'The response', problem: 'is not HTTP' }), 502, 'contract', undefined],
     [
       new Failure('outcome-unknown', { call: 'PATCH /inventory/7', environment: 'staging', because: network('reset') }),
@@ -36,7 +74,7 @@ describe('what the proxy answers', () => {
       'outcome_unknown',
       undefined,
     ],
-    [new Failure('run-locked', { what: 'another process', waitedMs: 5_000 }), 503, 'run_locked', '5'],
+    [new Failure('run-locked', { what: 'another process', waitedMs: 5_000 }), 503, 'run_locked', undefined],
     [new Failure('interrupted', { signal: 'SIGTERM', outcome: 'not-sent' }), 503, 'interrupted', '5'],
     [new Failure('bug', { message: 'x' }), 500, 'bug', undefined],
   ])('%s: %i %s, Retry-After %s', (failure, status, code, retryAfter) => {
@@ -58,6 +96,20 @@ describe('what the proxy answers', () => {
   ])('%s, of %j: %s, Retry-After %s', (failure, request, gateway, retryAfter?: string) => {
     const { headers } = answerOfFailure(failure, START, request);
     expect([headers['petstore-gateway'], headers['retry-after']]).toEqual([gateway, retryAfter]);
+  });
+
+  it('an update that was withdrawn, and whose list then cannot be read, was not sent', async () => {
+    await using proxy = await onVirtualTime([json([item(7, 10)]), tooMany(30), json('no list')]);
+    const { status, headers } = await proxy.update({ 'if-match': '"10"' });
+    expect([status, headers['petstore-gateway']]).toEqual([502, 'refused']);
+  });
+
+  it('an update that waits for another process that changes the pet has waited', async () => {
+    await using proxy = await onVirtualTime([]);
+    const { context, session } = proxy;
+    const { status } = await sharedMeans(context, session).withLock(7n, () => proxy.update());
+    expect(status).toBe(503);
+    expect(proxy.requests[0]?.waitedMs).toBeGreaterThanOrEqual(context.globals.maxWait);
   });
 
   it.each([

@@ -2,7 +2,7 @@
 import { EventEmitter, once } from 'node:events';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import { nodeClock } from '../../src/node/context.ts';
+import { nodeClock } from '../../src/node/clock.ts';
 import type { ProxiedRequest } from '../../src/proxy/requests.ts';
 import { startProxy } from '../../src/proxy/proxy-server.ts';
 import { open } from '../../src/session/connect.ts';

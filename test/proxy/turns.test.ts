@@ -205,14 +205,32 @@ describe('turns', () => {
     expect([b.sent.length, b.turns.waiting]).toEqual([100, 0]);
   });
 
-  it('operations do not wait for each other', async () => {
+  it('a client that asks for many paths does not delay another by more than one request', async () => {
     const b = bench();
-    await b.learn({ limit: 100, remaining: 50, reset: 50 }, WRITE);
-    await b.learn({ limit: 60, remaining: 0, reset: 50 });
+    await b.learn({ limit: 3, remaining: 0, reset: 20, length: 20 });
+    for (let i = 0; i < 40; i++) await b.ask(`a${i}`, { operation: `GET /path${i}` });
+    await b.ask('b1', { operation: 'GET /path40' });
+    await b.clock.advance(20_000);
+    await b.pass(5_000, 3, { limit: 3, reset: 19, length: 20 });
+    expect(b.sent).toEqual(['a0', 'b1', 'a1']);
+  });
+
+  it('operations do not wait for each other, neither for a window nor for an answer', async () => {
+    const b = bench();
+    await b.learn({ reset: 50 });
+    await b.learn({ limit: 100, remaining: 0, reset: 20 }, WRITE);
+    await b.learn({ remaining: 0, reset: 50 });
     await b.ask('a1');
     await b.ask('a2');
     await b.ask('a3', { operation: WRITE });
+    await b.clock.advance(23_000);
     expect(b.sent).toEqual(['a3']);
+    await b.pass(25_000, 100, { limit: 100, reset: 100 });
+    await b.ask('a4', { operation: WRITE });
+    await b.clock.advance(5_000);
+    await b.ask('a5', { operation: WRITE });
+    await b.clock.advance(2_000);
+    expect([b.sent, b.turns.waiting]).toEqual([['a3', 'a4', 'a1', 'a5'], 1]);
   });
 });
 

@@ -102,7 +102,6 @@ const headers = fc.record({
     ';',
     undefined,
   ),
-  'content-encoding': fc.constantFrom(undefined, undefined, undefined, 'gzip', ''),
 });
 
 function requestFor(operation: Operation): fc.Arbitrary<SandboxRequest> {
@@ -129,7 +128,7 @@ function requestFor(operation: Operation): fc.Arbitrary<SandboxRequest> {
 }
 
 /** Not in the document: the statuses that HTTP itself has for a request outside its operations. */
-const OF_HTTP = [204, 400, 401, 404, 405, 413, 415];
+const OF_HTTP = [204, 400, 401, 404, 405, 413];
 
 it.each(OPERATIONS)('$method $path', async (operation) => {
   const store = await newStore();

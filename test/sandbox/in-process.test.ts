@@ -74,7 +74,7 @@ describe('the sandbox within this process', () => {
     expect({ chunks, pets: JSON.parse(text) as unknown }).toMatchObject({ chunks: 5, pets: { length: 5_000 } });
     const read = store.page.bind(store);
     const page: Store['page'] = (after, limit) => {
-      if (after !== undefined) throw new DatabaseFailure('io', 'gone');
+      if (after !== undefined) throw new DatabaseFailure('unusable', 'gone');
       return read(after, limit);
     };
     expect(await failureOf(send(Object.assign(store, { page }), call('/inventory')))).toEqual(['body-cut', true]);

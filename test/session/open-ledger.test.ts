@@ -47,6 +47,14 @@ describe('what a ledger is called', () => {
     expect((await names()).map((name, at) => name === known[at])).toEqual([isSame, isSame, isSame]);
   });
 
+  it.each(['', 'petstore-smoke-wrong-key'])(
+    'of the key %j of a check, which nobody has: one for each address',
+    async (key) => {
+      const known = await namesOf('https://pets.example/v1', key);
+      expect((await namesOf('https://other.example/v1', key)).filter((name) => known.includes(name))).toEqual([]);
+    },
+  );
+
   it('is the same for all names of this machine, and not for its other ports', async () => {
     const known = await namesOf('http://127.0.0.1:8080/v1');
     expect(await namesOf('http://localhost:8080/v1')).toEqual(known);

@@ -1,7 +1,8 @@
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeText } from '../../src/stock/source-file.ts';
+import { STOCK_FILE } from '../../src/stock/columns.ts';
+import { decodeText, readSource } from '../../src/stock/source-file.ts';
 import { parseCatalog, parseRows } from '../../src/stock/file-rows.ts';
 import { scaled } from '../support/scale.ts';
 
@@ -134,30 +135,32 @@ it('a delivery reads back exactly, whatever the delimiter, quotes, line ends, en
 describe('files that are not CSV', () => {
   const entry = (name: string, content = '') => `PK\u0003\u0004${'\0'.repeat(26)}${name}${content}`;
   it.each([
-    ['nothing', '', 'FILE is empty; nothing was sent.'],
-    ['a BOM and blanks', '\ufeff \r\n', 'FILE is empty; nothing was sent.'],
-    ['.xlsx', entry('[Content_Types].xml'), 'FILE is a spreadsheet; nothing was sent.'],
+    ['nothing', '', 'stdin is empty; nothing was sent.'],
+    ['a BOM and blanks', '\ufeff \r\n', 'stdin is empty; nothing was sent.'],
+    ['.xlsx', entry('[Content_Types].xml'), 'stdin is a spreadsheet; nothing was sent.'],
     [
       '.ods',
       entry('mimetype', 'application/vnd.oasis.opendocument.spreadsheet'),
-      'FILE is a spreadsheet; nothing was sent.',
+      'stdin is a spreadsheet; nothing was sent.',
     ],
-    ['.xls', Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'FILE is a spreadsheet; nothing was sent.'],
-    ['UTF-16 without a BOM', Buffer.from('petId,delta', 'utf16le'), 'FILE is not text in UTF-8; nothing was sent.'],
+    ['.xls', Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'stdin is a spreadsheet; nothing was sent.'],
+    ['UTF-16 without a BOM', Buffer.from('petId,delta', 'utf16le'), 'stdin is not text in UTF-8; nothing was sent.'],
     [
       'UTF-8 that was cut',
       Buffer.from('petId,name\n7,Mäuse\n8,ä').subarray(0, -1),
-      'FILE is not text in UTF-8; nothing was sent.',
+      'stdin is not text in UTF-8; nothing was sent.',
     ],
     [
       'half a character',
       Buffer.from('fffe7000650', 'hex').subarray(0, 5),
-      'FILE is not text in UTF-8; nothing was sent.',
+      'stdin is not text in UTF-8; nothing was sent.',
     ],
-  ])('%s', (_name, content, problem) => {
-    expect(() => decodeText(Buffer.from(content), 'FILE')).toThrow(
-      expect.objectContaining({ kind: 'usage', details: expect.objectContaining({ problem }) as object }),
-    );
+  ])('%s', async (_name, content, problem) => {
+    const stdin = { stream: () => [Buffer.from(content)] };
+    await expect(readSource({ stdin } as never, '-', STOCK_FILE)).rejects.toMatchObject({
+      kind: 'usage',
+      details: { problem },
+    });
   });
 
   it('an older encoding keeps its digits, letters, quotes and dashes', () => {

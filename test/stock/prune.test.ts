@@ -330,7 +330,7 @@ describe('reports', () => {
 
 describe('a write succeeds, and is recorded, where pruning', () => {
   it.each([
-    ['meets a lock', new DatabaseFailure('busy', 'locked')],
+    ['meets a lock', new DatabaseFailure('held', 'locked')],
     ['meets a database that cannot be written', new DatabaseFailure('readonly', 'read-only')],
     ['fails in an unknown way', new Error('surprise')],
   ])('%s', async (_name, error) => {

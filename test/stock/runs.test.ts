@@ -167,7 +167,7 @@ describe('only --max-wait decides how long a run waits', () => {
 describe('what is written between the plan and the yes is a conflict, and stays', () => {
   it.each([
     ['fault 121: by this machine', 0, ['1=100', '2=200', '3=9'], 'changed since by this machine: change 1'],
-    ['fault 100: by another', 9, ['1=100', '2=200'], 'someone else has changed it'],
+    ['fault 100, 139: by another', 9, ['1=100', '2=200'], 'someone else has changed it'],
   ])('%s', async (_name, elsewhere, expected, why) => {
     const home = createTestContext().home;
     const file = join(home.path, 'stock.csv');
@@ -188,6 +188,14 @@ describe('what is written between the plan and the yes is a conflict, and stays'
     expect([sent.toSorted(), stock.get('3')]).toEqual([expected, 9]);
     const report = readFileSync(join(home.state, 'petstore', 'reports', 'import-1.csv'), 'utf8');
     expect(report).toContain(why);
+  });
+
+  it('fault 139: also of an undo', async () => {
+    const { context, stock } = service(1, AMPLE, () => ({}), { terminal: true });
+    expect((await runIn(context, 'inventory', 'adjust', '1', '+3')).code).toBe(0);
+    const confirm = async (): Promise<boolean> => Promise.resolve(stock.set('1', 99).has('1'));
+    const asking = { ...context, prompt: { ...context.prompt, confirm } };
+    expect([(await runIn(asking, 'inventory', 'undo')).code, stock.get('1')]).toEqual([11, 99]);
   });
 });
 
@@ -284,18 +292,21 @@ it('a delivery that was replaced before a row of it was added is named', async (
   }
 });
 
-it('a file that sets, imported at another base URL of the environment, leaves the run at the first as it is', async () => {
-  const { context } = service(2, AMPLE, (_request, update) => (update === 1 ? error(401) : {}));
-  const file = join(context.home.path, 'stock.csv');
-  writeFileSync(file, rows(2));
-  const line = ['inventory', 'import', file, '--yes'];
-  expect((await runIn(context, ...line)).code).toBe(4);
-  const other = ['--base-url', 'https://other.example/v1'];
-  for (const dry of [[], ['--dry-run']])
-    expect((await runIn(context, ...line, ...other, '--resume', ...dry)).stderr).toMatch(/^error: Run 1 is for .*/);
-  expect((await runIn(context, ...line, ...other)).code).toBe(0);
-  expect((await runIn(context, 'inventory', 'runs', '--unfinished', '--json')).stdout).toContain('"run":1,');
-});
+it.each(['https://other.example/v1', 'https://pets.example/other/v1'])(
+  'a file that sets, imported at another base URL of the environment (%s), leaves the run at the first as it is',
+  async (url) => {
+    const { context } = service(2, AMPLE, (_request, update) => (update === 1 ? error(401) : {}));
+    const file = join(context.home.path, 'stock.csv');
+    writeFileSync(file, rows(2));
+    const line = ['inventory', 'import', file, '--yes'];
+    expect((await runIn(context, ...line)).code).toBe(4);
+    const other = ['--base-url', url];
+    for (const dry of [[], ['--dry-run']])
+      expect((await runIn(context, ...line, ...other, '--resume', ...dry)).stderr).toMatch(/^error: Run 1 is for .*/);
+    expect((await runIn(context, ...line, ...other)).code).toBe(0);
+    expect((await runIn(context, 'inventory', 'runs', '--unfinished', '--json')).stdout).toContain('"run":1,');
+  },
+);
 
 it('--resume means a run of this shop, also where another shop has a newer one', async () => {
   const { home } = createTestContext();
@@ -322,6 +333,7 @@ it('--resume means a run of this shop, also where another shop has a newer one',
   expect(await run('1\n', 'count', '--resume')).toEqual([0, 'Run 2 (count) in staging: 1 applied.\n']);
   expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 4 (import) in staging: 2 applied.\n']);
   expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 1 (count) in staging: 1 applied.\n']);
+  expect(readFileSync(join(home.state, 'petstore/reports/count-1.csv'), 'utf8')).toContain('\n,1,1,,not scanned,,,');
   expect(await run('', 'runs', 'resume')).toEqual([2, expect.stringContaining('Run 5 is for berlin/staging')]);
 });
 

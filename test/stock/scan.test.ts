@@ -25,6 +25,7 @@ describe('a line of a stocktake', () => {
     ['3x 7 2', '', undefined],
     ['3x', '', undefined],
     ['x7', '', undefined],
+    ['0x7', '', undefined],
     ['8 x3', '', undefined],
     ['-3x 7', '', undefined],
     ['03x 7', '', undefined],

@@ -227,6 +227,20 @@ describe('undo and redo', () => {
     expect(await runIn(context, 'inventory', 'redo', '--yes')).toMatchObject({ stdout: 'Pet 8: 10 → 11. Redone.\n' });
   });
 
+  it('what is undone already is not taken back twice, and can still be redone', async () => {
+    const { run, file, quantity } = shop();
+    await run('import', file('7,12', '8,9'), '--yes');
+    for (const _twice of [1, 2]) expect(await run('undo', '1', '--yes')).toMatchObject({ code: 0 });
+    expect(await run('redo', '--yes')).toMatchObject({ stdout: 'Pet 7 (Goldfish): 10 → 12. Redone.\n' });
+    await run('undo', '1', '--yes');
+    await run('adjust', '7', '+2');
+    expect(await run('undo', '--run', '1', '--yes')).toMatchObject({
+      code: 11,
+      stderr: expect.stringContaining('Pet 7: it was undone already.') as string,
+    });
+    expect([await quantity(7), await quantity(8)]).toEqual([12, 6]);
+  });
+
   it('what is undone is in no sum, and once where it is redone', async () => {
     const { run } = shop();
     const sums = async () => (await run('history', '--by', 'cause', '-o', 'csv')).stdout.split('\n').slice(1, -1);
@@ -417,6 +431,18 @@ describe('undo and redo', () => {
     expect((await runIn(context, 'inventory', 'undo', '--yes')).code).toBe(4);
     const { stderr } = await runIn(context, 'inventory', 'redo', '--dry-run');
     expect(stderr).toContain('\nRun 2 is unfinished; the 1 row left would be discarded.\n');
+  });
+
+  it('of a delivery whose last row has no answer: the row can be added again, also beside a conflict', async () => {
+    const later = error(503, 'down', 'down', { headers: { 'retry-after': '20' } });
+    const { context, stock } = service({}, 3, later, false);
+    const file = join(context.home.path, 'delivery.csv');
+    writeFileSync(file, 'petId,delta\n7,2\n8,3\n9,4\n');
+    expect((await runIn(context, 'inventory', 'import', file, '--yes', '--deadline', '9s')).code).toBe(9);
+    stock.set(7, 11);
+    expect((await runIn(context, 'inventory', 'undo', '--yes')).code).toBe(11);
+    expect((await runIn(context, 'inventory', 'import', file, '--yes', '--resume')).code).toBe(0);
+    expect([...stock.values()]).toEqual([11, 13, 14]);
   });
 
   it('of one row of an unfinished run: the run cannot apply it again', async () => {

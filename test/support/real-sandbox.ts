@@ -1,7 +1,7 @@
 /** Runs the sandbox over real HTTP, with its log, and processes that set stock through a session. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { nodeClock } from '../../src/node/context.ts';
+import { nodeClock } from '../../src/node/clock.ts';
 import { nodeFiles } from '../../src/node/files.ts';
 import { openDatabase } from '../../src/node/sqlite.ts';
 import type { LoggedRequest } from '../../src/sandbox/serve-request.ts';

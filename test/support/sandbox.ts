@@ -1,6 +1,6 @@
 /** Runs the sandbox in this process, without sockets: its store, and its handler as the service. */
 import type { HttpReply, HttpRequest } from '../../src/ports.ts';
-import { nodeClock } from '../../src/node/context.ts';
+import { nodeClock } from '../../src/node/clock.ts';
 import { nodeFiles } from '../../src/node/files.ts';
 import { openDatabase } from '../../src/node/sqlite.ts';
 import { inProcess } from '../../src/sandbox/in-process.ts';

@@ -3,9 +3,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startPetstore } from './binary.ts';
 import { createHome, type Home } from './home.ts';
+import { runIn } from './in-process.ts';
 import { type Exchange, item, json, type Reply, send } from './replies.ts';
 import { scriptedServer, type ScriptedServer } from './scripted-server.ts';
-import { type JsonRun, runJson, staging } from './staging.ts';
+import { type JsonRun, runJson, staging, takeApart } from './staging.ts';
+import { createTestContext } from './test-context.ts';
 
 export type Stock = Record<string, number>;
 
@@ -45,11 +47,15 @@ export interface Shop {
   updates(): string[];
 }
 
-export async function shopWith(replies: readonly Reply[]): Promise<Shop> {
+/** @param isHere commands run in this process, on virtual time: not beside a process of the same home */
+export async function shopWith(replies: readonly Reply[], isHere = false): Promise<Shop> {
   const server = await scriptedServer(replies);
   const home = createHome();
   const env = staging(server.baseUrl);
-  const run = (...args: string[]) => runJson(server.baseUrl, args, { home });
+  const run = async (...args: string[]): Promise<JsonRun> =>
+    isHere
+      ? takeApart(await runIn(createTestContext({ home, env }), '--json', ...args))
+      : runJson(server.baseUrl, args, { home });
   return {
     home,
     env,

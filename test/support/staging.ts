@@ -39,7 +39,7 @@ export function jsonLines<T = unknown>(text: string): T[] {
 }
 
 /** Parses stderr: each line is a JSON object with one member, named after its kind. */
-export function takeApart({ code, stdout, stderr }: Omit<Finished, 'signal'> | Finished): JsonRun {
+export function takeApart({ code, stdout, stderr }: Omit<Finished, 'signal'>): JsonRun {
   const objects = jsonLines<Record<string, Record<string, unknown>>>(stderr);
   const notes = objects.filter(({ error }) => error === undefined).map(noteOf);
   return { code, stdout, notes, error: objects.find(({ error }) => error !== undefined)?.error };

@@ -89,9 +89,6 @@ describe('a bar in a table', () => {
 
   it('is drawn where there is room', async () => {
     expect(await text(bars, 'table')).toBe(`id  \n 1  ${'█'.repeat(10)}\n 2  ${'█'.repeat(20)}\n`);
-    expect(await text(bars, 'table', { isUnicode: false })).toBe(
-      `id  \n 1  ${'#'.repeat(10)}\n 2  ${'#'.repeat(20)}\n`,
-    );
     expect(await text(bars, 'table', { isTTY: true, width: 29 })).toContain(`│  2 │ ${'█'.repeat(20)} │`);
     expect(await text(bars, 'table', { isTTY: true, width: 16 })).toContain('│  1 │ ███▌    │\n│  2 │ ███████ │');
     expect(await text(bars, 'table', { isTTY: true, width: 14 })).toContain('│  2 │');

@@ -11,6 +11,7 @@ describe('durations', () => {
     [-5, '0 s'],
     [0.2, '1 ms'],
     [400, '400 ms'],
+    [999.5, '1 s'],
     [1_000, '1 s'],
     [1_001, '2 s'],
     [59_001, '1 min'],
@@ -141,9 +142,9 @@ it.each([
   ],
   ['at the end', 200, 40_000, ['[████████████████] 200 of 200 set', '200 of 200 set']],
 ] as const)('the progress of a run %s', (_when, done, now, lines) => {
-  expect(progressLines(`${done} of 200 set`, [done, 200], { at: 0, done: 0 }, now, true)).toEqual(lines);
+  expect(progressLines(`${done} of 200 set`, [done, 200], { at: 0, done: 0 }, now)).toEqual(lines);
 });
 
 it('progress without a known end is the line alone', () => {
-  expect(progressLines('Reading', undefined, undefined, 0, true)).toEqual(['Reading']);
+  expect(progressLines('Reading', undefined, undefined, 0)).toEqual(['Reading']);
 });

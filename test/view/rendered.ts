@@ -25,14 +25,13 @@ export function view(items: readonly InventoryItem[], header = true): RowsView<I
 export async function text(
   shown: Parameters<typeof render>[0],
   format: Format,
-  screen: { width?: number; isTTY?: boolean; isUnicode?: boolean } = {},
+  screen: { width?: number; isTTY?: boolean } = {},
   pieces: string[] = [],
 ): Promise<string> {
   const options = {
     now: 0,
     width: undefined,
     isTTY: false,
-    isUnicode: true,
     ...screen,
     format,
     redact: String,

@@ -21,7 +21,7 @@ interface Stored {
 
 /** Another program holds the write lock, a backup for instance; or the disk is full. Times in ms of the simulation. */
 export interface Trouble {
-  readonly problem: 'busy' | 'full';
+  readonly problem: 'held' | 'full';
   readonly from: number;
   readonly until: number;
 }
@@ -215,18 +215,18 @@ export class Connection implements Database {
 
   #requireLock(): void {
     const { writer } = this.#stored;
-    if (writer !== undefined && writer !== this) throw new DatabaseFailure('busy', new Error('database is locked'));
+    if (writer !== undefined && writer !== this) throw new DatabaseFailure('held', new Error('database is locked'));
     this.#disk.requireWritable(this.#path);
   }
 
   #change<T>(sql: string, work: () => T): T {
-    if (!this.#isOpen) throw new DatabaseFailure('other', new Error('database is not open'));
+    if (!this.#isOpen) throw new DatabaseFailure('unusable', new Error('database is not open'));
     const isAlone = CHANGES.test(sql) && this.#stored.writer !== this;
     if (isAlone) this.#requireLock();
     try {
       return work();
     } catch (error) {
-      throw new DatabaseFailure('other', error);
+      throw new DatabaseFailure('unusable', error);
     } finally {
       if (isAlone) {
         this.#stored.commits++;

@@ -72,7 +72,7 @@ async function simulate(scenario: Scenario, random: () => number, turns = 0): Pr
   const disk = new MemoryDisk(() => time.now);
   const machine = new WritingMachine({ time, service, disk, random, alive: new Set() }, scenario);
   service.onAnswer = () => {
-    if (random() < scenario.trouble) disk.trouble(random() < 0.7 ? 'busy' : 'full', 200 * 40 ** random());
+    if (random() < scenario.trouble) disk.trouble(random() < 0.7 ? 'held' : 'full', 200 * 40 ** random());
   };
   const end = { isThere: false };
   const isOver = (): boolean => end.isThere;
