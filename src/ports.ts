@@ -344,9 +344,6 @@ export class RedisFailure extends Error {
   }
 }
 
-/** Replaces a config file atomically, with mode 0600. */
-export type ConfigWriter = (folder: string, content: Readonly<Record<string, unknown>>) => void;
-
 export interface CommandOptions {
   /** Text for its stdin. Its stdout is then not read. */
   readonly input?: string;
@@ -392,8 +389,6 @@ export interface Context {
   /** Returns cryptographically secure bytes. */
   randomBytes(count: number): Uint8Array;
   readonly files: Files;
-  /** Loads the config writer, before the lock is taken. */
-  openConfigWriter(): Promise<ConfigWriter>;
   readonly prompt: Prompt;
   readonly machine: Machine;
   /**

@@ -189,22 +189,17 @@ const warned = new WeakMap<ClientWatch, Set<string>>();
 
 /** Warns once per command and operation. Ignores a header that cannot be read. */
 function warnOfSunset(headers: HttpReply['headers'], { clock, watch }: Service, call: Call): void {
-  const now = clock.now();
-  const seconds = /^@(\d{1,12})$/.exec(headers.get('deprecation')?.[0]?.trim() ?? '')?.[1];
-  const deprecated = seconds === undefined ? undefined : Number(seconds) * 1_000;
-  const sunset = parseHttpDate(headers.get('sunset')?.[0] ?? '', now);
-  if (deprecated === undefined && sunset === undefined) return;
-
+  const deprecated = /^@(\d{1,12})$/.exec(headers.get('deprecation')?.[0]?.trim() ?? '')?.[1];
+  const sunset = parseHttpDate(headers.get('sunset')?.[0] ?? '', clock.now());
+  const parts = [
+    deprecated !== undefined && `is deprecated as of ${day(Number(deprecated) * 1_000)}`,
+    sunset !== undefined && `goes away on ${day(sunset)}`,
+  ].filter((part) => part !== false);
   const operation = operationOf(call);
   const seen = warned.get(watch) ?? new Set();
-  if (seen.has(operation)) return;
+  if (parts.length === 0 || seen.has(operation)) return;
   warned.set(watch, seen.add(operation));
-
-  const parts = [
-    deprecated !== undefined && `is deprecated ${deprecated <= now ? 'since' : 'from'} ${day(deprecated)}`,
-    sunset !== undefined && `${deprecated === undefined ? 'goes' : 'and goes'} away on ${day(sunset)}`,
-  ];
-  watch.warning(`The service says that ${operation} ${parts.filter(Boolean).join(' ')}.`);
+  watch.warning(`The service says that ${operation} ${parts.join(' and ')}.`);
 }
 
 function day(epochMs: number): string {

@@ -6,10 +6,9 @@ import type { CommandContext } from '../session/globals.ts';
 import { Failure, fileFailure, isFailure, usageFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import type { KnownPet } from '../state/pets.ts';
-import type { TextView, View } from '../view/view.ts';
+import type { TextView } from '../view/view.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
-const SHELL_ARGUMENTS = [...SHELLS, 'pets'] as const;
 type Shell = (typeof SHELLS)[number];
 
 export const completion = defineCommand({
@@ -18,30 +17,22 @@ export const completion = defineCommand({
   summary: 'Print the completion script of a shell, or install it',
   description:
     'Commands, options, environments, statuses, columns and the ids of pets are completed from what is on this ' +
-    'machine, never over the network; nothing that was typed is evaluated. "pets" prints the ids that the scripts ' +
-    'propose: those of the history and of the sandbox. Where the shell shows descriptions, TAB has the names of the ' +
-    'catalog beside the ids.',
+    'machine, never over the network; nothing that was typed is evaluated. The ids are those of the history and of ' +
+    'the sandbox. Where the shell shows descriptions, TAB has the names of the catalog beside them.',
   examples: {
     'bash, for this session': 'source <(petstore completion bash)',
     'For good, where the shell looks for it': 'petstore completion zsh --install',
   },
   arguments: {
-    shell: optionalArgument(wordValue(SHELL_ARGUMENTS), `${SHELL_ARGUMENTS.join(', ')} (default: the shell in SHELL)`),
+    shell: optionalArgument(wordValue(SHELLS), `${SHELLS.join(', ')} (default: the shell in SHELL)`),
   },
   options: { install: flag('--install', 'install it for your user and print the remaining step') },
   more: ['scripting'],
-  async run({ shell: named, install }, context): Promise<View> {
+  async run({ shell: named, install }, context): Promise<TextView> {
     const shell = named ?? loginShell(context);
-    if (shell === 'pets') {
-      if (install !== true) return text((await knownPets(context)).map(({ petId }) => petId).join('\n'));
-      throw usageFailure(
-        '--install needs a shell, and "pets" is not one.',
-        'Install it for one: petstore completion zsh --install',
-      );
-    }
     const { SHIMS } = await import('../cli/completion/shims.ts');
     const script = SHIMS[shell];
-    return install === true ? installed(context, shell, script) : text(script.trimEnd());
+    return install === true ? installed(context, shell, script) : { view: 'text', text: script.trimEnd() };
   },
 });
 
@@ -52,16 +43,12 @@ function loginShell({ env }: Context): Shell {
   throw usageFailure(`Name the shell: ${SHELLS.join(', ')}.`, 'See: petstore completion --help');
 }
 
-function text(content: string): View {
-  return { view: 'text', text: content };
-}
-
 /** Returns the pets that this machine has seen, last changed first, with their names in the catalog of `place`. */
-export async function knownPets(context: Context, place?: PlaceOptions): Promise<readonly KnownPet[]> {
+export async function knownPets(context: Context, place: PlaceOptions): Promise<readonly KnownPet[]> {
   const { petsSeen } = await import('../state/pets.ts');
   try {
     const paths = { sandbox: sandboxFile(context), state: statePath(context, 'state.db') };
-    return await petsSeen(context, paths, async () => (place === undefined ? undefined : originAt(context, place)));
+    return await petsSeen(context, paths, () => originAt(context, place));
   } catch (error) {
     // Without a home directory, no state exists.
     if (isFailure(error) && error.is('no-home')) return [];

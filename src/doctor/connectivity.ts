@@ -32,8 +32,6 @@ export async function* lookAtService(context: CommandContext, url: URL): AsyncGe
 /** Reads and writes a key as the lock of a pet does, to see whether the server allows it. */
 const LOCK_RIGHTS = "redis.call('GET', KEYS[1]) redis.call('SET', KEYS[1], '', 'PX', 1) return ''";
 
-const START = 'Start it, or fix the address.';
-
 /**
  * Checks the server of `PETSTORE_LEDGER`, if set: one step for the key, and one for the lock of a pet.
  * @returns whether this server allows requests to be sent
@@ -46,26 +44,19 @@ async function* lookAtLedger(context: CommandContext): AsyncGenerator<Diagnosis,
     await using opened = await openLedger(context, await context.target(), { isShown: true });
     const { lease } = await opened.view();
     if (lease?.lost !== undefined) {
-      yield bad(id, `${sharingWords(lease, clock.now())}.`, START);
+      yield bad(id, `${sharingWords(lease, clock.now())}.`, 'Start it, or fix the address.');
       return false;
     }
     await opened.redis?.run(LOCK_RIGHTS, 'petstore:pet:doctor', []);
     yield ok(id, 'The Redis server of PETSTORE_LEDGER answers, and allows what petstore needs.');
     return true;
   } catch (error) {
-    if (error instanceof RedisFailure && error.kind === 'lost') {
-      const says = `The Redis server of PETSTORE_LEDGER does not answer (${error.message}).`;
-      yield bad(id, says, START);
-      return false;
-    }
     const failure = error instanceof RedisFailure ? new Failure('ledger-refused', { says: error.message }) : error;
     if (!isFailure(failure)) throw failure;
-    if (failure.is('ledger-refused')) {
-      yield failed(id, failure, clock.now());
-      return false;
-    }
     // The other checks report a missing key or a malformed address.
-    return true;
+    if (!failure.is('ledger-refused')) return true;
+    yield failed(id, failure, clock.now());
+    return false;
   }
 }
 

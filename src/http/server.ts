@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import { type AddressInfo, type ListenOptions, Server, type Socket } from 'node:net';
+import { type AddressInfo, Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure, usageFailure } from '../errors.ts';
 import { type Clock, errorCode } from '../ports.ts';
@@ -156,14 +156,14 @@ function openServer({ identity, mostConnections, patience }: ServerOptions) {
 /** Starts to listen, and returns the address. @throws {Failure} `port`, `usage` */
 async function listen(server: Server, { host, port, passed }: ServerOptions) {
   const where = passed === undefined ? { host, port } : { fd: passed.fd };
-  const own = await tryListen(server, where).catch(async (cause: unknown) => {
+  server.listen(where);
+  await once(server, 'listening').catch((cause: unknown) => {
     const code = errorCode(cause) ?? '';
-    if (passed !== undefined) {
-      throw usageFailure(`The socket that was passed cannot be used: ${code}.`);
-    }
-    const free = code === 'EADDRINUSE' ? await freePort(host) : undefined;
-    throw new Failure('port', { host, port, code, ...(free !== undefined && { free }) }, cause);
+    if (passed !== undefined) throw usageFailure(`The socket that was passed cannot be used: ${code}.`);
+    throw new Failure('port', { host, port, code }, cause);
   });
+  // Null for a socket of the file system that was passed.
+  const own = server.address() as AddressInfo | null;
   try {
     if (own === null) throw usageFailure('The socket that was passed is not one of TCP.');
     passed?.check(own.address);
@@ -171,24 +171,6 @@ async function listen(server: Server, { host, port, passed }: ServerOptions) {
   } catch (error) {
     server.close();
     throw error;
-  }
-}
-
-/** Returns its address, or null for a socket of the file system that was passed. */
-async function tryListen(server: Server, where: ListenOptions & { readonly fd?: number }): Promise<AddressInfo | null> {
-  server.listen(where);
-  await once(server, 'listening');
-  return server.address() as AddressInfo | null;
-}
-
-async function freePort(host: string): Promise<number | undefined> {
-  const probe = createServer();
-  try {
-    return (await tryListen(probe, { host, port: 0 }))?.port;
-  } catch {
-    return undefined;
-  } finally {
-    probe.close();
   }
 }
 

@@ -28,7 +28,6 @@ export function nodeContext(): Context {
     // Loaded by the few commands that need it.
     randomBytes: (count) => process.getBuiltinModule('node:crypto').randomBytes(count),
     files: nodeFiles,
-    openConfigWriter,
     prompt: {
       hidden: async (...asked) => (await import('./prompt.ts')).nodePrompt.hidden(...asked),
       text: async (...asked) => (await import('./prompt.ts')).nodePrompt.text(...asked),
@@ -181,18 +180,3 @@ function uncaughtError(): Promise<never> {
   uncaught.catch(() => undefined);
   return uncaught;
 }
-
-/** Uses conf, which writes a temporary file and renames it over the old one. If it fails, the file may stay. */
-export const openConfigWriter: Context['openConfigWriter'] = async () => {
-  const { default: Conf } = await import('conf');
-  return (folder, content) => {
-    const store = new Conf<Record<string, unknown>>({
-      cwd: folder,
-      projectName: 'petstore',
-      projectSuffix: '',
-      configFileMode: 0o600,
-      clearInvalidConfig: false,
-    });
-    store.store = { ...content };
-  };
-};

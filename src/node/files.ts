@@ -200,3 +200,25 @@ export const nodeFiles: Files = {
 
   rename: (from, to) => orIfMissing(undefined, () => fs.promises.rename(from, to)),
 };
+
+/** Loads conf, and returns a function that replaces the config file in a folder, with mode 0600. */
+export async function openConfigWriter() {
+  const { default: Conf } = await import('conf');
+  return (cwd: string, content: Readonly<Record<string, unknown>>): void => {
+    makeFolder(cwd);
+    try {
+      const names = { projectName: 'petstore', projectSuffix: '' };
+      const conf = new Conf<Record<string, unknown>>({
+        cwd,
+        ...names,
+        configFileMode: 0o600,
+        clearInvalidConfig: false,
+      });
+      conf.store = { ...content };
+    } finally {
+      // A writer that failed or was killed leaves a temporary file that may contain a key. The lock keeps others out.
+      const left = fs.readdirSync(cwd).filter((name) => name.startsWith('config.json.tmp'));
+      for (const name of left) fs.rmSync(`${cwd}/${name}`);
+    }
+  };
+}

@@ -16,7 +16,7 @@ const MEMORY = ':memory:';
 export const openDatabase: Context['openDatabase'] = async (path, { readOnly = false, isLock = false } = {}) => {
   const { DatabaseSync } = await import('node:sqlite');
   try {
-    if (path !== MEMORY && !readOnly) makeFile(path, isLock);
+    if (path !== MEMORY) makeFile(path, readOnly, isLock);
   } catch (cause) {
     throw cause instanceof DatabaseFailure ? cause : new DatabaseFailure('unusable', cause);
   }
@@ -39,12 +39,12 @@ export const openDatabase: Context['openDatabase'] = async (path, { readOnly = f
   }
 };
 
-/** Creates the file if it is missing. A FIFO would block the program forever. @throws {DatabaseFailure} */
-function makeFile(path: string, isLock: boolean): void {
+/** Creates the file if it is missing and not only read. A FIFO would block the program forever. @throws {DatabaseFailure} */
+function makeFile(path: string, readOnly: boolean, isLock: boolean): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile() === false) throw new DatabaseFailure('unusable', new Error(`${path} is not a plain file`));
   // Closing the file would release a lock that this process holds.
-  if (isLock && found !== undefined) return;
+  if (readOnly || (isLock && found !== undefined)) return;
   // SQLite creates -wal and -shm with the mode of the file itself.
   closeDatabaseFile(openSync(path, 'a', 0o600));
 }

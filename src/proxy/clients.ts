@@ -4,7 +4,7 @@ import { Failure, fileFailure, usageFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { stateFolder } from '../session/paths.ts';
 import { readText } from '../session/read-text.ts';
-import { acquireLock } from '../state/lock.ts';
+import { takeLock } from '../state/lock.ts';
 
 export interface Client {
   /** SHA-256 of the client's token. */
@@ -70,10 +70,8 @@ export async function addClient(
   path: string,
   { digest, name, isReadOnly, share }: Client & { readonly name: string },
 ): Promise<void> {
-  using lock = await acquireLock(context, `${stateFolder(context)}/locks/tokens.db`, PATIENCE_MS);
-  if (lock === undefined) {
-    throw new Failure('run-locked', { what: 'another petstore process that adds a token', waitedMs: PATIENCE_MS });
-  }
+  const holder = (): string => 'another petstore process that adds a token';
+  using _lock = await takeLock(context, `${stateFolder(context)}/locks/tokens.db`, PATIENCE_MS, holder);
   const isThere = (await context.files.facts(path)) !== undefined;
   const before = isThere ? await readText(context, path, LONGEST_FILE) : '';
   if (readClients(before, path).some((each) => each.name === name)) {

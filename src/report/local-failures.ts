@@ -33,20 +33,11 @@ export const LOCAL_FAILURES = {
     hint: instead,
   }),
 
-  'config-invalid': (details: { path: string; problem: string; line?: number; column?: number }) => ({
+  /** `place`: the path, with line and column where they are known. */
+  'config-invalid': ({ place, problem, hint }: { place: string; problem: string; hint?: string }) => ({
     ...stops(EXIT.local),
-    message: `The config file ${details.path}${details.line === undefined ? '' : `:${details.line}:${details.column}`} ${details.problem}; it was left as it is.`,
-    hint: 'Fix it in an editor, or move it away and log in again: petstore login',
-  }),
-  'config-newer': ({ path, version }: { path: string; version: number }) => ({
-    ...stops(EXIT.local),
-    message: `The config file ${path} has version ${version}, which a newer petstore wrote; it was left as it is.`,
-    hint: 'Update petstore, or use the version that wrote the file.',
-  }),
-  'config-not-a-file': ({ path, found }: { path: string; found: string }) => ({
-    ...stops(EXIT.local),
-    message: `The config ${path} is a ${found === 'other' ? 'special file' : found}, not a plain file, and was not touched.`,
-    hint: 'Move it away, then log in again: petstore login',
+    message: `The config file ${place} ${problem}; it was left as it is.`,
+    hint: hint ?? 'Fix it in an editor, or move it away and log in again: petstore login',
   }),
   'ledger-refused': ({ says }: { says: string }) => ({
     ...stops(EXIT.local),
@@ -78,16 +69,13 @@ export const LOCAL_FAILURES = {
     const [message, hint] = describeState(details);
     return { ...stops(EXIT.local), message, hint, retryable: details.problem === 'held' };
   },
-  port: ({ host, port, code, free }: { host: string; port: number; code: string; free?: number }) => ({
+  port: ({ host, port, code }: { host: string; port: number; code: string }) => ({
     ...stops(EXIT.local),
     message:
       code === 'EADDRINUSE'
         ? `Port ${port} of ${host} is in use.`
         : `petstore cannot listen on port ${port} of ${host}: ${systemWords(code)}.`,
-    hint:
-      free === undefined
-        ? 'Choose another with --port, or another address with --host.'
-        : `This one is free: --port ${free}`,
+    hint: 'Choose another with --port (0 takes a free one), or another address with --host.',
   }),
   'base-url': ({ shown, problem, hint }: { shown: string; problem: string; hint: string }) => ({
     ...stops(EXIT.local),
@@ -141,13 +129,13 @@ export const LOCAL_FAILURES = {
     message: `The API key could not be read from ${path}: ${systemWords(code)}.`,
     hint: `Make the file readable for yourself (chmod 600 ${path}), or set PETSTORE_API_KEY.`,
   }),
-  'key-malformed': ({ source, problem, hint }: { source: string; problem: string; hint?: string }) => ({
+  'key-malformed': ({ source, problem }: { source: string; problem: string }) => ({
     ...stops(EXIT.key),
     message:
       source === 'stdin' && problem === 'is empty'
         ? 'No key on stdin.'
         : `The API key from ${source} ${problem}, so it cannot be sent; its value is not shown.`,
-    hint: hint ?? 'Provide the key alone, on one line.',
+    hint: 'Provide the key alone, on one line, in plain ASCII.',
   }),
 } satisfies FailureTable;
 

@@ -2,7 +2,8 @@
  * Reads and writes the config file. Our own reader reports the position of an error and never overwrites a broken file;
  * conf writes it atomically, under the state database's lock, so that no concurrent change is lost.
  */
-import { type ConfigWriter, type Context, errorCode, type FileFacts } from '../ports.ts';
+import { openConfigWriter } from '../node/files.ts';
+import { type Context, errorCode, type FileFacts } from '../ports.ts';
 import { Failure, fileFailure } from '../errors.ts';
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 import { openState } from '../state/database.ts';
@@ -40,7 +41,7 @@ export function configPath(context: Context): string {
 
 /**
  * Reads the config. Without a home folder it is empty, and variables may be enough.
- * @throws {Failure} `config-invalid`, `config-newer`, `config-not-a-file`
+ * @throws {Failure} `config-invalid`
  */
 export async function readConfigFile(context: Context): Promise<ConfigFile> {
   let path = '';
@@ -48,7 +49,7 @@ export async function readConfigFile(context: Context): Promise<ConfigFile> {
     path = configPath(context);
     const facts = await context.files.facts(path);
     if (facts === undefined) return { path, ...NONE };
-    if (facts.kind !== 'file') throw new Failure('config-not-a-file', { path, found: facts.kind });
+    if (facts.kind !== 'file') throw new Failure('config-invalid', { place: path, problem: 'is not a plain file' });
     const config = parseConfig(path, await context.files.read(path));
     const modeForOthers = context.machine.platform === 'win32' ? 0 : facts.mode & 0o077;
     return {
@@ -88,7 +89,8 @@ export async function changeConfig(
   context: Context & Warned,
   changes: (config: Config) => Readonly<Record<string, string | undefined>>,
 ): Promise<ConfigFile> {
-  const write = await context.openConfigWriter();
+  // Before the lock is taken.
+  const write = await openConfigWriter();
   using state = await openState(context, stateFolder(context));
   return await state.exclusively(async () => {
     const file = requireReadable(await readConfigFile(context));
@@ -96,44 +98,38 @@ export async function changeConfig(
     const config = Object.fromEntries(
       changed.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const])),
     );
-    await writeConfig(context, write, file.path, config);
+    try {
+      write(configFolder(context), { version: CONFIG_VERSION, ...config });
+    } catch (error) {
+      throw errorCode(error) === undefined ? error : fileFailure('write', file.path, error);
+    }
     return { ...file, config, exists: true };
   });
 }
 
-async function writeConfig(context: Context, write: ConfigWriter, path: string, config: Config): Promise<void> {
-  const folder = configFolder(context);
-  try {
-    await context.files.makePrivateFolder(folder);
-    try {
-      write(folder, { version: CONFIG_VERSION, ...config });
-    } finally {
-      // A writer that failed or was killed leaves a temporary file that may contain a key. The lock keeps others out.
-      const left = (await context.files.list(folder)).filter((name) => name.startsWith('config.json.tmp'));
-      for (const name of left) await context.files.remove(`${folder}/${name}`);
-    }
-  } catch (error) {
-    throw errorCode(error) === undefined ? error : fileFailure('write', path, error);
-  }
-}
-
 function parseConfig(path: string, written: string): Config {
   const text = written.replace(/^\uFEFF/, '');
-  const invalid = (problem: string, place = {}): Failure => new Failure('config-invalid', { path, problem, ...place });
+  const invalid = (problem: string, hint?: string): Failure =>
+    new Failure('config-invalid', { place: path, problem, ...(hint !== undefined && { hint }) });
   let value: JsonValue;
   try {
     value = parseJson(text);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     const before = text.slice(0, error.at);
-    const place = { line: before.split('\n').length, column: error.at - before.lastIndexOf('\n') };
+    const place = `${path}:${before.split('\n').length}:${error.at - before.lastIndexOf('\n')}`;
     // Without the cause, which may quote the text and so a key.
-    throw invalid('is not valid JSON', place);
+    throw new Failure('config-invalid', { place, problem: 'is not valid JSON' });
   }
   if (!(value instanceof Map)) throw invalid('is not a JSON object');
   const version = value.get('version');
   if (typeof version !== 'number') throw invalid('has no version number');
-  if (version > CONFIG_VERSION) throw new Failure('config-newer', { path, version });
+  if (version > CONFIG_VERSION) {
+    throw invalid(
+      `has version ${version}, which a newer petstore wrote`,
+      'Update petstore, or use the version that wrote the file.',
+    );
+  }
   value.delete('version');
   for (const [key, each] of value) {
     if (!CONFIG_SETTINGS.has(key)) throw invalid(`has an unknown setting ${JSON.stringify(key)}`);

@@ -66,7 +66,7 @@ export interface CommandContext extends Context {
   readonly secrets: { add(secret: string): void; redact(text: string): string };
   /** Writes whose outcome the command reports, however it ends. */
   readonly openWrites: Set<OpenWrite>;
-  /** Reads the config, once. @throws {Failure} `config-invalid`, `config-newer`, `config-not-a-file` */
+  /** Reads the config, once. @throws {Failure} `config-invalid` */
   configFile(): Promise<ConfigFile>;
   /** Resolves environment, base URL and key, once. @throws {Failure} what configFile and resolveSettings throw */
   settings(): Promise<ResolvedSettings>;

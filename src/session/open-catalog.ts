@@ -26,9 +26,8 @@ export async function openCatalog(context: CommandContext, origin: string): Prom
   let database: Database | undefined;
   try {
     await provideCatalog(context, origin);
-    const { openToRead } = await import('../state/pets.ts');
-    database = await openToRead(context, statePath(context, 'state.db'));
-    if (database?.get('SELECT 1 FROM catalogPet WHERE origin = ? LIMIT 1', origin) !== undefined) {
+    database = await context.openDatabase(statePath(context, 'state.db'), { readOnly: true });
+    if (database.get('SELECT 1 FROM catalogPet WHERE origin = ? LIMIT 1', origin) !== undefined) {
       const { Catalog } = await import('../catalog/local-catalog.ts');
       return new Catalog(database, origin);
     }

@@ -148,9 +148,7 @@ export function maskKey(key: string): string {
  * @throws {Failure} `key-malformed`, which never holds the key
  */
 function checkKey(key: string, source: string): void {
-  if (/^[\x21-\x7e]+$/.test(key)) return;
-  const problem = keyProblem(key);
-  throw new Failure('key-malformed', { source, problem, ...(problem === UTF_16 && { hint: 'Save it as UTF-8.' }) });
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new Failure('key-malformed', { source, problem: keyProblem(key) });
 }
 
 /** Checks a key that was typed, piped in or fetched, and redacts it from then on. @throws {Failure} `key-malformed` */
@@ -164,11 +162,7 @@ export function takeKey(
   return key;
 }
 
-const UTF_16 = 'looks like UTF-16';
-
 function keyProblem(key: string): string {
-  // UTF-16: every other byte is 0, or the text begins with its mark, which is not valid UTF-8.
-  if (/^\ufffd\ufffd|\0[^]\0|^[^]\0$/.test(key)) return UTF_16;
   if (key === '') return 'is empty';
   if (/[\r\n]/.test(key)) return 'contains a line break';
   return /\s/.test(key) ? 'contains white space' : 'contains a character that is not plain ASCII';

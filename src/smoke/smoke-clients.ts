@@ -1,7 +1,7 @@
 /** What the checks of a smoke test share: clients of the service, and failures that would end any other command. */
 import { probe, type Reply } from '../client/probe.ts';
 import type { Call, Service } from '../client/service.ts';
-import { Failure, type Kind } from '../errors.ts';
+import { Failure, type Kind, midway } from '../errors.ts';
 import { open, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { countDown } from '../stop.ts';
@@ -25,19 +25,16 @@ export class SmokeClients implements AsyncDisposable {
   readonly checks: readonly CheckFacts[];
   /** Failures that would end any other command. They decide the exit code before failed checks do. */
   readonly causes: Failure[] = [];
-  /** Number of requests that the checks need. */
-  private readonly need: number;
   private readonly others: Session[] = [];
   /** True once a request may have been sent. */
   isBegun = false;
   private hasWaited = false;
 
-  constructor(session: Session, of: Pick<SmokeClients, 'context' | 'options' | 'checks'> & { readonly need: number }) {
+  constructor(context: CommandContext, session: Session, options: SmokeOptions, checks: readonly CheckFacts[]) {
+    this.context = context;
     this.session = session;
-    this.context = of.context;
-    this.options = of.options;
-    this.checks = of.checks;
-    this.need = of.need;
+    this.options = options;
+    this.checks = checks;
   }
 
   isChosen = (check: CheckFacts): boolean => this.checks.includes(check);
@@ -62,14 +59,12 @@ export class SmokeClients implements AsyncDisposable {
   }
 
   /**
-   * Waits once, up to --max-wait, until the rate limit is enough for all checks.
-   * @param sent how many of their requests have been sent
+   * Waits once, up to --max-wait, until the rate limit is enough for so many requests.
    * @returns whether it has waited
    * @throws {Failure} `quota-insufficient`
    */
-  async afford(sent = 0): Promise<boolean> {
+  async afford(need: number): Promise<boolean> {
     const { allowance: known, block } = await this.session.known();
-    const need = this.need - sent;
     // The window may end before the block does: as in every command, the gate then waits or refuses the first request.
     if (block !== undefined || known === undefined || known.remaining >= need) return false;
     const { limit, remaining: left, resetAt } = known;
@@ -105,8 +100,7 @@ export class SmokeClients implements AsyncDisposable {
     if (failure === undefined) return;
     const isBan = FORBIDDEN.includes(failure.kind) && service.apiKey === this.keyed.apiKey;
     const counts = isUsual ? USUAL_CAUSES.includes(failure.kind) : [502, 503, 504].includes(status ?? 0);
-    if (failure.is('network')) this.causes.push(new Failure('network', { ...failure.details, begun: this.isBegun }));
-    else if (status === undefined || counts || isBan) this.causes.push(failure);
+    if (status === undefined || counts || isBan) this.causes.push(this.isBegun ? midway(failure) : failure);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -39,7 +39,7 @@ export async function smoke(context: CommandContext, options: SmokeOptions & Rep
   const { clock, notices } = context;
   const startedAt = clock.now();
   const need = requestsFor(chosen);
-  await using clients = new SmokeClients(await connect(context), { context, options, checks: chosen, need });
+  await using clients = new SmokeClients(context, await connect(context), options, chosen);
   const { environment } = clients.session;
   const writes = options.pet === undefined ? 'read-only' : `pet ${options.pet} is changed, and put back`;
   const more =
@@ -73,7 +73,7 @@ async function check(clients: SmokeClients): Promise<readonly Checked[]> {
   const { waitReady: waitMs, pet: petId } = clients.options;
   const found = new Map<string, Checked>();
   try {
-    await clients.afford();
+    await clients.afford(requestsFor(chosen));
     const isReady = waitMs === undefined || (await waitReady(clients, waitMs));
     const run = async (pet?: LockedPet): Promise<void> => {
       for await (const each of runSmoke(clients, pet)) {

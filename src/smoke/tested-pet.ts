@@ -37,7 +37,7 @@ export class TestedPet {
   /** Begins the run. First restores the pet if an earlier smoke test was killed before it could. */
   async begin(): Promise<void> {
     const { context, journal, session } = this.locked;
-    const { environment, origin } = session;
+    const { origin } = session;
     const { clock, notices } = context;
     if (journal === undefined) return;
     const changesOf = ({ id }: Run): Change[] => journal.changesOf(id).filter(({ petId }) => petId === this.petId);
@@ -58,7 +58,7 @@ export class TestedPet {
       await this.settle(killed, first.before);
       await journal.discard(killed.id, clock.now());
     }
-    const run = { kind: 'smoke' as const, startedAt: clock.now(), environment, origin };
+    const run = { kind: 'smoke', startedAt: clock.now() } as const;
     this.run = await journal.begin(run, whereOf(context, session, 'smoke'), []);
   }
 

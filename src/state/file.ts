@@ -31,10 +31,6 @@ export interface FilePlace {
   readonly path: string;
 }
 
-const NAMES = new Map([
-  [0x70657473, 'a petstore state database'],
-  [0x70657462, 'a petstore sandbox'],
-]);
 const VERSION = 1;
 const MAGIC = 'SQLite format 3\0';
 /** Offset of the application id (sqlite.org/fileformat.html). */
@@ -74,10 +70,8 @@ async function requireOurs({ ports, kind: { name, applicationId }, path }: FileP
   if (head.length < HEADER_BYTES || !Buffer.from(head).toString('latin1').startsWith(MAGIC)) {
     throw new Failure('state', { path, what: name, problem: 'damaged', detail: 'it is not an SQLite database' });
   }
-  const id = new DataView(head.buffer, head.byteOffset).getInt32(APPLICATION_ID);
-  if (id === applicationId) return;
-  const detail = `it is ${NAMES.get(id) ?? "another program's database"}`;
-  throw new Failure('state', { path, what: name, problem: 'foreign', detail });
+  if (new DataView(head.buffer, head.byteOffset).getInt32(APPLICATION_ID) === applicationId) return;
+  throw new Failure('state', { path, what: name, problem: 'foreign' });
 }
 
 /** Creates the tables before the log exists, so that every file that is not empty has the application id in its header. */

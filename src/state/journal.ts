@@ -20,7 +20,7 @@ import { History, HOLDER } from './history.ts';
 
 export type { Change, ChangeState, Run, RunKind, RunSummary, Scan } from './journal-rows.ts';
 
-export type NewRun = Omit<Run, 'id' | 'endedAt'>;
+export type NewRun = Omit<Run, 'id' | 'endedAt' | 'environment' | 'origin'>;
 /** `cause`, `note`: for this change only; default: those of the run. */
 export type NewChange = Pick<Change, 'petId' | 'after'> &
   Partial<Pick<Change, 'before' | 'line' | 'state' | 'reason' | 'cause' | 'note'>>;
@@ -39,11 +39,12 @@ export class Journal extends History {
   begin(run: NewRun, where: Where, changes: readonly NewChange[]): Promise<Run> {
     const { database } = this.state;
     return this.state.exclusively(() => {
-      const source = run.source === undefined ? undefined : this.redact(run.source);
-      insertInto(database, 'run', { ...run, source });
+      const { environment, origin } = where;
+      const made = { ...run, environment, origin };
+      insertInto(database, 'run', { ...made, source: run.source && this.redact(run.source) });
       const id = this.lastId();
       for (const change of changes) this.insert(where, change, id);
-      return { id, ...run };
+      return { id, ...made };
     }, DURABLE);
   }
 

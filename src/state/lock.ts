@@ -57,6 +57,27 @@ export async function acquireLock(
   }
 }
 
+/**
+ * Takes the lock, and says so if it has to wait for long.
+ * @param what names the holder: `another petstore process that changes pet 7`
+ * @throws {Failure} `run-locked`: another process holds it for longer; and see acquireLock
+ */
+export async function takeLock(
+  ports: FilePorts & { readonly notices: { info(text: string): void } },
+  path: string,
+  waitMs: number,
+  what: () => string,
+  kept?: KeptOpen,
+): Promise<Disposable> {
+  let lock = await acquireLock(ports, path, Math.min(NOTICED_MS, waitMs), kept);
+  if (lock === undefined && waitMs > NOTICED_MS) {
+    ports.notices.info(`Waiting for ${what()}.`);
+    lock = await acquireLock(ports, path, waitMs - NOTICED_MS, kept);
+  }
+  if (lock !== undefined) return lock;
+  throw new Failure('run-locked', { what: what(), waitedMs: waitMs });
+}
+
 async function open({ files, openDatabase }: FilePorts, path: string): Promise<Database> {
   const folder = folderOf(path);
   if (folder !== '') await files.makePrivateFolder(folder);

@@ -5,7 +5,7 @@ import { integer, text } from './journal-rows.ts';
 /** Most ids that completion proposes from a file. */
 const MOST = 500;
 
-type Ports = Pick<Context, 'files' | 'openDatabase'>;
+type Ports = Pick<Context, 'openDatabase'>;
 
 export interface KnownPet {
   readonly petId: bigint;
@@ -44,19 +44,12 @@ export async function readFrom<T>(
   read: (database: Database) => T | Promise<T>,
 ): Promise<T | undefined> {
   try {
-    using database = await openToRead(ports, path);
-    return database && (await read(database));
+    using database = await ports.openDatabase(path, { readOnly: true });
+    return await read(database);
   } catch (error) {
     if (error instanceof DatabaseFailure) return undefined;
     throw error;
   }
-}
-
-/** Opens a database file; undefined if it is missing or a special file. @throws {DatabaseFailure} */
-export async function openToRead({ files, openDatabase }: Ports, path: string): Promise<Database | undefined> {
-  // On a FIFO, SQLite would wait for a writer.
-  const found = await files.facts(path).catch(() => undefined);
-  return found === undefined || found.kind === 'other' ? undefined : openDatabase(path, { readOnly: true });
 }
 
 function idsIn(database: Database, query: string): bigint[] {

@@ -22,7 +22,7 @@ import { recordOutcome, whereOf } from './write-one.ts';
 
 const UPDATES = operationOf(updateCall({ petId: 0n, quantity: 0n }));
 
-export interface RunSpec extends Omit<NewRun, 'startedAt' | 'environment' | 'origin'> {
+export interface RunSpec extends Omit<NewRun, 'startedAt'> {
   /** Command as shown in the history. */
   readonly command: string;
   /** An existing run whose rows are still to be planned: a stocktake. */
@@ -150,10 +150,9 @@ async function beginRun(
 ): Promise<Run> {
   const { kind, source, hash, adds = false, rows, undoesRun, undoesChange } = spec;
   const where = whereOf(context, session, spec.command);
-  const { environment, origin } = where;
   if (spec.run === undefined) {
-    const made = { kind, startedAt: context.clock.now(), environment, origin };
-    return journal.begin({ ...made, source, hash, adds, rows, undoesRun, undoesChange }, where, changes);
+    const made = { kind, startedAt: context.clock.now(), source, hash, adds, rows, undoesRun, undoesChange };
+    return journal.begin(made, where, changes);
   }
   await journal.plan(spec.run.id, where, changes);
   return spec.run;
@@ -164,10 +163,9 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   const { context, journal, session } = runContext;
   const changes = journal.changesOf(run.id);
   const left = changes.filter(isLeft);
-  const { environment, origin } = session;
   const pace = new Pace(session);
-  const service = { environment, origin, service: pace.service };
-  const writer = { context, session: service, journal, withLock: petLocksOf(context, session) };
+  const withLock = petLocksOf(context, session);
+  const writer = { context, session: { ...session, service: pace.service }, journal, withLock };
   const counts = countStates(changes, 0);
   const showProgress = (): void => {
     const failed = counts.failed + counts.conflict;

@@ -7,7 +7,7 @@ import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
-import { Failure, stoppedByUser, usageFailure } from '../errors.ts';
+import { Failure, isFailure, stoppedByUser, usageFailure } from '../errors.ts';
 import { type Journal, momentOf, type Run, type RunSummary, type Scan } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
@@ -31,6 +31,8 @@ export interface CountOptions {
 }
 
 interface Stocktake {
+  readonly context: CommandContext;
+  readonly journal: Journal;
   readonly run: Run;
   readonly stock: Stock;
   /** From `momentOf`, before the stock was read. */
@@ -59,67 +61,64 @@ export async function count(context: CommandContext, options: CountOptions): Pro
   }
   return withWritableJournal(context, async (journal): Promise<View> => {
     const stocktake = await prepare(context, journal, options);
-    const { run, stock } = stocktake;
+    const { run } = stocktake;
     using _catalog = stocktake.catalog;
     using _lock = await lockStocktake(context, run.id);
-    const tally = new Tally(context, journal, stocktake);
-    const end = await tally.read(options.prefix ?? '');
-    const { problems } = tally;
-    // A person can scan it again; a script's count is not applied.
-    if (problems.length > 0 && !context.stdin.isTTY) {
-      const resume = resumeCommand({ ...run, left: 0 });
-      const saved = tally.scans.length > 0 && {
-        hint: `The other lines are saved. Correct these, and scan them alone: ${resume}`,
-      };
-      throw new Failure('invalid-rows', { source: 'stdin', problems, ...saved });
-    }
-    if (end === 'quit') return await putAside(context, journal, run);
-    const rows = tally.rows();
-    if (rows.length === 0) throw usageFailure('Nothing was scanned; nothing was changed.', 'Scan at least one pet.');
-    context.notices.info(`${plural(tally.scans.length, 'scan')} of ${plural(rows.length, 'pet')}.`);
-    const rest = unscanned(rows, stock);
-    const zeroed = options.rest === 'zero' ? rest : [];
-    await showUnscanned(context, run, options.rest === 'zero' ? [] : rest);
-    const plan = (present: Stock) => planCount(rows, zeroed, present);
-    const question = (steps: number) =>
-      `Change ${plural(steps, 'pet')}${zeroed.length === 0 ? '' : `, and set to 0 those that were not scanned (${zeroed.length}),`}`;
-    if (options.dryRun === true) {
-      context.notices.info(savedText(run));
-      return await dryRunPlan(context, { plan });
-    }
+    const tally = new Tally(stocktake);
     try {
-      using turn = await takeTurn(context, journal, 'count');
-      const spec = { kind: 'count', command: COMMAND, run, plan, question } as const;
-      return await applyPlan({ context, journal, turn }, spec);
+      return (await tally.read(options.prefix ?? '')) === 'quit'
+        ? await putAside(stocktake)
+        : await finish(stocktake, tally, options);
     } catch (error) {
-      // None of the changes was begun, so the run only has scans.
-      if (journal.changesOf(run.id).length === 0) context.notices.info(savedText(run));
+      // None of the changes was begun, so the run only has scans. The hint of bad lines says so itself.
+      const isSaved = tally.scans.length > 0 && journal.changesOf(run.id).length === 0;
+      if (isSaved && !(isFailure(error) && error.is('invalid-rows'))) context.notices.info(savedText(run));
       throw error;
     }
   });
+}
+
+async function finish({ context, journal, run, stock }: Stocktake, tally: Tally, options: CountOptions): Promise<View> {
+  const { problems, scans } = tally;
+  // A person can scan it again; a script's count is not applied.
+  if (problems.length > 0 && !context.stdin.isTTY) {
+    const resume = resumeCommand({ ...run, left: 0 });
+    const saved = scans.length > 0 && {
+      hint: `The other lines are saved. Correct these, and scan them alone: ${resume}`,
+    };
+    throw new Failure('invalid-rows', { source: 'stdin', problems, ...saved });
+  }
+  const rows = tally.rows();
+  if (rows.length === 0) throw usageFailure('Nothing was scanned; nothing was changed.', 'Scan at least one pet.');
+  context.notices.info(`${plural(scans.length, 'scan')} of ${plural(rows.length, 'pet')}.`);
+  const rest = unscanned(rows, stock);
+  const zeroed = options.rest === 'zero' ? rest : [];
+  await showUnscanned(context, run, options.rest === 'zero' ? [] : rest);
+  const plan = (present: Stock) => planCount(rows, zeroed, present);
+  const question = (steps: number) =>
+    `Change ${plural(steps, 'pet')}${zeroed.length === 0 ? '' : `, and set to 0 those that were not scanned (${zeroed.length}),`}`;
+  if (options.dryRun === true) {
+    const shown = await dryRunPlan(context, { plan });
+    context.notices.info(savedText(run));
+    return shown;
+  }
+  using turn = await takeTurn(context, journal, 'count');
+  const spec = { kind: 'count', command: COMMAND, run, plan, question } as const;
+  return await applyPlan({ context, journal, turn }, spec);
 }
 
 function savedText(run: Run): string {
   return `Your count is saved. Continue: ${resumeCommand({ ...run, left: 0 })}`;
 }
 
-/** Handles `q`: keeps the stocktake, or discards it if the user wants that. */
-async function putAside(context: CommandContext, journal: Journal, run: Run): Promise<RecordView> {
+/** Handles `q`: keeps the stocktake, or discards it if the user wants that. @throws {Failure} `cancelled`, `interrupted` */
+async function putAside({ context, journal, run }: Stocktake): Promise<RecordView> {
   const members = [['run', run.id] as const];
   if (journal.scans(run.id).length === 0) return confirmation('Nothing was counted.', members);
-  if (await keepsCount(context, run)) return confirmation(savedText(run), members);
+  const isKept = !canAsk(context) || (await context.prompt.confirm('Keep this count for later?', context.signal, true));
+  if (isKept) return confirmation(savedText(run), members);
   await journal.end(run.id, context.clock.now());
   return confirmation(`Stocktake ${run.id} is discarded. Nothing was changed.`, members);
-}
-
-/** Asks whether to keep the count, which is the default. @throws {Failure} `cancelled`, `interrupted` */
-async function keepsCount(context: CommandContext, run: Run): Promise<boolean> {
-  try {
-    return !canAsk(context) || (await context.prompt.confirm('Keep this count for later?', context.signal, true));
-  } catch (error) {
-    context.notices.info(savedText(run));
-    throw error;
-  }
 }
 
 async function prepare(context: CommandContext, journal: Journal, { resume }: CountOptions): Promise<Stocktake> {
@@ -129,11 +128,9 @@ async function prepare(context: CommandContext, journal: Journal, { resume }: Co
   const stock = await readStock(session.service);
   const catalog = await openCatalog(context, session.origin);
   const stopped = wanted ?? (await offerStopped(context, journal, session));
-  if (stopped !== undefined) return { stock, moment, catalog, run: stopped };
-  const where = whereOf(context, session, COMMAND);
-  const { environment, origin } = where;
-  const begun = { kind: 'count', startedAt: context.clock.now(), environment, origin } as const;
-  return { stock, moment, catalog, run: await journal.begin(begun, where, []) };
+  const begun = { kind: 'count', startedAt: context.clock.now() } as const;
+  const run = stopped ?? (await journal.begin(begun, whereOf(context, session, COMMAND), []));
+  return { context, journal, run, stock, moment, catalog };
 }
 
 /**
@@ -163,19 +160,15 @@ async function offerStopped(context: CommandContext, journal: Journal, session: 
 }
 
 class Tally {
-  private readonly context: CommandContext;
-  private readonly journal: Journal;
   private readonly stocktake: Stocktake;
   readonly scans: Scan[];
   /** Lines that were not counted. */
   readonly problems: Problem[] = [];
   private line = 0;
 
-  constructor(context: CommandContext, journal: Journal, stocktake: Stocktake) {
-    this.context = context;
-    this.journal = journal;
+  constructor(stocktake: Stocktake) {
     this.stocktake = stocktake;
-    this.scans = journal.scans(stocktake.run.id);
+    this.scans = stocktake.journal.scans(stocktake.run.id);
   }
 
   rows(): Wanted[] {
@@ -189,13 +182,13 @@ class Tally {
 
   /** Reads scans and commands until `done`, `q` or the end of the input. */
   async read(prefix: string): Promise<'done' | 'quit'> {
-    const { notices, signal, stdin } = this.context;
-    const { environment, id } = this.stocktake.run;
+    const { context, run } = this.stocktake;
+    const { notices, signal, stdin } = context;
     const lines = stdin.lines(signal);
     notices.info(
       this.scans.length > 0
-        ? `Stocktake ${id} continues: ${plural(this.scans.length, 'scan')} so far.`
-        : `Stocktake ${id} in ${environment}: scan, or type "id quantity". done ends it, ? is help.`,
+        ? `Stocktake ${run.id} continues: ${plural(this.scans.length, 'scan')} so far.`
+        : `Stocktake ${run.id} in ${run.environment}: scan, or type "id quantity". done ends it, ? is help.`,
     );
     try {
       for await (const line of lines) {
@@ -211,15 +204,15 @@ class Tally {
       }
       return 'done';
     } catch (error) {
-      if (this.scans.length > 0) notices.info(savedText(this.stocktake.run));
       throw stoppedByUser(error, 'input');
     }
   }
 
   private show(): void {
+    const { notices } = this.stocktake.context;
     const rows = this.rows();
-    for (const { petId, quantity } of rows) this.context.notices.info(this.tallied(petId, quantity));
-    this.context.notices.info(`${plural(this.scans.length, 'scan')} of ${plural(rows.length, 'pet')}.`);
+    for (const { petId, quantity } of rows) notices.info(this.tallied(petId, quantity));
+    notices.info(`${plural(this.scans.length, 'scan')} of ${plural(rows.length, 'pet')}.`);
   }
 
   private tallied(petId: bigint, counted = this.counted(petId)): string {
@@ -229,13 +222,13 @@ class Tally {
 
   /** Returns the stock that this machine knows: what it has set since the stock was read, or what was read. */
   private present(petId: bigint): bigint | undefined {
-    const { moment, run, stock } = this.stocktake;
-    const own = this.journal.newestOther({ id: 0n, origin: run.origin, petId }, moment);
+    const { journal, moment, run, stock } = this.stocktake;
+    const own = journal.newestOther({ id: 0n, origin: run.origin, petId }, moment);
     return own?.state === 'applied' ? own.after : stock.get(petId)?.quantity;
   }
 
   private async scan(text: string, prefix: string): Promise<void> {
-    const { catalog, stock } = this.stocktake;
+    const { catalog, context, journal, run, stock } = this.stocktake;
     const read = parseScan(text, prefix);
     // A scan in place of a quantity would count millions.
     if (read === undefined || barcodeIn(`${read.quantity}`, catalog) !== undefined)
@@ -245,23 +238,23 @@ class Tally {
     const present = this.present(petId);
     if (present === undefined) return this.refuse(`${petLabel(petId, catalog?.nameOf(petId))} does not exist`);
     const scan = { seq: (this.scans.at(-1)?.seq ?? 0) + 1, petId, quantity: read.quantity, stock: present };
-    await this.journal.scan(this.stocktake.run.id, scan);
+    await journal.scan(run.id, scan);
     this.scans.push(scan);
-    this.context.notices.info(this.tallied(petId));
+    context.notices.info(this.tallied(petId));
   }
 
   private async takeBack(): Promise<void> {
     const last = this.scans.pop();
     if (last === undefined) return this.refuse('there is nothing to take back');
     const { petId, seq } = last;
-    const { catalog, run } = this.stocktake;
-    await this.journal.unscan(run.id, seq);
-    this.context.notices.info(`${petLabel(petId, catalog?.nameOf(petId))}: taken back, ${this.counted(petId)} counted`);
+    const { catalog, context, journal, run } = this.stocktake;
+    await journal.unscan(run.id, seq);
+    context.notices.info(`${petLabel(petId, catalog?.nameOf(petId))}: taken back, ${this.counted(petId)} counted`);
   }
 
   /** Warns, and rings the bell: people who scan look at the shelf, not at the screen. */
   private async refuse(reason: string): Promise<void> {
-    const { notices, stderr } = this.context;
+    const { notices, stderr } = this.stocktake.context;
     this.problems.push({ line: this.line, reason });
     notices.warning(`Not counted: ${reason}.`);
     if (stderr.isTTY) await stderr.write('\u0007');

@@ -5,7 +5,7 @@ import { Failure, fileFailure } from '../errors.ts';
 import { inBatches } from '../state/batch.ts';
 import { openState, openStateFile, type State } from '../state/database.ts';
 import { Journal } from '../state/journal.ts';
-import { acquireLock } from '../state/lock.ts';
+import { acquireLock, takeLock } from '../state/lock.ts';
 import { pruneIfDue } from './prune.ts';
 
 export type WithJournal = <T>(work: Work<T>) => Promise<T>;
@@ -96,18 +96,10 @@ export interface Turn extends Disposable {
  * @throws {Failure} `state`; `run-locked`: another process still applies a run
  */
 export async function takeTurn(context: CommandContext, journal: Journal, what: string): Promise<Turn> {
-  const { globals, machine, notices } = context;
-  const path = `${journal.state.path}.lock`;
   const take = async (): Promise<Disposable> => {
-    let taken = await acquireLock(context, path, 0);
-    if (taken === undefined && globals.maxWait > 0) {
-      notices.info(`Waiting for another petstore ${journal.holder()} to finish…`);
-      taken = await acquireLock(context, path, globals.maxWait);
-    }
-    if (taken === undefined) {
-      throw new Failure('run-locked', { what: `another petstore ${journal.holder()}`, waitedMs: globals.maxWait });
-    }
-    await journal.noteHolder(`${what} (process ${machine.pid})`);
+    const holder = (): string => `another petstore ${journal.holder()}`;
+    const taken = await takeLock(context, `${journal.state.path}.lock`, context.globals.maxWait, holder);
+    await journal.noteHolder(`${what} (process ${context.machine.pid})`);
     return taken;
   };
   let lock: Disposable | undefined = await take();

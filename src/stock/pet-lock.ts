@@ -9,7 +9,7 @@ import type { CommandContext } from '../session/globals.ts';
 import type { Clock } from '../ports.ts';
 import { inTime } from '../stop.ts';
 import { Failure, isFailure } from '../errors.ts';
-import { acquireLock, type KeptOpen, NOTICED_MS } from '../state/lock.ts';
+import { type KeptOpen, takeLock } from '../state/lock.ts';
 import type { PetLock, LockSession } from './shared-pet-lock.ts';
 
 /** Number of locks for the pets of a service: enough that two pets rarely share one, few enough to be files. */
@@ -59,16 +59,19 @@ export function petLocksOf(context: CommandContext, session: LockSession, isOpti
   /** Lock -> resolves with the time when the next row may take it. */
   const next = new Map<bigint, Promise<number>>();
 
+  async function ownLock(ports: CommandContext, petId: bigint, waitMs: number): Promise<Disposable> {
+    const path = `${stateFolder(context)}/locks/${service}-${lockOf(petId)}.db`;
+    return takeLock(ports, path, waitMs, () => `another petstore process that changes pet ${petId}`, kept);
+  }
+
   async function locked<T>(petId: bigint, work: (lock: PetLock) => Promise<T>, patience = common): Promise<T> {
     const ports = { ...context, signal: patience.signal };
     // The local lock first, so that only one process of each machine asks the server.
-    using _lock = await takeLock(ports, `${service}-${lockOf(petId)}`, petId, patience.leftMs(), kept).catch(
-      (error: unknown) => {
-        const isPlaceless = isFailure(error) && (error.is('no-home') || error.is('state'));
-        if (isOptional && isPlaceless) return undefined;
-        throw error;
-      },
-    );
+    using _lock = await ownLock(ports, petId, patience.leftMs()).catch((error: unknown) => {
+      const isPlaceless = isFailure(error) && (error.is('no-home') || error.is('state'));
+      if (isOptional && isPlaceless) return undefined;
+      throw error;
+    });
     if (redis === undefined) return await work(OWN_LOCK);
     const { takeSharedLock } = await import('./shared-pet-lock.ts');
     const timed = { ...session, redis, service: { ...limits, maxWaitMs: patience.leftMs() } };
@@ -109,22 +112,4 @@ export function petLocksOf(context: CommandContext, session: LockSession, isOpti
 
 function lockOf(petId: bigint): bigint {
   return ((petId % LOCKS) + LOCKS) % LOCKS;
-}
-
-async function takeLock(
-  context: CommandContext,
-  name: string,
-  petId: bigint,
-  patienceMs: number,
-  kept: KeptOpen,
-): Promise<Disposable> {
-  const path = `${stateFolder(context)}/locks/${name}.db`;
-  let lock = await acquireLock(context, path, Math.min(NOTICED_MS, patienceMs), kept);
-  if (lock === undefined && patienceMs > NOTICED_MS) {
-    context.notices.info(`Waiting for another petstore process that is changing pet ${petId}.`);
-    lock = await acquireLock(context, path, patienceMs - NOTICED_MS, kept);
-  }
-  if (lock !== undefined) return lock;
-  const what = `another petstore process that changes pet ${petId}`;
-  throw new Failure('run-locked', { what, waitedMs: patienceMs });
 }

@@ -143,17 +143,15 @@ async function take(
   step: Step,
 ): Promise<number> {
   const from = clock.monotonic();
+  const what = `a petstore process of another machine that changes pet ${petId}`;
   let isTold = false;
   for (;;) {
     const idleMs = await step('take');
     if (idleMs >= 0) return idleMs;
     const waitedMs = clock.monotonic() - from;
-    if (waitedMs >= maxWaitMs) {
-      const what = `a petstore process of another machine that changes pet ${petId}`;
-      throw new Failure('run-locked', { what, waitedMs: maxWaitMs });
-    }
+    if (waitedMs >= maxWaitMs) throw new Failure('run-locked', { what, waitedMs: maxWaitMs });
     if (!isTold && waitedMs >= NOTICED_MS) {
-      notices.info(`Waiting for another machine that is changing pet ${petId}.`);
+      notices.info(`Waiting for ${what}.`);
       isTold = true;
     }
     await clock.sleep(SHORTEST_PAUSE_MS + random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS), signal);

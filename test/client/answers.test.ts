@@ -232,9 +232,8 @@ describe('a service that says it goes away', () => {
   const Sunset = 'Sun, 30 Jun 2030 23:59:59 GMT';
 
   it.each([
-    [{ Deprecation: '@1735689600' }, 'is deprecated since 2025-01-01.'],
-    [{ Deprecation: '@4102444800' }, 'is deprecated from 2100-01-01.'],
-    [{ Deprecation: '@1735689600', Sunset }, 'is deprecated since 2025-01-01 and goes away on 2030-06-30.'],
+    [{ Deprecation: '@1735689600' }, 'is deprecated as of 2025-01-01.'],
+    [{ Deprecation: '@1735689600', Sunset }, 'is deprecated as of 2025-01-01 and goes away on 2030-06-30.'],
     [{ Sunset }, 'goes away on 2030-06-30.'],
     // An unknown form is ignored.
     [{ Deprecation: 'true', Sunset: 'soon' }, undefined],
@@ -253,8 +252,8 @@ describe('a service that says it goes away', () => {
       0,
       ['GET', 'PATCH', 'GET', 'PATCH'],
       [
-        'warning: The service says that GET /inventory is deprecated since 2025-01-01.',
-        'warning: The service says that PATCH /inventory/{id} is deprecated since 2025-01-01.',
+        'warning: The service says that GET /inventory is deprecated as of 2025-01-01.',
+        'warning: The service says that PATCH /inventory/{id} is deprecated as of 2025-01-01.',
       ],
     ]);
   });

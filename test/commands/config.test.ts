@@ -74,13 +74,13 @@ describe('fault 78: a config that is not a plain file is refused', () => {
   it.each([
     ['symlink', (path: string, home: Home) => symlinkSync(join(home.path, 'elsewhere.json'), path)],
     ['directory', (path: string) => mkdirSync(path)],
-  ])('a %s', async (found, make) => {
+  ])('a %s', async (_found, make) => {
     const home = createHome();
     mkdirSync(folderOf(home), { recursive: true, mode: 0o700 });
     writeFileSync(join(home.path, 'elsewhere.json'), '{"version":1}');
     make(configPath(home), home);
     for (const args of [['status'], ['config', 'set', 'environment', 'staging']]) {
-      const message = `The config ${configPath(home)} is a ${found}, not a plain file, and was not touched.`;
+      const message = `The config file ${configPath(home)} is not a plain file; it was left as it is.`;
       expect(await refusal(home, args)).toEqual([3, message]);
     }
     expect(lstatSync(configPath(home)).isFile()).toBe(false);

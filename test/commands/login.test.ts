@@ -98,7 +98,7 @@ describe('without a terminal', () => {
     const { code, stderr } = await login([...TO_STAGING, '--key-stdin'], [], { terminal: false });
     expect({ code, stderr }).toEqual({
       code: 4,
-      stderr: 'error: No key on stdin.\nhint: Provide the key alone, on one line.\n',
+      stderr: 'error: No key on stdin.\nhint: Provide the key alone, on one line, in plain ASCII.\n',
     });
   });
 

@@ -212,7 +212,7 @@ describe('fault 64: a key from a file that Windows wrote', () => {
   });
 
   it.each([
-    ['looks like UTF-16', `${Array.from(CANARY).join('\0')}\0\n\0`],
+    ['contains a line break', `${Array.from(CANARY).join('\0')}\0\n\0`],
     ['contains a character that is not plain ASCII', `\ufeff${CANARY}\u00e9\n`],
   ])('%s: it is refused unseen', async (problem, stdin) => {
     const here = await shop();

@@ -98,21 +98,26 @@ const ENDS = [
   ['the end of the terminal', (terminal: Pty) => terminal.hangUp(), 129, /./],
 ] as const;
 
+// A question of each kind meets each end; the others one that is cancelled and one that is stopped.
 describe.each(QUESTIONS)('$name', (question) => {
-  it.each(ENDS)('ends cleanly with %s, and nothing is changed', async (_name, end, code, words) => {
-    const home = await prepare();
-    const env = { ...question.env, ...(await question.setup?.(home)) };
-    const terminal = startPty(question.args, { home, cwd: home.path, env });
-    await type(terminal, question.before ?? []);
-    await terminal.waitFor(question.asks);
-    end(terminal);
-    expect((await terminal.exited).code).toBe(code);
-    const text = terminal.plain();
-    expect(text).toMatch(words);
-    expect(text).not.toMatch(/error:|hint:|bug|\n {4}at /);
-    const list = [...SANDBOX, 'inventory', 'list', '--pet', '7', '-o', 'csv', '--no-header'];
-    expect((await runIn(createTestContext({ home }), ...list)).stdout).toBe('7,11,available\n');
-  });
+  const isOfKind = ['login: environment', 'login: key', 'import'].includes(question.name);
+  it.each(ENDS.filter((_, i) => isOfKind || i % 2 === 0))(
+    'ends cleanly with %s, and nothing is changed',
+    async (_name, end, code, words) => {
+      const home = await prepare();
+      const env = { ...question.env, ...(await question.setup?.(home)) };
+      const terminal = startPty(question.args, { home, cwd: home.path, env });
+      await type(terminal, question.before ?? []);
+      await terminal.waitFor(question.asks);
+      end(terminal);
+      expect((await terminal.exited).code).toBe(code);
+      const text = terminal.plain();
+      expect(text).toMatch(words);
+      expect(text).not.toMatch(/error:|hint:|bug|\n {4}at /);
+      const list = [...SANDBOX, 'inventory', 'list', '--pet', '7', '-o', 'csv', '--no-header'];
+      expect((await runIn(createTestContext({ home }), ...list)).stdout).toBe('7,11,available\n');
+    },
+  );
 });
 
 it('an answer that is refused is not shown as taken; with --quiet, the question has the choices', async () => {

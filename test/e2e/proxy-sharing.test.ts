@@ -143,7 +143,7 @@ it('six tills with one gateway lose no sale', async () => {
   const proxy = await startProxy({ home: createHome(), env });
   const start = 100;
   await set(proxy, 7, start);
-  const sales = scaled(5);
+  const sales = scaled(3);
   const codes: (number | null)[] = [];
   const till = async (): Promise<void> => {
     const home = createHome();

@@ -87,14 +87,12 @@ describe('fault 106: others than this machine', () => {
 });
 
 describe('fault 107: a port that cannot be had', () => {
-  it('is named when another uses it, with one that is free', async () => {
+  const HINT = 'hint: Choose another with --port (0 takes a free one), or another address with --host.\n';
+
+  it('is named when another uses it', async () => {
     const port = await listenOnLoopback(createServer());
     const { code, stdout, stderr } = await runPetstore(['sandbox', 'serve', '--port', String(port)]);
-    const words = `^error: Port ${port} of 127\\.0\\.0\\.1 is in use\\.\nhint: This one is free: --port [0-9]+\n$`;
-    expect([code, stdout, stderr]).toEqual([3, '', expect.stringMatching(new RegExp(words))]);
-    const free = /--port ([0-9]+)/.exec(stderr)?.[1] ?? '';
-    const running = await serveSandbox(['--port', free]);
-    expect(running.baseUrl).toBe(`http://127.0.0.1:${free}/v1`);
+    expect([code, stdout, stderr]).toEqual([3, '', `error: Port ${port} of 127.0.0.1 is in use.\n${HINT}`]);
   });
 
   it('is named when the address is another machine’s', async () => {
@@ -104,7 +102,7 @@ describe('fault 107: a port that cannot be had', () => {
       code: 3,
       stderr:
         'error: petstore cannot listen on port 0 of 192.0.2.1: this machine has no such address (EADDRNOTAVAIL).\n' +
-        'hint: Choose another with --port, or another address with --host.\n',
+        HINT,
     });
   });
 });

@@ -8,7 +8,7 @@ import { runPetstore, startPetstore } from '../support/binary.ts';
 import { listenOnLoopback, onCleanup } from '../support/cleanup.ts';
 import { never } from '../support/faults.ts';
 import { createHome, type Home } from '../support/home.ts';
-import { counted, realSandbox, setOften } from '../support/real-sandbox.ts';
+import { counted, realSandbox } from '../support/real-sandbox.ts';
 import { hasRedis, redisCli, type RedisServer, startRedis } from '../support/redis.ts';
 import { error, item, json, type Reply, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
@@ -45,18 +45,6 @@ describe.skipIf(!hasRedis)('machines that share a ledger on a Redis server', () 
       for (const secret of [KEY, '127.0.0.1', `${service.port}`, '/v1']) expect(value).not.toContain(secret);
     }
   });
-
-  it('two with two processes each share windows that are spent: no 429, nothing lost', async () => {
-    const redis = await startRedis();
-    const sandbox = await realSandbox({ perMinute: 100, perDay: 100_000, minuteMs: 2_000 });
-    const env = { ...sandbox.env, PETSTORE_LEDGER: redis.url };
-    const homes = [createHome(), createHome()];
-    const work = (pet: number) => setOften(sandbox, { pet, count: 75, home: homes[pet % 2]!, env });
-    const ended = await Promise.all([1, 2, 3, 4].map(work));
-    expect(ended.map(({ code, stderr }) => `${code} ${stderr}`)).toEqual(['0 ', '0 ', '0 ', '0 ']);
-    expect(counted(sandbox.log)).toEqual({ 200: 300 });
-    expect(await sandbox.stock()).toMatchObject({ 1: 75, 2: 75, 3: 75, 4: 75 });
-  }, 60_000);
 
   it.each([
     ['others --timeout and five seconds', ['--timeout', '1s'], ['--max-wait', '6s'], createHome],

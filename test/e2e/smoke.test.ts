@@ -260,7 +260,7 @@ it('fault 26: what is deprecated is warned of, once, and fails nothing', async (
   const { code, stderr } = await against(spoil, ['--only', 'list-status,list-rows']).run();
   expect([code, stderr.match(/^warning: .*$/gm)]).toEqual([
     0,
-    ['warning: The service says that GET /inventory is deprecated since 2025-01-01 and goes away on 2027-01-01.'],
+    ['warning: The service says that GET /inventory is deprecated as of 2025-01-01 and goes away on 2027-01-01.'],
   ]);
 });
 

@@ -135,7 +135,7 @@ interface Witnessed {
   readonly back: number;
 }
 
-function judge({ isForGood = false }: Fault, fleet: Fleet, { log, ended, from, back }: Witnessed): Seen {
+function judge({ name, isForGood = false }: Fault, fleet: Fleet, { log, ended, from, back }: Witnessed): Seen {
   const requests = log.map((each) => ({ ...each, came: each.at - each.ms, machine: machineOf(each, fleet) }));
   const strikes = requests.flatMap(({ came, machine }) => {
     const waits = requests.filter(({ at, retryAfter = 0 }) => came > at && came < at + retryAfter * 1_000);
@@ -161,6 +161,7 @@ function judge({ isForGood = false }: Fault, fleet: Fleet, { log, ended, from, b
   const isFine = ({ code, stderr }: Finished): boolean =>
     code === 0 || (isForGood && code === 6 && (fleet.lost === 'share' || stderr.includes('Redis')));
   const broken = {
+    refused: name === 'none' && seen.refused > 0,
     strikes: (fleet.lost === 'share' ? seen.ownStrikes : seen.strikes) > 0,
     banned: seen.isBanned,
     busy: ended.includes(undefined),

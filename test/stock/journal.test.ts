@@ -28,7 +28,7 @@ it(
     const journal = new Journal(state);
     const pets = [1n, 2n, 3n, 4n];
     const run = await journal.begin(
-      { kind: 'import', startedAt: 1, environment: 'staging', origin: 'x' },
+      { kind: 'import', startedAt: 1 },
       WHERE,
       pets.map((petId) => ({ petId, before: 0n, after: petId * 10n })),
     );

@@ -85,7 +85,7 @@ describe('the lock of a pet that machines share', () => {
     const first = await machine()();
     const second = machine()();
     await clock.sleep(10_000);
-    expect(said).toEqual(['Waiting for another machine that is changing pet 7.']);
+    expect(said).toEqual(['Waiting for a petstore process of another machine that changes pet 7.']);
     await first[Symbol.asyncDispose]();
     await using lock = await second;
     expect(lock.isHeld()).toBe(true);

@@ -1,6 +1,5 @@
-/** Runs the sandbox over real HTTP, with its log, and processes that set stock through a session. */
+/** Runs the sandbox over real HTTP, with its log. */
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { nodeClock } from '../../src/node/clock.ts';
 import { nodeFiles } from '../../src/node/files.ts';
 import { openDatabase } from '../../src/node/sqlite.ts';
@@ -8,14 +7,9 @@ import type { LoggedRequest } from '../../src/sandbox/serve-request.ts';
 import type { Plan } from '../../src/sandbox/plans.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox-server.ts';
 import { openStore } from '../../src/sandbox/sandbox-store.ts';
-import { type Finished, startPetstore } from './binary.ts';
 import { onCleanup } from './cleanup.ts';
-import { createHome, type Home } from './home.ts';
+import { createHome } from './home.ts';
 import { staging } from './staging.ts';
-
-const WORKER = fileURLToPath(new URL('./updates-worker.ts', import.meta.url));
-/** For a Node that does not support the syntax of the sources. */
-const LOWER = new URL('../../src/build/lower.ts', import.meta.url).href;
 
 const ports = { clock: nodeClock, files: nodeFiles, openDatabase, random: Math.random };
 
@@ -62,17 +56,4 @@ export function counted(log: readonly LoggedRequest[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of log) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
-}
-
-/** Starts a process that sets one pet to 1, 2, 3 … `count`. */
-export function setOften(
-  { baseUrl }: Sandbox,
-  { pet, count, home, env }: { pet: number; count: number; home: Home; env: Readonly<Record<string, string>> },
-): Promise<Finished> {
-  return startPetstore([baseUrl, `${pet}`, `${count}`], {
-    command: [process.execPath, '--disable-warning=ExperimentalWarning', '--import', LOWER, WORKER],
-    home,
-    env,
-    killAfterMs: 100_000,
-  }).exited;
 }

@@ -32,7 +32,8 @@ export function assertSchema(title: string, document: unknown): void {
 
 /** Returns the schema for a command line: the one that matches most of its words and options. */
 function schemaFor(args: readonly string[]): string | undefined {
-  const line = ` ${args.join(' ').replace('inventory ls', 'inventory list').replaceAll('=', ' ')} `;
+  const words = args.join(' ').replace('inventory ls', 'inventory list').replaceAll('=', ' ');
+  const line = ` ${words.replace(/--env \S+ ?/, '')} `;
   const score = (call: string): number => {
     const [path = '', ...options] = call.split(/ (?=--)/);
     const isCalled = line.includes(` ${path} `) && options.every((each) => line.includes(` ${each} `));

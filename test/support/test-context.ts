@@ -14,7 +14,6 @@ import {
 } from '../../src/ports.ts';
 import { Failure } from '../../src/errors.ts';
 import { nodeFiles } from '../../src/node/files.ts';
-import { openConfigWriter } from '../../src/node/context.ts';
 import { onCleanup } from './cleanup.ts';
 import { createHome, type Home } from './home.ts';
 import { MemoryInput, MemoryOutput, type OutputOptions } from './memory-streams.ts';
@@ -90,7 +89,6 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
     random: mulberry32(options.seed ?? 1),
     randomBytes: (count) => new Uint8Array(count).fill(7),
     files: holdDuring(clock, nodeFiles),
-    openConfigWriter: () => clock.during(openConfigWriter),
     prompt,
     machine: {
       platform: 'linux',

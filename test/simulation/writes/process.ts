@@ -143,7 +143,6 @@ export class WritingProcess implements Client, Owner {
       random,
       randomBytes: (count) => new Uint8Array(count).fill(7),
       files: this.#mortal(disk.files()),
-      openConfigWriter: async () => () => undefined,
       prompt: { hidden: none, text: none, confirm: (_question, signal) => this.#answer(signal) },
       machine: {
         platform: 'linux',
