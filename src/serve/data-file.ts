@@ -1,6 +1,7 @@
 /** Shared by the sandbox commands: opens the sandbox's file, and reads pets from a file. */
 import type { InventoryItem } from '../api/item.ts';
 import { parseJsonRows } from '../api/json-rows.ts';
+import { INT64_MAX, INT64_MIN } from '../api/values.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import type { SandboxFile, Store } from '../sandbox/sandbox-store.ts';
 import { sandboxFile } from '../session/paths.ts';
@@ -41,9 +42,6 @@ export function changeStore(
   );
 }
 
-/** Largest integer that the store's column holds. */
-const MOST = 2n ** 63n - 1n;
-
 /**
  * Reads pets from a JSON array as `inventory list --json` prints it, or one object a line.
  * @throws {Failure} `file`, `invalid-value`
@@ -66,7 +64,8 @@ export async function readPets(context: CommandContext, path: string): Promise<I
       throw refused(`has no pet in ${where}: ${String(error.issues[0]?.path[0] ?? 'petId')} is missing or wrong`);
     }
     const { petId, quantity } = data;
-    if (quantity > MOST || quantity < -MOST) throw refused(`has a quantity in ${where} that no store holds`);
+    // The store's column holds no more.
+    if (quantity > INT64_MAX || quantity < INT64_MIN) throw refused(`has a quantity in ${where} that no store holds`);
     const before = seen.get(petId);
     if (before !== undefined) throw refused(`has pet ${petId} twice: ${before} and ${where}`);
     seen.set(petId, where);

@@ -1,5 +1,6 @@
 /** Checks of the update's contract, which write to one pet and restore it whatever happens. */
-import { integer, type JsonValue, stringifyJson } from '../api/json.ts';
+import { integer, type JsonObject, stringifyJson } from '../api/json.ts';
+import { INT64_MAX } from '../api/values.ts';
 import {
   type CheckFacts,
   type Checked,
@@ -40,7 +41,8 @@ const RESTORE_MS = 4_500;
 export async function* runWrites(clients: SmokeClients, locked: LockedPet, list: Reply): AsyncGenerator<Checked> {
   const { isChosen, options } = clients;
   const petId = options.pet!;
-  const present = quantityOf(list, petId);
+  const rows = rowsById(list);
+  const present = integer(rows.get(petId)?.get('quantity'));
   if (present === undefined) {
     // The read checks report a list that breaks the contract.
     if (Array.isArray(list.json)) {
@@ -78,7 +80,7 @@ export async function* runWrites(clients: SmokeClients, locked: LockedPet, list:
   }
   await pet.end();
   if (isChosen(UNKNOWN)) {
-    const answer = await send(`/inventory/${freeId(list)}`, '{"quantity":1}');
+    const answer = await send(`/inventory/${freeId(rows)}`, '{"quantity":1}');
     yield checked(UNKNOWN, withStatus(answer, 404, isError), answer);
   }
 }
@@ -89,20 +91,15 @@ export function writeRequests(checks: readonly CheckFacts[]): number {
   return [SAME, UNKNOWN, ...BAD].filter((each) => checks.includes(each)).length + pair;
 }
 
-function rowsOf(list: Reply): readonly JsonValue[] {
-  return Array.isArray(list.json) ? list.json : [];
+function rowsById({ json }: Reply): ReadonlyMap<bigint | undefined, JsonObject> {
+  const rows = Array.isArray(json) ? json.filter((row) => row instanceof Map) : [];
+  return new Map(rows.map((row) => [integer(row.get('petId')), row]));
 }
 
-function quantityOf(list: Reply, petId: bigint): bigint | undefined {
-  const row = rowsOf(list).find((each) => each instanceof Map && integer(each.get('petId')) === petId);
-  return row instanceof Map ? integer(row.get('quantity')) : undefined;
-}
-
-/** Ids near the end of the range, which no shop has. */
-function freeId(list: Reply): bigint {
-  const ids = new Set(rowsOf(list).map((row) => (row instanceof Map ? integer(row.get('petId')) : undefined)));
-  let id = 2n ** 63n - 1n;
-  while (ids.has(id)) id--;
+/** Returns an id near the end of the range, which no shop has. */
+function freeId(rows: ReturnType<typeof rowsById>): bigint {
+  let id = INT64_MAX;
+  while (rows.has(id)) id--;
   return id;
 }
 
