@@ -88,7 +88,6 @@ async function nothingToDo(
   const run = isKept ? await beginRun({ context, journal, session }, spec, []) : undefined;
   await spec.onBegin?.();
   if (run !== undefined) await journal.end(run.id, context.clock.now());
-  await spec.onBegin?.();
   const text = `Nothing to change in ${environment}: ${plural(unchanged, 'pet')} already ${unchanged === 1 ? 'matches' : 'match'}.`;
   return confirmation(text, summaryMembers({ run: run?.id, environment, counts: countStates([], unchanged) }));
 }
@@ -122,9 +121,8 @@ async function confirmPlan(
   if (!globals.yes) {
     const question = `${spec.question?.(plan.steps.length) ?? `Change ${plural(plan.steps.length, 'pet')}`} in ${environment}?`;
     // Other processes need not wait for the answer: a pet that they change meanwhile is a conflict.
-    if (!(await turn.pause(() => prompt.confirm(questionWith(context, lines, question), signal)))) {
-      throw new Failure('cancelled', {});
-    }
+    const asked = questionWith(context, lines, question);
+    if (!(await turn.pause(() => prompt.confirm(asked, signal)))) throw new Failure('cancelled', {});
     return { maxWait: tooLong ? FOREVER_MS : globals.maxWait };
   }
   if (tooLong) throw new Failure('run-too-long', { requests, ms, maxWaitMs: globals.maxWait });
@@ -192,22 +190,19 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
  * @returns the signal that stopped it; the run itself is done
  */
 async function verifyStock({ context, journal, session }: RunContext, run: Run): Promise<Failure | undefined> {
-  let stock: Stock;
   try {
-    stock = await readStock(session.service);
+    const stock = await readStock(session.service);
+    const changed: bigint[] = [];
+    for (const { id, petId, after, state } of journal.changesOf(run.id)) {
+      const isThere = stock.get(petId)?.quantity === after;
+      if (state === 'unknown' && isThere) await recordOutcome({ journal }, id, { state: 'applied' });
+      if (state === 'applied' && !isThere) changed.push(petId);
+    }
+    if (changed.length > 0) context.notices.warning(`Changed again since this run set it: pet ${firstFew(changed)}.`);
   } catch (error) {
     if (!isFailure(error)) throw error;
     if (error.is('interrupted')) return error;
     context.notices.warning('The stock could not be read again: changes by others since then are not shown.');
-    return undefined;
   }
-  const changed: bigint[] = [];
-  for (const { id, petId, after, state } of journal.changesOf(run.id)) {
-    const isThere = stock.get(petId)?.quantity === after;
-    if (state === 'unknown' && isThere) await recordOutcome({ journal }, id, { state: 'applied' });
-    if (state === 'applied' && !isThere) changed.push(petId);
-  }
-  if (changed.length === 0) return undefined;
-  context.notices.warning(`Changed again since this run set it: pet ${firstFew(changed)}.`);
   return undefined;
 }

@@ -41,9 +41,8 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   const { origin, stock } = await presentStock(context);
   const items = [...stock.values()].filter(matcher(options));
   const planOf = (rows: readonly Row[]) => ({ plan: (stock: Stock): Plan => makePlan(rows, stock) });
-  if (items.length === 0) {
+  if (items.length === 0)
     return isDryRun ? await dryRunPlan(context, planOf([])) : confirmation('No pet matches.', [['applied', 0]]);
-  }
   const folder = statePath(context, 'edit');
   // In containers that share the folder, each process may have the same number.
   const path = joinPath(folder, `stock-${Buffer.from(context.randomBytes(4)).toString('hex')}.csv`);

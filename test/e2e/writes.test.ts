@@ -7,7 +7,7 @@ import { startPetstore } from '../support/binary.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { reset } from '../support/faults.ts';
 import type { Home } from '../support/home.ts';
-import { error, type Reply } from '../support/replies.ts';
+import { error, item, json, type Reply, send } from '../support/replies.ts';
 import { list, openShop, type Shop, shopWith, type Stock, take } from '../support/shop.ts';
 import { takeApart } from '../support/staging.ts';
 
@@ -76,6 +76,17 @@ describe('fault 137: a write is answered, and its record is delayed', () => {
     const { code, error: reported } = await shop.run('inventory', 'import', file, '--yes');
     expect([code, reported]).toMatchObject([3, { kind: 'unrecorded', outcome: 'applied' }]);
     expect(reported?.message).toMatch(/^Pet 7 was set to 13 in staging, but that could not be recorded\./);
+  });
+
+  it('a run whose end cannot be recorded reports it as applied', async () => {
+    const held: Reply = (exchange) => {
+      holdState(shop.home);
+      return send(json([item(7, 13)]), exchange);
+    };
+    const shop: Shop = await here([list({ 7: 10 }), take({}), held]);
+    const { stdout, notes } = await shop.run('inventory', 'import', shop.file('petId,delta', '7,3'), '--yes');
+    expect(JSON.parse(stdout)).toMatchObject({ applied: 1, left: 0 });
+    expect(notes.at(-1)).toMatch(/^warning: Run 1 is done, but still listed as unfinished\./);
   });
 
   it('--deadline: it is reported as applied, and as not recorded', async () => {
