@@ -34,7 +34,8 @@ const VIA = 'petstore';
 
 /** Returns the headers of a request that are sent to the service: all but `dropped` and those of the connection. */
 export function sentHeaders(headers: IncomingHttpHeaders, dropped?: string): Record<string, string> {
-  const others = [dropped, ...namedIn(headers.connection)];
+  // A condition is meant for all recipients, whatever Connection says: the update would be sent unchecked.
+  const others = [dropped, ...namedIn(headers.connection).filter((name) => name !== 'if-match')];
   const sent: Record<string, string> = {};
   for (const [name, value = ''] of Object.entries(headers)) {
     if (NOT_SENT.has(name) || others.includes(name)) continue;

@@ -68,7 +68,7 @@ describe('the headers that are sent', () => {
     const sent = sentHeaders(
       {
         host: 'localhost:4011',
-        connection: 'keep-alive, X-Secret , close',
+        connection: 'keep-alive, X-Secret , close, If-Match',
         'x-secret': 'of this connection',
         'keep-alive': 'timeout=5',
         'proxy-connection': 'keep-alive',
