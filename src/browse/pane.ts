@@ -1,10 +1,9 @@
 /** Draws the pane of `inventory browse`: the last changes of the pet at the cursor, each quantity with a bar. */
 import type { Change } from '../state/journal.ts';
 import { outcomeOf } from '../state/journal-rows.ts';
-import { bar } from '../view/bar.ts';
 import { BETWEEN } from '../view/fit.ts';
 import { shortTime } from '../view/progress.ts';
-import { displayWidth, padTo, truncate } from '../view/width.ts';
+import { bar, displayWidth, padTo, truncate } from '../view/width.ts';
 import { signed } from '../view/words.ts';
 import type { Browser } from './browser.ts';
 import type { Surroundings } from './rows.ts';

@@ -5,7 +5,7 @@ import { listInventory } from '../client/list.ts';
 import { defineCommand } from '../cli/command.ts';
 import { FILTER_OPTIONS } from '../cli/shared-options.ts';
 import { connect } from '../session/connect.ts';
-import { percent } from '../view/bar.ts';
+import { percent } from '../view/words.ts';
 import { type Column, FORMAT_FACTS, list, type View } from '../view/view.ts';
 
 export const inventorySummary = defineCommand({

@@ -1,7 +1,6 @@
 /** Describes waits, limits and times, and draws the live line. */
 import type { Output, RateLimit, Wait } from '../ports.ts';
-import { bar } from './bar.ts';
-import { fitting, prepareWidths } from './width.ts';
+import { bar, fitting, prepareWidths } from './width.ts';
 import { capital } from './words.ts';
 
 const SECOND = 1_000;

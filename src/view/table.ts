@@ -8,13 +8,12 @@
  * Beyond MOST_HELD rows, those fix the widths, with room for any int64, and the rest streams.
  */
 import { RawNumber } from '../api/json.ts';
-import { bar } from './bar.ts';
 import { BETWEEN, type Cell, choices, fits, inBorders, inColumns, type Table, type TableColumn } from './fit.ts';
 import { clockTime } from './progress.ts';
 import { capital, signed, visible } from './words.ts';
 import { PLAIN, roleOf, type Style } from './style.ts';
 import type { Column, RowsView } from './view.ts';
-import { displayWidth, isLatin, padTo, prepareWidths, truncate, wrapLine } from './width.ts';
+import { bar, displayWidth, isLatin, padTo, prepareWidths, truncate, wrapLine } from './width.ts';
 
 const MOST_DRAWN = 1_000;
 const MOST_HELD = 10_000;

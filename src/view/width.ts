@@ -1,4 +1,5 @@
-/** Measures texts in columns of the terminal, and fits them into a width. */
+/** Measures texts in columns of the terminal, fits them into a width, and draws bars. */
+
 /** Latin letters and signs, each a column wide; not the soft hyphen, which has none. */
 const LATIN = /^[\x20-\x7e\xa1-\xac\xae-\u024f]*$/;
 
@@ -68,4 +69,18 @@ export function wrapLine(line: string, width: number, margin: number): string {
     isBegun = true;
   }
   return [...lines, current].join('\n');
+}
+
+/** From none to seven eighths of a column. */
+const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+
+/**
+ * Returns a bar whose length in columns is `part` of `whole`, exact to an eighth. Rounded down, so that only the whole
+ * fills the columns, but any part above 0 is visible. Empty for 0 or below.
+ */
+export function bar(part: bigint, whole: bigint, columns: number): string {
+  if (part <= 0n || whole <= 0n || columns < 1) return '';
+  const most = columns * EIGHTHS.length;
+  const length = part >= whole ? most : Math.max(1, Number((part * BigInt(most)) / whole));
+  return '█'.repeat(Math.floor(length / EIGHTHS.length)) + EIGHTHS[length % EIGHTHS.length]!;
 }

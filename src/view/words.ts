@@ -11,6 +11,17 @@ export function signed(by: bigint): string {
   return by > 0n ? `+${by}` : `${by}`;
 }
 
+/**
+ * Returns a share as text, `72 %`. Never rounds a part to nothing or to the whole: `<1 %`, `>99 %`. Empty if the whole
+ * is 0.
+ */
+export function percent(part: bigint, whole: bigint): string {
+  if (whole <= 0n) return '';
+  const rounded = (200n * part + whole) / (2n * whole);
+  if (rounded === 0n && part > 0n) return '<1 %';
+  return rounded === 100n && part < whole ? '>99 %' : `${rounded} %`;
+}
+
 export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

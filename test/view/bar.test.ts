@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bar, percent } from '../../src/view/bar.ts';
+import { bar } from '../../src/view/width.ts';
+import { percent } from '../../src/view/words.ts';
 
 const HUGE = 10n ** 40n;
 
