@@ -979,7 +979,8 @@ describe('inventory edit', () => {
   ] as const)('fault 122: %s ends the editor, and the command', async (signal, code) => {
     const home = createHome();
     const script = join(home.path, 'editor');
-    const steps = ["trap 'kill $!; echo closed >&2' TERM", 'sleep 60 >/dev/null 2>&1 &', 'echo open >&2', 'wait'];
+    // KILL: a child that is about to run sleep would lose a TERM.
+    const steps = ["trap 'kill -9 $!; echo closed >&2' TERM", 'sleep 60 >/dev/null 2>&1 &', 'echo open >&2', 'wait'];
     writeFileSync(script, `#!/bin/sh\n${steps.join('\n')}\n`, { mode: 0o755 });
     const env = { EDITOR: script };
     const running = startPetstore(['--env', 'sandbox', 'inventory', 'edit', '--yes'], { home, env });
