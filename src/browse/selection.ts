@@ -136,9 +136,9 @@ export class Selection {
 
   /** Returns changed pets that are not in the list any more, so that their changes can be seen and taken back. */
   private gone(): InventoryItem[] {
-    const ids = new Set(this.items.map(({ petId }) => petId));
-    const changes = [...this.pending.values()].filter(({ petId }) => !ids.has(petId));
-    return changes.map(({ petId, current }) => ({ petId, quantity: current, status: 'gone' }));
+    const gone = new Map(this.pending);
+    for (const { petId } of this.items) gone.delete(petId);
+    return Array.from(gone.values(), ({ petId, current }) => ({ petId, quantity: current, status: 'gone' }));
   }
 
   searchFor(text: string): void {

@@ -39,6 +39,7 @@ export const textValue: Parser<string> = { parse: (text) => text };
 /** Accepts any text that is not blank. */
 export const nameValue = parserOf('a name', (text) => (text.trim() === '' ? undefined : text.trim()));
 
+/** Accepts any text but an empty one, which a script gets from a variable that is not set. */
 export const pathValue = parserOf('a path', (text) => (text === '' ? undefined : text));
 
 /** Parses a canonical decimal int64 into a bigint. */

@@ -37,7 +37,8 @@ export async function probe(service: Service, call: Call, { waits = false } = {}
     status: reply?.status,
     headers: reply?.headers ?? new Map<string, string[]>(),
     ...(reply && read(await wholeBody(reply))),
-    ...{ unreachable, failure },
+    unreachable,
+    failure,
     ms: clock.monotonic() - started,
     receivedAt: clock.now(),
   };

@@ -64,9 +64,10 @@ export const smoke = defineCommand({
   description:
     'Requests the list with the key, without a key and with an invalid key, and a path that does not exist. With ' +
     '--write one pet is set, sent invalid updates, and restored (also after Ctrl-C). Prints how many requests this ' +
-    'needs; if fewer remain, waits up to --max-wait, or sends none. Exits 13 if the service answers but breaks its contract (docs/service.md); ' +
-    'a refused key (4), the rate limit (6), the network (7), a service that is down (8) and a ban (12) exit as in ' +
-    'every command, and the reports are written all the same. With GITHUB_STEP_SUMMARY set, a table is added to that file.',
+    'needs; if fewer remain, waits up to --max-wait, or sends none. Exits 13 if the service answers but breaks its ' +
+    'contract (docs/service.md); a refused key (4), the rate limit (6), the network (7), a service that is down (8) ' +
+    'and a ban (12) exit as in every command, and the reports are written all the same. With GITHUB_STEP_SUMMARY ' +
+    'set, a table is added to that file.',
   examples: {
     'Staging, in CI': 'petstore --env staging smoke --wait-ready 60s --out report.xml',
     'Including updates': 'petstore --env staging smoke --write --pet 7',

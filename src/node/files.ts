@@ -207,10 +207,10 @@ export async function openConfigWriter() {
   return (cwd: string, content: Readonly<Record<string, unknown>>): void => {
     makeFolder(cwd);
     try {
-      const names = { projectName: 'petstore', projectSuffix: '' };
       const conf = new Conf<Record<string, unknown>>({
         cwd,
-        ...names,
+        projectName: 'petstore',
+        projectSuffix: '',
         configFileMode: 0o600,
         clearInvalidConfig: false,
       });

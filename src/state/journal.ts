@@ -185,16 +185,17 @@ export function momentOf({ database }: State): bigint {
   return integer(database.get(`SELECT coalesce(${TURN}, 0) AS turn`)!, 'turn');
 }
 
+/** SQL: an origin without its profile: all profiles of this machine write to the same stock. */
+const withoutProfile = (origin: string): string => `substr(${origin}, instr(${origin}, ' ') + 1)`;
+
 /** True if a command on this machine, in any profile, may have written to the pet after that point. */
 export function hasWrittenSince({ database }: State, { origin, petId }: Target, moment: bigint): boolean {
-  const sql = 'SELECT turn FROM written WHERE origin = ? AND petId = ? AND turn > ?';
-  return database.get(sql, origin.replace(/^.* /, ''), petId, moment) !== undefined;
+  const sql = `SELECT turn FROM written WHERE origin = ${withoutProfile('?1')} AND petId = ?2 AND turn > ?3`;
+  return database.get(sql, origin, petId, moment) !== undefined;
 }
 
-/** Notes that a change was written, for its service without the profile; part of the caller's transaction. */
+/** Notes that a change was written; part of the caller's transaction. */
 function noteWrite({ database }: State, change: bigint): void {
-  database.run(
-    `INSERT OR REPLACE INTO written SELECT substr(origin, instr(origin, ' ') + 1), petId, ${NEXT_TURN} FROM change WHERE id = ?`,
-    change,
-  );
+  const written = `SELECT ${withoutProfile('origin')}, petId, ${NEXT_TURN} FROM change WHERE id = ?`;
+  database.run(`INSERT OR REPLACE INTO written ${written}`, change);
 }

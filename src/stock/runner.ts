@@ -17,7 +17,7 @@ import type { Pace } from './concurrency.ts';
 import type { Stock } from './plan.ts';
 import { type LockedPet, recordOutcome, updateOne, withPet, type Writer } from './write-one.ts';
 
-/** Is told each row with its outcome. */
+/** Receives each row with its outcome. */
 export type OnOutcome = (row: Change) => void;
 
 /** What applying a run needs. */

@@ -27,15 +27,17 @@ export async function summarise(
   unchanged: number,
 ): Promise<RecordView> {
   const { id, environment } = run;
-  const { notices } = context;
+  const { clock, notices } = context;
   const changes = journal.changesOf(id);
   const counts = countStates(changes, unchanged);
   const resume = resumeCommand(run);
   if (counts.planned + counts.sent + counts.unknown === 0)
-    await journal.end(id, context.clock.now()).catch((error: unknown) => {
+    await journal.end(id, clock.now()).catch((error: unknown) => {
       // What was read of a replaced file is not what happened.
       if (!isFailure(error) || !error.is('state') || error.details.problem === 'replaced') throw error;
-      notices.warning(`Run ${id} is done, but still listed as unfinished. ${describeFailure(error, 0).message}`);
+      notices.warning(
+        `Run ${id} is done, but still listed as unfinished. ${describeFailure(error, clock.now()).message}`,
+      );
     });
   else notices.warning(`Run ${id} is unfinished. Resume it with: ${resume}`);
   const [only, ...others] = changes;
