@@ -190,8 +190,8 @@ const withoutProfile = (origin: string): string => `substr(${origin}, instr(${or
 
 /** True if a command on this machine, in any profile, may have written to the pet after that point. */
 export function hasWrittenSince({ database }: State, { origin, petId }: Target, moment: bigint): boolean {
-  const sql = `SELECT turn FROM written WHERE origin = ${withoutProfile('?1')} AND petId = ?2 AND turn > ?3`;
-  return database.get(sql, origin, petId, moment) !== undefined;
+  const sql = `SELECT turn FROM written WHERE origin = ${withoutProfile('?')} AND petId = ? AND turn > ?`;
+  return database.get(sql, origin, origin, petId, moment) !== undefined;
 }
 
 /** Notes that a change was written; part of the caller's transaction. */
