@@ -36,13 +36,20 @@ export interface Lease {
   readonly met?: Instant & { readonly id: string; readonly setBy: number; readonly server: number };
   /** How many machines share the key. */
   readonly machines: number;
-  /** By operation: how many requests may still be sent (`many`), and how many were lent at the time `at`. */
-  readonly permits: Readonly<Record<string, Readonly<Record<'many' | 'until' | 'lent' | 'at', number>>>>;
-  /** By operation: why the server had no permit, and until when. */
-  readonly holds: Readonly<Record<string, Hold>>;
+  /** What the server said last, by operation. */
+  readonly permits: Readonly<Record<string, Permits>>;
   /** Until when one process of this machine is asking the server. Only one asks at a time. */
   readonly askedUntil?: number;
   readonly lost?: Loss;
+}
+
+/** How many requests of an operation may still be sent, until when; if none was lent, why. */
+export interface Permits extends Pick<Hold, 'until' | 'again'> {
+  readonly many: number;
+  /** How many were lent at the time `at`. */
+  readonly lent: number;
+  readonly at: number;
+  readonly why?: WaitReason;
 }
 
 /** A Redis server that does not answer. */
