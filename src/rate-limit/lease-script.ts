@@ -126,7 +126,7 @@ if want then
   local name = want.operation
   local own = s.windows[name]
   local probes = s.block or not own or t >= own.resetAt
-  local asked = s.probe and s.probe.machine ~= r.machine and t < s.probe.till and s.probe
+  local asked = s.probe and (s.probe.machine ~= r.machine or r.probing) and t < s.probe.till and s.probe
   local free, ends, left = room(name, want.reserve)
   local isPastFirst = asked and not s.block and not own and free < math.huge and t - asked.at >= PACE
   if isBlocked() then -- The reply has its end in any case.
@@ -139,7 +139,7 @@ if want then
   else
     local many = probes and 1 or math.max(1, math.min(want.count, math.floor(free / machines)))
     if probes and not isPastFirst then s.probe = { machine = r.machine, at = t, till = t + want.timeoutMs + LATE } end
-    reply.lease = { many = many, lasts = lend(name, (r.lent[name] or 0) + many) }
+    reply.lease = { many = many, lasts = lend(name, (r.lent[name] or 0) + many), isProbe = probes and true }
   end
 end
 
@@ -154,9 +154,8 @@ for _, w in pairs(s.windows) do
   for _, each in ipairs(TIMES) do w[each] = w[each] - t end
 end
 reply.windows, reply.cleared = s.windows, s.cleared and t - s.cleared
--- One that is over, too, until its probe is answered. Where none is known, only to the machine that sends the probe:
--- what others were lent is good, and the block has no times.
-if s.block and (s.block.till > s.block.since or s.probe and s.probe.machine == r.machine) then
+-- One that is over, too, until its probe is answered.
+if s.block and s.block.till > 0 then
   local function left(at) return math.max(-KEPT, at - t) end
   reply.block = { since = left(s.block.since), ['until'] = left(s.block.till), why = s.block.why }
 end

@@ -14,7 +14,6 @@ import {
   type Lease,
   type LedgerState,
   type Loss,
-  mustProbe,
   type Permits,
 } from './governor.ts';
 import { RedisFailure } from '../ports.ts';
@@ -53,7 +52,7 @@ export interface Reply {
   readonly block?: Block;
   readonly cleared?: number;
   /** The permits, or why there are none; absent if it was not asked for any, or names a block. */
-  readonly lease?: Pick<Permits, 'many' | 'why' | 'again'> & { readonly lasts: number };
+  readonly lease?: Pick<Permits, 'many' | 'why' | 'again' | 'isProbe'> & { readonly lasts: number };
 }
 
 /** How soon to check again while another process of this machine asks the server, in ms. */
@@ -86,10 +85,10 @@ export function decideLeased(before: Leased, now: number, intent: Intent, shares
   const { operation } = intent;
   const { lease } = before;
   const { lost, met, permits } = lease;
-  const { state, hold } = decide(before, now, intent);
+  const known = permits[operation];
+  const { state, hold } = decide(before, now, { ...intent, isProbe: known?.isProbe === true });
   if (hold !== undefined) return { state: { ...state, lease }, hold };
   const sent = (after: Partial<Lease>): LeasedDecision => ({ state: { ...state, lease: { ...lease, ...after } } });
-  const known = permits[operation];
   const isFresh = lost !== undefined ? now < lost.next : now - (met?.monotonic ?? 0) <= FRESH_MS;
   if (known !== undefined && isFresh && permitsLeft(lease, now, operation) > 0) {
     return sent({ permits: { ...permits, [operation]: { ...known, many: known.many - 1 } } });
@@ -156,9 +155,8 @@ export function forecastLeased(state: Leased, now: number, demand: Demand, share
 
 /** True while a probe is in flight or may still be sent. */
 export function isProbing(state: Leased, now: number): boolean {
-  const { inFlight, lease } = state;
-  const isUnsent = (each: string): boolean => permitsLeft(lease, now, each) > 0 && mustProbe(state, now, each);
-  return inFlight.some(({ isProbe }) => isProbe === true) || Object.keys(lease.permits).some(isUnsent);
+  const unsent = Object.values(state.lease.permits).filter(({ many, until }) => many > 0 && now < until);
+  return [...state.inFlight, ...unsent].some(({ isProbe }) => isProbe === true);
 }
 
 /** Returns what to send to the server, with times counted from now. @param newId for its state, if it has none */
@@ -236,11 +234,11 @@ function leaseAfter(before: Lease, instant: Instant, reply: Reply, { leaves, wan
   const isGood = ({ until, why }: Permits): boolean => now < until && (why !== undefined || reply.block === undefined);
   const permits = Object.fromEntries(Object.entries(lease.permits).filter(([, each]) => isGood(each)));
   if (want !== undefined && lent !== undefined) {
-    const { again, lasts, many, why } = lent;
+    const { again, isProbe = false, lasts, many, why } = lent;
     // Machines that wait for the same moment ask one after another.
     const until = now + lasts + (why === undefined ? 0 : 2 * machines * random);
     permits[want.operation] = {
-      ...{ many, until, lent: many, at: now },
+      ...{ many, until, lent: many, at: now, isProbe },
       ...(why !== undefined && { why }),
       ...(again !== undefined && { again: Math.min(until, now + again * (0.5 + random)) }),
     };

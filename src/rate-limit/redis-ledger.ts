@@ -6,7 +6,7 @@
 import { type Context, type Redis, RedisFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { untilStop } from '../stop.ts';
-import { type Hold, type Intent, isNameless, type LedgerState } from './governor.ts';
+import type { Hold, Intent, LedgerState } from './governor.ts';
 import {
   afterFailure,
   afterReply,
@@ -118,12 +118,12 @@ export class RedisLedger implements Ledger {
       const state = await this.step(kept);
       await (isFirst ? this.visit(state, {}) : this.tell(state));
     }
-    return this.read(withoutNameless);
+    return this.read((state) => state);
   }
 
   async forecast(demand: Demand): Promise<Hold | undefined> {
     await this.view();
-    return this.read((before, now) => forecastLeased(withoutNameless(before), now, demand, this.shares));
+    return this.read((before, now) => forecastLeased(before, now, demand, this.shares));
   }
 
   async close(): Promise<void> {
@@ -205,9 +205,4 @@ export class RedisLedger implements Ledger {
 /** Ignores that the server refuses the settings: what was sent counts, and the next question fails before anything is. */
 function unlessRefused(error: unknown): void {
   if (!isFailure(error) || !error.is('ledger-refused')) throw error;
-}
-
-function withoutNameless(state: Leased): Leased {
-  const { block, ...rest } = state;
-  return block !== undefined && isNameless(block) ? rest : state;
 }
