@@ -78,6 +78,16 @@ describe('an exchange that broke', () => {
     expect(judgeFailure({ ...facts('proxy', false), code }, WRITE).repeat).toBe(repeat);
   });
 
+  it.each(['connect', 'proxy'] as const)(
+    '%s: a process with too many open files is no trouble of the network',
+    (phase) => {
+      expect(judgeFailure({ ...facts(phase, false), code: 'EMFILE' }, WRITE)).toMatchObject({
+        repeat: 'never',
+        failure: { kind: 'file', details: { path: 'a connection to pets.example:443' } },
+      });
+    },
+  );
+
   it.each([
     ['protocol', 'is not HTTP'],
     ['body-cut', 'broke off before its end'],
