@@ -46,6 +46,7 @@ const FAILURES_BECAUSE: {
     message: `Pet ${petId} was set to ${quantity} in ${environment}, but that could not be recorded. ${describeFailure(because, now).message}`,
     hint: 'Do not repeat the write. Fix the cause first.',
     outcome: 'applied',
+    bulkRow: { state: 'applied', continues: 'never' },
   }),
   /** `because`: why the run stopped. */
   'run-unknown': ({ unknown, resume, because }, now) => ({
