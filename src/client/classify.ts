@@ -75,6 +75,8 @@ const LASTING: readonly number[] = [501, 505, 511];
 interface AnswerFacts {
   readonly location: string | undefined;
   readonly retryAfterMs: number | undefined;
+  /** How long the key is blocked, in ms. */
+  readonly blockMs: number;
   /** Epoch ms. */
   readonly now: number;
   readonly gateway?: Gateway | undefined;
@@ -105,7 +107,8 @@ export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Answ
     return never(new Failure('precondition-failed', { petId, expected, found: serviceError.quantity }));
   // A 404 is about the address or the pet, even from a gateway.
   if (gateway === 'refused' && status !== 404 && status !== 408) return judgeRefusal(serviceError, service, more);
-  if (status === 403) return never(new Failure('forbidden', { serviceError, environment }));
+  if (status === 403)
+    return never(new Failure('forbidden', { serviceError, environment, retryAt: more.now + more.blockMs }));
   if (status === 400 && isUpdate) return never(new Failure('rejected', { serviceError }));
   if (status === 404) {
     if (petId !== undefined) return never(new Failure('pet-not-found', { petId, environment, serviceError }));

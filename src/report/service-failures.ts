@@ -67,7 +67,15 @@ export const SERVICE_FAILURES = {
     message: message ?? `The gateway refuses this (${status}).`,
     hint: 'Ask the people who run the gateway.',
   }),
-  forbidden: ({ serviceError, environment }: { serviceError: ServiceError; environment: string }) => ({
+  /** `retryAt`: the end of the block, for the hint after a write that the service may have applied. */
+  forbidden: ({
+    serviceError,
+    environment,
+  }: {
+    serviceError: ServiceError;
+    environment: string;
+    retryAt?: number;
+  }) => ({
     ...stops(EXIT.forbidden),
     message: `${capital(environment)} forbids this (403${quote(serviceError)}): the key may be banned.`,
     hint: 'Stop every job that uses this key and ask the owners of the service.',

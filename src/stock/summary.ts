@@ -129,7 +129,8 @@ function failureOf(
     const own = midway(stopped, outcome === 'applied' ? undefined : resume);
     causes.push(isTold ? own : new Failure('interrupted', { signal: stopped.details.signal, outcome }, stopped));
   } else if (stopped !== undefined && because === undefined && !isOver) causes.push(midway(stopped, resume));
-  if (unknown > 0) causes.push(new Failure('run-unknown', { unknown, resume, because }));
+  const why = because ?? (stopped && midway(stopped));
+  if (unknown > 0) causes.push(new Failure('run-unknown', { unknown, resume, because: why }));
   if (failed + conflicts > 0) causes.push(new Failure('run-incomplete', { failed, conflicts, report }));
   return firstCause(causes);
 }

@@ -98,8 +98,9 @@ describe('an exchange that broke', () => {
 
 describe('a status', () => {
   const NOW = 1_000_000;
+  const FACTS = { location: undefined, retryAfterMs: undefined, blockMs: 0, now: NOW };
   const judge = (status: number, asked: Asked, more: { location?: string; retryAfterMs?: number } = {}) =>
-    judgeStatus({ status }, asked, { location: more.location, retryAfterMs: more.retryAfterMs, now: NOW });
+    judgeStatus({ status }, asked, { ...FACTS, ...more });
 
   type Verdict = readonly [kind: Kind, repeat: RetryRule];
   const unexpected: Verdict = ['unexpected-status', 'never'];
@@ -145,7 +146,7 @@ describe('a status', () => {
     // Nothing was sent: a write, too, may be sent again.
     [[502, 503, 504], 5_000, ['paused', 'unsent']],
   ])('%j of a gateway that refuses, with a wait of %s ms: %j', (statuses, retryAfterMs, verdict) => {
-    const more = { location: undefined, retryAfterMs, now: NOW, gateway: 'refused' } as const;
+    const more = { ...FACTS, retryAfterMs, gateway: 'refused' } as const;
     for (const status of statuses) {
       for (const asked of [READ, WRITE]) {
         const { failure, repeat } = judgeStatus({ status }, asked, more);
@@ -158,7 +159,7 @@ describe('a status', () => {
     [503, 'run_locked', undefined, 'run-locked'],
     [504, 'ledger_lost', 9_000, 'rate-limited'],
   ])('a gateway that says %i %s does not stand for a service that pauses', (status, code, retryAfterMs, kind) => {
-    const more = { location: undefined, retryAfterMs, now: NOW, gateway: 'refused' } as const;
+    const more = { ...FACTS, retryAfterMs, gateway: 'refused' } as const;
     const { failure, repeat } = judgeStatus({ status, code }, WRITE, more);
     expect([failure.kind, repeat]).toEqual([kind, 'unsent']);
   });
