@@ -21,6 +21,17 @@ it.runIf(isNode)('a process that may open no more files has no bug', async () =>
   expect(seen).toContain(3);
 });
 
+it.runIf(isNode)('a process whose files may not grow is not ended by a signal', async () => {
+  const command = inBash('ulimit -f 0; exec "$@"');
+  const listed = await runPetstore([...SANDBOX, 'inventory', 'list'], { command });
+  expect(listed).toMatchObject({
+    code: 3,
+    signal: null,
+    stderr: expect.stringMatching(/^error: The sandbox /) as string,
+  });
+  expect(await runPetstore(['--version'], { command })).toMatchObject({ code: 0, signal: null });
+});
+
 it.runIf(isNode)('a current folder that has been removed ends with 3', async () => {
   const home = createHome();
   const command = inBash(`mkdir gone && cd gone && rmdir ../gone && exec "$@"`);
