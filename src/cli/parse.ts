@@ -65,7 +65,7 @@ export async function resolveRequest(
   }
   try {
     const { input, given } = valuesOn(request, command);
-    const globals = globalsOf(given, storedValues(await stored(), command.path));
+    const globals = globalsOf(given, storedValues(await stored(), command.path.startsWith('config ')));
     if (command.path === 'help')
       (await import('./usage-errors.ts')).requireTopic(argumentsIn(line), await commands.tree());
     return { command, input, globals };
@@ -73,6 +73,26 @@ export async function resolveRequest(
     if (!(error instanceof CommanderError)) throw error;
     throw (await import('./usage-errors.ts')).valueFailure(error, line);
   }
+}
+
+/** Returns the call for an invalid line: it only fails, in the way that the valid common options say. */
+export function failedInvocation(error: unknown, line: Request['line'] | undefined, stored: Stored): RunInvocation {
+  const given: Values = {};
+  for (const token of line?.tokens ?? []) {
+    if (!('option' in token) || token.option.isCommon !== true) continue;
+    const { name, names, parser } = token.option;
+    try {
+      if (token.role === 'value') given[name] = parser?.parse(token.text, name);
+      else if (parser === undefined) given[name] = !names[0]!.startsWith('--no-');
+    } catch {
+      // Perhaps this is the error.
+    }
+  }
+  const run = (): never => {
+    throw error;
+  };
+  const globals = globalsOf(given, storedValues(stored, true));
+  return { command: { path: line?.path ?? '', run }, invalid: error, input: {}, globals };
 }
 
 /**

@@ -102,11 +102,6 @@ class Scanner<O extends ScanOption> {
     return this.used('--version') !== undefined;
   }
 
-  /** The value of `--output`, as it was typed; `json` for `--json`. */
-  get format(): string | undefined {
-    return this.used('--json') === undefined ? lastValue(this, '--output') : 'json';
-  }
-
   /** Reads a word, or the rest of one that combines short options. */
   private read(index: number, text: string): void {
     const isNumber = NEGATIVE.test(text);
