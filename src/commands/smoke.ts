@@ -48,7 +48,9 @@ const OPTIONS = {
     write: flag('--write', 'check the update too, with --pet', { needs: 'pet' }),
     pet: option('--pet <id>', petIdValue, 'the pet to set and then restore', { needs: 'write' }),
     provoke429: flag('--provoke-429', 'finally, exceed the rate limit on purpose; staging and sandbox only'),
-    list: flag('--list', 'list the checks and run none'),
+    list: flag('--list', 'list the checks and run none', {
+      conflicts: ['format', 'out', 'only', 'skip', 'write', 'provoke429', 'maxLatency', 'maxSkew', 'waitReady'],
+    }),
   }),
   ...under('Bounds', {
     maxLatency: option('--max-latency <duration>', durationValue(1), 'longest time for the list'),
