@@ -60,7 +60,7 @@ function commandHint(line: Line<ScanOption>, tree: Tree): string | undefined {
   const path = (next && suggestCommand(tree, found!, next)) ?? found;
   if (path === undefined) return undefined;
   if (group === 'sandbox' && path.startsWith('inventory ')) return `Did you mean petstore --env sandbox ${path}?`;
-  return `Did you mean petstore ${correctedLine(line, path) ?? path}?`;
+  return `Did you mean petstore ${path}?`;
 }
 
 function unknownWords({ tokens }: Line<ScanOption>): string[] {
@@ -71,20 +71,6 @@ function unknownWords({ tokens }: Line<ScanOption>): string[] {
 function helpPath(line: Line<ScanOption>, group: string, tree: Tree): string {
   const path = [group, ...unknownWords(line).slice(1)].join(' ');
   return pathsOf(tree).includes(path) ? path : group;
-}
-
-/**
- * Returns the whole line with the right path, if the word was the path's last; undefined if another word may be a
- * secret or would need quotes.
- */
-function correctedLine({ tokens, unknown }: Line<ScanOption>, path: string): string | undefined {
-  const others = tokens.filter(({ role }) => role !== 'command');
-  const at = others.findIndex(({ role }) => role === 'unknown-command');
-  const isPlain = others.every(
-    ({ role, text }, i) => i === at || role === 'option' || /^([+-]?\d+|production|staging|sandbox|json)$/.test(text),
-  );
-  if (!isPlain || !path.endsWith(` ${unknown?.text}`)) return undefined;
-  return others.map(({ text }, i) => (i === at ? path : text)).join(' ');
 }
 
 /** Returns the candidate that the word abbreviates, or the nearest within one or two typos; of equal ones the first. */
