@@ -1,4 +1,4 @@
-import { jsonObject, type JsonValue } from '../api/json.ts';
+import { jsonObject } from '../api/json.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag } from '../cli/command.ts';
 import { connect } from '../session/connect.ts';
@@ -11,7 +11,7 @@ import { ownerName } from '../rate-limit/ledger.ts';
 import { blockWords, rateLimitWords, sharingJson, sharingWords } from '../session/limit-words.ts';
 import { isLive, liveWindows, shownOperation } from '../rate-limit/windows.ts';
 import { duration } from '../view/progress.ts';
-import { labelled, type RecordView } from '../view/view.ts';
+import { type Labelled, labelled, type RecordView } from '../view/view.ts';
 
 const RISK =
   'Requests that come before the time the service named may get the key banned. ' +
@@ -70,43 +70,36 @@ function ago(ms: number): string {
 }
 
 function describe(view: LedgerState, isAlone: boolean, environment: string, now: number): RecordView {
+  const { block, inFlight, lease, seenAt } = view;
   const live = view.windows.filter((each) => isLive(each, now));
-  const lines: [string, string][] = [
-    ['environment', environment],
-    ...rateLimitWords(view, now).map((words): [string, string] => ['rate limit', words]),
-    // What other processes know cannot be read.
-    ['block', isAlone && view.block === undefined ? 'unknown' : blockWords(view, now)],
-    [
-      'requests',
-      view.inFlight.map(({ id, at }) => `${ownerName(id)}, for ${duration(now - at)}`).join('; ') || 'none under way',
-    ],
-    ...(view.lease === undefined ? [] : [['shared', sharingWords(view.lease, now)] satisfies [string, string]]),
-    ['last answer', view.seenAt === undefined ? 'none' : ago(now - view.seenAt)],
-  ];
-  const { block } = view;
   const [tightest] = liveWindows(view, now);
-  const iso = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());
-  const members: [string, JsonValue][] = [
+  const requests = inFlight.map(({ id, at }) => `${ownerName(id)}, for ${duration(now - at)}`).join('; ');
+  const lines: Labelled[] = [
     ['environment', environment],
-    ['limit', (tightest ?? view.windows[0])?.limit ?? null],
-    ['remaining', tightest?.remaining ?? null],
-    ['resetAt', iso(tightest?.resetAt)],
-    [
-      'windows',
-      live.map(({ operation, limit, remaining, resetAt }) =>
-        jsonObject({ operation: shownOperation(operation), limit, remaining, resetAt: iso(resetAt) }),
-      ),
-    ],
-    [
-      'block',
-      block === undefined
-        ? null
-        : jsonObject({ why: block.why, strikes: view.strikes, until: iso(block.until), over: block.until <= now }),
-    ],
-    ['inFlight', view.inFlight.map(({ id, at }) => jsonObject({ by: ownerName(id), since: iso(at) }))],
-    ['ledger', sharingJson(view.lease, now)],
-    ['knownAt', iso(view.seenAt)],
+    ...rateLimitWords(view, now).map((words): Labelled => ['rate limit', words]),
+    // What other processes know cannot be read.
+    ['block', isAlone && block === undefined ? 'unknown' : blockWords(view, now)],
+    ['requests', requests || 'none under way'],
+    ['shared', lease && sharingWords(lease, now)],
+    ['last answer', seenAt === undefined ? 'none' : ago(now - seenAt)],
   ];
-  const cells = members.filter(([name]) => !['windows', 'block', 'inFlight', 'ledger'].includes(name));
-  return labelled(lines, members, [...cells, ['blockedUntil', iso(block?.until)]]);
+  const iso = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());
+  const until = iso(block?.until);
+  const key = {
+    environment,
+    limit: (tightest ?? view.windows[0])?.limit ?? null,
+    remaining: tightest?.remaining ?? null,
+    resetAt: iso(tightest?.resetAt),
+  };
+  const members = {
+    ...key,
+    windows: live.map(({ operation, limit, remaining, resetAt }) =>
+      jsonObject({ operation: shownOperation(operation), limit, remaining, resetAt: iso(resetAt) }),
+    ),
+    block: block ? jsonObject({ why: block.why, strikes: view.strikes, until, over: block.until <= now }) : null,
+    inFlight: inFlight.map(({ id, at }) => jsonObject({ by: ownerName(id), since: iso(at) })),
+    ledger: sharingJson(lease, now),
+    knownAt: iso(seenAt),
+  };
+  return labelled(lines, members, { ...key, knownAt: members.knownAt, blockedUntil: until });
 }

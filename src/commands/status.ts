@@ -1,4 +1,4 @@
-import { jsonObject, type JsonValue } from '../api/json.ts';
+import { jsonObject } from '../api/json.ts';
 import { defineCommand } from '../cli/command.ts';
 import { parseBaseUrl } from '../session/environments.ts';
 import type { ConfigFile } from '../session/config-file.ts';
@@ -14,7 +14,7 @@ import { describeFailure } from '../report/failures.ts';
 import { hintedPlace, nextSteps, resumeCommand, withEnvironment } from '../session/run-commands.ts';
 import type { RunSummary } from '../state/journal.ts';
 import { withJournal } from '../stock/open-journal.ts';
-import { labelled, type RecordView } from '../view/view.ts';
+import { type Labelled, labelled, type RecordView } from '../view/view.ts';
 
 export const status = defineCommand({
   path: 'status',
@@ -62,8 +62,6 @@ function linesOf(settings: ResolvedSettings, context: CommandContext): readonly 
 /** In the text. */
 const LABELS: Readonly<Record<string, string>> = { baseUrl: 'base URL', apiKey: 'API key' };
 
-type Note = readonly [name: string, words: string];
-
 async function ledgerTarget(context: CommandContext): Promise<LedgerTarget> {
   const settings = await context.settings();
   const environment = settings.environment.value;
@@ -72,16 +70,16 @@ async function ledgerTarget(context: CommandContext): Promise<LedgerTarget> {
 }
 
 /** Returns what is known of the key's rate limit and block; nothing if that would need a key command. */
-async function limitNotes(context: CommandContext): Promise<Note[]> {
+async function limitNotes(context: CommandContext): Promise<Labelled[]> {
   if ((await context.settings()).keyCommand !== undefined) return [];
   try {
     await using opened = await openLedger(context, await ledgerTarget(context), { isShown: true });
     const view = await opened.view();
     const now = context.clock.now();
     return [
-      ...(view.lease === undefined ? [] : [['shared', sharingWords(view.lease, now)] satisfies Note]),
-      ...(view.windows.length === 0 ? [] : rateLimitWords(view, now)).map((words): Note => ['rate limit', words]),
-      ...(view.block === undefined ? [] : [['block', blockWords(view, now)] satisfies Note]),
+      ['shared', view.lease && sharingWords(view.lease, now)],
+      ...(view.windows.length === 0 ? [] : rateLimitWords(view, now)).map((words): Labelled => ['rate limit', words]),
+      ['block', view.block && blockWords(view, now)],
     ];
   } catch (error) {
     if (!isFailure(error)) throw error;
@@ -101,35 +99,30 @@ async function unfinishedRuns(context: CommandContext): Promise<readonly RunSumm
 
 async function describe(
   lines: readonly Line[],
-  notes: readonly Note[],
+  notes: readonly Labelled[],
   runs: readonly RunSummary[],
   context: CommandContext,
 ): Promise<RecordView> {
   const file = await context.configFile();
   const place = await hintedPlace(context);
   const text = [
-    ...lines.map(([member, found]): Note => {
+    ...lines.map(([member, found]): Labelled => {
       const hidden = found?.shadows === undefined ? '' : `; it overrides ${found.shadows.name}`;
-      return [
-        LABELS[member] ?? member,
-        found === undefined ? 'none' : `${found.value}  (${words(found.source)}${hidden})`,
-      ];
+      const shown = found && `${found.value}  (${words(found.source)}${hidden})`;
+      return [LABELS[member] ?? member, shown ?? 'none'];
     }),
     ['config', configNote(file, context)] as const,
     ...notes,
-    ...runs.map((run): Note => [
+    ...runs.map((run): Labelled => [
       'unfinished',
       `run ${run.id} (${run.kind}) in ${run.environment}  (${withEnvironment(nextSteps(run).join('; '), place)})`,
     ]),
   ];
-  const members = lines.map(([name, found]): [string, JsonValue] => [
-    name,
-    jsonObject({
-      value: found?.value ?? null,
-      source: found === undefined ? null : words(found.source),
-      shadows: found?.shadows === undefined ? null : words(found.shadows),
-    }),
-  ]);
+  const wordsOf = (source: Source | undefined): string | null => (source === undefined ? null : words(source));
+  const members = lines.map(([name, found]) => {
+    const { value = null, source, shadows } = found ?? {};
+    return [name, jsonObject({ value, source: wordsOf(source), shadows: wordsOf(shadows) })] as const;
+  });
   const config = jsonObject({ path: file.path, exists: file.exists, private: !file.exposed });
   const unfinished = runs.map((run) => {
     const { id, kind, environment, left } = run;
