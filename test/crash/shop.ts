@@ -7,6 +7,7 @@ import type { Reading, Version, Write } from '../simulation/writes/service.ts';
 import { listenOnLoopback } from '../support/cleanup.ts';
 import type { Home } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
+import { JSON_TYPE, plentyLeft } from '../support/served.ts';
 import { staging } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { START } from '../support/virtual-clock.ts';
@@ -68,12 +69,7 @@ export class Shop {
     const shown = write === undefined ? [...this.versions.keys()] : [pet];
     const at = now();
     const items = shown.map((each) => this.#show(each, { process, at, isList: write === undefined }));
-    response.writeHead(200, {
-      'content-type': 'application/json',
-      'x-ratelimit-limit': '100000',
-      'x-ratelimit-remaining': '99999',
-      'x-ratelimit-reset': `${Math.floor(Date.now() / 1_000) + 60}`,
-    });
+    response.writeHead(200, { ...JSON_TYPE, ...plentyLeft() });
     response.end(write === undefined ? `[${items.join(',')}]` : items[0]);
     if (write !== undefined) write.answer = { at: now(), status: 200, isSound: true, isCut: false };
     this.onStep();
