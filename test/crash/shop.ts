@@ -3,6 +3,7 @@
  * its pets too.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { fileURLToPath } from 'node:url';
 import type { Reading, Version, Write } from '../simulation/writes/service.ts';
 import { listenOnLoopback } from '../support/cleanup.ts';
 import type { Home } from '../support/home.ts';
@@ -11,6 +12,14 @@ import { JSON_TYPE, plentyLeft } from '../support/served.ts';
 import { staging } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { START } from '../support/virtual-clock.ts';
+
+/** A run as `inventory runs -o json` has it. */
+export interface RunRow {
+  readonly run: number;
+  readonly state: string;
+  readonly done: number;
+  readonly left: number;
+}
 
 export class Shop {
   readonly writes: Write[] = [];
@@ -50,6 +59,11 @@ export class Shop {
   setAsForeign(pet: bigint): void {
     this.#foreign += 10;
     this.versions.get(pet)!.push({ quantity: BigInt(this.#foreign), at: now(), by: 'foreign' });
+  }
+
+  /** The runs of a machine, newest first. */
+  runs(home: Home): Promise<readonly RunRow[]> {
+    return this.ask(home, ['runs', '--limit', '1000000']);
   }
 
   /** Asks what a machine has on its disk, without a process. */
@@ -98,6 +112,13 @@ export class Shop {
     this.readings.push({ process, pet, version: versions.length - 1, producedAt: at, shownAt: at, isList });
     return `{"petId":${pet},"quantity":${versions.at(-1)!.quantity},"status":"available"}`;
   }
+}
+
+const DYING = fileURLToPath(new URL('./die-at-step.js', import.meta.url));
+
+/** Variables with which a command dies at this of its steps of transactions and connections. */
+export function diesAt(step: number): Record<string, string> {
+  return { NODE_OPTIONS: `--import=${DYING}`, PETSTORE_DIES_AT: `${1 + Math.floor(step)}` };
 }
 
 /** In the terms of the simulation. */
