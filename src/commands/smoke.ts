@@ -1,4 +1,5 @@
 import { defineCommand, flag, option, under } from '../cli/command.ts';
+import { withWhy } from '../cli/shared-options.ts';
 import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordValue } from '../cli/value-parsers.ts';
 import { isProduction } from '../session/environments.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
@@ -92,6 +93,6 @@ export const smoke = defineCommand({
       throw usageFailure('A smoke test has no csv.', `Its reports: --format ${FORMATS.join(', ')}`);
     }
     const { isJson } = FORMAT_FACTS[output];
-    return runSmoke(context, { ...input, format: input.format ?? (isJson ? 'json' : 'text') });
+    return runSmoke(withWhy(context, {}), { ...input, format: input.format ?? (isJson ? 'json' : 'text') });
   },
 });

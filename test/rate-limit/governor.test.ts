@@ -462,6 +462,19 @@ describe('fault 44: answers without limits', () => {
     expect(paces.every((each, i) => i === 0 || each <= paces[i - 1]!)).toBe(true);
     expect([paces[100]! > 1_800, paces.at(-1)]).toEqual([true, 1_000]);
   });
+
+  it.each([
+    ['of the same operation', LIST, 1_000],
+    ['of another operation', SET, 1_998],
+  ])('the pace is forgotten once an answer %s has headers', (_which, operation, everyMs) => {
+    const key = new Key();
+    key.answer(key.send(), 429);
+    key.now = key.state.block!.until;
+    key.exchange(operation, 59);
+    key.now += 61_000;
+    key.answer(key.send(), 502);
+    expect(key.ask()).toMatchObject({ why: 'paced', until: key.now + everyMs });
+  });
 });
 
 describe('a forecast', () => {

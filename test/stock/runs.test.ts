@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { HttpFailure, type HttpRequest } from '../../src/ports.ts';
-import { resumeCommand, withEnvironment } from '../../src/session/run-commands.ts';
+import { withEnvironment } from '../../src/session/run-commands.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json, type Limits, type PlainReply, tooMany } from '../support/replies.ts';
 import { type Answering, stockService } from '../support/stock-service.ts';
@@ -301,14 +301,6 @@ it('--resume means a run of this shop, also where another shop has a newer one',
   expect(await run('', 'runs', 'resume')).toEqual([0, 'Run 1 (count) in staging: 1 applied.\n']);
   expect(readFileSync(join(home.state, 'petstore/reports/count-1.csv'), 'utf8')).toContain('\n,1,1,,not scanned,,,');
   expect(await run('', 'runs', 'resume')).toEqual([2, expect.stringContaining('Run 5 is for berlin/staging')]);
-});
-
-it.each([
-  [0, 'count --resume 1'],
-  [2, 'runs resume 1'],
-])('a stocktake with %i rows done and none left is continued with %s', (done, command) => {
-  const run = { id: 1n, kind: 'count', environment: 'staging', left: 0, done } as const;
-  expect(resumeCommand(run)).toBe(`petstore --env staging inventory ${command}`);
 });
 
 it.each([

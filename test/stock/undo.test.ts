@@ -243,6 +243,29 @@ describe('undo and redo', () => {
     expect([await quantity(7), await quantity(8)]).toEqual([12, 6]);
   });
 
+  it('undo takes first what was done last, be it a redo, and only what that has changed', async () => {
+    const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n' } });
+    const run = async (...args: string[]) => (await runIn(context, 'inventory', ...args, '--yes')).stdout;
+    await run('import', '-');
+    await run('adjust', '9', '+1');
+    await run('undo', '--run', '1');
+    stock.set(8, 9);
+    await run('redo');
+    expect(await run('undo')).toBe('Pet 7: 12 → 10. Undone.\n');
+    expect(await run('undo')).toBe('Pet 9: 11 → 10. Undone.\n');
+    expect(await run('redo')).toBe('Pet 9: 10 → 11. Redone.\n');
+    expect(await run('redo')).toBe('Pet 7: 10 → 12. Redone.\n');
+  });
+
+  it('an undo without an answer, of a pet that someone else has set, is left by undo and offered by redo', async () => {
+    const lost = [json([item(7, 11)]), error(500), json([item(7, 55)]), json([item(7, 55)])];
+    const context = withReplies([json([item(7, 10)]), json(item(7, 11)), ...lost, json([item(7, 55)])]);
+    await runIn(context, 'inventory', 'adjust', '7', '+1');
+    expect((await runIn(context, 'inventory', 'undo', '--yes')).code).toBe(11);
+    expect((await runIn(context, 'inventory', 'undo', '--yes')).stderr).toContain('There is nothing left to undo');
+    expect((await runIn(context, 'inventory', 'redo', '--yes')).stderr).toContain('Pet 7: cannot redo: there are 55');
+  });
+
   it('what is undone is in no sum, and once where it is redone', async () => {
     const { run } = shop();
     const sums = async () => (await run('history', '--by', 'cause', '-o', 'csv')).stdout.split('\n').slice(1, -1);
@@ -326,6 +349,30 @@ describe('undo and redo', () => {
       [10, 'applied'],
       [11, 'applied'],
     ]);
+  });
+
+  it.each([
+    ['only its row is undone', ['undo', '1', '--yes'], 10, ['discarded']],
+    ['its undo is killed', ['undo', '--yes'], 12, ['unknown', 'applied']],
+    ['its file is imported anew', ['import', '-', '--yes'], 12, ['applied']],
+    ['its new import is killed', ['import', '-', '--yes'], 10, ['unknown', 'discarded']],
+  ])('a run whose row has no answer ends, and knows the outcome, where %s', async (_how, then, found, outcomes) => {
+    let isKilling = false;
+    const { stock, ports } = stockService(OF_TEN(), {}, (_request, update) => {
+      if (update > 0 && isKilling) throw new Error('killed');
+      return update > 0 ? error(503) : undefined;
+    });
+    const stdin = { text: 'petId,quantity\n7,12\n' };
+    const context = createTestContext({ ...ports, env: STAGING_ENV, stdin });
+    expect((await runIn(context, 'inventory', 'import', '-', '--yes', '--no-wait')).code).toBe(9);
+    stock.set(7, found);
+    isKilling = true;
+    await runIn(context, 'inventory', ...then);
+    const { stdout } = await runIn(context, 'inventory', 'history', '--json');
+    const rows = JSON.parse(stdout) as { outcome: string }[];
+    expect(rows.map(({ outcome }) => outcome)).toEqual(outcomes);
+    const left = await runIn(context, 'inventory', 'runs', '--unfinished', '--json');
+    expect(left.stdout).not.toContain('"run":1,');
   });
 
   it.each([3, -3])('takes the newest command first, also if one ran with a clock %i years off', async (years) => {
