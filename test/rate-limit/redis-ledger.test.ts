@@ -5,7 +5,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type Clock, type Redis, RedisFailure } from '../../src/ports.ts';
 import { Failure } from '../../src/errors.ts';
-import { LedgerGate } from '../../src/rate-limit/gate.ts';
 import type { Answer } from '../../src/rate-limit/governor.ts';
 import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
 import { type Ledger, memoryStep, type Step } from '../../src/rate-limit/ledger.ts';
@@ -13,6 +12,7 @@ import { RedisLedger, type SharedOptions } from '../../src/rate-limit/redis-ledg
 import { reserveFile, withReserve } from '../../src/rate-limit/reserve-file.ts';
 import { machineFiles } from '../simulation/ledgers.ts';
 import { RedisScript, type Store } from '../simulation/lua.ts';
+import { gateWith } from '../support/gate.ts';
 import { mulberry32 } from '../support/test-ports.ts';
 import { START } from '../support/virtual-clock.ts';
 
@@ -813,11 +813,7 @@ describe('a server that is lost', () => {
     const shop = new Shop();
     const machine = shop.machine();
     const connect = vi.fn(() => Promise.reject(new Error('the service is down')));
-    const gate = new LedgerGate({
-      ...{ ledger: machine.ledger, address: '@5d0c2f', owner: 'one', clock: machine.clock, random: () => 0 },
-      ...{ maxWaitMs: 0, timeoutMs: 1_000, probes: 1, reserve: 0, signal: new AbortController().signal },
-      onWait: () => undefined,
-    });
+    const gate = gateWith({ ledger: machine.ledger, clock: machine.clock, maxWaitMs: 0, timeoutMs: 1_000 });
     const enters = () => gate.enter('GET /inventory', connect).catch((error: unknown) => error);
     expect(await enters()).toMatchObject({ message: 'the service is down' });
     shop.lose();
