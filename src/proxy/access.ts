@@ -44,7 +44,7 @@ export function refusalOf(
   const { 'transfer-encoding': coding = 'chunked' } = headers;
   if (coding.toLowerCase() !== 'chunked') return [501, 'unknown_coding', 'The only transfer coding here is chunked.'];
   if (!isOneOf(METHODS, method)) return [501, 'unknown_method', `The proxy does not pass on ${method}.`];
-  if (isOwnPath(url)) return method === 'GET' ? undefined : [405, 'method_not_allowed', 'Allowed here: GET.'];
+  if (isOwnPath(url)) return isWrite(method) ? [405, 'method_not_allowed', 'This is only for reading.'] : undefined;
   if (pathBelowBase(url) === undefined) {
     return [404, 'not_found', 'Paths begin with /v1, such as /v1/inventory, and have no dot segments.'];
   }

@@ -69,7 +69,6 @@ export async function startProxy(context: CommandContext, session: Session, opti
     clock: context.clock,
     handle: (incoming, outgoing) => proxy.accept(incoming, outgoing),
     refuse: answerOf,
-    connect: [501, 'no_tunnels', 'The proxy opens no tunnels: use its address as the base URL.'],
     onConnection: (socket) => {
       proxy.visitors.arrived(socket);
     },
@@ -113,7 +112,7 @@ class ProxyServer {
   accept(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { headers, method, url } = incoming;
     outgoing.setHeader(GATEWAY_HEADER, '1');
-    if (url === HEALTH && method === 'GET') {
+    if (url === HEALTH && (method === 'GET' || method === 'HEAD')) {
       outgoing.writeHead(this.isStopping ? 503 : 204).end();
       return Promise.resolve();
     }
@@ -163,11 +162,15 @@ class ProxyServer {
   private async handle(passing: Passing): Promise<Answer | undefined> {
     const { incoming, known, method, outgoing, url } = passing;
     const { credentials, priorityHeader } = this.options;
+    const { clock } = this.context;
     const refusal = refusalOf(incoming, credentials, known) ?? this.visitors.recognize(incoming.socket, known?.name);
-    if (refusal?.[0] === 401) await this.slowDown(passing);
+    if (refusal?.[0] === 401 && incoming.headers.authorization !== undefined) {
+      this.metrics.wrongTokens++;
+      await clock.sleep(this.visitors.delayOf(incoming.socket.remoteAddress ?? '', clock.monotonic()), passing.signal);
+    }
     if (refusal !== undefined) {
       // Many clients read no answer before they have sent their whole body.
-      await Promise.race([readBody(incoming, outgoing, 0), this.context.clock.sleep(REFUSED_MS, passing.signal)]);
+      await Promise.race([readBody(incoming, outgoing, 0), clock.sleep(REFUSED_MS, passing.signal)]);
       outgoing.shouldKeepAlive = false;
       return answerOf(refusal);
     }
@@ -200,14 +203,6 @@ class ProxyServer {
     // Not changed (RFC 9110, 15.4.5).
     if (body === undefined) return { status: 304, headers: { etag }, body: '' };
     return ownAnswer('application/json', body, { etag });
-  }
-
-  /** Delays the refusal of a wrong token. */
-  private async slowDown({ incoming: { headers, socket }, signal }: Passing): Promise<void> {
-    if (headers.authorization === undefined) return;
-    this.metrics.wrongTokens++;
-    const { clock } = this.context;
-    await clock.sleep(this.visitors.delayOf(socket.remoteAddress ?? '', clock.monotonic()), signal);
   }
 
   private async pass(call: Call, passing: Passing): Promise<RawAnswer> {
