@@ -38,6 +38,7 @@ import {
   type Passing,
   type ProxiedRequest,
 } from './requests.ts';
+import { untilStop } from '../stop.ts';
 import { Turns } from './turns.ts';
 
 /** Most memory for one client's requests, in bytes: each counts as its body and the longest head. */
@@ -160,17 +161,17 @@ class ProxyServer {
 
   /** Returns the proxy's own answer, or passes the request on and sends the service's answer. */
   private async handle(passing: Passing): Promise<Answer | undefined> {
-    const { incoming, known, method, outgoing, url } = passing;
+    const { incoming, known, method, outgoing, signal, url } = passing;
     const { credentials, priorityHeader } = this.options;
     const { clock } = this.context;
     const refusal = refusalOf(incoming, credentials, known) ?? this.visitors.recognize(incoming.socket, known?.name);
     if (refusal?.[0] === 401 && incoming.headers.authorization !== undefined) {
       this.metrics.wrongTokens++;
-      await clock.sleep(this.visitors.delayOf(incoming.socket.remoteAddress ?? '', clock.monotonic()), passing.signal);
+      await clock.sleep(this.visitors.delayOf(incoming.socket.remoteAddress ?? '', clock.monotonic()), signal);
     }
     if (refusal !== undefined) {
       // Many clients read no answer before they have sent their whole body.
-      await Promise.race([readBody(incoming, outgoing, 0), clock.sleep(REFUSED_MS, passing.signal)]);
+      await Promise.race([readBody(incoming, outgoing, 0), clock.sleep(REFUSED_MS, signal)]);
       outgoing.shouldKeepAlive = false;
       return answerOf(refusal);
     }
@@ -183,7 +184,7 @@ class ProxyServer {
     }
     const held = [...this.passing].reduce((sum, { client, size }) => sum + (client === passing.client ? size : 0), 0);
     const isFull = held > MOST_HELD;
-    const body = await readBody(incoming, outgoing, isFull ? 0 : LARGEST_BODY);
+    const body = await untilStop({ clock, signal }, 0, readBody(incoming, outgoing, isFull ? 0 : LARGEST_BODY));
     if (isFull) return answerOf(TOO_MANY);
     if (body === undefined) return answerOf(TOO_LARGE);
     passing.size = LONGEST_HEAD + body.length;
