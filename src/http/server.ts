@@ -81,6 +81,8 @@ export async function serve(options: ServerOptions): Promise<Serving> {
   const { server, secure } = openServer(options);
   const unanswered = new Set<ServerResponse>();
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    // An earlier answer ends the connection (RFC 9112, 9.6).
+    if (lastOn(incoming.socket)?.shouldKeepAlive === false) return;
     unanswered.add(outgoing);
     useOriginForm(incoming);
     if (!server.listening) outgoing.shouldKeepAlive = false;

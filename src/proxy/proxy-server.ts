@@ -165,14 +165,14 @@ class ProxyServer {
     const { credentials, priorityHeader } = this.options;
     const { clock } = this.context;
     const refusal = refusalOf(incoming, credentials, known) ?? this.visitors.recognize(incoming.socket, known?.name);
-    if (refusal?.[0] === 401 && incoming.headers.authorization !== undefined) {
-      this.metrics.wrongTokens++;
-      await clock.sleep(this.visitors.delayOf(incoming.socket.remoteAddress ?? '', clock.monotonic()), signal);
-    }
     if (refusal !== undefined) {
+      outgoing.shouldKeepAlive = false;
+      if (refusal[0] === 401 && incoming.headers.authorization !== undefined) {
+        this.metrics.wrongTokens++;
+        await clock.sleep(this.visitors.delayOf(incoming.socket.remoteAddress ?? '', clock.monotonic()), signal);
+      }
       // Many clients read no answer before they have sent their whole body.
       await Promise.race([readBody(incoming, outgoing, 0), clock.sleep(REFUSED_MS, signal)]);
-      outgoing.shouldKeepAlive = false;
       return answerOf(refusal);
     }
     acceptPassing(passing);

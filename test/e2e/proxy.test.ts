@@ -457,7 +457,11 @@ describe('a request within a request', () => {
     const two = `${headOf(proxy, 'PATCH /v1/inventory/7', 'Content-Length: 2')}{}`;
     const heard = await sendRaw(proxy.port, one + two + headOf(proxy, 'GET /v1/three', 'Connection: close'));
     expect(statuses(heard)).toEqual([200, 200, 200]);
-    expect(seen.toSorted()).toEqual(['GET /v1/one', 'GET /v1/three', 'PATCH /v1/inventory/7 {}']);
+    expect(seen.splice(0).toSorted()).toEqual(['GET /v1/one', 'GET /v1/three', 'PATCH /v1/inventory/7 {}']);
+    // A refusal ends the connection.
+    expect(statuses(await sendRaw(proxy.port, headOf(proxy, 'GET /other') + two))).toEqual([404]);
+    await proxy.ask('/last');
+    expect(seen).toEqual(['GET /v1/last']);
   });
 
   it('what follows a write that is under way does not become its answer', async () => {
