@@ -39,10 +39,11 @@ interface Quota {
   begun: boolean;
 }
 
+/** `retryAt`: when the key may be used again, for the hint after a write that may have been applied. */
+type Refusal = { serviceError: ServiceError; environment: string; retryAt?: number };
+
 /** `gateway`: whether a gateway refused or passed on the request, if there is one. */
-interface Unauthorized {
-  serviceError: ServiceError;
-  environment: string;
+interface Unauthorized extends Refusal {
   keySource: string;
   gateway?: Gateway | undefined;
 }
@@ -67,7 +68,7 @@ export const SERVICE_FAILURES = {
     message: message ?? `The gateway refuses this (${status}).`,
     hint: 'Ask the people who run the gateway.',
   }),
-  forbidden: ({ serviceError, environment }: { serviceError: ServiceError; environment: string }) => ({
+  forbidden: ({ serviceError, environment }: Refusal) => ({
     ...stops(EXIT.forbidden),
     message: `${capital(environment)} forbids this (403${quote(serviceError)}): the key may be banned.`,
     hint: 'Stop every job that uses this key and ask the owners of the service.',

@@ -79,6 +79,16 @@ describe('an exchange that broke', () => {
     expect(judgeFailure({ ...facts('proxy', false), code }, WRITE).repeat).toBe(repeat);
   });
 
+  it.each(['connect', 'proxy'] as const)(
+    '%s: a process with too many open files is no trouble of the network',
+    (phase) => {
+      expect(judgeFailure({ ...facts(phase, false), code: 'EMFILE' }, WRITE)).toMatchObject({
+        repeat: 'never',
+        failure: { kind: 'file', details: { path: 'a connection to pets.example:443' } },
+      });
+    },
+  );
+
   it.each([
     ['protocol', 'is not HTTP'],
     ['body-cut', 'broke off before its end'],
@@ -89,8 +99,9 @@ describe('an exchange that broke', () => {
 
 describe('a status', () => {
   const NOW = 1_000_000;
+  const FACTS = { location: undefined, retryAfterMs: undefined, blockMs: 0, now: NOW };
   const judge = (status: number, asked: Asked, more: { location?: string; retryAfterMs?: number } = {}) =>
-    judgeStatus({ status }, asked, { location: more.location, retryAfterMs: more.retryAfterMs, now: NOW });
+    judgeStatus({ status }, asked, { ...FACTS, ...more });
 
   type Verdict = readonly [kind: Kind, repeat: RetryRule];
   const unexpected: Verdict = ['unexpected-status', 'never'];
@@ -136,7 +147,7 @@ describe('a status', () => {
     // Nothing was sent: a write, too, may be sent again.
     [[502, 503, 504], 5_000, ['paused', 'unsent']],
   ])('%j of a gateway that refuses, with a wait of %s ms: %j', (statuses, retryAfterMs, verdict) => {
-    const more = { location: undefined, retryAfterMs, now: NOW, gateway: 'refused' } as const;
+    const more = { ...FACTS, retryAfterMs, gateway: 'refused' } as const;
     for (const status of statuses) {
       for (const asked of [READ, WRITE]) {
         const { failure, repeat } = judgeStatus({ status }, asked, more);
@@ -152,7 +163,7 @@ describe('a status', () => {
     [503, 'paused', 9_000, 'paused', 'unsent', 'The service is unavailable (503) until'],
     [502, 'network', 9_000, 'paused', 'unsent', 'The gateway did not pass this on (502, network).'],
   ])('a gateway that says %i %s (%s ms): %s, %s, %s', (status, code, retryAfterMs, kind, rule, says) => {
-    const more = { location: undefined, retryAfterMs, now: NOW, gateway: 'refused' } as const;
+    const more = { ...FACTS, retryAfterMs, gateway: 'refused' } as const;
     const { failure, repeat } = judgeStatus({ status, code }, WRITE, more);
     expect([failure.kind, repeat]).toEqual([kind, rule]);
     expect(describeFailure(failure, NOW).message).toContain(says);

@@ -1,6 +1,6 @@
 /** Which failures are retried, how often, and after which wait, with controlled time and random numbers. */
 import { describe, expect, it } from 'vitest';
-import { type Operation, perform, type Result } from '../../src/client/retry.ts';
+import { type Operation, perform, Tries, type Result } from '../../src/client/retry.ts';
 import type { Call, Service } from '../../src/client/service.ts';
 import type { HttpFailurePhase, HttpReply } from '../../src/ports.ts';
 import { Failure, isFailure } from '../../src/errors.ts';
@@ -50,7 +50,8 @@ async function run(steps: readonly Step[], options: Options = {}) {
     return clock.during(() => answer(step));
   });
   const { service } = scriptedService(sends, { clock, maxWaitMs, retryForMs, random: () => chance });
-  const outcome = await perform(service, { call, read }, { attempts: spent }).then(wordsOf, (error: unknown) => {
+  const tries = Object.assign(new Tries(service, call), { made: spent });
+  const outcome = await perform(service, { call, read }, tries).then(wordsOf, (error: unknown) => {
     if (isFailure(error)) return error.kind;
     throw error;
   });
@@ -222,34 +223,4 @@ it('a fault of the program’s own is not taken for the network’s', async () =
   const { service } = scriptedService([() => Promise.reject(new TypeError('a mistake'))]);
   const performed = perform(service, { call: LIST, read: () => Promise.resolve('done') });
   await expect(performed).rejects.toThrow(new TypeError('a mistake'));
-});
-
-describe('the body of an error', () => {
-  /** What is read of an answer of 400 whose body comes in these pieces, and how many of them are read. */
-  async function readOf(pieces: readonly Uint8Array[]) {
-    let count = 0;
-    const body = async function* () {
-      for (const piece of pieces) {
-        count++;
-        yield await Promise.resolve(piece);
-      }
-    };
-    const sends = [() => Promise.resolve({ ...reply(400), body: body() })];
-    const { service } = scriptedService(sends, { maxBodyBytes: 1 << 24 });
-    const outcome = await perform(service, { call: SET, read: () => Promise.resolve('') });
-    return { count, error: 'trouble' in outcome ? outcome.trouble.serviceError : undefined };
-  }
-
-  it('is read whole, also where a character is cut in two', async () => {
-    const text = Buffer.from('{"code":"bad","message":"für 7","status":400}');
-    const cut = text.indexOf('ü') + 1;
-    const { error } = await readOf([text.subarray(0, cut), text.subarray(cut)]);
-    expect(error).toMatchObject({ code: 'bad', message: 'für 7', status: 400 });
-  });
-
-  it('is not read to its end where it is long', async () => {
-    const { count, error } = await readOf(Array.from({ length: 1_000 }, () => Buffer.alloc(16_384, 'x')));
-    expect(error?.status).toBe(400);
-    expect(count).toBeLessThan(10);
-  });
 });
