@@ -125,10 +125,7 @@ export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Answ
   return isUpdate && status < 300 ? { repeat: 'look', failure } : never(failure);
 }
 
-/**
- * Classifies a refusal by a gateway, which has not sent the request: the key is blocked, the client may not do this, or
- * the gateway has already waited as long as it was allowed to.
- */
+/** Classifies a refusal by a gateway, which has not sent the request, and has waited for as long as it may. */
 function judgeRefusal(
   serviceError: ServiceError,
   { maxWaitMs }: Asked['service'],

@@ -174,8 +174,7 @@ export class Tries {
 
   /** Returns how long this failure may still be retried, in ms: 0 for an answer below 500. */
   left({ facts, failure }: Trouble): number {
-    const isDown = facts !== undefined || failure.is('service-failed') || failure.is('paused');
-    if (this.ms === 0 || !isDown) return 0;
+    if (this.ms === 0 || (facts === undefined && !failure.is('service-failed') && !failure.is('paused'))) return 0;
     const now = this.service.clock.monotonic();
     this.from ??= now;
     const left = Math.max(0, this.from + this.ms - now);

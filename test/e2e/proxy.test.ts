@@ -453,7 +453,11 @@ describe('a request within a request', () => {
     const two = `${headOf(proxy, 'PATCH /v1/inventory/7', 'Content-Length: 2')}{}`;
     const heard = await sendRaw(proxy.port, one + two + headOf(proxy, 'GET /v1/three', 'Connection: close'));
     expect(statuses(heard)).toEqual([200, 200, 200]);
-    expect(seen.toSorted()).toEqual(['GET /v1/one', 'GET /v1/three', 'PATCH /v1/inventory/7 {}']);
+    expect(seen.splice(0).toSorted()).toEqual(['GET /v1/one', 'GET /v1/three', 'PATCH /v1/inventory/7 {}']);
+    // A refusal ends the connection.
+    expect(statuses(await sendRaw(proxy.port, headOf(proxy, 'GET /other') + two))).toEqual([404]);
+    await proxy.ask('/last');
+    expect(seen).toEqual(['GET /v1/last']);
   });
 
   it('what follows a write that is under way does not become its answer', async () => {
@@ -923,10 +927,12 @@ describe('SIGTERM', () => {
     await server.received(1);
     const waiting = proxy.ask('/inventory');
     await queued(proxy, 1);
+    // Their bodies do not come.
     const stranger = sendRaw(proxy.port, 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n');
+    const slow = sendRaw(proxy.port, headOf(proxy, 'POST /v1/things', 'Content-Length: 9'));
     await caughtUp(proxy);
     proxy.kill('SIGTERM');
-    expect(statuses(await stranger)).toEqual([503]);
+    expect([statuses(await stranger), statuses(await slow)]).toEqual([[503], [503]]);
     const refused = await waiting;
     expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
     expect(JSON.parse(refused.body)).toMatchObject({ code: 'interrupted', status: 503 });
@@ -936,6 +942,6 @@ describe('SIGTERM', () => {
     expect(text).toContain('"petId":1');
     expect((await proxy.exited).code).toBe(0);
     const passed = proxy.log().filter((line) => !line.includes('__petstore'));
-    expect(passed.map((line) => line.slice(10, 13))).toEqual(['503', '503', '200']);
+    expect(passed.map((line) => line.slice(10, 13))).toEqual(['503', '503', '503', '200']);
   });
 });
