@@ -35,6 +35,8 @@ export interface RunFilter {
   readonly limit?: number;
 }
 
+/** SQL: an origin without its profile: all profiles of this machine write to the same stock. */
+export const withoutProfile = (origin: string): string => `substr(${origin}, instr(${origin}, ' ') + 1)`;
 /** SQL: states of changes that may have reached the service's stock. */
 export const MAY_BE_WRITTEN = "('sent', 'applied', 'unknown')";
 /** SQL: true for a change that was undone and not redone since. `carriedOut`: selects the undos and redos that count. */
@@ -99,9 +101,9 @@ export class History {
 
   /** Returns the quantity that this machine's next change of the pet found: it shows whether this one was applied. */
   foundAfter({ origin, petId, turn }: Change): bigint | undefined {
-    const sql = `SELECT before FROM change WHERE petId = ? AND origin = ? AND turn > ? AND sentAt IS NOT NULL
-        AND before IS NOT NULL ORDER BY turn LIMIT 1`;
-    return this.read<Change>(sql, petId, origin, turn)[0]?.before;
+    const sql = `SELECT before FROM change WHERE petId = ? AND ${withoutProfile('origin')} = ${withoutProfile('?')}
+        AND turn > ? AND sentAt IS NOT NULL AND before IS NOT NULL ORDER BY turn LIMIT 1`;
+    return this.read<Change>(sql, petId, origin, origin, turn)[0]?.before;
   }
 
   isUndone({ id }: Change): boolean {

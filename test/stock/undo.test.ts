@@ -488,6 +488,16 @@ describe('undo and redo', () => {
     },
   );
 
+  it('of a change without an answer leaves what another profile has set since, be it the same quantity', async () => {
+    const { context, stock } = service({}, 1, error(503, 'down', 'down', { headers: { 'retry-after': '20' } }), false);
+    expect((await runIn(context, 'inventory', 'adjust', '7', '+2', '--deadline', '9s')).code).toBe(9);
+    await context.clock.advance(20_000);
+    expect((await runIn(context, '--profile', 'berlin', 'inventory', 'adjust', '7', '+2')).code).toBe(0);
+    expect((await runIn(context, 'inventory', 'undo', '--yes')).stdout).toContain('Nothing to change in staging');
+    expect((await runIn(context, 'inventory', 'undo', '--yes')).stderr).toContain('There is nothing left to undo');
+    expect(stock.get(7)).toBe(12);
+  });
+
   it('of one row of an unfinished run: the run cannot apply it again', async () => {
     const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n' } }, 1, error(503));
     expect((await runIn(context, 'inventory', 'import', '-', '--yes', '--no-wait')).code).toBe(9);
