@@ -5,6 +5,7 @@ import type { Reply } from '../client/probe.ts';
 import type { Service } from '../client/service.ts';
 import { findPet, updateCall } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
+import { describeFailure } from '../report/failures.ts';
 import type { Change, Run } from '../state/journal.ts';
 import type { SmokeClients } from './smoke-clients.ts';
 
@@ -121,11 +122,12 @@ export class TestedPet {
 
   private withOutcome(error: unknown): unknown {
     if (!isFailure(error) || !this.wasChanged) return error;
-    const { environment } = this.restorer;
-    const write = { petId: this.petId, quantity: this.original, environment };
-    const outcome = this.present === this.original ? 'not-applied' : 'unknown';
+    const { original, petId, present } = this;
+    const write = { petId, quantity: present ?? original, environment: this.restorer.environment };
+    const outcome = present === undefined ? 'unknown' : present === original ? 'not-applied' : 'applied';
     if (error.is('interrupted')) return new Failure('interrupted', { ...error.details, outcome, write }, error);
-    if (outcome === 'not-applied' || error.is('outcome-unknown')) return error;
+    error.outcome = outcome;
+    if (outcome !== 'unknown' || error.is('outcome-unknown')) return error;
     return new Failure('outcome-unknown', { ...write, looked: false, because: error }, error);
   }
 
@@ -156,10 +158,15 @@ export class TestedPet {
     const locked = { ...this.locked, session: { ...session, service: this.restorer } };
     try {
       await updateOne(locked, this.change(this.original));
+      this.present = this.original;
     } catch (error) {
-      if (!isFailure(error) || !error.is('interrupted') || error.details.outcome !== 'applied') throw error;
+      if (!isFailure(error)) throw error;
+      const { bulkRow, outcome } = describeFailure(error, 0);
+      const isDone = outcome === 'applied';
+      if (isDone) this.present = this.original;
+      else if (bulkRow.state !== 'planned' && bulkRow.state !== 'failed') this.present = undefined;
+      if (!isDone || error.is('unrecorded')) throw error;
     }
-    this.present = this.original;
   }
 
   private change(after: bigint): Pick<Change, 'petId' | 'before' | 'after' | 'command'> & { run: bigint | undefined } {

@@ -186,10 +186,12 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
     showProgress();
     runContext.onOutcome?.(row);
   };
-  let stopped = await new Runner({ pace, writer, run, seen, onOutcome }, left).run();
+  const runner = new Runner({ pace, writer, run, seen, onOutcome }, left);
+  let stopped = await runner.run();
   context.notices.progress(undefined);
   if (left.length > 0 && stopped === undefined) stopped = await verifyStock(runContext, run);
-  return summarise(runContext, run, seen.stock, stopped, unchanged).catch((error: unknown) => {
+  const { failures } = runner;
+  return summarise({ ...runContext, failures }, run, seen.stock, stopped, unchanged).catch((error: unknown) => {
     // The state database was replaced: the answered write is all that is known of the run.
     throw stopped?.is('unrecorded') === true ? stopped : error;
   });

@@ -89,7 +89,7 @@ async function planToShow(
 }
 
 export function runImport(context: CommandContext, options: ImportOptions): Promise<View> | View {
-  return withEvents(options.events, async (onOutcome) => {
+  return withEvents(context, options.events, async (onOutcome) => {
     const text = await readSource(context, options.file, STOCK_FILE);
     const prepare = async (): Promise<Source> => {
       const file = await readImport(context, options, text);

@@ -24,7 +24,7 @@ export function resumeStopped(
   id: bigint | undefined,
   events: boolean | undefined,
 ): Promise<View> | View {
-  return withEvents(events, (onOutcome) =>
+  return withEvents(context, events, (onOutcome) =>
     withLockedJournal(context, 'run', async (journal) => {
       const environment = (await context.settings()).environment.value;
       return resumeNamed({ context, journal, onOutcome }, findRun(journal, environment, id));

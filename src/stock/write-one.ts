@@ -102,75 +102,56 @@ export async function updateOne(
   write: Write,
   watch: Pick<Update, 'isCurrent' | 'onLook'> = {},
 ): Promise<InventoryItem> {
-  const { lock, session } = pet;
   const { petId, before, after } = write;
-  const { answer, failure, unrecorded } = await writeOne(pet, write, () =>
-    updateInventory(session.service, { petId, quantity: after, before, ...watch, isLocked: () => lock.isHeld() }),
-  );
-  if (answer !== undefined && unrecorded === undefined) return answer;
-  throw failure ?? unrecorded!;
+  const update = { petId, quantity: after, before, ...watch, isLocked: () => pet.lock.isHeld() };
+  const send = async () => ({ item: await updateInventory(pet.session.service, update) });
+  const { item } = await callOne<{ item: InventoryItem; failure?: undefined }>(pet, write, send, (unrecorded) => {
+    throw unrecorded;
+  });
+  return item;
 }
 
-/** Sends a write by the caller's `send`, and returns its answer, even a refusal. @throws {Failure} without an answer */
+/**
+ * Sends a write by the caller's `send`, and returns its answer, even a refusal.
+ * @param onUnrecorded gets why a write that was applied is not in the history; by default it is a warning
+ * @throws {Failure} without an answer
+ */
 export async function callOne<T extends { readonly failure?: Failure | undefined }>(
   pet: LockedPet,
   write: Write,
   send: () => Promise<T>,
+  onUnrecorded?: (why: Failure) => void,
 ): Promise<T> {
-  const { answer, failure, unrecorded } = await writeOne(pet, write, send, (each) => each.failure);
-  if (unrecorded !== undefined) pet.context.notices.warning('A write could not be noted in the history.');
-  if (answer !== undefined) return answer;
-  throw failure!;
-}
-
-interface Written<T> {
-  readonly answer?: T;
-  readonly failure?: Failure | undefined;
-  /** Why a write that the service has confirmed is not recorded. */
-  readonly unrecorded?: Failure | undefined;
-}
-
-async function writeOne<T>(
-  pet: LockedPet,
-  write: Write,
-  send: () => Promise<T>,
-  failureIn: (answer: T) => Failure | undefined = () => undefined,
-): Promise<Written<T>> {
   const { context, session } = pet;
   const { openWrites } = context;
-  const { petId, after: quantity } = write;
-  const open: OpenWrite = { petId, quantity, environment: session.environment, outcome: 'unknown' };
+  const change = { petId: write.petId, quantity: write.after, environment: session.environment };
+  const open: OpenWrite = { ...change, outcome: 'unknown' };
   const id = await markSent(pet, write);
   openWrites.add(open);
-  let sent: Written<T>;
-  try {
-    const answer = await send();
-    sent = { answer, failure: failureIn(answer) };
-  } catch (failure) {
-    if (!isFailure(failure)) throw failure;
-    sent = { failure };
-  }
-  const outcome: RowOutcome =
-    sent.failure === undefined ? APPLIED : (await import('../report/failures.ts')).rowOutcome(sent.failure);
+  const sent = await send().catch(onlyFailure);
+  const failure = isFailure(sent) ? sent : sent.failure;
+  const outcome = failure === undefined ? APPLIED : (await import('../report/failures.ts')).rowOutcome(failure);
   const isRefused = outcome.state === 'planned' || outcome.state === 'failed';
   // In a run, other rows may have been applied.
-  if (isRefused && !('id' in write) && write.run === undefined && sent.failure !== undefined)
-    sent.failure.outcome = 'not-applied';
+  if (isRefused && !('id' in write) && write.run === undefined && failure !== undefined)
+    failure.outcome = 'not-applied';
   if (outcome.state === 'applied') open.outcome = 'applied';
   else if (outcome.state !== 'unknown') openWrites.delete(open);
-  const because = await pet.journal?.settle(id, outcome).catch((error: unknown) => {
-    if (isFailure(error)) return error;
-    throw error;
-  });
+  const because = await pet.journal?.settle(id, outcome).catch(onlyFailure);
   openWrites.delete(open);
-  if (!isFailure(because)) return sent;
-  if (outcome.state === 'applied') {
-    const { outcome: _, ...details } = open;
-    return { ...sent, unrecorded: new Failure('unrecorded', { ...details, because }, because) };
+  if (isFailure(because)) {
+    if (failure === undefined) onUnrecorded?.(new Failure('unrecorded', { ...change, because }, because));
+    // Without an answer, the failure itself reports the outcome of the write.
+    context.notices.warning('What became of the write could not be noted in the history.');
   }
-  // The failure itself reports the outcome of the write.
-  context.notices.warning('What became of the write could not be noted in the history.');
+  if (isFailure(sent)) throw sent;
   return sent;
+}
+
+/** Returns a failure. @throws any other error */
+function onlyFailure(error: unknown): Failure {
+  if (isFailure(error)) return error;
+  throw error;
 }
 
 const APPLIED: RowOutcome = { state: 'applied', continues: 'always' };

@@ -5,8 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { createHome } from '../support/home.ts';
 import { type Ran, runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json, type PlainReply, tooMany } from '../support/replies.ts';
+import { stockService } from '../support/stock-service.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
-import { httpReply } from '../support/test-ports.ts';
+
+const OF_TEN = () => new Map([7, 8, 9].map((petId) => [petId, 10]));
 
 /** One shop: each command in a context of its own, all of them with the same home. */
 function shop() {
@@ -290,14 +292,20 @@ describe('undo and redo', () => {
   it.each([
     [['undo', '999'], 'Change 999 does not exist or was not applied'],
     [['undo', '--run', '99'], 'Run 99 does not exist'],
-    [['undo'], 'This machine has not changed any stock in sandbox yet'],
-    [['redo'], 'This machine has not changed any stock in sandbox yet'],
+    [
+      ['undo'],
+      'This machine has not changed any stock in sandbox yet',
+      'See changes of every environment: .*-environments',
+    ],
+    [
+      ['redo'],
+      'This machine has not changed any stock in sandbox yet',
+      'See changes of every environment: .*-environments',
+    ],
     [['runs', 'discard', '99'], 'Run 99 does not exist'],
-  ])('%j is refused before anything is asked', async (args, problem) => {
-    expect(await shop().run(...args)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(`error: ${problem}; nothing was sent.\n`) as string,
-    });
+  ])('%j is refused before anything is asked', async (args, problem, hint = '') => {
+    const { code, stderr } = await shop().run(...args);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(`^error: ${problem}; nothing was sent.\nhint: ${hint}`)]);
   });
 
   it('an undo that was stopped is said to be unfinished before anything older is offered', async () => {
@@ -356,8 +364,12 @@ describe('undo and redo', () => {
     ['its new import is killed', ['import', '-', '--yes'], 10, ['unknown', 'discarded']],
   ])('a run whose row has no answer ends, and knows the outcome, where %s', async (_how, then, found, outcomes) => {
     let isKilling = false;
-    const onUpdate = () => (isKilling ? Promise.reject(new Error('killed')) : Promise.resolve());
-    const { context, stock } = service({ onUpdate, stdin: { text: 'petId,quantity\n7,12\n' } }, 1, error(503));
+    const { stock, ports } = stockService(OF_TEN(), {}, (_request, update) => {
+      if (update > 0 && isKilling) throw new Error('killed');
+      return update > 0 ? error(503) : undefined;
+    });
+    const stdin = { text: 'petId,quantity\n7,12\n' };
+    const context = createTestContext({ ...ports, env: STAGING_ENV, stdin });
     expect((await runIn(context, 'inventory', 'import', '-', '--yes', '--no-wait')).code).toBe(9);
     stock.set(7, found);
     isKilling = true;
@@ -533,12 +545,11 @@ describe('runs', () => {
       10,
     ],
   ])('a deadline that passes while the %s', async (_name, late, exit, words, quantity) => {
-    const { context, stock } = service({
-      stdin: { text: 'petId,quantity\n7,12\n8,13\n' },
-      onUpdate: async (count) => {
-        if (count === late) await context.clock.advance(4_000);
-      },
-    });
+    const { stock, ports } = stockService(OF_TEN(), {}, (_request, update, clock) =>
+      update === late ? clock.advance(4_000).then(() => undefined) : undefined,
+    );
+    const stdin = { text: 'petId,quantity\n7,12\n8,13\n' };
+    const context = createTestContext({ env: STAGING_ENV, stdin, ...ports });
     const ran = await runIn(context, 'inventory', 'import', '-', '--yes', '--deadline', '3500ms');
     expect([ran.code, ran.stdout + ran.stderr, stock.get(8)]).toEqual([exit, expect.stringMatching(words), quantity]);
   });
@@ -678,37 +689,15 @@ describe('the progress of a run is shown with its wait', () => {
 
 /** A shop of three pets with ten each, in staging. The update with the number `failing` gets the refusal; those after it too where that lasts. */
 function service(
-  { onUpdate, ...options }: TestContextOptions & { readonly onUpdate?: (count: number) => Promise<void> },
+  options: TestContextOptions,
   failing = 0,
   refusal: PlainReply = error(401),
   isLasting = (refusal.status ?? 0) >= 500,
 ): { context: TestContext; stock: Map<number, number> } {
-  const stock = new Map([
-    [7, 10],
-    [8, 10],
-    [9, 10],
-  ]);
-  let updates = 0;
-  const context: TestContext = createTestContext({
-    ...options,
-    env: { ...STAGING_ENV, NO_COLOR: '1', ...options.env },
-    async http({ method, url, body }) {
-      // One request at a time.
-      const limits = { limit: 60, remaining: 59, resetsIn: 60 };
-      const list = json(
-        [...stock].map(([petId, quantity]) => item(petId, quantity)),
-        { limits },
-      );
-      if (method === 'GET') return httpReply(list, context.clock.now());
-      updates++;
-      await onUpdate?.(updates);
-      if (updates === failing || (isLasting && updates > failing && failing > 0))
-        return httpReply(refusal, context.clock.now());
-      const petId = Number(url.pathname.split('/').at(-1));
-      const quantity = Number(String(body).replace(/\D/g, ''));
-      stock.set(petId, quantity);
-      return httpReply(json(item(petId, quantity), { limits }), context.clock.now());
-    },
-  });
-  return { context, stock };
+  const isRefused = (update: number): boolean => update === failing || (isLasting && failing > 0 && update > failing);
+  const { stock, ports } = stockService(OF_TEN(), {}, (_request, update) =>
+    update > 0 && isRefused(update) ? refusal : undefined,
+  );
+  const env = { ...STAGING_ENV, NO_COLOR: '1', ...options.env };
+  return { context: createTestContext({ ...options, ...ports, env }), stock };
 }
