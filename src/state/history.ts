@@ -124,11 +124,10 @@ export class History {
         (SELECT count(*) FROM scan WHERE run = run.id) AS scans,
         endedAt IS NULL AND (${left} > 0 OR kind = 'smoke' OR kind = 'count' AND count(change.id) = 0) AS isUnfinished
       FROM run LEFT JOIN change ON change.run = run.id
-      WHERE run.environment = coalesce(?, run.environment) AND (? OR endedAt IS NULL)
-      GROUP BY run.id HAVING (kind <> 'count' OR scans > 0 OR count(change.id) > 0) AND (? OR isUnfinished)
+      WHERE run.environment = coalesce(?, run.environment) ${isUnfinished ? 'AND endedAt IS NULL' : ''}
+      GROUP BY run.id HAVING (kind <> 'count' OR scans > 0 OR count(change.id) > 0) ${isUnfinished ? 'AND isUnfinished' : ''}
       ORDER BY run.id DESC LIMIT ?`;
-    const isAny = isUnfinished ? 0n : 1n;
-    return this.read(sql, environment ?? null, isAny, isAny, BigInt(limit));
+    return this.read(sql, environment ?? null, BigInt(limit));
   }
 
   /** Returns the newest run that may have added these rows, and the changes of all such runs that are not undone. */
