@@ -611,6 +611,13 @@ describe('runs', () => {
     expect(stock.get(8)).toBe(10);
   });
 
+  it('discard of a stocktake that was being applied counts its rows, not its scans', async () => {
+    const { context } = service({ stdin: { text: '7 12\n8 6\n8 7\n' } }, 2);
+    expect((await runIn(context, 'inventory', 'count', '--yes')).code).toBe(4);
+    const { stdout } = await runIn(context, 'inventory', 'runs', 'discard', '1', '--yes');
+    expect(stdout).toBe('Run 1 (count) is discarded: 1 row left out.\n');
+  });
+
   it('discard shows a row whose outcome is unknown', async () => {
     const { context } = service({ stdin: { text: 'petId,quantity\n7,12\n' } }, 1, error(503));
     expect((await runIn(context, 'inventory', 'import', '-', '--yes', '--no-wait')).code).toBe(9);
