@@ -14,7 +14,7 @@ import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';
 import { countStates, summaryMembers } from './summary.ts';
 import { withEvents } from './events.ts';
-import { outcomeOf, readStock } from './runner.ts';
+import { outcomeUnsent, readStock } from './runner.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { makeAddingPlan, makePlan, planView } from './plan.ts';
@@ -76,7 +76,7 @@ async function planToShow(
     const rows = left.map((change) => ({ ...change, quantity: change.after, change }));
     return (stock) =>
       makePlan(rows, stock, ({ change }, present) => {
-        const outcome = outcomeOf(journal, change, begun, present);
+        const outcome = outcomeUnsent(journal, change, begun, present);
         return isLeft(change) || outcome?.state === 'unchanged' ? outcome?.reason : change.reason;
       });
   }

@@ -224,11 +224,16 @@ function specFor({ changes, name, title, undoes }: Target, journal: Journal, dir
 }
 
 function planUndo(changes: readonly Written[], stock: Stock, journal: Journal): Plan {
-  const rows = changes.map((change) => ({ petId: change.petId, quantity: change.before ?? change.after, change }));
-  return makePlan(rows, stock, ({ change }, present) => {
+  const rows = changes.map((change) => {
+    const { after, before = after, petId } = change;
+    // Where the next change has found the earlier quantity, there is nothing to take back.
+    const isMoot = isLeft(change) && journal.foundAfter(change) === before;
+    return { petId, quantity: (isMoot ? stock.get(petId)?.quantity : undefined) ?? before, change };
+  });
+  return makePlan(rows, stock, ({ change, quantity }, present) => {
     const { before, after, written } = change;
     if (before === undefined) return 'the earlier quantity was not recorded';
-    if (present === before) return undefined;
+    if (present === quantity) return undefined;
     // The pet may have the quantity that was written for another reason.
     if (journal.isUndone(change)) return 'it was undone already';
     if (written.includes(present)) return undefined;
