@@ -124,21 +124,24 @@ export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Answ
   return isUpdate && status < 300 ? { repeat: 'look', failure } : never(failure);
 }
 
-/** Classifies a refusal by a gateway, which has not sent the request: the key is blocked, or the client may not do this. */
+/**
+ * Classifies a refusal by a gateway, which has not sent the request: the key is blocked, the client may not do this, or
+ * the gateway has already waited as long as it was allowed to.
+ */
 function judgeRefusal(
   serviceError: ServiceError,
   { maxWaitMs }: Asked['service'],
   { now, retryAfterMs: waitMs }: AnswerFacts,
 ): Classified {
-  if (serviceError.code === 'run_locked') {
-    const what = 'another change at the gateway';
-    return { repeat: 'unsent', failure: new Failure('run-locked', { what, waitedMs: maxWaitMs }) };
+  const { code, status } = serviceError;
+  if (code === 'run_locked') {
+    return never(new Failure('run-locked', { what: 'another change at the gateway', waitedMs: 0 }));
   }
   if (waitMs === undefined) return never(new Failure('gateway-refused', { serviceError }));
   const wait = { retryAt: now + waitMs, waitMs, maxWaitMs, refusals: 0 };
-  if (serviceError.status === 403) return never(new Failure('banned', wait));
-  const isLost = serviceError.code === 'ledger_lost';
-  const failure = isLost ? new Failure('rate-limited', { why: 'ledger-lost', ...wait }) : new Failure('paused', wait);
+  if (status === 403) return never(new Failure('banned', wait));
+  if (code === 'ledger_lost') return never(new Failure('rate-limited', { why: 'ledger-lost', ...wait }));
+  const failure = new Failure('paused', { ...wait, ...(code !== 'paused' && { serviceError }) });
   return { repeat: 'unsent', failure, retryAfterMs: waitMs };
 }
 

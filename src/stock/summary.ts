@@ -3,7 +3,7 @@ import type { JsonValue } from '../api/json.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { Failure, isFailure, midway } from '../errors.ts';
-import { describeFailure, firstCause } from '../report/failures.ts';
+import { firstCause } from '../report/failures.ts';
 import type { Change, ChangeState, NewChange, Run } from '../state/journal.ts';
 import { isLeft, isUnapplied } from '../state/journal-rows.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
@@ -37,11 +37,8 @@ export async function summarise(
   const resume = resumeCommand(run);
   if (!recorded.some(isLeft))
     await journal.end(id, clock.now()).catch((error: unknown) => {
-      // What was read of a replaced file is not what happened.
+      // A run without rows left counts as finished anyway. But what was read of a replaced file is not what happened.
       if (!isFailure(error) || !error.is('state') || error.details.problem === 'replaced') throw error;
-      notices.warning(
-        `Run ${id} is done, but still listed as unfinished. ${describeFailure(error, clock.now()).message}`,
-      );
     });
   else notices.warning(`Run ${id} is unfinished. Resume it with: ${resume}`);
   const [only, ...others] = changes;

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Asked, judgeFailure, judgeStatus, type RetryRule } from '../../src/client/classify.ts';
 import type { HttpFailureFacts, HttpFailurePhase } from '../../src/ports.ts';
 import type { Failure } from '../../src/errors.ts';
+import { describeFailure } from '../../src/report/failures.ts';
 
 type Kind = Failure['kind'];
 
@@ -156,12 +157,16 @@ describe('a status', () => {
   });
 
   it.each([
-    [503, 'run_locked', undefined, 'run-locked'],
-    [504, 'ledger_lost', 9_000, 'rate-limited'],
-  ])('a gateway that says %i %s does not stand for a service that pauses', (status, code, retryAfterMs, kind) => {
+    // It has already waited.
+    [503, 'run_locked', undefined, 'run-locked', 'never', 'at the gateway is still running; nothing'],
+    [504, 'ledger_lost', 9_000, 'rate-limited', 'never', 'Redis server of the gateway'],
+    [503, 'paused', 9_000, 'paused', 'unsent', 'The service is unavailable (503) until'],
+    [502, 'network', 9_000, 'paused', 'unsent', 'The gateway did not pass this on (502, network).'],
+  ])('a gateway that says %i %s (%s ms): %s, %s, %s', (status, code, retryAfterMs, kind, rule, says) => {
     const more = { ...FACTS, retryAfterMs, gateway: 'refused' } as const;
     const { failure, repeat } = judgeStatus({ status, code }, WRITE, more);
-    expect([failure.kind, repeat]).toEqual([kind, 'unsent']);
+    expect([failure.kind, repeat]).toEqual([kind, rule]);
+    expect(describeFailure(failure, NOW).message).toContain(says);
   });
 
   it.each([
