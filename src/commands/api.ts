@@ -9,7 +9,7 @@ import { METHODS } from '../client/service.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readBytes } from '../session/read-text.ts';
-import { assertWriteAllowed, environmentSource, requireBaseUrl } from '../session/resolve.ts';
+import { assertWriteAllowed, requireBaseUrl } from '../session/resolve.ts';
 import { usageFailure } from '../errors.ts';
 import { isRecorded, recordedCall } from '../stock/write-one.ts';
 import { record, type RawView, type RecordView } from '../view/view.ts';
@@ -78,7 +78,9 @@ export const api = defineCommand({
     if (input.dryRun === true) return dryRun({ environment, method, url: `${baseUrl.href}${path}`, body });
     await using session = await connect(context);
     if (isWrite(method)) {
-      context.notices.info(`Sending ${method} ${path} to ${environment} (${environmentSource(settings)}).`);
+      const { from, name } = settings.environment.source;
+      const source = from === 'default' ? 'the default environment' : `environment from ${name}`;
+      context.notices.info(`Sending ${method} ${path} to ${environment} (${source}).`);
     }
     const { service } = session;
     const by = { command: 'api', call };
