@@ -1,5 +1,5 @@
 /** Formats the failure of a command as text and JSON. Loaded only for failures. */
-import { stringifyJson, type JsonValue } from '../api/json.ts';
+import { jsonObject, stringifyJson } from '../api/json.ts';
 import { type ExitCode, Failure, fileFailure, isFailure, type ServiceError } from '../errors.ts';
 import { DatabaseFailure } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
@@ -76,7 +76,7 @@ export function formatErrorLines(failure: Failure, now: number, env?: string): s
 export function formatErrorJson(failure: Failure, now: number, env?: string, isWrite = true): string {
   const { exit, message, lines, hint, retryable, retryAt, outcome = failure.outcome } = describeFailure(failure, now);
   const serviceError = serviceErrorOf(failure);
-  const members: Readonly<Record<string, JsonValue | undefined>> = {
+  const members = {
     kind: failure.kind,
     message,
     exitCode: exit,
@@ -89,8 +89,7 @@ export function formatErrorJson(failure: Failure, now: number, env?: string, isW
     details: lines && [...lines],
     hint: hint && withEnvironment(hint, env),
   };
-  const present = Object.entries(members).filter((each): each is [string, JsonValue] => each[1] !== undefined);
-  return stringifyJson(new Map([['error', new Map(present)]]));
+  return stringifyJson(jsonObject({ error: jsonObject(members) }));
 }
 
 /** Returns the service's error body; for a write with an unknown outcome, the one that answered the write. */

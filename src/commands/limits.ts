@@ -9,7 +9,7 @@ import type { LedgerState } from '../rate-limit/governor.ts';
 import { ownerName } from '../rate-limit/ledger.ts';
 import { blockWords, isoTime, limitsJson, rateLimitWords, sharingWords } from '../session/limit-words.ts';
 import { duration } from '../view/progress.ts';
-import { labelled, type RecordView } from '../view/view.ts';
+import { type Labelled, labelled, type RecordView } from '../view/view.ts';
 
 const RISK =
   'Requests that come before the time the service named may get the key banned. ' +
@@ -68,19 +68,18 @@ function ago(ms: number): string {
 }
 
 function describe(view: LedgerState, isAlone: boolean, environment: string, now: number): RecordView {
-  const lines: [string, string][] = [
+  const { block, inFlight, lease, seenAt } = view;
+  const requests = inFlight.map(({ id, at }) => `${ownerName(id)}, for ${duration(now - at)}`).join('; ');
+  const lines: Labelled[] = [
     ['environment', environment],
-    ...rateLimitWords(view, now).map((words): [string, string] => ['rate limit', words]),
+    ...rateLimitWords(view, now).map((words): Labelled => ['rate limit', words]),
     // What other processes know cannot be read.
-    ['block', isAlone && view.block === undefined ? 'unknown' : blockWords(view, now)],
-    [
-      'requests',
-      view.inFlight.map(({ id, at }) => `${ownerName(id)}, for ${duration(now - at)}`).join('; ') || 'none under way',
-    ],
-    ...(view.lease === undefined ? [] : [['shared', sharingWords(view.lease, now)] satisfies [string, string]]),
-    ['last answer', view.seenAt === undefined ? 'none' : ago(now - view.seenAt)],
+    ['block', isAlone && block === undefined ? 'unknown' : blockWords(view, now)],
+    ['requests', requests || 'none under way'],
+    ['shared', lease && sharingWords(lease, now)],
+    ['last answer', seenAt === undefined ? 'none' : ago(now - seenAt)],
   ];
-  const members = Object.entries({ environment, ...limitsJson(view, now) });
-  const cells = members.filter(([name]) => !['windows', 'block', 'inFlight', 'ledger'].includes(name));
-  return labelled(lines, members, [...cells, ['blockedUntil', isoTime(view.block?.until)]]);
+  const members = { environment, ...limitsJson(view, now) };
+  const { windows: _, block: _block, inFlight: _inFlight, ledger: _ledger, ...cells } = members;
+  return labelled(lines, members, { ...cells, blockedUntil: isoTime(block?.until) });
 }

@@ -14,7 +14,7 @@ import { describeFailure } from '../report/failures.ts';
 import { hintedPlace, nextSteps, resumeCommand, withEnvironment } from '../session/run-commands.ts';
 import type { RunSummary } from '../state/journal.ts';
 import { withJournal } from '../stock/open-journal.ts';
-import { labelled, type RecordView } from '../view/view.ts';
+import { type Labelled, labelled, type RecordView } from '../view/view.ts';
 
 export const status = defineCommand({
   path: 'status',
@@ -61,8 +61,6 @@ function linesOf(settings: ResolvedSettings, context: CommandContext): readonly 
 /** In the text. */
 const LABELS: Readonly<Record<string, string>> = { baseUrl: 'base URL', apiKey: 'API key' };
 
-type Note = readonly [name: string, words: string];
-
 async function ledgerTarget(context: CommandContext): Promise<LedgerTarget> {
   const settings = await context.settings();
   const environment = settings.environment.value;
@@ -72,7 +70,7 @@ async function ledgerTarget(context: CommandContext): Promise<LedgerTarget> {
 
 /** What is known of the key's rate limit and block. */
 interface Known {
-  readonly notes: readonly Note[];
+  readonly notes: readonly Labelled[];
   readonly json?: JsonValue;
 }
 
@@ -83,10 +81,10 @@ async function knownLimits(context: CommandContext): Promise<Known> {
     await using opened = await openLedger(context, await ledgerTarget(context), { isShown: true });
     const view = await opened.view();
     const now = context.clock.now();
-    const notes: Note[] = [
-      ...(view.lease === undefined ? [] : [['shared', sharingWords(view.lease, now)] satisfies Note]),
-      ...(view.windows.length === 0 ? [] : rateLimitWords(view, now)).map((words): Note => ['rate limit', words]),
-      ...(view.block === undefined ? [] : [['block', blockWords(view, now)] satisfies Note]),
+    const notes: Labelled[] = [
+      ['shared', view.lease && sharingWords(view.lease, now)],
+      ...(view.windows.length === 0 ? [] : rateLimitWords(view, now)).map((words): Labelled => ['rate limit', words]),
+      ['block', view.block && blockWords(view, now)],
     ];
     return { notes, json: jsonObject(limitsJson(view, now)) };
   } catch (error) {
@@ -115,28 +113,23 @@ async function describe(
   const file = await context.configFile();
   const place = await hintedPlace(context);
   const text = [
-    ...lines.map(([member, found]): Note => {
+    ...lines.map(([member, found]): Labelled => {
       const hidden = found?.shadows === undefined ? '' : `; it overrides ${found.shadows.name}`;
-      return [
-        LABELS[member] ?? member,
-        found === undefined ? 'none' : `${found.value}  (${words(found.source)}${hidden})`,
-      ];
+      const shown = found && `${found.value}  (${words(found.source)}${hidden})`;
+      return [LABELS[member] ?? member, shown ?? 'none'];
     }),
     ['config', configNote(file, context)] as const,
     ...notes,
-    ...runs.map((run): Note => [
+    ...runs.map((run): Labelled => [
       'unfinished',
       `run ${run.id} (${run.kind}) in ${run.environment}  (${withEnvironment(nextSteps(run).join('; '), place)})`,
     ]),
   ];
-  const members = lines.map(([name, found]): [string, JsonValue] => [
-    name,
-    jsonObject({
-      value: found?.value ?? null,
-      source: found === undefined ? null : words(found.source),
-      shadows: found?.shadows === undefined ? null : words(found.shadows),
-    }),
-  ]);
+  const wordsOf = (source: Source | undefined): string | null => (source === undefined ? null : words(source));
+  const members = lines.map(([name, found]) => {
+    const { value = null, source, shadows } = found ?? {};
+    return [name, jsonObject({ value, source: wordsOf(source), shadows: wordsOf(shadows) })] as const;
+  });
   const config = jsonObject({ path: file.path, exists: file.exists, private: !file.exposed });
   const unfinished = runs.map((run) => {
     const { id, kind, environment, left } = run;

@@ -1,5 +1,5 @@
 /** Describes what a ledger knows about a key, from a view with times in epoch ms. */
-import { type JsonObject, jsonObject, type JsonValue } from '../api/json.ts';
+import { type JsonObject, jsonObject } from '../api/json.ts';
 import type { Lease, LedgerState } from '../rate-limit/governor.ts';
 import { ownerName } from '../rate-limit/ledger.ts';
 import { isLive, liveWindows, shownOperation, windowsFor } from '../rate-limit/windows.ts';
@@ -40,7 +40,7 @@ export function isoTime(at: number | undefined): string | null {
 }
 
 /** Returns the members of `limits --json` about a key. */
-export function limitsJson(view: LedgerState, now: number): Readonly<Record<string, JsonValue>> {
+export function limitsJson(view: LedgerState, now: number) {
   const { block, inFlight, lease, seenAt, strikes, windows } = view;
   const [tightest] = liveWindows(view, now);
   return {

@@ -175,10 +175,10 @@ async function openStep(
   try {
     const folder = stateFolder(context);
     file = reserveFile(context, `${folder}/blocks`, names.file);
+    // The file must exist before the disk is full, and serves alone where the database cannot be used.
+    await file.prepare().catch(() => undefined);
     if (!(await files.isOnNetwork(folder))) {
       const state = await openState(context, folder);
-      // The file must exist before the disk is full.
-      await file.prepare().catch(() => undefined);
       return { step: reserved(context, sqliteStep(context, state, names.row, isBusy), file), isAlone: false };
     }
   } catch (error) {

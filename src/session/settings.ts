@@ -268,14 +268,15 @@ export type StoredValues = ReturnType<typeof storedValues>;
 
 /**
  * Returns the values of the common options apart from the command line.
- * @throws {Failure} `invalid-value`, except for `config`, which can correct the value and so ignores it
+ * @param isLenient ignores an invalid value: `config` can correct it
+ * @throws {Failure} `invalid-value`
  */
-export function storedValues(stored: Stored, path: string) {
+export function storedValues(stored: Stored, isLenient: boolean) {
   const valueOf = <T>(setting: Setting<T> & { readonly default: string }): T => {
     try {
       return resolve(setting, stored).value;
     } catch (error) {
-      if (!path.startsWith('config ')) throw error;
+      if (!isLenient) throw error;
       return setting.parser.parse(setting.default, '');
     }
   };

@@ -1,7 +1,6 @@
 /** The pet that a smoke test writes to. Its changes are a run in the journal, which ends when the pet is restored. */
 import { integer } from '../api/json.ts';
-import { isLeft } from '../state/journal-rows.ts';
-import { callOne, type LockedPet, NOT_APPLIED, recordOutcome, updateOne, whereOf } from '../stock/write-one.ts';
+import { callOne, type LockedPet, recordShown, updateOne, whereOf } from '../stock/write-one.ts';
 import type { Reply } from '../client/probe.ts';
 import type { Service } from '../client/service.ts';
 import { findPet, updateCall } from '../client/update.ts';
@@ -148,13 +147,10 @@ export class TestedPet {
 
   /** Records what the stock shows of updates without an answer, before the pet is put back. `before`: that of the run. */
   private async settle({ id }: Run, before: bigint): Promise<void> {
-    const { journal } = this.locked;
-    for (const change of journal?.changesOf(id).filter(isLeft) ?? []) {
-      const isShown = change.after === this.present || journal?.wasFound(change) === true;
-      if (isShown) await recordOutcome({ journal }, change.id, { state: 'applied' });
-      else if (this.present === before || this.present === (change.before ?? before))
-        await recordOutcome({ journal }, change.id, NOT_APPLIED);
-    }
+    const { present } = this;
+    const changes = this.locked.journal?.changesOf(id) ?? [];
+    const guarded = changes.map((each) => ({ ...each, before: present === before ? before : (each.before ?? before) }));
+    await recordShown(this.locked, guarded, new Map([[this.petId, present]]));
   }
 
   private async putBack(): Promise<void> {
