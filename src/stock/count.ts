@@ -16,7 +16,7 @@ import { isStocktakeOpen, lockStocktake, takeTurn, withWritableJournal } from '.
 import { whereOf } from './write-one.ts';
 import { type Stock, unscanned, type Wanted } from './plan.ts';
 import { findStopped, planCount, showUnscanned } from './stocktake.ts';
-import type { Problem } from './records.ts';
+import type { Problem } from '../catalog/store.ts';
 import { clockTime } from '../view/progress.ts';
 import { petLabel, plural } from '../view/words.ts';
 
