@@ -83,7 +83,9 @@ local function lend(name, many)
   m.lent[name] = { many = many, till = till }
   return till - t
 end
-for name, many in pairs(r.lent or {}) do lend(name, many) end
+for name, many in pairs(r.lent or {}) do
+  if many > 0 then lend(name, many) end
+end
 local machines, lent = 0, {}
 for id, each in pairs(s.machines) do
   if t > each.at + LATELY then s.machines[id] = nil

@@ -13,7 +13,6 @@ import {
   learn,
   type Lease,
   type LedgerState,
-  type Loss,
   type Permits,
 } from './governor.ts';
 import { RedisFailure } from '../ports.ts';
@@ -93,8 +92,8 @@ export function decideLeased(before: Leased, now: number, intent: Intent, shares
   if (known !== undefined && isFresh && permitsLeft(lease, now, operation) > 0) {
     return sent({ permits: { ...permits, [operation]: { ...known, many: known.many - 1 } } });
   }
-  if (lost !== undefined) {
-    const back = untilBack(before, lost, now, { operation }, shares);
+  const back = untilBack(before, now, { operation }, shares);
+  if (lost !== undefined && back !== undefined) {
     if (shares && back.until <= now) return sent({ lost: { ...lost, sharedAt: now } });
     if (now < lost.next) return { state: before, hold: back };
   }
@@ -117,40 +116,30 @@ function permitsLeft({ permits }: Lease, now: number, operation: string): number
 }
 
 /**
- * Returns the pace of this machine's share, by the newest window even if that is over. The first request is due once
- * the longest known window has passed.
+ * Returns when this many requests may be sent while the server is lost; it may be back at the next try. The share goes
+ * by the newest window, even if that is over, and begins once the longest known window has passed.
  */
-function paceOf({ windows, lease }: Leased, { sharedAt, since }: Loss, now: number, operation: string) {
+function untilBack({ lease, windows }: Leased, now: number, demand: Omit<Demand, 'reserve'>, shares: boolean) {
+  const { lost, machines } = lease;
+  if (lost === undefined) return undefined;
+  const { next, says, since, sharedAt } = lost;
+  const hold = { why: 'ledger-lost', says } as const;
+  if (!shares) return { ...hold, until: next, again: next };
+  const { operation, count = 1 } = demand;
   const known = [windowOf(windows, operation) ?? [], windowsFor(windows, operation, now)].flat();
-  const spacings = known.map((each) => (lengthOf(each) * lease.machines) / Math.max(1, each.limit));
+  const spacings = known.map((each) => (lengthOf(each) * machines) / Math.max(1, each.limit));
   const everyMs = known.length === 0 ? LEAST_LENGTH_MS : Math.max(...spacings);
   const firstAt = since + Math.max(LEAST_LENGTH_MS, ...windows.map(lengthOf));
-  return { everyMs, nextAt: sharedAt === undefined ? firstAt : sharedAt + everyMs };
-}
-
-/** Returns when this many requests may be sent while the server is lost. It may be back at the next try. */
-function untilBack(
-  state: Leased,
-  lost: Loss,
-  now: number,
-  { operation, count = 1 }: Pick<Demand, 'operation' | 'count'>,
-  shares: boolean,
-): Hold {
-  const { next, says } = lost;
-  if (!shares) return { until: next, why: 'ledger-lost', again: next, says };
-  const { everyMs, nextAt } = paceOf(state, lost, now, operation);
-  const first = Math.max(now, nextAt);
-  return { until: first + (count - 1) * everyMs, why: 'ledger-lost', again: Math.min(next, first), says };
+  const due = Math.max(now, sharedAt === undefined ? firstAt : sharedAt + everyMs);
+  return { ...hold, until: due + (count - 1) * everyMs, again: Math.min(next, due) };
 }
 
 /** Returns until when a demand has to wait, as the governor does, and for its share if the server is lost. */
 export function forecastLeased(state: Leased, now: number, demand: Demand, shares: boolean): Hold | undefined {
   const hold = forecast(state, now, demand);
-  const { lost } = state.lease;
   const count = (demand.count ?? 1) - permitsLeft(state.lease, now, demand.operation);
-  if (!shares || lost === undefined || count <= 0) return hold;
-  const part = untilBack(state, lost, now, { ...demand, count }, shares);
-  return part.until > Math.max(now, hold?.until ?? now) ? part : hold;
+  const part = shares && count > 0 ? untilBack(state, now, { ...demand, count }, shares) : undefined;
+  return part !== undefined && part.until > Math.max(now, hold?.until ?? now) ? part : hold;
 }
 
 /** True while a probe is in flight or may still be sent. */
@@ -168,9 +157,11 @@ export function reportOf(
 ) {
   const { block, inFlight, lease, strikes, windows } = state;
   const { machine, met, permits } = lease;
-  const operations = [...inFlight.map(({ operation }) => operation), ...Object.keys(permits)];
-  const underWay = (operation: string): number => inFlight.filter((each) => each.operation === operation).length;
-  const { lent = 0, at = 0 } = permits[want?.operation ?? ''] ?? {};
+  // Requests in flight, and those that may still be sent.
+  const lent: Record<string, number> = {};
+  for (const { operation } of inFlight) lent[operation] = (lent[operation] ?? 0) + 1;
+  for (const each of Object.keys(permits)) lent[each] = (lent[each] ?? 0) + permitsLeft(lease, now, each);
+  const newest = permits[want?.operation ?? ''] ?? { lent: 0, at: 0 };
   return {
     ...{ machine, newId, strikes, windows: shift(windows, -now), clear: clears, probing: isProbing(state, now) },
     ...(block !== undefined && { block: shift(block, -now) }),
@@ -180,18 +171,11 @@ export function reportOf(
       monotonic: met.server + now - met.monotonic,
       wall: met.server + wall - met.wall,
     }),
-    // Requests in flight, and those that may still be sent.
-    ...((want ?? leaves) !== undefined && {
-      lent: Object.fromEntries(
-        operations
-          .map((each) => [each, underWay(each) + permitsLeft(lease, now, each)] as const)
-          .filter(([, many]) => many > 0),
-      ),
-    }),
+    ...((want ?? leaves) !== undefined && { lent }),
     // If permits are left, this only confirms them. A machine that uses its permits quickly asks for twice as many.
     ...(want !== undefined &&
       permitsLeft(lease, now, want.operation) === 0 && {
-        want: { ...want, count: Math.max(want.waiting, now - at < TWICE_WITHIN_MS ? 2 * lent : 1) },
+        want: { ...want, count: Math.max(want.waiting, now - newest.at < TWICE_WITHIN_MS ? 2 * newest.lent : 1) },
       }),
   };
 }
