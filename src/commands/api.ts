@@ -1,7 +1,7 @@
 import { type JsonValue, parseJson, RawNumber, stringifyJson } from '../api/json.ts';
 import { isOneOf } from '../api/values.ts';
 import { argument, defineCommand, flag, type InputOf, option, optionalArgument } from '../cli/command.ts';
-import { parserOf, type Parser, pathValue, repeated, textValue, wordValue } from '../cli/value-parsers.ts';
+import { parserOf, type Parser, pathValue, repeated, wordValue } from '../cli/value-parsers.ts';
 import { WHY_OPTIONS, withWhy } from '../cli/shared-options.ts';
 import { isWrite } from '../client/classify.ts';
 import { callRaw } from '../client/raw.ts';
@@ -28,7 +28,7 @@ const fieldValue: Parser<readonly [string, JsonValue]> = parserOf('a name and a 
 
 const ARGUMENTS = {
   method: optionalArgument(wordValue(METHODS), `${METHODS.join(', ')} (default: GET)`),
-  path: argument(textValue, 'below the base URL; or a whole URL of the same service'),
+  path: argument(pathValue, 'below the base URL; or a whole URL of the same service'),
 };
 
 const OPTIONS = {

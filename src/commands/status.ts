@@ -89,8 +89,8 @@ async function knownLimits(context: CommandContext): Promise<Known> {
     return { notes, json: jsonObject(limitsJson(view, now)) };
   } catch (error) {
     if (!isFailure(error)) throw error;
-    const refused = error.is('ledger-refused') && describeFailure(error, context.clock.now()).message;
-    return { notes: refused ? [['shared', refused]] : [] };
+    const isLedger = error.is('ledger-refused') || error.is('invalid-value');
+    return { notes: isLedger ? [['shared', describeFailure(error, context.clock.now()).message]] : [] };
   }
 }
 

@@ -8,7 +8,7 @@ import type { RateLimit } from '../ports.ts';
 import type { Plan, Rules } from './plans.ts';
 import type { Usage, Store } from './sandbox-store.ts';
 
-/** With the window that has the least left, which the three headers describe. */
+/** With the rate limit of the window with the least left, which the three headers describe. */
 export interface LimiterDecision extends RateLimit {
   readonly outcome: 'allowed' | 'spent' | 'banned';
   /** Epoch ms; set if refused. */
