@@ -59,9 +59,6 @@ function linesOf(settings: ResolvedSettings, context: CommandContext): readonly 
   ];
 }
 
-/** In the text. */
-const LABELS: Readonly<Record<string, string>> = { baseUrl: 'base URL', apiKey: 'API key' };
-
 type Note = readonly [name: string, words: string];
 
 async function ledgerTarget(context: CommandContext): Promise<LedgerTarget> {
@@ -107,14 +104,16 @@ async function describe(
 ): Promise<RecordView> {
   const file = await context.configFile();
   const place = await hintedPlace(context);
+  const isComplete = lines.every(([, found]) => found !== undefined);
   const text = [
     ...lines.map(([member, found]): Note => {
       const hidden = found?.shadows === undefined ? '' : `; it overrides ${found.shadows.name}`;
       return [
-        LABELS[member] ?? member,
+        { baseUrl: 'base URL', apiKey: 'API key' }[member] ?? member,
         found === undefined ? 'none' : `${found.value}  (${words(found.source)}${hidden})`,
       ];
     }),
+    ...(isComplete ? [] : [['log in', withEnvironment('petstore login', place)] as const]),
     ['config', configNote(file, context)] as const,
     ...notes,
     ...runs.map((run): Note => [
