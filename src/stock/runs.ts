@@ -4,7 +4,7 @@ import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { catalogOrigin } from '../session/open-catalog.ts';
 import { fileName } from '../session/paths.ts';
-import { resumeCommand } from '../session/run-commands.ts';
+import { resumeCommand, shellWord } from '../session/run-commands.ts';
 import { readBytes } from '../session/read-text.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
@@ -58,10 +58,8 @@ function findRun(journal: Journal, environment: string, id: bigint | undefined):
   const ready = unfinished.filter((each) => each.kind !== 'smoke' && hasRows(each));
   const newest = ready.find((each) => each.environment === environment) ?? ready[0] ?? unfinished[0];
   const run = id === undefined ? newest : journal.run(id);
-  if (run === undefined) {
-    if (id !== undefined) throw cannotResume(`Run ${id} does not exist`);
-    throw cannotResume('There is nothing to resume');
-  }
+  if (run === undefined)
+    throw cannotResume(id === undefined ? 'There is nothing to resume' : `Run ${id} does not exist`);
   if (run.endedAt !== undefined) throw cannotResume(...whyDone(run, journal.changesOf(run.id)));
   refuseSmoke(run);
   // Its scans are not rows yet: ending the run here would lose them.
@@ -111,7 +109,7 @@ async function checkSource(context: CommandContext, { id, source, hash: before, 
     `${source} has changed since run ${id} began`,
     adds === true
       ? 'Restore the file to resume. A new import would add the rows again that were added already.'
-      : `Import it again with petstore inventory import ${source}`,
+      : `Import it again with: petstore inventory import ${shellWord(source)}`,
   );
 }
 
