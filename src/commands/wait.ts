@@ -79,13 +79,10 @@ export const wait = defineCommand({
     warnOfUnexpected([found], context.notices);
     const text = `Pet ${found.petId}: ${found.quantity} (${visible(found.status)}).`;
     // Shows the pet even if --exec fails.
-    const failure = await alert?.run([itemToJson(found)]).then(
-      () => undefined,
-      (error: unknown) => {
-        if (isFailure(error)) return error;
-        throw error;
-      },
-    );
+    const failure = await alert?.run([itemToJson(found)]).catch((error: unknown) => {
+      if (isFailure(error)) return error;
+      throw error;
+    });
     return record(text, [...itemToJson(found)], { csv: itemMembers(found), ...(failure && { failure }) });
   },
 });

@@ -11,10 +11,7 @@ export function withEvents(
   isWanted: boolean | undefined,
   work: (onOutcome?: OnOutcome) => Promise<RecordView>,
 ): Promise<View> | View {
-  return isWanted === true ? eventsView(work) : work();
-}
-
-function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>): RowsView<JsonValue> {
+  if (isWanted !== true) return work();
   let failure: Failure | undefined;
   async function* events(): AsyncGenerator<JsonValue[]> {
     const run = new EventEmitter<{ row: [Change]; end: [] }>();
@@ -45,7 +42,7 @@ function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>): RowsVi
     isWork: true,
     empty: '',
     check: () => failure,
-  };
+  } satisfies RowsView<JsonValue>;
 }
 
 function eventOf({ line, petId, before, after, state, reason }: Change): JsonValue {
