@@ -42,6 +42,9 @@ export async function callRaw(service: Service, call: Call): Promise<RawAnswer> 
         : new Failure('outcome-unknown', unknown);
   } else if (reply?.status === 404 && serviceError !== undefined) {
     failure = new Failure('not-found', { path: call.path, serviceError });
+  } else if (because?.is('unexpected-status') === true) {
+    const fix = 'Check the method, the path and the body: petstore api --help';
+    failure = new Failure('unexpected-status', { ...because.details, fix });
   }
   if (reply === undefined) throw failure;
   return { ...reply, ...(failure !== undefined && { failure }) };

@@ -112,12 +112,14 @@ async function describe(
 ): Promise<RecordView> {
   const file = await context.configFile();
   const place = await hintedPlace(context);
+  const isComplete = lines.every(([, found]) => found !== undefined);
   const text = [
     ...lines.map(([member, found]): Labelled => {
       const hidden = found?.shadows === undefined ? '' : `; it overrides ${found.shadows.name}`;
       const shown = found && `${found.value}  (${words(found.source)}${hidden})`;
       return [LABELS[member] ?? member, shown ?? 'none'];
     }),
+    ...(isComplete ? [] : [['log in', withEnvironment('petstore login', place)] as const]),
     ['config', configNote(file, context)] as const,
     ...notes,
     ...runs.map((run): Labelled => [

@@ -52,7 +52,10 @@ export const RUN_FAILURES = {
   }),
   'run-incomplete': (details: { failed: number; conflicts: number; report: string | undefined }) => ({
     ...stops(EXIT.incomplete),
-    message: `Not everything was applied: ${details.failed} failed, ${plural(details.conflicts, 'conflict')}.`,
+    message: `Not everything was applied: ${details.failed} failed, ${plural(details.conflicts, 'conflict')}.`.replace(
+      / 0 failed,|, 0 conflicts/,
+      '',
+    ),
     hint: details.report === undefined ? 'See the rows listed above.' : `See the report: ${details.report}`,
   }),
 

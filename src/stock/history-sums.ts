@@ -28,7 +28,7 @@ const KEYS: Readonly<Record<SumBy, readonly [name: string, of: (change: Change) 
 /**
  * Sums up changes that were applied. `unsized`: how many have no old quantity and so neither plus nor minus;
  * `uncertain`: how many may have been applied, and are left out.
- * @param names undefined in formats for programs, which have the environment in every row and no names
+ * @param names undefined in formats for programs, which have the environment in every row, no names and no `none`
  */
 export function sumsView(
   batches: Iterable<readonly Change[]>,
@@ -41,7 +41,7 @@ export function sumsView(
   );
   const isMixed = names === undefined || rows.some(({ first }) => first.environment !== rows[0]?.first.environment);
   const members = {
-    [column]: ({ first }: Sum) => keyOf(first),
+    [column]: ({ first }: Sum) => keyOf(first) ?? (names && 'none'),
     ...(by === 'pet' &&
       names !== undefined &&
       names.size > 0 && { name: ({ first }: Sum) => names.get(first.origin)?.get(first.petId) }),

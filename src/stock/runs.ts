@@ -4,7 +4,7 @@ import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { catalogOrigin } from '../session/open-catalog.ts';
 import { fileName } from '../session/paths.ts';
-import { resumeCommand } from '../session/run-commands.ts';
+import { resumeCommand, shellWord } from '../session/run-commands.ts';
 import { readBytes } from '../session/read-text.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
@@ -110,7 +110,7 @@ async function checkSource(context: CommandContext, { id, source, hash: before, 
     `${source} has changed since run ${id} began`,
     adds === true
       ? 'Restore the file to resume. A new import would add the rows again that were added already.'
-      : `Import it again with petstore inventory import ${source}`,
+      : `Import it again with: petstore inventory import ${shellWord(source)}`,
   );
 }
 

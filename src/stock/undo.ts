@@ -155,21 +155,24 @@ function refuseUnfinished(journal: Journal, of: string | undefined, isMeant: (ru
 
 function undoOfChange(journal: Journal, change: Change): Target {
   const { id, run } = change;
-  assertNoUndo(`Change ${id}`, run === undefined ? undefined : journal.run(run));
+  assertNoUndo(journal, `Change ${id}`, run === undefined ? undefined : journal.run(run));
   return targetOf(journal, { undoesChange: id }, `inventory undo ${id}`, change);
 }
 
 function undoOfRun(journal: Journal, id: bigint): Target {
   const run = journal.run(id);
-  if (run === undefined) throw nothingFound(`Run ${id} does not exist`);
-  assertNoUndo(`Run ${id}`, run);
+  if (run === undefined) throw cannotResume(`Run ${id} does not exist`);
+  assertNoUndo(journal, `Run ${id}`, run);
   return targetOf(journal, { undoesRun: id }, `inventory undo --run ${id}`, run);
 }
 
-function assertNoUndo(what: string, { kind }: Partial<Run> = {}): void {
+function assertNoUndo(journal: Journal, what: string, run: Run | undefined): void {
+  if (run?.kind !== 'undo' && run?.kind !== 'redo') return;
   const reverse = 'Reverse it with: petstore inventory';
-  if (kind === 'undo') throw nothingFound(`${what} is an undo`, `${reverse} redo`);
-  if (kind === 'redo') throw nothingFound(`${what} is a redo`, `${reverse} undo`);
+  const [words, hint] = run.kind === 'undo' ? ['an undo', `${reverse} redo`] : ['a redo', `${reverse} undo`];
+  const [[newest] = []] = journal.history({ environment: run.environment, limit: 1 });
+  // Otherwise that command would take another one.
+  throw nothingFound(`${what} is ${words}`, newest?.run === run.id ? hint : undefined);
 }
 
 /** @param reversed the change, or the run whose changes are reversed: a command's, or for a redo an undo's */

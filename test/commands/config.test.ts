@@ -258,6 +258,7 @@ describe('status', () => {
         'API key      ****3210  (variable PETSTORE_API_KEY; it overrides the config)\n' +
         `config       ${configPath(home)}\n`,
     );
+    expect((await petstore(home, ['status'])).stdout).toContain('API key      none\nlog in       petstore login\n');
     const asJson = await petstore(home, ['status', '--json', '--env=production'], { env: { PETSTORE_ENV: 'staging' } });
     expect(JSON.parse(asJson.stdout)).toEqual({
       environment: { value: 'production', source: 'option --env', shadows: 'variable PETSTORE_ENV' },

@@ -197,8 +197,10 @@ describe('undo and redo', () => {
     expect(await said('undo')).toBe('Pet 7 (Goldfish): 15 → 10. Undone.');
     expect([await quantity(7), await quantity(8), await quantity(12)]).toEqual([10, 6, 5]);
     expect(await said('undo', '3')).toBe('2 Change 3 is an undo; nothing was sent.');
-    expect(await said('undo', '--run', '2')).toBe('2 Run 2 is an undo; nothing was sent.');
     expect(await said('undo', '--run', '3')).toBe('2 Run 3 is a redo; nothing was sent.');
+    const refused = async (id: string) => (await run('undo', '--run', id, '--yes')).stderr;
+    expect(await refused('7')).toMatch(/Run 7 is an undo.*\nhint: Reverse it with: petstore .* redo\n/);
+    expect(await refused('2')).toMatch(/Run 2 is an undo.*\nhint: See what was changed: petstore .* history\n/);
   });
 
   it('of an import: conflicts are left as they are, and the next undo takes the command before', async () => {
@@ -238,7 +240,7 @@ describe('undo and redo', () => {
     await run('adjust', '7', '+2');
     expect(await run('undo', '--run', '1', '--yes')).toMatchObject({
       code: 11,
-      stderr: expect.stringContaining('Pet 7: it was undone already.') as string,
+      stderr: expect.stringContaining('pet 7: conflict, it was undone already\n') as string,
     });
     expect([await quantity(7), await quantity(8)]).toEqual([12, 6]);
   });
