@@ -5,7 +5,7 @@
 import { HttpFailure, type HttpFailureFacts, type HttpReply, type Wait } from '../ports.ts';
 import { type Failure, isFailure, type ServiceError } from '../errors.ts';
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
-import { gatewayOf, readLimitHeaders, ROUNDING_MS } from '../rate-limit/headers.ts';
+import { gatewayOf, readLimitHeaders, refusalOf, ROUNDING_MS } from '../rate-limit/headers.ts';
 import { countDown } from '../stop.ts';
 import { exchange, operationOf } from './attempt.ts';
 import { type Asked, type Classified, isWrite, judgeFailure, judgeStatus } from './classify.ts';
@@ -112,10 +112,12 @@ async function judgeReply({ clock, watch }: Service, asked: Asked, reply: HttpRe
   if (raw !== undefined) watch.debug(`The body of the ${status} is not an Error body: ${raw}`);
   const now = clock.now();
   const { headers } = reply;
-  const { retryAfterMs: namedMs } = readLimitHeaders(headers, now);
+  const limits = readLimitHeaders(headers, now);
+  const { retryAfterMs: namedMs } = limits;
+  const { ms: blockMs = 0 } = refusalOf(status, limits, 1, 0) ?? {};
   // As long as a 503 blocks the key.
   const retryAfterMs = namedMs === undefined ? undefined : namedMs + ROUNDING_MS;
-  const more = { location: headers.get('location')?.[0], retryAfterMs, now, gateway: gatewayOf(headers) };
+  const more = { location: headers.get('location')?.[0], retryAfterMs, blockMs, now, gateway: gatewayOf(headers) };
   return { ...judgeStatus(serviceError, asked, more), reply, serviceError };
 }
 
@@ -185,7 +187,8 @@ export class RetryPeriod {
 
   /** Returns how long this failure may still be retried, in ms: 0 for an answer below 500. */
   left({ facts, failure }: Trouble): number {
-    if (this.ms === 0 || (facts === undefined && !failure.is('service-failed'))) return 0;
+    const isDown = facts !== undefined || failure.is('service-failed') || failure.is('paused');
+    if (this.ms === 0 || !isDown) return 0;
     const now = this.service.clock.monotonic();
     this.from ??= now;
     const left = Math.max(0, this.from + this.ms - now);

@@ -1,4 +1,3 @@
-import { jsonObject } from '../api/json.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag } from '../cli/command.ts';
 import { connect } from '../session/connect.ts';
@@ -8,8 +7,7 @@ import { canAsk } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { LedgerState } from '../rate-limit/governor.ts';
 import { ownerName } from '../rate-limit/ledger.ts';
-import { blockWords, rateLimitWords, sharingJson, sharingWords } from '../session/limit-words.ts';
-import { isLive, liveWindows, shownOperation } from '../rate-limit/windows.ts';
+import { blockWords, isoTime, limitsJson, rateLimitWords, sharingWords } from '../session/limit-words.ts';
 import { duration } from '../view/progress.ts';
 import { type Labelled, labelled, type RecordView } from '../view/view.ts';
 
@@ -71,8 +69,6 @@ function ago(ms: number): string {
 
 function describe(view: LedgerState, isAlone: boolean, environment: string, now: number): RecordView {
   const { block, inFlight, lease, seenAt } = view;
-  const live = view.windows.filter((each) => isLive(each, now));
-  const [tightest] = liveWindows(view, now);
   const requests = inFlight.map(({ id, at }) => `${ownerName(id)}, for ${duration(now - at)}`).join('; ');
   const lines: Labelled[] = [
     ['environment', environment],
@@ -83,23 +79,8 @@ function describe(view: LedgerState, isAlone: boolean, environment: string, now:
     ['shared', lease && sharingWords(lease, now)],
     ['last answer', seenAt === undefined ? 'none' : ago(now - seenAt)],
   ];
-  const iso = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());
-  const until = iso(block?.until);
-  const key = {
-    environment,
-    limit: (tightest ?? view.windows[0])?.limit ?? null,
-    remaining: tightest?.remaining ?? null,
-    resetAt: iso(tightest?.resetAt),
-  };
-  const members = {
-    ...key,
-    windows: live.map(({ operation, limit, remaining, resetAt }) =>
-      jsonObject({ operation: shownOperation(operation), limit, remaining, resetAt: iso(resetAt) }),
-    ),
-    block: block ? jsonObject({ why: block.why, strikes: view.strikes, until, over: block.until <= now }) : null,
-    inFlight: inFlight.map(({ id, at }) => jsonObject({ by: ownerName(id), since: iso(at) })),
-    ledger: sharingJson(lease, now),
-    knownAt: iso(seenAt),
-  };
-  return labelled(lines, members, { ...key, knownAt: members.knownAt, blockedUntil: until });
+  const members = { environment, ...limitsJson(view, now) };
+  const { limit, remaining, resetAt, knownAt } = members;
+  const cells = { environment, limit, remaining, resetAt, knownAt, blockedUntil: isoTime(block?.until) };
+  return labelled(lines, members, cells);
 }

@@ -1,8 +1,8 @@
-import { jsonObject } from '../api/json.ts';
+import { jsonObject, type JsonValue } from '../api/json.ts';
 import { defineCommand } from '../cli/command.ts';
 import { parseBaseUrl } from '../session/environments.ts';
 import type { ConfigFile } from '../session/config-file.ts';
-import { blockWords, rateLimitWords, sharingWords } from '../session/limit-words.ts';
+import { blockWords, limitsJson, rateLimitWords, sharingWords } from '../session/limit-words.ts';
 import { type LedgerTarget, openLedger } from '../session/open-ledger.ts';
 import { homeProblem } from '../session/paths.ts';
 import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
@@ -23,8 +23,7 @@ export const status = defineCommand({
   description:
     'Sends nothing to the service, and runs no key command. With PETSTORE_LEDGER it asks the Redis server once, for at ' +
     'most two seconds, whether it answers. Names the source of each value: option, variable, config, key-command, ' +
-    'built in or default; and unfinished runs with the command that continues each. JSON has the settings and the ' +
-    'runs; petstore limits --json has the rate limit.',
+    'built in or default; and unfinished runs with the command that continues each.',
   examples: {
     'The active settings and their sources': 'petstore status',
     'For a program': 'petstore status --json',
@@ -35,7 +34,7 @@ export const status = defineCommand({
     for (const name of unknownVariables(context.env)) {
       context.notices.warning(`Unknown variable ${name}: petstore reads ${VARIABLES.join(', ')}.`);
     }
-    return describe(lines, await limitNotes(context), await unfinishedRuns(context), context);
+    return describe(lines, await knownLimits(context), await unfinishedRuns(context), context);
   },
 });
 
@@ -69,21 +68,29 @@ async function ledgerTarget(context: CommandContext): Promise<LedgerTarget> {
   return { environment, baseUrl: requireBaseUrl(settings, context.globals), apiKey };
 }
 
-/** Returns what is known of the key's rate limit and block; nothing if that would need a key command. */
-async function limitNotes(context: CommandContext): Promise<Labelled[]> {
-  if ((await context.settings()).keyCommand !== undefined) return [];
+/** What is known of the key's rate limit and block. */
+interface Known {
+  readonly notes: readonly Labelled[];
+  readonly json?: JsonValue;
+}
+
+/** Returns nothing if that would need a key command. */
+async function knownLimits(context: CommandContext): Promise<Known> {
+  if ((await context.settings()).keyCommand !== undefined) return { notes: [] };
   try {
     await using opened = await openLedger(context, await ledgerTarget(context), { isShown: true });
     const view = await opened.view();
     const now = context.clock.now();
-    return [
+    const notes: Labelled[] = [
       ['shared', view.lease && sharingWords(view.lease, now)],
       ...(view.windows.length === 0 ? [] : rateLimitWords(view, now)).map((words): Labelled => ['rate limit', words]),
       ['block', view.block && blockWords(view, now)],
     ];
+    return { notes, json: jsonObject(limitsJson(view, now)) };
   } catch (error) {
     if (!isFailure(error)) throw error;
-    return error.is('ledger-refused') ? [['shared', describeFailure(error, context.clock.now()).message]] : [];
+    const refused = error.is('ledger-refused') && describeFailure(error, context.clock.now()).message;
+    return { notes: refused ? [['shared', refused]] : [] };
   }
 }
 
@@ -99,7 +106,7 @@ async function unfinishedRuns(context: CommandContext): Promise<readonly RunSumm
 
 async function describe(
   lines: readonly Line[],
-  notes: readonly Labelled[],
+  { notes, json: rateLimit = null }: Known,
   runs: readonly RunSummary[],
   context: CommandContext,
 ): Promise<RecordView> {
@@ -130,7 +137,7 @@ async function describe(
   });
   return labelled(
     text,
-    [...members, ['config', config], ['unfinished', unfinished]],
+    [...members, ['config', config], ['rateLimit', rateLimit], ['unfinished', unfinished]],
     [...lines.map(([name, found]) => [name, found?.value ?? null] as const), ['config', file.path]],
   );
 }

@@ -82,6 +82,7 @@ export async function serve(options: ServerOptions): Promise<Serving> {
   const unanswered = new Set<ServerResponse>();
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     unanswered.add(outgoing);
+    useOriginForm(incoming);
     if (!server.listening) outgoing.shouldKeepAlive = false;
     void handle(incoming, outgoing).then(() => unanswered.delete(outgoing));
   };
@@ -122,6 +123,8 @@ export async function serve(options: ServerOptions): Promise<Serving> {
       for (const each of unanswered) each.shouldKeepAlive = false;
       const cancelIdle = clock.alarm(IDLE_MS, () => {
         server.closeIdleConnections();
+        // Node does not count those that have not sent a whole head yet.
+        server.headersTimeout = 1;
       });
       const cancel = clock.alarm(graceMs, () => {
         server.closeAllConnections();
@@ -151,6 +154,14 @@ function openServer({ identity, mostConnections, patience }: ServerOptions) {
   server.maxConnections = mostConnections ?? MOST_CONNECTIONS;
   server.timeout = SILENCE_MS;
   return { server, secure };
+}
+
+/** Replaces an absolute target (RFC 9112, 3.2.2) by its path, and the Host header by its host. */
+function useOriginForm(incoming: IncomingMessage): void {
+  const [, host, path = ''] = /^https?:\/\/([^/?]*)(.*)$/i.exec(incoming.url ?? '') ?? [];
+  if (host === undefined) return;
+  incoming.headers.host = host;
+  incoming.url = path.startsWith('/') ? path : `/${path}`;
 }
 
 /** Starts to listen, and returns the address. @throws {Failure} `port`, `usage` */

@@ -40,6 +40,9 @@ export function refusalOf(
   if (isLooping(headers)) {
     return [508, 'loop', 'The request comes from a petstore proxy: its base URL must be that of the service.'];
   }
+  // RFC 9112, 6.1: the body would be passed on still encoded, and HTTP/1.0 has no such header.
+  const { 'transfer-encoding': coding = 'chunked' } = headers;
+  if (coding.toLowerCase() !== 'chunked') return [501, 'unknown_coding', 'The only transfer coding here is chunked.'];
   if (!isOneOf(METHODS, method)) return [501, 'unknown_method', `The proxy does not pass on ${method}.`];
   if (isOwnPath(url)) return method === 'GET' ? undefined : [405, 'method_not_allowed', 'Allowed here: GET.'];
   if (pathBelowBase(url) === undefined) {

@@ -38,13 +38,14 @@ import {
   type Passing,
   type ProxiedRequest,
 } from './requests.ts';
-import { untilStop } from '../stop.ts';
 import { Turns } from './turns.ts';
 
 /** Most memory for one client's requests, in bytes: each counts as its body and the longest head. */
 const MOST_HELD = 16 * 2 ** 20;
 const TOO_MANY: Refusal = [429, 'too_many_waiting', 'Too many requests of this client are waiting.'];
 const TOO_LARGE: Refusal = [413, 'too_large', `A body holds at most ${LARGEST_BODY} bytes.`];
+/** How long the body of a refused request may take, in ms. */
+const REFUSED_MS = 5_000;
 /** Health check for load balancers: without a token, and not logged. */
 const HEALTH = '/__petstore/health';
 /** Most connections: a thousand terminals with a few each. */
@@ -166,7 +167,7 @@ class ProxyServer {
     if (refusal?.[0] === 401) await this.slowDown(passing);
     if (refusal !== undefined) {
       // Many clients read no answer before they have sent their whole body.
-      await untilStop({ ...this.context, signal: passing.signal }, 0, readBody(incoming, outgoing, 0));
+      await Promise.race([readBody(incoming, outgoing, 0), this.context.clock.sleep(REFUSED_MS, passing.signal)]);
       outgoing.shouldKeepAlive = false;
       return answerOf(refusal);
     }

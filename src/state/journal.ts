@@ -75,12 +75,13 @@ export class Journal extends History {
     noteWrite(this.state, id);
   }
 
-  async settle(id: bigint, { state, reason, isUnsent = state === 'planned' }: Settled): Promise<void> {
+  /** @param isNow false for a write of which the stock has shown the outcome later */
+  async settle(id: bigint, { state, reason, isUnsent = state === 'planned' }: Settled, isNow = true): Promise<void> {
     await this.state.exclusively(() => {
       const texts = [state, reason === undefined ? null : this.redact(reason)];
       this.change('UPDATE change SET state = ?, reason = ? WHERE id = ?', ...texts, id);
       if (isUnsent) this.unsend(id);
-      if (state === 'applied' || state === 'unknown') noteWrite(this.state, id);
+      if (isNow && (state === 'applied' || state === 'unknown')) noteWrite(this.state, id);
     }, CERTAIN);
   }
 

@@ -87,7 +87,7 @@ async function planToShow(
 }
 
 export function runImport(context: CommandContext, options: ImportOptions): Promise<View> | View {
-  return withEvents(options.events, async (onOutcome) => {
+  return withEvents(context, options.events, async (onOutcome) => {
     const text = await readSource(context, options.file, STOCK_FILE);
     const prepare = async (): Promise<Source> => {
       const file = await readImport(context, options, text);
@@ -121,10 +121,8 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
         return resumeNamed(runContext, sameIn(stopped, text));
       }
       const { rows, question } = await whatToAdd(context, journal, source, options, stopped !== undefined);
-      const done = await applyPlan(runContext, { kind: 'import', ...file, plan: planFor(rows), question });
-      // The rows that it had left are done now.
-      if (stopped !== undefined && done.failure === undefined) await journal.discard(stopped.id, context.clock.now());
-      return done;
+      const replaces = stopped && { uncertain: journal.changesOf(stopped.id), run: stopped };
+      return applyPlan(runContext, { kind: 'import', ...file, plan: planFor(rows), question, replaces });
     });
   });
 }

@@ -77,6 +77,8 @@ export async function seeStock(service: Service, journal: Journal): Promise<Seen
 
 /** Applies the changes of a run, several at a time. */
 export class Runner {
+  /** What is known of each change that has failed, even if it could not be recorded. By its id. */
+  readonly failures = new Map<bigint, Settled>();
   private readonly options: RunnerOptions;
   /** In the order of application. A change that could not be sent is appended again. */
   private readonly changes: Change[];
@@ -181,6 +183,7 @@ export class Runner {
   /** @throws {Failure} the failure, if it stops the run */
   private failed(change: Change, failure: Failure): void {
     const { continues, ...outcome } = rowOutcome(failure);
+    this.failures.set(change.id, outcome);
     // A row that could not be sent has no outcome.
     if (outcome.state !== 'planned') this.tell(change, outcome);
     if (continues === 'always') this.trouble = 0;

@@ -5,7 +5,7 @@ import { Failure } from '../errors.ts';
 import type { Session } from '../session/connect.ts';
 import { serviceOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { NOTICED_MS } from '../state/lock.ts';
+import { lockWait } from '../state/lock.ts';
 
 /**
  * Takes, renews or releases the lock. Arguments: the step, the holder, and the duration in ms. The value is the holder
@@ -67,7 +67,7 @@ export async function takeSharedLock(
   const { redis } = session;
   const { step, renewLater, ...lock } = stepsOf(context, session, petId);
   try {
-    const idleMs = await take(context, session, petId, step);
+    const idleMs = await take(context, session.service.maxWaitMs, petId, step);
     renewLater();
     return { ...lock, lastHeldAt: context.clock.monotonic() - idleMs + DRIFT_MS };
   } catch (error) {
@@ -136,24 +136,13 @@ function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis
 }
 
 /** @throws {RedisFailure} @throws {Failure} `run-locked` */
-async function take(
-  { clock, notices, random, signal }: CommandContext,
-  { service: { maxWaitMs } }: Shared,
-  petId: bigint,
-  step: Step,
-): Promise<number> {
-  const from = clock.monotonic();
-  const what = `a petstore process of another machine that changes pet ${petId}`;
-  let isTold = false;
+async function take(context: CommandContext, maxWaitMs: number, petId: bigint, step: Step): Promise<number> {
+  const { clock, random, signal } = context;
+  using wait = lockWait(context, maxWaitMs, () => `a petstore process of another machine that changes pet ${petId}`);
   for (;;) {
     const idleMs = await step('take');
     if (idleMs >= 0) return idleMs;
-    const waitedMs = clock.monotonic() - from;
-    if (waitedMs >= maxWaitMs) throw new Failure('run-locked', { what, waitedMs: maxWaitMs });
-    if (!isTold && waitedMs >= NOTICED_MS) {
-      notices.info(`Waiting for ${what}.`);
-      isTold = true;
-    }
+    wait.leftMs();
     await clock.sleep(SHORTEST_PAUSE_MS + random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS), signal);
   }
 }

@@ -17,6 +17,7 @@ import type { CommandContext, OpenWrite } from '../session/globals.ts';
 import { find, SETTINGS } from '../session/settings.ts';
 import { isOutOfReach } from '../state/file.ts';
 import type { Change, Journal, Settled, Where } from '../state/journal.ts';
+import { isUncertain } from '../state/journal-rows.ts';
 import { journalKeptOpen, type WithJournal, withWritableJournal } from './open-journal.ts';
 import { petLocksOf, type WithLock } from './pet-lock.ts';
 import type { PetLock } from './shared-pet-lock.ts';
@@ -136,7 +137,7 @@ export async function callOne<T extends { readonly failure?: Failure | undefined
     failure.outcome = 'not-applied';
   if (outcome.state === 'applied') open.outcome = 'applied';
   else if (outcome.state !== 'unknown') openWrites.delete(open);
-  const because = await recordOutcome(pet, id, outcome).catch(onlyFailure);
+  const because = await pet.journal?.settle(id, outcome).catch(onlyFailure);
   openWrites.delete(open);
   if (isFailure(because)) {
     if (failure === undefined) onUnrecorded?.(new Failure('unrecorded', { ...change, because }, because));
@@ -153,7 +154,7 @@ function onlyFailure(error: unknown): Failure {
   throw error;
 }
 
-export const APPLIED: RowOutcome = { state: 'applied', continues: 'always' };
+const APPLIED: RowOutcome = { state: 'applied', continues: 'always' };
 
 /** Puts the write on the disk as sent. @returns its number in the journal @throws {Failure} `state` */
 async function markSent(writer: Writer, write: Write): Promise<bigint> {
@@ -169,12 +170,27 @@ async function markSent(writer: Writer, write: Write): Promise<bigint> {
   return write.id;
 }
 
-/** The outcome of a write without an answer, once the stock has shown it. */
-export const NOT_APPLIED: Settled = { state: 'discarded', reason: 'it was not applied' };
-
-/** Records the outcome of a write, or of a row that is not sent. @throws {Failure} `state` */
+/** Records the outcome that the stock shows of a write, or that of a row that is not sent. @throws {Failure} `state` */
 export async function recordOutcome({ journal }: Pick<Writer, 'journal'>, id: bigint, outcome: Settled): Promise<void> {
-  await journal?.settle(id, outcome);
+  await journal?.settle(id, outcome, false);
+}
+
+/** Records what the stock shows of writes without an answer: the quantity that a pet was set to, or the one before. */
+export async function recordShown(
+  { journal }: Pick<Writer, 'journal'>,
+  changes: readonly Change[],
+  found: ReadonlyMap<bigint, bigint | undefined>,
+): Promise<void> {
+  for (const change of changes) {
+    const recorded = journal?.sentChange(change.id);
+    // Its own command may have learned the outcome, or sent it again.
+    if (recorded?.turn !== change.turn || !isUncertain(recorded)) continue;
+    const present = found.get(change.petId);
+    if (present === change.after || journal?.wasFound(change) === true)
+      await recordOutcome({ journal }, change.id, APPLIED);
+    else if (present !== undefined && present === change.before)
+      await recordOutcome({ journal }, change.id, { state: 'discarded', reason: 'it was not applied' });
+  }
 }
 
 /**

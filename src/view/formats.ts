@@ -68,8 +68,7 @@ const WRITERS: Readonly<Record<Format, Writer>> = {
       return yield* (await import('./table.ts')).renderTable(view, screen);
     },
     record: recordText,
-    // In a pipe, the reader is a program.
-    event: (view, event, screen) => (screen.isTTY ? eventText(view, event, screen) : jsonOf.event(view, event)),
+    event: eventText,
   },
   json: { rows: renderJson, ...jsonOf },
   ndjson: { rows: renderNdjson, ...jsonOf },

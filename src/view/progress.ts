@@ -65,6 +65,7 @@ const WHY: Readonly<Record<Wait['why'], string>> = {
   paced: 'Rate limit unknown',
   'ledger-lost': 'No answer from Redis',
   backoff: 'Request failed',
+  locked: 'Waiting for another petstore',
 };
 
 /** What broke a request, by phase. */
@@ -95,8 +96,9 @@ export function waitLines(
   wait: Wait,
   { now, canStop = true, progress }: { now: number; canStop?: boolean; progress?: string | undefined },
 ): readonly [string, ...string[]] {
-  const { why, until, attempt, attempts, giveUpAt } = wait;
-  const what = why === 'backoff' ? failureWords(wait) : WHY[why];
+  const { why, until, attempt, attempts, giveUpAt, holder } = wait;
+  const short = why === 'backoff' ? failureWords(wait) : WHY[why];
+  const what = holder === undefined ? short : `Waiting for ${holder}`;
   // Without a terminal, this is the only line about the wait.
   if (giveUpAt !== undefined && !canStop && progress === undefined) {
     return [`${what}; retrying until ${clockTime(giveUpAt, now)} (${duration(giveUpAt - now)}).`];
@@ -107,7 +109,9 @@ export function waitLines(
   const then =
     why === 'asking'
       ? `until ${at} at most`
-      : `${why === 'backoff' || why === 'ledger-lost' ? 'retrying' : 'continuing'} at ${at} (${duration(until - now)})`;
+      : why === 'locked'
+        ? `for at most ${duration(until - now)}`
+        : `${why === 'backoff' || why === 'ledger-lost' ? 'retrying' : 'continuing'} at ${at} (${duration(until - now)})`;
   if (progress !== undefined) {
     // For a run, these two are not worth a line.
     if (why === 'asking' || why === 'paced') return [progress];
@@ -118,7 +122,7 @@ export function waitLines(
   const which = attempt === 1 ? '' : `, try ${attempt}${attempts === undefined ? '' : `/${attempts}`}`;
   return [
     `${what}; ${then}${which}.${stop}`,
-    `${what}; ${then}.${stop}`,
+    `${short}; ${then}.${stop}`,
     `${capital(then)}.${stop}`,
     `${capital(then)}.`,
   ];

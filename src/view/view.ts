@@ -163,7 +163,7 @@ export interface TextView {
   readonly text: string;
 }
 
-/** Events as they happen: a line each for people, an object each for programs and in a pipe. */
+/** Events as they happen: a line each for people, an object each for programs. */
 export interface StreamView<Event = unknown> {
   readonly view: 'stream';
   readonly events: AsyncIterable<Event>;

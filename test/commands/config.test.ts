@@ -262,6 +262,7 @@ describe('status', () => {
       baseUrl: { value: null, source: null, shadows: null },
       apiKey: { value: null, source: null, shadows: null },
       config: { path: configPath(home), exists: true, private: true },
+      rateLimit: null,
       unfinished: [],
     });
   });
@@ -276,6 +277,12 @@ describe('status', () => {
     expect(await status()).toMatch(
       /^block {8}the service refused the key \(403\); it may be banned\. Nothing is sent until /m,
     );
+    const [known, limits] = [await runIn(context, 'status', '--json'), await runIn(context, 'limits', '--json')];
+    const { environment: _, ...rateLimit } = JSON.parse(limits.stdout) as object & { environment: string };
+    expect([JSON.parse(known.stdout), rateLimit]).toMatchObject([
+      { rateLimit },
+      { limit: 60, block: { why: 'banned' } },
+    ]);
     const env = { ...STAGING_ENV, PETSTORE_API_KEY: 'another-key' };
     expect((await petstore(context.home, ['status'], { env })).stdout).not.toMatch(/rate limit|block/);
   });

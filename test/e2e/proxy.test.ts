@@ -331,6 +331,7 @@ describe('what is refused', () => {
     const cases: readonly (readonly [string, number, string])[] = [
       [headOf(proxy, 'CONNECT evil.example:443'), 501, 'no_tunnels'],
       [headOf(proxy, 'GET /v1/%2e%2e%2fadmin', close), 404, 'not_found'],
+      [headOf(proxy, 'GET http://evil.example/v1/inventory', close), 403, 'foreign_host'],
       [
         headOf(proxy, `GET ${target}`, close)
           .replace('HTTP/1.1', 'HTTP/1.0')

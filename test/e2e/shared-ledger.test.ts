@@ -170,7 +170,9 @@ describe.skipIf(!hasRedis)('settings that are wrong', () => {
     const { run } = await shop([], 'redis://127.0.0.1:1');
     const { code, stderr } = await run(createHome(), LIST, { [name]: value });
     expect({ code, isShown: stderr.includes(shown) }).toEqual({ code: 2, isShown: true });
-    expect(stderr).not.toContain('canary');
+    const checked = await run(createHome(), ['doctor', '--offline'], { [name]: value });
+    expect([checked.code, checked.stdout]).toEqual([13, expect.stringContaining(shown)]);
+    expect(stderr + checked.stdout).not.toContain('canary');
   });
 });
 

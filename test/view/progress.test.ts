@@ -63,6 +63,7 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
     [failed('response-timeout', 'X'), 'No answer in time; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     // The answer to another request may come at any time, so there is no countdown.
     [{ why: 'asking' }, 'Waiting for another request; until 12:00:23 at most, try 2/3. Ctrl-C stops.'],
+    [{ why: 'locked', holder: 'x', attempt: 1 }, 'Waiting for x; for at most 23 s. Ctrl-C stops.'],
   ])('%j: %s', (more, words) => {
     expect(waitLines({ ...wait, ...more }, { now: NOON })[0]).toBe(words);
     const withoutTerminal = waitLines({ ...wait, ...more }, { now: NOON, canStop: false })[0];
@@ -70,7 +71,16 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
   });
 
   it('fits a line of 80 columns, so that the end of it can be read', () => {
-    const reasons = ['rate-limited', 'banned', 'window-spent', 'asking', 'paced', 'ledger-lost', 'backoff'] as const;
+    const reasons = [
+      'rate-limited',
+      'banned',
+      'window-spent',
+      'asking',
+      'paced',
+      'ledger-lost',
+      'backoff',
+      'locked',
+    ] as const;
     const longest = reasons.map((why) => waitLines({ ...wait, until: NOON + 119_000, why }, { now: NOON })[0].length);
     expect(Math.max(...longest)).toBeLessThan(80);
   });
