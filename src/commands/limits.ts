@@ -80,7 +80,6 @@ function describe(view: LedgerState, isAlone: boolean, environment: string, now:
     ['last answer', seenAt === undefined ? 'none' : ago(now - seenAt)],
   ];
   const members = { environment, ...limitsJson(view, now) };
-  const { limit, remaining, resetAt, knownAt } = members;
-  const cells = { environment, limit, remaining, resetAt, knownAt, blockedUntil: isoTime(block?.until) };
-  return labelled(lines, members, cells);
+  const { windows: _, block: _block, inFlight: _inFlight, ledger: _ledger, ...cells } = members;
+  return labelled(lines, members, { ...cells, blockedUntil: isoTime(block?.until) });
 }

@@ -43,17 +43,22 @@ const isUndone = (carriedOut: string): string => `(
   ORDER BY undo.id DESC LIMIT 1) IS 'undo'`;
 /** SQL: true for a change that was sent and not refused. */
 const SENT = "sentAt IS NOT NULL AND state NOT IN ('failed', 'discarded')";
-/** SQL: true for an undo or redo that has begun; the other: or has found nothing to change. */
-const BEGUN = `EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id AND (${SENT} OR state = 'unchanged'))`;
-const CARRIED_OUT = `(${BEGUN} OR NOT EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id))`;
+/** SQL: true for an undo or redo with such a row. */
+const hasRow = (what: string): string => `EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id AND (${what}))`;
+/** SQL: true for an undo or redo that has sent a row, or has found nothing to change. */
+const CARRIED_OUT = `(${hasRow(`${SENT} OR state = 'unchanged'`)} OR NOT ${hasRow('1')})`;
 /** SQL: true for an undo or redo that has changed the pet. The `+` keeps SQLite from reading the whole run each time. */
 const UNDONE = isUndone(
   "EXISTS (SELECT 1 FROM change AS own WHERE own.petId = change.petId AND +own.run = undo.id AND own.state = 'applied')",
 );
-/** SQL: true for an undo or redo that `next` skips: one of its kind, or one that a later one of the same command has replaced. */
+/**
+ * SQL: true for an undo or redo that `next` skips: one of its kind, or one that a later one of the same command has
+ * replaced; for an undo, also the redo of a row whose run was undone since.
+ */
 const isPassed = (next: 'undo' | 'redo'): string => `kind = '${next}' OR kind IN ('undo', 'redo') AND id < (
-  SELECT max(id) FROM run AS undo WHERE undoesRun IS run.undoesRun AND undoesChange IS run.undoesChange
-    AND (${BEGUN} OR undo.kind = '${next}' AND ${CARRIED_OUT}))`;
+  SELECT max(id) FROM run AS undo WHERE (undoesRun IS run.undoesRun AND undoesChange IS run.undoesChange
+      OR undo.kind = 'undo' AND run.kind = 'redo' AND undoesRun = (SELECT change.run FROM change WHERE id = run.undoesChange))
+    AND (${hasRow(SENT)} OR undo.kind = '${next}' AND ${CARRIED_OUT}))`;
 /** Columns of the history and their SQL, to find those that differ from row to row. */
 const DIFFERENCES = {
   who: ['person', 'min(person) < max(person)'],
@@ -92,12 +97,11 @@ export class History {
     )[0];
   }
 
-  /** True for a change that was sent, if a later one of this machine found its quantity: then it was applied. */
-  wasFound({ after, origin, petId, sentAt, turn }: Change): boolean {
-    if (sentAt === undefined) return false;
-    const sql =
-      'SELECT 1 FROM change WHERE petId = ? AND origin = ? AND before = ? AND turn > ? AND sentAt IS NOT NULL';
-    return this.state.database.get(sql, petId, origin, after.toString(), turn) !== undefined;
+  /** Returns the quantity that this machine's next change of the pet found: it shows whether this one was applied. */
+  foundAfter({ origin, petId, turn }: Change): bigint | undefined {
+    const sql = `SELECT before FROM change WHERE petId = ? AND origin = ? AND turn > ? AND sentAt IS NOT NULL
+        AND before IS NOT NULL ORDER BY turn LIMIT 1`;
+    return this.read<Change>(sql, petId, origin, turn)[0]?.before;
   }
 
   isUndone({ id }: Change): boolean {

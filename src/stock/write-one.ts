@@ -185,10 +185,9 @@ export async function recordShown(
     const recorded = journal?.sentChange(change.id);
     // Its own command may have learned the outcome, or sent it again.
     if (recorded?.turn !== change.turn || !isUncertain(recorded)) continue;
-    const present = found.get(change.petId);
-    if (present === change.after || journal?.wasFound(change) === true)
-      await recordOutcome({ journal }, change.id, APPLIED);
-    else if (present !== undefined && present === change.before)
+    const shown = journal?.foundAfter(change) ?? found.get(change.petId);
+    if (shown === change.after) await recordOutcome({ journal }, change.id, APPLIED);
+    else if (shown !== undefined && shown === change.before)
       await recordOutcome({ journal }, change.id, { state: 'discarded', reason: 'it was not applied' });
   }
 }

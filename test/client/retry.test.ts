@@ -1,6 +1,6 @@
 /** Which failures are retried, how often, and after which wait, with controlled time and random numbers. */
 import { describe, expect, it } from 'vitest';
-import { type Operation, perform, type Result } from '../../src/client/retry.ts';
+import { type Operation, perform, Tries, type Result } from '../../src/client/retry.ts';
 import type { Call, Service } from '../../src/client/service.ts';
 import type { HttpFailurePhase, HttpReply } from '../../src/ports.ts';
 import { Failure, isFailure } from '../../src/errors.ts';
@@ -50,7 +50,8 @@ async function run(steps: readonly Step[], options: Options = {}) {
     return clock.during(() => answer(step));
   });
   const { service } = scriptedService(sends, { clock, maxWaitMs, retryForMs, random: () => chance });
-  const outcome = await perform(service, { call, read }, { attempts: spent }).then(wordsOf, (error: unknown) => {
+  const tries = Object.assign(new Tries(service, call), { made: spent });
+  const outcome = await perform(service, { call, read }, tries).then(wordsOf, (error: unknown) => {
     if (isFailure(error)) return error.kind;
     throw error;
   });

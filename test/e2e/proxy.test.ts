@@ -16,6 +16,7 @@ import {
   listen,
   openSocket,
   type Plain,
+  plentyLeft,
   sendRaw,
   type ServedProxy,
   serveProxy,
@@ -44,11 +45,6 @@ afterEach(() => {
   for (const { stdout, stderr } of proxies.splice(0)) expect(stdout + stderr).not.toContain(KEY);
 });
 
-function manyLeft(): Record<string, string> {
-  const reset = String(Math.floor(Date.now() / 1_000) + 60);
-  return { 'x-ratelimit-limit': '9999', 'x-ratelimit-remaining': '9998', 'x-ratelimit-reset': reset };
-}
-
 /** A service that answers anything, and notes each request as method, target and body. */
 async function recorder(): Promise<{ readonly baseUrl: string; readonly seen: string[]; readonly names: string[] }> {
   const seen: string[] = [];
@@ -57,7 +53,7 @@ async function recorder(): Promise<{ readonly baseUrl: string; readonly seen: st
     const chunks = await Array.fromAsync(req as AsyncIterable<Buffer>);
     seen.push([req.method, req.url, Buffer.concat(chunks).toString()].join(' ').trim());
     names.push(...Object.keys(req.headers));
-    res.writeHead(200, manyLeft()).end('{}');
+    res.writeHead(200, plentyLeft()).end('{}');
   });
   return { baseUrl: `http://127.0.0.1:${port}/v1`, seen, names };
 }
@@ -515,7 +511,7 @@ describe('the log', () => {
       baseUrl,
       queue: 0,
       inFlight: 0,
-      rateLimit: { limit: 9_999, remaining: 9_998 },
+      rateLimit: { limit: 99_999, remaining: 99_998 },
       block: null,
       ledger: null,
     });
@@ -820,7 +816,7 @@ describe('the key', () => {
       const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? [];
       const part = from === undefined ? body : body.subarray(Number(from), Number(to) + 1);
       const coding = isZipped && { 'content-encoding': 'gzip' };
-      res.writeHead(from === undefined ? 200 : 206, { ...manyLeft(), ...coding }).end(part);
+      res.writeHead(from === undefined ? 200 : 206, { ...plentyLeft(), ...coding }).end(part);
     });
     const proxy = await start(staging(`http://127.0.0.1:${port}/v1`));
     for (const range of ['bytes=0-18', 'bytes=19-99', 'bytes=0-9']) {

@@ -356,17 +356,6 @@ it('stopped while it reads the stock once more at the end: the run is done, and 
   expect((await runIn(context, 'inventory', 'runs', '--unfinished')).stdout).toBe('');
 });
 
-it('a list that has a pet twice: no decision is made from it, 8', async () => {
-  const twice = json([item(1, 1), item(2, 1), item(1, 5)]);
-  const context = withReplies([twice], { stdin: { text: rows(2) } });
-  const { code, stderr } = await runIn(context, ...IMPORT);
-  expect([code, JSON.parse(stderr), context.sent.length]).toMatchObject([
-    8,
-    { error: { kind: 'contract', message: 'Invalid response: the list has pet 1 more than once.' } },
-    1,
-  ]);
-});
-
 describe('fault 135: 503s in a bulk run', () => {
   const failing = error(503, undefined, undefined, { limits: AMPLE });
 

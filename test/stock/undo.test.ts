@@ -255,6 +255,12 @@ describe('undo and redo', () => {
     expect(await run('undo')).toBe('Pet 9: 11 → 10. Undone.\n');
     expect(await run('redo')).toBe('Pet 9: 10 → 11. Redone.\n');
     expect(await run('redo')).toBe('Pet 7: 10 → 12. Redone.\n');
+    // The redo of a row ends with its run.
+    await run('undo', '1');
+    await run('redo');
+    await run('undo', '--run', '1');
+    stock.set(7, 50);
+    expect(await run('undo')).toBe('Pet 9: 11 → 10. Undone.\n');
   });
 
   it('an undo without an answer, of a pet that someone else has set, is left by undo and offered by redo', async () => {
@@ -474,6 +480,25 @@ describe('undo and redo', () => {
     expect((await runIn(context, 'inventory', 'import', file, '--yes', '--resume')).code).toBe(0);
     expect([...stock.values()]).toEqual([11, 13, 14]);
   });
+
+  it.each([
+    ['quantity', 12, 0, 0],
+    ['delta', 2, 11, 1],
+  ])(
+    'a row (%s) without an answer is not the one that another command has applied since',
+    async (column, value, exit, conflicts) => {
+      const { context } = service({}, 1, error(503, 'down', 'down', { headers: { 'retry-after': '20' } }), false);
+      const file = join(context.home.path, 'stock.csv');
+      writeFileSync(file, `petId,${column}\n7,${value}\n`);
+      expect((await runIn(context, 'inventory', 'import', file, '--yes', '--deadline', '9s')).code).toBe(9);
+      await context.clock.advance(20_000);
+      await runIn(context, 'inventory', 'adjust', '7', '+2');
+      const { code, stdout } = await runIn(context, 'inventory', 'import', file, '--resume', '--yes', '--json');
+      expect([code, JSON.parse(stdout)]).toMatchObject([exit, { applied: 0, conflicts, unknown: 0 }]);
+      const sums = await runIn(context, 'inventory', 'history', '--by', 'pet', '--json');
+      expect(JSON.parse(sums.stdout)).toMatchObject([{ petId: 7, changes: 1, net: 2 }]);
+    },
+  );
 
   it('of one row of an unfinished run: the run cannot apply it again', async () => {
     const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n' } }, 1, error(503));
