@@ -32,7 +32,7 @@ function commands(tree: Tree): string {
     [
       `**${title}**`,
       ...below.map((command) =>
-        folded(`<code>petstore ${command.path}</code>: ${summaryOf(command)}`, ownText(tree, command, 100)),
+        folded(`<code>petstore ${command.path}</code>: ${summaryOf(command)}`, ownText(command, 100)),
       ),
     ].join('\n\n'),
   );
