@@ -11,7 +11,7 @@ export async function generateCommands(text: string): Promise<string> {
 
 /** Returns docs/exit-codes.md with an updated table. */
 export function generateExitCodes(text: string): string {
-  const rows = EXIT_CODES.map(({ code, meaning, then }) => `| ${code} | ${meaning} | ${then} |`);
+  const rows = EXIT_CODES.map(([code, meaning, then]) => `| ${code} | ${meaning} | ${then} |`);
   const table = ['| code | meaning | what a script does |', '| --- | --- | --- |', ...rows].join('\n');
   return replacePart(text, 'exit-codes', table);
 }

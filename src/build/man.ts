@@ -48,7 +48,7 @@ export function manPage(tree: Tree, version: string): string {
       [italic('~/.local/state/petstore/sandbox.db'), 'What the sandbox holds.'],
     ]),
     '.SH EXIT STATUS',
-    ...list(EXIT_CODES.map(({ code, meaning, then }) => [bold(code), sentence(`${meaning}: ${then}`)])),
+    ...list(EXIT_CODES.map(([code, meaning, then]) => [bold(`${code}`), sentence(`${meaning}: ${then}`)])),
     '.SH EXAMPLES',
     ...Object.entries(tree.examples).flatMap(example).slice(1),
     ...(['environments', 'output', 'rate-limits', 'scripting'] as const).flatMap((name) => [
