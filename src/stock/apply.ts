@@ -89,7 +89,7 @@ async function nothingToDo(runContext: RunContext, spec: RunSpec, plan: Plan): P
   await spec.onBegin?.();
   if (run !== undefined) await journal.end(run.id, context.clock.now());
   const text = `Nothing to change in ${environment}: ${plural(unchanged, 'pet')} already ${unchanged === 1 ? 'matches' : 'match'}.`;
-  return confirmation(text, summaryMembers({ run: run?.id, environment, counts: countStates([], unchanged) }));
+  return confirmation(text, summaryMembers(environment, countStates([], unchanged), run?.id));
 }
 
 /**

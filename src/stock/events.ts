@@ -3,7 +3,7 @@ import { EventEmitter, on } from 'node:events';
 import { jsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import { type Failure, isFailure, usageFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
-import type { RecordView, RowsView, View } from '../view/view.ts';
+import type { RecordView, View } from '../view/view.ts';
 import type { Change } from '../state/journal.ts';
 import type { OnOutcome } from './runner.ts';
 
@@ -16,10 +16,7 @@ export function withEvents(
   if (isWanted === true && globals.output === 'csv') {
     throw usageFailure('--events cannot be used with csv.', 'Use -o ndjson.');
   }
-  return isWanted === true ? eventsView(work) : work();
-}
-
-function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>): RowsView<JsonValue> {
+  if (isWanted !== true) return work();
   let failure: Failure | undefined;
   async function* events(): AsyncGenerator<JsonValue[]> {
     const run = new EventEmitter<{ row: [Change]; end: [] }>();

@@ -136,8 +136,7 @@ function sameIn(run: RunSummary, { path }: SourceFile): RunSummary {
 
 async function nothingIn(context: CommandContext, name: string): Promise<RecordView> {
   const environment = (await context.settings()).environment.value;
-  const counts = countStates([], 0);
-  return confirmation(`Nothing to do: ${name} has no rows.`, summaryMembers({ run: undefined, environment, counts }));
+  return confirmation(`Nothing to do: ${name} has no rows.`, summaryMembers(environment, countStates([], 0)));
 }
 
 /**

@@ -1,5 +1,4 @@
 /** Reports the outcome of a run: counts, the report file, and the failure for the exit code. */
-import type { JsonValue } from '../api/json.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { Failure, isFailure, midway } from '../errors.ts';
@@ -60,7 +59,7 @@ export async function summarise(
     isOne && done !== '' && only.state === 'applied'
       ? `${capital(petLabel(only.petId, names?.get(only.petId)))}: ${only.before} → ${only.after}.${done}`
       : `Run ${id} (${run.kind}) in ${environment}: ${countWords(counts)}.${done}`;
-  return confirmation(text, summaryMembers({ run: id, environment, counts, report }), failure && { failure });
+  return confirmation(text, summaryMembers(environment, counts, id, report), failure && { failure });
 }
 
 type Counts = Record<ChangeState, number>;
@@ -87,25 +86,18 @@ function countWords(counts: Counts): string {
   return `${applied} applied${others.join('')}`;
 }
 
-interface Summary {
-  readonly run: bigint | undefined;
-  readonly environment: string;
-  readonly counts: Counts;
-  readonly report?: string | undefined;
-}
-
-export function summaryMembers({ run, environment, counts, report }: Summary): [string, JsonValue][] {
-  return [
-    ['run', run ?? null],
-    ['environment', environment],
-    ['applied', counts.applied],
-    ['unchanged', counts.unchanged],
-    ['conflicts', counts.conflict],
-    ['failed', counts.failed],
-    ['unknown', counts.unknown],
-    ['left', counts.planned],
-    ['report', report ?? null],
-  ];
+export function summaryMembers(environment: string, counts: Counts, run?: bigint, report?: string) {
+  return {
+    run: run ?? null,
+    environment,
+    applied: counts.applied,
+    unchanged: counts.unchanged,
+    conflicts: counts.conflict,
+    failed: counts.failed,
+    unknown: counts.unknown,
+    left: counts.planned,
+    report: report ?? null,
+  };
 }
 
 /** Returns the failure of a run; of several causes the most important one. */
