@@ -17,8 +17,6 @@ const ATTEMPTS = 3;
 const LONGEST_MS = 60_000;
 /** Shorter waits are not announced, in ms. */
 const NOTICED_MS = 200;
-/** Most bytes that are read of an error's body. */
-const MOST_BYTES = 64 * 1024;
 const SHOWN_CHARACTERS = 200;
 
 export interface Operation<T> {
@@ -124,8 +122,9 @@ async function judgeReply({ clock, watch }: Service, asked: Asked, reply: HttpRe
 /** Parses the body of an error from the service or a gateway, as far as possible. */
 async function readServiceError(reply: HttpReply): Promise<ServiceError & { bodyStatus?: number }> {
   const { status, headers } = reply;
-  const text = await readText(reply.body);
-  if (text === undefined || text === '') return { status };
+  // Of a body that breaks off, the status tells enough.
+  const text = new TextDecoder().decode(await wholeBody(reply).catch(() => Buffer.of()));
+  if (text === '') return { status };
   const { readErrorBody } = await import('../api/schemas.ts');
   try {
     const value = parseJson(text);
@@ -146,23 +145,6 @@ function problemMessage(value: JsonValue): string {
   const members = value instanceof Map ? [value.get('title'), value.get('detail')] : [];
   const texts = members.map((each) => (typeof each === 'string' ? each.trim().replace(/\.$/, '') : ''));
   return [...new Set(texts.filter(Boolean))].join(': ');
-}
-
-/** Returns the first MOST_BYTES as text; undefined if the body broke off, since the status tells enough. */
-async function readText(body: HttpReply['body']): Promise<string | undefined> {
-  const decoder = new TextDecoder();
-  let text = '';
-  let size = 0;
-  try {
-    for await (const chunk of body) {
-      text += decoder.decode(chunk, { stream: true });
-      size += chunk.byteLength;
-      if (size > MOST_BYTES) break;
-    }
-    return text + decoder.decode();
-  } catch {
-    return undefined;
-  }
 }
 
 /** Operations that failed for all of --retry-for and have not been answered since, by service. */

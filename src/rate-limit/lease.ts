@@ -14,9 +14,9 @@ import {
   type Lease,
   type LedgerState,
   type Loss,
-  type Permits,
+  mustProbe,
 } from './governor.ts';
-import { RedisFailure } from '../ports.ts';
+import type { RedisFailure } from '../ports.ts';
 import { ASKING_MS } from './lease-script.ts';
 import { shift } from './ledger.ts';
 import { type Demand, LEAST_LENGTH_MS, lengthOf, mergeWindow, type Window, windowOf, windowsFor } from './windows.ts';
@@ -31,8 +31,8 @@ export type Leased = LedgerState & { readonly lease: Lease };
 export interface Question {
   /** Asks for permits. `waiting`: how many requests of this process wait for them. */
   readonly want?: Pick<Intent, 'operation' | 'reserve' | 'timeoutMs'> & { readonly waiting: number };
-  /** Gives all permits back. */
-  readonly leaves?: true;
+  /** Gives all permits back. Names the operations that this process was told to wait for, and no longer waits for. */
+  readonly leaves?: readonly string[];
   /** The user clears the block. */
   readonly clears?: boolean;
 }
@@ -46,13 +46,13 @@ export interface Reply {
   readonly setBy: number;
   readonly machines: number;
   readonly strikes: number;
-  /** By operation. */
+  /** A list; Lua may encode it as an object. */
   readonly windows: Readonly<Record<string, Window>>;
   /** The key's block, also one that is over, until the answer to its probe. */
   readonly block?: Block;
   readonly cleared?: number;
-  /** The permits, or why there are none; absent if it was not asked for any, or names a block. */
-  readonly lease?: Pick<Permits, 'many' | 'why' | 'again' | 'isProbe'> & { readonly lasts: number };
+  readonly hold?: Pick<Hold, 'why' | 'again'> & { readonly left: number; readonly spread: number };
+  readonly granted?: { readonly many: number; readonly lasts: number };
 }
 
 /** How soon to check again while another process of this machine asks the server, in ms. */
@@ -67,7 +67,7 @@ const LATEST_TRY_MS = 20_000;
 export function withLease(state: LedgerState, server: string, newMachine: () => string): Leased {
   const { lease } = state;
   if (lease?.server === server) return { ...state, lease };
-  return { ...state, lease: { machine: lease?.machine ?? newMachine(), server, machines: 1, permits: {} } };
+  return { ...state, lease: { machine: lease?.machine ?? newMachine(), server, machines: 1, permits: {}, holds: {} } };
 }
 
 interface LeasedDecision {
@@ -84,23 +84,15 @@ interface LeasedDecision {
 export function decideLeased(before: Leased, now: number, intent: Intent, shares: boolean): LeasedDecision {
   const { operation } = intent;
   const { lease } = before;
-  const { lost, met, permits } = lease;
-  const known = permits[operation];
-  const { state, hold } = decide(before, now, { ...intent, isProbe: known?.isProbe === true });
+  const { state, hold } = decide(before, now, intent);
   if (hold !== undefined) return { state: { ...state, lease }, hold };
-  const sent = (after: Partial<Lease>): LeasedDecision => ({ state: { ...state, lease: { ...lease, ...after } } });
-  const isFresh = lost !== undefined ? now < lost.next : now - (met?.monotonic ?? 0) <= FRESH_MS;
-  if (known !== undefined && isFresh && permitsLeft(lease, now, operation) > 0) {
-    return sent({ permits: { ...permits, [operation]: { ...known, many: known.many - 1 } } });
-  }
-  if (lost !== undefined) {
-    const back = untilBack(before, lost, now, { operation }, shares);
-    if (shares && back.until <= now) return sent({ lost: { ...lost, sharedAt: now } });
-    if (now < lost.next) return { state: before, hold: back };
-  }
-  const { why, until, again } = known ?? { until: now };
-  if (why === undefined || now >= (again ?? until)) return { state: before, mustAsk: true };
-  return { state: before, hold: { why, until, ...(again !== undefined && { again }) } };
+  const taken = takePermit(lease, now, operation) ?? (shares ? takeShare(before, now, operation) : undefined);
+  if (taken !== undefined) return { state: { ...state, lease: taken } };
+  const { lost, holds } = lease;
+  const isLost = lost !== undefined && now < lost.next;
+  const known = isLost ? untilBack(before, lost, now, { operation }, shares) : holds[operation];
+  const isHeld = known !== undefined && now < (known.again ?? known.until);
+  return { state: before, ...(isHeld ? { hold: known } : { mustAsk: true }) };
 }
 
 /** Lets one process of the machine ask the server, and makes the others wait for it. */
@@ -114,6 +106,21 @@ export function takeTurn(before: Leased, now: number): LeasedDecision {
 function permitsLeft({ permits }: Lease, now: number, operation: string): number {
   const { many, until } = permits[operation] ?? { many: 0, until: 0 };
   return now < until ? many : 0;
+}
+
+/** Takes one permit of the operation; undefined if the server has to be asked for one, or whether it is still valid. */
+function takePermit(lease: Lease, now: number, operation: string): Lease | undefined {
+  const many = permitsLeft(lease, now, operation);
+  const isFresh = lease.lost !== undefined ? now < lease.lost.next : now - (lease.met?.monotonic ?? 0) <= FRESH_MS;
+  if (many === 0 || !isFresh) return undefined;
+  return { ...lease, permits: { ...lease.permits, [operation]: { ...lease.permits[operation]!, many: many - 1 } } };
+}
+
+/** Takes one request of this machine's share while the server is lost; undefined if none is due. */
+function takeShare(before: Leased, now: number, operation: string): Lease | undefined {
+  const { lost } = before.lease;
+  if (lost === undefined || now < paceOf(before, lost, now, operation).nextAt) return undefined;
+  return { ...before.lease, lost: { ...lost, sharedAt: now } };
 }
 
 /**
@@ -155,8 +162,9 @@ export function forecastLeased(state: Leased, now: number, demand: Demand, share
 
 /** True while a probe is in flight or may still be sent. */
 export function isProbing(state: Leased, now: number): boolean {
-  const unsent = Object.values(state.lease.permits).filter(({ many, until }) => many > 0 && now < until);
-  return [...state.inFlight, ...unsent].some(({ isProbe }) => isProbe === true);
+  const { inFlight, lease } = state;
+  const isUnsent = (each: string): boolean => permitsLeft(lease, now, each) > 0 && mustProbe(state, now, each);
+  return inFlight.some(({ isProbe }) => isProbe === true) || Object.keys(lease.permits).some(isUnsent);
 }
 
 /** Returns what to send to the server, with times counted from now. @param newId for its state, if it has none */
@@ -173,6 +181,7 @@ export function reportOf(
   const { lent = 0, at = 0 } = permits[want?.operation ?? ''] ?? {};
   return {
     ...{ machine, newId, strikes, windows: shift(windows, -now), clear: clears, probing: isProbing(state, now) },
+    ...(leaves !== undefined && { leaves }),
     ...(block !== undefined && { block: shift(block, -now) }),
     ...(met !== undefined && {
       id: met.id,
@@ -196,15 +205,13 @@ export function reportOf(
   };
 }
 
-/** @throws {RedisFailure} for what is not a reply: another program answers */
-export function parseReply(text: string): Reply {
+export function parseReply(text: string): Reply | undefined {
   try {
-    const reply = JSON.parse(text) as Reply;
-    if (typeof reply.t === 'number' && typeof reply.windows === 'object') return reply;
+    const reply = JSON.parse(text) as Reply | null;
+    return typeof reply?.t === 'number' && typeof reply.windows === 'object' ? reply : undefined;
   } catch {
-    // Not JSON, or null.
+    return undefined;
   }
-  throw new RedisFailure(`it answered ${text.slice(0, 80)}`);
 }
 
 /** Returns the state after a reply. @param random in [0, 1), spreads out the machines that ask again */
@@ -214,10 +221,12 @@ export function afterReply(before: Leased, instant: Instant, reply: Reply, quest
   // What a user has cleared, perhaps on another machine, is dropped here too.
   const cleared = now - (reply.cleared ?? Number.POSITIVE_INFINITY);
   const isBlocked = block !== undefined && block.since > cleared && now < block.until;
-  const known = before.windows.filter(({ answeredAt }) => answeredAt > cleared);
   const state: LedgerState = {
     ...rest,
-    windows: Object.values(shift(reply.windows, now)).reduce(mergeWindow, known),
+    windows: Object.values(shift(reply.windows, now)).reduce(
+      mergeWindow,
+      before.windows.filter(({ answeredAt }) => answeredAt > cleared),
+    ),
     ...(isBlocked && { block }),
     strikes: isBlocked && reply.block === undefined ? before.strikes : reply.strikes,
   };
@@ -228,25 +237,27 @@ export function afterReply(before: Leased, instant: Instant, reply: Reply, quest
 function leaseAfter(before: Lease, instant: Instant, reply: Reply, { leaves, want }: Question, random: number): Lease {
   const now = instant.monotonic;
   const { askedUntil, lost: _found, ...lease } = before;
-  const { id, lease: lent, machines, setBy, t: server } = reply;
-  // Clients choose the names of operations: what is over is forgotten. What was lent before a block is void: one probe of
-  // one machine goes first.
-  const isGood = ({ until, why }: Permits): boolean => now < until && (why !== undefined || reply.block === undefined);
-  const permits = Object.fromEntries(Object.entries(lease.permits).filter(([, each]) => isGood(each)));
-  if (want !== undefined && lent !== undefined) {
-    const { again, isProbe = false, lasts, many, why } = lent;
-    // Machines that wait for the same moment ask one after another.
-    const until = now + lasts + (why === undefined ? 0 : 2 * machines * random);
-    permits[want.operation] = {
-      ...{ many, until, lent: many, at: now, isProbe },
-      ...(why !== undefined && { why }),
-      ...(again !== undefined && { again: Math.min(until, now + again * (0.5 + random)) }),
-    };
-  }
-  return {
-    ...{ ...lease, machines, permits, met: { id, setBy, server, ...instant } },
+  const { granted, hold, id, machines, setBy, t: server } = reply;
+  // Clients choose the names of operations: what is over is forgotten.
+  const current = <T extends { readonly until: number }>(all: Readonly<Record<string, T>>): Record<string, T> =>
+    Object.fromEntries(Object.entries(all).filter(([, each]) => now < each.until));
+  // What was lent before a block is void: one probe of one machine goes first.
+  const [permits, holds] = [reply.block === undefined ? current(lease.permits) : {}, current(lease.holds)];
+  const next: Lease = {
+    ...{ ...lease, machines, permits, holds, met: { id, setBy, server, ...instant } },
     ...((want ?? leaves) === undefined && askedUntil !== undefined && { askedUntil }),
   };
+  const { operation = '' } = want ?? {};
+  if (granted !== undefined) {
+    const many = (permits[operation]?.many ?? 0) + granted.many;
+    const lent = { many, until: now + granted.lasts, lent: granted.many, at: now };
+    return { ...next, permits: { ...permits, [operation]: lent } };
+  }
+  if (hold === undefined) return next;
+  // Machines that wait for the same moment ask one after another.
+  const until = now + hold.left + hold.spread * random;
+  const again = hold.again === undefined ? {} : { again: Math.min(until, now + hold.again * (0.5 + random)) };
+  return { ...next, holds: { ...holds, [operation]: { until, why: hold.why, ...again } } };
 }
 
 /**

@@ -47,16 +47,18 @@ async function askColumns(
 ): Promise<readonly Mapping[]> {
   const { found } = findColumns(headings, mappings);
   const taken = [...found.values()];
-  const free = [...new Set(headings.filter((_heading, at) => !taken.includes(at)))];
+  const free = numbered(headings).filter(([number]) => !taken.includes(number - 1));
   const lacksPet = !STOCK_FILE.pets.some((column) => found.has(column));
   const lacksNumber = !found.has('quantity') && !found.has('delta');
-  if (free.length < Number(lacksPet) + Number(lacksNumber)) return [];
+  if (new Set(free.map(([, name]) => name)).size < Number(lacksPet) + Number(lacksNumber)) return [];
   const said: Mapping[] = [];
   const ask = async (what: string, columns: readonly ColumnName[], meaning: string): Promise<void> => {
-    const left = free.filter((name) => said.every(({ heading }) => heading !== name));
+    const left = free.filter(([, name]) => said.every(({ heading }) => heading !== name));
     const heading = await choose(context, `Which column has ${what}?`, left);
+    const [only, ...others] = columns;
     const question = `What is in ${shown(heading)}? (${meaning})`;
-    said.push({ heading, column: columns.length === 1 ? columns[0]! : await choose(context, question, columns) });
+    const column = others.length === 0 ? only! : await choose(context, question, numbered(columns));
+    said.push({ heading, column });
   };
   if (lacksPet) {
     await ask('the pet', STOCK_FILE.pets, 'the name or barcode of the catalog, or the id');
@@ -68,6 +70,12 @@ async function askColumns(
   return said;
 }
 
+type Choice<Name> = readonly [number: number, name: Name];
+
+function numbered<Name>(names: readonly Name[]): readonly Choice<Name>[] {
+  return names.map((name, at) => [at + 1, name]);
+}
+
 /** Answers that the question suggests, and the columns that they mean. */
 const MEANINGS: Readonly<Record<string, ColumnName>> = { add: 'delta', set: 'quantity' };
 
@@ -75,13 +83,16 @@ const MEANINGS: Readonly<Record<string, ColumnName>> = { add: 'delta', set: 'qua
 async function choose<Name extends string>(
   context: CommandContext,
   question: string,
-  names: readonly Name[],
+  choices: readonly Choice<Name>[],
 ): Promise<Name> {
   const { notices, prompt, signal } = context;
-  const lines = names.map((name, at) => `  ${at + 1}  ${name}`);
+  const lines = choices.map(([number, name]) => `  ${number}  ${name}`);
   for (const line of lines) notices.info(line);
+  const names = choices.map(([, name]) => name);
   const find = (answer: string): Name | undefined =>
-    findName(names, answer) ?? findName(names, MEANINGS[answer.toLowerCase()] ?? '') ?? names[Number(answer) - 1];
+    findName(names, answer) ??
+    findName(names, MEANINGS[answer.toLowerCase()] ?? '') ??
+    choices.find(([number]) => `${number}` === answer)?.[1];
   const problemOf = (answer: string): string | undefined =>
     find(answer) === undefined ? 'Type a number or a name of the list.' : undefined;
   return find(await prompt.text(questionWith(context, lines, visible(question)), undefined, signal, problemOf))!;

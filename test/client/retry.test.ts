@@ -224,33 +224,3 @@ it('a fault of the program’s own is not taken for the network’s', async () =
   const performed = perform(service, { call: LIST, read: () => Promise.resolve('done') });
   await expect(performed).rejects.toThrow(new TypeError('a mistake'));
 });
-
-describe('the body of an error', () => {
-  /** What is read of an answer of 400 whose body comes in these pieces, and how many of them are read. */
-  async function readOf(pieces: readonly Uint8Array[]) {
-    let count = 0;
-    const body = async function* () {
-      for (const piece of pieces) {
-        count++;
-        yield await Promise.resolve(piece);
-      }
-    };
-    const sends = [() => Promise.resolve({ ...reply(400), body: body() })];
-    const { service } = scriptedService(sends, { maxBodyBytes: 1 << 24 });
-    const outcome = await perform(service, { call: SET, read: () => Promise.resolve('') });
-    return { count, error: 'trouble' in outcome ? outcome.trouble.serviceError : undefined };
-  }
-
-  it('is read whole, also where a character is cut in two', async () => {
-    const text = Buffer.from('{"code":"bad","message":"für 7","status":400}');
-    const cut = text.indexOf('ü') + 1;
-    const { error } = await readOf([text.subarray(0, cut), text.subarray(cut)]);
-    expect(error).toMatchObject({ code: 'bad', message: 'für 7', status: 400 });
-  });
-
-  it('is not read to its end where it is long', async () => {
-    const { count, error } = await readOf(Array.from({ length: 1_000 }, () => Buffer.alloc(16_384, 'x')));
-    expect(error?.status).toBe(400);
-    expect(count).toBeLessThan(10);
-  });
-});

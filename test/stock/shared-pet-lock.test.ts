@@ -77,7 +77,7 @@ describe('the lock of a pet that machines share', () => {
     await using one = await machine()(7n);
     await using two = await machine()(8n);
     expect([one.isHeld(), two.isHeld()]).toEqual([true, true]);
-    for (const key of redis.keys.keys()) expect(key).toMatch(/^petstore:pet:[0-9a-f]{64}$/);
+    for (const key of redis.keys.keys()) expect(key).toMatch(/^petstore:\{[0-9a-f]{64}\}:pet:[0-9a-f]{64}$/);
   });
 
   it('that another machine holds is waited for, which is said, and taken once it is released', async () => {
