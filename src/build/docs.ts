@@ -11,7 +11,7 @@ export async function generateCommands(text: string): Promise<string> {
 
 /** Returns docs/exit-codes.md with an updated table. */
 export function generateExitCodes(text: string): string {
-  const rows = EXIT_CODES.map(({ code, meaning, then }) => `| ${code} | ${meaning} | ${then} |`);
+  const rows = EXIT_CODES.map(([code, meaning, then]) => `| ${code} | ${meaning} | ${then} |`);
   const table = ['| code | meaning | what a script does |', '| --- | --- | --- |', ...rows].join('\n');
   return replacePart(text, 'exit-codes', table);
 }
@@ -32,7 +32,7 @@ function commands(tree: Tree): string {
     [
       `**${title}**`,
       ...below.map((command) =>
-        folded(`<code>petstore ${command.path}</code>: ${summaryOf(command)}`, ownText(tree, command, 100)),
+        folded(`<code>petstore ${command.path}</code>: ${summaryOf(command)}`, ownText(command, 100)),
       ),
     ].join('\n\n'),
   );

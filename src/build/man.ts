@@ -48,9 +48,9 @@ export function manPage(tree: Tree, version: string): string {
       [italic('~/.local/state/petstore/sandbox.db'), 'What the sandbox holds.'],
     ]),
     '.SH EXIT STATUS',
-    ...list(EXIT_CODES.map(({ code, meaning, then }) => [bold(code), sentence(`${meaning}: ${then}`)])),
+    ...list(EXIT_CODES.map(([code, meaning, then]) => [bold(`${code}`), sentence(`${meaning}: ${then}`)])),
     '.SH EXAMPLES',
-    ...tree.examples.flatMap(example).slice(1),
+    ...Object.entries(tree.examples).flatMap(example).slice(1),
     ...(['environments', 'output', 'rate-limits', 'scripting'] as const).flatMap((name) => [
       `.SH ${TOPICS[name].title.toUpperCase()}`,
       ...topic(TOPICS[name].text),
@@ -73,7 +73,7 @@ function command(each: TreeCommand): string[] {
     ...(description === undefined ? [] : text(description)),
     ...list(args.map((argument) => [italic(argument.name), described(argument)])),
     ...options(own),
-    ...examples.flatMap(example),
+    ...Object.entries(examples).flatMap(example),
   ];
 }
 
@@ -96,7 +96,7 @@ function list(items: readonly (readonly [term: string, says: string])[]): string
   return items.flatMap(([term, says]) => ['.TP', term, ...text(says)]);
 }
 
-function example({ says, command: line }: TreeCommand['examples'][number]): string[] {
+function example([says, line]: readonly [string, string]): string[] {
   return ['.PP', ...text(`${says}:`), ...literal([line])];
 }
 

@@ -56,11 +56,6 @@ export type InputOf<Specs> = {
   readonly [Name in OptionalName<Specs>]?: Exclude<ValueOf<Specs[Name]>, undefined>;
 };
 
-export interface Example {
-  readonly says: string;
-  readonly command: string;
-}
-
 /**
  * The common options that apply to a command, each with those before it: `output` to every command, `environment` to
  * one that reads what belongs to an environment, `requests` to one that sends requests, `questions` to one that may
@@ -73,6 +68,8 @@ export interface CommandDescription {
   readonly path: string;
   readonly summary: string;
   readonly description?: string;
+  /** Description -> command line. */
+  readonly examples: Readonly<Record<string, string>>;
   /** True if the service calls the operation experimental. */
   readonly experimental?: true;
   /** Related topics of `petstore help`. */
@@ -83,13 +80,8 @@ export interface CommandDescription {
   readonly graceMs?: number;
 }
 
-interface Described extends CommandDescription {
-  /** Description -> command line. */
-  readonly examples: Readonly<Record<string, string>>;
-}
-
 /** A command with the type of its input erased. */
-export interface AnyCommand extends Described {
+export interface AnyCommand extends CommandDescription {
   readonly arguments: Named<ArgumentSpec>;
   readonly options: Named<OptionSpec>;
   /** `input`: values of its own arguments and options. @throws {Failure} */
@@ -97,7 +89,7 @@ export interface AnyCommand extends Described {
 }
 
 /** `Shared`: options that the command takes without declaring them. */
-export interface CommandSpec<Arguments, Options, Shared = object> extends Described {
+export interface CommandSpec<Arguments, Options, Shared = object> extends CommandDescription {
   /** In the order of the command line. */
   readonly arguments?: Arguments & Named<ArgumentSpec>;
   /** By name: `allowNegative` for `--allow-negative`. */

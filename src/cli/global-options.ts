@@ -47,19 +47,6 @@ const OPTIONS = {
   }),
 };
 
-/** Defaults of options that are not settings. */
-export const UNSAID = {
-  input: true,
-  yes: false,
-  quiet: false,
-  verbose: false,
-  debug: false,
-  showLimits: false,
-  insecureHttp: false,
-  timeout: 60_000,
-  maxBody: 256 * 2 ** 20,
-};
-
 export type GlobalInput = InputOf<typeof OPTIONS>;
 
 /** Handled before a command runs. */

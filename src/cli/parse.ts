@@ -3,7 +3,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { type AnyCommand, argumentsOf, type NamedOption, optionsOf } from './command.ts';
 import { FOREVER_MS } from '../duration.ts';
 import { usageFailure } from '../errors.ts';
-import { GLOBAL_OPTIONS, type GlobalInput, UNSAID } from './global-options.ts';
+import { GLOBAL_OPTIONS, type GlobalInput } from './global-options.ts';
 import type { Tree } from './help/tree.ts';
 import { argumentsIn, helpWanted, type Line, scan } from './scan.ts';
 import type { Globals } from '../session/globals.ts';
@@ -179,7 +179,6 @@ function isArray(value: unknown): value is readonly unknown[] {
 function globalsOf(values: Values, stored: StoredValues): Globals {
   const { json, wait, color = stored.color, ...given } = values as Partial<GlobalInput>;
   return {
-    ...UNSAID,
     ...stored,
     ...given,
     color: color === false ? 'never' : color,

@@ -48,7 +48,7 @@ export const version = defineCommand({
 function exitCodes(): View {
   return list(
     EXIT_CODES,
-    { code: ({ code }) => code, meaning: ({ meaning }) => meaning, then: ({ then }) => then },
+    { code: ([code]) => `${code}`, meaning: ([, meaning]) => meaning, then: ([, , then]) => then },
     { looks: { then: { heading: 'What a script does' } } },
   );
 }

@@ -8,26 +8,16 @@ import type { Sourced, StoredValues } from './settings.ts';
 import type { ClientWatch, Service } from '../client/service.ts';
 import type { Change } from '../state/journal-rows.ts';
 
-/** The common options: durations in ms, sizes in bytes. */
+/** The common options. */
 export interface Globals extends StoredValues {
   readonly env?: string;
   readonly baseUrl?: string;
-  /** False with --no-input: never ask. */
-  readonly input: boolean;
-  readonly yes: boolean;
-  readonly quiet: boolean;
-  readonly verbose: boolean;
-  readonly debug: boolean;
-  readonly showLimits: boolean;
   /** Log file. */
   readonly log?: string;
-  readonly insecureHttp: boolean;
-  readonly timeout: number;
   /** True if the command line has --timeout: for `wait` it is then the whole wait. */
   readonly timeoutIsExplicit: boolean;
   /** Absent without a deadline. */
   readonly deadline?: number;
-  readonly maxBody: number;
 }
 
 /** A write that was sent and is not recorded yet. */

@@ -264,7 +264,21 @@ export function resolve<T>(setting: Setting<T> & { readonly default: string }, g
   }
 }
 
-export type StoredValues = ReturnType<typeof storedValues>;
+/** Values of other common options, unless the command line has them: durations in ms, sizes in bytes. */
+const UNSAID = {
+  /** False with --no-input: never ask. */
+  input: true,
+  yes: false,
+  quiet: false,
+  verbose: false,
+  debug: false,
+  showLimits: false,
+  insecureHttp: false,
+  timeout: 60_000,
+  maxBody: 256 * 2 ** 20,
+};
+
+export type StoredValues = Readonly<ReturnType<typeof storedValues>>;
 
 /**
  * Returns the values of the common options apart from the command line.
@@ -281,6 +295,7 @@ export function storedValues(stored: Stored, isIgnored: (option: string) => bool
     }
   };
   return {
+    ...UNSAID,
     output: valueOf(SETTINGS.output, 'output', 'json'),
     color: valueOf(SETTINGS.color, 'color'),
     maxWait: valueOf(SETTINGS.maxWait, 'maxWait', 'wait'),

@@ -1,5 +1,4 @@
 /** Reports the outcome of a run: counts, the report file, and the failure for the exit code. */
-import type { JsonValue } from '../api/json.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { showsInfo, undoLine } from '../session/resolve.ts';
 import { resumeCommand } from '../session/run-commands.ts';
@@ -95,20 +94,18 @@ function countWords(counts: Counts): string {
   return `${applied} applied${others.join('')}`;
 }
 
-type Members = [string, JsonValue][];
-
-export function summaryMembers(environment: string, counts: Counts, run?: bigint, report?: string): Members {
-  return [
-    ['run', run ?? null],
-    ['environment', environment],
-    ['applied', counts.applied],
-    ['unchanged', counts.unchanged],
-    ['conflicts', counts.conflict],
-    ['failed', counts.failed],
-    ['unknown', counts.unknown],
-    ['left', counts.planned],
-    ['report', report ?? null],
-  ];
+export function summaryMembers(environment: string, counts: Counts, run?: bigint, report?: string) {
+  return {
+    run: run ?? null,
+    environment,
+    applied: counts.applied,
+    unchanged: counts.unchanged,
+    conflicts: counts.conflict,
+    failed: counts.failed,
+    unknown: counts.unknown,
+    left: counts.planned,
+    report: report ?? null,
+  };
 }
 
 /** Returns the failure of a run; of several causes the most important one. */

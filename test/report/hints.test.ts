@@ -80,8 +80,8 @@ async function problemsOf(all: readonly Advice[]): Promise<string[]> {
 }
 
 it('in the examples of the help', async () => {
-  const lines = [...TREE.examples, ...commandsOf(TREE).flatMap(({ examples }) => examples)];
-  expect(await problemsOf(lines.flatMap(({ command }) => adviceIn(`Example: ${command}`)))).toEqual([]);
+  const lines = [TREE, ...commandsOf(TREE)].flatMap(({ examples }) => Object.values(examples));
+  expect(await problemsOf(lines.flatMap((line) => adviceIn(`Example: ${line}`)))).toEqual([]);
 });
 
 it('in the texts of the program', async () => {

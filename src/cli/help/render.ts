@@ -52,14 +52,14 @@ function rootParts(tree: Tree, width: number): string[] {
   });
   const more: Term[] = [
     ['Options:', namesOf(tree.globals).join(', ')],
-    ['Topics:', `${tree.name} help ${Object.keys(TOPICS).join(', ')}`],
-    ['More:', `${tree.name} <command> -h (short), ${tree.name} <command> --help (all)`],
+    ['Topics:', `petstore help ${Object.keys(TOPICS).join(', ')}`],
+    ['More:', `petstore <command> -h (short), petstore <command> --help (all)`],
     ['Note:', 'updates of stock are experimental in the service'],
   ];
   return [
     paragraphs(tree.summary, width),
-    paragraphs(`Usage: ${tree.name} <command> [options]`, width, 2),
-    beside(tree.examples.slice(0, 2), width),
+    paragraphs(`Usage: petstore <command> [options]`, width, 2),
+    beside(Object.entries(tree.examples).slice(0, 2), width),
     ...sections(lists, width),
     terms(more, width).replace(/^ {2}/gm, ''),
   ];
@@ -69,9 +69,9 @@ function groupParts(tree: Tree, path: string, width: number): string[] {
   const items = childrenOf(tree, path).map(({ name, summary }): Term => [name, summary]);
   return [
     paragraphs(`${tree.groups[path] ?? ''}.`, width),
-    paragraphs(`Usage: ${tree.name} ${path} <command> [options]`, width, 2),
+    paragraphs(`Usage: petstore ${path} <command> [options]`, width, 2),
     ...sections([{ title: 'Commands', items }], width),
-    paragraphs(`More: ${tree.name} ${path} <command> --help`, width, 2),
+    paragraphs(`More: petstore ${path} <command> --help`, width, 2),
   ];
 }
 
@@ -92,14 +92,14 @@ function shortParts(tree: Tree, command: TreeCommand, width: number): string[] {
   const named = command.options.filter(({ purpose }) => purpose === NAMED).map(({ names }) => names.at(-1)!);
   const last = [
     ...(named.length === 0 ? [] : [`${NAMED}: ${named.join(' ')}`]),
-    `Common options: ${common.join(' ')} (${tree.name} help options)`,
-    `This is the short help. More: ${tree.name} ${command.path} --help`,
+    `Common options: ${common.join(' ')} (petstore help options)`,
+    `This is the short help. More: petstore ${command.path} --help`,
   ].map((line) => paragraphs(line, width, 2));
   return [
     paragraphs(`${command.summary}.`, width),
-    [usage(tree, command, width), ...(args.length === 0 ? [] : [terms(args, width)])].join('\n'),
+    [usage(command, width), ...(args.length === 0 ? [] : [terms(args, width)])].join('\n'),
     ...sections(lists, width),
-    `Examples:\n${beside(command.examples.slice(0, MOST_EXAMPLES), width)}`,
+    `Examples:\n${beside(Object.entries(command.examples).slice(0, MOST_EXAMPLES), width)}`,
     last.join('\n'),
   ];
 }
@@ -115,26 +115,26 @@ function fullParts(tree: Tree, command: TreeCommand, width: number): string[] {
   const topics = [...(command.more ?? []), 'options' as const];
   const items = topics.map((name): Term => [`petstore help ${name}`, TOPICS[name].summary]);
   const options = [...byPurpose(command.options), ...byPurpose(commonOptions(tree, command))];
-  return [...itself(tree, command, width), ...sections(options, width), ...sections([{ title: 'More', items }], width)];
+  return [...itself(command, width), ...sections(options, width), ...sections([{ title: 'More', items }], width)];
 }
 
-function itself(tree: Tree, command: TreeCommand, width: number): string[] {
-  const examples = command.examples.map(({ says, command: line }) => `  # ${says}\n  ${line}`);
+function itself(command: TreeCommand, width: number): string[] {
+  const examples = Object.entries(command.examples).map(([says, line]) => `  # ${says}\n  ${line}`);
   return [
     paragraphs(`${summaryOf(command)}.`, width),
-    usage(tree, command, width),
+    usage(command, width),
     paragraphs(['Examples:', ...examples].join('\n'), width, 2),
     paragraphs(command.description ?? '', width),
     ...sections([{ title: 'Arguments', items: argumentsOf(command) }], width),
   ];
 }
 
-function usage({ name: program }: Tree, { path, arguments: args }: TreeCommand, width: number): string {
+function usage({ path, arguments: args }: TreeCommand, width: number): string {
   const words = args.map(({ name, optional, variadic }) => {
     const text = variadic ? `${name}...` : name;
     return optional ? `[${text}]` : `<${text}>`;
   });
-  return paragraphs(`Usage: ${[program, path, ...words, '[options]'].join(' ')}`, width, 2);
+  return paragraphs(`Usage: ${['petstore', path, ...words, '[options]'].join(' ')}`, width, 2);
 }
 
 function argumentsOf({ arguments: args }: TreeCommand): Term[] {
@@ -142,8 +142,8 @@ function argumentsOf({ arguments: args }: TreeCommand): Term[] {
 }
 
 /** Renders what belongs to the command itself, for a reference that has the rest elsewhere. */
-export function ownText(tree: Tree, command: TreeCommand, width: number): string {
-  return joined([...itself(tree, command, width), ...sections(byPurpose(command.options), width)]).trimEnd();
+export function ownText(command: TreeCommand, width: number): string {
+  return joined([...itself(command, width), ...sections(byPurpose(command.options), width)]).trimEnd();
 }
 
 /** Returns the help of the common options. */
@@ -225,9 +225,9 @@ function terms(items: readonly Term[], width: number, widest = widestOf(items)):
 }
 
 /** Renders command lines with their comment beside them, or above if that is too wide. */
-function beside(examples: Tree['examples'], width: number): string {
-  const widest = Math.max(0, ...examples.map(({ command }) => command.length));
-  const lines = examples.map(({ says, command }) => `  ${command.padEnd(widest)}  # ${says}`);
+function beside(examples: readonly (readonly [says: string, command: string])[], width: number): string {
+  const widest = Math.max(0, ...examples.map(([, command]) => command.length));
+  const lines = examples.map(([says, command]) => `  ${command.padEnd(widest)}  # ${says}`);
   if (lines.every((line) => line.length <= width)) return lines.join('\n');
-  return paragraphs(examples.map(({ says, command }) => `  # ${says}\n  ${command}`).join('\n'), width, 2);
+  return paragraphs(examples.map(([says, command]) => `  # ${says}\n  ${command}`).join('\n'), width, 2);
 }

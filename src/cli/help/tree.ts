@@ -2,7 +2,7 @@
  * The commands as plain data: help, reference, completion and man page are made from it. commands/command-tree.ts makes
  * it of the command specs; the build puts the data in its place, so that help loads no command.
  */
-import type { Common, CommandDescription, Example, NamedArgument, NamedOption } from '../command.ts';
+import type { Common, CommandDescription, NamedArgument, NamedOption } from '../command.ts';
 import type { Grammar } from '../scan.ts';
 import type { Proposals } from '../value-parsers.ts';
 
@@ -12,15 +12,13 @@ export type TreeArgument = AsData<NamedArgument>;
 export type TreeOption = AsData<NamedOption>;
 
 export interface TreeCommand extends CommandDescription {
-  readonly examples: readonly Example[];
   readonly arguments: readonly TreeArgument[];
   readonly options: readonly TreeOption[];
 }
 
 export interface Tree {
-  readonly name: string;
   readonly summary: string;
-  readonly examples: readonly Example[];
+  readonly examples: CommandDescription['examples'];
   /** In the order of the help. */
   readonly sections: readonly { readonly title: string; readonly commands: readonly TreeCommand[] }[];
   /** Group -> what its commands are for. */
