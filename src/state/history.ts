@@ -58,7 +58,7 @@ const UNDONE = isUndone(
  * replaced; for an undo, also the redo of a row whose run was undone since.
  */
 const isPassed = (next: 'undo' | 'redo'): string => `kind = '${next}' OR kind IN ('undo', 'redo') AND id < (
-  SELECT max(id) FROM run AS undo WHERE (undoesRun IS run.undoesRun AND undoesChange IS run.undoesChange
+  SELECT max(id) FROM run AS undo WHERE (undoesRun = run.undoesRun OR undoesChange = run.undoesChange
       OR undo.kind = 'undo' AND run.kind = 'redo' AND undoesRun = (SELECT change.run FROM change WHERE id = run.undoesChange))
     AND (${hasRow(SENT)} OR undo.kind = '${next}' AND ${CARRIED_OUT}))`;
 /** Columns of the history and their SQL, to find those that differ from row to row. */
