@@ -117,7 +117,9 @@ export async function serve(options: ServerOptions): Promise<Serving> {
       // Node's HTTP `close` disconnects idle clients at once, even if their next request is on its way.
       const { close } = server instanceof Server ? Server.prototype : server;
       const closed = new Promise((resolve) => close.call(server, resolve));
-      for (const each of unanswered) each.shouldKeepAlive = false;
+      // Only the last answer on a connection ends it.
+      const last = new Map([...unanswered].map((each) => [each.req.socket, each]));
+      for (const each of last.values()) each.shouldKeepAlive = false;
       const cancelIdle = clock.alarm(IDLE_MS, () => {
         server.closeIdleConnections();
         // Node does not count those that have not sent a whole head yet.
