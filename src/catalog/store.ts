@@ -32,6 +32,7 @@ interface CatalogChange {
   readonly force: boolean;
 }
 
+/** What is wrong with a row of a file. */
 export interface Problem {
   readonly line: number;
   readonly reason: string;

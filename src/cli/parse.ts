@@ -65,10 +65,11 @@ export async function resolveRequest(
   }
   try {
     const { input, given } = valuesOn(request, command);
-    const globals = globalsOf(given, storedValues(await stored(), command.path.startsWith('config ')));
+    const isConfig = command.path.startsWith('config ');
+    const values = storedValues(await stored(), (option) => isConfig || option in given);
     if (command.path === 'help')
       (await import('./usage-errors.ts')).requireTopic(argumentsIn(line), await commands.tree());
-    return { command, input, globals };
+    return { command, input, globals: globalsOf(given, values) };
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     throw (await import('./usage-errors.ts')).valueFailure(error, line);
@@ -91,7 +92,8 @@ export function failedInvocation(error: unknown, line: Request['line'] | undefin
   const run = (): never => {
     throw error;
   };
-  const globals = globalsOf(given, storedValues(stored, true));
+  const values = storedValues(stored, () => true);
+  const globals = globalsOf(given, values);
   return { command: { path: line?.path ?? '', run }, invalid: error, input: {}, globals };
 }
 

@@ -42,10 +42,9 @@ const READ_REPEATABLE: readonly string[] = ['reset', 'response-timeout', 'body-t
 const BROKEN_ANSWER: readonly string[] = ['header-overflow', 'protocol', 'body-cut', 'coding'];
 
 export function judgeFailure(facts: HttpFailureFacts, asked: Asked): Classified {
-  const { code, peer } = facts;
   // This machine, not the network, has refused the socket: another try would fail too.
-  if (code === 'EMFILE' || code === 'ENFILE')
-    return never(new Failure('file', { operation: 'open', path: `a connection to ${peer}`, code }));
+  if (facts.code === 'EMFILE' || facts.code === 'ENFILE')
+    return never(new Failure('file', { operation: 'open', path: `a connection to ${facts.peer}`, code: facts.code }));
   const failure = BROKEN_ANSWER.includes(facts.phase)
     ? new Failure('contract', { what: 'The response', problem: brokenAnswer(facts) })
     : new Failure('network', { ...facts, timeoutMs: asked.service.timeoutMs, attempts: asked.attempts });

@@ -35,16 +35,16 @@ export async function callRaw(service: Service, call: Call): Promise<RawAnswer> 
   if (because !== undefined && isUncertain(trouble)) {
     const { environment } = service;
     const stop = stopReason(service);
+    const unknown = { call: `${call.method} ${call.path}`, environment, because: stop ?? because };
     failure =
       stop?.is('interrupted') === true
         ? new Failure('interrupted', { ...stop.details, outcome: 'unknown' })
-        : new Failure('outcome-unknown', {
-            call: `${call.method} ${call.path}`,
-            environment,
-            because: stop ?? because,
-          });
+        : new Failure('outcome-unknown', unknown);
   } else if (reply?.status === 404 && serviceError !== undefined) {
     failure = new Failure('not-found', { path: call.path, serviceError });
+  } else if (because?.is('unexpected-status') === true) {
+    const fix = 'Check the method, the path and the body: petstore api --help';
+    failure = new Failure('unexpected-status', { ...because.details, fix });
   }
   if (reply === undefined) throw failure;
   return { ...reply, ...(failure !== undefined && { failure }) };

@@ -217,7 +217,7 @@ export async function waitBefore(trouble: Trouble, tries: Tries): Promise<boolea
     attempt: made + 1,
     ...(reply !== undefined && { status: reply.status }),
     ...(facts !== undefined && { failure: facts }),
-    ...(leftMs > 0 ? { giveUpAt: clock.now() + leftMs } : { attempts: ATTEMPTS }),
+    ...(leftMs > 0 ? { giveUpAt: clock.now() + leftMs } : { attempts: Math.max(ATTEMPTS, made + 1) }),
   };
   try {
     await countDown(service, ms, () => {

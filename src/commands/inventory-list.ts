@@ -161,7 +161,7 @@ export const inventoryList = defineCommand({
         // With --limit alone, the rest of the list may not have been read.
         const isCut = input.limit !== undefined && input.sort === undefined;
         const pets = count === read || isCut ? plural(count, 'pet') : `${count} of ${plural(read, 'pet')}`;
-        return `${pets}, ${stock.toLocaleString('en')} in stock`;
+        return `${pets}, quantity ${stock.toLocaleString('en')}`;
       },
       empty: isFilter(filter) ? 'No pet matches.' : 'The store tracks no pets.',
       // Pets that have not been read yet may match.

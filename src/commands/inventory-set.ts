@@ -44,8 +44,8 @@ export const inventorySet = defineWrite({
         value: String(input.quantity),
         expected: 'zero or more',
         hint:
-          `set stores the count itself; to take away from it: petstore inventory adjust ${petId} ${input.quantity}. ` +
-          'If a count below zero is really meant, add --allow-negative.',
+          'If a count below zero is really meant, add --allow-negative. set stores the count itself; to take away from ' +
+          `it: petstore inventory adjust ${petId} ${input.quantity}`,
       });
     }
     return changePet(context, { ...input, petId });

@@ -40,9 +40,8 @@ export const limits = defineCommand({
     }
     await using opened = await openLedger(context, target, { isShown: true });
     let view = await opened.view();
-    const isBlocked = view.block !== undefined;
-    if (input.clearBlock === true && !isBlocked) context.notices.info('No block is active.');
-    if (input.clearBlock === true && isBlocked) {
+    if (input.clearBlock === true && view.block === undefined) context.notices.info('No block is active.');
+    else if (input.clearBlock === true) {
       await confirmClearing(context);
       await opened.ledger.clearBlock();
       view = await opened.view();

@@ -89,8 +89,8 @@ async function knownLimits(context: CommandContext): Promise<Known> {
     return { notes, json: jsonObject(limitsJson(view, now)) };
   } catch (error) {
     if (!isFailure(error)) throw error;
-    const refused = error.is('ledger-refused') && describeFailure(error, context.clock.now()).message;
-    return { notes: refused ? [['shared', refused]] : [] };
+    const isLedger = error.is('ledger-refused') || error.is('invalid-value');
+    return { notes: isLedger ? [['shared', describeFailure(error, context.clock.now()).message]] : [] };
   }
 }
 
@@ -112,12 +112,14 @@ async function describe(
 ): Promise<RecordView> {
   const file = await context.configFile();
   const place = await hintedPlace(context);
+  const isComplete = lines.every(([, found]) => found !== undefined);
   const text = [
     ...lines.map(([member, found]): Labelled => {
       const hidden = found?.shadows === undefined ? '' : `; it overrides ${found.shadows.name}`;
       const shown = found && `${found.value}  (${words(found.source)}${hidden})`;
       return [LABELS[member] ?? member, shown ?? 'none'];
     }),
+    ...(isComplete ? [] : [['log in', withEnvironment('petstore login', place)] as const]),
     ['config', configNote(file, context)] as const,
     ...notes,
     ...runs.map((run): Labelled => [

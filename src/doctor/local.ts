@@ -245,10 +245,10 @@ async function stateSize({ files, globals: { keepHistory } }: CommandContext, fo
   const reports = await files.list(`${folder}/reports`);
   let total = 0;
   for (const name of reports) total += await sizeOf(`reports/${name}`);
-  const [database, log] = [bytes(await sizeOf('state.db')), bytes(await sizeOf('state.db-wal'))];
+  const [database, log] = [await sizeOf('state.db'), await sizeOf('state.db-wal')].map(bytes);
   const kept = Number.isFinite(keepHistory) ? `for ${duration(keepHistory)}` : 'forever';
-  const sizes = `The database takes ${database}, its log ${log}, ${plural(reports.length, 'report')} ${bytes(total)}.`;
-  return `${sizes} History is kept ${kept}.`;
+  const written = reports.length === 0 ? '' : `, ${plural(reports.length, 'report')} ${bytes(total)}`;
+  return `The database takes ${database}, its log ${log}${written}. History is kept ${kept}.`;
 }
 
 /** Returns a size in kB, MB or GB, rounded up. */

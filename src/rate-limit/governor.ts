@@ -36,22 +36,13 @@ export interface Lease {
   readonly met?: Instant & { readonly id: string; readonly setBy: number; readonly server: number };
   /** How many machines share the key. */
   readonly machines: number;
-  /** What the server said last, by operation. */
-  readonly permits: Readonly<Record<string, Permits>>;
+  /** By operation: how many requests may still be sent (`many`), and how many were lent at the time `at`. */
+  readonly permits: Readonly<Record<string, Readonly<Record<'many' | 'until' | 'lent' | 'at', number>>>>;
+  /** By operation: why the server had no permit, and until when. */
+  readonly holds: Readonly<Record<string, Hold>>;
   /** Until when one process of this machine is asking the server. Only one asks at a time. */
   readonly askedUntil?: number;
   readonly lost?: Loss;
-}
-
-/** How many requests of an operation may still be sent, until when; if none was lent, why. */
-export interface Permits extends Pick<Hold, 'until' | 'again'> {
-  readonly many: number;
-  /** How many were lent at the time `at`. */
-  readonly lent: number;
-  readonly at: number;
-  readonly why?: WaitReason;
-  /** See Reservation. */
-  readonly isProbe?: boolean;
 }
 
 /** A Redis server that does not answer. */
@@ -90,8 +81,6 @@ export interface Intent extends Demand {
   readonly id: string;
   /** Longest time to wait for its answer, in ms. */
   readonly timeoutMs: number;
-  /** True if others wait for its answer whatever is known here. */
-  readonly isProbe?: boolean;
 }
 
 export interface Hold {
@@ -124,7 +113,7 @@ const POLL_MS = 50;
 
 /** Decides whether a request may be sent: reserves a place for it, or returns why it has to wait. */
 export function decide(before: LedgerState, now: number, intent: Intent): { state: LedgerState; hold?: Hold } {
-  const { id, isProbe = false, operation, timeoutMs } = intent;
+  const { id, operation, timeoutMs } = intent;
   // Drops its own reservation, and those that were never answered and whose window has ended.
   const state = keepInFlight(before, (each) => {
     return each.id !== id && (now <= each.lostAt || windowsFor(before.windows, each.operation, now).length > 0);
@@ -132,8 +121,7 @@ export function decide(before: LedgerState, now: number, intent: Intent): { stat
   const hold = holdOf(state, now, intent);
   if (hold !== undefined) return { state, hold };
   const lostAt = now + timeoutMs + LATE_MS;
-  const tells = isProbe || mustProbe(state, now, operation);
-  const reservation = { id, operation, at: now, lostAt, ...(tells && { isProbe: true }) };
+  const reservation = { id, operation, at: now, lostAt, ...(mustProbe(state, now, operation) && { isProbe: true }) };
   return { state: { ...state, inFlight: [...state.inFlight, reservation] } };
 }
 
@@ -242,6 +230,11 @@ export function learn(state: LedgerState, learnt: Block): LedgerState {
   return { ...state, block: { since: learnt.since, until: Math.max(block.until, learnt.until), why } };
 }
 
+/** True for a block without a length: nothing is known about the key, so one probe goes first (lease-script.ts). */
+export function isNameless({ since, until }: Block): boolean {
+  return until === since;
+}
+
 /** Clears the block for the user: one probe may be sent. */
 export function unblock({ block: _lifted, windows: _doubtful, pace: _slow, ...state }: LedgerState): LedgerState {
   return { ...state, windows: [], strikes: 0 };
@@ -263,7 +256,7 @@ export function abandon(before: LedgerState, now: number, id: string): LedgerSta
   const state = lose(before, now, id, true);
   const { isProbe, lostAt = 0 } = before.inFlight.find((each) => each.id === id) ?? {};
   const { block } = state;
-  if (block === undefined || isProbe !== true) return state;
+  if (block === undefined || isNameless(block) || isProbe !== true) return state;
   return { ...state, block: { ...block, since: now, until: Math.max(block.until, lostAt) } };
 }
 

@@ -5,21 +5,27 @@ export const ASKING_MS = 2_000;
  * The script that runs on the Redis server as one atomic step: a machine reports what it has learnt and is lent permits
  * for requests. Lua 5.1 (redis.io/docs/latest/develop/programmability/lua-api).
  *
- * `KEYS[1]` holds the state that all machines share. Times are ms on the server's clock; machines send and receive only
- * how long ago something was and how long it lasts. Permits expire with their window, after 70 s at the latest: then
- * those of dead machines are free again.
+ * `KEYS[1]` holds the state that all machines share, `KEYS[1]:machine` the permits of one machine. Times are ms on the
+ * server's clock; machines send and receive only how long ago something was and how long it lasts. Permits expire with
+ * their window, after 70 s at the latest. Then a new turn of the operation begins, and the permits of dead machines are
+ * free again.
  */
 export const LEASE_SCRIPT = `
-local SAME_END, LATE, TURN, LATELY, KEPT, STEP, PACE, PATIENCE = 2500, 5000, 70000, 90000, 86400000, 5000, 1000, ${ASKING_MS}
+local SAME_END, LATE, TURN, KEPT, STEP, PACE, PATIENCE = 2500, 5000, 70000, 86400000, 5000, 1000, ${ASKING_MS}
 local MOST = 64
 local TIMES = { 'resetAt', 'seenAt', 'answeredAt' }
+-- Where nothing is known, and where a user has cleared all, one probe goes first, as after a block.
+local OVER = { since = 0, till = 0, why = 'rate-limited' }
 local r = cjson.decode(ARGV[1])
-local isRead, s = pcall(cjson.decode, redis.call('GET', KEYS[1]) or '')
-if not (isRead and type(s) == 'table' and s.id) then
-  -- Where nothing is known, one probe goes first, as after a block.
-  local over = { since = 0, till = 0, why = 'rate-limited' }
-  s = { id = r.newId, setBy = 0, strikes = 0, block = over, windows = {}, machines = {} }
+local function read(key)
+  local isRead, value = pcall(cjson.decode, redis.call('GET', key) or '')
+  return isRead and type(value) == 'table' and value.id and value or nil
 end
+local s = read(KEYS[1])
+  or { id = r.newId, setBy = 0, strikes = 0, block = OVER, ops = {}, minute = 0, now = 0, before = 0 }
+local place = KEYS[1] .. ':' .. r.machine
+local m = read(place)
+if not m or m.id ~= s.id then m = { id = s.id, minute = -1, lent = {}, refused = {} } end
 
 -- The server's clock has been set, if a machine's two clocks agree that it has: t continues as if it had not.
 local time = redis.call('TIME')
@@ -30,20 +36,60 @@ if r.id == s.id and r.setBy == s.setBy then
   local by = math.abs(byMonotonic) < math.abs(byWall) and byMonotonic or byWall
   -- The client has given up on a question that took this long. If it has not, it asks again.
   local patience = math.min(PATIENCE, r.want and r.want.timeoutMs or PATIENCE)
-  if math.min(byMonotonic, byWall) > patience then r.want, r.lent, r.probing = nil, nil, true end
+  if math.min(byMonotonic, byWall) > patience then r.want, r.lent, r.leaves, r.probing = nil, nil, nil, true end
   if byMonotonic * byWall > 0 and math.abs(by) > STEP then s.setBy, t = s.setBy + math.floor(by), t - math.floor(by) end
 -- How old the first question of a machine is cannot be told: it only makes the two known to each other.
 elseif not r.id then r.want = nil end
 
-local function isBlocked() return s.block and t < s.block.till end
-if r.clear then s.block, s.cleared, s.strikes, s.probe, s.windows = nil, t, 0, nil, {} end
-local cleared = s.cleared or 0
+-- Machines seen lately: in this minute, or in the last.
+local minute = math.floor(t / 60000)
+if minute ~= s.minute then
+  s.before = minute == s.minute + 1 and s.now or 0
+  s.minute, s.now = minute, 0
+end
+if m.minute ~= minute then m.minute, s.now = minute, s.now + 1 end
+local machines = math.max(s.now, s.before)
 
--- What the machine's answers have said since a user cleared all. Within a window what is left only falls.
+local function op(name)
+  local o = s.ops[name]
+  if not o then
+    o = { turn = 0, since = 0, till = 0, lent = 0, old = 0, first = 0, next = 0 }
+    s.ops[name] = o
+  end
+  if t >= o.till then
+    o.old, o.lent = t < o.till + LATE and o.lent or 0, 0
+    o.first, o.next = math.min(machines, o.first + o.next), 0
+    o.turn, o.since, o.till = o.turn + 1, t, t + TURN
+  end
+  return o
+end
+local function lend(name, many)
+  local o, before = op(name), m.lent[name]
+  if before and before.turn == o.turn then o.lent = o.lent - before.many end
+  if before and before.turn == o.turn - 1 then o.old = math.max(0, o.old - before.many) end
+  o.lent = o.lent + many
+  m.lent[name] = many > 0 and { many = many, turn = o.turn } or nil
+end
+-- Gives up the machine's place in the next window.
+local function unclaim(name)
+  local o, refused = op(name), m.refused[name]
+  if refused and refused < o.turn then o.first = math.max(0, o.first - 1)
+  elseif refused then o.next = math.max(0, o.next - 1) end
+  m.refused[name] = nil
+end
+for _, name in ipairs(r.leaves or {}) do unclaim(name) end
+if r.lent then
+  for name in pairs(m.lent) do if not r.lent[name] then lend(name, 0) end end
+  for name, many in pairs(r.lent) do lend(name, many) end
+end
+
+-- What the machine's answers have said, since a user cleared all. Within a window what is left only falls.
+local cleared = s.cleared or 0
 for _, w in ipairs(r.windows) do
   for _, each in ipairs(TIMES) do w[each] = t + w[each] end
   if w.answeredAt > cleared then
-    local k = s.windows[w.operation] or w
+    local o = op(w.operation)
+    local k = o.window or w
     local isOneTime = k.limit == w.limit and w.seenAt < k.resetAt and k.seenAt < w.resetAt
     -- A report that was under way for some time makes its window seem to end later: a short one must not reach the next.
     local close = math.min(SAME_END, (w.lengthMs or k.lengthMs or 2 * SAME_END) / 2)
@@ -53,10 +99,13 @@ for _, w in ipairs(r.windows) do
     elseif w.seenAt < k.seenAt then w, k = k, w end
     for each in pairs(k.apart) do w.apart[each] = true end
     w.lengthMs = w.lengthMs or k.lengthMs
-    s.windows[w.operation] = w
+    if t < w.resetAt then o.till = math.min(o.till, w.resetAt) end
+    o.window = w
   end
 end
 
+local function isBlocked() return s.block and t < s.block.till end
+if r.clear then s.block, s.cleared, s.strikes, s.probe, s.ops = OVER, t, 0, nil, {} end
 -- By a clock that was set back it lasts no longer than it was named, from now on.
 if s.block and s.block.since > t then s.block.since, s.block.till = t, t + s.block.till - s.block.since end
 if r.block and t + r.block.since > cleared and r.block['until'] > 0 then
@@ -73,93 +122,82 @@ if s.probe and s.probe.machine == r.machine and not r.probing then
   s.probe = nil
 end
 
--- What each machine was lent, by operation.
-local m = s.machines[r.machine]
-m = { at = t, lent = not r.lent and m and m.lent or {} }
-s.machines[r.machine] = m
-local function lend(name, many)
-  local w, till = s.windows[name], t + TURN
-  if w and t < w.resetAt then till = math.min(till, w.resetAt) end
-  m.lent[name] = { many = many, till = till }
-  return till - t
-end
-for name, many in pairs(r.lent or {}) do
-  if many > 0 then lend(name, many) end
-end
-local machines, lent = 0, {}
-for id, each in pairs(s.machines) do
-  if t > each.at + LATELY then s.machines[id] = nil
-  else
-    machines = machines + 1
-    for name, l in pairs(each.lent) do
-      -- A request may arrive late.
-      if t < l.till + LATE then lent[name] = (lent[name] or 0) + l.many end
-    end
-  end
-end
-
 -- Which windows a request draws on is derived, as on each machine.
 local function address(name) return string.match(name, '^%S+ (@%x*)') end
-local function drawsOn(name, other)
-  local own, w = s.windows[name], s.windows[other]
-  if t >= w.resetAt or address(name) ~= address(other) then return false end
+local function drawsOn(name, own, other, w)
+  if not w or t >= w.resetAt or address(name) ~= address(other) then return false end
   if not own or own == w then return true end
   if own.limit ~= w.limit or own.apart[other] or w.apart[name] then return false end
   return t >= own.resetAt or math.abs(own.resetAt - w.resetAt) <= SAME_END
 end
 local function room(name, reserve)
   local free, ends, left = math.huge, t, math.huge
-  for other, w in pairs(s.windows) do
-    if drawsOn(name, other) then
-      local kept = w.remaining - math.min(reserve, math.max(0, w.limit - 1))
-      local out = 0
-      for user, many in pairs(lent) do
-        if drawsOn(user, other) then out = out + many end
+  for other, each in pairs(s.ops) do
+    local w = each.window
+    if drawsOn(name, s.ops[name].window, other, w) then
+      local lent = 0
+      for user, o in pairs(s.ops) do
+        local out = o.lent + (t < o.since + LATE and o.old or 0)
+        if out > 0 and drawsOn(user, o.window, other, w) then lent = lent + out end
       end
-      if kept - out < free then free, ends, left = kept - out, w.resetAt, kept end
+      local kept = w.remaining - math.min(reserve, math.max(0, w.limit - 1))
+      if kept - lent < free then free, ends, left = kept - lent, w.resetAt, kept end
     end
   end
   return free, ends, left
 end
 
-local reply = { id = s.id, t = t, machines = machines, setBy = s.setBy, strikes = s.strikes }
-local want = r.want
-if want then
-  local name = want.operation
-  local own = s.windows[name]
-  local probes = s.block or not own or t >= own.resetAt
-  local asked = s.probe and (s.probe.machine ~= r.machine or r.probing) and t < s.probe.till and s.probe
-  local free, ends, left = room(name, want.reserve)
-  local isPastFirst = asked and not s.block and not own and free < math.huge and t - asked.at >= PACE
+local reply = { id = s.id, t = t, machines = machines, windows = {} }
+local function hold(till, why, again)
+  reply.hold = { left = till - t, why = why, again = again and math.max(100, again) or nil, spread = 2 * machines }
+end
+local w = r.want
+if w then
+  local o = op(w.operation)
+  local probes = s.block or not o.window or t >= o.window.resetAt
+  local asked = s.probe and s.probe.machine ~= r.machine and t < s.probe.till and s.probe
+  local free, ends, left = room(w.operation, w.reserve)
+  local isPastFirst = asked and not s.block and not o.window and free < math.huge and t - asked.at >= PACE
+  -- Who was refused in a turn before goes first for a while.
+  local refused = m.refused[w.operation]
+  local isFirst = refused and refused < o.turn
+  local claimedTill = o.since + LATE + 10 * machines
+  local others = (isFirst or t >= claimedTill) and 0 or o.first
   if isBlocked() then -- The reply has its end in any case.
-  elseif probes and asked and not isPastFirst then
-    reply.lease = { many = 0, lasts = asked.till - t, why = 'asking', again = math.max(100, 2 * machines) }
-  elseif not s.block and free < 1 then
-    -- Another machine may give permits back.
-    local again = left >= 1 and math.max(100, 20 * machines, (ends - t) / 4) or nil
-    reply.lease = { many = 0, lasts = ends - t, why = 'window-spent', again = again }
+  elseif probes and asked and not isPastFirst then hold(asked.till, 'asking', 2 * machines)
+  elseif not s.block and free - others < 1 then
+    local again = left >= 1 and math.max(20 * machines, (ends - t) / 4)
+    hold(ends, 'window-spent', free >= 1 and math.min(again, claimedTill - t) or again)
+    if not refused then o.next, m.refused[w.operation] = o.next + 1, o.turn end
   else
-    local many = probes and 1 or math.max(1, math.min(want.count, math.floor(free / machines)))
-    if probes and not isPastFirst then s.probe = { machine = r.machine, at = t, till = t + want.timeoutMs + LATE } end
-    reply.lease = { many = many, lasts = lend(name, (r.lent[name] or 0) + many), isProbe = probes and true }
+    local many = probes and 1 or math.max(1, math.min(w.count, math.floor((free - others) / machines)))
+    unclaim(w.operation)
+    if probes and not isPastFirst then s.probe = { machine = r.machine, at = t, till = t + w.timeoutMs + LATE } end
+    lend(w.operation, (r.lent[w.operation] or 0) + many)
+    reply.granted = { many = many, lasts = o.till - t }
   end
 end
 
--- Clients choose the names of operations: of too many, those without a recent answer are forgotten.
+-- Clients choose the names of operations: of too many, those that no permit is out for are forgotten.
 local count = 0
-for _ in pairs(s.windows) do count = count + 1 end
-for name, w in pairs(s.windows) do
-  if t > w.resetAt + KEPT or count > MOST and t > w.answeredAt + TURN then s.windows[name] = nil end
+for _ in pairs(s.ops) do count = count + 1 end
+for name, o in pairs(s.ops) do
+  local ends = math.max(o.window and o.window.resetAt or 0, o.till)
+  if t > ends + KEPT or count > MOST and t >= o.till + LATE then s.ops[name] = nil end
 end
+redis.call('SET', place, cjson.encode(m), 'PX', KEPT)
 redis.call('SET', KEYS[1], cjson.encode(s), 'PX', 2 * KEPT)
-for _, w in pairs(s.windows) do
-  for _, each in ipairs(TIMES) do w[each] = w[each] - t end
+for _, o in pairs(s.ops) do
+  if o.window then
+    for _, each in ipairs(TIMES) do o.window[each] = o.window[each] - t end
+    table.insert(reply.windows, o.window)
+  end
 end
-reply.windows, reply.cleared = s.windows, s.cleared and t - s.cleared
--- One that is over, too, until its probe is answered.
-if s.block and s.block.till > 0 then
-  local function left(at) return math.max(-KEPT, at - t) end
-  reply.block = { since = left(s.block.since), ['until'] = left(s.block.till), why = s.block.why }
+-- One that is over, too, until its probe is answered. Where none is known, only to the machine that sends the probe:
+-- what others were lent is good, and the block has no times.
+if s.block and (s.block.till > s.block.since or s.probe and s.probe.machine == r.machine) then
+  reply.block = { since = math.max(-KEPT, s.block.since - t), ['until'] = math.max(-KEPT, s.block.till - t), why = s.block.why }
 end
+reply.setBy, reply.strikes, reply.cleared = s.setBy, s.strikes, s.cleared and t - s.cleared
 return cjson.encode(reply)
 `;

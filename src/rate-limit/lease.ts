@@ -13,9 +13,10 @@ import {
   learn,
   type Lease,
   type LedgerState,
-  type Permits,
+  type Loss,
+  mustProbe,
 } from './governor.ts';
-import { RedisFailure } from '../ports.ts';
+import type { RedisFailure } from '../ports.ts';
 import { ASKING_MS } from './lease-script.ts';
 import { shift } from './ledger.ts';
 import { type Demand, LEAST_LENGTH_MS, lengthOf, mergeWindow, type Window, windowOf, windowsFor } from './windows.ts';
@@ -30,8 +31,8 @@ export type Leased = LedgerState & { readonly lease: Lease };
 export interface Question {
   /** Asks for permits. `waiting`: how many requests of this process wait for them. */
   readonly want?: Pick<Intent, 'operation' | 'reserve' | 'timeoutMs'> & { readonly waiting: number };
-  /** Gives all permits back. */
-  readonly leaves?: true;
+  /** Gives all permits back. Names the operations that this process was told to wait for, and no longer waits for. */
+  readonly leaves?: readonly string[];
   /** The user clears the block. */
   readonly clears?: boolean;
 }
@@ -45,13 +46,13 @@ export interface Reply {
   readonly setBy: number;
   readonly machines: number;
   readonly strikes: number;
-  /** By operation. */
+  /** A list; Lua may encode it as an object. */
   readonly windows: Readonly<Record<string, Window>>;
   /** The key's block, also one that is over, until the answer to its probe. */
   readonly block?: Block;
   readonly cleared?: number;
-  /** The permits, or why there are none; absent if it was not asked for any, or names a block. */
-  readonly lease?: Pick<Permits, 'many' | 'why' | 'again' | 'isProbe'> & { readonly lasts: number };
+  readonly hold?: Pick<Hold, 'why' | 'again'> & { readonly left: number; readonly spread: number };
+  readonly granted?: { readonly many: number; readonly lasts: number };
 }
 
 /** How soon to check again while another process of this machine asks the server, in ms. */
@@ -66,7 +67,7 @@ const LATEST_TRY_MS = 20_000;
 export function withLease(state: LedgerState, server: string, newMachine: () => string): Leased {
   const { lease } = state;
   if (lease?.server === server) return { ...state, lease };
-  return { ...state, lease: { machine: lease?.machine ?? newMachine(), server, machines: 1, permits: {} } };
+  return { ...state, lease: { machine: lease?.machine ?? newMachine(), server, machines: 1, permits: {}, holds: {} } };
 }
 
 interface LeasedDecision {
@@ -83,23 +84,15 @@ interface LeasedDecision {
 export function decideLeased(before: Leased, now: number, intent: Intent, shares: boolean): LeasedDecision {
   const { operation } = intent;
   const { lease } = before;
-  const { lost, met, permits } = lease;
-  const known = permits[operation];
-  const { state, hold } = decide(before, now, { ...intent, isProbe: known?.isProbe === true });
+  const { state, hold } = decide(before, now, intent);
   if (hold !== undefined) return { state: { ...state, lease }, hold };
-  const sent = (after: Partial<Lease>): LeasedDecision => ({ state: { ...state, lease: { ...lease, ...after } } });
-  const isFresh = lost !== undefined ? now < lost.next : now - (met?.monotonic ?? 0) <= FRESH_MS;
-  if (known !== undefined && isFresh && permitsLeft(lease, now, operation) > 0) {
-    return sent({ permits: { ...permits, [operation]: { ...known, many: known.many - 1 } } });
-  }
-  const back = untilBack(before, now, { operation }, shares);
-  if (lost !== undefined && back !== undefined) {
-    if (shares && back.until <= now) return sent({ lost: { ...lost, sharedAt: now } });
-    if (now < lost.next) return { state: before, hold: back };
-  }
-  const { why, until, again } = known ?? { until: now };
-  if (why === undefined || now >= (again ?? until)) return { state: before, mustAsk: true };
-  return { state: before, hold: { why, until, ...(again !== undefined && { again }) } };
+  const taken = takePermit(lease, now, operation) ?? (shares ? takeShare(before, now, operation) : undefined);
+  if (taken !== undefined) return { state: { ...state, lease: taken } };
+  const { lost, holds } = lease;
+  const isLost = lost !== undefined && now < lost.next;
+  const known = isLost ? untilBack(before, lost, now, { operation }, shares) : holds[operation];
+  const isHeld = known !== undefined && now < (known.again ?? known.until);
+  return { state: before, ...(isHeld ? { hold: known } : { mustAsk: true }) };
 }
 
 /** Lets one process of the machine ask the server, and makes the others wait for it. */
@@ -115,37 +108,63 @@ function permitsLeft({ permits }: Lease, now: number, operation: string): number
   return now < until ? many : 0;
 }
 
+/** Takes one permit of the operation; undefined if the server has to be asked for one, or whether it is still valid. */
+function takePermit(lease: Lease, now: number, operation: string): Lease | undefined {
+  const many = permitsLeft(lease, now, operation);
+  const isFresh = lease.lost !== undefined ? now < lease.lost.next : now - (lease.met?.monotonic ?? 0) <= FRESH_MS;
+  if (many === 0 || !isFresh) return undefined;
+  return { ...lease, permits: { ...lease.permits, [operation]: { ...lease.permits[operation]!, many: many - 1 } } };
+}
+
+/** Takes one request of this machine's share while the server is lost; undefined if none is due. */
+function takeShare(before: Leased, now: number, operation: string): Lease | undefined {
+  const { lost } = before.lease;
+  if (lost === undefined || now < paceOf(before, lost, now, operation).nextAt) return undefined;
+  return { ...before.lease, lost: { ...lost, sharedAt: now } };
+}
+
 /**
- * Returns when this many requests may be sent while the server is lost; it may be back at the next try. The share goes
- * by the newest window, even if that is over, and begins once the longest known window has passed.
+ * Returns the pace of this machine's share, by the newest window even if that is over. The first request is due once
+ * the longest known window has passed.
  */
-function untilBack({ lease, windows }: Leased, now: number, demand: Omit<Demand, 'reserve'>, shares: boolean) {
-  const { lost, machines } = lease;
-  if (lost === undefined) return undefined;
-  const { next, says, since, sharedAt } = lost;
-  const hold = { why: 'ledger-lost', says } as const;
-  if (!shares) return { ...hold, until: next, again: next };
-  const { operation, count = 1 } = demand;
+function paceOf({ windows, lease }: Leased, { sharedAt, since }: Loss, now: number, operation: string) {
   const known = [windowOf(windows, operation) ?? [], windowsFor(windows, operation, now)].flat();
-  const spacings = known.map((each) => (lengthOf(each) * machines) / Math.max(1, each.limit));
+  const spacings = known.map((each) => (lengthOf(each) * lease.machines) / Math.max(1, each.limit));
   const everyMs = known.length === 0 ? LEAST_LENGTH_MS : Math.max(...spacings);
   const firstAt = since + Math.max(LEAST_LENGTH_MS, ...windows.map(lengthOf));
-  const due = Math.max(now, sharedAt === undefined ? firstAt : sharedAt + everyMs);
-  return { ...hold, until: due + (count - 1) * everyMs, again: Math.min(next, due) };
+  return { everyMs, nextAt: sharedAt === undefined ? firstAt : sharedAt + everyMs };
+}
+
+/** Returns when this many requests may be sent while the server is lost. It may be back at the next try. */
+function untilBack(
+  state: Leased,
+  lost: Loss,
+  now: number,
+  { operation, count = 1 }: Pick<Demand, 'operation' | 'count'>,
+  shares: boolean,
+): Hold {
+  const { next, says } = lost;
+  if (!shares) return { until: next, why: 'ledger-lost', again: next, says };
+  const { everyMs, nextAt } = paceOf(state, lost, now, operation);
+  const first = Math.max(now, nextAt);
+  return { until: first + (count - 1) * everyMs, why: 'ledger-lost', again: Math.min(next, first), says };
 }
 
 /** Returns until when a demand has to wait, as the governor does, and for its share if the server is lost. */
 export function forecastLeased(state: Leased, now: number, demand: Demand, shares: boolean): Hold | undefined {
   const hold = forecast(state, now, demand);
+  const { lost } = state.lease;
   const count = (demand.count ?? 1) - permitsLeft(state.lease, now, demand.operation);
-  const part = shares && count > 0 ? untilBack(state, now, { ...demand, count }, shares) : undefined;
-  return part !== undefined && part.until > Math.max(now, hold?.until ?? now) ? part : hold;
+  if (!shares || lost === undefined || count <= 0) return hold;
+  const part = untilBack(state, lost, now, { ...demand, count }, shares);
+  return part.until > Math.max(now, hold?.until ?? now) ? part : hold;
 }
 
 /** True while a probe is in flight or may still be sent. */
 export function isProbing(state: Leased, now: number): boolean {
-  const unsent = Object.values(state.lease.permits).filter(({ many, until }) => many > 0 && now < until);
-  return [...state.inFlight, ...unsent].some(({ isProbe }) => isProbe === true);
+  const { inFlight, lease } = state;
+  const isUnsent = (each: string): boolean => permitsLeft(lease, now, each) > 0 && mustProbe(state, now, each);
+  return inFlight.some(({ isProbe }) => isProbe === true) || Object.keys(lease.permits).some(isUnsent);
 }
 
 /** Returns what to send to the server, with times counted from now. @param newId for its state, if it has none */
@@ -157,13 +176,12 @@ export function reportOf(
 ) {
   const { block, inFlight, lease, strikes, windows } = state;
   const { machine, met, permits } = lease;
-  // Requests in flight, and those that may still be sent.
-  const lent: Record<string, number> = {};
-  for (const { operation } of inFlight) lent[operation] = (lent[operation] ?? 0) + 1;
-  for (const each of Object.keys(permits)) lent[each] = (lent[each] ?? 0) + permitsLeft(lease, now, each);
-  const newest = permits[want?.operation ?? ''] ?? { lent: 0, at: 0 };
+  const operations = [...inFlight.map(({ operation }) => operation), ...Object.keys(permits)];
+  const underWay = (operation: string): number => inFlight.filter((each) => each.operation === operation).length;
+  const { lent = 0, at = 0 } = permits[want?.operation ?? ''] ?? {};
   return {
     ...{ machine, newId, strikes, windows: shift(windows, -now), clear: clears, probing: isProbing(state, now) },
+    ...(leaves !== undefined && { leaves }),
     ...(block !== undefined && { block: shift(block, -now) }),
     ...(met !== undefined && {
       id: met.id,
@@ -171,24 +189,29 @@ export function reportOf(
       monotonic: met.server + now - met.monotonic,
       wall: met.server + wall - met.wall,
     }),
-    ...((want ?? leaves) !== undefined && { lent }),
+    // Requests in flight, and those that may still be sent.
+    ...((want ?? leaves) !== undefined && {
+      lent: Object.fromEntries(
+        operations
+          .map((each) => [each, underWay(each) + permitsLeft(lease, now, each)] as const)
+          .filter(([, many]) => many > 0),
+      ),
+    }),
     // If permits are left, this only confirms them. A machine that uses its permits quickly asks for twice as many.
     ...(want !== undefined &&
       permitsLeft(lease, now, want.operation) === 0 && {
-        want: { ...want, count: Math.max(want.waiting, now - newest.at < TWICE_WITHIN_MS ? 2 * newest.lent : 1) },
+        want: { ...want, count: Math.max(want.waiting, now - at < TWICE_WITHIN_MS ? 2 * lent : 1) },
       }),
   };
 }
 
-/** @throws {RedisFailure} for what is not a reply: another program answers */
-export function parseReply(text: string): Reply {
+export function parseReply(text: string): Reply | undefined {
   try {
-    const reply = JSON.parse(text) as Reply;
-    if (typeof reply.t === 'number' && typeof reply.windows === 'object') return reply;
+    const reply = JSON.parse(text) as Reply | null;
+    return typeof reply?.t === 'number' && typeof reply.windows === 'object' ? reply : undefined;
   } catch {
-    // Not JSON, or null.
+    return undefined;
   }
-  throw new RedisFailure(`it answered ${text.slice(0, 80)}`);
 }
 
 /** Returns the state after a reply. @param random in [0, 1), spreads out the machines that ask again */
@@ -198,10 +221,12 @@ export function afterReply(before: Leased, instant: Instant, reply: Reply, quest
   // What a user has cleared, perhaps on another machine, is dropped here too.
   const cleared = now - (reply.cleared ?? Number.POSITIVE_INFINITY);
   const isBlocked = block !== undefined && block.since > cleared && now < block.until;
-  const known = before.windows.filter(({ answeredAt }) => answeredAt > cleared);
   const state: LedgerState = {
     ...rest,
-    windows: Object.values(shift(reply.windows, now)).reduce(mergeWindow, known),
+    windows: Object.values(shift(reply.windows, now)).reduce(
+      mergeWindow,
+      before.windows.filter(({ answeredAt }) => answeredAt > cleared),
+    ),
     ...(isBlocked && { block }),
     strikes: isBlocked && reply.block === undefined ? before.strikes : reply.strikes,
   };
@@ -212,25 +237,27 @@ export function afterReply(before: Leased, instant: Instant, reply: Reply, quest
 function leaseAfter(before: Lease, instant: Instant, reply: Reply, { leaves, want }: Question, random: number): Lease {
   const now = instant.monotonic;
   const { askedUntil, lost: _found, ...lease } = before;
-  const { id, lease: lent, machines, setBy, t: server } = reply;
-  // Clients choose the names of operations: what is over is forgotten. What was lent before a block is void: one probe of
-  // one machine goes first.
-  const isGood = ({ until, why }: Permits): boolean => now < until && (why !== undefined || reply.block === undefined);
-  const permits = Object.fromEntries(Object.entries(lease.permits).filter(([, each]) => isGood(each)));
-  if (want !== undefined && lent !== undefined) {
-    const { again, isProbe = false, lasts, many, why } = lent;
-    // Machines that wait for the same moment ask one after another.
-    const until = now + lasts + (why === undefined ? 0 : 2 * machines * random);
-    permits[want.operation] = {
-      ...{ many, until, lent: many, at: now, isProbe },
-      ...(why !== undefined && { why }),
-      ...(again !== undefined && { again: Math.min(until, now + again * (0.5 + random)) }),
-    };
-  }
-  return {
-    ...{ ...lease, machines, permits, met: { id, setBy, server, ...instant } },
+  const { granted, hold, id, machines, setBy, t: server } = reply;
+  // Clients choose the names of operations: what is over is forgotten.
+  const current = <T extends { readonly until: number }>(all: Readonly<Record<string, T>>): Record<string, T> =>
+    Object.fromEntries(Object.entries(all).filter(([, each]) => now < each.until));
+  // What was lent before a block is void: one probe of one machine goes first.
+  const [permits, holds] = [reply.block === undefined ? current(lease.permits) : {}, current(lease.holds)];
+  const next: Lease = {
+    ...{ ...lease, machines, permits, holds, met: { id, setBy, server, ...instant } },
     ...((want ?? leaves) === undefined && askedUntil !== undefined && { askedUntil }),
   };
+  const { operation = '' } = want ?? {};
+  if (granted !== undefined) {
+    const many = (permits[operation]?.many ?? 0) + granted.many;
+    const lent = { many, until: now + granted.lasts, lent: granted.many, at: now };
+    return { ...next, permits: { ...permits, [operation]: lent } };
+  }
+  if (hold === undefined) return next;
+  // Machines that wait for the same moment ask one after another.
+  const until = now + hold.left + hold.spread * random;
+  const again = hold.again === undefined ? {} : { again: Math.min(until, now + hold.again * (0.5 + random)) };
+  return { ...next, holds: { ...holds, [operation]: { until, why: hold.why, ...again } } };
 }
 
 /**

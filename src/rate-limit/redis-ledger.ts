@@ -6,7 +6,7 @@
 import { type Context, type Redis, RedisFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { untilStop } from '../stop.ts';
-import type { Hold, Intent, LedgerState } from './governor.ts';
+import { type Hold, type Intent, isNameless, type LedgerState } from './governor.ts';
 import {
   afterFailure,
   afterReply,
@@ -57,6 +57,8 @@ export class RedisLedger implements Ledger {
   private waiting = 0;
   /** The question in flight: every request that needs a permit waits for it. */
   private asking: Promise<void> | undefined;
+  /** Operations for which the server had no permit when last asked: it may hold a place for them. */
+  private readonly refused = new Set<string>();
   private shownAt = Number.NEGATIVE_INFINITY;
   /** True once this process has asked to send. */
   private isSender = false;
@@ -118,12 +120,12 @@ export class RedisLedger implements Ledger {
       const state = await this.step(kept);
       await (isFirst ? this.visit(state, {}) : this.tell(state));
     }
-    return this.read((state) => state);
+    return this.read(withoutNameless);
   }
 
   async forecast(demand: Demand): Promise<Hold | undefined> {
     await this.view();
-    return this.read((before, now) => forecastLeased(before, now, demand, this.shares));
+    return this.read((before, now) => forecastLeased(withoutNameless(before), now, demand, this.shares));
   }
 
   async close(): Promise<void> {
@@ -141,7 +143,7 @@ export class RedisLedger implements Ledger {
       { despiteSignal: true },
     );
     if (state === undefined) return;
-    await this.visit(state, { leaves: true }).catch(unlessRefused);
+    await this.visit(state, { leaves: [...this.refused] }).catch(unlessRefused);
   }
 
   private read<T>(of: (state: Leased, now: number) => T): Promise<T> {
@@ -169,11 +171,15 @@ export class RedisLedger implements Ledger {
 
   private async visit(before: Leased, question: Question): Promise<void> {
     const { clock, name, random, randomBytes, redis, signal } = this.options;
-    const timeoutMs = question.want?.timeoutMs ?? ASKING_MS;
+    const { want } = question;
+    const timeoutMs = want?.timeoutMs ?? ASKING_MS;
     const instant = () => ({ monotonic: clock.monotonic(), wall: clock.now() });
     const report = reportOf(before, instant(), Buffer.from(randomBytes(16)).toString('hex'), question);
     try {
-      const reply = parseReply(await redis.run(LEASE_SCRIPT, name, [JSON.stringify(report)], { timeoutMs }));
+      const text = await redis.run(LEASE_SCRIPT, name, [JSON.stringify(report)], { timeoutMs });
+      const reply = parseReply(text);
+      if (reply === undefined) throw new RedisFailure(new Error(`it answered ${text.slice(0, 80)}`));
+      if (want !== undefined) this.refused[reply.granted === undefined ? 'add' : 'delete'](want.operation);
       const spread = random();
       await this.step((state) => kept(afterReply(state, instant(), reply, question, spread)), {
         despiteSignal: true,
@@ -205,4 +211,9 @@ export class RedisLedger implements Ledger {
 /** Ignores that the server refuses the settings: what was sent counts, and the next question fails before anything is. */
 function unlessRefused(error: unknown): void {
   if (!isFailure(error) || !error.is('ledger-refused')) throw error;
+}
+
+function withoutNameless(state: Leased): Leased {
+  const { block, ...rest } = state;
+  return block !== undefined && isNameless(block) ? rest : state;
 }

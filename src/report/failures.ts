@@ -35,11 +35,7 @@ const FAILURES_BECAUSE: {
   'outcome-unknown': (details, now) => ({
     ...uncertain(EXIT.outcomeUnknown),
     message: describeUnknown(details, now),
-    hint: soonest(
-      details.because,
-      'call' in details ? 'Check the stock before you run it again.' : checkHint(details),
-      now,
-    ),
+    hint: soonest(details.because, checkHint(details), now),
     outcome: 'unknown',
     ...('found' in details &&
       details.found !== undefined && {
@@ -164,8 +160,9 @@ function foundWords(found: bigint): string {
   return `it has ${found} now: someone else has changed it`;
 }
 
-function checkHint({ petId, environment }: { petId: bigint; environment: string }): string {
-  return `Check before you run it again: petstore --env ${environment} inventory list --pet ${petId}`;
+function checkHint(write: PetWrite | OutcomeUnknown): string {
+  if ('call' in write) return 'Check the stock before you run it again.';
+  return `Check before you run it again: petstore --env ${write.environment} inventory list --pet ${write.petId}`;
 }
 
 /** Adds the time to a hint if nothing is sent before it, not even the request that would show what happened. */

@@ -50,6 +50,9 @@ interface Unauthorized extends Refusal {
 
 type NetworkDetails = HttpFailureFacts & { timeoutMs: number; attempts: number; begun?: boolean; resume?: string };
 
+/** `isRefusal`: a 4xx to a write, which was not applied then. `begun`: other rows of its run may have been. */
+type Unexpected = Readonly<{ serviceError: ServiceError; isRefusal?: boolean; begun?: boolean; fix?: string }>;
+
 export const SERVICE_FAILURES = {
   /** 404 on the list: the base URL is incomplete. */
   'not-the-service': ({ url }: { url: string; serviceError: ServiceError }) => ({
@@ -180,16 +183,14 @@ export const SERVICE_FAILURES = {
         : `The service redirects (${status}) to ${target}; petstore does not follow redirects and did not send the key there.`,
     hint: target === undefined ? 'Check the base URL.' : 'If the new address is right, set it with petstore login',
   }),
-  /** `isRefusal`: a 4xx to a write, which was not applied then. `begun`: other rows of its run may have been. */
-  'unexpected-status': (details: { serviceError: ServiceError; isRefusal?: boolean; begun?: boolean }) => {
-    const { serviceError, isRefusal, begun } = details;
+  'unexpected-status': ({ serviceError, isRefusal, begun, fix }: Unexpected) => {
     const answer = `(${serviceError.status}${quote(serviceError)})`;
     const bulkRow = { state: 'failed', reason: `the service refused it ${answer}`, continues: 'unless-often' } as const;
     return {
       ...uncertain(EXIT.service),
       ...(isRefusal === true && begun !== true && { outcome: 'not-applied', bulkRow }),
       message: `Unexpected status from the service ${answer}.`,
-      hint: 'Update petstore. If that does not help, report it to the owners of the service.',
+      hint: fix ?? 'Update petstore. If that does not help, report it to the owners of the service.',
     };
   },
 } satisfies FailureTable;

@@ -56,7 +56,7 @@ export async function readPets(context: CommandContext, path: string): Promise<I
   const seen = new Map<bigint, string>();
   return rows.map((row) => {
     const where = `line ${row.line}`;
-    if ('error' in row) throw refused(`is not JSON ${where}: ${row.error.message}`);
+    if ('error' in row) throw refused(`is not JSON in ${where}: ${row.error.message}`);
     const { error, data } = InventoryItemSchema.safeParse(
       row.value instanceof Map ? Object.fromEntries(row.value) : {},
     );

@@ -33,19 +33,16 @@ export function resolveSettings(call: { env?: string; baseUrl?: string }, stored
   return { environment, baseUrl, apiKey: { ...apiKey, shadows: KEY_COMMAND } };
 }
 
-/** Returns the environment's source, for the line that announces a write. */
-export function environmentSource({ environment: { source } }: ResolvedSettings): string {
-  return source.from === 'default' ? 'the default environment' : `environment from ${source.name}`;
-}
-
 /** Returns the environment if the flag, the variable, the config or a profile names it; undefined for the default. */
 export function namedEnvironment({ environment: { value, source } }: ResolvedSettings): string | undefined {
   return source.from === 'default' && !value.includes('/') ? undefined : value;
 }
 
-/** Returns the command that undoes the last one, with --env if the next shell may have another environment. */
-export function undoCommand({ environment: { value, source } }: ResolvedSettings): string {
-  return `petstore ${source.from === 'flag' || value.includes('/') ? `--env ${value} ` : ''}inventory undo`;
+/** Returns a line for a terminal: how to undo this command, with --env if the next shell may have another environment. */
+export async function undoLine(context: CommandContext): Promise<string> {
+  if (!canAsk(context)) return '';
+  const { value, source } = (await context.settings()).environment;
+  return `\nUndo: petstore ${source.from === 'flag' || value.includes('/') ? `--env ${value} ` : ''}inventory undo`;
 }
 
 /** @throws {Failure} `no-base-url`, `base-url` */
@@ -132,9 +129,11 @@ export function canAsk({ globals, stdin, stderr }: Pick<CommandContext, 'globals
 
 /** Returns a question, below the lines that it is about where these are not printed as information. */
 export function questionWith({ globals }: CommandContext, lines: readonly string[], question: string): string {
-  const { debug, output, quiet, verbose } = globals;
-  const isUnseen = quiet || (FORMAT_FACTS[output].isJson && !verbose && !debug);
-  return [...(isUnseen ? lines.map(visible) : []), question].join('\n');
+  return [...(showsInfo(globals) ? [] : lines.map(visible)), question].join('\n');
+}
+
+export function showsInfo({ debug, output, quiet, verbose }: CommandContext['globals']): boolean {
+  return !quiet && (!FORMAT_FACTS[output].isJson || verbose || debug);
 }
 
 /** Masks a key: enough to tell two apart, too little to use one. */

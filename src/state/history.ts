@@ -35,6 +35,8 @@ export interface RunFilter {
   readonly limit?: number;
 }
 
+/** SQL: an origin without its profile: all profiles of this machine write to the same stock. */
+export const withoutProfile = (origin: string): string => `substr(${origin}, instr(${origin}, ' ') + 1)`;
 /** SQL: states of changes that may have reached the service's stock. */
 export const MAY_BE_WRITTEN = "('sent', 'applied', 'unknown')";
 /** SQL: true for a change that was undone and not redone since. `carriedOut`: selects the undos and redos that count. */
@@ -99,9 +101,9 @@ export class History {
 
   /** Returns the quantity that this machine's next change of the pet found: it shows whether this one was applied. */
   foundAfter({ origin, petId, turn }: Change): bigint | undefined {
-    const sql = `SELECT before FROM change WHERE petId = ? AND origin = ? AND turn > ? AND sentAt IS NOT NULL
-        AND before IS NOT NULL ORDER BY turn LIMIT 1`;
-    return this.read<Change>(sql, petId, origin, turn)[0]?.before;
+    const sql = `SELECT before FROM change WHERE petId = ? AND ${withoutProfile('origin')} = ${withoutProfile('?')}
+        AND turn > ? AND sentAt IS NOT NULL AND before IS NOT NULL ORDER BY turn LIMIT 1`;
+    return this.read<Change>(sql, petId, origin, origin, turn)[0]?.before;
   }
 
   isUndone({ id }: Change): boolean {
@@ -122,11 +124,10 @@ export class History {
         (SELECT count(*) FROM scan WHERE run = run.id) AS scans,
         endedAt IS NULL AND (${left} > 0 OR kind = 'smoke' OR kind = 'count' AND count(change.id) = 0) AS isUnfinished
       FROM run LEFT JOIN change ON change.run = run.id
-      WHERE run.environment = coalesce(?, run.environment) AND (? OR endedAt IS NULL)
-      GROUP BY run.id HAVING (kind <> 'count' OR scans > 0 OR count(change.id) > 0) AND (? OR isUnfinished)
+      WHERE run.environment = coalesce(?, run.environment) ${isUnfinished ? 'AND endedAt IS NULL' : ''}
+      GROUP BY run.id HAVING (kind <> 'count' OR scans > 0 OR count(change.id) > 0) ${isUnfinished ? 'AND isUnfinished' : ''}
       ORDER BY run.id DESC LIMIT ?`;
-    const isAny = isUnfinished ? 0n : 1n;
-    return this.read(sql, environment ?? null, isAny, isAny, BigInt(limit));
+    return this.read(sql, environment ?? null, BigInt(limit));
   }
 
   /** Returns the newest run that may have added these rows, and the changes of all such runs that are not undone. */

@@ -114,13 +114,11 @@ export function folderOf(path: string): string {
 }
 
 function toFailure(error: unknown, path: string): unknown {
-  if (!(error instanceof DatabaseFailure)) {
-    const code = errorCode(error);
-    return code === undefined ? error : new Failure('state', { path, problem: 'lock', detail: code }, error);
-  }
-  const { message, problem } = error;
-  if (problem === 'full' || problem === 'readonly') return new Failure('state', { path, problem }, error);
-  return new Failure('state', { path, problem: 'lock', detail: message }, error);
+  const isDatabase = error instanceof DatabaseFailure;
+  if (isDatabase && (error.problem === 'full' || error.problem === 'readonly'))
+    return new Failure('state', { path, problem: error.problem }, error);
+  const detail = isDatabase ? error.message : errorCode(error);
+  return detail === undefined ? error : new Failure('state', { path, problem: 'lock', detail }, error);
 }
 
 export interface BusyWait {

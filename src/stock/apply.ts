@@ -89,7 +89,7 @@ async function nothingToDo(runContext: RunContext, spec: RunSpec, plan: Plan): P
   await spec.onBegin?.();
   if (run !== undefined) await journal.end(run.id, context.clock.now());
   const text = `Nothing to change in ${environment}: ${plural(unchanged, 'pet')} already ${unchanged === 1 ? 'matches' : 'match'}.`;
-  return confirmation(text, summaryMembers({ run: run?.id, environment, counts: countStates([], unchanged) }));
+  return confirmation(text, summaryMembers(environment, countStates([], unchanged), run?.id));
 }
 
 /**
@@ -191,7 +191,9 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   context.notices.progress(undefined);
   if (left.length > 0 && stopped === undefined) stopped = await verifyStock(runContext, run);
   const { failures } = runner;
-  return summarise({ ...runContext, failures }, run, seen.stock, stopped, unchanged).catch((error: unknown) => {
+  const context = { ...runContext, failures };
+  const tried = new Set(left.map(({ id }) => id));
+  return summarise(context, run, seen.stock, stopped, unchanged, tried).catch((error: unknown) => {
     // The state database was replaced: the answered write is all that is known of the run.
     throw stopped?.is('unrecorded') === true ? stopped : error;
   });

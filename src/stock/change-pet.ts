@@ -7,7 +7,7 @@ import { isRecent, readPet, updateCall } from '../client/update.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { catalogOrigin, tableNames } from '../session/open-catalog.ts';
-import { assertWriteAllowed, canAsk, requireBaseUrl, undoCommand } from '../session/resolve.ts';
+import { assertWriteAllowed, canAsk, requireBaseUrl, undoLine } from '../session/resolve.ts';
 import { Failure, isFailure, midway, usageFailure } from '../errors.ts';
 import { capital, changeWords, petLabel, visible } from '../view/words.ts';
 import { confirmation, record, type RecordView } from '../view/view.ts';
@@ -94,17 +94,11 @@ async function readAndWrite(
   const item = await updateOne(pet, { command, petId, before, after }, { isCurrent }).catch((error: unknown) => {
     throw isFailure(error) && before !== undefined ? midway(error) : error;
   });
-  if (before === undefined) {
-    const label = capital(petLabel(petId, name));
-    return changed(
-      context,
-      `${label} in ${environment}: quantity set to ${after} (status ${visible(item.status)}).`,
-      item,
-      before,
-    );
-  }
-  const undo = canAsk(context) ? `\nUndo: ${undoCommand(await context.settings())}` : '';
-  return changed(context, `${changeWords({ petId, before, after }, name)} in ${environment}.${undo}`, item, before);
+  const text =
+    before === undefined
+      ? `${capital(petLabel(petId, name))} in ${environment}: quantity set to ${after} (status ${visible(item.status)}).`
+      : `${changeWords({ petId, before, after }, name)} in ${environment}.${await undoLine(context)}`;
+  return changed(context, text, item, before);
 }
 
 /** True for a change that is sent without a read, as scripts want: one request. */

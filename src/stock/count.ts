@@ -16,7 +16,7 @@ import { isStocktakeOpen, lockStocktake, takeTurn, withWritableJournal } from '.
 import { whereOf } from './write-one.ts';
 import { type Stock, unscanned, type Wanted } from './plan.ts';
 import { findStopped, planCount, showUnscanned } from './stocktake.ts';
-import type { Problem } from './records.ts';
+import type { Problem } from '../catalog/store.ts';
 import { clockTime } from '../view/progress.ts';
 import { petLabel, plural } from '../view/words.ts';
 
@@ -90,10 +90,10 @@ async function finish({ context, journal, run, stock }: Stocktake, tally: Tally,
   }
   const rows = tally.rows();
   if (rows.length === 0) throw usageFailure('Nothing was scanned; nothing was changed.', 'Scan at least one pet.');
-  context.notices.info(`${plural(scans.length, 'scan')} of ${plural(rows.length, 'pet')}.`);
   const rest = unscanned(rows, stock);
   const zeroed = options.rest === 'zero' ? rest : [];
   await showUnscanned(context, run, options.rest === 'zero' ? [] : rest);
+  context.notices.info(`${plural(scans.length, 'scan')} of ${plural(rows.length, 'pet')}.`);
   const plan = (present: Stock) => planCount(rows, zeroed, present);
   const question = (steps: number) =>
     `Change ${plural(steps, 'pet')}${zeroed.length === 0 ? '' : `, and set to 0 those that were not scanned (${zeroed.length}),`}`;
@@ -146,17 +146,16 @@ async function offerStopped(context: CommandContext, journal: Journal, session: 
   }
   const applying = stopped.find(({ left }) => left > 0);
   if (applying !== undefined) {
-    const left = plural(applying.left, 'row');
+    const left = `${plural(applying.left, 'row')} left`;
     notices.warning(
-      `Stocktake ${applying.id} is not applied yet (${left} left). Resume it with: ${resumeCommand(applying)}`,
+      `Stocktake ${applying.id} is not applied yet (${left}). Resume it with: ${resumeCommand(applying)}`,
     );
   }
   const open = stopped.find(({ left }) => left === 0);
   if (open === undefined || globals.yes || !canAsk(context)) return undefined;
   const what = `Stocktake ${open.id} of ${clockTime(open.startedAt, clock.now())} was not finished`;
-  return (await prompt.confirm(`${what} (${plural(open.scans, 'scan')}). Continue it?`, signal, true))
-    ? open
-    : undefined;
+  const continues = await prompt.confirm(`${what} (${plural(open.scans, 'scan')}). Continue it?`, signal, true);
+  return continues ? open : undefined;
 }
 
 class Tally {

@@ -13,13 +13,8 @@ export function withEvents(
   isWanted: boolean | undefined,
   work: (onOutcome?: OnOutcome) => Promise<RecordView>,
 ): Promise<View> | View {
-  if (isWanted === true && globals.output === 'csv') {
-    throw usageFailure('--events cannot be used with csv.', 'Use -o ndjson.');
-  }
-  return isWanted === true ? eventsView(work) : work();
-}
-
-function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>): RowsView<JsonValue> {
+  if (isWanted !== true) return work();
+  if (globals.output === 'csv') throw usageFailure('--events cannot be used with csv.', 'Use -o ndjson.');
   let failure: Failure | undefined;
   async function* events(): AsyncGenerator<JsonValue[]> {
     const run = new EventEmitter<{ row: [Change]; end: [] }>();
@@ -50,7 +45,7 @@ function eventsView(work: (onOutcome: OnOutcome) => Promise<RecordView>): RowsVi
     isWork: true,
     empty: '',
     check: () => failure,
-  };
+  } satisfies RowsView<JsonValue>;
 }
 
 function eventOf({ line, petId, before, after, state, reason }: Change): JsonValue {

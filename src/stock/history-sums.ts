@@ -28,7 +28,7 @@ const KEYS: Readonly<Record<SumBy, readonly [name: string, of: (change: Change) 
 /**
  * Sums up changes that were applied. `unsized`: how many have no old quantity and so neither plus nor minus;
  * `uncertain`: how many may have been applied, and are left out.
- * @param names undefined in formats for programs, which have the environment in every row and no names
+ * @param names undefined in formats for programs, which have the environment in every row, no names and no `none`
  */
 export function sumsView(
   batches: Iterable<readonly Change[]>,
@@ -41,7 +41,7 @@ export function sumsView(
   );
   const isMixed = names === undefined || rows.some(({ first }) => first.environment !== rows[0]?.first.environment);
   const members = {
-    [column]: ({ first }: Sum) => keyOf(first),
+    [column]: ({ first }: Sum) => keyOf(first) ?? (names && 'none'),
     ...(by === 'pet' &&
       names !== undefined &&
       names.size > 0 && { name: ({ first }: Sum) => names.get(first.origin)?.get(first.petId) }),
@@ -63,23 +63,20 @@ function sumUp(batches: Iterable<readonly Change[]>, by: SumBy) {
         if (mayBeApplied(change)) left.uncertain++;
         continue;
       }
-      if (change.before === undefined) left.unsized++;
+      const { before, after } = change;
+      if (before === undefined) left.unsized++;
       // The same id is another pet in another service.
       const where = [change.environment, by === 'pet' ? change.origin : ''];
       const key = JSON.stringify([...where, KEYS[by][1](change)?.toString()]);
       const sum = sums.get(key) ?? { first: change, changes: 0, plus: 0n, minus: 0n };
       sums.set(key, sum);
-      add(sum, change);
+      sum.changes++;
+      const difference = after - (before ?? after);
+      if (difference > 0n) sum.plus += difference;
+      else sum.minus -= difference;
     }
   }
   return { sums: [...sums.values()], ...left };
-}
-
-function add(sum: Sum, { before, after }: Change): void {
-  sum.changes++;
-  if (before === undefined) return;
-  if (after > before) sum.plus += after - before;
-  else sum.minus += before - after;
 }
 
 /** Sorts missing values last. */

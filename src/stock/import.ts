@@ -14,7 +14,7 @@ import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';
 import { countStates, summaryMembers } from './summary.ts';
 import { withEvents } from './events.ts';
-import { outcomeOf, readStock } from './runner.ts';
+import { outcomeUnsent, readStock } from './runner.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { makeAddingPlan, makePlan, planView } from './plan.ts';
@@ -76,7 +76,7 @@ async function planToShow(
     const rows = left.map((change) => ({ ...change, quantity: change.after, change }));
     return (stock) =>
       makePlan(rows, stock, ({ change }, present) => {
-        const outcome = outcomeOf(journal, change, begun, present);
+        const outcome = outcomeUnsent(journal, change, begun, present);
         return isLeft(change) || outcome?.state === 'unchanged' ? outcome?.reason : change.reason;
       });
   }
@@ -136,8 +136,7 @@ function sameIn(run: RunSummary, { path }: SourceFile): RunSummary {
 
 async function nothingIn(context: CommandContext, name: string): Promise<RecordView> {
   const environment = (await context.settings()).environment.value;
-  const counts = countStates([], 0);
-  return confirmation(`Nothing to do: ${name} has no rows.`, summaryMembers({ run: undefined, environment, counts }));
+  return confirmation(`Nothing to do: ${name} has no rows.`, summaryMembers(environment, countStates([], 0)));
 }
 
 /**

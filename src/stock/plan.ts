@@ -86,19 +86,21 @@ export function unscanned(rows: readonly Pick<NewChange, 'petId'>[], stock: Stoc
 /** Most lines of a plan to print. */
 export const PLAN_LINES = 40;
 
+/** Returns a cell of each row, all at the right of their column. */
+export function aligned<Row>(rows: readonly Row[], cellOf: (row: Row) => string): string[] {
+  const cells = rows.map(cellOf);
+  const width = Math.max(0, ...cells.map(({ length }) => length));
+  return cells.map((cell) => cell.padStart(width));
+}
+
 /** Returns the lines of the plan: `7  10 → 12  +2`, and the name if there is one. */
 export function planLines(plan: Plan, names?: PetNames): string[] {
   const { steps, obstacles } = plan;
   const shown = steps.slice(0, PLAN_LINES);
-  const aligned = (cell: (step: Step) => string): string[] => {
-    const cells = shown.map(cell);
-    const width = Math.max(0, ...cells.map(({ length }) => length));
-    return cells.map((text) => text.padStart(width));
-  };
-  const ids = aligned(({ petId }) => `${petId}`);
-  const befores = aligned(({ before }) => `${before}`);
-  const afters = aligned(({ after }) => `${after}`);
-  const changes = aligned(({ before, after }) => signed(after - before));
+  const ids = aligned(shown, ({ petId }) => `${petId}`);
+  const befores = aligned(shown, ({ before }) => `${before}`);
+  const afters = aligned(shown, ({ after }) => `${after}`);
+  const changes = aligned(shown, ({ before, after }) => signed(after - before));
   const lines = shown.map(({ petId }, i) =>
     `  pet ${ids[i]}  ${befores[i]} → ${afters[i]}  ${changes[i]}  ${names?.get(petId) ?? ''}`.trimEnd(),
   );

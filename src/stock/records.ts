@@ -1,7 +1,9 @@
 /** Reads the records of a CSV or JSON file: one pet each, with texts by column name. */
 import { CsvError, parse } from 'csv-parse/sync';
 import { type JsonValue, stringifyJson } from '../api/json.ts';
+import type { Problem } from '../catalog/store.ts';
 import { parseJsonRows } from '../api/json-rows.ts';
+import type { Problem } from '../catalog/store.ts';
 import {
   type ColumnName,
   type Columns,
@@ -19,11 +21,6 @@ export interface FileRecord {
   has(column: ColumnName): boolean;
   /** Returns the trimmed text of a column; empty without one. */
   text(column: ColumnName): string;
-}
-
-export interface Problem {
-  readonly line: number;
-  readonly reason: string;
 }
 
 /** Problem of a file that has only a header. */

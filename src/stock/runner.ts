@@ -143,7 +143,7 @@ export class Runner {
     const unsent: Settled | undefined =
       present === undefined
         ? { state: 'failed', reason: NO_SUCH_PET }
-        : outcomeOf(writer.journal, change, run, present, seen.moment);
+        : outcomeUnsent(writer.journal, change, run, present, seen.moment);
     if (unsent !== undefined) {
       await recordOutcome(writer, change.id, unsent);
       this.tell(change, unsent);
@@ -210,7 +210,7 @@ export class Runner {
  * the present quantity.
  * @param since from `momentOf`: others of this machine may have changed the pet after that
  */
-export function outcomeOf(
+export function outcomeUnsent(
   journal: Journal,
   change: Change,
   { adds }: Pick<Run, 'adds'>,

@@ -4,7 +4,7 @@ import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { catalogOrigin } from '../session/open-catalog.ts';
 import { fileName } from '../session/paths.ts';
-import { resumeCommand } from '../session/run-commands.ts';
+import { resumeCommand, shellWord } from '../session/run-commands.ts';
 import { readBytes } from '../session/read-text.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
@@ -110,7 +110,7 @@ async function checkSource(context: CommandContext, { id, source, hash: before, 
     `${source} has changed since run ${id} began`,
     adds === true
       ? 'Restore the file to resume. A new import would add the rows again that were added already.'
-      : `Import it again with petstore inventory import ${source}`,
+      : `Import it again with: petstore inventory import ${shellWord(source)}`,
   );
 }
 
@@ -163,7 +163,7 @@ export async function discardRun(context: CommandContext, id: bigint): Promise<R
     for (const { petId, after } of journal.changesOf(id).filter(isUncertain)) {
       notices.warning(`Pet ${petId} may or may not have been set to ${after}. To find out, resume the run instead.`);
     }
-    const what = run.scans > 0 ? plural(run.scans, 'scan') : plural(run.left, 'row');
+    const what = run.left > 0 ? plural(run.left, 'row') : plural(run.scans, 'scan');
     if (!globals.yes && !(await turn.pause(() => prompt.confirm(`Discard the ${what} left of run ${id}?`, signal)))) {
       throw new Failure('cancelled', {});
     }
@@ -173,7 +173,7 @@ export async function discardRun(context: CommandContext, id: bigint): Promise<R
     return confirmation(`Run ${id} (${run.kind}) is discarded: ${what} left out.`, [
       ['run', id],
       ['environment', environment],
-      ['discarded', scans > 0 ? scans : left],
+      ['discarded', left > 0 ? left : scans],
     ]);
   });
 }

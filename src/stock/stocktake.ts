@@ -7,7 +7,7 @@ import type { Journal, Run } from '../state/journal.ts';
 import { FORMAT_FACTS, list, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { withJournal } from './open-journal.ts';
-import { isUnexpected, makePlan, type Plan, type Stock, type Wanted } from './plan.ts';
+import { aligned, isUnexpected, makePlan, type Plan, type Stock, type Wanted } from './plan.ts';
 import { readStock } from './runner.ts';
 import { assertSameOrigin, cannotResume } from './runs.ts';
 
@@ -51,8 +51,10 @@ export async function showUnscanned(
   const shown = rest.slice(0, SHOWN);
   const names = await openNames(context, origin, shown);
   notices.info(`Not scanned, left as they are: ${plural(rest.length, 'pet')} (--rest zero sets them to 0).`);
-  for (const { petId, quantity } of shown)
-    notices.info(`  pet ${petId}: ${quantity}  ${names?.get(petId) ?? ''}`.trimEnd());
+  const ids = aligned(shown, ({ petId }) => `${petId}`);
+  const quantities = aligned(shown, ({ quantity }) => `${quantity}`);
+  for (const [i, { petId }] of shown.entries())
+    notices.info(`  pet ${ids[i]}  ${quantities[i]}  ${names?.get(petId) ?? ''}`.trimEnd());
   if (rest.length > SHOWN) notices.info(`  and ${rest.length - SHOWN} more`);
 }
 

@@ -1,6 +1,7 @@
 /** Reports the outcome of a run: counts, the report file, and the failure for the exit code. */
 import type { JsonValue } from '../api/json.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { showsInfo, undoLine } from '../session/resolve.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { Failure, isFailure, midway } from '../errors.ts';
 import { firstCause } from '../report/failures.ts';
@@ -18,13 +19,17 @@ import { csvCell } from '../view/formats.ts';
 /** How many rows that were not applied are named, with the reason; the report has all. */
 const FEW = 5;
 
-/** Ends a run unless rows are left, and returns its summary. */
+/**
+ * Ends a run unless rows are left, and returns its summary.
+ * @param tried ids of the rows that it has tried to apply; a plan that was printed has the others
+ */
 export async function summarise(
   { context, journal, failures }: Pick<RunContext, 'context' | 'journal'> & Pick<Runner, 'failures'>,
   run: Run,
   stock: Stock,
   stopped: Failure | undefined,
   unchanged: number,
+  tried: ReadonlySet<bigint>,
 ): Promise<RecordView> {
   const { id, environment } = run;
   const { clock, notices } = context;
@@ -43,7 +48,8 @@ export async function summarise(
   else notices.warning(`Run ${id} is unfinished. Resume it with: ${resume}`);
   const [only, ...others] = changes;
   const isOne = only !== undefined && others.length === 0;
-  const undone = changes.filter((change) => isOne || isUnapplied(change));
+  const news = changes.filter((change) => tried.has(change.id) || !showsInfo(context.globals));
+  const undone = news.filter((change) => isOne || isUnapplied(change));
   for (const { petId, reason } of undone.slice(0, FEW)) {
     if (reason !== undefined) notices.warning(`Pet ${petId}: ${reason}.`);
   }
@@ -55,12 +61,14 @@ export async function summarise(
   }
   const words = { undo: ' Undone.', redo: ' Redone.' } as const;
   const done = (run.kind === 'undo' || run.kind === 'redo') && failure === undefined ? words[run.kind] : '';
+  const isDone = failure === undefined || failure.is('run-incomplete');
+  const canUndo = isDone && counts.applied > 0 && ['import', 'count', 'edit'].includes(run.kind);
   const names = done === '' ? undefined : await tableNames(context, run.origin, changes.slice(0, 1));
   const text =
     isOne && done !== '' && only.state === 'applied'
       ? `${capital(petLabel(only.petId, names?.get(only.petId)))}: ${only.before} → ${only.after}.${done}`
-      : `Run ${id} (${run.kind}) in ${environment}: ${countWords(counts)}.${done}`;
-  return confirmation(text, summaryMembers({ run: id, environment, counts, report }), failure && { failure });
+      : `Run ${id} (${run.kind}) in ${environment}: ${countWords(counts)}.${done}${canUndo ? await undoLine(context) : ''}`;
+  return confirmation(text, summaryMembers(environment, counts, id, report), failure && { failure });
 }
 
 type Counts = Record<ChangeState, number>;
@@ -87,14 +95,9 @@ function countWords(counts: Counts): string {
   return `${applied} applied${others.join('')}`;
 }
 
-interface Summary {
-  readonly run: bigint | undefined;
-  readonly environment: string;
-  readonly counts: Counts;
-  readonly report?: string | undefined;
-}
+type Members = [string, JsonValue][];
 
-export function summaryMembers({ run, environment, counts, report }: Summary): [string, JsonValue][] {
+export function summaryMembers(environment: string, counts: Counts, run?: bigint, report?: string): Members {
   return [
     ['run', run ?? null],
     ['environment', environment],

@@ -155,21 +155,24 @@ function refuseUnfinished(journal: Journal, of: string | undefined, isMeant: (ru
 
 function undoOfChange(journal: Journal, change: Change): Target {
   const { id, run } = change;
-  assertNoUndo(`Change ${id}`, run === undefined ? undefined : journal.run(run));
+  assertNoUndo(journal, `Change ${id}`, run === undefined ? undefined : journal.run(run));
   return targetOf(journal, { undoesChange: id }, `inventory undo ${id}`, change);
 }
 
 function undoOfRun(journal: Journal, id: bigint): Target {
   const run = journal.run(id);
-  if (run === undefined) throw nothingFound(`Run ${id} does not exist`);
-  assertNoUndo(`Run ${id}`, run);
+  if (run === undefined) throw cannotResume(`Run ${id} does not exist`);
+  assertNoUndo(journal, `Run ${id}`, run);
   return targetOf(journal, { undoesRun: id }, `inventory undo --run ${id}`, run);
 }
 
-function assertNoUndo(what: string, { kind }: Partial<Run> = {}): void {
+function assertNoUndo(journal: Journal, what: string, run: Run | undefined): void {
+  if (run?.kind !== 'undo' && run?.kind !== 'redo') return;
   const reverse = 'Reverse it with: petstore inventory';
-  if (kind === 'undo') throw nothingFound(`${what} is an undo`, `${reverse} redo`);
-  if (kind === 'redo') throw nothingFound(`${what} is a redo`, `${reverse} undo`);
+  const [words, hint] = run.kind === 'undo' ? ['an undo', `${reverse} redo`] : ['a redo', `${reverse} undo`];
+  const [[newest] = []] = journal.history({ environment: run.environment, limit: 1 });
+  // Otherwise that command would take another one.
+  throw nothingFound(`${what} is ${words}`, newest?.run === run.id ? hint : undefined);
 }
 
 /** @param reversed the change, or the run whose changes are reversed: a command's, or for a redo an undo's */
@@ -224,11 +227,16 @@ function specFor({ changes, name, title, undoes }: Target, journal: Journal, dir
 }
 
 function planUndo(changes: readonly Written[], stock: Stock, journal: Journal): Plan {
-  const rows = changes.map((change) => ({ petId: change.petId, quantity: change.before ?? change.after, change }));
-  return makePlan(rows, stock, ({ change }, present) => {
+  const rows = changes.map((change) => {
+    const { after, before = after, petId } = change;
+    // Where the next change has found the earlier quantity, there is nothing to take back.
+    const isMoot = isLeft(change) && journal.foundAfter(change) === before;
+    return { petId, quantity: (isMoot ? stock.get(petId)?.quantity : undefined) ?? before, change };
+  });
+  return makePlan(rows, stock, ({ change, quantity }, present) => {
     const { before, after, written } = change;
     if (before === undefined) return 'the earlier quantity was not recorded';
-    if (present === before) return undefined;
+    if (present === quantity) return undefined;
     // The pet may have the quantity that was written for another reason.
     if (journal.isUndone(change)) return 'it was undone already';
     if (written.includes(present)) return undefined;

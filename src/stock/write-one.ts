@@ -10,7 +10,7 @@ import type { RawAnswer } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
 import { decoded } from '../redact.ts';
 import { checkCondition, isOutdated, isRecent, type Update, updateInventory } from '../client/update.ts';
-import { Failure, isFailure, usageFailure } from '../errors.ts';
+import { Failure, isFailure, onlyFailure, usageFailure } from '../errors.ts';
 import type { RowOutcome } from '../report/failure-meaning.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext, OpenWrite } from '../session/globals.ts';
@@ -146,12 +146,6 @@ export async function callOne<T extends { readonly failure?: Failure | undefined
   }
   if (isFailure(sent)) throw sent;
   return sent;
-}
-
-/** Returns a failure. @throws any other error */
-function onlyFailure(error: unknown): Failure {
-  if (isFailure(error)) return error;
-  throw error;
 }
 
 const APPLIED: RowOutcome = { state: 'applied', continues: 'always' };

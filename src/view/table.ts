@@ -184,9 +184,8 @@ function* columnLines({ columns, rows, header, follows }: Table, screen: Screen)
 }
 
 /** Renders rows as lines of `name: value`, without empty values, for terminals that are too narrow for columns. */
-function* listed({ columns, rows, follows }: Table, screen: Screen, width: number): Generator<string> {
-  for (const [index, row] of rows.entries()) {
-    if (index > 0 || follows) yield '';
+function* listed({ columns, rows }: Table, screen: Screen, width: number): Generator<string> {
+  for (const row of rows) {
     for (const column of columns) {
       const { text, numeric, role } = cellIn(row, column);
       const shown = text.trim();
@@ -195,5 +194,6 @@ function* listed({ columns, rows, follows }: Table, screen: Screen, width: numbe
       const line = label + (role === undefined ? shown : screen.style[role](shown));
       yield numeric || role !== undefined ? line : wrapLine(line, width, 2);
     }
+    yield '';
   }
 }

@@ -48,8 +48,7 @@ const ASCII = /^[ -~]*$/;
 
 /** Replaces each unsafe character by `\x1b`, `\u202e` or `\u{e0001}`. */
 export function visible(text: string): string {
-  if (ASCII.test(text)) return text;
-  return text.replace(UNSAFE, escaped);
+  return ASCII.test(text) ? text : text.replace(UNSAFE, escaped);
 }
 
 /** Like `visible`, but keeps line feeds: for our own text. */

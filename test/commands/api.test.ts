@@ -107,8 +107,9 @@ describe('api', () => {
     [503, 9],
   ])('%i exits %i, the body printed all the same', async (status, exit) => {
     const context = withReplies([error(status)]);
-    const { code, stdout } = await runIn(context, ...API, 'PATCH', '/inventory/7', '-f', 'quantity=1');
+    const { code, stdout, stderr } = await runIn(context, ...API, 'PATCH', '/inventory/7', '-f', 'quantity=1');
     expect([code, JSON.parse(stdout)]).toMatchObject([exit, { status }]);
+    expect(stderr.includes('hint: Check the method, the path and the body: petstore ')).toBe(status === 409);
     expect(context.sent).toHaveLength(1);
   });
 

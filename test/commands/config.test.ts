@@ -213,8 +213,10 @@ describe('defaults of common options', () => {
     expect(await doctor({ PETSTORE_KEEP_HISTORY: 'forever' })).toContain('History is kept forever.');
   });
 
-  it('a wrong value of a variable names it', async () => {
-    const { code, stderr } = await petstore(createHome(), GET, { env: { PETSTORE_OUTPUT: 'xml' } });
+  it('a wrong value of a variable names it, unless an option overrides it', async () => {
+    const env = { PETSTORE_OUTPUT: 'xml' };
+    expect(await petstore(createHome(), [...GET, '--json'], { env })).toMatchObject({ code: 0, stdout: JSON_ITEM });
+    const { code, stderr } = await petstore(createHome(), GET, { env });
     const problem = 'error: PETSTORE_OUTPUT must be one of table, json, ndjson, csv, not "xml".\n';
     expect([code, stderr]).toEqual([2, problem]);
   });
@@ -256,6 +258,7 @@ describe('status', () => {
         'API key      ****3210  (variable PETSTORE_API_KEY; it overrides the config)\n' +
         `config       ${configPath(home)}\n`,
     );
+    expect((await petstore(home, ['status'])).stdout).toContain('API key      none\nlog in       petstore login\n');
     const asJson = await petstore(home, ['status', '--json', '--env=production'], { env: { PETSTORE_ENV: 'staging' } });
     expect(JSON.parse(asJson.stdout)).toEqual({
       environment: { value: 'production', source: 'option --env', shadows: 'variable PETSTORE_ENV' },

@@ -171,8 +171,11 @@ describe('inventory import', () => {
     const declined = await run(['inventory', 'import', path], { ...TERMINAL, answers: [false] });
     expect([declined.code, await quantity(7)]).toEqual([2, 10]);
     const { code, stdout, stderr } = await run(['inventory', 'import', path], { ...TERMINAL, answers: [true] });
-    expect([code, stdout]).toEqual([11, 'Run 1 (import) in sandbox: 2 applied, 1 unchanged, 1 failed.\n']);
-    expect(stderr.replace(/\r[^\n]*\r/g, '')).toContain(
+    const undo = 'Undo: petstore --env sandbox inventory undo\n';
+    expect([code, stdout]).toEqual([11, `Run 1 (import) in sandbox: 2 applied, 1 unchanged, 1 failed.\n${undo}`]);
+    const lines = stderr.replace(/\r[^\n]*\r/g, '');
+    expect(lines).not.toContain('warning: Pet 999');
+    expect(lines).toContain(
       'Column "shelf" is not used.\n' +
         '  pet                   7  10 →  12   +2\n' +
         '  pet 9223372036854775807   1 → 100  +99\n' +
@@ -736,7 +739,7 @@ describe('inventory count', () => {
     const counted = await run(['inventory', 'count', '--yes'], { stdin: { text: '7 10\n8 5\n' } });
     expect(counted).toMatchObject({ code: 0, stdout: 'Run 1 (count) in sandbox: 1 applied, 1 unchanged.\n' });
     expect(counted.stderr).toMatch(
-      /^Not scanned, left as they are: \d+ pets \(--rest zero sets them to 0\)\.\n {2}pet 1: 14\b/m,
+      /^Not scanned, left as they are: \d+ pets \(--rest zero sets them to 0\)\.\n {2}pet +1 +14\b/m,
     );
     const report = readFileSync(join(home.state, 'petstore/reports/count-1.csv'), 'utf8');
     expect(report).toContain('1,7,10,10,unchanged,,0,');
@@ -809,8 +812,8 @@ describe('inventory edit', () => {
       writeFileSync(path, text.replace('\n7,10,', '\n7,11,').replace(/\n8,.*/, ''), encoding);
     };
     const { code, stdout } = await run(['inventory', 'edit'], { ...editing(String), editor, answers: [true] });
-    expect([code, stdout]).toEqual([0, 'Run 1 (edit) in sandbox: 1 applied.\n']);
-    expect(await stock(7, 8)).toEqual([11, 6]);
+    const done = 'Run 1 (edit) in sandbox: 1 applied.\nUndo: petstore --env sandbox inventory undo\n';
+    expect([code, stdout, await stock(7, 8)]).toEqual([0, done, [11, 6]]);
   });
 
   it('does nothing where nothing was changed, and shows what the filters leave', async () => {

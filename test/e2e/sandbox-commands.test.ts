@@ -53,7 +53,7 @@ describe('the sandbox’s own commands', () => {
       '{"petId":1,"quantity":2,"status":"sold"}\n{"petId":1,"quantity":3,"status":"sold"}',
       'It has pet 1 twice: line 1 and line 2.',
     ],
-    ['{"petId":1', 'It is not JSON line 1:'],
+    ['{"petId":1', 'It is not JSON in line 1:'],
     ['{"petId":1,"quantity":9223372036854775808,"status":"sold"}', 'It has a quantity in line 1 that no store holds.'],
   ])('seed: a file that holds %j changes nothing', async (text, problem) => {
     const context = createTestContext();

@@ -440,6 +440,43 @@ describe('permits', () => {
     expect([await second.asks(), await second.asks(SET)]).toEqual(['window-spent', 'sent']);
   });
 
+  /** A window that is spent: its second machine was refused. */
+  async function refused() {
+    const { shop, first, second } = await opened({ left: 1 });
+    expect(await first.asks()).toBe('sent');
+    await first.isAnswered(0);
+    expect(await second.asks()).toBe('window-spent');
+    return { shop, first, second };
+  }
+
+  it('go first to the machine that was refused in the turn before', async () => {
+    const { shop, first, second } = await refused();
+    shop.now += 60_000;
+    expect(await first.asks()).toBe('sent');
+    await first.isAnswered(1);
+    expect([await first.asks(), await second.asks()]).toEqual(['window-spent', 'sent']);
+  });
+
+  it('go first to nobody who has given up', async () => {
+    const { shop, first, second } = await refused();
+    await second.ledger.close();
+    shop.now += 60_000;
+    expect(await first.asks()).toBe('sent');
+    await first.isAnswered(1);
+    expect(await first.asks()).toBe('sent');
+  });
+
+  it('go first to nobody who does not come within five seconds', async () => {
+    const { shop, first } = await refused();
+    shop.now += 60_000;
+    expect(await first.asks()).toBe('sent');
+    await first.isAnswered(1);
+    expect(await first.asks()).toBe('window-spent');
+    expect(first.waits!.againMs).toBeLessThan(5_100);
+    shop.now += first.waits!.againMs!;
+    expect(await first.asks()).toBe('sent');
+  });
+
   it.each([
     ['1,999 ms later are lent', 30_000, 1_999, 21],
     ['2,001 ms later, when nobody waits for the reply, are not', 30_000, 2_001, 39],
@@ -688,15 +725,15 @@ describe('a server', () => {
     expect(await Promise.all(all.map((each) => each.asks()))).toEqual(['sent', 'asking']);
   });
 
-  it('forgets operations that have not been answered lately, if there are many', async () => {
+  it('forgets operations that no longer have permits, if there are many', async () => {
     const { shop, first } = await opened({ window: { resetInMs: HOUR } });
     for (let i = 0; i < 80; i++) {
       expect(await first.asks(`GET @5d0c2f/${'x'.repeat(i)}`)).toBe('sent');
       await first.isAnswered(58, { resetInMs: HOUR });
       shop.now += 2_000;
     }
-    const { windows } = JSON.parse(shop.store.get('petstore:{pair}')!.value) as { windows: object };
-    expect(Object.keys(windows).length).toBeLessThan(75);
+    const { ops } = JSON.parse(shop.store.get('petstore:{pair}')!.value) as { ops: object };
+    expect(Object.keys(ops).length).toBeLessThan(75);
   });
 
   it('whose script fails is lost', async () => {

@@ -197,8 +197,10 @@ describe('undo and redo', () => {
     expect(await said('undo')).toBe('Pet 7 (Goldfish): 15 → 10. Undone.');
     expect([await quantity(7), await quantity(8), await quantity(12)]).toEqual([10, 6, 5]);
     expect(await said('undo', '3')).toBe('2 Change 3 is an undo; nothing was sent.');
-    expect(await said('undo', '--run', '2')).toBe('2 Run 2 is an undo; nothing was sent.');
     expect(await said('undo', '--run', '3')).toBe('2 Run 3 is a redo; nothing was sent.');
+    const refused = async (id: string) => (await run('undo', '--run', id, '--yes')).stderr;
+    expect(await refused('7')).toMatch(/Run 7 is an undo.*\nhint: Reverse it with: petstore .* redo\n/);
+    expect(await refused('2')).toMatch(/Run 2 is an undo.*\nhint: See what was changed: petstore .* history\n/);
   });
 
   it('of an import: conflicts are left as they are, and the next undo takes the command before', async () => {
@@ -238,7 +240,7 @@ describe('undo and redo', () => {
     await run('adjust', '7', '+2');
     expect(await run('undo', '--run', '1', '--yes')).toMatchObject({
       code: 11,
-      stderr: expect.stringContaining('Pet 7: it was undone already.') as string,
+      stderr: expect.stringContaining('pet 7: conflict, it was undone already\n') as string,
     });
     expect([await quantity(7), await quantity(8)]).toEqual([12, 6]);
   });
@@ -500,6 +502,16 @@ describe('undo and redo', () => {
     },
   );
 
+  it('of a change without an answer leaves what another profile has set since, be it the same quantity', async () => {
+    const { context, stock } = service({}, 1, error(503, 'down', 'down', { headers: { 'retry-after': '20' } }), false);
+    expect((await runIn(context, 'inventory', 'adjust', '7', '+2', '--deadline', '9s')).code).toBe(9);
+    await context.clock.advance(20_000);
+    expect((await runIn(context, '--profile', 'berlin', 'inventory', 'adjust', '7', '+2')).code).toBe(0);
+    expect((await runIn(context, 'inventory', 'undo', '--yes')).stdout).toContain('Nothing to change in staging');
+    expect((await runIn(context, 'inventory', 'undo', '--yes')).stderr).toContain('There is nothing left to undo');
+    expect(stock.get(7)).toBe(12);
+  });
+
   it('of one row of an unfinished run: the run cannot apply it again', async () => {
     const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n' } }, 1, error(503));
     expect((await runIn(context, 'inventory', 'import', '-', '--yes', '--no-wait')).code).toBe(9);
@@ -599,6 +611,13 @@ describe('runs', () => {
     expect((await runIn(context, 'inventory', 'runs')).stdout).toContain('discarded');
     expect(await runIn(context, 'inventory', 'runs', 'resume', '1')).toMatchObject({ code: 2 });
     expect(stock.get(8)).toBe(10);
+  });
+
+  it('discard of a stocktake that was being applied counts its rows, not its scans', async () => {
+    const { context } = service({ stdin: { text: '7 12\n8 6\n8 7\n' } }, 2);
+    expect((await runIn(context, 'inventory', 'count', '--yes')).code).toBe(4);
+    const { stdout } = await runIn(context, 'inventory', 'runs', 'discard', '1', '--yes');
+    expect(stdout).toBe('Run 1 (count) is discarded: 1 row left out.\n');
   });
 
   it('discard shows a row whose outcome is unknown', async () => {

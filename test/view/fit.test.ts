@@ -47,7 +47,7 @@ describe('columns that yield', () => {
 
   it('are all there where each row becomes lines of its own', async () => {
     const shown = await text(view([{ id: 12345n, name: 'Rex' }]), 'table', { isTTY: true, width: 9 });
-    expect(shown).toBe('id: 12345\nfirst: x\nname: Rex\nlast: 12345\n');
+    expect(shown).toBe('id: 12345\nfirst: x\nname: Rex\nlast: 12345\n\n');
   });
 
   it('are all there in a pipe', async () => {
@@ -100,7 +100,7 @@ describe('a bar in a table', () => {
     const rows = [[1n, 0n].map((id) => ({ id, name: '' }))];
     const shown = await text({ ...bars, rows, columns: [...bars.columns, wide] }, 'table', { isTTY: true, width: 30 });
     const number = `wide: ${10n ** 30n}`;
-    expect(shown.split('\n')).toEqual(['id: 1', '█'.repeat(10), number, '', 'id: 0', number, '']);
+    expect(shown.split('\n')).toEqual(['id: 1', '█'.repeat(10), number, '', 'id: 0', number, '', '']);
   });
 });
 

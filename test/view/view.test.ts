@@ -94,7 +94,7 @@ describe('tables', () => {
 
   it('fault 105: narrower than their numbers, they turn into lines', async () => {
     expect(await text(view([BIG, CAT]), 'table', { isTTY: true, width: 30 })).toBe(
-      'Pet: 9223372036854775807\nQuantity: -1\nStatus: 猫猫\n\nPet: 7\nQuantity: 12\nStatus: available\n',
+      'Pet: 9223372036854775807\nQuantity: -1\nStatus: 猫猫\n\nPet: 7\nQuantity: 12\nStatus: available\n\n',
     );
   });
 

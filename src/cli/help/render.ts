@@ -58,7 +58,7 @@ function rootParts(tree: Tree, width: number): string[] {
   ];
   return [
     paragraphs(tree.summary, width),
-    paragraphs(`Usage: ${tree.name} <command> [options]`, width),
+    paragraphs(`Usage: ${tree.name} <command> [options]`, width, 2),
     beside(tree.examples.slice(0, 2), width),
     ...sections(lists, width),
     terms(more, width).replace(/^ {2}/gm, ''),
@@ -69,9 +69,9 @@ function groupParts(tree: Tree, path: string, width: number): string[] {
   const items = childrenOf(tree, path).map(({ name, summary }): Term => [name, summary]);
   return [
     paragraphs(`${tree.groups[path] ?? ''}.`, width),
-    paragraphs(`Usage: ${tree.name} ${path} <command> [options]`, width),
+    paragraphs(`Usage: ${tree.name} ${path} <command> [options]`, width, 2),
     ...sections([{ title: 'Commands', items }], width),
-    paragraphs(`More: ${tree.name} ${path} <command> --help`, width),
+    paragraphs(`More: ${tree.name} ${path} <command> --help`, width, 2),
   ];
 }
 
@@ -94,7 +94,7 @@ function shortParts(tree: Tree, command: TreeCommand, width: number): string[] {
     ...(named.length === 0 ? [] : [`${NAMED}: ${named.join(' ')}`]),
     `Common options: ${common.join(' ')} (${tree.name} help options)`,
     `This is the short help. More: ${tree.name} ${command.path} --help`,
-  ].map((line) => paragraphs(line, width));
+  ].map((line) => paragraphs(line, width, 2));
   return [
     paragraphs(`${command.summary}.`, width),
     [usage(tree, command, width), ...(args.length === 0 ? [] : [terms(args, width)])].join('\n'),
@@ -123,7 +123,7 @@ function itself(tree: Tree, command: TreeCommand, width: number): string[] {
   return [
     paragraphs(`${summaryOf(command)}.`, width),
     usage(tree, command, width),
-    paragraphs(['Examples:', ...examples].join('\n'), width),
+    paragraphs(['Examples:', ...examples].join('\n'), width, 2),
     paragraphs(command.description ?? '', width),
     ...sections([{ title: 'Arguments', items: argumentsOf(command) }], width),
   ];
@@ -134,7 +134,7 @@ function usage({ name: program }: Tree, { path, arguments: args }: TreeCommand, 
     const text = variadic ? `${name}...` : name;
     return optional ? `[${text}]` : `<${text}>`;
   });
-  return paragraphs(`Usage: ${[program, path, ...words, '[options]'].join(' ')}`, width);
+  return paragraphs(`Usage: ${[program, path, ...words, '[options]'].join(' ')}`, width, 2);
 }
 
 function argumentsOf({ arguments: args }: TreeCommand): Term[] {
@@ -196,10 +196,11 @@ const LONGEST_TERM = 31;
 /** In columns: wider lines are hard to read. */
 const WIDEST = 100;
 
-function paragraphs(text: string, width: number): string {
+/** @param hanging how much further than a line the rest of it is indented: in columns */
+function paragraphs(text: string, width: number, hanging = 0): string {
   return text
     .split('\n')
-    .map((line) => wrapLine(line, Math.min(width, WIDEST), /^ */.exec(line)![0].length))
+    .map((line) => wrapLine(line, Math.min(width, WIDEST), /^ */.exec(line)![0].length + hanging))
     .join('\n');
 }
 
@@ -228,5 +229,5 @@ function beside(examples: Tree['examples'], width: number): string {
   const widest = Math.max(0, ...examples.map(({ command }) => command.length));
   const lines = examples.map(({ says, command }) => `  ${command.padEnd(widest)}  # ${says}`);
   if (lines.every((line) => line.length <= width)) return lines.join('\n');
-  return paragraphs(examples.map(({ says, command }) => `  # ${says}\n  ${command}`).join('\n'), width);
+  return paragraphs(examples.map(({ says, command }) => `  # ${says}\n  ${command}`).join('\n'), width, 2);
 }

@@ -67,9 +67,9 @@ The service bans keys that keep sending after a 429. After a 429 nothing on this
 
 The remaining rate limit is stored too, so many processes can share one key and use each window to its last request.
 
-  petstore limits               what remains, without a request
-  petstore limits --refresh     ask the service once
-  petstore limits --clear-block clear a block that has ended
+  petstore limits                what remains, without a request
+  petstore limits --refresh      ask the service once
+  petstore limits --clear-block  clear a block that has ended
 
 Machines that share a key share its rate limit, and the locks of pets, through Redis: PETSTORE_LEDGER=redis://host/0 (rediss:// for TLS). While Redis does not answer, a machine sends only what it was lent; with PETSTORE_LEDGER_LOST=share its part of the limit.
 `,
