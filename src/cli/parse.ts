@@ -130,8 +130,7 @@ function requireOther(
   { options: own }: AnyCommand,
 ): void {
   if (needs === undefined || [...options].some(({ name, isCommon }) => name === needs && !isCommon)) return;
-  const other = shapeOf(own[needs]!.flags).names.at(-1)!;
-  throw usageFailure(`${names.at(-1)!} needs ${other}.`, `Add ${other}.`);
+  throw usageFailure(`${names.at(-1)!} needs ${own[needs]!.flags}.`);
 }
 
 /** Commander only parses and validates; help text is rendered in help/. */
