@@ -81,6 +81,12 @@ export function isFailure(error: unknown): error is Failure {
   return error instanceof Failure;
 }
 
+/** Returns a failure. @throws any other error */
+export function onlyFailure(error: unknown): Failure {
+  if (isFailure(error)) return error;
+  throw error;
+}
+
 /** Marks a Ctrl-C that is the usual way to end input or a watch; returns any other error unchanged. */
 export function stoppedByUser(error: unknown, during: 'input' | 'watch'): unknown {
   const isUsual = isFailure(error) && error.is('interrupted') && error.details.signal === 'SIGINT';

@@ -182,9 +182,9 @@ export interface RateLimit {
   readonly resetAt: number;
 }
 
-/** A wait before an attempt: for the rate limit, or after a failed one (`backoff`). Times: epoch ms. */
+/** A wait: for the rate limit, after a failed attempt (`backoff`), or for another process (`locked`). Times: epoch ms. */
 export interface Wait {
-  readonly why: WaitReason | 'backoff';
+  readonly why: WaitReason | 'backoff' | 'locked';
   readonly until: number;
   /** The attempt that follows the wait, from 1, and how many there are at most. */
   readonly attempt: number;
@@ -195,6 +195,8 @@ export interface Wait {
   /** For `backoff`: what failed. */
   readonly status?: number;
   readonly failure?: HttpFailureFacts;
+  /** For `locked`: who has the lock, for example `another petstore process that changes pet 7`. */
+  readonly holder?: string;
 }
 
 /** One connection pool for the whole command. */

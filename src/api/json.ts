@@ -22,9 +22,9 @@ export class RawNumber {
 export type JsonObject = Map<string, JsonValue>;
 export type JsonValue = null | boolean | string | number | bigint | RawNumber | JsonValue[] | JsonObject;
 
-/** Returns the members as an object, in their order. */
-export function jsonObject(members: Readonly<Record<string, JsonValue>>): JsonObject {
-  return new Map(Object.entries(members));
+/** Returns the members as an object, in their order. Leaves undefined ones out, as JSON.stringify does. */
+export function jsonObject(members: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+  return new Map(Object.entries(members).filter((each): each is [string, JsonValue] => each[1] !== undefined));
 }
 
 /** Returns an integer as a bigint; undefined for any other value. */

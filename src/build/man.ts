@@ -5,7 +5,7 @@ import { TOPICS } from '../cli/help/topics.ts';
 import { type Setting, SETTINGS } from '../session/settings.ts';
 import { capital } from '../view/words.ts';
 import { wrapLine } from '../view/width.ts';
-import { commandsOf, type Tree, type TreeCommand, type TreeOption, type TreeValue } from '../cli/help/tree.ts';
+import { commandsOf, type Tree, type TreeArgument, type TreeCommand, type TreeOption } from '../cli/help/tree.ts';
 
 /** Longest line; leaves room for escapes. */
 const LONGEST = 70;
@@ -71,20 +71,20 @@ function command(each: TreeCommand): string[] {
     '.PP',
     ...text(sentence(summaryOf(each))),
     ...(description === undefined ? [] : text(description)),
-    ...list(args.map((argument) => [italic(argument.name), described(argument.description, argument)])),
+    ...list(args.map((argument) => [italic(argument.name), described(argument)])),
     ...options(own),
     ...examples.flatMap(example),
   ];
 }
 
 function options(all: readonly TreeOption[]): string[] {
-  return list(all.map(({ flags, description, value }) => [bold(flags), described(description, value)]));
+  return list(all.map((option) => [bold(option.flags), described(option)]));
 }
 
 /** Returns the description of an option or argument as a sentence; one that lists its values begins with `One of`. */
-function described(description: string, value?: Pick<TreeValue, 'words'>): string {
+function described({ description, parser }: Pick<TreeArgument, 'description' | 'parser'>): string {
   const first = /^[^, ]+(?=, )/.exec(description)?.[0];
-  const isList = first !== undefined && value?.words?.includes(first) === true;
+  const isList = first !== undefined && parser?.words?.includes(first) === true;
   return sentence(isList ? `one of ${description}` : description);
 }
 

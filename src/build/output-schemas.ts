@@ -38,6 +38,12 @@ const changedPet = z.looseObject({ ...pet.shape, before: optional(number) });
 const limit = { limit: count, remaining: count, resetAt: time };
 const lost = object({ since: time, says: text, nextTry: time });
 const ledger = maybe(object({ machines: count, lent: count, lost: maybe(lost) }));
+const limits = {
+  ...{ limit: maybe(count), remaining: maybe(count), resetAt: maybe(time), knownAt: maybe(time) },
+  windows: array(object({ operation: text, ...limit })),
+  block: maybe(object({ why, strikes: count, until: time, over: flag })),
+  ...{ inFlight: array(object({ by: text, since: time })), ledger },
+};
 const request = { environment, method: text, url: text };
 const before = optional(number);
 const update = object({ dryRun: is(true), ...request, body: object({ quantity: number }), before });
@@ -160,15 +166,11 @@ const OUTPUTS: Readonly<Record<string, object>> = {
     source: z.enum(['local', 'service']),
   }),
   'catalog-pet': one('catalog set, catalog remove', { environment, petId: id }),
-  limits: one('limits', {
-    ...{ environment, limit: maybe(count), remaining: maybe(count), resetAt: maybe(time), knownAt: maybe(time) },
-    windows: array(object({ operation: text, ...limit })),
-    block: maybe(object({ why, strikes: count, until: time, over: flag })),
-    ...{ inFlight: array(object({ by: text, since: time })), ledger },
-  }),
+  limits: one('limits', { environment, ...limits }),
   status: one('status', {
     ...{ environment: active, baseUrl: active, apiKey: active },
     config: object({ path: text, exists: flag, private: flag }),
+    rateLimit: maybe(object(limits)),
     unfinished: array(object({ run: number, kind: z.enum(KINDS), environment, left: count, resume: text })),
   }),
   diagnosis: rows('doctor', { check: text, health, says: text, fix: maybe(text) }),

@@ -32,25 +32,31 @@ interface CatalogChange {
   readonly force: boolean;
 }
 
+/** What is wrong with a row of a file. */
 export interface Problem {
   readonly line: number;
   readonly reason: string;
 }
 
+/** Rows between two steps of `storeRows`: a few ms of work. */
+const STEP = 1_000;
+
 /**
- * Stores rows, and returns what is wrong with each bad row: the caller then rolls back.
+ * Stores rows step by step, and returns what is wrong with each bad row: the caller then rolls back.
  * @param force allows a barcode with the digits of another pet's id, and stores that barcodes win over ids
  */
-export function storeRows(
+export function* storeRows(
   database: Tables,
   origin: string,
   rows: readonly CatalogRow[],
   force = false,
-): readonly Problem[] {
+): Generator<undefined, readonly Problem[]> {
+  let done = 0;
   const catalog = new Catalog(database, origin);
   touch(database, origin);
   // First all ids, which no barcode may equal, and the barcodes that are replaced, which become free.
   for (const { petId, barcodes } of rows) {
+    if (++done % STEP === 0) yield;
     database.run(
       `INSERT INTO catalogPet (origin, petId, provided, name, search) VALUES (?, ?, 0, '', '')
        ON CONFLICT DO UPDATE SET provided = 0`,
@@ -63,6 +69,7 @@ export function storeRows(
   const change: CatalogChange = { database, origin, catalog, lines: new Map(), force };
   const problems: Problem[] = [];
   for (const row of rows) {
+    if (++done % STEP === 0) yield;
     const { petId, line } = row;
     const pet = pets.get(petId) ?? { name: undefined, min: undefined, target: undefined };
     pets.set(petId, pet);
@@ -75,7 +82,10 @@ export function storeRows(
     const found = new Set(reasons.filter((reason) => reason !== undefined));
     if (found.size > 0) problems.push({ line, reason: [...found].join('; ') });
   }
-  for (const [petId, pet] of pets) update(database, origin, petId, pet);
+  for (const [petId, pet] of pets) {
+    if (++done % STEP === 0) yield;
+    update(database, origin, petId, pet);
+  }
   return problems;
 }
 

@@ -2,6 +2,7 @@
 import type { CommandContext } from '../session/globals.ts';
 import type { View } from '../view/view.ts';
 import type { Topic } from './help/topics.ts';
+import { type ScanOption, shapeOf } from './scan.ts';
 import type { Parser } from './value-parsers.ts';
 
 /** `T`: type of the value in the command's input, with undefined if it may be missing. */
@@ -29,14 +30,18 @@ interface OptionDetails {
   readonly no?: string;
 }
 
-export interface OptionSpec<T = unknown> extends ValueSpec<T>, OptionDetails {
+export interface OptionSpec<T = unknown> extends ValueSpec<T>, OptionDetails, ScanOption {
   /** In commander's notation: `--min <quantity>`. */
   readonly flags: string;
   /** Default as a user would write it; true for a flag. */
   readonly default?: string | true;
-  /** Heading in the help. Default: `Options`. */
-  readonly purpose?: string;
+  /** Heading in the help. */
+  readonly purpose: string;
 }
+
+export type NamedArgument = ArgumentSpec & { readonly name: string };
+/** `isCommon`: an option of every command. `api` has its own --input besides the common --no-input. */
+export type NamedOption = OptionSpec & { readonly name: string; readonly isCommon?: true };
 
 type Named<Spec> = Readonly<Record<string, Spec>>;
 type ValueOf<Spec> = Spec extends ValueSpec<infer T> ? T : never;
@@ -128,14 +133,17 @@ export function option<
   const Flags extends string,
   const Details extends OptionDetails & { readonly default?: string } = object,
 >(flags: Flags, parser: Parser<T>, description: string, details?: Details): OptionSpec<Given<T, Flags, Details>> {
-  return { flags, parser, description, ...details };
+  const shown = details?.shownDefault ?? details?.default;
+  const about = shown === undefined ? description : `${description} (default: ${shown})`;
+  return { ...flag(flags, about), parser, ...details };
 }
 
 /** Declares an option without a value. `--no-header` sets `header` to false; otherwise it is true. */
 export function flag(flags: `--no-${string}`, description: string, details?: OptionDetails): OptionSpec<boolean>;
 export function flag(flags: string, description: string, details?: OptionDetails): OptionSpec<boolean | undefined>;
 export function flag(flags: string, description: string, details?: OptionDetails): OptionSpec<boolean> {
-  return { flags, description, ...(flags.startsWith('--no-') && { default: true }), ...details };
+  const value = flags.startsWith('--no-') && { default: true as const };
+  return { ...shapeOf(flags), flags, description, purpose: 'Options', ...value, ...details };
 }
 
 /** Puts the options under a heading of the help. */
@@ -145,17 +153,17 @@ export function under<Options extends Named<OptionSpec>>(heading: string, option
 }
 
 /** Returns a command's arguments in the order of the command line. */
-export function argumentsOf(command: Pick<AnyCommand, 'arguments'>): (ArgumentSpec & { readonly name: string })[] {
+export function argumentsOf(command: Pick<AnyCommand, 'arguments'>): NamedArgument[] {
   return Object.entries(command.arguments).map(([name, spec]) => ({ name, ...spec }));
 }
 
 /** Returns a command's options in the order of the help, those with a `--no-` form twice. */
-export function optionsOf(command: Pick<AnyCommand, 'options'>): (OptionSpec & { readonly name: string })[] {
+export function optionsOf(command: Pick<AnyCommand, 'options'>): NamedOption[] {
   return Object.entries(command.options).flatMap(([name, { no, ...spec }]) => {
     const all = [{ name, ...spec }];
     if (no === undefined) return all;
-    const flags = spec.flags.replace(/^.*--([\w-]+).*$/, '--no-$1');
     const { purpose, conflicts = [] } = spec;
-    return [...all, { name, flags, description: no, conflicts, ...(purpose !== undefined && { purpose }) }];
+    const flags = spec.flags.replace(/^.*--([\w-]+).*$/, '--no-$1');
+    return [...all, { name, ...flag(flags, no, { conflicts }), purpose }];
   });
 }

@@ -1,6 +1,6 @@
 /** Formats the failure of a command as text and JSON. Loaded only for failures. */
-import { stringifyJson, type JsonValue } from '../api/json.ts';
-import { type ExitCode, Failure, fileFailure, isFailure, type ServiceError } from '../errors.ts';
+import { jsonObject, stringifyJson } from '../api/json.ts';
+import { Failure, fileFailure, isFailure, type ServiceError } from '../errors.ts';
 import { DatabaseFailure } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { OpenWrite } from '../session/globals.ts';
@@ -42,10 +42,9 @@ const OUT_OF_REACH: readonly unknown[] = ['EACCES', 'EPERM', 'ELOOP', 'ENAMETOOL
 /** Returns the failure for too many open files or one out of reach, wherever in the chain of causes that is. */
 function fileProblem(error: unknown): Failure | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const { code, path } = cause as Error & { code?: unknown; path?: unknown };
-    if (code === 'EMFILE' || code === 'ENFILE')
-      return new Failure('file', { operation: 'open', path: typeof path === 'string' ? path : 'a file', code }, error);
-    if (OUT_OF_REACH.includes(code) && typeof path === 'string') return fileFailure('read', path, cause);
+    const { code, path } = cause as Error & { code?: unknown; path?: string };
+    if (code === 'EMFILE' || code === 'ENFILE') return fileFailure('open', path ?? 'a file', cause);
+    if (OUT_OF_REACH.includes(code) && path !== undefined) return fileFailure('read', path, cause);
   }
   return undefined;
 }
@@ -53,15 +52,8 @@ function fileProblem(error: unknown): Failure | undefined {
 /** Usage errors without a hint of their own point to the command's help. */
 function withHelp(failure: Failure, path: string): Failure {
   if (!failure.is('usage') || failure.details.hint !== undefined) return failure;
-  return new Failure(
-    'usage',
-    { ...failure.details, hint: `See: ${['petstore', path, '--help'].filter(Boolean).join(' ')}` },
-    failure,
-  );
-}
-
-export function exitCodeOf(failure: Failure): ExitCode {
-  return describeFailure(failure, 0).exit;
+  const hint = `See: ${['petstore', path, '--help'].filter(Boolean).join(' ')}`;
+  return new Failure('usage', { ...failure.details, hint }, failure);
 }
 
 /** Returns `error: …`, more lines, and `hint: …`; less if the user stopped the command. */
@@ -76,7 +68,7 @@ export function formatErrorLines(failure: Failure, now: number, env?: string): s
 export function formatErrorJson(failure: Failure, now: number, env?: string, isWrite = true): string {
   const { exit, message, lines, hint, retryable, retryAt, outcome = failure.outcome } = describeFailure(failure, now);
   const serviceError = serviceErrorOf(failure);
-  const members: Readonly<Record<string, JsonValue | undefined>> = {
+  const members = {
     kind: failure.kind,
     message,
     exitCode: exit,
@@ -89,8 +81,7 @@ export function formatErrorJson(failure: Failure, now: number, env?: string, isW
     details: lines && [...lines],
     hint: hint && withEnvironment(hint, env),
   };
-  const present = Object.entries(members).filter((each): each is [string, JsonValue] => each[1] !== undefined);
-  return stringifyJson(new Map([['error', new Map(present)]]));
+  return stringifyJson(jsonObject({ error: jsonObject(members) }));
 }
 
 /** Returns the service's error body; for a write with an unknown outcome, the one that answered the write. */

@@ -1,5 +1,5 @@
 /** The options of every command, by purpose. */
-import { flag, type InputOf, option, optionsOf, type OptionSpec, under } from './command.ts';
+import { flag, type InputOf, type NamedOption, option, optionsOf, under } from './command.ts';
 import { LONGEST_TIMER_MS } from '../duration.ts';
 import { durationValue, pathValue, sizeValue, textValue } from './value-parsers.ts';
 import { SETTINGS, type Setting } from '../session/settings.ts';
@@ -62,13 +62,13 @@ export const UNSAID = {
 
 export type GlobalInput = InputOf<typeof OPTIONS>;
 
-export const GLOBAL_OPTIONS: readonly (OptionSpec & { readonly name: string })[] = optionsOf({ options: OPTIONS });
-
 /** Handled before a command runs. */
-export const HELP_OPTIONS = optionsOf({
-  options: under('Help', {
-    help: flag('-h, --help', 'show help: -h on one screen, --help all of it'),
-    pager: flag('--no-pager', 'print long help without PAGER'),
-    version: flag('-V, --version', 'print the version'),
-  }),
+const HELP_OPTIONS = under('Help', {
+  help: flag('-h, --help', 'show help: -h on one screen, --help all of it'),
+  pager: flag('--no-pager', 'print long help without PAGER'),
+  version: flag('-V, --version', 'print the version'),
 });
+
+export const GLOBAL_OPTIONS: readonly NamedOption[] = optionsOf({ options: { ...OPTIONS, ...HELP_OPTIONS } }).map(
+  (each) => ({ ...each, isCommon: true }),
+);

@@ -1,11 +1,11 @@
 /** Turns a scanned command line into the call of a command, or into text to print. */
 import { Command, CommanderError, Option } from 'commander';
-import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from './command.ts';
+import { type AnyCommand, argumentsOf, type NamedOption, optionsOf } from './command.ts';
 import { FOREVER_MS } from '../duration.ts';
 import { usageFailure } from '../errors.ts';
-import { GLOBAL_OPTIONS, type GlobalInput, HELP_OPTIONS, UNSAID } from './global-options.ts';
+import { GLOBAL_OPTIONS, type GlobalInput, UNSAID } from './global-options.ts';
 import type { Tree } from './help/tree.ts';
-import { argumentsIn, helpWanted, type Line, scan, type ScanOption, shapeOf } from './scan.ts';
+import { argumentsIn, helpWanted, type Line, scan } from './scan.ts';
 import type { Globals } from '../session/globals.ts';
 import { type Stored, type StoredValues, storedValues } from '../session/settings.ts';
 import { VERSION } from '../version.ts';
@@ -20,12 +20,9 @@ export interface Commands {
   tree(): Promise<Tree>;
 }
 
-/** `isCommon`: an option of every command. `api` has its own --input besides the common --no-input. */
-type LineOption = ScanOption & OptionSpec & { readonly name: string; readonly isCommon: boolean };
-
 export interface Request {
   readonly argv: readonly string[];
-  readonly line: Line<LineOption>;
+  readonly line: Line<NamedOption>;
   /** The command that the line names. */
   readonly command?: AnyCommand;
 }
@@ -38,20 +35,15 @@ export interface RunInvocation {
   readonly invalid?: unknown;
 }
 
-const COMMON = lineOptions([...GLOBAL_OPTIONS, ...HELP_OPTIONS], true);
-
-function lineOptions(specs: ReturnType<typeof optionsOf>, isCommon: boolean): LineOption[] {
-  return specs.map((spec) => ({ ...spec, ...shapeOf(spec.flags), isCommon }));
-}
-
 /** Scans the line, then once more with the options of the command that it names. */
 export async function readRequest({ loaders }: Commands, argv: readonly string[]): Promise<Request> {
   const commands = Object.keys(loaders);
-  const line = scan({ commands, optionsAt: () => COMMON }, argv);
+  const line = scan({ commands, optionsAt: () => GLOBAL_OPTIONS }, argv);
   const command = line.isCommand ? await loaders[line.path]?.() : undefined;
   if (command === undefined) return { argv, line };
-  const all = [...lineOptions(optionsOf(command), false), ...COMMON];
-  return { argv, command, line: scan({ commands, optionsAt: (path) => (path === line.path ? all : COMMON) }, argv) };
+  const all = [...optionsOf(command), ...GLOBAL_OPTIONS];
+  const optionsAt = (path: string): readonly NamedOption[] => (path === line.path ? all : GLOBAL_OPTIONS);
+  return { argv, command, line: scan({ commands, optionsAt }, argv) };
 }
 
 /** Returns the call of a command, or a text if the line only asks for that. @throws {Failure} `usage`, `invalid-value` */
@@ -73,14 +65,36 @@ export async function resolveRequest(
   }
   try {
     const { input, given } = valuesOn(request, command);
-    const globals = globalsOf(given, storedValues(await stored(), command.path));
+    const isConfig = command.path.startsWith('config ');
+    const values = storedValues(await stored(), (option) => isConfig || option in given);
     if (command.path === 'help')
       (await import('./usage-errors.ts')).requireTopic(argumentsIn(line), await commands.tree());
-    return { command, input, globals };
+    return { command, input, globals: globalsOf(given, values) };
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     throw (await import('./usage-errors.ts')).valueFailure(error, line);
   }
+}
+
+/** Returns the call for an invalid line: it only fails, in the way that the valid common options say. */
+export function failedInvocation(error: unknown, line: Request['line'] | undefined, stored: Stored): RunInvocation {
+  const given: Values = {};
+  for (const token of line?.tokens ?? []) {
+    if (!('option' in token) || token.option.isCommon !== true) continue;
+    const { name, names, parser } = token.option;
+    try {
+      if (token.role === 'value') given[name] = parser?.parse(token.text, name);
+      else if (parser === undefined) given[name] = !names[0]!.startsWith('--no-');
+    } catch {
+      // Perhaps this is the error.
+    }
+  }
+  const run = (): never => {
+    throw error;
+  };
+  const values = storedValues(stored, () => true);
+  const globals = globalsOf(given, values);
+  return { command: { path: line?.path ?? '', run }, invalid: error, input: {}, globals };
 }
 
 /**
@@ -108,7 +122,7 @@ function valuesOn({ argv, line }: Request, spec: AnyCommand): { input: Values; g
     { from: 'user' },
   );
   const values: { input: Values; given: Values } = { input: {}, given: {} };
-  for (const { name, flags, parser, default: value } of optionsOf(spec)) {
+  for (const [name, { flags, parser, default: value }] of Object.entries(spec.options)) {
     if (value !== undefined) values.input[name] = parser?.parse(String(value), flags) ?? value;
   }
   for (const each of options) {
@@ -125,8 +139,8 @@ function valuesOn({ argv, line }: Request, spec: AnyCommand): { input: Values; g
 
 /** @throws {Failure} `usage`: the option that this one needs is missing */
 function requireOther(
-  { names, needs }: LineOption,
-  options: ReadonlySet<LineOption>,
+  { names, needs }: NamedOption,
+  options: ReadonlySet<NamedOption>,
   { options: own }: AnyCommand,
 ): void {
   if (needs === undefined || [...options].some(({ name, isCommon }) => name === needs && !isCommon)) return;
@@ -142,7 +156,7 @@ function configure(command: Command): Command {
     .configureOutput({ writeErr: () => undefined, outputError: () => undefined });
 }
 
-function optionFor({ flags, parser, conflicts = [], ...spec }: LineOption): Option {
+function optionFor({ flags, parser, conflicts = [], ...spec }: NamedOption): Option {
   const option = new Option(flags).conflicts(conflicts.map((name) => keyOf({ ...spec, name })));
   option.attributeName = () => keyOf(spec);
   if (parser === undefined) return option;
@@ -153,7 +167,7 @@ function optionFor({ flags, parser, conflicts = [], ...spec }: LineOption): Opti
 }
 
 /** Returns the name under which commander stores an option's value. */
-function keyOf({ name, isCommon }: Pick<LineOption, 'name' | 'isCommon'>): string {
+function keyOf({ name, isCommon }: Pick<NamedOption, 'name' | 'isCommon'>): string {
   return isCommon ? `common ${name}` : name;
 }
 

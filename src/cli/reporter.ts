@@ -172,13 +172,14 @@ export class Reporter implements Notices {
 
   /** Prints the failure, and returns the exit code. @param env environment for the commands in the hint */
   async failure(failure: Failure, env?: string): Promise<ExitCode> {
-    const { exitCodeOf, formatErrorJson, formatErrorLines } = await import('./error-output.ts');
+    const { formatErrorJson, formatErrorLines } = await import('./error-output.ts');
+    const { describeFailure } = await import('../report/failures.ts');
     const now = this.context.clock.now();
     if (this.settings.debug || failure.is('bug')) this.stack(failure);
     // The most important line comes last.
     if (this.isJson) this.write(formatErrorJson(failure, now, env, this.isWrite));
     else this.print(formatErrorLines(failure, now, env));
-    return exitCodeOf(failure);
+    return describeFailure(failure, now).exit;
   }
 
   /** Resolves once all pending output is written. A closed stderr is ignored. */

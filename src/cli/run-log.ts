@@ -35,19 +35,18 @@ export async function openRunLog(
       add('attempt', {
         method,
         url,
-        ...(status !== undefined && { status }),
-        ...(failure !== undefined && { failure: failure.phase, code: failure.code }),
+        status,
+        failure: failure?.phase,
+        code: failure?.code,
         ms: Math.round(ms),
-        ...(limits !== undefined && {
-          limit: limits.limit,
-          remaining: limits.remaining,
-          resetAt: new Date(limits.resetAt).toISOString(),
-        }),
+        limit: limits?.limit,
+        remaining: limits?.remaining,
+        resetAt: limits && new Date(limits.resetAt).toISOString(),
       });
     },
     /** `kind`: kind of the failure that ended the command. */
     end(exitCode: number, kind: string | undefined): Promise<void> {
-      add('end', { exitCode, ...(kind !== undefined && { error: kind }), ms: Math.round(clock.monotonic() - from) });
+      add('end', { exitCode, error: kind, ms: Math.round(clock.monotonic() - from) });
       return file.close();
     },
   };

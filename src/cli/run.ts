@@ -2,22 +2,27 @@
 import { Reporter } from './reporter.ts';
 import type { CommandContext, Globals, OpenWrite } from '../session/globals.ts';
 import { readConfigFile } from '../session/config-file.ts';
-import { UNSAID } from './global-options.ts';
 import { lazySettings, once } from '../session/resolve.ts';
 import { partsOf } from '../session/environments.ts';
 import { hintedPlace, shellWord, withEnvironment } from '../session/run-commands.ts';
-import { find, SETTINGS, type Stored, storedValues } from '../session/settings.ts';
+import type { Stored } from '../session/settings.ts';
 import { type Context, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { EXIT, Failure, isFailure, usageFailure } from '../errors.ts';
 import type { RunLog, RunStart } from './run-log.ts';
 import { type Stop, untilStop } from '../stop.ts';
-import { type Commands, readRequest, type Request, resolveRequest, type RunInvocation } from './parse.ts';
+import {
+  type Commands,
+  failedInvocation,
+  readRequest,
+  type Request,
+  resolveRequest,
+  type RunInvocation,
+} from './parse.ts';
 import { lastValue } from './scan.ts';
 import type { Secrets } from '../redact.ts';
 import { redactedPorts, secretsIn } from './redacted-ports.ts';
-import { wordIn } from './value-parsers.ts';
 import { render } from '../view/formats.ts';
-import { FORMAT_FACTS, FORMATS, type View } from '../view/view.ts';
+import { FORMAT_FACTS, type View } from '../view/view.ts';
 import { createStyle, isColoured, type Style } from '../view/style.ts';
 
 /**
@@ -50,51 +55,11 @@ export async function run(
       return EXIT.ok;
     }
   } catch (error) {
-    const format = request?.line.format ?? find(SETTINGS.output, await stored())?.value ?? '';
-    invocation = failedInvocation(error, request?.line, format);
+    invocation = failedInvocation(error, request?.line, await stored());
   }
   const options = request?.line.tokens.flatMap(({ role, text }) => (role === 'option' ? [text] : [])) ?? [];
   const line = argv.map(shellWord).join(' ');
   return runCommand({ ...invocation, options }, { ...safe, configFile, line }, secrets);
-}
-
-/** Returns the call for an invalid command line: it only fails, with those options that tell how. */
-function failedInvocation(error: unknown, line: Request['line'] | undefined, format: string): RunInvocation {
-  const tokens = line?.tokens ?? [];
-  const isPlain = tokens.some(({ role, text }) => role === 'option' && text === '--no-color');
-  const log = tokens.findLast(
-    (token) => token.role === 'value' && token.option.isCommon && token.option.name === 'log',
-  )?.text;
-  const said = { color: isPlain ? 'never' : 'auto', output: wordIn(FORMATS, format) ?? 'table' } as const;
-  const defaults = storedValues({ env: {}, config: {} }, '');
-  const env = line && placeOn(line);
-  return {
-    command: {
-      path: line?.path ?? '',
-      run: () => {
-        throw error;
-      },
-    },
-    invalid: error,
-    input: {},
-    globals: {
-      ...UNSAID,
-      ...defaults,
-      ...said,
-      timeoutIsExplicit: false,
-      ...(log !== undefined && { log }),
-      ...(env && { env }),
-    },
-  };
-}
-
-/** Returns the environment that a line names, for the commands in its hint. */
-function placeOn(line: Request['line']): Globals['env'] {
-  try {
-    return SETTINGS.env.parser.parse(lastValue(line, '--env') ?? '', '--env');
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns the profile that the line names, else the variables. @throws {Failure} `usage`: two different ones */

@@ -8,7 +8,7 @@ export interface ScanOption {
   /** `-e`, `--env`. */
   readonly names: readonly string[];
   /** Absent if the option takes no value. */
-  readonly value?: { readonly optional: boolean; readonly variadic: boolean };
+  readonly value?: { readonly name: string; readonly optional: boolean; readonly variadic: boolean };
 }
 
 export interface Grammar<O extends ScanOption> {
@@ -61,11 +61,11 @@ export function lastValue({ tokens }: Pick<Line<ScanOption>, 'tokens'>, name: st
 }
 
 /** Parses `-e, --env <name>`, `--watch [interval]`, `--no-header` or `--pet <id...>`. */
-export function shapeOf(flags: string): ScanOption & { readonly valueName?: string } {
+export function shapeOf(flags: string): ScanOption {
   const names = flags.match(/(?<![\w-])--?[a-z0-9][\w-]*/gi) ?? [];
-  const value = /[<[](.*?)(\.\.\.)?[>\]]$/.exec(flags);
-  if (value === null) return { names };
-  return { names, valueName: value[1]!, value: { optional: flags.endsWith(']'), variadic: value[2] !== undefined } };
+  const [, name, dots] = /[<[](.*?)(\.\.\.)?[>\]]$/.exec(flags) ?? [];
+  if (name === undefined) return { names };
+  return { names, value: { name, optional: flags.endsWith(']'), variadic: dots !== undefined } };
 }
 
 const ALIASES: Readonly<Record<string, string>> = { 'inventory ls': 'inventory list' };
@@ -100,11 +100,6 @@ class Scanner<O extends ScanOption> {
 
   get version(): boolean {
     return this.used('--version') !== undefined;
-  }
-
-  /** The value of `--output`, as it was typed; `json` for `--json`. */
-  get format(): string | undefined {
-    return this.used('--json') === undefined ? lastValue(this, '--output') : 'json';
   }
 
   /** Reads a word, or the rest of one that combines short options. */

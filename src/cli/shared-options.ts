@@ -11,6 +11,7 @@ import {
   nameValue,
   noteValue,
   parserOf,
+  pathValue,
   petIdValue,
   repeated,
   textValue,
@@ -112,7 +113,7 @@ export function listenOptions(port: string, beyond: string) {
     ),
     log: option(
       '--log <file>',
-      textValue,
+      pathValue,
       'add one JSON object for each request to a file, in place of lines on stderr',
     ),
   });

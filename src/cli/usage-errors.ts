@@ -2,7 +2,7 @@
 import type { CommanderError } from 'commander';
 import { type Failure, usageFailure } from '../errors.ts';
 import { TOPICS } from './help/topics.ts';
-import { optionsAt, pathsOf, type Tree, commandsOf } from './help/tree.ts';
+import { childrenOf, commandsOf, optionsAt, pathsOf, type Tree } from './help/tree.ts';
 import type { Line, ScanOption } from './scan.ts';
 
 /** Returns the failure of an unknown command or option, or an option without its value. */
@@ -60,7 +60,7 @@ function commandHint(line: Line<ScanOption>, tree: Tree): string | undefined {
   const path = (next && suggestCommand(tree, found!, next)) ?? found;
   if (path === undefined) return undefined;
   if (group === 'sandbox' && path.startsWith('inventory ')) return `Did you mean petstore --env sandbox ${path}?`;
-  return `Did you mean petstore ${correctedLine(line, path) ?? path}?`;
+  return `Did you mean petstore ${path}?`;
 }
 
 function unknownWords({ tokens }: Line<ScanOption>): string[] {
@@ -71,20 +71,6 @@ function unknownWords({ tokens }: Line<ScanOption>): string[] {
 function helpPath(line: Line<ScanOption>, group: string, tree: Tree): string {
   const path = [group, ...unknownWords(line).slice(1)].join(' ');
   return pathsOf(tree).includes(path) ? path : group;
-}
-
-/**
- * Returns the whole line with the right path, if the word was the path's last; undefined if another word may be a
- * secret or would need quotes.
- */
-function correctedLine({ tokens, unknown }: Line<ScanOption>, path: string): string | undefined {
-  const others = tokens.filter(({ role }) => role !== 'command');
-  const at = others.findIndex(({ role }) => role === 'unknown-command');
-  const isPlain = others.every(
-    ({ role, text }, i) => i === at || role === 'option' || /^([+-]?\d+|production|staging|sandbox|json)$/.test(text),
-  );
-  if (!isPlain || !path.endsWith(` ${unknown?.text}`)) return undefined;
-  return others.map(({ text }, i) => (i === at ? path : text)).join(' ');
 }
 
 /** Returns the candidate that the word abbreviates, or the nearest within one or two typos; of equal ones the first. */
@@ -124,24 +110,19 @@ export function suggestCommand(tree: Tree, group: string, word: string): string 
   return isFar && isWrite(found) ? undefined : words.get(found);
 }
 
-/** Maps the words that may follow a group to paths; at the start also the last words of all commands. */
+/** Maps the words that may follow a group to paths; also the last words of the commands in its groups. */
 function wordsBelow(tree: Tree, group: string): ReadonlyMap<string, string> {
-  const start = group === '' ? '' : `${group} `;
-  const paths = commandsOf(tree).flatMap(({ path }) => (path.startsWith(start) ? [path] : []));
+  const startOf = (path: string): string => (path === '' ? '' : `${path} `);
   const words = new Map<string, string>();
   const add = (word: string, path: string): void => {
     if (!words.has(word)) words.set(word, path);
   };
-  for (const path of paths) {
-    const next = path.slice(start.length).split(' ')[0]!;
-    add(next, start + next);
-  }
-  for (const parent of new Set(paths.map((path) => path.split(' ').slice(0, -1).join(' ')))) {
-    // `add` alone does not mean `proxy token add`.
-    if (group === '' && parent.includes(' ')) continue;
-    const own = paths.filter((path) => path.startsWith(`${parent} `));
-    for (const path of own) add(path.slice(parent.length + 1), path);
-    if (own.includes(`${parent} list`)) for (const word of LIST_WORDS) add(word, `${parent} list`);
+  // `add` alone does not mean `proxy token add`.
+  const groups = Object.keys(tree.groups).filter((each) => each.startsWith(startOf(group)));
+  for (const parent of [group, ...groups.filter((each) => group !== '' || !each.includes(' '))]) {
+    const names = childrenOf(tree, parent).map(({ name }) => name);
+    for (const name of names) add(name, startOf(parent) + name);
+    if (names.includes('list')) for (const word of LIST_WORDS) add(word, `${parent} list`);
   }
   return words;
 }

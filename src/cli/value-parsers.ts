@@ -4,18 +4,18 @@ import { DAY_MS, FOREVER_MS, parseDuration } from '../duration.ts';
 import { Failure } from '../errors.ts';
 
 /** What completion can propose for a value. */
-interface Proposals {
+export interface Proposals {
   /** All possible values, or the common ones. */
   readonly words?: readonly string[];
   /** Completion offers pet ids seen on this machine. */
   readonly isPet?: true;
+  /** One word may hold several values, separated by commas. */
+  readonly isList?: true;
 }
 
 export interface Parser<T = unknown> extends Proposals {
   /** `name`: the option or argument, for the error. @throws {Failure} `invalid-value` */
   readonly parse: (text: string, name: string) => T;
-  /** One word may hold several values, separated by commas. */
-  readonly isList?: true;
 }
 
 /** Makes a parser from a function that returns undefined for any text that is not `expected`. */

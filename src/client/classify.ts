@@ -42,6 +42,9 @@ const READ_REPEATABLE: readonly string[] = ['reset', 'response-timeout', 'body-t
 const BROKEN_ANSWER: readonly string[] = ['header-overflow', 'protocol', 'body-cut', 'coding'];
 
 export function judgeFailure(facts: HttpFailureFacts, asked: Asked): Classified {
+  // This machine, not the network, has refused the socket: another try would fail too.
+  if (facts.code === 'EMFILE' || facts.code === 'ENFILE')
+    return never(new Failure('file', { operation: 'open', path: `a connection to ${facts.peer}`, code: facts.code }));
   const failure = BROKEN_ANSWER.includes(facts.phase)
     ? new Failure('contract', { what: 'The response', problem: brokenAnswer(facts) })
     : new Failure('network', { ...facts, timeoutMs: asked.service.timeoutMs, attempts: asked.attempts });
@@ -71,6 +74,8 @@ const LASTING: readonly number[] = [501, 505, 511];
 interface AnswerFacts {
   readonly location: string | undefined;
   readonly retryAfterMs: number | undefined;
+  /** How long the key is blocked, in ms. */
+  readonly blockMs: number;
   /** Epoch ms. */
   readonly now: number;
   readonly gateway?: Gateway | undefined;
@@ -101,7 +106,8 @@ export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Answ
     return never(new Failure('precondition-failed', { petId, expected, found: serviceError.quantity }));
   // A 404 is about the address or the pet, even from a gateway.
   if (gateway === 'refused' && status !== 404 && status !== 408) return judgeRefusal(serviceError, service, more);
-  if (status === 403) return never(new Failure('forbidden', { serviceError, environment }));
+  if (status === 403)
+    return never(new Failure('forbidden', { serviceError, environment, retryAt: more.now + more.blockMs }));
   if (status === 400 && isUpdate) return never(new Failure('rejected', { serviceError }));
   if (status === 404) {
     if (petId !== undefined) return never(new Failure('pet-not-found', { petId, environment, serviceError }));
@@ -118,21 +124,21 @@ export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Answ
   return isUpdate && status < 300 ? { repeat: 'look', failure } : never(failure);
 }
 
-/** Classifies a refusal by a gateway, which has not sent the request: the key is blocked, or the client may not do this. */
+/** Classifies a refusal by a gateway, which has not sent the request, and has waited for as long as it may. */
 function judgeRefusal(
   serviceError: ServiceError,
   { maxWaitMs }: Asked['service'],
   { now, retryAfterMs: waitMs }: AnswerFacts,
 ): Classified {
-  if (serviceError.code === 'run_locked') {
-    const what = 'another change at the gateway';
-    return { repeat: 'unsent', failure: new Failure('run-locked', { what, waitedMs: maxWaitMs }) };
+  const { code, status } = serviceError;
+  if (code === 'run_locked') {
+    return never(new Failure('run-locked', { what: 'another change at the gateway', waitedMs: 0 }));
   }
   if (waitMs === undefined) return never(new Failure('gateway-refused', { serviceError }));
   const wait = { retryAt: now + waitMs, waitMs, maxWaitMs, refusals: 0 };
-  if (serviceError.status === 403) return never(new Failure('banned', wait));
-  const isLost = serviceError.code === 'ledger_lost';
-  const failure = isLost ? new Failure('rate-limited', { why: 'ledger-lost', ...wait }) : new Failure('paused', wait);
+  if (status === 403) return never(new Failure('banned', wait));
+  if (code === 'ledger_lost') return never(new Failure('rate-limited', { why: 'ledger-lost', ...wait }));
+  const failure = new Failure('paused', { ...wait, ...(code !== 'paused' && { serviceError }) });
   return { repeat: 'unsent', failure, retryAfterMs: waitMs };
 }
 

@@ -4,7 +4,6 @@ import { readInventoryList } from '../api/read-list.ts';
 import { listInventory as route } from '../api/routes.ts';
 import { HttpFailure, type HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { webPageFailure } from './classify.ts';
 import { judgeBroken, perform } from './retry.ts';
 import type { Call, Service } from './service.ts';
 
@@ -37,8 +36,6 @@ export async function* listInventory(service: Service): AsyncGenerator<readonly 
 
 /** `broken`: a row near the start breaks the contract; the rows before it are valid. */
 async function readBeginning(reply: HttpReply) {
-  const page = webPageFailure(reply);
-  if (page !== undefined) throw page;
   let bytes = 0;
   const counted = async function* (): AsyncGenerator<Uint8Array> {
     for await (const chunk of reply.body) {

@@ -35,14 +35,11 @@ export async function callRaw(service: Service, call: Call): Promise<RawAnswer> 
   if (because !== undefined && isUncertain(trouble)) {
     const { environment } = service;
     const stop = stopReason(service);
+    const unknown = { call: `${call.method} ${call.path}`, environment, because: stop ?? because };
     failure =
       stop?.is('interrupted') === true
         ? new Failure('interrupted', { ...stop.details, outcome: 'unknown' })
-        : new Failure('outcome-unknown', {
-            call: `${call.method} ${call.path}`,
-            environment,
-            because: stop ?? because,
-          });
+        : new Failure('outcome-unknown', unknown);
   } else if (reply?.status === 404 && serviceError !== undefined) {
     failure = new Failure('not-found', { path: call.path, serviceError });
   } else if (because?.is('unexpected-status') === true) {

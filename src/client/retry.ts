@@ -5,10 +5,10 @@
 import { HttpFailure, type HttpFailureFacts, type HttpReply, type Wait } from '../ports.ts';
 import { type Failure, isFailure, type ServiceError } from '../errors.ts';
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
-import { gatewayOf, readLimitHeaders, ROUNDING_MS } from '../rate-limit/headers.ts';
+import { gatewayOf, readLimitHeaders, refusalOf, ROUNDING_MS } from '../rate-limit/headers.ts';
 import { countDown } from '../stop.ts';
 import { exchange, operationOf } from './attempt.ts';
-import { type Asked, type Classified, isWrite, judgeFailure, judgeStatus } from './classify.ts';
+import { type Asked, type Classified, isWrite, judgeFailure, judgeStatus, webPageFailure } from './classify.ts';
 import type { Call, Service } from './service.ts';
 
 /** Most attempts, the first included. */
@@ -17,8 +17,6 @@ const ATTEMPTS = 3;
 const LONGEST_MS = 60_000;
 /** Shorter waits are not announced, in ms. */
 const NOTICED_MS = 200;
-/** Most bytes that are read of an error's body. */
-const MOST_BYTES = 64 * 1024;
 const SHOWN_CHARACTERS = 200;
 
 export interface Operation<T> {
@@ -29,7 +27,7 @@ export interface Operation<T> {
   readonly waits?: boolean;
   /** True for statuses whose body is read; all others are failures. Default: 200. */
   readonly reads?: (status: number) => boolean;
-  /** True if the whole body of a failure is needed, to be passed on. */
+  /** True if the answer is passed on, with the whole body of a failure. Otherwise a web page is a failure. */
   readonly isRaw?: boolean;
   /** Reads the body. May throw an HttpFailure or a Failure. */
   read(reply: HttpReply): Promise<T>;
@@ -47,26 +45,22 @@ export type Result<T> = { readonly value: T } | { readonly trouble: Trouble };
 
 /**
  * Returns what was read, or the trouble of the last attempt.
- * @param before attempts that the caller has made before, and the time allowed for all of them
+ * @param tries those that the caller has made before, and the time allowed for all of them
  * @throws {Failure} if the gate or a signal ends it, or a read finds a broken answer
  */
 export async function perform<T>(
   service: Service,
   operation: Operation<T>,
-  before: { readonly attempts?: number; readonly period?: RetryPeriod } = {},
+  tries = new Tries(service, operation.call),
 ): Promise<Result<T>> {
   const { repeats = true, waits = true } = operation;
-  const { period = new RetryPeriod(service, operation.call) } = before;
-  for (let attempt = 1 + (before.attempts ?? 0); ;) {
-    const outcome = await tryOnce(service, operation, attempt);
-    if ('value' in outcome) {
-      period.end(attempt);
-      return outcome;
-    }
-    const { trouble } = outcome;
-    if (trouble.repeat === 'rate' && waits) continue;
-    if (!repeats || !(await mayTryAgain(service, trouble, attempt, period))) return outcome;
-    attempt++;
+  for (;;) {
+    const outcome = await tryOnce(service, operation, tries.made + 1);
+    if ('trouble' in outcome && outcome.trouble.repeat === 'rate' && waits) continue;
+    tries.made++;
+    if ('value' in outcome) tries.end();
+    else if (repeats && (await mayTryAgain(outcome.trouble, tries))) continue;
+    return outcome;
   }
 }
 
@@ -76,7 +70,11 @@ async function tryOnce<T>(service: Service, operation: Operation<T>, attempts: n
   let reply: HttpReply | undefined;
   try {
     reply = await exchange(service, call);
-    if (reads(reply.status)) return { value: await read(reply) };
+    if (reads(reply.status)) {
+      const page = isRaw ? undefined : webPageFailure(reply);
+      if (page !== undefined) throw page;
+      return { value: await read(reply) };
+    }
     if (isRaw) {
       const body = wholeBody(reply);
       // A refusal is known by its status, even if its body breaks off.
@@ -112,18 +110,21 @@ async function judgeReply({ clock, watch }: Service, asked: Asked, reply: HttpRe
   if (raw !== undefined) watch.debug(`The body of the ${status} is not an Error body: ${raw}`);
   const now = clock.now();
   const { headers } = reply;
-  const { retryAfterMs: namedMs } = readLimitHeaders(headers, now);
+  const limits = readLimitHeaders(headers, now);
+  const { retryAfterMs: namedMs } = limits;
+  const { ms: blockMs = 0 } = refusalOf(status, limits, 1, 0) ?? {};
   // As long as a 503 blocks the key.
   const retryAfterMs = namedMs === undefined ? undefined : namedMs + ROUNDING_MS;
-  const more = { location: headers.get('location')?.[0], retryAfterMs, now, gateway: gatewayOf(headers) };
+  const more = { location: headers.get('location')?.[0], retryAfterMs, blockMs, now, gateway: gatewayOf(headers) };
   return { ...judgeStatus(serviceError, asked, more), reply, serviceError };
 }
 
 /** Parses the body of an error from the service or a gateway, as far as possible. */
 async function readServiceError(reply: HttpReply): Promise<ServiceError & { bodyStatus?: number }> {
   const { status, headers } = reply;
-  const text = await readText(reply.body);
-  if (text === undefined || text === '') return { status };
+  // Of a body that breaks off, the status tells enough.
+  const text = new TextDecoder().decode(await wholeBody(reply).catch(() => Buffer.of()));
+  if (text === '') return { status };
   const { readErrorBody } = await import('../api/schemas.ts');
   try {
     const value = parseJson(text);
@@ -146,29 +147,17 @@ function problemMessage(value: JsonValue): string {
   return [...new Set(texts.filter(Boolean))].join(': ');
 }
 
-/** Returns the first MOST_BYTES as text; undefined if the body broke off, since the status tells enough. */
-async function readText(body: HttpReply['body']): Promise<string | undefined> {
-  const decoder = new TextDecoder();
-  let text = '';
-  let size = 0;
-  try {
-    for await (const chunk of body) {
-      text += decoder.decode(chunk, { stream: true });
-      size += chunk.byteLength;
-      if (size > MOST_BYTES) break;
-    }
-    return text + decoder.decode();
-  } catch {
-    return undefined;
-  }
-}
-
 /** Operations that failed for all of --retry-for and have not been answered since, by service. */
 const lost = new WeakMap<Service['http'], Set<string>>();
 
-/** The time of --retry-for since the first failure. An operation that has used it up gets no more until it is answered. */
-export class RetryPeriod {
-  private readonly service: Service;
+/**
+ * The attempts of an operation, and the time of --retry-for since the first failure. An operation that has used it up
+ * gets no more until it is answered.
+ */
+export class Tries {
+  readonly service: Service;
+  /** How many attempts were made. Those that were answered with 429 do not count. */
+  made = 0;
   private readonly operation: string;
   private readonly down: Set<string>;
   private readonly ms: number;
@@ -185,7 +174,7 @@ export class RetryPeriod {
 
   /** Returns how long this failure may still be retried, in ms: 0 for an answer below 500. */
   left({ facts, failure }: Trouble): number {
-    if (this.ms === 0 || (facts === undefined && !failure.is('service-failed'))) return 0;
+    if (this.ms === 0 || (facts === undefined && !failure.is('service-failed') && !failure.is('paused'))) return 0;
     const now = this.service.clock.monotonic();
     this.from ??= now;
     const left = Math.max(0, this.from + this.ms - now);
@@ -194,45 +183,41 @@ export class RetryPeriod {
   }
 
   /** Notes that the service has answered. */
-  end(attempts: number): void {
+  end(): void {
     const { clock, watch } = this.service;
     this.down.delete(this.operation);
-    if (this.from !== undefined) watch.recovered({ attempts, ms: clock.monotonic() - this.from });
+    if (this.from !== undefined) watch.recovered({ attempts: this.made, ms: clock.monotonic() - this.from });
   }
 }
 
 /** Waits before the next attempt; returns false if there is none. */
-async function mayTryAgain(service: Service, trouble: Trouble, attempt: number, period: RetryPeriod): Promise<boolean> {
+async function mayTryAgain(trouble: Trouble, tries: Tries): Promise<boolean> {
   if (trouble.repeat !== 'unsent' && trouble.repeat !== 'read') return false;
   // By the longest possible backoff, so that chance does not decide.
-  const isLast = attempt >= ATTEMPTS || longestBackoffMs(attempt) > service.maxWaitMs;
-  if (isLast && period.left(trouble) === 0) return false;
-  return waitBefore(service, attempt, trouble, period);
+  const isLast = tries.made >= ATTEMPTS || longestBackoffMs(tries.made) > tries.service.maxWaitMs;
+  if (isLast && tries.left(trouble) === 0) return false;
+  return waitBefore(trouble, tries);
 }
 
 /**
  * Waits as long as the service asks, at least the backoff, at most to the end of the period. Returns false if the
  * service asks for longer than allowed.
  */
-export async function waitBefore(
-  service: Service,
-  attempt: number,
-  trouble: Trouble,
-  period: RetryPeriod,
-): Promise<boolean> {
+export async function waitBefore(trouble: Trouble, tries: Tries): Promise<boolean> {
+  const { made, service } = tries;
   const { clock, maxWaitMs, random, watch } = service;
   const { facts, reply, retryAfterMs: askedMs = 0 } = trouble;
-  const leftMs = period.left(trouble);
+  const leftMs = tries.left(trouble);
   if (askedMs > Math.max(maxWaitMs, leftMs)) return false;
-  const backoffMs = Math.max(random() * longestBackoffMs(attempt), askedMs);
+  const backoffMs = Math.max(random() * longestBackoffMs(made), askedMs);
   const ms = leftMs > 0 ? Math.min(backoffMs, leftMs) : backoffMs;
   const wait: Wait = {
     why: 'backoff',
     until: clock.now() + ms,
-    attempt: attempt + 1,
+    attempt: made + 1,
     ...(reply !== undefined && { status: reply.status }),
     ...(facts !== undefined && { failure: facts }),
-    ...(leftMs > 0 ? { giveUpAt: clock.now() + leftMs } : { attempts: ATTEMPTS }),
+    ...(leftMs > 0 ? { giveUpAt: clock.now() + leftMs } : { attempts: Math.max(ATTEMPTS, made + 1) }),
   };
   try {
     await countDown(service, ms, () => {

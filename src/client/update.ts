@@ -14,8 +14,8 @@ import { parseInteger } from '../api/values.ts';
 import type { HttpReply } from '../ports.ts';
 import { Failure, isFailure, midway, usageFailure } from '../errors.ts';
 import { isGateway } from './attempt.ts';
-import { type Classified, isUncertain, webPageFailure } from './classify.ts';
-import { type Result, perform, RetryPeriod, stopReason, type Trouble, waitBefore, wholeBody } from './retry.ts';
+import { type Classified, isUncertain } from './classify.ts';
+import { type Result, perform, stopReason, Tries, type Trouble, waitBefore, wholeBody } from './retry.ts';
 import type { Service } from './service.ts';
 
 /** How old the list may be when a write is sent again, in ms. */
@@ -54,34 +54,30 @@ export function updateCall({ petId, quantity }: Pick<Update, 'petId' | 'quantity
 export async function updateInventory(service: Service, update: Update): Promise<InventoryItem> {
   const { before, isCurrent = always, isLocked = always } = update;
   const call = { ...updateCall(update), ...(before !== undefined && isGateway(service) && { ifMatch: before }) };
-  const period = new RetryPeriod(service, call);
+  const tries = new Tries(service, call);
   /** Returns the stored item, or the trouble after which the list has to be read. */
-  const send = async (attempts: number, isFresh: () => boolean): Promise<Result<InventoryItem>> => {
+  const send = async (isFresh: () => boolean): Promise<Result<InventoryItem>> => {
     const operation = {
       call: { ...call, isCurrent: () => isLocked() && isFresh() },
       read: (reply: HttpReply) => readStored(reply, update, service),
     };
-    const outcome = await perform(service, operation, { attempts, period });
+    const outcome = await perform(service, operation, tries);
     if ('value' in outcome || isUncertain(outcome.trouble)) return outcome;
     throw outcome.trouble.failure;
   };
-  let outcome = await send(0, isCurrent);
-  let attempts = 1;
+  let outcome = await send(isCurrent);
   for (let looks = 1; 'trouble' in outcome; looks++) {
     const { trouble } = outcome;
-    const found = await look(service, update, trouble, { attempts, looks, period });
+    const found = await look(service, update, trouble, { looks, tries });
     if (found !== undefined) return finished(service, found, update);
     if (trouble.repeat === 'look-only') throw trouble.failure;
-    const again = await send(attempts, isRecent(service, RECENT_MS)).catch((error: unknown) => {
+    const again = await send(isRecent(service, RECENT_MS)).catch((error: unknown) => {
       if (isOutdated(error)) return undefined;
       // The first request may still be on its way, or behind a gateway that has given up.
       throw isFailure(error) ? unknown(service, update, { failure: midway(error) }, { looked: true }) : error;
     });
-    if (again !== undefined) {
-      attempts++;
-      outcome = again;
-    }
-    if ('value' in outcome || period.left(outcome.trouble) > 0) continue;
+    outcome = again ?? outcome;
+    if ('value' in outcome || tries.left(outcome.trouble) > 0) continue;
     if (again !== undefined || looks >= MOST_LOOKS) throw unknown(service, update, outcome.trouble, { looked: true });
   }
   return finished(service, outcome.value, update);
@@ -103,14 +99,14 @@ async function look(
   service: Service,
   update: Update,
   trouble: Trouble,
-  { attempts, looks, period }: { readonly attempts: number; readonly looks: number; readonly period: RetryPeriod },
+  { looks, tries }: { readonly looks: number; readonly tries: Tries },
 ): Promise<InventoryItem | undefined> {
   // Even if the wait is cut short, the write may have been sent.
-  const isDue = !service.signal.aborted && (await waitBefore(service, attempts, trouble, period).catch(() => false));
+  const isDue = !service.signal.aborted && (await waitBefore(trouble, tries).catch(() => false));
   if (!isDue) throw unknown(service, update, trouble);
   const open = `It is not known whether pet ${update.petId} was set to ${update.quantity}`;
   if (looks === 1) service.watch.warning(`${open}: reading the list to check.`);
-  const reader = { ...service, retryForMs: period.left(trouble) };
+  const reader = { ...service, retryForMs: tries.left(trouble) };
   const found = await findPet(reader, update.petId).catch((error: unknown) => {
     throw isFailure(error) ? unknown(service, update, { failure: midway(error) }) : error;
   });
@@ -193,8 +189,6 @@ function finished(service: Service, item: InventoryItem, { petId, quantity }: Up
 
 /** @throws {Failure} `contract`, `stored-differently` */
 async function readStored(reply: HttpReply, { petId, quantity }: Update, service: Service): Promise<InventoryItem> {
-  const page = webPageFailure(reply);
-  if (page !== undefined) throw page;
   const body = await wholeBody(reply);
   let item: InventoryItem;
   try {

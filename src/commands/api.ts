@@ -1,7 +1,7 @@
 import { type JsonValue, parseJson, RawNumber, stringifyJson } from '../api/json.ts';
 import { isOneOf } from '../api/values.ts';
 import { argument, defineCommand, flag, type InputOf, option, optionalArgument } from '../cli/command.ts';
-import { parserOf, type Parser, pathValue, repeated, textValue, wordValue } from '../cli/value-parsers.ts';
+import { parserOf, type Parser, pathValue, repeated, wordValue } from '../cli/value-parsers.ts';
 import { WHY_OPTIONS, withWhy } from '../cli/shared-options.ts';
 import { isWrite } from '../client/classify.ts';
 import { callRaw } from '../client/raw.ts';
@@ -9,7 +9,7 @@ import { METHODS } from '../client/service.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readBytes } from '../session/read-text.ts';
-import { assertWriteAllowed, environmentSource, requireBaseUrl } from '../session/resolve.ts';
+import { assertWriteAllowed, requireBaseUrl } from '../session/resolve.ts';
 import { usageFailure } from '../errors.ts';
 import { isRecorded, recordedCall } from '../stock/write-one.ts';
 import { record, type RawView, type RecordView } from '../view/view.ts';
@@ -28,7 +28,7 @@ const fieldValue: Parser<readonly [string, JsonValue]> = parserOf('a name and a 
 
 const ARGUMENTS = {
   method: optionalArgument(wordValue(METHODS), `${METHODS.join(', ')} (default: GET)`),
-  path: argument(textValue, 'below the base URL; or a whole URL of the same service'),
+  path: argument(pathValue, 'below the base URL; or a whole URL of the same service'),
 };
 
 const OPTIONS = {
@@ -78,7 +78,9 @@ export const api = defineCommand({
     if (input.dryRun === true) return dryRun({ environment, method, url: `${baseUrl.href}${path}`, body });
     await using session = await connect(context);
     if (isWrite(method)) {
-      context.notices.info(`Sending ${method} ${path} to ${environment} (${environmentSource(settings)}).`);
+      const { from, name } = settings.environment.source;
+      const source = from === 'default' ? 'the default environment' : `environment from ${name}`;
+      context.notices.info(`Sending ${method} ${path} to ${environment} (${source}).`);
     }
     const { service } = session;
     const by = { command: 'api', call };

@@ -10,6 +10,7 @@ import { stateFolder } from '../session/paths.ts';
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
 import { Failure, usageFailure } from '../errors.ts';
+import { reasonOf } from '../ports.ts';
 import { openState, type State } from '../state/database.ts';
 import { parseCatalog } from '../stock/file-rows.ts';
 import { withJournal } from '../stock/open-journal.ts';
@@ -186,15 +187,21 @@ function store(
   refuse: (problems: readonly Problem[]) => void,
 ): Promise<void> {
   const safe = rows.map((row) => ({ ...row, ...(row.name && { name: context.secrets.redact(row.name) }) }));
-  return update(context, (database, origin) => {
-    refuse(storeRows(database, origin, safe, force));
+  return update(context, async (database, origin) => {
+    const steps = storeRows(database, origin, safe, force);
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) {
+      await context.clock.turn();
+      if (context.signal.aborted) throw reasonOf(context.signal);
+    }
+    refuse(step.value);
   });
 }
 
 /** Runs the work in one transaction of the state database. */
 async function update<T>(
   context: CommandContext,
-  work: (database: State['database'], origin: string) => T,
+  work: (database: State['database'], origin: string) => T | Promise<T>,
 ): Promise<T> {
   const origin = await catalogOrigin(context);
   await provideCatalog(context, origin);

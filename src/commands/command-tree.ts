@@ -1,13 +1,8 @@
 /** Turns the command specs into plain data, for help, completion, reference and man page. */
-import { type AnyCommand, argumentsOf, type OptionSpec, optionsOf } from '../cli/command.ts';
-import { GLOBAL_OPTIONS, HELP_OPTIONS } from '../cli/global-options.ts';
-import type { Tree, TreeCommand, TreeOption, TreeValue } from '../cli/help/tree.ts';
-import { shapeOf } from '../cli/scan.ts';
-import type { Parser } from '../cli/value-parsers.ts';
-import { GROUPS, LOADERS, SECTIONS } from './index.ts';
-
-/** First words of the commands, which `help` also accepts but cannot import. */
-const FIRST_WORDS = [...new Set(Object.keys(LOADERS).map((path) => path.split(' ')[0]!))];
+import { type AnyCommand, argumentsOf, optionsOf } from '../cli/command.ts';
+import { GLOBAL_OPTIONS } from '../cli/global-options.ts';
+import type { Tree, TreeCommand } from '../cli/help/tree.ts';
+import { GROUPS, SECTIONS } from './index.ts';
 
 /** Returns the command specs as plain data. The build calls it once, and bundles the result in place of this file. */
 export async function buildTree(): Promise<Tree> {
@@ -28,7 +23,7 @@ export async function buildTree(): Promise<Tree> {
       })),
     ),
     groups: Object.fromEntries(Object.entries(GROUPS).map(([name, { summary }]) => [name, summary])),
-    globals: [...GLOBAL_OPTIONS, ...HELP_OPTIONS].map(treeOption),
+    globals: GLOBAL_OPTIONS,
   };
 }
 
@@ -37,39 +32,7 @@ function treeCommand({ run: _run, graceMs: _graceMs, ...spec }: AnyCommand): Tre
     ...GROUPS[spec.path.split(' ')[0]!],
     ...spec,
     examples: Object.entries(spec.examples).map(([says, command]) => ({ says, command })),
-    arguments: argumentsOf(spec).map(({ name, description, optional = false, variadic = false, parser }) => ({
-      name,
-      description,
-      optional,
-      variadic,
-      list: parser.isList === true,
-      ...proposals(name, parser, spec.path === 'help' ? [...(parser.words ?? []), ...FIRST_WORDS] : parser.words),
-    })),
-    options: optionsOf(spec).map(treeOption),
+    arguments: argumentsOf(spec),
+    options: optionsOf(spec),
   };
-}
-
-function treeOption({ flags, description, purpose, parser, ...spec }: OptionSpec): TreeOption {
-  const { names, value, valueName = '' } = shapeOf(flags);
-  const shown = spec.shownDefault ?? (spec.default === true ? undefined : spec.default);
-  return {
-    flags,
-    names,
-    description: shown === undefined ? description : `${description} (default: ${shown})`,
-    purpose: purpose ?? 'Options',
-    ...(value !== undefined && {
-      value: {
-        name: valueName,
-        ...value,
-        list: parser?.isList === true,
-        ...proposals(valueName, parser),
-      },
-    }),
-  };
-}
-
-function proposals(name: string, parser?: Parser, words = parser?.words): Pick<TreeValue, 'words' | 'from'> {
-  if (words !== undefined) return { words };
-  if (parser?.isPet === true) return { from: 'pets' };
-  return /\bfile\b/.test(name) ? { from: 'files' } : {};
 }

@@ -43,17 +43,14 @@ function loginShell({ env }: Context): Shell {
   throw usageFailure(`Name the shell: ${SHELLS.join(', ')}.`, 'See: petstore completion --help');
 }
 
-/** Returns the pets that this machine has seen, last changed first, with their names in the catalog of `place`. */
+/**
+ * Returns the pets that this machine has seen, last changed first, with their names in the catalog of `place`.
+ * @throws {Failure} `no-home`
+ */
 export async function knownPets(context: Context, place: PlaceOptions): Promise<readonly KnownPet[]> {
   const { petsSeen } = await import('../state/pets.ts');
-  try {
-    const paths = { sandbox: sandboxFile(context), state: statePath(context, 'state.db') };
-    return await petsSeen(context, paths, () => originAt(context, place));
-  } catch (error) {
-    // Without a home directory, no state exists.
-    if (isFailure(error) && error.is('no-home')) return [];
-    throw error;
-  }
+  const paths = { sandbox: sandboxFile(context), state: statePath(context, 'state.db') };
+  return petsSeen(context, paths, () => originAt(context, place));
 }
 
 /** Returns the origin of the service; undefined if an option, a variable or the config is invalid. */

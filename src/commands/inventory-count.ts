@@ -29,7 +29,7 @@ export const inventoryCount = defineWrite({
       { shownDefault: 'leave' },
     ),
     due: option('--due <duration>', durationValue(1), 'list the pets not counted for that long, never counted first', {
-      conflicts: ['prefix', 'dryRun', 'resume', 'rest'],
+      conflicts: ['prefix', 'dryRun', 'resume', 'rest', 'cause', 'note', 'person'],
     }),
   },
   run: (input, context) => (input.due === undefined ? count(context, input) : dueForCount(context, input.due)),

@@ -8,7 +8,7 @@ import { tableNames } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';
 import { Failure } from '../errors.ts';
 import { visible } from '../view/words.ts';
-import { labelled } from '../view/view.ts';
+import { type Labelled, labelled } from '../view/view.ts';
 
 export const inventoryGet = defineCommand({
   path: 'inventory get',
@@ -29,9 +29,9 @@ export const inventoryGet = defineCommand({
     if (item === undefined) throw new Failure('pet-not-found', { petId, environment });
     warnOfUnexpected([item], context.notices);
     const name = (await tableNames(context, origin, [item]))?.get(petId);
-    const lines: readonly (readonly [string, string])[] = [
+    const lines: Labelled[] = [
       ['Pet', String(petId)],
-      ...(name === undefined || name === '' ? [] : [['Name', name] as const]),
+      ['Name', name || undefined],
       ['Quantity', String(item.quantity)],
       ['Status', visible(item.status)],
     ];

@@ -3,9 +3,9 @@ import {
   countValue,
   instantValue,
   listOf,
+  nameValue,
   numberValue,
   petIdValue,
-  textValue,
   wordValue,
 } from '../cli/value-parsers.ts';
 import { usageFailure } from '../errors.ts';
@@ -46,7 +46,7 @@ export const inventoryHistory = defineCommand({
     pet: option('--pet <id...>', listOf(petIdValue), 'only these pets'),
     run: option('--run <run>', numberValue, 'only this run, in whichever environment it was'),
     cause: option('--cause <cause>', wordValue(CAUSES), `only this cause: ${CAUSES.join(', ')}`),
-    person: option('--person <name>', textValue, 'only changes of this person'),
+    person: option('--person <name>', nameValue, 'only changes of this person'),
     since: option(
       '--since <time>',
       instantValue('its start'),

@@ -86,7 +86,7 @@ export const inventoryList = defineCommand({
   description:
     'Shows the stock of every pet, or only those matching the filters. ' +
     'Filters run on this machine: the service always returns the full list in one request. ' +
-    'With --watch, what changes is a line of text at a terminal, and a JSON object elsewhere. ' +
+    'With --watch, what changes is a line of text, and with -o ndjson a JSON object. ' +
     'petstore inventory ls is short for it.',
   examples: {
     'All stock': 'petstore inventory list',

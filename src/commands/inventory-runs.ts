@@ -24,7 +24,7 @@ export const inventoryRuns = defineCommand({
   options: {
     ...under('List', {
       unfinished: flag('--unfinished', 'only unfinished runs'),
-      limit: option('-n, --limit <count>', countValue(1), 'number of runs to show', { default: '50' }),
+      limit: option('-n, --limit <count>', countValue(1), 'number of runs to show (default: 50)'),
       allEnvironments: flag('--all-environments', 'runs of every environment'),
     }),
     ...under('Resume', {
@@ -37,6 +37,7 @@ export const inventoryRuns = defineCommand({
       isList && run !== undefined && 'number',
       action !== 'resume' && events === true && '--events',
       !isList && unfinished === true && '--unfinished',
+      !isList && limit !== undefined && '--limit',
       !isList && allEnvironments === true && '--all-environments',
     ].find((each) => each !== false);
     if (foreign !== undefined) throw usageFailure(`inventory runs ${action} takes no ${foreign}.`);
@@ -47,6 +48,6 @@ export const inventoryRuns = defineCommand({
     }
     if (action === 'resume') return resumeStopped(context, run, events);
     const environment = allEnvironments === true ? undefined : namedEnvironment(await context.settings());
-    return listRuns(context, { environment, limit, isUnfinished: unfinished === true });
+    return listRuns(context, { environment, limit: limit ?? 50, isUnfinished: unfinished === true });
   },
 });

@@ -1,4 +1,3 @@
-import { jsonObject, type JsonValue } from '../api/json.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag } from '../cli/command.ts';
 import { connect } from '../session/connect.ts';
@@ -8,10 +7,9 @@ import { canAsk } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { LedgerState } from '../rate-limit/governor.ts';
 import { ownerName } from '../rate-limit/ledger.ts';
-import { blockWords, rateLimitWords, sharingJson, sharingWords } from '../session/limit-words.ts';
-import { isLive, liveWindows, shownOperation } from '../rate-limit/windows.ts';
+import { blockWords, isoTime, limitsJson, rateLimitWords, sharingWords } from '../session/limit-words.ts';
 import { duration } from '../view/progress.ts';
-import { labelled, type RecordView } from '../view/view.ts';
+import { type Labelled, labelled, type RecordView } from '../view/view.ts';
 
 const RISK =
   'Requests that come before the time the service named may get the key banned. ' +
@@ -69,43 +67,18 @@ function ago(ms: number): string {
 }
 
 function describe(view: LedgerState, isAlone: boolean, environment: string, now: number): RecordView {
-  const live = view.windows.filter((each) => isLive(each, now));
-  const lines: [string, string][] = [
+  const { block, inFlight, lease, seenAt } = view;
+  const requests = inFlight.map(({ id, at }) => `${ownerName(id)}, for ${duration(now - at)}`).join('; ');
+  const lines: Labelled[] = [
     ['environment', environment],
-    ...rateLimitWords(view, now).map((words): [string, string] => ['rate limit', words]),
+    ...rateLimitWords(view, now).map((words): Labelled => ['rate limit', words]),
     // What other processes know cannot be read.
-    ['block', isAlone && view.block === undefined ? 'unknown' : blockWords(view, now)],
-    [
-      'requests',
-      view.inFlight.map(({ id, at }) => `${ownerName(id)}, for ${duration(now - at)}`).join('; ') || 'none under way',
-    ],
-    ...(view.lease === undefined ? [] : [['shared', sharingWords(view.lease, now)] satisfies [string, string]]),
-    ['last answer', view.seenAt === undefined ? 'none' : ago(now - view.seenAt)],
+    ['block', isAlone && block === undefined ? 'unknown' : blockWords(view, now)],
+    ['requests', requests || 'none under way'],
+    ['shared', lease && sharingWords(lease, now)],
+    ['last answer', seenAt === undefined ? 'none' : ago(now - seenAt)],
   ];
-  const { block } = view;
-  const [tightest] = liveWindows(view, now);
-  const iso = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());
-  const members: [string, JsonValue][] = [
-    ['environment', environment],
-    ['limit', (tightest ?? view.windows[0])?.limit ?? null],
-    ['remaining', tightest?.remaining ?? null],
-    ['resetAt', iso(tightest?.resetAt)],
-    [
-      'windows',
-      live.map(({ operation, limit, remaining, resetAt }) =>
-        jsonObject({ operation: shownOperation(operation), limit, remaining, resetAt: iso(resetAt) }),
-      ),
-    ],
-    [
-      'block',
-      block === undefined
-        ? null
-        : jsonObject({ why: block.why, strikes: view.strikes, until: iso(block.until), over: block.until <= now }),
-    ],
-    ['inFlight', view.inFlight.map(({ id, at }) => jsonObject({ by: ownerName(id), since: iso(at) }))],
-    ['ledger', sharingJson(view.lease, now)],
-    ['knownAt', iso(view.seenAt)],
-  ];
-  const cells = members.filter(([name]) => !['windows', 'block', 'inFlight', 'ledger'].includes(name));
-  return labelled(lines, members, [...cells, ['blockedUntil', iso(block?.until)]]);
+  const members = { environment, ...limitsJson(view, now) };
+  const { windows: _, block: _block, inFlight: _inFlight, ledger: _ledger, ...cells } = members;
+  return labelled(lines, members, { ...cells, blockedUntil: isoTime(block?.until) });
 }

@@ -7,7 +7,6 @@ import {
   pathValue,
   repeated,
   sandboxKeyValue,
-  textValue,
   wordValue,
 } from '../cli/value-parsers.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
@@ -65,7 +64,7 @@ const OPTIONS = {
     data: option('--data <file>', pathValue, 'file of the stock (default: that of --env sandbox)'),
     seed: option(
       '--seed <file|pets>',
-      textValue,
+      pathValue,
       'start with the pets of a file, or with this number of generated pets',
     ),
     quantity: option('--quantity <least..most>', rangeValue, 'quantities that are accepted', {

@@ -1,4 +1,5 @@
 import { defineCommand, flag, option, under } from '../cli/command.ts';
+import { withWhy } from '../cli/shared-options.ts';
 import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordValue } from '../cli/value-parsers.ts';
 import { isProduction } from '../session/environments.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
@@ -47,7 +48,9 @@ const OPTIONS = {
     write: flag('--write', 'check the update too, with --pet', { needs: 'pet' }),
     pet: option('--pet <id>', petIdValue, 'the pet to set and then restore', { needs: 'write' }),
     provoke429: flag('--provoke-429', 'finally, exceed the rate limit on purpose; staging and sandbox only'),
-    list: flag('--list', 'list the checks and run none'),
+    list: flag('--list', 'list the checks and run none', {
+      conflicts: ['format', 'out', 'only', 'skip', 'write', 'provoke429', 'maxLatency', 'maxSkew', 'waitReady'],
+    }),
   }),
   ...under('Bounds', {
     maxLatency: option('--max-latency <duration>', durationValue(1), 'longest time for the list'),
@@ -92,6 +95,6 @@ export const smoke = defineCommand({
       throw usageFailure('A smoke test has no csv.', `Its reports: --format ${FORMATS.join(', ')}`);
     }
     const { isJson } = FORMAT_FACTS[output];
-    return runSmoke(context, { ...input, format: input.format ?? (isJson ? 'json' : 'text') });
+    return runSmoke(withWhy(context, {}), { ...input, format: input.format ?? (isJson ? 'json' : 'text') });
   },
 });

@@ -2,7 +2,7 @@ import { jsonObject, type JsonValue } from '../api/json.ts';
 import { defineCommand } from '../cli/command.ts';
 import { parseBaseUrl } from '../session/environments.ts';
 import type { ConfigFile } from '../session/config-file.ts';
-import { blockWords, rateLimitWords, sharingWords } from '../session/limit-words.ts';
+import { blockWords, limitsJson, rateLimitWords, sharingWords } from '../session/limit-words.ts';
 import { type LedgerTarget, openLedger } from '../session/open-ledger.ts';
 import { homeProblem } from '../session/paths.ts';
 import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
@@ -14,7 +14,7 @@ import { describeFailure } from '../report/failures.ts';
 import { hintedPlace, nextSteps, resumeCommand, withEnvironment } from '../session/run-commands.ts';
 import type { RunSummary } from '../state/journal.ts';
 import { withJournal } from '../stock/open-journal.ts';
-import { labelled, type RecordView } from '../view/view.ts';
+import { type Labelled, labelled, type RecordView } from '../view/view.ts';
 
 export const status = defineCommand({
   path: 'status',
@@ -23,8 +23,7 @@ export const status = defineCommand({
   description:
     'Sends nothing to the service, and runs no key command. With PETSTORE_LEDGER it asks the Redis server once, for at ' +
     'most two seconds, whether it answers. Names the source of each value: option, variable, config, key-command, ' +
-    'built in or default; and unfinished runs with the command that continues each. JSON has the settings and the ' +
-    'runs; petstore limits --json has the rate limit.',
+    'built in or default; and unfinished runs with the command that continues each.',
   examples: {
     'The active settings and their sources': 'petstore status',
     'For a program': 'petstore status --json',
@@ -35,7 +34,7 @@ export const status = defineCommand({
     for (const name of unknownVariables(context.env)) {
       context.notices.warning(`Unknown variable ${name}: petstore reads ${VARIABLES.join(', ')}.`);
     }
-    return describe(lines, await limitNotes(context), await unfinishedRuns(context), context);
+    return describe(lines, await knownLimits(context), await unfinishedRuns(context), context);
   },
 });
 
@@ -59,7 +58,8 @@ function linesOf(settings: ResolvedSettings, context: CommandContext): readonly 
   ];
 }
 
-type Note = readonly [name: string, words: string];
+/** In the text. */
+const LABELS: Readonly<Record<string, string>> = { baseUrl: 'base URL', apiKey: 'API key' };
 
 async function ledgerTarget(context: CommandContext): Promise<LedgerTarget> {
   const settings = await context.settings();
@@ -68,21 +68,29 @@ async function ledgerTarget(context: CommandContext): Promise<LedgerTarget> {
   return { environment, baseUrl: requireBaseUrl(settings, context.globals), apiKey };
 }
 
-/** Returns what is known of the key's rate limit and block; nothing if that would need a key command. */
-async function limitNotes(context: CommandContext): Promise<Note[]> {
-  if ((await context.settings()).keyCommand !== undefined) return [];
+/** What is known of the key's rate limit and block. */
+interface Known {
+  readonly notes: readonly Labelled[];
+  readonly json?: JsonValue;
+}
+
+/** Returns nothing if that would need a key command. */
+async function knownLimits(context: CommandContext): Promise<Known> {
+  if ((await context.settings()).keyCommand !== undefined) return { notes: [] };
   try {
     await using opened = await openLedger(context, await ledgerTarget(context), { isShown: true });
     const view = await opened.view();
     const now = context.clock.now();
-    return [
-      ...(view.lease === undefined ? [] : [['shared', sharingWords(view.lease, now)] satisfies Note]),
-      ...(view.windows.length === 0 ? [] : rateLimitWords(view, now)).map((words): Note => ['rate limit', words]),
-      ...(view.block === undefined ? [] : [['block', blockWords(view, now)] satisfies Note]),
+    const notes: Labelled[] = [
+      ['shared', view.lease && sharingWords(view.lease, now)],
+      ...(view.windows.length === 0 ? [] : rateLimitWords(view, now)).map((words): Labelled => ['rate limit', words]),
+      ['block', view.block && blockWords(view, now)],
     ];
+    return { notes, json: jsonObject(limitsJson(view, now)) };
   } catch (error) {
     if (!isFailure(error)) throw error;
-    return error.is('ledger-refused') ? [['shared', describeFailure(error, context.clock.now()).message]] : [];
+    const isLedger = error.is('ledger-refused') || error.is('invalid-value');
+    return { notes: isLedger ? [['shared', describeFailure(error, context.clock.now()).message]] : [] };
   }
 }
 
@@ -98,7 +106,7 @@ async function unfinishedRuns(context: CommandContext): Promise<readonly RunSumm
 
 async function describe(
   lines: readonly Line[],
-  notes: readonly Note[],
+  { notes, json: rateLimit = null }: Known,
   runs: readonly RunSummary[],
   context: CommandContext,
 ): Promise<RecordView> {
@@ -106,29 +114,24 @@ async function describe(
   const place = await hintedPlace(context);
   const isComplete = lines.every(([, found]) => found !== undefined);
   const text = [
-    ...lines.map(([member, found]): Note => {
+    ...lines.map(([member, found]): Labelled => {
       const hidden = found?.shadows === undefined ? '' : `; it overrides ${found.shadows.name}`;
-      return [
-        { baseUrl: 'base URL', apiKey: 'API key' }[member] ?? member,
-        found === undefined ? 'none' : `${found.value}  (${words(found.source)}${hidden})`,
-      ];
+      const shown = found && `${found.value}  (${words(found.source)}${hidden})`;
+      return [LABELS[member] ?? member, shown ?? 'none'];
     }),
     ...(isComplete ? [] : [['log in', withEnvironment('petstore login', place)] as const]),
     ['config', configNote(file, context)] as const,
     ...notes,
-    ...runs.map((run): Note => [
+    ...runs.map((run): Labelled => [
       'unfinished',
       `run ${run.id} (${run.kind}) in ${run.environment}  (${withEnvironment(nextSteps(run).join('; '), place)})`,
     ]),
   ];
-  const members = lines.map(([name, found]): [string, JsonValue] => [
-    name,
-    jsonObject({
-      value: found?.value ?? null,
-      source: found === undefined ? null : words(found.source),
-      shadows: found?.shadows === undefined ? null : words(found.shadows),
-    }),
-  ]);
+  const wordsOf = (source: Source | undefined): string | null => (source === undefined ? null : words(source));
+  const members = lines.map(([name, found]) => {
+    const { value = null, source, shadows } = found ?? {};
+    return [name, jsonObject({ value, source: wordsOf(source), shadows: wordsOf(shadows) })] as const;
+  });
   const config = jsonObject({ path: file.path, exists: file.exists, private: !file.exposed });
   const unfinished = runs.map((run) => {
     const { id, kind, environment, left } = run;
@@ -136,7 +139,7 @@ async function describe(
   });
   return labelled(
     text,
-    [...members, ['config', config], ['unfinished', unfinished]],
+    [...members, ['config', config], ['rateLimit', rateLimit], ['unfinished', unfinished]],
     [...lines.map(([name, found]) => [name, found?.value ?? null] as const), ['config', file.path]],
   );
 }

@@ -3,7 +3,7 @@ import { PET_STATUSES } from '../api/values.ts';
 import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
 import { durationValue, integerValue, petIdValue, textValue, wordValue } from '../cli/value-parsers.ts';
-import { isFailure, usageFailure } from '../errors.ts';
+import { onlyFailure, usageFailure } from '../errors.ts';
 import { alertsBy, waitFor } from '../watch/watch.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { requireCatalog } from '../session/open-catalog.ts';
@@ -79,10 +79,7 @@ export const wait = defineCommand({
     warnOfUnexpected([found], context.notices);
     const text = `Pet ${found.petId}: ${found.quantity} (${visible(found.status)}).`;
     // Shows the pet even if --exec fails.
-    const failure = await alert?.run([itemToJson(found)]).catch((error: unknown) => {
-      if (isFailure(error)) return error;
-      throw error;
-    });
+    const failure = await alert?.run([itemToJson(found)]).then(() => undefined, onlyFailure);
     return record(text, [...itemToJson(found)], { csv: itemMembers(found), ...(failure && { failure }) });
   },
 });

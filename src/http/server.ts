@@ -56,8 +56,6 @@ export interface ServerOptions {
   handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void>;
   /** Returns the response to something that is not an HTTP request. */
   refuse(refusal: Refusal): RefusalResponse | Promise<RefusalResponse>;
-  /** Refuses CONNECT. Default: Node's own treatment. */
-  readonly connect?: Refusal;
   readonly onConnection?: (socket: Socket) => void;
 }
 
@@ -75,13 +73,18 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: [431, 'head_too_large', `The head of a request holds at most ${LONGEST_HEAD} bytes.`],
 };
 
+const NO_TUNNELS: Refusal = [501, 'no_tunnels', 'There are no tunnels here: use this address as the base URL.'];
+
 /** Serves until it is closed. @throws {Failure} `port` */
 export async function serve(options: ServerOptions): Promise<Serving> {
-  const { clock, connect, handle, onConnection, refuse } = options;
+  const { clock, handle, onConnection, refuse } = options;
   const { server, secure } = openServer(options);
   const unanswered = new Set<ServerResponse>();
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    // An earlier answer ends the connection (RFC 9112, 9.6).
+    if (lastOn(incoming.socket)?.shouldKeepAlive === false) return;
     unanswered.add(outgoing);
+    useOriginForm(incoming);
     if (!server.listening) outgoing.shouldKeepAlive = false;
     void handle(incoming, outgoing).then(() => unanswered.delete(outgoing));
   };
@@ -97,22 +100,17 @@ export async function serve(options: ServerOptions): Promise<Serving> {
     else if (last !== undefined) last.shouldKeepAlive = false;
     else void endRaw(socket, refuse(REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.']));
   });
-  if (connect !== undefined) {
-    server.on('connect', (_incoming, socket) => {
-      if (lastOn(socket) === undefined) void endRaw(socket, refuse(connect));
-      else socket.destroy();
-    });
-  }
+  server.on('connect', (_incoming, socket) => {
+    if (lastOn(socket) === undefined) void endRaw(socket, refuse(NO_TUNNELS));
+    else socket.destroy();
+  });
   if (onConnection !== undefined) server.on('connection', onConnection);
   const { host, port } = await listen(server, options);
   return {
     baseUrl: `${secure === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}/v1`,
     renew(next) {
-      if (secure === undefined) return;
       // Only Node has this function.
-      if (!('setSecureContext' in secure)) {
-        throw usageFailure('A new certificate needs a restart here.');
-      }
+      if (secure?.setSecureContext === undefined) throw usageFailure('A new certificate needs a restart here.');
       secure.setSecureContext(next);
     },
     async close(graceMs) {
@@ -122,6 +120,8 @@ export async function serve(options: ServerOptions): Promise<Serving> {
       for (const each of unanswered) each.shouldKeepAlive = false;
       const cancelIdle = clock.alarm(IDLE_MS, () => {
         server.closeIdleConnections();
+        // Node does not count those that have not sent a whole head yet.
+        server.headersTimeout = 1;
       });
       const cancel = clock.alarm(graceMs, () => {
         server.closeAllConnections();
@@ -151,6 +151,14 @@ function openServer({ identity, mostConnections, patience }: ServerOptions) {
   server.maxConnections = mostConnections ?? MOST_CONNECTIONS;
   server.timeout = SILENCE_MS;
   return { server, secure };
+}
+
+/** Replaces an absolute target (RFC 9112, 3.2.2) by its path, and the Host header by its host. */
+function useOriginForm(incoming: IncomingMessage): void {
+  const [, host, path = ''] = /^https?:\/\/([^/?]*)(.*)$/i.exec(incoming.url ?? '') ?? [];
+  if (host === undefined) return;
+  incoming.headers.host = host;
+  incoming.url = path.startsWith('/') ? path : `/${path}`;
 }
 
 /** Starts to listen, and returns the address. @throws {Failure} `port`, `usage` */

@@ -4,17 +4,15 @@ import { LONGEST_TIMER_MS } from '../duration.ts';
 import type { Clock } from '../ports.ts';
 import { BUN, bunDlopen, systemMonotonicMs } from './bun.ts';
 
-function nodeMonotonicMs(): number {
-  return Number(process.hrtime.bigint() / 1_000n) / 1_000;
-}
-
 /**
  * Returns ms since the machine was started, from the one clock that all its processes share. Node's process.hrtime is
  * that clock on every system. Bun's starts with its own process, so two processes would disagree about when a block in
  * the ledger ends. On Bun we therefore ask the system for the clock that Node reads: both may run on one machine.
  */
 const monotonicMs: () => number =
-  BUN === undefined ? nodeMonotonicMs : systemMonotonicMs(process.platform, bunDlopen());
+  BUN === undefined
+    ? () => Number(process.hrtime.bigint() / 1_000n) / 1_000
+    : systemMonotonicMs(process.platform, bunDlopen());
 
 export const nodeClock: Clock = {
   now: () => Date.now(),

@@ -15,6 +15,8 @@ let user: string | undefined;
 
 export function nodeContext(): Context {
   muteWarnings();
+  // With a mask that withholds our own rights, petstore could not open its files again.
+  process.umask(process.umask(0o077) & 0o077);
   const signal = firstSignal();
   return {
     env: process.env,

@@ -50,7 +50,8 @@ export class Receiver implements Dispatcher.DispatchHandler {
     if (!maySend()) throw HttpFailure.withdrawn(target);
     this.reception.isWritten = true;
     this.timer = setTimeout(() => {
-      controller.abort(responseTimeout(target));
+      const facts = { peer: target, code: 'TIMEOUT', detail: 'the response headers did not come in time' };
+      controller.abort(new HttpFailure({ phase: 'response-timeout', mayHaveBeenSent: true, ...facts }));
     }, timeoutMs);
   }
 
@@ -166,11 +167,6 @@ export class Receiver implements Dispatcher.DispatchHandler {
     const { signal } = this.reception;
     if (signal !== undefined) this.controller?.abort(reasonOf(signal));
   };
-}
-
-function responseTimeout(peer: string): HttpFailure {
-  const detail = 'the response headers did not come in time';
-  return new HttpFailure({ phase: 'response-timeout', mayHaveBeenSent: true, peer, code: 'TIMEOUT', detail });
 }
 
 function codingsOf(text = ''): string[] {

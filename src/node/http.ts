@@ -4,7 +4,6 @@
  * itself adds to every TLS connection.
  */
 import type { Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import buildConnector, { type Connector } from 'undici/lib/core/connect.js';
 import Client from 'undici/lib/dispatcher/client.js';
@@ -44,7 +43,9 @@ export function openHttp(env: Environment): Http {
 
   const open = async (target: HttpTarget, idle: PooledConnection[]): Promise<PooledConnection> => {
     const { origin, protocol } = target.url;
-    const proxy = proxyFor(target.url, env);
+    const route = routeTo(target.url, env);
+    if (route.kind === 'unusable') throw unusableProxy(route.variable, route.problem);
+    const proxy = route.kind === 'proxy' ? route.proxy : undefined;
     const socket = await openSocket(target, proxy);
     socket.once('timeout', () => socket.destroy());
     const client = clientOver(socket, origin);
@@ -78,7 +79,7 @@ export function openHttp(env: Environment): Http {
       const idle = pool.get(origin) ?? [];
       pool.set(origin, idle);
       // If a server closes the connection after its response, this is noticed by the next turn.
-      if (idle.length > 0) await nextTurn();
+      if (idle.length > 0) await nodeClock.turn();
       let connection = idle.pop();
       while (connection?.isOpen === false) connection = idle.pop();
       connection ??= await open(target, idle);
@@ -91,13 +92,6 @@ export function openHttp(env: Environment): Http {
       await Promise.all(closed);
     },
   };
-}
-
-/** @throws {HttpFailure} */
-function proxyFor(url: URL, env: Environment): URL | undefined {
-  const route = routeTo(url, env);
-  if (route.kind === 'unusable') throw unusableProxy(route.variable, route.problem);
-  return route.kind === 'proxy' ? route.proxy : undefined;
 }
 
 function optionsOf(call: HttpRequest, forwarder: URL | undefined): Dispatcher.DispatchOptions {

@@ -3,6 +3,9 @@ import { fstatSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { EXIT } from '../errors.ts';
 
+// A file that may not grow (`ulimit -f`) then fails a write with EFBIG; the signal would end the process.
+process.on('SIGXFSZ', () => undefined);
+
 export const argv: readonly string[] = process.argv.slice(2);
 
 /** Width of the terminal in columns; 80 if stdout is not one. */

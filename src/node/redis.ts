@@ -17,8 +17,6 @@ import { CERTIFICATE } from './http-failure.ts';
 const PATIENCE_MS = 2_000;
 /** A run follows this many redirections of a cluster. */
 const MOST_REDIRECTIONS = 5;
-/** Number of keys for which the cluster's node is cached. */
-const MOST_KEYS = 1_000;
 
 /** Errors that last until someone changes the address, a password, a permission or a certificate. */
 const SETTINGS = [
@@ -114,16 +112,15 @@ class Link {
   readonly #retire: (link: Link) => void;
   readonly #over = new AbortController();
   readonly #nodes = new Map<string, Promise<Client>>();
-  /** Nodes by the keys that they hold. */
-  readonly #homes = new Map<string, Promise<Client>>();
-  readonly #first: Promise<Client>;
+  /** The node that was last redirected to: all names of one API key are on one node. */
+  #home: Promise<Client>;
 
   constructor(address: RedisAddress, places: RedisPlace[], retire: (link: Link) => void) {
     this.#address = address;
     this.#retire = retire;
     setMaxListeners(0, this.#over.signal);
     // A run with a shorter timeout must not end the attempt for others.
-    this.#first = this.#reach(places, PATIENCE_MS / places.length);
+    this.#home = this.#reach(places, PATIENCE_MS / places.length);
   }
 
   end(): void {
@@ -213,8 +210,7 @@ class Link {
 
   /** @param isOver true once no run waits for the answer; then nothing is sent */
   async run(command: Command, isOver: () => boolean): Promise<unknown> {
-    const key = command[1];
-    let client = await (this.#homes.get(key) ?? this.#first);
+    let client = await this.#home;
     let isAsking = false;
     for (let left = MOST_REDIRECTIONS; !isOver(); left--) {
       try {
@@ -225,8 +221,7 @@ class Link {
         const [, word, host, port] = redirection;
         const node = this.#node({ host: host === '' ? hostOf(client) : String(host), port: Number(port) });
         isAsking = word === 'ASK';
-        if (this.#homes.size === MOST_KEYS) this.#homes.clear();
-        if (!isAsking) this.#homes.set(key, node);
+        if (!isAsking) this.#home = node;
         client = await node;
       }
     }

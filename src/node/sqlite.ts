@@ -2,7 +2,7 @@
 import { existsSync, openSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { type Context, type Database, DatabaseFailure, type DatabaseProblem } from '../ports.ts';
+import { type Context, type Database, DatabaseFailure, type DatabaseProblem, errorCode } from '../ports.ts';
 import { closeDatabaseFile, headOf } from './files.ts';
 
 /** In ms. SQLite blocks the event loop while it waits: keep that short, so that Ctrl-C works; callers retry. */
@@ -18,7 +18,7 @@ export const openDatabase: Context['openDatabase'] = async (path, { readOnly = f
   try {
     if (path !== MEMORY) makeFile(path, readOnly, isLock);
   } catch (cause) {
-    throw cause instanceof DatabaseFailure ? cause : new DatabaseFailure('unusable', cause);
+    throw cause instanceof DatabaseFailure ? cause : new DatabaseFailure('unusable', errorCode(cause) ?? cause);
   }
   for (let tries = 1; ; tries++) {
     try {

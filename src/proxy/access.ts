@@ -40,8 +40,10 @@ export function refusalOf(
   if (isLooping(headers)) {
     return [508, 'loop', 'The request comes from a petstore proxy: its base URL must be that of the service.'];
   }
+  // RFC 9112, 6.1: the body would be passed on still encoded.
+  if (!/^(chunked)?$/i.test(headers['transfer-encoding'] ?? '')) return [501, 'unknown_coding', 'Send it as chunked.'];
   if (!isOneOf(METHODS, method)) return [501, 'unknown_method', `The proxy does not pass on ${method}.`];
-  if (isOwnPath(url)) return method === 'GET' ? undefined : [405, 'method_not_allowed', 'Allowed here: GET.'];
+  if (isOwnPath(url)) return isWrite(method) ? [405, 'method_not_allowed', 'This is only for reading.'] : undefined;
   if (pathBelowBase(url) === undefined) {
     return [404, 'not_found', 'Paths begin with /v1, such as /v1/inventory, and have no dot segments.'];
   }

@@ -58,19 +58,11 @@ export class Metrics {
       gauge('petstore_proxy_in_flight', 'Requests that were sent and are not answered yet.', inFlight),
       gauge('petstore_rate_limit_blocked', '1 while the service must not be called.', block === undefined ? 0 : 1),
       gauge('petstore_rate_limit_limit', 'Requests in a window, by the newest answer.', allowance?.limit),
-      gauge(
-        'petstore_rate_limit_remaining',
-        'Requests left in the window, by the newest answer.',
-        allowance?.remaining,
-      ),
-      gauge(
-        'petstore_ledger_up',
-        '1 while the Redis server of PETSTORE_LEDGER answers.',
-        lease && (lease.lost ? 0 : 1),
-      ),
+      gauge('petstore_rate_limit_remaining', 'Requests left, by the newest answer.', allowance?.remaining),
+      gauge('petstore_ledger_up', '1 while the Redis of PETSTORE_LEDGER answers.', lease && (lease.lost ? 0 : 1)),
       gauge(
         'petstore_ledger_lost_timestamp_seconds',
-        'Since when that server has not answered.',
+        'Since when it has not answered.',
         lease?.lost && lease.lost.since / 1_000,
       ),
       gauge('petstore_ledger_machines', 'Machines that share the key, this one included.', lease?.machines),

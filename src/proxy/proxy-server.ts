@@ -45,6 +45,8 @@ import { Turns } from './turns.ts';
 const MOST_HELD = 16 * 2 ** 20;
 const TOO_MANY: Refusal = [429, 'too_many_waiting', 'Too many requests of this client are waiting.'];
 const TOO_LARGE: Refusal = [413, 'too_large', `A body holds at most ${LARGEST_BODY} bytes.`];
+/** How long the body of a refused request may take, in ms. */
+const REFUSED_MS = 5_000;
 /** Health check for load balancers: without a token, and not logged. */
 const HEALTH = '/__petstore/health';
 /** Most connections: a thousand terminals with a few each. */
@@ -68,7 +70,6 @@ export async function startProxy(context: CommandContext, session: Session, opti
     clock: context.clock,
     handle: (incoming, outgoing) => proxy.accept(incoming, outgoing),
     refuse: answerOf,
-    connect: [501, 'no_tunnels', 'The proxy opens no tunnels: use its address as the base URL.'],
     onConnection: (socket) => {
       proxy.visitors.arrived(socket);
     },
@@ -112,7 +113,7 @@ class ProxyServer {
   accept(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { headers, method, url } = incoming;
     outgoing.setHeader(GATEWAY_HEADER, '1');
-    if (url === HEALTH && method === 'GET') {
+    if (url === HEALTH && (method === 'GET' || method === 'HEAD')) {
       outgoing.writeHead(this.isStopping ? 503 : 204).end();
       return Promise.resolve();
     }
@@ -160,14 +161,18 @@ class ProxyServer {
 
   /** Returns the proxy's own answer, or passes the request on and sends the service's answer. */
   private async handle(passing: Passing): Promise<Answer | undefined> {
-    const { incoming, known, method, outgoing, url } = passing;
+    const { incoming, known, method, outgoing, signal, url } = passing;
     const { credentials, priorityHeader } = this.options;
+    const { clock } = this.context;
     const refusal = refusalOf(incoming, credentials, known) ?? this.visitors.recognize(incoming.socket, known?.name);
-    if (refusal?.[0] === 401) await this.slowDown(passing);
     if (refusal !== undefined) {
-      // Many clients read no answer before they have sent their whole body.
-      await untilStop({ ...this.context, signal: passing.signal }, 0, readBody(incoming, outgoing, 0));
       outgoing.shouldKeepAlive = false;
+      if (refusal[0] === 401 && incoming.headers.authorization !== undefined) {
+        this.metrics.wrongTokens++;
+        await clock.sleep(this.visitors.delayOf(incoming.socket.remoteAddress ?? '', clock.monotonic()), signal);
+      }
+      // Many clients read no answer before they have sent their whole body.
+      await Promise.race([readBody(incoming, outgoing, 0), clock.sleep(REFUSED_MS, signal)]);
       return answerOf(refusal);
     }
     acceptPassing(passing);
@@ -179,7 +184,7 @@ class ProxyServer {
     }
     const held = [...this.passing].reduce((sum, { client, size }) => sum + (client === passing.client ? size : 0), 0);
     const isFull = held > MOST_HELD;
-    const body = await readBody(incoming, outgoing, isFull ? 0 : LARGEST_BODY);
+    const body = await untilStop({ clock, signal }, 0, readBody(incoming, outgoing, isFull ? 0 : LARGEST_BODY));
     if (isFull) return answerOf(TOO_MANY);
     if (body === undefined) return answerOf(TOO_LARGE);
     passing.size = LONGEST_HEAD + body.length;
@@ -199,14 +204,6 @@ class ProxyServer {
     // Not changed (RFC 9110, 15.4.5).
     if (body === undefined) return { status: 304, headers: { etag }, body: '' };
     return ownAnswer('application/json', body, { etag });
-  }
-
-  /** Delays the refusal of a wrong token. */
-  private async slowDown({ incoming: { headers, socket }, signal }: Passing): Promise<void> {
-    if (headers.authorization === undefined) return;
-    this.metrics.wrongTokens++;
-    const { clock } = this.context;
-    await clock.sleep(this.visitors.delayOf(socket.remoteAddress ?? '', clock.monotonic()), signal);
   }
 
   private async pass(call: Call, passing: Passing): Promise<RawAnswer> {

@@ -4,6 +4,7 @@
  */
 import type { Clock, Connection, Random, RateLimit, Wait, WaitReason } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
+import { countDown } from '../stop.ts';
 import { type Hold, type Intent, isTooLong } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
 import { isRefusal, type Ledger, toWall } from './ledger.ts';
@@ -200,18 +201,16 @@ function waitsOf({ clock, probes, onWait, signal }: GateOptions, attempt: number
     async sleep({ again, until, why }: Hold, to: number): Promise<void> {
       if (why !== wait?.why) end();
       const current = (wait ??= { why, since: clock.monotonic() });
-      // Reads the monotonic clock again after each sleep, so that a machine that was suspended never sends early.
-      for (let now = clock.monotonic(); now < to; now = clock.monotonic()) {
+      await countDown({ clock, signal }, to - clock.monotonic(), (leftMs) => {
+        const now = to - leftMs;
         const { since, reportedAt } = current;
         const remainingMs = until - now;
         const isLong = remainingMs >= (why === 'paced' ? NOTICED_PACE_MS : NOTICED_MS);
         const isNoticed = again === undefined ? isLong : now - since >= TICK_MS;
-        if (reportedAt === undefined ? isNoticed : now - reportedAt >= TICK_MS) {
-          current.reportedAt = now;
-          onWait({ why, until: clock.now() + remainingMs, attempt, attempts: probes + 1 });
-        }
-        await clock.sleep(Math.min(to - now, TICK_MS), signal);
-      }
+        if (reportedAt === undefined ? !isNoticed : now - reportedAt < TICK_MS) return;
+        current.reportedAt = now;
+        onWait({ why, until: clock.now() + remainingMs, attempt, attempts: probes + 1 });
+      });
     },
   };
 }

@@ -67,8 +67,8 @@ export interface LedgerState {
   /** 429s in a row, each to a request that was sent after the block before it had ended. */
   readonly strikes: number;
   readonly inFlight: readonly Reservation[];
-  /** The pace of requests to a service that sends no limit headers. */
-  readonly pace?: { readonly everyMs: number; readonly nextAt: number };
+  /** The pace of requests to a service that sends no limit headers; `operation` is the one that was answered so last. */
+  readonly pace?: { readonly everyMs: number; readonly nextAt: number; readonly operation: string };
   /** When the service last answered. */
   readonly seenAt?: number;
   /** Present where several machines share the key. */
@@ -182,7 +182,7 @@ function forAnswer(asked: Reservation, now: number): Hold {
 }
 
 /** True if the next request of the operation is a probe: its answer tells whether others may be sent. */
-export function mustProbe(state: LedgerState, now: number, operation: string): boolean {
+function mustProbe(state: LedgerState, now: number, operation: string): boolean {
   return state.block !== undefined || isWindowless(state, now, operation);
 }
 
@@ -265,7 +265,9 @@ function withWindows(state: LedgerState, now: number, answer: Answer, sent: Rese
   const { headers, operation, status } = answer;
   if (headers.window !== undefined) {
     const reported = status === 429 ? { ...headers.window, remaining: 0 } : headers.window;
-    return { ...state, windows: observeWindow(state.windows, reported, { operation, sentAt: sent?.at ?? now, now }) };
+    const windows = observeWindow(state.windows, reported, { operation, sentAt: sent?.at ?? now, now });
+    const { pace, ...paceless } = state;
+    return { ...(pace?.operation === operation ? paceless : state), windows };
   }
   // An answer without headers within a known window: count it here.
   if (!isWindowless(state, now, operation)) return { ...state, windows: countDrawn(state.windows, operation, now) };
@@ -273,5 +275,5 @@ function withWindows(state: LedgerState, now: number, answer: Answer, sent: Rese
   if (isRefused && isKnown(state, sent)) return state;
   const { everyMs: before = PACE_MS } = state.pace ?? {};
   const everyMs = isRefused ? Math.min(SLOWEST_PACE_MS, before * 2) : Math.max(PACE_MS, before * RECOVERY);
-  return { ...state, pace: { everyMs, nextAt: (isRefused ? now : (sent?.at ?? now)) + everyMs } };
+  return { ...state, pace: { everyMs, nextAt: (isRefused ? now : (sent?.at ?? now)) + everyMs, operation } };
 }

@@ -14,6 +14,7 @@ import {
 import { LOCAL_FAILURES } from './local-failures.ts';
 import { RUN_FAILURES } from './run-failures.ts';
 import { SERVICE_FAILURES } from './service-failures.ts';
+import { clockTime } from '../view/progress.ts';
 import { plural } from '../view/words.ts';
 
 /**
@@ -34,7 +35,7 @@ const FAILURES_BECAUSE: {
   'outcome-unknown': (details, now) => ({
     ...uncertain(EXIT.outcomeUnknown),
     message: describeUnknown(details, now),
-    hint: 'call' in details ? 'Check the stock before you run it again.' : checkHint(details),
+    hint: soonest(details.because, checkHint(details), now),
     outcome: 'unknown',
     ...('found' in details &&
       details.found !== undefined && {
@@ -46,12 +47,13 @@ const FAILURES_BECAUSE: {
     message: `Pet ${petId} was set to ${quantity} in ${environment}, but that could not be recorded. ${describeFailure(because, now).message}`,
     hint: 'Do not repeat the write. Fix the cause first.',
     outcome: 'applied',
+    bulkRow: { state: 'applied', continues: 'never' },
   }),
   /** `because`: why the run stopped. */
   'run-unknown': ({ unknown, resume, because }, now) => ({
     ...stops(EXIT.outcomeUnknown),
     message: `The outcome of ${plural(unknown, 'row')} is unknown.${because === undefined ? '' : ` ${describeFailure(because, now).message}`}`,
-    hint: `Check and apply what is missing with ${resume}`,
+    hint: soonest(because, `Check and apply what is missing with ${resume}`, now),
     outcome: 'unknown',
   }),
 };
@@ -158,8 +160,16 @@ function foundWords(found: bigint): string {
   return `it has ${found} now: someone else has changed it`;
 }
 
-function checkHint({ petId, environment }: { petId: bigint; environment: string }): string {
-  return `Check before you run it again: petstore --env ${environment} inventory list --pet ${petId}`;
+function checkHint(write: PetWrite | OutcomeUnknown): string {
+  if ('call' in write) return 'Check the stock before you run it again.';
+  return `Check before you run it again: petstore --env ${write.environment} inventory list --pet ${write.petId}`;
+}
+
+/** Adds the time to a hint if nothing is sent before it, not even the request that would show what happened. */
+function soonest(because: Failure | undefined, hint: string, now: number): string {
+  const details = because?.details ?? {};
+  if (!('retryAt' in details)) return hint;
+  return `After ${clockTime(details.retryAt, now)}: ${hint.charAt(0).toLowerCase()}${hint.slice(1)}`;
 }
 
 function interruptedHint({ outcome, resume, write }: Interruption): string | undefined {

@@ -1,18 +1,19 @@
 /** Failures of bulk runs, checks and waits: a part of the table of failures. */
+import type { Problem } from '../catalog/store.ts';
 import { EXIT } from '../errors.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { capital, plural } from '../view/words.ts';
 import { type FailureTable, nothingSent, stops } from './failure-meaning.ts';
 
 export const RUN_FAILURES = {
-  'invalid-rows': (details: { source: string; problems: RowProblems; hint?: string; unchanged?: string }) => ({
+  'invalid-rows': (details: { source: string; problems: readonly Problem[]; hint?: string; unchanged?: string }) => ({
     ...stops(EXIT.usage),
     message: `${plural(details.problems.length, 'row')} of ${details.source} cannot be used; ${details.unchanged ?? 'nothing was sent'}.`,
     lines: problemLines(details.problems),
     hint: details.hint ?? 'Fix the file and run the command again.',
   }),
   /** A later line of a script is wrong, after others were applied. */
-  'rows-after-apply': ({ source, problems }: { source: string; problems: RowProblems }) => ({
+  'rows-after-apply': ({ source, problems }: { source: string; problems: readonly Problem[] }) => ({
     ...stops(EXIT.incomplete),
     message: `${plural(problems.length, 'row')} of ${source} cannot be used; what was applied before stays applied.`,
     lines: problemLines(problems),
@@ -91,12 +92,10 @@ export const RUN_FAILURES = {
   }),
 } satisfies FailureTable;
 
-type RowProblems = readonly { line: number; reason: string }[];
-
 const SHOWN_PROBLEMS = 20;
 
 /** Returns the first problems, and how many more there are. */
-function problemLines(problems: RowProblems): string[] {
+function problemLines(problems: readonly Problem[]): string[] {
   const lines = problems.slice(0, SHOWN_PROBLEMS).map(({ line, reason }) => `line ${line}: ${reason}`);
   const more = problems.length - lines.length;
   return [...lines, ...(more > 0 ? [`and ${more} more`] : [])];

@@ -39,10 +39,11 @@ interface Quota {
   begun: boolean;
 }
 
+/** `retryAt`: when the key may be used again, for the hint after a write that may have been applied. */
+type Refusal = { serviceError: ServiceError; environment: string; retryAt?: number };
+
 /** `gateway`: whether a gateway refused or passed on the request, if there is one. */
-interface Unauthorized {
-  serviceError: ServiceError;
-  environment: string;
+interface Unauthorized extends Refusal {
   keySource: string;
   gateway?: Gateway | undefined;
 }
@@ -70,7 +71,7 @@ export const SERVICE_FAILURES = {
     message: message ?? `The gateway refuses this (${status}).`,
     hint: 'Ask the people who run the gateway.',
   }),
-  forbidden: ({ serviceError, environment }: { serviceError: ServiceError; environment: string }) => ({
+  forbidden: ({ serviceError, environment }: Refusal) => ({
     ...stops(EXIT.forbidden),
     message: `${capital(environment)} forbids this (403${quote(serviceError)}): the key may be banned.`,
     hint: 'Stop every job that uses this key and ask the owners of the service.',
@@ -111,10 +112,13 @@ export const SERVICE_FAILURES = {
     hint: 'Stop every job that uses this key and ask the owners of the service. Once the ban is lifted, run petstore limits --clear-block',
     retryAt: details.retryAt,
   }),
-  /** The service named a time with a 503. Nothing is sent before it. */
-  paused: (details: Waiting, now) => ({
+  /** The service named a time with a 503, or (with `serviceError`) a gateway did. Nothing is sent before it. */
+  paused: ({ serviceError, ...details }: Waiting & { serviceError?: ServiceError }, now) => ({
     ...stops(EXIT.service),
-    message: `The service is unavailable (503) until about ${clockTime(details.retryAt, now)}; ${unsent(details)}.`,
+    message:
+      serviceError === undefined
+        ? `The service is unavailable (503) until about ${clockTime(details.retryAt, now)}; ${unsent(details)}.`
+        : `The gateway did not pass this on (${serviceError.status}${quote(serviceError)}).`,
     hint: waitHint(details, now),
     retryable: true,
     retryAt: details.retryAt,
@@ -239,10 +243,7 @@ function describeNetwork(details: NetworkDetails): Words {
   const nothing = nothingSent(details.begun === true);
   const unsentYet = mayHaveBeenSent ? '' : '; nothing was sent';
   const tries = details.attempts > 1 ? ` after ${details.attempts} attempts` : '';
-  const again =
-    resume === undefined
-      ? 'Check the network and run the command again.'
-      : `Check the network, then continue: ${resume}`;
+  const again = `Check the network${resume === undefined ? ' and run the command again.' : `, then continue: ${resume}`}`;
   switch (details.phase) {
     case 'dns':
       return [

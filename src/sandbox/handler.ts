@@ -19,7 +19,7 @@ import type { Store } from './sandbox-store.ts';
 
 const NO_KEY = '';
 
-/** Handles a request. Never rejects, even if the store is busy or broken. */
+/** Handles a request. @throws {Failure} `state`: the store is held, full or broken */
 export async function handle(
   handler: Handler,
   request: SandboxRequest,
@@ -27,30 +27,26 @@ export async function handle(
 ): Promise<SandboxResponse> {
   const { store, rules } = handler;
   const given = bearer(request.headers.authorization);
-  try {
-    const isKnown = given !== undefined && (handler.apiKeys.includes(given) || store.hasKey(given));
-    const apiKey = isKnown ? given : NO_KEY;
-    // Before the transaction, because the answer may need a module.
-    const operation = await findOperation(handler, request);
-    const now = handler.now();
-    const work = (): SandboxResponse => {
-      const verdict = count(store, rules, apiKey, now);
-      const result =
-        refusalOf(verdict, rules) ??
-        (isKnown || operation.isPublic === true
-          ? operate(operation, store, fault)
-          : error(401, 'unauthorized', 'The API key is missing or invalid.', { 'WWW-Authenticate': 'Bearer' }));
-      const limits = limitHeaders(verdict, now, rules.retryAfter);
-      if (fault?.status !== 429) return withHeaders(result, limits);
-      const until = now + (fault['retry-after'] ?? 1) * 1_000;
-      blockUntil(store, apiKey, until);
-      const again = { ...result.headers, 'Retry-After': retryAfter(until, now, rules.retryAfter) };
-      return withHeaders({ ...result, headers: again }, limits);
-    };
-    return await store.exclusively(work, { durable: operation.writes });
-  } catch (problem) {
-    return withHeaders(troubleOf(problem));
-  }
+  const isKnown = given !== undefined && (handler.apiKeys.includes(given) || store.hasKey(given));
+  const apiKey = isKnown ? given : NO_KEY;
+  // Before the transaction, because the answer may need a module.
+  const operation = await findOperation(handler, request);
+  const now = handler.now();
+  const work = (): SandboxResponse => {
+    const verdict = count(store, rules, apiKey, now);
+    const result =
+      refusalOf(verdict, rules) ??
+      (isKnown || operation.isPublic === true
+        ? operate(operation, store, fault)
+        : error(401, 'unauthorized', 'The API key is missing or invalid.', { 'WWW-Authenticate': 'Bearer' }));
+    const limits = limitHeaders(verdict, now, rules.retryAfter);
+    if (fault?.status !== 429) return withHeaders(result, limits);
+    const until = now + (fault['retry-after'] ?? 1) * 1_000;
+    blockUntil(store, apiKey, until);
+    const again = { ...result.headers, 'Retry-After': retryAfter(until, now, rules.retryAfter) };
+    return withHeaders({ ...result, headers: again }, limits);
+  };
+  return store.exclusively(work, { durable: operation.writes });
 }
 
 /** Describes an error in the sandbox itself. */
@@ -69,7 +65,7 @@ export async function refuse({ now, rules, store }: Handler, result: SandboxResp
   return store.exclusively(work).catch(() => withHeaders(result));
 }
 
-function withHeaders(result: SandboxResponse, limits = {}): SandboxResponse {
+export function withHeaders(result: SandboxResponse, limits = {}): SandboxResponse {
   return { ...result, headers: { 'Content-Type': 'application/json', ...limits, ...result.headers } };
 }
 

@@ -4,16 +4,13 @@
  *
  * A request before the time that a 429 named counts as early. Too many early requests ban the key for a while.
  */
+import type { RateLimit } from '../ports.ts';
 import type { Plan, Rules } from './plans.ts';
 import type { Usage, Store } from './sandbox-store.ts';
 
-export interface LimiterDecision {
+/** With the rate limit of the window with the least left, which the three headers describe. */
+export interface LimiterDecision extends RateLimit {
   readonly outcome: 'allowed' | 'spent' | 'banned';
-  /** Limit of the window with the least left, which the three headers describe. */
-  readonly limit: number;
-  readonly remaining: number;
-  /** Epoch ms. */
-  readonly resetAt: number;
   /** Epoch ms; set if refused. */
   readonly retryAt?: number;
 }

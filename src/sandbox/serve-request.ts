@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { readBody } from '../http/server.ts';
 import type { Clock } from '../ports.ts';
 import { faultIn, type FaultRule, type Faults } from './faults.ts';
-import { handle, headersOf } from './handler.ts';
+import { handle, headersOf, troubleOf, withHeaders } from './handler.ts';
 import { BASE_PATH, type Handler, LARGEST_BODY, pathOf, type SandboxResponse } from './operations.ts';
 
 /** A request to the sandbox and its answer, as shown in its log and on its page. */
@@ -92,7 +92,9 @@ async function handled(
   if (delay !== undefined && delay.after !== true) await served.clock.sleep(delay.delay);
   const reset = faultIn(effects, 'reset');
   if (reset !== undefined && reset.after !== true) return CONNECTION_CLOSED;
-  const response = await handle(served, { method, target, headers, body }, faultIn(effects, 'status'));
+  const response = await handle(served, { method, target, headers, body }, faultIn(effects, 'status')).catch(
+    (problem: unknown) => withHeaders(troubleOf(problem)),
+  );
   if (delay?.after === true) await served.clock.sleep(delay.delay);
   return response;
 }

@@ -1,6 +1,7 @@
 /** Describes what a ledger knows about a key, from a view with times in epoch ms. */
 import { type JsonObject, jsonObject } from '../api/json.ts';
 import type { Lease, LedgerState } from '../rate-limit/governor.ts';
+import { ownerName } from '../rate-limit/ledger.ts';
 import { isLive, liveWindows, shownOperation, windowsFor } from '../rate-limit/windows.ts';
 import { clockTime, duration, limitWords } from '../view/progress.ts';
 import { plural } from '../view/words.ts';
@@ -33,6 +34,33 @@ export function blockWords({ block }: LedgerState, now: number): string {
   return `${why}. Nothing is sent until ${clockTime(until, now)} (${duration(until - now)})`;
 }
 
+/** Returns null for undefined. @param at epoch ms */
+export function isoTime(at: number | undefined): string | null {
+  return at === undefined ? null : new Date(at).toISOString();
+}
+
+/** Returns the members of `limits --json` about a key. */
+export function limitsJson(view: LedgerState, now: number) {
+  const { block, inFlight, lease, seenAt, strikes, windows } = view;
+  const [tightest] = liveWindows(view, now);
+  return {
+    limit: (tightest ?? windows[0])?.limit ?? null,
+    remaining: tightest?.remaining ?? null,
+    resetAt: isoTime(tightest?.resetAt),
+    windows: windows
+      .filter((each) => isLive(each, now))
+      .map(({ operation, limit, remaining, resetAt }) =>
+        jsonObject({ operation: shownOperation(operation), limit, remaining, resetAt: isoTime(resetAt) }),
+      ),
+    block: block
+      ? jsonObject({ why: block.why, strikes, until: isoTime(block.until), over: block.until <= now })
+      : null,
+    inFlight: inFlight.map(({ id, at }) => jsonObject({ by: ownerName(id), since: isoTime(at) })),
+    ledger: sharingJson(lease, now),
+    knownAt: isoTime(seenAt),
+  };
+}
+
 /** Returns how many requests this machine may send before it asks the server again. */
 function lentBy({ permits }: Lease, now: number): number {
   return Object.values(permits).reduce((sum, { many, until }) => (now < until ? sum + many : sum), 0);
@@ -54,7 +82,6 @@ export function sharingWords(lease: Lease, now: number): string {
 export function sharingJson(lease: Lease | undefined, now: number): JsonObject | null {
   if (lease === undefined) return null;
   const { machines, lost } = lease;
-  const time = (at: number): string => new Date(at).toISOString();
-  const loss = lost && jsonObject({ since: time(lost.since), says: lost.says, nextTry: time(lost.next) });
+  const loss = lost && jsonObject({ since: isoTime(lost.since), says: lost.says, nextTry: isoTime(lost.next) });
   return jsonObject({ machines, lent: lentBy(lease, now), lost: loss ?? null });
 }

@@ -45,11 +45,11 @@ export async function openLedger(
 ): Promise<OpenLedger> {
   const names = ledgerNames(target);
   const { address } = names;
-  const url = sharedLedger(context);
+  const shared = sharedLedger(context);
   const { step, isAlone } = await openStep(context, names, isBusy);
   // Only this machine uses the sandbox. The database stays open: the process is about to end, and the last process to
   // close it copies the write-ahead log back, which takes longer than the two steps of a request.
-  if (url === undefined || target.environment === 'sandbox') {
+  if (shared === undefined || target.environment === 'sandbox') {
     const ledger = createLedger(step);
     const view = async () => {
       // The lease is left from an earlier command with PETSTORE_LEDGER.
@@ -58,18 +58,17 @@ export async function openLedger(
     };
     return { ledger, view, address, isAlone, [Symbol.asyncDispose]: () => Promise.resolve() };
   }
-  const { parser, variable } = SETTINGS.ledgerLost;
-  const mode = parser.parse(context.env[variable] || 'hold', variable);
+  const { url, whenLost } = shared;
   const [redis, name, { RedisLedger }] = await Promise.all([
     context.openRedis(url),
     names.shared(),
     import('../rate-limit/redis-ledger.ts'),
   ]);
   const onChange = (says: string | undefined): void => {
-    if (!isShown) reportChange(context, mode, says);
+    if (!isShown) reportChange(context, whenLost, says);
   };
   const server = url.replace(LOGIN, '//');
-  const ledger = new RedisLedger(step, { ...context, redis, server, name, whenLost: mode, onChange });
+  const ledger = new RedisLedger(step, { ...context, redis, server, name, whenLost, onChange });
   return {
     ledger,
     view: async () => shownAt(address, await ledger.view(), context.clock),
@@ -127,11 +126,14 @@ export function ledgerNames(target: LedgerTarget) {
 /** Matches user and password in an address. */
 const LOGIN = /\/\/[^/?#]*@/;
 
-/** Returns the address in PETSTORE_LEDGER, if any. @throws {Failure} `invalid-value` */
-export function sharedLedger({ env }: Pick<CommandContext, 'env'>): string | undefined {
+/** Returns PETSTORE_LEDGER and PETSTORE_LEDGER_LOST; undefined without a server. @throws {Failure} `invalid-value` */
+export function sharedLedger({ env }: Pick<CommandContext, 'env'>) {
+  const { parser, variable } = SETTINGS.ledgerLost;
   const address = env.PETSTORE_LEDGER ?? '';
   if (address === '') return undefined;
-  if (parseRedisAddress(address) !== undefined) return address;
+  if (parseRedisAddress(address) !== undefined) {
+    return { url: address, whenLost: parser.parse(env[variable] || 'hold', variable) };
+  }
   throw new Failure('invalid-value', {
     name: 'PETSTORE_LEDGER',
     // The address may contain a password, for other programs also as a parameter.
@@ -173,10 +175,10 @@ async function openStep(
   try {
     const folder = stateFolder(context);
     file = reserveFile(context, `${folder}/blocks`, names.file);
+    // The file must exist before the disk is full, and serves alone where the database cannot be used.
+    await file.prepare().catch(() => undefined);
     if (!(await files.isOnNetwork(folder))) {
       const state = await openState(context, folder);
-      // The file must exist before the disk is full.
-      await file.prepare().catch(() => undefined);
       return { step: reserved(context, sqliteStep(context, state, names.row, isBusy), file), isAlone: false };
     }
   } catch (error) {

@@ -33,11 +33,6 @@ export function resolveSettings(call: { env?: string; baseUrl?: string }, stored
   return { environment, baseUrl, apiKey: { ...apiKey, shadows: KEY_COMMAND } };
 }
 
-/** Returns the environment's source, for the line that announces a write. */
-export function environmentSource({ environment: { source } }: ResolvedSettings): string {
-  return source.from === 'default' ? 'the default environment' : `environment from ${source.name}`;
-}
-
 /** Returns the environment if the flag, the variable, the config or a profile names it; undefined for the default. */
 export function namedEnvironment({ environment: { value, source } }: ResolvedSettings): string | undefined {
   return source.from === 'default' && !value.includes('/') ? undefined : value;

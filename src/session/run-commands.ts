@@ -6,13 +6,13 @@ import { isProfileName } from './settings.ts';
 
 /** Returns the command that resumes a run, or restores the pet of a smoke test, in any shell. */
 export function resumeCommand(run: Pick<Run, 'environment' | 'id'> & Partial<RunSummary>): string {
-  const { environment, id, kind, left, done = 0, source = '-' } = run;
+  const { environment, id, kind, left, source = '-' } = run;
   // Only the journal has the rows that came through a pipe.
   if (kind === 'import' && source !== '-' && !source.startsWith('/dev/')) {
     return `petstore --env ${environment} inventory import ${shellWord(source)} --resume`;
   }
   // A stocktake that is still counting has no rows yet.
-  const isCounting = kind === 'count' && left === 0 && done === 0;
+  const isCounting = kind === 'count' && left === 0;
   const command = isCounting
     ? 'inventory count --resume'
     : `inventory ${kind === 'smoke' ? 'undo --run' : 'runs resume'}`;

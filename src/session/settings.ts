@@ -268,23 +268,24 @@ export type StoredValues = ReturnType<typeof storedValues>;
 
 /**
  * Returns the values of the common options apart from the command line.
- * @throws {Failure} `invalid-value`, except for `config`, which can correct the value and so ignores it
+ * @param isIgnored true for an option whose stored value may be invalid: the line has it, or `config` can correct it
+ * @throws {Failure} `invalid-value`
  */
-export function storedValues(stored: Stored, path: string) {
-  const valueOf = <T>(setting: Setting<T> & { readonly default: string }): T => {
+export function storedValues(stored: Stored, isIgnored: (option: string) => boolean) {
+  const valueOf = <T>(setting: Setting<T> & { readonly default: string }, ...options: readonly string[]): T => {
     try {
       return resolve(setting, stored).value;
     } catch (error) {
-      if (!path.startsWith('config ')) throw error;
+      if (!options.some(isIgnored)) throw error;
       return setting.parser.parse(setting.default, '');
     }
   };
   return {
-    output: valueOf(SETTINGS.output),
-    color: valueOf(SETTINGS.color),
-    maxWait: valueOf(SETTINGS.maxWait),
-    retryFor: valueOf(SETTINGS.retryFor),
-    reserve: valueOf(SETTINGS.reserve),
-    keepHistory: valueOf(SETTINGS.keepHistory),
+    output: valueOf(SETTINGS.output, 'output', 'json'),
+    color: valueOf(SETTINGS.color, 'color'),
+    maxWait: valueOf(SETTINGS.maxWait, 'maxWait', 'wait'),
+    retryFor: valueOf(SETTINGS.retryFor, 'retryFor'),
+    reserve: valueOf(SETTINGS.reserve, 'reserve'),
+    keepHistory: valueOf(SETTINGS.keepHistory, 'keepHistory'),
   };
 }

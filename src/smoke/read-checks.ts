@@ -102,7 +102,7 @@ function checkIds({ json }: Reply): Finding {
   return PASS;
 }
 
-const LIMITS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
+export const LIMITS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
 
 function numberIn({ headers }: Reply, name: string): number | undefined {
   const values = headers.get(name.toLowerCase());

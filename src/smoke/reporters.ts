@@ -3,6 +3,7 @@ import { jsonObject, stringifyJson } from '../api/json.ts';
 import { visible } from '../view/words.ts';
 import type { Reply } from '../client/probe.ts';
 import type { Checked } from './finding.ts';
+import { LIMITS } from './read-checks.ts';
 
 export type ReportFormat = 'text' | 'junit' | 'tap' | 'json' | 'github' | 'markdown';
 
@@ -99,15 +100,7 @@ function junitResult(check: Checked): string {
 }
 
 /** Headers that checks are about; never the key. */
-const EVIDENCE = [
-  'content-type',
-  'date',
-  'location',
-  'retry-after',
-  'x-ratelimit-limit',
-  'x-ratelimit-remaining',
-  'x-ratelimit-reset',
-];
+const EVIDENCE = ['content-type', 'date', 'location', 'retry-after', ...LIMITS.map((name) => name.toLowerCase())];
 
 function evidenceIn(headers: Reply['headers'] = new Map()): [name: string, value: string][] {
   return EVIDENCE.flatMap((name) => (headers.has(name) ? [[name, headers.get(name)!.join(', ')]] : []));

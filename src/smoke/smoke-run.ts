@@ -8,6 +8,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { Failure, fileFailure, isFailure, midway, usageFailure } from '../errors.ts';
 import { errorCode } from '../ports.ts';
 import { describeFailure, firstCause } from '../report/failures.ts';
+import { countDown } from '../stop.ts';
 import type { RawView } from '../view/view.ts';
 import { type CheckFacts, type Checked, checked, skip, type SmokeOptions } from './finding.ts';
 import { probe } from '../client/probe.ts';
@@ -105,7 +106,7 @@ const RAN: CheckFacts = { id: 'run', title: 'the checks could be run', clause: u
  * @returns whether it did in time
  */
 async function waitReady(clients: SmokeClients, ms: number): Promise<boolean> {
-  const { clock, notices, signal } = clients.context;
+  const { clock, notices } = clients.context;
   const patient = await clients.open({ maxWait: ms });
   const giveUp = clock.monotonic() + ms;
   for (let tries = 1; ; tries++) {
@@ -118,9 +119,11 @@ async function waitReady(clients: SmokeClients, ms: number): Promise<boolean> {
       notices.info(`The service is not ready after ${duration(ms)}; asking once more.`);
       return false;
     }
-    if (tries === 1)
-      notices.info(`The service is not ready; waiting.${notices.isLive ? ' Press Ctrl-C to stop.' : ''}`);
-    await clock.sleep(Math.min(READY_PACE_MS, left), signal);
+    if (tries === 1) notices.info('The service is not ready; waiting.');
+    await countDown(clients.context, Math.min(READY_PACE_MS, left), () => {
+      notices.progress(`Not ready; giving up in ${duration(giveUp - clock.monotonic())}. Ctrl-C stops.`);
+    });
+    notices.progress(undefined);
   }
 }
 

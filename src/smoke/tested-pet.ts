@@ -1,11 +1,11 @@
 /** The pet that a smoke test writes to. Its changes are a run in the journal, which ends when the pet is restored. */
 import { integer } from '../api/json.ts';
-import { isLeft } from '../state/journal-rows.ts';
-import { callOne, type LockedPet, NOT_APPLIED, recordOutcome, updateOne, whereOf } from '../stock/write-one.ts';
+import { callOne, type LockedPet, recordShown, updateOne, whereOf } from '../stock/write-one.ts';
 import type { Reply } from '../client/probe.ts';
 import type { Service } from '../client/service.ts';
 import { findPet, updateCall } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
+import { describeFailure } from '../report/failures.ts';
 import type { Change, Run } from '../state/journal.ts';
 import type { SmokeClients } from './smoke-clients.ts';
 
@@ -122,11 +122,12 @@ export class TestedPet {
 
   private withOutcome(error: unknown): unknown {
     if (!isFailure(error) || !this.wasChanged) return error;
-    const { environment } = this.restorer;
-    const write = { petId: this.petId, quantity: this.original, environment };
-    const outcome = this.present === this.original ? 'not-applied' : 'unknown';
+    const { original, petId, present } = this;
+    const write = { petId, quantity: present ?? original, environment: this.restorer.environment };
+    const outcome = present === undefined ? 'unknown' : present === original ? 'not-applied' : 'applied';
     if (error.is('interrupted')) return new Failure('interrupted', { ...error.details, outcome, write }, error);
-    if (outcome === 'not-applied' || error.is('outcome-unknown')) return error;
+    error.outcome = outcome;
+    if (outcome !== 'unknown' || error.is('outcome-unknown')) return error;
     return new Failure('outcome-unknown', { ...write, looked: false, because: error }, error);
   }
 
@@ -146,13 +147,10 @@ export class TestedPet {
 
   /** Records what the stock shows of updates without an answer, before the pet is put back. `before`: that of the run. */
   private async settle({ id }: Run, before: bigint): Promise<void> {
-    const { journal } = this.locked;
-    for (const change of journal?.changesOf(id).filter(isLeft) ?? []) {
-      const isShown = change.after === this.present || journal?.wasFound(change) === true;
-      if (isShown) await recordOutcome({ journal }, change.id, { state: 'applied' });
-      else if (this.present === before || this.present === (change.before ?? before))
-        await recordOutcome({ journal }, change.id, NOT_APPLIED);
-    }
+    const { present } = this;
+    const changes = this.locked.journal?.changesOf(id) ?? [];
+    const guarded = changes.map((each) => ({ ...each, before: present === before ? before : (each.before ?? before) }));
+    await recordShown(this.locked, guarded, new Map([[this.petId, present]]));
   }
 
   private async putBack(): Promise<void> {
@@ -160,10 +158,15 @@ export class TestedPet {
     const locked = { ...this.locked, session: { ...session, service: this.restorer } };
     try {
       await updateOne(locked, this.change(this.original));
+      this.present = this.original;
     } catch (error) {
-      if (!isFailure(error) || !error.is('interrupted') || error.details.outcome !== 'applied') throw error;
+      if (!isFailure(error)) throw error;
+      const { bulkRow, outcome } = describeFailure(error, 0);
+      const isDone = outcome === 'applied';
+      if (isDone) this.present = this.original;
+      else if (bulkRow.state !== 'planned' && bulkRow.state !== 'failed') this.present = undefined;
+      if (!isDone || error.is('unrecorded')) throw error;
     }
-    this.present = this.original;
   }
 
   private change(after: bigint): Pick<Change, 'petId' | 'before' | 'after' | 'command'> & { run: bigint | undefined } {

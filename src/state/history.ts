@@ -35,27 +35,32 @@ export interface RunFilter {
   readonly limit?: number;
 }
 
+/** SQL: an origin without its profile: all profiles of this machine write to the same stock. */
+export const withoutProfile = (origin: string): string => `substr(${origin}, instr(${origin}, ' ') + 1)`;
 /** SQL: states of changes that may have reached the service's stock. */
 export const MAY_BE_WRITTEN = "('sent', 'applied', 'unknown')";
 /** SQL: true for a change that was undone and not redone since. `carriedOut`: selects the undos and redos that count. */
 const isUndone = (carriedOut: string): string => `(
   SELECT kind FROM run AS undo WHERE (undoesRun = change.run OR undoesChange = change.id) AND ${carriedOut}
   ORDER BY undo.id DESC LIMIT 1) IS 'undo'`;
-/** SQL: true for an undo or redo that has begun; the other: or has found nothing to change. */
-const BEGUN = `EXISTS (
-  SELECT 1 FROM change AS own WHERE own.run = undo.id AND state IN ('sent', 'applied', 'unknown', 'unchanged'))`;
-const CARRIED_OUT = `(${BEGUN} OR NOT EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id))`;
+/** SQL: true for a change that was sent and not refused. */
+const SENT = "sentAt IS NOT NULL AND state NOT IN ('failed', 'discarded')";
+/** SQL: true for an undo or redo with such a row. */
+const hasRow = (what: string): string => `EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id AND (${what}))`;
+/** SQL: true for an undo or redo that has sent a row, or has found nothing to change. */
+const CARRIED_OUT = `(${hasRow(`${SENT} OR state = 'unchanged'`)} OR NOT ${hasRow('1')})`;
 /** SQL: true for an undo or redo that has changed the pet. The `+` keeps SQLite from reading the whole run each time. */
 const UNDONE = isUndone(
   "EXISTS (SELECT 1 FROM change AS own WHERE own.petId = change.petId AND +own.run = undo.id AND own.state = 'applied')",
 );
-/** SQL: runs that `undo` and `redo` skip. A finished smoke test has put its pet back. */
-const PASSED = {
-  undo: "kind IN ('undo', 'redo')",
-  // Also undos that a later undo or redo of the same command has replaced.
-  redo: `kind = 'redo' OR kind = 'undo' AND id < (SELECT max(id) FROM run AS undo
-    WHERE undoesRun IS run.undoesRun AND undoesChange IS run.undoesChange AND (${BEGUN} OR undo.kind = 'redo' AND ${CARRIED_OUT}))`,
-} as const;
+/**
+ * SQL: true for an undo or redo that `next` skips: one of its kind, or one that a later one of the same command has
+ * replaced; for an undo, also the redo of a row whose run was undone since.
+ */
+const isPassed = (next: 'undo' | 'redo'): string => `kind = '${next}' OR kind IN ('undo', 'redo') AND id < (
+  SELECT max(id) FROM run AS undo WHERE (undoesRun IS run.undoesRun AND undoesChange IS run.undoesChange
+      OR undo.kind = 'undo' AND run.kind = 'redo' AND undoesRun = (SELECT change.run FROM change WHERE id = run.undoesChange))
+    AND (${hasRow(SENT)} OR undo.kind = '${next}' AND ${CARRIED_OUT}))`;
 /** Columns of the history and their SQL, to find those that differ from row to row. */
 const DIFFERENCES = {
   who: ['person', 'min(person) < max(person)'],
@@ -94,12 +99,11 @@ export class History {
     )[0];
   }
 
-  /** True for a change that was sent, if a later one of this machine found its quantity: then it was applied. */
-  wasFound({ after, origin, petId, sentAt, turn }: Change): boolean {
-    if (sentAt === undefined) return false;
-    const sql =
-      'SELECT 1 FROM change WHERE petId = ? AND origin = ? AND before = ? AND turn > ? AND sentAt IS NOT NULL';
-    return this.state.database.get(sql, petId, origin, after.toString(), turn) !== undefined;
+  /** Returns the quantity that this machine's next change of the pet found: it shows whether this one was applied. */
+  foundAfter({ origin, petId, turn }: Change): bigint | undefined {
+    const sql = `SELECT before FROM change WHERE petId = ? AND ${withoutProfile('origin')} = ${withoutProfile('?')}
+        AND turn > ? AND sentAt IS NOT NULL AND before IS NOT NULL ORDER BY turn LIMIT 1`;
+    return this.read<Change>(sql, petId, origin, origin, turn)[0]?.before;
   }
 
   isUndone({ id }: Change): boolean {
@@ -114,21 +118,23 @@ export class History {
   runs({ environment, isUnfinished = false, limit = -1 }: RunFilter = {}): RunSummary[] {
     const rowsIn = (...states: readonly ChangeState[]): string =>
       `count(*) FILTER (WHERE state IN (${states.map((state) => `'${state}'`).join(', ')}))`;
-    const sql = `SELECT run.*, ${rowsIn('applied', 'unchanged')} AS done, ${rowsIn('planned', 'sent', 'unknown')} AS "left",
+    const left = rowsIn('planned', 'sent', 'unknown');
+    const sql = `SELECT run.*, ${rowsIn('applied', 'unchanged')} AS done, ${left} AS "left",
         ${rowsIn('conflict')} AS conflicts, ${rowsIn('failed')} AS failed, ${rowsIn('discarded')} AS discarded,
-        (SELECT count(*) FROM scan WHERE run = run.id) AS scans
+        (SELECT count(*) FROM scan WHERE run = run.id) AS scans,
+        endedAt IS NULL AND (${left} > 0 OR kind = 'smoke' OR kind = 'count' AND count(change.id) = 0) AS isUnfinished
       FROM run LEFT JOIN change ON change.run = run.id
-      WHERE run.environment = coalesce(?, run.environment) AND (? OR endedAt IS NULL)
-      GROUP BY run.id HAVING kind <> 'count' OR scans > 0 OR count(change.id) > 0
+      WHERE run.environment = coalesce(?, run.environment) ${isUnfinished ? 'AND endedAt IS NULL' : ''}
+      GROUP BY run.id HAVING (kind <> 'count' OR scans > 0 OR count(change.id) > 0) ${isUnfinished ? 'AND isUnfinished' : ''}
       ORDER BY run.id DESC LIMIT ?`;
-    return this.read(sql, environment ?? null, isUnfinished ? 0n : 1n, BigInt(limit));
+    return this.read(sql, environment ?? null, BigInt(limit));
   }
 
   /** Returns the newest run that may have added these rows, and the changes of all such runs that are not undone. */
   added(rows: string, origin: string): { readonly run: Run; readonly changes: readonly Change[] } | undefined {
     const changes = this.read<Change>(
       `SELECT * FROM change WHERE run IN (SELECT id FROM run WHERE rows = ? AND origin = ?)
-        AND (state IN ${MAY_BE_WRITTEN} OR state = 'conflict' AND sentAt IS NOT NULL) AND NOT ${UNDONE} ORDER BY run`,
+        AND ${SENT} AND NOT ${UNDONE} ORDER BY run`,
       rows,
       origin,
     );
@@ -142,12 +148,13 @@ export class History {
   }
 
   /**
-   * Returns a change of the command that `undo` takes next: the newest of an environment that was sent, not refused,
-   * and not undone. For `redo`, a change of the newest command or undo: there is something to redo only after an undo.
+   * Returns a change of the command or redo that `undo` takes next: the newest of an environment that was sent, not
+   * refused, and not undone. For `redo`, a change of the newest command or undo: there is something to redo only after
+   * an undo. A finished smoke test is skipped: it has put its pet back.
    */
   newestSent(environment: string, next: 'undo' | 'redo'): Change | undefined {
-    const sql = `SELECT * FROM change WHERE environment = ? AND sentAt IS NOT NULL AND state NOT IN ('failed', 'discarded')
-        AND coalesce(run, 0) NOT IN (SELECT id FROM run WHERE kind = 'smoke' AND endedAt IS NOT NULL OR ${PASSED[next]})
+    const sql = `SELECT * FROM change WHERE environment = ? AND ${SENT}
+        AND coalesce(run, 0) NOT IN (SELECT id FROM run WHERE kind = 'smoke' AND endedAt IS NOT NULL OR ${isPassed(next)})
         ${next === 'undo' ? `AND NOT ${isUndone(CARRIED_OUT)}` : ''}
       ORDER BY turn DESC, id DESC LIMIT 1`;
     return this.read<Change>(sql, environment)[0];

@@ -54,6 +54,8 @@ export interface RunSummary extends Run {
   readonly discarded: number;
   /** Number of scans of a stocktake. */
   readonly scans: number;
+  /** True while rows are left, scans are not applied, or the pet of a smoke test is not restored. */
+  readonly isUnfinished: boolean;
 }
 
 export interface Change {
@@ -121,7 +123,7 @@ export interface Scan {
 const IDS = new Set(['id', 'run', 'petId', 'turn', 'undoesRun', 'undoesChange']);
 /** Columns with integers of any size, which are stored as text. */
 const QUANTITIES = new Set(['before', 'after', 'current', 'quantity', 'stock', 'min', 'target']);
-const FLAGS = new Set(['adds', 'isForced', 'isProvided']);
+const FLAGS = new Set(['adds', 'isForced', 'isProvided', 'isUnfinished']);
 
 /** Converts a row whose columns are T's fields. NULL becomes undefined. @throws {SyntaxError} a quantity is not a number */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- who asks knows the columns

@@ -16,7 +16,7 @@ import type { SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { insertInto, integer, type Change, type Run, type Scan } from './journal-rows.ts';
 import type { Exclusive, State } from './database.ts';
-import { History, HOLDER } from './history.ts';
+import { History, HOLDER, withoutProfile } from './history.ts';
 
 export type { Change, ChangeState, Run, RunKind, RunSummary, Scan } from './journal-rows.ts';
 
@@ -75,12 +75,13 @@ export class Journal extends History {
     noteWrite(this.state, id);
   }
 
-  async settle(id: bigint, { state, reason, isUnsent = state === 'planned' }: Settled): Promise<void> {
+  /** @param isNow false for a write of which the stock has shown the outcome later */
+  async settle(id: bigint, { state, reason, isUnsent = state === 'planned' }: Settled, isNow = true): Promise<void> {
     await this.state.exclusively(() => {
       const texts = [state, reason === undefined ? null : this.redact(reason)];
       this.change('UPDATE change SET state = ?, reason = ? WHERE id = ?', ...texts, id);
       if (isUnsent) this.unsend(id);
-      if (state === 'applied' || state === 'unknown') noteWrite(this.state, id);
+      if (isNow && (state === 'applied' || state === 'unknown')) noteWrite(this.state, id);
     }, CERTAIN);
   }
 
@@ -184,9 +185,6 @@ const NEXT_TURN = `coalesce(${TURN}, 0) + 1`;
 export function momentOf({ database }: State): bigint {
   return integer(database.get(`SELECT coalesce(${TURN}, 0) AS turn`)!, 'turn');
 }
-
-/** SQL: an origin without its profile: all profiles of this machine write to the same stock. */
-const withoutProfile = (origin: string): string => `substr(${origin}, instr(${origin}, ' ') + 1)`;
 
 /** True if a command on this machine, in any profile, may have written to the pet after that point. */
 export function hasWrittenSince({ database }: State, { origin, petId }: Target, moment: bigint): boolean {

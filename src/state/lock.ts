@@ -2,7 +2,7 @@
  * A lock between processes: the write lock of a separate SQLite file, to which nothing is ever written. The system
  * releases it when its holder dies in any way, and keeps it while its holder is suspended.
  */
-import { type Context, type Database, DatabaseFailure, errorCode } from '../ports.ts';
+import { type Context, type Database, DatabaseFailure, errorCode, type Wait } from '../ports.ts';
 import { Failure } from '../errors.ts';
 
 type WaitPorts = Pick<Context, 'clock' | 'random'> & Partial<Pick<Context, 'signal'>>;
@@ -11,8 +11,8 @@ export type FilePorts = WaitPorts & Pick<Context, 'files' | 'openDatabase'>;
 /** Lock files that stay open after the release, by path: opening one costs much more than locking it. */
 export type KeptOpen = Map<string, Database>;
 
-/** Waits for a lock shorter than this are not announced, in ms. */
-export const NOTICED_MS = 1_000;
+/** Waits for a lock shorter than this are not shown, longer ones this often, in ms. */
+const NOTICED_MS = 1_000;
 /** How often to open a file again that was replaced, before using it as it is. */
 const MOST_TRIES = 3;
 
@@ -57,25 +57,49 @@ export async function acquireLock(
   }
 }
 
+type Shown = Pick<Context, 'clock'> & { readonly notices: { waiting(wait: Wait | undefined): void } };
+
 /**
- * Takes the lock, and says so if it has to wait for long.
+ * Limits and shows the wait for a lock. `leftMs` is called before each further try; the end removes what is shown.
  * @param what names the holder: `another petstore process that changes pet 7`
+ * @throws {Failure} `run-locked`: the time is over
+ */
+export function lockWait({ clock, notices }: Shown, waitMs: number, what: () => string) {
+  const from = clock.monotonic();
+  let shownMs = 0;
+  return {
+    leftMs(): number {
+      const waitedMs = clock.monotonic() - from;
+      if (waitedMs >= waitMs) throw new Failure('run-locked', { what: what(), waitedMs: waitMs });
+      if (waitedMs >= shownMs + NOTICED_MS) {
+        notices.waiting({ why: 'locked', holder: what(), until: clock.now() + waitMs - waitedMs, attempt: 1 });
+        shownMs = waitedMs;
+      }
+      return waitMs - waitedMs;
+    },
+    [Symbol.dispose](): void {
+      if (shownMs > 0) notices.waiting(undefined);
+    },
+  };
+}
+
+/**
+ * Takes the lock, and shows it if it has to wait for long.
+ * @param what as in `lockWait`
  * @throws {Failure} `run-locked`: another process holds it for longer; and see acquireLock
  */
 export async function takeLock(
-  ports: FilePorts & { readonly notices: { info(text: string): void } },
+  ports: FilePorts & Shown,
   path: string,
   waitMs: number,
   what: () => string,
   kept?: KeptOpen,
 ): Promise<Disposable> {
-  let lock = await acquireLock(ports, path, Math.min(NOTICED_MS, waitMs), kept);
-  if (lock === undefined && waitMs > NOTICED_MS) {
-    ports.notices.info(`Waiting for ${what()}.`);
-    lock = await acquireLock(ports, path, waitMs - NOTICED_MS, kept);
+  using wait = lockWait(ports, waitMs, what);
+  for (let leftMs = waitMs; ; leftMs = wait.leftMs()) {
+    const lock = await acquireLock(ports, path, Math.min(NOTICED_MS, leftMs), kept);
+    if (lock !== undefined) return lock;
   }
-  if (lock !== undefined) return lock;
-  throw new Failure('run-locked', { what: what(), waitedMs: waitMs });
 }
 
 async function open({ files, openDatabase }: FilePorts, path: string): Promise<Database> {
@@ -90,13 +114,11 @@ export function folderOf(path: string): string {
 }
 
 function toFailure(error: unknown, path: string): unknown {
-  if (!(error instanceof DatabaseFailure)) {
-    const code = errorCode(error);
-    return code === undefined ? error : new Failure('state', { path, problem: 'lock', detail: code }, error);
-  }
-  const { message, problem } = error;
-  if (problem === 'full' || problem === 'readonly') return new Failure('state', { path, problem }, error);
-  return new Failure('state', { path, problem: 'lock', detail: message }, error);
+  const isDatabase = error instanceof DatabaseFailure;
+  if (isDatabase && (error.problem === 'full' || error.problem === 'readonly'))
+    return new Failure('state', { path, problem: error.problem }, error);
+  const detail = isDatabase ? error.message : errorCode(error);
+  return detail === undefined ? error : new Failure('state', { path, problem: 'lock', detail }, error);
 }
 
 export interface BusyWait {

@@ -7,7 +7,7 @@ import { connect, type Session } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { canAsk, questionWith } from '../session/resolve.ts';
 import { Failure, isFailure } from '../errors.ts';
-import type { NewChange, NewRun, Run } from '../state/journal.ts';
+import type { Change, NewChange, NewRun, Run } from '../state/journal.ts';
 import { isLeft } from '../state/journal-rows.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { confirmation, type RecordView, type RowsView } from '../view/view.ts';
@@ -18,7 +18,7 @@ import { type Plan, PLAN_LINES, planLines, planView, type Stock } from './plan.t
 import type { Turn } from './open-journal.ts';
 import { petLocksOf } from './pet-lock.ts';
 import { countStates, summarise, summaryMembers } from './summary.ts';
-import { recordOutcome, whereOf } from './write-one.ts';
+import { recordOutcome, recordShown, whereOf } from './write-one.ts';
 
 const UPDATES = operationOf(updateCall({ petId: 0n, quantity: 0n }));
 
@@ -32,6 +32,8 @@ export interface RunSpec extends Omit<NewRun, 'startedAt'> {
   /** Describes the plan; by default as a table. */
   lines?(plan: Plan, names: PetNames | undefined): readonly string[];
   plan(stock: Stock): Plan;
+  /** What ends when this run begins: changes of unknown outcome, which the stock shows, and an unfinished run. */
+  readonly replaces?: { readonly uncertain: readonly Change[]; readonly run: Run | undefined } | undefined;
   /** Awaited before the stock is read. */
   onConnected?(session: Session): Promise<void>;
   /** Awaited once the rows are in the journal, before the first request; also if there is nothing to change. */
@@ -52,7 +54,7 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
   const plan = spec.plan(seen.stock);
   const isEmpty = plan.steps.length + plan.obstacles.length === 0;
   // A stocktake in which everything is right has a result too.
-  if (isEmpty && spec.kind !== 'count') return await nothingToDo(runContext, session, spec, plan);
+  if (isEmpty && spec.kind !== 'count') return await nothingToDo({ ...runContext, session }, spec, plan);
   const agreed = await confirmPlan(runContext, session, spec, plan);
   if (agreed === undefined) return await startRun({ ...runContext, session }, spec, plan, seen);
   // The user may have agreed to a longer wait than the session allows.
@@ -76,16 +78,14 @@ export function assertCanConfirm(context: CommandContext): void {
 }
 
 /** Reports that all pets have the wanted quantity. */
-async function nothingToDo(
-  { context, journal }: PlanContext,
-  session: Session,
-  spec: RunSpec,
-  { unchanged: { length: unchanged } }: Plan,
-): Promise<RecordView> {
+async function nothingToDo(runContext: RunContext, spec: RunSpec, plan: Plan): Promise<RecordView> {
+  const { context, journal, session } = runContext;
   const { environment } = session;
+  const unchanged = plan.unchanged.length;
+  await endReplaced(runContext, spec, plan);
   // The next undo goes one command further back.
   const isKept = spec.kind === 'undo' || spec.kind === 'redo';
-  const run = isKept ? await beginRun({ context, journal, session }, spec, []) : undefined;
+  const run = isKept ? await beginRun(runContext, spec, []) : undefined;
   await spec.onBegin?.();
   if (run !== undefined) await journal.end(run.id, context.clock.now());
   const text = `Nothing to change in ${environment}: ${plural(unchanged, 'pet')} already ${unchanged === 1 ? 'matches' : 'match'}.`;
@@ -131,6 +131,7 @@ async function confirmPlan(
 
 async function startRun(runContext: RunContext, spec: RunSpec, plan: Plan, seen: Seen): Promise<RecordView> {
   const { journal } = runContext;
+  await endReplaced(runContext, spec, plan);
   const counted = spec.kind === 'count' ? plan.unchanged : [];
   const run = await beginRun(runContext, spec, [...plan.steps, ...plan.obstacles, ...counted]);
   await spec.onBegin?.();
@@ -138,6 +139,15 @@ async function startRun(runContext: RunContext, spec: RunSpec, plan: Plan, seen:
     if (!isLeft(change)) runContext.onOutcome?.(change);
   }
   return resumeRun(runContext, run, seen, plan.unchanged.length - counted.length);
+}
+
+/** Before the run begins: a process that is killed in between leaves nothing that could be sent again. */
+async function endReplaced({ context, journal }: RunContext, { replaces }: RunSpec, plan: Plan): Promise<void> {
+  if (replaces === undefined) return;
+  const rows = [...plan.steps, ...plan.unchanged, ...plan.obstacles];
+  const found = new Map(rows.map(({ petId, before }) => [petId, before]));
+  await recordShown({ journal }, replaces.uncertain, found);
+  if (replaces.run !== undefined) await journal.discard(replaces.run.id, context.clock.now());
 }
 
 async function beginRun(
@@ -176,11 +186,13 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
     showProgress();
     runContext.onOutcome?.(row);
   };
-  let stopped = await new Runner({ pace, writer, run, seen, onOutcome }, left).run();
+  const runner = new Runner({ pace, writer, run, seen, onOutcome }, left);
+  let stopped = await runner.run();
   context.notices.progress(undefined);
   if (left.length > 0 && stopped === undefined) stopped = await verifyStock(runContext, run);
+  const { failures } = runner;
   const tried = new Set(left.map(({ id }) => id));
-  return summarise(runContext, run, seen.stock, stopped, unchanged, tried).catch((error: unknown) => {
+  return summarise({ ...runContext, failures }, run, seen.stock, stopped, unchanged, tried).catch((error: unknown) => {
     // The state database was replaced: the answered write is all that is known of the run.
     throw stopped?.is('unrecorded') === true ? stopped : error;
   });

@@ -1,6 +1,6 @@
 /** `inventory set` and `inventory adjust`: reads one pet's quantity, writes the new one, and shows and records both. */
 import { type InventoryItem, itemToJson, warnOfUnexpected } from '../api/item.ts';
-import { type JsonValue, parseJson } from '../api/json.ts';
+import { parseJson } from '../api/json.ts';
 import { barcodeIn } from '../catalog/barcode.ts';
 import type { Service } from '../client/service.ts';
 import { isRecent, readPet, updateCall } from '../client/update.ts';
@@ -125,18 +125,12 @@ async function dryRun(context: CommandContext, change: PetChange): Promise<Recor
   const after = goalOf(change, found);
   const { method, path, body } = updateCall({ petId, quantity: after });
   const url = `${requireBaseUrl(settings, context.globals).href}${path}`;
-  const members: [string, JsonValue][] = [
-    ['environment', environment],
-    ['method', method],
-    ['url', url],
-    ['body', parseJson(body)],
-    ...(before === undefined ? [] : [['before', before] satisfies [string, JsonValue]]),
-  ];
+  const members = { environment, method, url, body: parseJson(body), ...(before !== undefined && { before }) };
   const name = await nameFor(context, change);
   const shown = before === undefined ? '' : `${changeWords({ petId, before, after }, name)} in ${environment}.\n`;
   return record(
     `${shown}Dry run in ${environment}: ${before === undefined ? 'nothing' : 'no write'} is sent.\n${method} ${url}\n${body}`,
-    [['dryRun', true], ...members],
+    { dryRun: true, ...members },
     { csv: members },
   );
 }

@@ -151,7 +151,7 @@ async function offerStopped(context: CommandContext, journal: Journal, session: 
       `Stocktake ${applying.id} is not applied yet (${left}). Resume it with: ${resumeCommand(applying)}`,
     );
   }
-  const open = stopped.find(({ id }) => journal.changesOf(id).length === 0);
+  const open = stopped.find(({ left }) => left === 0);
   if (open === undefined || globals.yes || !canAsk(context)) return undefined;
   const what = `Stocktake ${open.id} of ${clockTime(open.startedAt, clock.now())} was not finished`;
   const continues = await prompt.confirm(`${what} (${plural(open.scans, 'scan')}). Continue it?`, signal, true);

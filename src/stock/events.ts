@@ -1,17 +1,20 @@
 /** `--events`: prints one object for each row of a run as it is applied, and one at the end. */
 import { EventEmitter, on } from 'node:events';
 import { jsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
-import { type Failure, isFailure } from '../errors.ts';
+import { type Failure, isFailure, usageFailure } from '../errors.ts';
+import type { CommandContext } from '../session/globals.ts';
 import type { RecordView, RowsView, View } from '../view/view.ts';
 import type { Change } from '../state/journal.ts';
 import type { OnOutcome } from './runner.ts';
 
-/** @param work applies the run. With events, its summary is the last one. */
+/** @param work applies the run. With events, its summary is the last one. @throws {Failure} `usage` */
 export function withEvents(
+  { globals }: CommandContext,
   isWanted: boolean | undefined,
   work: (onOutcome?: OnOutcome) => Promise<RecordView>,
 ): Promise<View> | View {
   if (isWanted !== true) return work();
+  if (globals.output === 'csv') throw usageFailure('--events cannot be used with csv.', 'Use -o ndjson.');
   let failure: Failure | undefined;
   async function* events(): AsyncGenerator<JsonValue[]> {
     const run = new EventEmitter<{ row: [Change]; end: [] }>();

@@ -63,23 +63,20 @@ function sumUp(batches: Iterable<readonly Change[]>, by: SumBy) {
         if (mayBeApplied(change)) left.uncertain++;
         continue;
       }
-      if (change.before === undefined) left.unsized++;
+      const { before, after } = change;
+      if (before === undefined) left.unsized++;
       // The same id is another pet in another service.
       const where = [change.environment, by === 'pet' ? change.origin : ''];
       const key = JSON.stringify([...where, KEYS[by][1](change)?.toString()]);
       const sum = sums.get(key) ?? { first: change, changes: 0, plus: 0n, minus: 0n };
       sums.set(key, sum);
-      add(sum, change);
+      sum.changes++;
+      const difference = after - (before ?? after);
+      if (difference > 0n) sum.plus += difference;
+      else sum.minus -= difference;
     }
   }
   return { sums: [...sums.values()], ...left };
-}
-
-function add(sum: Sum, { before, after }: Change): void {
-  sum.changes++;
-  if (before === undefined) return;
-  if (after > before) sum.plus += after - before;
-  else sum.minus += before - after;
 }
 
 /** Sorts missing values last. */

@@ -6,7 +6,7 @@ import { originOf } from '../session/environments.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import type { Journal, Run, RunSummary } from '../state/journal.ts';
-import { isLeft, isUnapplied } from '../state/journal-rows.ts';
+import { isLeft, isUnapplied, isUncertain } from '../state/journal-rows.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { firstFew, plural } from '../view/words.ts';
 import { applyPlan, assertCanConfirm, type PlanContext, type RunSpec } from './apply.ts';
@@ -14,7 +14,7 @@ import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';
 import { countStates, summaryMembers } from './summary.ts';
 import { withEvents } from './events.ts';
-import { conflictOf, isThere, readStock } from './runner.ts';
+import { outcomeUnsent, readStock } from './runner.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { makeAddingPlan, makePlan, planView } from './plan.ts';
@@ -70,12 +70,14 @@ async function planToShow(
     // Rows that could not be applied keep the shop from being as the file says, too.
     const left = journal
       .changesOf(begun.id)
-      .filter((change) => (isLeft(change) ? !journal.wasFound(change) : isUnapplied(change)));
+      .filter((change) =>
+        isUncertain(change) ? journal.foundAfter(change) !== change.after : isLeft(change) || isUnapplied(change),
+      );
     const rows = left.map((change) => ({ ...change, quantity: change.after, change }));
     return (stock) =>
       makePlan(rows, stock, ({ change }, present) => {
-        if (isThere(change, begun, present)) return undefined;
-        return isLeft(change) ? conflictOf(journal, change, present) : change.reason;
+        const outcome = outcomeUnsent(journal, change, begun, present);
+        return isLeft(change) || outcome?.state === 'unchanged' ? outcome?.reason : change.reason;
       });
   }
   const file = await readImport(context, options, text);
@@ -87,7 +89,7 @@ async function planToShow(
 }
 
 export function runImport(context: CommandContext, options: ImportOptions): Promise<View> | View {
-  return withEvents(options.events, async (onOutcome) => {
+  return withEvents(context, options.events, async (onOutcome) => {
     const text = await readSource(context, options.file, STOCK_FILE);
     const prepare = async (): Promise<Source> => {
       const file = await readImport(context, options, text);
@@ -121,10 +123,8 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
         return resumeNamed(runContext, sameIn(stopped, text));
       }
       const { rows, question } = await whatToAdd(context, journal, source, options, stopped !== undefined);
-      const done = await applyPlan(runContext, { kind: 'import', ...file, plan: planFor(rows), question });
-      // The rows that it had left are done now.
-      if (stopped !== undefined && done.failure === undefined) await journal.discard(stopped.id, context.clock.now());
-      return done;
+      const replaces = stopped && { uncertain: journal.changesOf(stopped.id), run: stopped };
+      return applyPlan(runContext, { kind: 'import', ...file, plan: planFor(rows), question, replaces });
     });
   });
 }

@@ -28,10 +28,19 @@ export async function pruneIfDue(context: CommandContext, state: State): Promise
   const { clock, globals, notices, signal } = context;
   const now = clock.now();
   try {
-    if (signal.aborted || globals.keepHistory === Infinity || !isDue(state, now)) return;
+    // NaN in a new database.
+    const overdueMs = now - Number(state.database.get('SELECT value FROM meta WHERE name = ?', PRUNE_AT)?.value);
+    // If it is more than a day ahead, the clock was set back.
+    const isEarly = overdueMs < 0 && overdueMs >= -DAY_MS;
+    if (signal.aborted || globals.keepHistory === Infinity || isEarly) return;
     // A separate connection, because the other one may batch its steps with those of other clients.
     using own = await openStateFile(context, state.path);
-    if (!(await own.exclusively(() => claim(own, now), { patienceMs: PATIENCE_MS }))) return;
+    const setNext = (): void => {
+      own.database.run('INSERT OR REPLACE INTO meta VALUES (?, ?)', PRUNE_AT, `${now + DAY_MS}`);
+    };
+    await own.exclusively(setNext, { patienceMs: PATIENCE_MS });
+    // A new database has nothing old.
+    if (!(overdueMs <= LONGEST_PAUSE_MS)) return;
     const before = Math.round(now - globals.keepHistory);
     const reports = await removeReports(context, before);
     const changes = await removeHistory(context, own, before);
@@ -41,25 +50,6 @@ export async function pruneIfDue(context: CommandContext, state: State): Promise
   } catch (error) {
     notices.debug(`history not pruned: ${String(error)}`);
   }
-}
-
-/** Returns when to prune next, in epoch ms; NaN in a new database. */
-function dueAt({ database }: State): number {
-  return Number(database.get('SELECT value FROM meta WHERE name = ?', PRUNE_AT)?.value);
-}
-
-function isDue(state: State, now: number): boolean {
-  const due = dueAt(state);
-  // If it is more than a day ahead, the clock was set back.
-  return !(due > now && due <= now + DAY_MS);
-}
-
-/** Sets when to prune next. Returns whether this process prunes now: never in a new database, which has nothing old. */
-function claim(state: State, now: number): boolean {
-  if (!isDue(state, now)) return false;
-  const sinceMs = now - dueAt(state);
-  state.database.run('INSERT OR REPLACE INTO meta VALUES (?, ?)', PRUNE_AT, `${now + DAY_MS}`);
-  return sinceMs <= LONGEST_PAUSE_MS;
 }
 
 /** Removes old reports, and returns how many. Keeps links and other files. */

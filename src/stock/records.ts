@@ -1,8 +1,8 @@
 /** Reads the records of a CSV or JSON file: one pet each, with texts by column name. */
 import { CsvError, parse } from 'csv-parse/sync';
 import { type JsonValue, stringifyJson } from '../api/json.ts';
-import type { Problem } from '../catalog/store.ts';
 import { parseJsonRows } from '../api/json-rows.ts';
+import type { Problem } from '../catalog/store.ts';
 import {
   type ColumnName,
   type Columns,

@@ -77,6 +77,8 @@ export async function seeStock(service: Service, journal: Journal): Promise<Seen
 
 /** Applies the changes of a run, several at a time. */
 export class Runner {
+  /** What is known of each change that has failed, even if it could not be recorded. By its id. */
+  readonly failures = new Map<bigint, Settled>();
   private readonly options: RunnerOptions;
   /** In the order of application. A change that could not be sent is appended again. */
   private readonly changes: Change[];
@@ -136,8 +138,12 @@ export class Runner {
 
   /** @throws {Failure} what stops the run */
   private async execute(pet: LockedPet, change: Change, { stock, at }: Seen): Promise<void> {
-    const { writer } = this.options;
-    const unsent = this.outcomeWithoutSending(change, stock.get(change.petId)?.quantity);
+    const { run, seen, writer } = this.options;
+    const present = stock.get(change.petId)?.quantity;
+    const unsent: Settled | undefined =
+      present === undefined
+        ? { state: 'failed', reason: NO_SUCH_PET }
+        : outcomeUnsent(writer.journal, change, run, present, seen.moment);
     if (unsent !== undefined) {
       await recordOutcome(writer, change.id, unsent);
       this.tell(change, unsent);
@@ -168,19 +174,10 @@ export class Runner {
     this.options.onOutcome({ ...change, state, reason });
   }
 
-  private outcomeWithoutSending(change: Change, present: bigint | undefined): Settled | undefined {
-    const { run, seen, writer } = this.options;
-    if (present === undefined) return { state: 'failed', reason: NO_SUCH_PET };
-    if (writer.journal.wasFound(change)) return { state: 'applied' };
-    if (isThere(change, run, present)) return { state: isUncertain(change) ? 'applied' : 'unchanged' };
-    const turn = seen.moment < change.turn ? seen.moment : change.turn;
-    const reason = conflictOf(writer.journal, { ...change, turn }, present);
-    return reason === undefined ? undefined : { state: 'conflict', reason };
-  }
-
   /** @throws {Failure} the failure, if it stops the run */
   private failed(change: Change, failure: Failure): void {
     const { continues, ...outcome } = rowOutcome(failure);
+    this.failures.set(change.id, outcome);
     // A row that could not be sent has no outcome.
     if (outcome.state !== 'planned') this.tell(change, outcome);
     if (continues === 'always') this.trouble = 0;
@@ -208,16 +205,24 @@ export class Runner {
   }
 }
 
-/** True for a row with nothing left to do. For a row of unknown outcome, the stock decides. */
-export function isThere(change: Change, { adds }: Pick<Run, 'adds'>, present: bigint): boolean {
-  return present === change.after && (isUncertain(change) || adds !== true);
-}
-
-/** Returns why a row must not be applied to the present quantity, if so. */
-export function conflictOf(journal: Journal, change: Change, present: bigint): string | undefined {
-  const { before } = change;
+/**
+ * Returns the outcome of a row that is not to be sent: it was applied, has nothing left to do, or must not be applied to
+ * the present quantity.
+ * @param since from `momentOf`: others of this machine may have changed the pet after that
+ */
+export function outcomeUnsent(
+  journal: Journal,
+  change: Change,
+  { adds }: Pick<Run, 'adds'>,
+  present: bigint,
+  since = change.turn,
+): Settled | undefined {
+  const { after, before, turn } = change;
+  if (isUncertain(change) && (journal.foundAfter(change) ?? present) === after) return { state: 'applied' };
+  if (present === after && adds !== true) return { state: 'unchanged', isUnsent: true };
   if (before === undefined || present === before) return undefined;
-  return `there are ${present} now, no longer ${before}: ${changedBy(journal, change, present)}`;
+  const by = changedBy(journal, { ...change, turn: since < turn ? since : turn }, present);
+  return { state: 'conflict', reason: `there are ${present} now, no longer ${before}: ${by}` };
 }
 
 /** Returns who has changed a pet after the change, as half a sentence. */

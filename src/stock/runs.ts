@@ -24,7 +24,7 @@ export function resumeStopped(
   id: bigint | undefined,
   events: boolean | undefined,
 ): Promise<View> | View {
-  return withEvents(events, (onOutcome) =>
+  return withEvents(context, events, (onOutcome) =>
     withLockedJournal(context, 'run', async (journal) => {
       const environment = (await context.settings()).environment.value;
       return resumeNamed({ context, journal, onOutcome }, findRun(journal, environment, id));
@@ -53,19 +53,20 @@ export function cannotResume(problem: string, hint = SEE_RUNS): Failure {
 
 /** Returns the run with this number, else the newest that can be resumed, first of all one of this environment. */
 function findRun(journal: Journal, environment: string, id: bigint | undefined): Run {
-  const hasRows = (each: Run): boolean => journal.changesOf(each.id).length > 0;
   const unfinished = journal.unfinished();
-  const ready = unfinished.filter((each) => each.kind !== 'smoke' && hasRows(each));
+  const ready = unfinished.filter(({ kind, left }) => kind !== 'smoke' && left > 0);
   const newest = ready.find((each) => each.environment === environment) ?? ready[0] ?? unfinished[0];
-  const run = id === undefined ? newest : journal.run(id);
-  if (run === undefined)
+  const run = id === undefined ? newest : unfinished.find((each) => each.id === id);
+  if (run === undefined) {
+    const done = id === undefined ? undefined : journal.run(id);
+    if (done !== undefined) throw cannotResume(...whyDone(done, journal.changesOf(done.id)));
     throw cannotResume(id === undefined ? 'There is nothing to resume' : `Run ${id} does not exist`);
-  if (run.endedAt !== undefined) throw cannotResume(...whyDone(run, journal.changesOf(run.id)));
+  }
   refuseSmoke(run);
   // Its scans are not rows yet: ending the run here would lose them.
-  if (run.kind !== 'count' || hasRows(run)) return run;
+  if (run.left > 0) return run;
   const problem = `Run ${run.id} is a stocktake that is still counting`;
-  throw cannotResume(problem, `Continue it: ${resumeCommand({ ...run, left: 0 })}`);
+  throw cannotResume(problem, `Continue it: ${resumeCommand(run)}`);
 }
 
 function refuseSmoke(run: Run): void {
@@ -129,7 +130,7 @@ export async function listRuns(context: CommandContext, filter: RunFilter): Prom
       state: stateOf,
       done: ({ done }) => done,
       // A finished run has nothing left, even if rows of unknown outcome were undone with it.
-      left: ({ endedAt, left }) => (endedAt === undefined ? left : 0),
+      left: ({ isUnfinished, left }) => (isUnfinished ? left : 0),
       ...(hasAny('conflicts') && { conflicts: ({ conflicts }: RunSummary) => conflicts }),
       ...(hasAny('failed') && { failed: ({ failed }: RunSummary) => failed }),
       source: ({ source = '', scans }) => {
@@ -145,8 +146,8 @@ export async function listRuns(context: CommandContext, filter: RunFilter): Prom
   );
 }
 
-function stateOf({ kind, endedAt, discarded, done, left, scans }: RunSummary): string {
-  if (endedAt === undefined) return 'unfinished';
+function stateOf({ kind, isUnfinished, discarded, done, left, scans }: RunSummary): string {
+  if (isUnfinished) return 'unfinished';
   const isDiscardedCount = kind === 'count' && scans > 0 && done + left === 0;
   return discarded > 0 || isDiscardedCount ? 'discarded' : 'finished';
 }
@@ -162,7 +163,7 @@ export async function discardRun(context: CommandContext, id: bigint): Promise<R
     for (const { petId, after } of journal.changesOf(id).filter(isUncertain)) {
       notices.warning(`Pet ${petId} may or may not have been set to ${after}. To find out, resume the run instead.`);
     }
-    const what = run.scans > 0 ? plural(run.scans, 'scan') : plural(run.left, 'row');
+    const what = run.left > 0 ? plural(run.left, 'row') : plural(run.scans, 'scan');
     if (!globals.yes && !(await turn.pause(() => prompt.confirm(`Discard the ${what} left of run ${id}?`, signal)))) {
       throw new Failure('cancelled', {});
     }
@@ -172,7 +173,7 @@ export async function discardRun(context: CommandContext, id: bigint): Promise<R
     return confirmation(`Run ${id} (${run.kind}) is discarded: ${what} left out.`, [
       ['run', id],
       ['environment', environment],
-      ['discarded', scans > 0 ? scans : left],
+      ['discarded', left > 0 ? left : scans],
     ]);
   });
 }

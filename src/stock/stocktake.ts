@@ -17,7 +17,7 @@ const SHOWN = 10;
 /** Returns the stocktake to continue: the one with this number, or the newest, first of all one of this environment. */
 export async function findStopped(context: CommandContext, journal: Journal, wanted: bigint | true): Promise<Run> {
   const here = (await context.settings()).environment.value;
-  const open = journal.unfinished().filter(({ id, kind }) => kind === 'count' && journal.changesOf(id).length === 0);
+  const open = journal.unfinished().filter(({ kind, left }) => kind === 'count' && left === 0);
   const newest = open.find(({ environment }) => environment === here) ?? open[0];
   const run = wanted === true ? newest : open.find(({ id }) => id === wanted);
   if (run !== undefined) {

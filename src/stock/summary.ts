@@ -4,13 +4,13 @@ import type { CommandContext } from '../session/globals.ts';
 import { showsInfo, undoLine } from '../session/resolve.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { Failure, isFailure, midway } from '../errors.ts';
-import { describeFailure, firstCause } from '../report/failures.ts';
+import { firstCause } from '../report/failures.ts';
 import type { Change, ChangeState, NewChange, Run } from '../state/journal.ts';
-import { isUnapplied } from '../state/journal-rows.ts';
+import { isLeft, isUnapplied } from '../state/journal-rows.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
 import { capital, petLabel } from '../view/words.ts';
 import { type Stock, unscanned } from './plan.ts';
-import type { RunContext } from './runner.ts';
+import type { RunContext, Runner } from './runner.ts';
 import { stringify } from 'csv-stringify/sync';
 import { openNames, tableNames } from '../session/open-catalog.ts';
 import { joinPath, reportFolder } from '../session/paths.ts';
@@ -24,7 +24,7 @@ const FEW = 5;
  * @param tried ids of the rows that it has tried to apply; a plan that was printed has the others
  */
 export async function summarise(
-  { context, journal }: Pick<RunContext, 'context' | 'journal'>,
+  { context, journal, failures }: Pick<RunContext, 'context' | 'journal'> & Pick<Runner, 'failures'>,
   run: Run,
   stock: Stock,
   stopped: Failure | undefined,
@@ -33,16 +33,17 @@ export async function summarise(
 ): Promise<RecordView> {
   const { id, environment } = run;
   const { clock, notices } = context;
-  const changes = journal.changesOf(id);
+  const recorded = journal.changesOf(id);
+  // Only a change whose outcome could not be recorded is still `sent`.
+  const changes = recorded.map((change) =>
+    change.state === 'sent' ? { ...change, state: 'unknown' as const, ...failures.get(change.id) } : change,
+  );
   const counts = countStates(changes, unchanged);
   const resume = resumeCommand(run);
-  if (counts.planned + counts.sent + counts.unknown === 0)
+  if (!recorded.some(isLeft))
     await journal.end(id, clock.now()).catch((error: unknown) => {
-      // What was read of a replaced file is not what happened.
+      // A run without rows left counts as finished anyway. But what was read of a replaced file is not what happened.
       if (!isFailure(error) || !error.is('state') || error.details.problem === 'replaced') throw error;
-      notices.warning(
-        `Run ${id} is done, but still listed as unfinished. ${describeFailure(error, clock.now()).message}`,
-      );
     });
   else notices.warning(`Run ${id} is unfinished. Resume it with: ${resume}`);
   const [only, ...others] = changes;
@@ -81,13 +82,13 @@ export function countStates(changes: readonly Pick<Change, 'state'>[], unchanged
 
 /** `8 applied, 1 unchanged, …`: without the zeros, except the first. */
 function countWords(counts: Counts): string {
-  const { applied, unchanged, conflict, failed, unknown, planned, sent, discarded } = counts;
+  const { applied, unchanged, conflict, failed, unknown, planned, discarded } = counts;
   const parts: readonly (readonly [number, string])[] = [
     [unchanged, 'unchanged'],
     [conflict, conflict === 1 ? 'conflict' : 'conflicts'],
     [failed, 'failed'],
     [unknown, 'unknown'],
-    [planned + sent, 'left to do'],
+    [planned, 'left to do'],
     [discarded, 'discarded'],
   ];
   const others = parts.filter(([n]) => n > 0).map(([n, word]) => `, ${n} ${word}`);
@@ -105,32 +106,31 @@ export function summaryMembers(environment: string, counts: Counts, run?: bigint
     ['conflicts', counts.conflict],
     ['failed', counts.failed],
     ['unknown', counts.unknown],
-    ['left', counts.planned + counts.sent],
+    ['left', counts.planned],
     ['report', report ?? null],
   ];
 }
 
 /** Returns the failure of a run; of several causes the most important one. */
 function failureOf(
-  { applied, planned, sent, unknown: unanswered, failed, conflict: conflicts }: Counts,
+  { applied, planned, unknown, failed, conflict: conflicts }: Counts,
   stopped: Failure | undefined,
   resume: string,
   report: string | undefined,
 ): Failure | undefined {
-  // A row that is still `sent` has no outcome because it could not be recorded.
-  const unknown = unanswered + sent - (stopped?.is('unrecorded') === true ? 1 : 0);
   const outcome = unknown > 0 ? 'unknown' : planned === 0 && applied > 0 ? 'applied' : undefined;
   // The unknown rows include the one that the run stopped at.
   const because = unknown > 0 && stopped?.is('outcome-unknown') === true ? stopped.details.because : undefined;
   // A signal that came too late to stop anything is not a failure.
-  const isOver = stopped?.is('deadline') === true && planned + sent + unanswered === 0;
+  const isOver = stopped?.is('deadline') === true && planned + unknown === 0;
   const causes: Failure[] = [];
   if (stopped?.is('interrupted') === true) {
     const isTold = outcome === undefined || stopped.details.outcome === outcome;
     const own = midway(stopped, outcome === 'applied' ? undefined : resume);
     causes.push(isTold ? own : new Failure('interrupted', { signal: stopped.details.signal, outcome }, stopped));
   } else if (stopped !== undefined && because === undefined && !isOver) causes.push(midway(stopped, resume));
-  if (unknown > 0) causes.push(new Failure('run-unknown', { unknown, resume, because }));
+  const why = because ?? (stopped && midway(stopped));
+  if (unknown > 0) causes.push(new Failure('run-unknown', { unknown, resume, because: why }));
   if (failed + conflicts > 0) causes.push(new Failure('run-incomplete', { failed, conflicts, report }));
   return firstCause(causes);
 }

@@ -7,7 +7,7 @@ import type { PetNames } from '../session/open-catalog.ts';
 import { discardCommand, resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure, usageFailure } from '../errors.ts';
-import type { Change, Journal, NewChange, Run } from '../state/journal.ts';
+import type { Change, Journal, Run } from '../state/journal.ts';
 import { isLeft, mayBeApplied } from '../state/journal-rows.ts';
 import type { RecordView, View } from '../view/view.ts';
 import { capital, changeWords, plural } from '../view/words.ts';
@@ -18,7 +18,6 @@ import { assertSameOrigin, cannotResume } from './runs.ts';
 import { commandWords } from './history-view.ts';
 import { petLocksOf } from './pet-lock.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
-import { APPLIED, NOT_APPLIED, recordOutcome } from './write-one.ts';
 
 export interface UndoOptions {
   readonly changeId?: bigint;
@@ -73,30 +72,19 @@ export async function undo(
     const target = await find(journal);
     assertCanConfirm(context);
     await assertWriteAllowed(context);
-    const { uncertain, unfinished } = announce(context, journal, target, 'will');
-    const spec = specFor(target, journal, direction);
-    let planned: Plan | undefined;
-    const plan: RunSpec['plan'] = (stock) => (planned = spec.plan(stock));
-    const onConnected: RunSpec['onConnected'] = async (session) => {
-      // A command may still be sending the change: its lock is free once it knows the outcome.
-      if (target.run === undefined && uncertain.length > 0)
-        await petLocksOf(context, session)(target.changes[0].petId, () => Promise.resolve());
-    };
-    const onBegin = async (): Promise<void> => {
-      // Also if no rows are left: when resumed, the run would send rows of unknown outcome again.
-      if (unfinished !== undefined) await journal.discard(unfinished.id, context.clock.now());
-    };
-    const done = await applyPlan({ context, journal, turn }, { ...spec, plan, onConnected, onBegin });
-    // The stock has shown the outcome, unless others have changed the pet.
-    for (const change of uncertain) {
-      const isIn = (rows: readonly NewChange[] = []) => rows.some(({ petId }) => petId === change.petId);
-      const wasApplied = isIn(planned?.steps) || journal.wasFound(change);
-      const recorded = journal.sentChange(change.id);
-      const isKnown = recorded === undefined || !isLeft(recorded);
-      if (isKnown || (!wasApplied && isIn(planned?.obstacles))) continue;
-      await recordOutcome({ journal }, change.id, wasApplied ? APPLIED : NOT_APPLIED);
-    }
-    return done;
+    const replaces = announce(context, journal, target, 'will');
+    return applyPlan(
+      { context, journal, turn },
+      {
+        ...specFor(target, journal, direction),
+        replaces,
+        async onConnected(session) {
+          // A command may still be sending the change: its lock is free once it knows the outcome.
+          if (target.run === undefined && replaces.uncertain.length > 0)
+            await petLocksOf(context, session)(target.changes[0].petId, () => Promise.resolve());
+        },
+      },
+    );
   });
 }
 
@@ -108,12 +96,9 @@ function announce({ notices }: CommandContext, journal: Journal, target: Target,
     const of = run === undefined ? '' : ` of ${plural(uncertain.length, 'row')}`;
     notices.info(`The outcome${of} of ${title} is unknown; it is compared with what is in stock now.`);
   }
-  const unfinished = run?.endedAt === undefined ? run : undefined;
-  const planned = unfinished && journal.changesOf(unfinished.id).filter(({ state }) => state === 'planned');
-  const rest = planned?.length ?? 0;
-  if (rest > 0)
-    notices.info(`Run ${unfinished?.id} is unfinished; the ${plural(rest, 'row')} left ${verb} be discarded.`);
-  return { uncertain, unfinished };
+  const rest = run === undefined ? 0 : journal.changesOf(run.id).filter(({ state }) => state === 'planned').length;
+  if (rest > 0) notices.info(`Run ${run?.id} is unfinished; the ${plural(rest, 'row')} left ${verb} be discarded.`);
+  return { uncertain, run: run?.endedAt === undefined ? run : undefined };
 }
 
 function findTarget(journal: Journal, options: UndoOptions, environment: string, direction: Direction): Target {
@@ -135,11 +120,10 @@ function findTarget(journal: Journal, options: UndoOptions, environment: string,
     id !== newest?.run && journal.changesOf(id).some((row) => isLeft(row) && row.turn > (newest?.turn ?? 0n));
   refuseUnfinished(journal, undefined, (each) => each.environment === environment && isNewer(each));
   const run = newest?.run === undefined ? undefined : journal.run(newest.run);
-  if (newest !== undefined && direction === 'undo') {
-    return run === undefined ? undoOfChange(journal, newest) : undoOfRun(journal, run.id);
-  }
-  if (run?.kind === 'undo') return targetOf(journal, run, 'inventory redo', run);
-  throw nothingLeft(journal, environment, direction);
+  // Only what the undo or redo itself has changed.
+  if (run?.kind === 'undo' || run?.kind === 'redo') return targetOf(journal, run, `inventory ${direction}`, run);
+  if (newest === undefined || direction === 'redo') throw nothingLeft(journal, environment, direction);
+  return run === undefined ? undoOfChange(journal, newest) : undoOfRun(journal, run.id);
 }
 
 function nothingLeft(journal: Journal, environment: string, direction: Direction): Failure {
@@ -158,7 +142,7 @@ function nothingLeft(journal: Journal, environment: string, direction: Direction
  * @throws {Failure} `cannot-resume`
  */
 function refuseUnfinished(journal: Journal, of: string | undefined, isMeant: (run: Run) => boolean): void {
-  const found = journal.unfinished().find((run) => run.left > 0 && isMeant(run));
+  const found = journal.unfinished().find(isMeant);
   if (found === undefined) return;
   const { id, kind } = found;
   const nothing = journal.changesOf(id).some(mayBeApplied) ? '' : ' and has changed nothing yet';
@@ -243,11 +227,16 @@ function specFor({ changes, name, title, undoes }: Target, journal: Journal, dir
 }
 
 function planUndo(changes: readonly Written[], stock: Stock, journal: Journal): Plan {
-  const rows = changes.map((change) => ({ petId: change.petId, quantity: change.before ?? change.after, change }));
-  return makePlan(rows, stock, ({ change }, present) => {
+  const rows = changes.map((change) => {
+    const { after, before = after, petId } = change;
+    // Where the next change has found the earlier quantity, there is nothing to take back.
+    const isMoot = isLeft(change) && journal.foundAfter(change) === before;
+    return { petId, quantity: (isMoot ? stock.get(petId)?.quantity : undefined) ?? before, change };
+  });
+  return makePlan(rows, stock, ({ change, quantity }, present) => {
     const { before, after, written } = change;
     if (before === undefined) return 'the earlier quantity was not recorded';
-    if (present === before) return undefined;
+    if (present === quantity) return undefined;
     // The pet may have the quantity that was written for another reason.
     if (journal.isUndone(change)) return 'it was undone already';
     if (written.includes(present)) return undefined;

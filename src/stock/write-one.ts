@@ -10,13 +10,14 @@ import type { RawAnswer } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
 import { decoded } from '../redact.ts';
 import { checkCondition, isOutdated, isRecent, type Update, updateInventory } from '../client/update.ts';
-import { Failure, isFailure, usageFailure } from '../errors.ts';
+import { Failure, isFailure, onlyFailure, usageFailure } from '../errors.ts';
 import type { RowOutcome } from '../report/failure-meaning.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext, OpenWrite } from '../session/globals.ts';
 import { find, SETTINGS } from '../session/settings.ts';
 import { isOutOfReach } from '../state/file.ts';
 import type { Change, Journal, Settled, Where } from '../state/journal.ts';
+import { isUncertain } from '../state/journal-rows.ts';
 import { journalKeptOpen, type WithJournal, withWritableJournal } from './open-journal.ts';
 import { petLocksOf, type WithLock } from './pet-lock.ts';
 import type { PetLock } from './shared-pet-lock.ts';
@@ -101,78 +102,53 @@ export async function updateOne(
   write: Write,
   watch: Pick<Update, 'isCurrent' | 'onLook'> = {},
 ): Promise<InventoryItem> {
-  const { lock, session } = pet;
   const { petId, before, after } = write;
-  const { answer, failure, unrecorded } = await writeOne(pet, write, () =>
-    updateInventory(session.service, { petId, quantity: after, before, ...watch, isLocked: () => lock.isHeld() }),
-  );
-  if (answer !== undefined && unrecorded === undefined) return answer;
-  throw failure ?? unrecorded!;
+  const update = { petId, quantity: after, before, ...watch, isLocked: () => pet.lock.isHeld() };
+  const send = async () => ({ item: await updateInventory(pet.session.service, update) });
+  const { item } = await callOne<{ item: InventoryItem; failure?: undefined }>(pet, write, send, (unrecorded) => {
+    throw unrecorded;
+  });
+  return item;
 }
 
-/** Sends a write by the caller's `send`, and returns its answer, even a refusal. @throws {Failure} without an answer */
+/**
+ * Sends a write by the caller's `send`, and returns its answer, even a refusal.
+ * @param onUnrecorded gets why a write that was applied is not in the history; by default it is a warning
+ * @throws {Failure} without an answer
+ */
 export async function callOne<T extends { readonly failure?: Failure | undefined }>(
   pet: LockedPet,
   write: Write,
   send: () => Promise<T>,
+  onUnrecorded?: (why: Failure) => void,
 ): Promise<T> {
-  const { answer, failure, unrecorded } = await writeOne(pet, write, send, (each) => each.failure);
-  if (unrecorded !== undefined) pet.context.notices.warning('A write could not be noted in the history.');
-  if (answer !== undefined) return answer;
-  throw failure!;
-}
-
-interface Written<T> {
-  readonly answer?: T;
-  readonly failure?: Failure | undefined;
-  /** Why a write that the service has confirmed is not recorded. */
-  readonly unrecorded?: Failure | undefined;
-}
-
-async function writeOne<T>(
-  pet: LockedPet,
-  write: Write,
-  send: () => Promise<T>,
-  failureIn: (answer: T) => Failure | undefined = () => undefined,
-): Promise<Written<T>> {
   const { context, session } = pet;
   const { openWrites } = context;
-  const { petId, after: quantity } = write;
-  const open: OpenWrite = { petId, quantity, environment: session.environment, outcome: 'unknown' };
+  const change = { petId: write.petId, quantity: write.after, environment: session.environment };
+  const open: OpenWrite = { ...change, outcome: 'unknown' };
   const id = await markSent(pet, write);
   openWrites.add(open);
-  let sent: Written<T>;
-  try {
-    const answer = await send();
-    sent = { answer, failure: failureIn(answer) };
-  } catch (failure) {
-    if (!isFailure(failure)) throw failure;
-    sent = { failure };
-  }
-  const outcome: RowOutcome =
-    sent.failure === undefined ? APPLIED : (await import('../report/failures.ts')).rowOutcome(sent.failure);
+  const sent = await send().catch(onlyFailure);
+  const failure = isFailure(sent) ? sent : sent.failure;
+  const outcome = failure === undefined ? APPLIED : (await import('../report/failures.ts')).rowOutcome(failure);
   const isRefused = outcome.state === 'planned' || outcome.state === 'failed';
   // In a run, other rows may have been applied.
-  if (isRefused && !('id' in write) && write.run === undefined && sent.failure !== undefined)
-    sent.failure.outcome = 'not-applied';
+  if (isRefused && !('id' in write) && write.run === undefined && failure !== undefined)
+    failure.outcome = 'not-applied';
   if (outcome.state === 'applied') open.outcome = 'applied';
   else if (outcome.state !== 'unknown') openWrites.delete(open);
-  const because = await recordOutcome(pet, id, outcome).catch((error: unknown) => {
-    if (isFailure(error)) return error;
-    throw error;
-  });
+  const because = await pet.journal?.settle(id, outcome).catch(onlyFailure);
   openWrites.delete(open);
-  if (!isFailure(because)) return sent;
-  if (outcome.state === 'applied') {
-    const { outcome: _, ...details } = open;
-    return { ...sent, unrecorded: new Failure('unrecorded', { ...details, because }, because) };
+  if (isFailure(because)) {
+    if (failure === undefined) onUnrecorded?.(new Failure('unrecorded', { ...change, because }, because));
+    // Without an answer, the failure itself reports the outcome of the write.
+    context.notices.warning('What became of the write could not be noted in the history.');
   }
-  // The failure itself reports the outcome of the write.
-  context.notices.warning('What became of the write could not be noted in the history.');
+  if (isFailure(sent)) throw sent;
   return sent;
 }
 
-export const APPLIED: RowOutcome = { state: 'applied', continues: 'always' };
+const APPLIED: RowOutcome = { state: 'applied', continues: 'always' };
 
 /** Puts the write on the disk as sent. @returns its number in the journal @throws {Failure} `state` */
 async function markSent(writer: Writer, write: Write): Promise<bigint> {
@@ -188,12 +164,26 @@ async function markSent(writer: Writer, write: Write): Promise<bigint> {
   return write.id;
 }
 
-/** The outcome of a write without an answer, once the stock has shown it. */
-export const NOT_APPLIED: Settled = { state: 'discarded', reason: 'it was not applied' };
-
-/** Records the outcome of a write, or of a row that is not sent. @throws {Failure} `state` */
+/** Records the outcome that the stock shows of a write, or that of a row that is not sent. @throws {Failure} `state` */
 export async function recordOutcome({ journal }: Pick<Writer, 'journal'>, id: bigint, outcome: Settled): Promise<void> {
-  await journal?.settle(id, outcome);
+  await journal?.settle(id, outcome, false);
+}
+
+/** Records what the stock shows of writes without an answer: the quantity that a pet was set to, or the one before. */
+export async function recordShown(
+  { journal }: Pick<Writer, 'journal'>,
+  changes: readonly Change[],
+  found: ReadonlyMap<bigint, bigint | undefined>,
+): Promise<void> {
+  for (const change of changes) {
+    const recorded = journal?.sentChange(change.id);
+    // Its own command may have learned the outcome, or sent it again.
+    if (recorded?.turn !== change.turn || !isUncertain(recorded)) continue;
+    const shown = journal?.foundAfter(change) ?? found.get(change.petId);
+    if (shown === change.after) await recordOutcome({ journal }, change.id, APPLIED);
+    else if (shown !== undefined && shown === change.before)
+      await recordOutcome({ journal }, change.id, { state: 'discarded', reason: 'it was not applied' });
+  }
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   type CellValue,
   type Column,
   type Format,
+  FORMAT_FACTS,
   jsonCell,
   type RecordView,
   type RowsView,
@@ -27,7 +28,8 @@ export async function* render(
       return yield* WRITERS[view.format ?? options.format].rows(view, options);
     case 'stream':
       for await (const event of view.events) {
-        yield await WRITERS[options.format].event(view, event, options);
+        if (FORMAT_FACTS[options.format].isForPeople) yield await eventText(view, event, options);
+        else yield `${stringifyJson(view.json(event))}\n`;
       }
       return 0;
     case 'record':
@@ -50,17 +52,11 @@ export async function* render(
 
 type Text = AsyncGenerator<string, number>;
 
-/** A format's renderers: of many rows, one record, and one event of a stream. */
+/** A format's renderers: of many rows, and of one record. */
 interface Writer {
   rows(view: RowsView, screen: Screen): Text;
   record(view: RecordView, screen: Screen): string | Promise<string>;
-  event(view: StreamView, event: unknown, screen: Screen): string | Promise<string>;
 }
-
-const jsonOf = {
-  record: ({ json }: RecordView): string => `${stringifyJson(json)}\n`,
-  event: (view: StreamView, event: unknown): string => `${stringifyJson(view.json(event))}\n`,
-};
 
 const WRITERS: Readonly<Record<Format, Writer>> = {
   table: {
@@ -68,12 +64,10 @@ const WRITERS: Readonly<Record<Format, Writer>> = {
       return yield* (await import('./table.ts')).renderTable(view, screen);
     },
     record: recordText,
-    // In a pipe, the reader is a program.
-    event: (view, event, screen) => (screen.isTTY ? eventText(view, event, screen) : jsonOf.event(view, event)),
   },
-  json: { rows: renderJson, ...jsonOf },
-  ndjson: { rows: renderNdjson, ...jsonOf },
-  csv: { ...jsonOf, rows: renderCsv, record: recordCsv },
+  json: { rows: renderJson, record: recordJson },
+  ndjson: { rows: renderNdjson, record: recordJson },
+  csv: { rows: renderCsv, record: recordCsv },
 };
 
 async function eventText(view: StreamView, event: unknown, screen: Screen): Promise<string> {
@@ -88,6 +82,10 @@ async function recordText(
 ): Promise<string> {
   const lines = visibleLines(redact(text)).split('\n');
   return `${await forPeople(lines, { width: isTTY ? width : undefined, style, margin })}\n`;
+}
+
+function recordJson({ json }: RecordView): string {
+  return `${stringifyJson(json)}\n`;
 }
 
 async function recordCsv(view: RecordView): Promise<string> {

@@ -7,6 +7,7 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+const YEAR = 365 * DAY;
 /** Latest possible Date (ECMA-262, 21.4.1.1), epoch ms. */
 const LAST_INSTANT = 8.64e15;
 
@@ -65,6 +66,7 @@ const WHY: Readonly<Record<Wait['why'], string>> = {
   paced: 'Rate limit unknown',
   'ledger-lost': 'No answer from Redis',
   backoff: 'Request failed',
+  locked: 'Waiting for another petstore',
 };
 
 /** What broke a request, by phase. */
@@ -95,19 +97,15 @@ export function waitLines(
   wait: Wait,
   { now, canStop = true, progress }: { now: number; canStop?: boolean; progress?: string | undefined },
 ): readonly [string, ...string[]] {
-  const { why, until, attempt, attempts, giveUpAt } = wait;
-  const what = why === 'backoff' ? failureWords(wait) : WHY[why];
+  const { why, attempt, attempts, giveUpAt, holder } = wait;
+  const short = why === 'backoff' ? failureWords(wait) : WHY[why];
+  const what = holder === undefined ? short : `Waiting for ${holder}`;
   // Without a terminal, this is the only line about the wait.
   if (giveUpAt !== undefined && !canStop && progress === undefined) {
     return [`${what}; retrying until ${clockTime(giveUpAt, now)} (${duration(giveUpAt - now)}).`];
   }
-  const at = clockTime(until, now);
   const stop = canStop ? ' Ctrl-C stops.' : '';
-  // Another request may be answered at any time, so there is no countdown.
-  const then =
-    why === 'asking'
-      ? `until ${at} at most`
-      : `${why === 'backoff' || why === 'ledger-lost' ? 'retrying' : 'continuing'} at ${at} (${duration(until - now)})`;
+  const then = untilWords(wait, now);
   if (progress !== undefined) {
     // For a run, these two are not worth a line.
     if (why === 'asking' || why === 'paced') return [progress];
@@ -118,10 +116,19 @@ export function waitLines(
   const which = attempt === 1 ? '' : `, try ${attempt}${attempts === undefined ? '' : `/${attempts}`}`;
   return [
     `${what}; ${then}${which}.${stop}`,
-    `${what}; ${then}.${stop}`,
+    `${short}; ${then}.${stop}`,
     `${capital(then)}.${stop}`,
     `${capital(then)}.`,
   ];
+}
+
+function untilWords({ why, until }: Wait, now: number): string {
+  const at = clockTime(until, now);
+  const left = duration(until - now);
+  // Another request may be answered at any time, so there is no countdown.
+  if (why === 'asking') return `until ${at} at most`;
+  if (why === 'locked') return until - now > YEAR ? 'for as long as it takes' : `for at most ${left}`;
+  return `${why === 'backoff' || why === 'ledger-lost' ? 'retrying' : 'continuing'} at ${at} (${left})`;
 }
 
 /** Returns which server a request waits for, and for how many seconds so far. */

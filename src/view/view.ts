@@ -109,14 +109,14 @@ export function record(
   return { view: 'record', text, json: new Map(pairsOf(members)), ...(csv && { csv: pairsOf(csv) }), ...more };
 }
 
+/** A line of a record's text. Without words it is left out. */
+export type Labelled = readonly [label: string, words: string | undefined];
+
 /** Returns a record whose text has a line for each label and its text. */
-export function labelled(
-  lines: readonly (readonly [label: string, words: string])[],
-  members: Members,
-  csv?: Members,
-): RecordView {
-  const width = Math.max(...lines.map(([label]) => label.length));
-  const text = lines.map(([label, words]) => `${label.padEnd(width)}  ${words}`).join('\n');
+export function labelled(lines: readonly Labelled[], members: Members, csv?: Members): RecordView {
+  const shown = lines.filter(([, words]) => words !== undefined);
+  const width = Math.max(...shown.map(([label]) => label.length));
+  const text = shown.map(([label, words]) => `${label.padEnd(width)}  ${words}`).join('\n');
   return record(text, members, { margin: width + 2, ...(csv && { csv }) });
 }
 
@@ -163,7 +163,7 @@ export interface TextView {
   readonly text: string;
 }
 
-/** Events as they happen: a line each for people, an object each for programs and in a pipe. */
+/** Events as they happen: a line each for people, an object each for programs. */
 export interface StreamView<Event = unknown> {
   readonly view: 'stream';
   readonly events: AsyncIterable<Event>;

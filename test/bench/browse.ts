@@ -5,11 +5,10 @@
  *
  *   npm run bench -- browse [--rounds 5] [--assert]
  */
-import { spawn as start, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { spawn } from '@lydell/node-pty';
-import { markdownTable, median, peakOf, readOptions, spread } from './report.ts';
+import { markdownTable, median, peakOf, readOptions, runMeasured, spread } from './report.ts';
 import { PETSTORE, withService } from './service.ts';
 
 /** What --assert asks for, of 100,000 pets. */
@@ -45,6 +44,8 @@ interface Opened {
 }
 
 const values = readOptions({ rounds: '5' });
+const INVENTORY = [PETSTORE, '--env', 'staging', 'inventory'];
+const LIST = [process.execPath, ...INVENTORY, 'list', '-o', 'ndjson'] as const;
 
 process.exitCode = await withService(async ({ baseUrlOf, env }) => {
   let isBad = false;
@@ -63,7 +64,7 @@ process.exitCode = await withService(async ({ baseUrlOf, env }) => {
     const lists: number[] = [];
     const opened: Opened[] = [];
     for (let round = -1; round < Number(values.rounds); round++) {
-      const list = await timeList(own);
+      const { seconds: list } = await runMeasured(LIST, own);
       const open = await openTable(own, size);
       if (round < 0) continue;
       lists.push(list);
@@ -120,19 +121,9 @@ function since(from: bigint): number {
   return Number(process.hrtime.bigint() - from) / 1e6;
 }
 
-/** In seconds. */
-async function timeList(env: NodeJS.ProcessEnv): Promise<number> {
-  const from = process.hrtime.bigint();
-  const words = ['--env', 'staging', 'inventory', 'list', '-o', 'ndjson'];
-  const child = start(process.execPath, [PETSTORE, ...words], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  child.stdout.resume();
-  await once(child, 'close');
-  return since(from) / 1_000;
-}
-
 async function openTable(env: NodeJS.ProcessEnv, size: number): Promise<Opened> {
   const from = process.hrtime.bigint();
-  const terminal = spawn(process.execPath, [PETSTORE, '--env', 'staging', 'inventory', 'browse'], {
+  const terminal = spawn(process.execPath, [...INVENTORY, 'browse'], {
     cols: 120,
     rows: 40,
     name: 'xterm-256color',

@@ -5,17 +5,19 @@
  *
  *   npm run bench -- import [--rows 2500] [--minute 15s] [--assert]
  */
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { cleanEnvironment } from '../support/binary.ts';
+import { withCleanup } from '../support/cleanup.ts';
+import { createHome } from '../support/home.ts';
+import { serveSandbox } from '../support/served.ts';
+import { jsonLines, staging } from '../support/staging.ts';
 import { markdownTable, readOptions } from './report.ts';
 import { PETSTORE } from './service.ts';
 
 const values = readOptions({ rows: '2500', minute: '15s' });
 const count = Number(values.rows);
-const folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
 
 interface Measured {
   readonly seconds: number;
@@ -31,7 +33,7 @@ type Client = (at: { baseUrl: string; env: NodeJS.ProcessEnv; csv: string }) => 
 const PEAK = `data:text/javascript,process.on('exit',()=>process.getBuiltinModule('fs').writeFileSync(process.env.PEAK_FILE,String(process.resourceUsage().maxRSS)))`;
 
 const importing: Client = ({ env, csv }) => {
-  const peak = join(folder, 'peak');
+  const peak = `${csv}.peak`;
   const run = [PETSTORE, 'inventory', 'import', csv, '--wait', '--yes', '--quiet'];
   const { status, stderr } = spawnSync(process.execPath, run, {
     env: { ...env, NODE_OPTIONS: `--import=${PEAK}`, PEAK_FILE: peak },
@@ -52,43 +54,35 @@ const curling =
     return undefined;
   };
 
-async function measure(client: Client): Promise<Measured> {
-  const home = mkdtempSync(join(folder, 'home-'));
-  const log = join(home, 'requests.ndjson');
-  const args = ['sandbox', 'serve', '--json', '--port', '0', '--data', join(home, 'shop.db'), '--log', log];
-  args.push('--seed', String(count + 25), '--plan', 'business', '--minute', values.minute, '--ban-after', '0');
-  const server = spawn(process.execPath, [PETSTORE, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [line] = (await once(server.stdout, 'data')) as [Buffer];
-  const { baseUrl } = JSON.parse(line.toString()) as { baseUrl: string };
-  const csv = join(home, 'stock.csv');
-  writeFileSync(
-    csv,
-    ['petId,quantity', ...Array.from({ length: count }, (_, i) => `${i + 24},${500 + (i % 9)}`)].join('\n'),
-  );
-  const env = {
-    PATH: process.env.PATH,
-    HOME: home,
-    PETSTORE_ENV: 'staging',
-    PETSTORE_BASE_URL: baseUrl,
-    PETSTORE_API_KEY: 'sandbox',
-  };
-  const from = process.hrtime.bigint();
-  const peakMb = client({ baseUrl, env, csv });
-  const seconds = Number(process.hrtime.bigint() - from) / 1e9;
-  const ended = once(server, 'close');
-  server.kill('SIGTERM');
-  await ended;
-  return { seconds, ...judged(log), ...(peakMb !== undefined && { peakMb }) };
+function measure(client: Client): Promise<Measured> {
+  return withCleanup(async () => {
+    const home = createHome();
+    const [log, csv] = [join(home.path, 'requests.ndjson'), join(home.path, 'stock.csv')];
+    const args = ['--log', log, '--seed', String(count + 25), '--plan', 'business', '--minute', values.minute];
+    const server = await serveSandbox([...args, '--ban-after', '0'], { home, killAfterMs: 900_000 });
+    const rows = Array.from({ length: count }, (_, i) => `${i + 24},${500 + (i % 9)}`);
+    writeFileSync(csv, ['petId,quantity', ...rows].join('\n'));
+    const { baseUrl, apiKey } = server;
+    const env = cleanEnvironment(home, staging(baseUrl, apiKey));
+    const from = process.hrtime.bigint();
+    const peakMb = client({ baseUrl, env, csv });
+    const seconds = Number(process.hrtime.bigint() - from) / 1e9;
+    server.kill('SIGTERM');
+    await server.exited;
+    return { seconds, ...judged(log), ...(peakMb !== undefined && { peakMb }) };
+  });
 }
 
 /** From the sandbox's own log. */
 function judged(log: string): Pick<Measured, 'done' | 'refused' | 'early'> {
-  const requests = readFileSync(log, 'utf8')
-    .trim()
-    .split('\n')
-    .map(
-      (each) => JSON.parse(each) as { at: string; method: string; target: string; status: number; retryAfter?: number },
-    );
+  interface Logged {
+    readonly at: string;
+    readonly method: string;
+    readonly target: string;
+    readonly status: number;
+    readonly retryAfter?: number;
+  }
+  const requests = jsonLines<Logged>(readFileSync(log, 'utf8'));
   const done = new Set<string>();
   let [refused, early, until] = [0, 0, 0];
   for (const { at, method, target, status, retryAfter } of requests) {
@@ -108,37 +102,33 @@ const CLIENTS: readonly (readonly [string, Client])[] = [
   ['xargs -P 8 curl', curling('')],
   ['xargs -P 8 curl --retry 5', curling('--retry 5')],
 ];
-try {
-  const results: [string, Measured][] = [];
-  for (const [name, client] of CLIENTS) results.push([name, await measure(client)]);
-  const pace = ({ done, seconds }: Measured): number => done / seconds;
-  const ours = results[0]![1];
-  console.log(
-    markdownTable(
-      [
-        'client',
-        'rows done',
-        '429s',
-        'sent too early after one',
-        'seconds',
-        "rows a second, times petstore's",
-        'peak memory, MB',
-      ],
-      results.map(([name, measured]) => [
-        name,
-        measured.done.toLocaleString('en'),
-        measured.refused.toLocaleString('en'),
-        measured.early.toLocaleString('en'),
-        measured.seconds.toFixed(1),
-        (pace(measured) / pace(ours)).toFixed(2),
-        measured.peakMb?.toFixed(0) ?? '',
-      ]),
-    ),
-  );
-  console.log(
-    `\n${count.toLocaleString('en')} rows on one key of 1,000 requests per window of ${values.minute}, once each.`,
-  );
-  if (values.assert && (ours.refused > 0 || ours.done !== count)) process.exitCode = 1;
-} finally {
-  rmSync(folder, { recursive: true, force: true });
-}
+const results: [string, Measured][] = [];
+for (const [name, client] of CLIENTS) results.push([name, await measure(client)]);
+const pace = ({ done, seconds }: Measured): number => done / seconds;
+const ours = results[0]![1];
+console.log(
+  markdownTable(
+    [
+      'client',
+      'rows done',
+      '429s',
+      'sent too early after one',
+      'seconds',
+      "rows a second, times petstore's",
+      'peak memory, MB',
+    ],
+    results.map(([name, measured]) => [
+      name,
+      measured.done.toLocaleString('en'),
+      measured.refused.toLocaleString('en'),
+      measured.early.toLocaleString('en'),
+      measured.seconds.toFixed(1),
+      (pace(measured) / pace(ours)).toFixed(2),
+      measured.peakMb?.toFixed(0) ?? '',
+    ]),
+  ),
+);
+console.log(
+  `\n${count.toLocaleString('en')} rows on one key of 1,000 requests per window of ${values.minute}, once each.`,
+);
+if (values.assert && (ours.refused > 0 || ours.done !== count)) process.exitCode = 1;

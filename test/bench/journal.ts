@@ -6,12 +6,11 @@
  *   npm run bench -- journal [--rounds 3] [--assert]
  */
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { withCleanup } from '../support/cleanup.ts';
+import { JSON_TYPE, listen, plentyLeft } from '../support/served.ts';
 import { alternate, markdownTable, median, readOptions, type Run, runMeasured, spread } from './report.ts';
 import { type Bench, PETSTORE, withService } from './service.ts';
 
@@ -97,36 +96,27 @@ function contendersFor(path: string, file: string): Contender[] {
   ];
 }
 
-async function measure({ args, rows, isCutShort = false }: Contender, { baseUrlOf, env, home }: Bench): Promise<Run> {
-  await using server = isCutShort ? await cutShort(baseUrlOf(rows)) : undefined;
-  const state = isCutShort ? { XDG_STATE_HOME: join(home, `state-${Date.now()}`) } : {};
-  const address = { PETSTORE_BASE_URL: server?.baseUrl ?? baseUrlOf(rows) };
-  return await runMeasured([process.execPath, ...args], { ...env, ...state, ...address }, server?.firstWrite);
+function measure({ args, rows, isCutShort = false }: Contender, { baseUrlOf, env, home }: Bench): Promise<Run> {
+  const command = [process.execPath, ...args] as const;
+  if (!isCutShort) return runMeasured(command, { ...env, PETSTORE_BASE_URL: baseUrlOf(rows) });
+  return withCleanup(async () => {
+    const { baseUrl, firstWrite } = await cutShort(baseUrlOf(rows));
+    const own = { XDG_STATE_HOME: join(home, `state-${Date.now()}`), PETSTORE_BASE_URL: baseUrl };
+    return runMeasured(command, { ...env, ...own }, firstWrite);
+  });
 }
 
 /** A service that passes reads on to another and answers no write. */
 async function cutShort(
   upstream: string,
-): Promise<AsyncDisposable & { readonly baseUrl: string; readonly firstWrite: Promise<void> }> {
-  let written = (): void => undefined;
-  const firstWrite = new Promise<void>((resolve) => (written = resolve));
+): Promise<{ readonly baseUrl: string; readonly firstWrite: Promise<unknown> }> {
+  const firstWrite = Promise.withResolvers<undefined>();
   const body = Buffer.from(await (await fetch(`${upstream}/inventory`)).arrayBuffer());
-  const limits = { 'X-RateLimit-Limit': '1000', 'X-RateLimit-Remaining': '999' };
-  const server = createServer((request, response) => {
-    if (request.method !== 'GET') written();
-    else {
-      const reset = String(Math.floor(Date.now() / 1_000) + 60);
-      response.writeHead(200, { 'Content-Type': 'application/json', 'X-RateLimit-Reset': reset, ...limits }).end(body);
-    }
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const close = async (): Promise<void> => {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  };
-  return { baseUrl: `http://127.0.0.1:${port}/v1`, firstWrite, [Symbol.asyncDispose]: close };
+  const port = await listen(({ method }, response) => {
+    if (method === 'GET') response.writeHead(200, { ...JSON_TYPE, ...plentyLeft() }).end(body);
+    else firstWrite.resolve(undefined);
+  });
+  return { baseUrl: `http://127.0.0.1:${port}/v1`, firstWrite: firstWrite.promise };
 }
 
 /** Prints the table; true where a figure is not what it should be. */

@@ -47,7 +47,7 @@ export interface Run {
 export async function runMeasured(
   [program, ...args]: readonly [string, ...string[]],
   env: NodeJS.ProcessEnv,
-  over?: Promise<void>,
+  over?: Promise<unknown>,
 ): Promise<Run> {
   const from = process.hrtime.bigint();
   const since = (): number => Number(process.hrtime.bigint() - from) / 1e9;

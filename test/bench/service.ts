@@ -1,10 +1,9 @@
 /** Shared by the benchmarks: a service in a separate process, and a separate home folder. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { onCleanup, withCleanup } from '../support/cleanup.ts';
+import { createHome } from '../support/home.ts';
 
 export const PETSTORE = fileURLToPath(new URL('../../bin/petstore.js', import.meta.url));
 
@@ -50,18 +49,16 @@ export interface Bench {
   readonly env: NodeJS.ProcessEnv;
 }
 
-export async function withService<T>(work: (bench: Bench) => T | Promise<T>): Promise<T> {
-  const home = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
-  const server = spawn(process.execPath, ['-e', SERVER], { stdio: ['ignore', 'pipe', 'inherit'] });
-  try {
+export function withService<T>(work: (bench: Bench) => T | Promise<T>): Promise<T> {
+  return withCleanup(async () => {
+    const { path: home } = createHome();
+    const server = spawn(process.execPath, ['-e', SERVER], { stdio: ['ignore', 'pipe', 'inherit'] });
+    onCleanup(() => void server.kill());
     const origin = `http://127.0.0.1:${await portOf(server)}`;
     const baseUrl = `${origin}/v1`;
     const env = { PATH: process.env.PATH, HOME: home, PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: 'bench-key' };
-    return await work({ baseUrl, baseUrlOf: (rows) => `${origin}/${rows}/v1`, home, env });
-  } finally {
-    server.kill();
-    rmSync(home, { recursive: true, force: true, maxRetries: 10 });
-  }
+    return work({ baseUrl, baseUrlOf: (rows) => `${origin}/${rows}/v1`, home, env });
+  });
 }
 
 /** Returns the port that a server prints first. */

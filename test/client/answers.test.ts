@@ -168,9 +168,17 @@ describe('a write that may have been applied', () => {
     });
   });
 
-  it('is not looked after where the service wants longer than --max-wait', async () => {
-    const later = error(503, 'Later', 'later', { headers: { 'Retry-After': '3600' } });
-    expect(await run([later], ...SET)).toMatchObject({ code: 9, error: { kind: 'outcome-unknown' }, log: ['PATCH'] });
+  const later = error(503, 'Later', 'later', { headers: { 'Retry-After': '3600' } });
+  it.each([
+    ['is not looked after where the service wants longer than --max-wait', [later], ['PATCH']],
+    [
+      'that the look meets a ban is told with the time until which nothing is sent',
+      [error(503), error(403)],
+      ['PATCH', 'GET'],
+    ],
+  ])('%s', async (_name, replies, log) => {
+    const hint = expect.stringMatching(/^After \d\d:\d\d:\d\d: check before you run it again: /) as string;
+    expect(await run(replies, ...SET)).toMatchObject({ code: 9, error: { kind: 'outcome-unknown', hint }, log });
   });
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Asked, judgeFailure, judgeStatus, type RetryRule } from '../../src/client/classify.ts';
 import type { HttpFailureFacts, HttpFailurePhase } from '../../src/ports.ts';
 import type { Failure } from '../../src/errors.ts';
+import { describeFailure } from '../../src/report/failures.ts';
 
 type Kind = Failure['kind'];
 
@@ -78,6 +79,16 @@ describe('an exchange that broke', () => {
     expect(judgeFailure({ ...facts('proxy', false), code }, WRITE).repeat).toBe(repeat);
   });
 
+  it.each(['connect', 'proxy'] as const)(
+    '%s: a process with too many open files is no trouble of the network',
+    (phase) => {
+      expect(judgeFailure({ ...facts(phase, false), code: 'EMFILE' }, WRITE)).toMatchObject({
+        repeat: 'never',
+        failure: { kind: 'file', details: { path: 'a connection to pets.example:443' } },
+      });
+    },
+  );
+
   it.each([
     ['protocol', 'is not HTTP'],
     ['body-cut', 'broke off before its end'],
@@ -88,8 +99,9 @@ describe('an exchange that broke', () => {
 
 describe('a status', () => {
   const NOW = 1_000_000;
+  const FACTS = { location: undefined, retryAfterMs: undefined, blockMs: 0, now: NOW };
   const judge = (status: number, asked: Asked, more: { location?: string; retryAfterMs?: number } = {}) =>
-    judgeStatus({ status }, asked, { location: more.location, retryAfterMs: more.retryAfterMs, now: NOW });
+    judgeStatus({ status }, asked, { ...FACTS, ...more });
 
   type Verdict = readonly [kind: Kind, repeat: RetryRule];
   const unexpected: Verdict = ['unexpected-status', 'never'];
@@ -135,7 +147,7 @@ describe('a status', () => {
     // Nothing was sent: a write, too, may be sent again.
     [[502, 503, 504], 5_000, ['paused', 'unsent']],
   ])('%j of a gateway that refuses, with a wait of %s ms: %j', (statuses, retryAfterMs, verdict) => {
-    const more = { location: undefined, retryAfterMs, now: NOW, gateway: 'refused' } as const;
+    const more = { ...FACTS, retryAfterMs, gateway: 'refused' } as const;
     for (const status of statuses) {
       for (const asked of [READ, WRITE]) {
         const { failure, repeat } = judgeStatus({ status }, asked, more);
@@ -145,12 +157,16 @@ describe('a status', () => {
   });
 
   it.each([
-    [503, 'run_locked', undefined, 'run-locked'],
-    [504, 'ledger_lost', 9_000, 'rate-limited'],
-  ])('a gateway that says %i %s does not stand for a service that pauses', (status, code, retryAfterMs, kind) => {
-    const more = { location: undefined, retryAfterMs, now: NOW, gateway: 'refused' } as const;
+    // It has already waited.
+    [503, 'run_locked', undefined, 'run-locked', 'never', 'at the gateway is still running; nothing'],
+    [504, 'ledger_lost', 9_000, 'rate-limited', 'never', 'Redis server of the gateway'],
+    [503, 'paused', 9_000, 'paused', 'unsent', 'The service is unavailable (503) until'],
+    [502, 'network', 9_000, 'paused', 'unsent', 'The gateway did not pass this on (502, network).'],
+  ])('a gateway that says %i %s (%s ms): %s, %s, %s', (status, code, retryAfterMs, kind, rule, says) => {
+    const more = { ...FACTS, retryAfterMs, gateway: 'refused' } as const;
     const { failure, repeat } = judgeStatus({ status, code }, WRITE, more);
-    expect([failure.kind, repeat]).toEqual([kind, 'unsent']);
+    expect([failure.kind, repeat]).toEqual([kind, rule]);
+    expect(describeFailure(failure, NOW).message).toContain(says);
   });
 
   it.each([

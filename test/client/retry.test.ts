@@ -1,6 +1,6 @@
 /** Which failures are retried, how often, and after which wait, with controlled time and random numbers. */
 import { describe, expect, it } from 'vitest';
-import { type Operation, perform, type Result } from '../../src/client/retry.ts';
+import { type Operation, perform, Tries, type Result } from '../../src/client/retry.ts';
 import type { Call, Service } from '../../src/client/service.ts';
 import type { HttpFailurePhase, HttpReply } from '../../src/ports.ts';
 import { Failure, isFailure } from '../../src/errors.ts';
@@ -10,7 +10,7 @@ import { failure, reply, scriptedService, type Send } from './scripted-service.t
 const LIST: Call = { method: 'GET', path: '/inventory' };
 const SET: Call = { method: 'PATCH', path: '/inventory/7', body: '{"quantity":12}' };
 
-/** A status, a status with a Retry-After in seconds, or where the exchange breaks and whether after sending. */
+/** A status, a status with a Retry-After in seconds (a negative one: of a gateway that refuses), or where the exchange breaks and whether after sending. */
 type Step = number | readonly [status: number, retryAfter: string] | readonly [HttpFailurePhase, 'sent' | 'unsent'];
 
 interface Options {
@@ -27,7 +27,9 @@ function answer(step: Step): Promise<HttpReply> {
   if (typeof step === 'number') return Promise.resolve(reply(step));
   const [what, more] = step;
   if (typeof what !== 'number') return Promise.reject(failure(what, more === 'sent'));
-  return Promise.resolve({ ...reply(what), headers: new Map([['retry-after', [more]]]) });
+  const [, minus = '', seconds = ''] = /^(-?)(.*)$/.exec(more) ?? [];
+  const gateway: [string, string[]][] = minus === '' ? [] : [['petstore-gateway', ['refused']]];
+  return Promise.resolve({ ...reply(what), headers: new Map([['retry-after', [seconds]], ...gateway]) });
 }
 
 /** Performs the operation, and notes when each attempt began (ms) and what came of it. */
@@ -48,7 +50,8 @@ async function run(steps: readonly Step[], options: Options = {}) {
     return clock.during(() => answer(step));
   });
   const { service } = scriptedService(sends, { clock, maxWaitMs, retryForMs, random: () => chance });
-  const outcome = await perform(service, { call, read }, { attempts: spent }).then(wordsOf, (error: unknown) => {
+  const tries = Object.assign(new Tries(service, call), { made: spent });
+  const outcome = await perform(service, { call, read }, tries).then(wordsOf, (error: unknown) => {
     if (isFailure(error)) return error.kind;
     throw error;
   });
@@ -103,6 +106,7 @@ it.each<[title: string, steps: Step[], options: Options, outcome: string, at: nu
   ['--retry-for, whatever --max-wait is', [500, 200], { retryForMs: 3_000, maxWaitMs: 0 }, 'done', [0, 250]],
   ['--retry-for, not for a refusal', [500, 403], { retryForMs: 3_000 }, 'forbidden, never', [0, 250]],
   ['--retry-for, a write that was not sent', [...Array<Step>(3).fill(['connect', 'unsent']), 200], { ...WRITE, retryForMs: 9_000, chance: 1 }, 'done', [0, 500, 1_500, 3_500]],
+  ['--retry-for, a write that a gateway could not send', [...Array<Step>(3).fill([502, '-1']), 200], { ...WRITE, retryForMs: 9_000 }, 'done', [0, 2_000, 4_000, 6_000]],
   ['--retry-for, a write that may have been sent', [503], { ...WRITE, retryForMs: 9_000 }, 'service-failed, look', [0]],
 ])('%s: %j %j', async (_title, steps, options, outcome, at) => {
   expect(await run(steps, options)).toEqual({ outcome, at });
@@ -219,34 +223,4 @@ it('a fault of the program’s own is not taken for the network’s', async () =
   const { service } = scriptedService([() => Promise.reject(new TypeError('a mistake'))]);
   const performed = perform(service, { call: LIST, read: () => Promise.resolve('done') });
   await expect(performed).rejects.toThrow(new TypeError('a mistake'));
-});
-
-describe('the body of an error', () => {
-  /** What is read of an answer of 400 whose body comes in these pieces, and how many of them are read. */
-  async function readOf(pieces: readonly Uint8Array[]) {
-    let count = 0;
-    const body = async function* () {
-      for (const piece of pieces) {
-        count++;
-        yield await Promise.resolve(piece);
-      }
-    };
-    const sends = [() => Promise.resolve({ ...reply(400), body: body() })];
-    const { service } = scriptedService(sends, { maxBodyBytes: 1 << 24 });
-    const outcome = await perform(service, { call: SET, read: () => Promise.resolve('') });
-    return { count, error: 'trouble' in outcome ? outcome.trouble.serviceError : undefined };
-  }
-
-  it('is read whole, also where a character is cut in two', async () => {
-    const text = Buffer.from('{"code":"bad","message":"für 7","status":400}');
-    const cut = text.indexOf('ü') + 1;
-    const { error } = await readOf([text.subarray(0, cut), text.subarray(cut)]);
-    expect(error).toMatchObject({ code: 'bad', message: 'für 7', status: 400 });
-  });
-
-  it('is not read to its end where it is long', async () => {
-    const { count, error } = await readOf(Array.from({ length: 1_000 }, () => Buffer.alloc(16_384, 'x')));
-    expect(error?.status).toBe(400);
-    expect(count).toBeLessThan(10);
-  });
 });

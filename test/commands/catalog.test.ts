@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { Failure } from '../../src/errors.ts';
 import { withoutSandboxNames } from '../support/catalog.ts';
 import { runIn as run, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
@@ -41,6 +42,20 @@ describe('catalog', () => {
       stdout: '',
       stderr: `The catalog of sandbox is empty. Import one: ${hint}\n`,
     });
+  });
+
+  it('is as before if a signal ends a long import', async () => {
+    const stop = new AbortController();
+    const context = sandbox(`petId,min\n7,1\n${Array.from({ length: 999 }, (_, i) => `${i + 1000},1`).join('\n')}`);
+    const turn = (): Promise<void> => {
+      stop.abort(new Failure('interrupted', { signal: 'SIGINT' }));
+      return Promise.resolve();
+    };
+    const clock = Object.assign(context.clock, { turn });
+    const before = await run(context, 'catalog', 'list');
+    const stopped = await run({ ...context, clock, signal: stop.signal }, 'catalog', 'import', '-');
+    expect(stopped).toEqual({ code: 130, stdout: '', stderr: 'Stopped.\n' });
+    expect(await run(context, 'catalog', 'list')).toEqual(before);
   });
 
   it('that cannot be read is an error, not an empty list', async () => {

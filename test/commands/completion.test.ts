@@ -82,9 +82,3 @@ it.each([
   const stderr = expect.stringContaining(sentence) as string;
   expect(await run(createTestContext({ env }), 'completion', ...words)).toEqual({ code: 2, stdout: '', stderr });
 });
-
-it('without a home there are none', async () => {
-  const env = { HOME: undefined, XDG_STATE_HOME: undefined };
-  const context = createTestContext({ env, machine: { home: undefined } });
-  expect(await knownPets(context, ANYWHERE)).toEqual([]);
-});

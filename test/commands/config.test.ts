@@ -213,8 +213,10 @@ describe('defaults of common options', () => {
     expect(await doctor({ PETSTORE_KEEP_HISTORY: 'forever' })).toContain('History is kept forever.');
   });
 
-  it('a wrong value of a variable names it', async () => {
-    const { code, stderr } = await petstore(createHome(), GET, { env: { PETSTORE_OUTPUT: 'xml' } });
+  it('a wrong value of a variable names it, unless an option overrides it', async () => {
+    const env = { PETSTORE_OUTPUT: 'xml' };
+    expect(await petstore(createHome(), [...GET, '--json'], { env })).toMatchObject({ code: 0, stdout: JSON_ITEM });
+    const { code, stderr } = await petstore(createHome(), GET, { env });
     const problem = 'error: PETSTORE_OUTPUT must be one of table, json, ndjson, csv, not "xml".\n';
     expect([code, stderr]).toEqual([2, problem]);
   });
@@ -263,6 +265,7 @@ describe('status', () => {
       baseUrl: { value: null, source: null, shadows: null },
       apiKey: { value: null, source: null, shadows: null },
       config: { path: configPath(home), exists: true, private: true },
+      rateLimit: null,
       unfinished: [],
     });
   });
@@ -277,6 +280,12 @@ describe('status', () => {
     expect(await status()).toMatch(
       /^block {8}the service refused the key \(403\); it may be banned\. Nothing is sent until /m,
     );
+    const [known, limits] = [await runIn(context, 'status', '--json'), await runIn(context, 'limits', '--json')];
+    const { environment: _, ...rateLimit } = JSON.parse(limits.stdout) as object & { environment: string };
+    expect([JSON.parse(known.stdout), rateLimit]).toMatchObject([
+      { rateLimit },
+      { limit: 60, block: { why: 'banned' } },
+    ]);
     const env = { ...STAGING_ENV, PETSTORE_API_KEY: 'another-key' };
     expect((await petstore(context.home, ['status'], { env })).stdout).not.toMatch(/rate limit|block/);
   });

@@ -243,8 +243,9 @@ describe('why and who', () => {
       set('1', '--note', 'x'.repeat(201)),
       set('1', '--person', ''),
       run(context, 'api', '/inventory', '--cause', 'lost'),
+      run({ ...context, env: { ...context.env, PETSTORE_PERSON: 'a\nb' } }, 'smoke', '--write', '--pet', '7'),
     ]);
-    expect(refused.map(({ code }) => code)).toEqual([2, 2, 2, 2, 2]);
+    expect(refused.map(({ code }) => code)).toEqual([2, 2, 2, 2, 2, 2]);
     const json: unknown = JSON.parse((await history(context, '--json')).stdout);
     expect(json).toMatchObject([
       { who: 'eve', cause: 'lost', note: null },

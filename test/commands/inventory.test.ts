@@ -1,5 +1,5 @@
 /** Whole invocations in this process, on a terminal and in a pipe, against the sandbox's handler, without sockets. */
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { forward } from '../../src/client/raw.ts';
@@ -10,6 +10,7 @@ import { commandContext } from '../support/command-context.ts';
 import { runIn as run, STAGING_ENV as ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json, tooMany, type PlainReply } from '../support/replies.ts';
 import { answerFrom, newStore } from '../support/sandbox.ts';
+import { stockService } from '../support/stock-service.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
 import { httpReply, mulberry32 } from '../support/test-ports.ts';
 import { START } from '../support/virtual-clock.ts';
@@ -290,20 +291,15 @@ describe('--retry-for', () => {
   });
 
   it('a run waits for it once, not for each row, as long as nothing is answered', async () => {
+    const pets = [1, 2, 3, 4, 5];
     let updates = 0;
-    const context: TestContext = createTestContext({
-      env: { ...ENV, PETSTORE_RETRY_FOR: '10m' },
-      http: ({ method, url }) => {
-        const isTaken = method === 'PATCH' && url.pathname.endsWith('/1');
-        if (method === 'PATCH') updates++;
-        const stock = json([1, 2, 3, 4, 5].map((petId) => item(petId, 10)));
-        return httpReply(method === 'GET' ? stock : isTaken ? json(item(1, 12)) : down, context.clock.now());
-      },
+    const { ports } = stockService(new Map(pets.map((pet) => [pet, 10])), {}, ({ url }, update) => {
+      updates = Math.max(updates, update);
+      return update > 0 && !url.pathname.endsWith('/1') ? down : undefined;
     });
-    const file = join(context.home.path, 'stock.csv');
-    writeFileSync(file, `petId,quantity\n${[1, 2, 3, 4, 5].map((petId) => `${petId},12\n`).join('')}`);
-    const ran = await run(context, 'inventory', 'import', file, '--yes');
-    expect(ran.code).toBe(9);
+    const stdin = { text: `petId,quantity\n${pets.map((pet) => `${pet},12\n`).join('')}` };
+    const context = createTestContext({ env: { ...ENV, PETSTORE_RETRY_FOR: '10m' }, stdin, ...ports });
+    expect((await run(context, 'inventory', 'import', '-', '--yes')).code).toBe(9);
     const waited = context.clock.now() - START;
     expect(waited).toBeGreaterThanOrEqual(600_000);
     expect(waited).toBeLessThan(700_000);
@@ -470,16 +466,8 @@ describe('secrets', () => {
 
 describe('--events', () => {
   it('Ctrl-C ends the run by its own rules: the last event says how far it is', async () => {
-    const stock = [1, 2].map((petId) => ({ petId, quantity: 1, status: 'sold' }));
-    const context: TestContext = createTestContext({
-      env: ENV,
-      stdin: { text: 'petId,quantity\n1,5\n2,6\n' },
-      http: ({ method, url }) => {
-        if (method === 'GET') return httpReply(json(stock), context.clock.now());
-        const petId = Number(url.pathname.split('/').at(-1));
-        return httpReply(json({ petId, quantity: petId + 4, status: 'sold' }), context.clock.now());
-      },
-    });
+    const { ports } = stockService(new Map([1, 2].map((pet) => [pet, 1])));
+    const context = createTestContext({ env: ENV, stdin: { text: 'petId,quantity\n1,5\n2,6\n' }, ...ports });
     const { stdout } = context;
     const write = stdout.write.bind(stdout);
     stdout.write = async (text) => {

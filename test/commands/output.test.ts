@@ -35,7 +35,7 @@ describe('fault 101: what a service sends is shown, not obeyed', () => {
     ['inventory set 7 5 --no-input', [json(item(7, 5, 'a\nb'))]],
     ['inventory list --watch', [json([item(7, 5, 'a\nb')]), error(401)]],
   ])('and makes no line of its own: %s', async (line, replies) => {
-    const { stdout } = await runIn(withReplies(replies, { terminal: true }), ...line.split(' '));
+    const { stdout } = await runIn(withReplies(replies), ...line.split(' '));
     expect(stdout).toContain('a\\x0ab)');
   });
 

@@ -122,10 +122,11 @@ it.each([
   expect([code, stderr.split('\n').filter((each) => each.startsWith('warning'))]).toEqual([exitCode, [warning]]);
 });
 
-it.each(['adjust 7 1', 'set 7 9 --read-first', 'set 7 9 --expect 3'])(
+it.each(['adjust 7 1', 'set 7 9 --read-first', 'set 7 9 --expect 3', 'import - --yes'])(
   'a list that has the pet twice: no decision is made from it: %s',
   async (words) => {
-    const context = withReplies([json([item(7, 3), item(1, 2), item(7, 4)])]);
+    const stdin = { text: 'petId,quantity\n7,9\n' };
+    const context = withReplies([json([item(7, 3), item(1, 2), item(7, 4)])], { stdin });
     const { code, stderr } = await runIn(context, 'inventory', ...words.split(' '));
     expect([code, context.sent.length]).toEqual([8, 1]);
     expect(stderr).toContain('Invalid response: the list has pet 7 more than once.');

@@ -5,7 +5,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { brokenPromises } from '../simulation/writes/promises.ts';
 import type { Operation } from '../simulation/writes/scenario.ts';
 import { errorIn, type Report, type Row } from '../simulation/writes/simulate.ts';
@@ -13,7 +12,7 @@ import { type Finished, startPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { staging } from '../support/staging.ts';
 import { mulberry32 } from '../support/test-ports.ts';
-import { now, Shop } from './shop.ts';
+import { diesAt, now, Shop } from './shop.ts';
 
 export interface Crashes {
   readonly kills: number;
@@ -40,13 +39,6 @@ const MOST_STEPS = 600;
 const FOREIGN_MS = 120;
 /** More than the changes of an import and its undo. */
 const HISTORY = 4 * PETS;
-const DYING = fileURLToPath(new URL('./die-at-step.js', import.meta.url));
-
-/** A run as `inventory runs -o json` has it. */
-interface RunRow {
-  readonly run: number;
-  readonly state: string;
-}
 
 export async function crash(kills: number, seed: number, column: 'quantity' | 'delta' = 'quantity'): Promise<Crashes> {
   const machine = new CrashingMachine(mulberry32(seed), kills);
@@ -99,10 +91,10 @@ class CrashingMachine {
     // What an undo is to take back was written from then on.
     const since = operation.kind === 'undo' ? this.#importedAt : (this.#importedAt = now());
     const rowsBefore = this.#reports.at(-1)?.rows ?? [];
-    const { length: before } = await this.#runs();
+    const { length: before } = await this.#shop.runs(this.#home);
     let acknowledged = new Set<bigint>();
     for (;;) {
-      const [newest, ...older] = await this.#runs();
+      const [newest, ...older] = await this.#shop.runs(this.#home);
       const run = older.length >= before ? newest : undefined;
       if (run !== undefined && run.state !== 'unfinished') {
         this.#count(wantedOf(operation, rowsBefore), run.run, since);
@@ -114,7 +106,7 @@ class CrashingMachine {
       const done = rows.filter((row) => row.outcome === 'applied' && row.run === run?.run);
       acknowledged = new Set(done.map(({ petId }) => BigInt(petId)));
       // There was nothing to do.
-      if (code !== undefined && (await this.#runs()).length === before) break;
+      if (code !== undefined && (await this.#shop.runs(this.#home)).length === before) break;
     }
     this.#judge(this.#reports.filter((report) => report.operation === operation));
   }
@@ -144,10 +136,7 @@ class CrashingMachine {
     const args = ['inventory', ...words, '--yes', '--quiet', '-o', 'json'];
     const isKilled = this.totals.kills < this.#kills;
     const isStep = isKilled && this.random() < 0.5;
-    const dying = {
-      NODE_OPTIONS: `--import=${DYING}`,
-      PETSTORE_DIES_AT: `${1 + Math.floor(this.random() * MOST_STEPS)}`,
-    };
+    const dying = diesAt(this.random() * MOST_STEPS);
     const startedAt = now();
     const running = startPetstore(args, {
       home: this.#home,
@@ -180,11 +169,6 @@ class CrashingMachine {
 
   #history(): Promise<readonly Row[]> {
     return this.#shop.ask<Row>(this.#home, ['history', '--limit', `${HISTORY}`]);
-  }
-
-  /** Newest first. */
-  #runs(): Promise<readonly RunRow[]> {
-    return this.#shop.ask<RunRow>(this.#home, ['runs', '--limit', '1000000']);
   }
 }
 

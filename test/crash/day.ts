@@ -4,12 +4,11 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { startPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { staging } from '../support/staging.ts';
 import { mulberry32 } from '../support/test-ports.ts';
-import { Shop } from './shop.ts';
+import { diesAt, Shop } from './shop.ts';
 
 export interface Day {
   readonly kills: number;
@@ -21,7 +20,6 @@ export interface Day {
 const PETS = 15;
 /** Hardly any of the commands has more steps of transactions and connections. */
 const MOST_STEPS = 260;
-const DYING = fileURLToPath(new URL('./die-at-step.js', import.meta.url));
 /** In the variable; some commands name another one. */
 const CLERK = 'Kim';
 /** More than one step of the day changes, with its repetitions. */
@@ -48,13 +46,6 @@ interface HistoryRow {
   readonly outcome: string;
   readonly cause: string | null;
   readonly who: string;
-}
-
-interface RunRow {
-  readonly run: number;
-  readonly state: string;
-  readonly done: number;
-  readonly left: number;
 }
 
 export async function crashDays(kills: number, seed: number): Promise<Day> {
@@ -135,10 +126,10 @@ class Clerk {
 
   async #reverse({ args }: Step): Promise<void> {
     for (;;) {
-      const [last] = await this.#runs();
+      const [last] = await this.#shop.runs(this.#home);
       let { code, stdout } = await this.#run(args);
       while (code === null) {
-        const [run] = await this.#runs();
+        const [run] = await this.#shop.runs(this.#home);
         const isNew = run !== undefined && run.run > (last?.run ?? 0);
         if (isNew && run.state === 'finished' && run.done > 0) return;
         ({ code, stdout } = await this.#run(isNew && run.state === 'unfinished' ? ['runs', 'resume'] : args));
@@ -159,12 +150,12 @@ class Clerk {
   /** @returns whether something was returned in between */
   async #count({ args, changes }: Step, between: Step): Promise<boolean> {
     const scans = changes.map(({ pet }) => `${pet} ${this.#stock(pet) + 1}\n`);
-    const [last] = await this.#runs();
+    const [last] = await this.#shop.runs(this.#home);
     let isBetween = false;
     let next = args;
     for (;;) {
       if ((await this.#run(next, scans)).code !== null) return isBetween;
-      const [run] = await this.#runs();
+      const [run] = await this.#shop.runs(this.#home);
       if (run === undefined || run.run === last?.run) continue;
       if (run.state === 'finished') return isBetween;
       next = run.done + run.left > 0 ? ['runs', 'resume'] : [...args, '--resume'];
@@ -213,10 +204,7 @@ class Clerk {
       env: {
         ...staging(this.#shop.baseUrl),
         PETSTORE_PERSON: CLERK,
-        ...(isKilled && {
-          NODE_OPTIONS: `--import=${DYING}`,
-          PETSTORE_DIES_AT: `${1 + Math.floor(MOST_STEPS * this.#random() ** 2)}`,
-        }),
+        ...(isKilled && diesAt(MOST_STEPS * this.#random() ** 2)),
       },
       stdin: { open: true },
     });
@@ -243,11 +231,6 @@ class Clerk {
   /** Rows of a run that is resumed are older than what was sent meanwhile. */
   async #newestChange(): Promise<number> {
     return Math.max(0, ...(await this.#history()).map(({ change }) => change));
-  }
-
-  /** Newest first. */
-  #runs(): Promise<readonly RunRow[]> {
-    return this.#shop.ask(this.#home, ['runs', '--limit', '3']);
   }
 }
 

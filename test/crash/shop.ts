@@ -3,13 +3,23 @@
  * its pets too.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { fileURLToPath } from 'node:url';
 import type { Reading, Version, Write } from '../simulation/writes/service.ts';
 import { listenOnLoopback } from '../support/cleanup.ts';
 import type { Home } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
+import { JSON_TYPE, plentyLeft } from '../support/served.ts';
 import { staging } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { START } from '../support/virtual-clock.ts';
+
+/** A run as `inventory runs -o json` has it. */
+export interface RunRow {
+  readonly run: number;
+  readonly state: string;
+  readonly done: number;
+  readonly left: number;
+}
 
 export class Shop {
   readonly writes: Write[] = [];
@@ -51,6 +61,11 @@ export class Shop {
     this.versions.get(pet)!.push({ quantity: BigInt(this.#foreign), at: now(), by: 'foreign' });
   }
 
+  /** The runs of a machine, newest first. */
+  runs(home: Home): Promise<readonly RunRow[]> {
+    return this.ask(home, ['runs', '--limit', '1000000']);
+  }
+
   /** Asks what a machine has on its disk, without a process. */
   async ask<T>(home: Home, words: readonly string[]): Promise<readonly T[]> {
     const context = createTestContext({ home, env: staging(this.baseUrl) });
@@ -68,12 +83,7 @@ export class Shop {
     const shown = write === undefined ? [...this.versions.keys()] : [pet];
     const at = now();
     const items = shown.map((each) => this.#show(each, { process, at, isList: write === undefined }));
-    response.writeHead(200, {
-      'content-type': 'application/json',
-      'x-ratelimit-limit': '100000',
-      'x-ratelimit-remaining': '99999',
-      'x-ratelimit-reset': `${Math.floor(Date.now() / 1_000) + 60}`,
-    });
+    response.writeHead(200, { ...JSON_TYPE, ...plentyLeft() });
     response.end(write === undefined ? `[${items.join(',')}]` : items[0]);
     if (write !== undefined) write.answer = { at: now(), status: 200, isSound: true, isCut: false };
     this.onStep();
@@ -102,6 +112,13 @@ export class Shop {
     this.readings.push({ process, pet, version: versions.length - 1, producedAt: at, shownAt: at, isList });
     return `{"petId":${pet},"quantity":${versions.at(-1)!.quantity},"status":"available"}`;
   }
+}
+
+const DYING = fileURLToPath(new URL('./die-at-step.js', import.meta.url));
+
+/** Variables with which a command dies at this of its steps of transactions and connections. */
+export function diesAt(step: number): Record<string, string> {
+  return { NODE_OPTIONS: `--import=${DYING}`, PETSTORE_DIES_AT: `${1 + Math.floor(step)}` };
 }
 
 /** In the terms of the simulation. */

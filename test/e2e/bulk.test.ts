@@ -377,7 +377,7 @@ describe('fault 95: two imports at once', () => {
   it('the second waits its turn, and says for whom; a killed holder frees the lock', async () => {
     const { at, first } = await held();
     const second = startPetstore([...IMPORT, csv(at, [[9, 9]], 'other.csv')], { home: at.home, env: at.env });
-    await second.waitFor(new RegExp(`Waiting for another petstore import \\(process ${first.pid}\\)\\.`), 'stderr');
+    await second.waitFor(new RegExp(`Waiting for another petstore import \\(process ${first.pid}\\);`), 'stderr');
     first.kill('SIGKILL');
     await first.exited;
     const { code, stdout, stderr } = await second.exited;

@@ -165,8 +165,10 @@ describe('petstore completion', () => {
     expect(stdout).toContain(`fpath=('${data}/zsh/site-functions' $fpath)\n`);
   });
 
-  it('installs nothing without a home', async () => {
+  it('installs nothing without a home, and proposes no pets', async () => {
     const env = { HOME: undefined, XDG_STATE_HOME: undefined };
+    const proposed = await runPetstore(['__complete', 'inventory', 'set', ''], { env });
+    expect(proposed).toMatchObject({ code: 0, stdout: ':end\n', stderr: '' });
     const { code, stderr } = await runPetstore(['completion', 'bash', '--install'], { env });
     expect([code, stderr]).toEqual([
       3,

@@ -13,18 +13,11 @@ import { error, type PlainReply, tooMany } from '../support/replies.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { freePort } from '../support/free-port.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
-import { KEY, staging, takeApart } from '../support/staging.ts';
+import { type Found, KEY, staging, takeApart } from '../support/staging.ts';
 import { caFile, issueIdentity, tlsIdentities } from '../support/tls.ts';
 import { createTestContext, type TestContextOptions } from '../support/test-context.ts';
 import { httpReply } from '../support/test-ports.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-
-interface Found {
-  readonly check: string;
-  readonly health: string;
-  readonly says: string;
-  readonly fix: string | null;
-}
 
 const DAY = 86_400_000;
 

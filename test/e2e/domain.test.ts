@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Finished, runPetstore } from '../support/binary.ts';
 import { listenOnLoopback } from '../support/cleanup.ts';
 import { hasNamed, type NamedServer, startNamed } from '../support/dns.ts';
+import type { Found } from '../support/staging.ts';
 import { caFile, type Identity, issueIdentity } from '../support/tls.ts';
 
 const TARGET = 'stores.platform.test';
@@ -32,13 +33,6 @@ const ZONES = {
   'empty-apex.test': ['@ TXT "nothing yet"'],
   'broken.test': undefined,
 };
-
-interface Found {
-  readonly check: string;
-  readonly health: string;
-  readonly says: string;
-  readonly fix: string | null;
-}
 
 describe.skipIf(!hasNamed)('doctor --domain', () => {
   let named: NamedServer;

@@ -1,4 +1,6 @@
 /** If this machine refuses something, the program reports that, and not a bug. */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { inBash, runPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
@@ -19,6 +21,25 @@ it.runIf(isNode)('a process that may open no more files has no bug', async () =>
   }
   // Which number is the first that is enough depends on Node.
   expect(seen).toContain(3);
+});
+
+it.runIf(isNode)('a process whose files may not grow is not ended by a signal', async () => {
+  const command = inBash('ulimit -f 0; exec "$@"');
+  const listed = await runPetstore([...SANDBOX, 'inventory', 'list'], { command });
+  expect(listed).toMatchObject({
+    code: 3,
+    signal: null,
+    stderr: expect.stringMatching(/^error: The sandbox /) as string,
+  });
+  expect(await runPetstore(['--version'], { command })).toMatchObject({ code: 0, signal: null });
+});
+
+it.runIf(isNode)('a umask that withholds all rights leaves files that petstore can open', async () => {
+  const home = createHome();
+  const command = inBash('umask 777; exec "$@"');
+  const set = ['config', 'set', 'output', 'json'];
+  expect(await runPetstore(set, { home, command })).toMatchObject({ code: 0, stderr: '' });
+  expect(statSync(join(home.config, 'petstore', 'config.json')).mode & 0o777).toBe(0o600);
 });
 
 it.runIf(isNode)('a current folder that has been removed ends with 3', async () => {

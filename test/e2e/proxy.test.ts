@@ -16,6 +16,7 @@ import {
   listen,
   openSocket,
   type Plain,
+  plentyLeft,
   sendRaw,
   type ServedProxy,
   serveProxy,
@@ -44,11 +45,6 @@ afterEach(() => {
   for (const { stdout, stderr } of proxies.splice(0)) expect(stdout + stderr).not.toContain(KEY);
 });
 
-function manyLeft(): Record<string, string> {
-  const reset = String(Math.floor(Date.now() / 1_000) + 60);
-  return { 'x-ratelimit-limit': '9999', 'x-ratelimit-remaining': '9998', 'x-ratelimit-reset': reset };
-}
-
 /** A service that answers anything, and notes each request as method, target and body. */
 async function recorder(): Promise<{ readonly baseUrl: string; readonly seen: string[]; readonly names: string[] }> {
   const seen: string[] = [];
@@ -57,7 +53,7 @@ async function recorder(): Promise<{ readonly baseUrl: string; readonly seen: st
     const chunks = await Array.fromAsync(req as AsyncIterable<Buffer>);
     seen.push([req.method, req.url, Buffer.concat(chunks).toString()].join(' ').trim());
     names.push(...Object.keys(req.headers));
-    res.writeHead(200, manyLeft()).end('{}');
+    res.writeHead(200, plentyLeft()).end('{}');
   });
   return { baseUrl: `http://127.0.0.1:${port}/v1`, seen, names };
 }
@@ -331,6 +327,7 @@ describe('what is refused', () => {
     const cases: readonly (readonly [string, number, string])[] = [
       [headOf(proxy, 'CONNECT evil.example:443'), 501, 'no_tunnels'],
       [headOf(proxy, 'GET /v1/%2e%2e%2fadmin', close), 404, 'not_found'],
+      [headOf(proxy, 'GET http://evil.example/v1/inventory', close), 403, 'foreign_host'],
       [
         headOf(proxy, `GET ${target}`, close)
           .replace('HTTP/1.1', 'HTTP/1.0')
@@ -456,7 +453,11 @@ describe('a request within a request', () => {
     const two = `${headOf(proxy, 'PATCH /v1/inventory/7', 'Content-Length: 2')}{}`;
     const heard = await sendRaw(proxy.port, one + two + headOf(proxy, 'GET /v1/three', 'Connection: close'));
     expect(statuses(heard)).toEqual([200, 200, 200]);
-    expect(seen.toSorted()).toEqual(['GET /v1/one', 'GET /v1/three', 'PATCH /v1/inventory/7 {}']);
+    expect(seen.splice(0).toSorted()).toEqual(['GET /v1/one', 'GET /v1/three', 'PATCH /v1/inventory/7 {}']);
+    // A refusal ends the connection.
+    expect(statuses(await sendRaw(proxy.port, headOf(proxy, 'GET /other') + two))).toEqual([404]);
+    await proxy.ask('/last');
+    expect(seen).toEqual(['GET /v1/last']);
   });
 
   it('what follows a write that is under way does not become its answer', async () => {
@@ -514,7 +515,7 @@ describe('the log', () => {
       baseUrl,
       queue: 0,
       inFlight: 0,
-      rateLimit: { limit: 9_999, remaining: 9_998 },
+      rateLimit: { limit: 99_999, remaining: 99_998 },
       block: null,
       ledger: null,
     });
@@ -819,7 +820,7 @@ describe('the key', () => {
       const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? [];
       const part = from === undefined ? body : body.subarray(Number(from), Number(to) + 1);
       const coding = isZipped && { 'content-encoding': 'gzip' };
-      res.writeHead(from === undefined ? 200 : 206, { ...manyLeft(), ...coding }).end(part);
+      res.writeHead(from === undefined ? 200 : 206, { ...plentyLeft(), ...coding }).end(part);
     });
     const proxy = await start(staging(`http://127.0.0.1:${port}/v1`));
     for (const range of ['bytes=0-18', 'bytes=19-99', 'bytes=0-9']) {
@@ -926,10 +927,12 @@ describe('SIGTERM', () => {
     await server.received(1);
     const waiting = proxy.ask('/inventory');
     await queued(proxy, 1);
+    // Their bodies do not come.
     const stranger = sendRaw(proxy.port, 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n');
+    const slow = sendRaw(proxy.port, headOf(proxy, 'POST /v1/things', 'Content-Length: 9'));
     await caughtUp(proxy);
     proxy.kill('SIGTERM');
-    expect(statuses(await stranger)).toEqual([503]);
+    expect([statuses(await stranger), statuses(await slow)]).toEqual([[503], [503]]);
     const refused = await waiting;
     expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
     expect(JSON.parse(refused.body)).toMatchObject({ code: 'interrupted', status: 503 });
@@ -939,6 +942,6 @@ describe('SIGTERM', () => {
     expect(text).toContain('"petId":1');
     expect((await proxy.exited).code).toBe(0);
     const passed = proxy.log().filter((line) => !line.includes('__petstore'));
-    expect(passed.map((line) => line.slice(10, 13))).toEqual(['503', '503', '200']);
+    expect(passed.map((line) => line.slice(10, 13))).toEqual(['503', '503', '503', '200']);
   });
 });

@@ -76,6 +76,11 @@ it.each([
   [['inventory', 'list'], { PETSTORE_ENV: 'berlin/staging', PETSTORE_PROFILE: 'bonn' }, 'The profile is named twice'],
   [['inventory', 'list', '--watch', ...CSV], {}, '--watch cannot be used with csv.'],
   [['smoke', ...CSV], {}, 'A smoke test has no csv.'],
+  [['api', ''], {}, 'path must be a path, not "".'],
+  [['smoke', '--list', '--only', 'clock'], {}, '--list and --only cannot be used together.'],
+  [['inventory', 'import', 'FILE', '--events', ...CSV], {}, '--events cannot be used with csv.'],
+  [['inventory', 'runs', 'resume', '-n', '3'], {}, 'inventory runs resume takes no --limit.'],
+  [['inventory', 'count', '--due', '1d', '--cause', 'sold'], {}, '--due and --cause cannot be used together.'],
 ])('%j with %j is refused, and nothing is sent', async (args, env, says) => {
   const server = await scriptedServer([]);
   const { code, stdout, stderr } = await runPetstore(args, { env: { ...staging(server.baseUrl), ...env } });

@@ -7,7 +7,7 @@ import { control, type Served, serveSandbox } from '../support/served.ts';
 import { HttpFailure, type HttpFailureFacts, type HttpRequest } from '../../src/ports.ts';
 import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
 import type { PlainReply } from '../support/replies.ts';
-import { staging, takeApart } from '../support/staging.ts';
+import { jsonLines, staging, takeApart } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { httpReply } from '../support/test-ports.ts';
 
@@ -418,21 +418,34 @@ describe('--write', () => {
     expect(await failing(entry, ['--write', '--pet', '7', '--only', 'write-same'])).toEqual([13, ['write-same']]);
   });
 
-  it('a pet that cannot be put back is named, with the command that does', async () => {
+  it.each([
+    [500, 9, 'unknown'],
+    [429, 6, 'applied'],
+  ])('a pet that cannot be put back is named, with the command that does: %i', async (status, exitCode, outcome) => {
     let isSet = false;
     const stuck: Spoil = (reply, _kind, { method, body }) => {
       const rows = [{ ...ROWS[0], quantity: 13 }, ROWS[1]];
       if (method !== 'PATCH') return isSet ? { ...reply, body: JSON.stringify(rows) } : reply;
-      if (body === '{"quantity":12}') return { ...reply, status: 500, body: '' };
+      if (body === '{"quantity":12}') return { ...reply, status, body: '' };
       isSet = true;
       return { ...reply, status: 200 };
     };
     const { context } = against(stuck);
-    const { code, stderr } = await runIn(context, 'smoke', '--write', '--pet', '7', '--only', 'write-restore');
-    expect(code).toBe(9);
-    expect(stderr).toContain(
-      'warning: Pet 7 could not be put back to 12 in staging; check it, then run petstore --env staging inventory set 7 12\n',
+    const { code, stderr } = await runIn(
+      context,
+      'smoke',
+      '--json',
+      '--write',
+      '--pet',
+      '7',
+      '--only',
+      'write-restore',
     );
+    expect(code).toBe(exitCode);
+    const says =
+      'Pet 7 could not be put back to 12 in staging; check it, then run petstore --env staging inventory set 7 12';
+    const error = expect.objectContaining({ exitCode, outcome }) as unknown;
+    expect(jsonLines(stderr)).toEqual(expect.arrayContaining([{ warning: { message: says } }, { error }]));
   });
 
   it.each([

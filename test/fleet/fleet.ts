@@ -21,23 +21,10 @@ export interface Fleet {
   readonly maxWaitS: number;
 }
 
-export const FLEET: Fleet = { machines: 8, rows: 20, limit: 40, windowMs: 5_000, lost: 'hold', maxWaitS: 20 };
-
 /** What was seen in one try. */
 export interface Seen {
-  /** 429s. */
-  readonly refused: number;
-  /** Requests that arrived inside a wait that an answer had named. */
-  readonly strikes: number;
-  /** Those from the machine that had that answer itself. */
-  readonly ownStrikes: number;
-  readonly isBanned: boolean;
-  readonly rows: number;
   /** How each machine's command ended; undefined: it was still busy when it should have ended, and was killed. */
   readonly ended: readonly (Finished | undefined)[];
-  readonly seconds: number;
-  /** From Redis's return until every machine that still had rows has sent one; infinite if one never did. */
-  readonly againS: number;
   /** The promises that were not kept. */
   readonly broken: readonly string[];
 }
@@ -80,7 +67,6 @@ export function tryFault(fault: Fault, fleet: Fleet): Promise<Seen> {
       await request(() => true);
       first.kill('SIGKILL');
     }
-    const from = Date.now();
     const commands = numbers(machines).map((_, machine) => start(machine));
     const all = Promise.allSettled(commands.map(({ exited }) => exited));
     const isMidBurst = ({ remaining = 0 }: LoggedRequest): boolean =>
@@ -98,7 +84,7 @@ export function tryFault(fault: Fault, fleet: Fleet): Promise<Seen> {
       each.status === 'fulfilled' && each.value.code !== null ? each.value : undefined,
     );
     clearTimeout(overdue);
-    return judge(fault, fleet, { log: service.log, ended, from, back });
+    return judge(fault, fleet, { log: service.log, ended, back });
   });
 }
 
@@ -131,45 +117,41 @@ function clockAhead(ms: number): string {
 interface Witnessed {
   readonly log: readonly LoggedRequest[];
   readonly ended: Seen['ended'];
-  readonly from: number;
   readonly back: number;
 }
 
-function judge({ name, isForGood = false }: Fault, fleet: Fleet, { log, ended, from, back }: Witnessed): Seen {
+function judge({ name, isForGood = false }: Fault, fleet: Fleet, { log, ended, back }: Witnessed): Seen {
   const requests = log.map((each) => ({ ...each, came: each.at - each.ms, machine: machineOf(each, fleet) }));
-  const strikes = requests.flatMap(({ came, machine }) => {
-    const waits = requests.filter(({ at, retryAfter = 0 }) => came > at && came < at + retryAfter * 1_000);
-    return waits.length === 0 ? [] : [{ isOwn: waits.some((wait) => wait.machine === machine) }];
-  });
+  // A strike: a request that arrives inside a wait that an answer has named, to its own machine where the window is shared.
+  const strikes = requests.filter(({ came, machine }) =>
+    requests.some(
+      (wait) =>
+        came > wait.at &&
+        came < wait.at + (wait.retryAfter ?? 0) * 1_000 &&
+        (fleet.lost === 'hold' || wait.machine === machine),
+    ),
+  );
   const done = requests.filter(({ status, method }) => status === 200 && method === 'PATCH');
+  /** From Redis's return until every machine that still had rows has sent one; infinite if one never did. */
   const again = numbers(fleet.machines).map((_, machine) => {
     const own = done.filter((each) => each.machine === machine);
     if (own.length === fleet.rows && own.every(({ came }) => came <= back)) return 0;
     return (own.find(({ came }) => came > back)?.came ?? Infinity) - back;
   });
-  const seen = {
-    refused: requests.filter(({ status }) => status === 429).length,
-    strikes: strikes.length,
-    ownStrikes: strikes.filter(({ isOwn }) => isOwn).length,
-    isBanned: requests.some(({ status }) => status === 403),
-    rows: new Set(done.map(({ target }) => target)).size,
-    ended,
-    seconds: (Date.now() - from) / 1_000,
-    againS: Math.max(...again) / 1_000,
-  };
+  const rows = new Set(done.map(({ target }) => target)).size;
   // Who holds says why; who shares the window may be refused.
   const isFine = ({ code, stderr }: Finished): boolean =>
     code === 0 || (isForGood && code === 6 && (fleet.lost === 'share' || stderr.includes('Redis')));
   const broken = {
-    refused: name === 'none' && seen.refused > 0,
-    strikes: (fleet.lost === 'share' ? seen.ownStrikes : seen.strikes) > 0,
-    banned: seen.isBanned,
+    refused: name === 'none' && requests.some(({ status }) => status === 429),
+    strikes: strikes.length > 0,
+    banned: requests.some(({ status }) => status === 403),
     busy: ended.includes(undefined),
     exits: !ended.every((each) => each === undefined || isFine(each)),
-    rows: !isForGood && seen.rows < fleet.machines * fleet.rows,
-    'together again': !isForGood && seen.againS > AGAIN_S,
+    rows: !isForGood && rows < fleet.machines * fleet.rows,
+    'together again': !isForGood && Math.max(...again) > AGAIN_S * 1_000,
   };
-  return { ...seen, broken: Object.entries(broken).flatMap(([name, isBroken]) => (isBroken ? [name] : [])) };
+  return { ended, broken: Object.entries(broken).flatMap(([what, isBroken]) => (isBroken ? [what] : [])) };
 }
 
 /** Of a list, which each machine asks for at its start, nobody can tell. */

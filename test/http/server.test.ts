@@ -15,9 +15,10 @@ async function served() {
   const serving = await serve({
     host: '127.0.0.1',
     port: 0,
+    patience: { headMs: 60_000, requestMs: 60_000 },
     clock: { alarm: (_ms, ring) => (rings.push(ring), () => undefined) },
-    handle: (_incoming, outgoing) => {
-      outgoing.end('yes');
+    handle: ({ headers, url }, outgoing) => {
+      outgoing.end(`${headers.host} ${url}`);
       return Promise.resolve();
     },
     refuse: ([status], body = '') => ({ status, headers: {}, body }),
@@ -38,23 +39,34 @@ async function served() {
   };
 }
 
-async function answer(socket: Socket): Promise<string> {
-  socket.write(REQUEST);
+async function answer(socket: Socket, request = REQUEST): Promise<string> {
+  socket.write(request);
   return String((await once(socket, 'data'))[0]);
 }
 
 it('that ends answers the requests that come on idle and on new connections, and closes them then', async () => {
   const { serving, rings, connect } = await served();
-  const [idle, quiet, fresh] = [await connect(), await connect(), await connect()];
+  const [idle, quiet, fresh, silent] = [await connect(), await connect(), await connect(), await connect()];
   for (const socket of [idle, quiet])
     expect(await answer(socket)).toContain('Connection: keep-alive\r\nKeep-Alive: timeout=75\r\n');
   const closed = serving.close(20_000);
   for (const socket of [idle, fresh]) {
     const end = once(socket, 'close');
-    expect(await answer(socket)).toMatch(/^HTTP\/1\.1 200 [^]*Connection: close[^]*yes/);
+    expect(await answer(socket)).toMatch(/^HTTP\/1\.1 200 [^]*Connection: close[^]*localhost/);
     await end;
   }
-  expect(quiet.destroyed).toBe(false);
+  expect([quiet.destroyed, silent.destroyed]).toEqual([false, false]);
   rings[0]?.();
   await closed;
+});
+
+it.each([
+  ['http://127.0.0.1:80/v1/a?b=//c', '127.0.0.1:80 /v1/a?b=//c'],
+  ['HTTPS://shop.example', 'shop.example /'],
+  ['http://?a', ' /?a'],
+  ['/http://shop.example/', 'localhost /http://shop.example/'],
+])('a target %s is read as %s', async (target, expected) => {
+  const { connect } = await served();
+  const heard = await answer(await connect(), REQUEST.replace('/', target));
+  expect(heard.split('\r\n\r\n')[1]).toBe(expected);
 });

@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { refused } from './judge.ts';
 import { expressLimiter } from './node-limiters.ts';
 import { hasNginx, nginxBefore } from './native.ts';
-import { bench, imported, importOf, longBlock } from './scenarios.ts';
+import { bench, importOf, longBlock, oneLimit } from './scenarios.ts';
 
 describe.each(['draft-6', 'draft-7', 'draft-8'] as const)('%s', (draft) => {
   const limiter = expressLimiter(draft);
 
-  it('an import of 60 rows: no refusal, every window used', () => imported(limiter), 100_000);
+  oneLimit(limiter);
 
   it('4 requests in a window of 1 s, which its policy names: at least 2.5 a second, and no refusal', async () => {
     const { front, run, file } = await bench((stock) => limiter({ limit: 4, windowMs: 1_000, stock }));
@@ -17,8 +17,6 @@ describe.each(['draft-6', 'draft-7', 'draft-8'] as const)('%s', (draft) => {
     const share = (front.log.length * 1_000) / (front.log.at(-1)!.at - from);
     expect({ code, refused: refused(front.log), isFast: share >= 2.5 }).toEqual({ code: 0, refused: [], isFast: true });
   }, 100_000);
-
-  it('a block of 90 s: nothing more is sent', () => longBlock(limiter), 120_000);
 });
 
 it.skipIf(!hasNginx)(

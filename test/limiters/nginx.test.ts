@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Entry } from './front.ts';
 import { refused, strikes } from './judge.ts';
 import { hasNginx, nginxBefore } from './native.ts';
-import { bench, importOf, isFull } from './scenarios.ts';
+import { bench, importOf } from './scenarios.ts';
 import { serve } from './stock.ts';
 
 const ZONE = 'limit_req_zone $http_authorization zone=key:1m rate=4r/s;';
@@ -68,19 +68,4 @@ describe.skipIf(!hasNginx)('nginx', () => {
     expect({ code, error: error?.message, set: stock.changed }).toEqual({ code: 0, error: undefined, set: 40 });
     expect(statuses(front.log, 503)).toBeLessThan(8);
   }, 100_000);
-
-  it.runIf(isFull)(
-    'fault 134: limit_conn, 429, wide limits sent: an import runs to its end',
-    async () => {
-      const { front, stock, run, file } = await bench((all) =>
-        nginxBefore(serve(all, wide(), 50), {
-          http: 'limit_conn_zone $http_authorization zone=key:1m;',
-          location: 'limit_conn key 2; limit_conn_status 429;',
-        }),
-      );
-      const { code } = await run(importOf(file(40)), { killAfterMs: 900_000 });
-      expect({ strikes: strikes(front.log), code, set: stock.changed }).toEqual({ strikes: [], code: 0, set: 40 });
-    },
-    920_000,
-  );
 });

@@ -2,16 +2,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { type PetstoreOptions, runPetstore } from '../support/binary.ts';
+import { runPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 import { type JsonRun, takeApart } from '../support/staging.ts';
 import type { Handler } from '../support/served.ts';
 import { type Front, startFront } from './front.ts';
 import { refused, strikes, windowsUsed } from './judge.ts';
 import { Stock } from './stock.ts';
-
-/** PETSTORE_LIMITERS=full: also what takes more than a minute. */
-export const isFull = process.env.PETSTORE_LIMITERS === 'full';
 
 /** A limiter that lets `limit` requests through in each window. */
 export interface Limited {
@@ -26,7 +23,7 @@ export interface Bench {
   readonly front: Front;
   readonly stock: Stock;
   /** With --json. */
-  run(args: readonly string[], options?: PetstoreOptions): Promise<JsonRun>;
+  run(args: readonly string[]): Promise<JsonRun>;
   /** A file that sets pets 1 to `rows`. */
   file(rows: number): string;
 }
@@ -42,8 +39,8 @@ export async function bench(limiter: (stock: Stock) => Promise<Handler> | Handle
   return {
     front,
     stock,
-    async run(args, options = {}) {
-      return takeApart(await runPetstore(['--json', ...args], { ...ours, ...options }));
+    async run(args) {
+      return takeApart(await runPetstore(['--json', ...args], ours));
     },
     file(rows) {
       const path = join(home.path, 'stock.csv');
@@ -91,7 +88,7 @@ export async function eight(
 }
 
 /** An import with the key to itself: no refusal, and no window left out for long, however busy this machine is. */
-export async function imported(limiter: Limiter): Promise<void> {
+async function imported(limiter: Limiter): Promise<void> {
   const [rows, limit, windowMs] = [60, 25, 2_000];
   const { front, stock, run, file } = await bench((all) => limiter({ limit, windowMs, stock: all }));
   const { code, error } = await run(importOf(file(rows)));
@@ -142,11 +139,6 @@ export async function longBlock(limiter: Limiter): Promise<void> {
   others.push(await run(['inventory', 'import', file(3), '--yes', '--no-wait']));
   others.push(await run(['inventory', 'set', '2', '5', '--max-wait', '1s']));
   const isKnown = others.map(({ error }) => new Date(String(error?.retryAt)).getTime() - from >= LONG_BLOCK_MS - 5_000);
-  if (isFull) {
-    // Past the minute that counts where nothing is named.
-    await new Promise((resolve) => setTimeout(resolve, 68_000));
-    await run(['inventory', 'set', '2', '5', '--max-wait', '1s']);
-  }
   expect({
     strikes: strikes(front.log),
     sent: front.log.length,

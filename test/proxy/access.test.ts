@@ -96,6 +96,8 @@ describe('who may use the proxy', () => {
     { method: 'DELETE' },
     ...['GET', 'HEAD', 'OPTIONS'].map((method) => ({ method, access: { isReadOnly: true } })),
     { url: '/__petstore/status' },
+    { url: '/__petstore/status', method: 'HEAD' },
+    { headers: { 'transfer-encoding': 'Chunked' } },
   ])('%j may', (given) => {
     expect(refused(given)).toEqual([]);
   });
@@ -140,7 +142,7 @@ describe('who may use the proxy', () => {
       (url) => ['not_found', 404, { url }] as const,
     ),
     ['method_not_allowed', 405, { url: '/__petstore/status', method: 'POST' }],
-    ['method_not_allowed', 405, { url: '/__petstore/status', method: 'HEAD' }],
+    ['unknown_coding', 501, { headers: { 'transfer-encoding': 'gzip, chunked' } }],
     ['loop', 508, { headers: { via: '1.1 petstore' } }],
   ])('%s (%i): %j', (code, status, given) => {
     expect(refused(given)).toEqual([status, code]);

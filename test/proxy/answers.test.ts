@@ -8,7 +8,7 @@ import { sharedMeans } from '../../src/stock/write-one.ts';
 import { commandContext } from '../support/command-context.ts';
 import { STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { item, json, type PlainReply, tooMany } from '../support/replies.ts';
-import { ask } from '../support/served.ts';
+import { ask, sendRaw } from '../support/served.ts';
 import { START } from '../support/virtual-clock.ts';
 
 const bodyOf = ({ body }: Answer): unknown => JSON.parse(body);
@@ -40,6 +40,7 @@ async function onVirtualTime(replies: readonly PlainReply[]) {
     context,
     session,
     requests,
+    port,
     update,
     async [Symbol.asyncDispose]() {
       await proxy.close(0);
@@ -106,6 +107,12 @@ describe('what the proxy answers', () => {
     await using proxy = await onVirtualTime([json([item(7, 10)]), tooMany(30), json('no list')]);
     const { status, headers } = await proxy.update({ 'if-match': '"10"' });
     expect([status, headers['petstore-gateway']]).toEqual([502, 'refused']);
+  });
+
+  it('a refused request whose body does not come is answered', async () => {
+    await using proxy = await onVirtualTime([]);
+    const head = 'POST /other HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n';
+    expect(await sendRaw(proxy.port, head)).toMatch(/^HTTP\/1.1 404 /);
   });
 
   it('an update that waits for another process that changes the pet has waited', async () => {

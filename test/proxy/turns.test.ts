@@ -4,8 +4,9 @@ import { Failure, isFailure } from '../../src/errors.ts';
 import type { Claim } from '../../src/proxy/shares.ts';
 import { type TurnOptions, Turns } from '../../src/proxy/turns.ts';
 import type { Connection } from '../../src/ports.ts';
-import { LedgerGate, type Ticket } from '../../src/rate-limit/gate.ts';
+import type { Ticket } from '../../src/rate-limit/gate.ts';
 import { createLedger, memoryStep } from '../../src/rate-limit/ledger.ts';
+import { gateWith } from '../support/gate.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const READ = 'GET /inventory';
@@ -35,19 +36,8 @@ interface Answer {
 function bench(options: Partial<Pick<TurnOptions, 'reserve'> & Pick<Claim, 'maxWaitMs'>> = {}) {
   const clock = new VirtualClock();
   const { maxWaitMs = 60_000, reserve = 0 } = options;
-  const gate = new LedgerGate({
-    owner: 'process 1',
-    address: '@5d0c2f',
-    maxWaitMs,
-    reserve,
-    ledger: createLedger(memoryStep(clock)),
-    clock,
-    random: () => 0,
-    timeoutMs: 30_000,
-    probes: Number.POSITIVE_INFINITY,
-    signal: new AbortController().signal,
-    onWait: () => undefined,
-  });
+  const ledger = createLedger(memoryStep(clock));
+  const gate = gateWith({ ledger, clock, maxWaitMs, reserve, probes: Number.POSITIVE_INFINITY });
   const turns = new Turns({ reserve, gate, clock });
   const sent: string[] = [];
   const unanswered: Request[] = [];

@@ -515,6 +515,7 @@ class Model {
           pace: {
             everyMs: 2 ** Math.ceil(Math.log2(pace.everyMs / 1_000)) * 1_000,
             nextAt: Math.max(NOW, pace.nextAt),
+            operation: pace.operation,
           },
         }),
       },
@@ -576,7 +577,7 @@ class Model {
         )
         .join('|'),
       block === undefined ? '' : `${block.why[0]}${time(block.until)}`,
-      pace === undefined ? '' : `${pace.everyMs},${time(pace.nextAt)}`,
+      pace === undefined ? '' : `${pace.everyMs},${time(pace.nextAt)},${pace.operation}`,
       strikes,
       orphans.toSorted().join(),
       counters.map(({ endsAt, used }) => `${time(endsAt)},${used}`).join('|'),

@@ -1,8 +1,9 @@
 import { describe, expect, it, type Mock, vi } from 'vitest';
 import { Failure, isFailure } from '../../src/errors.ts';
 import type { Connection, Wait } from '../../src/ports.ts';
-import { LedgerGate, type Gate, type Ticket } from '../../src/rate-limit/gate.ts';
+import type { Gate, Ticket } from '../../src/rate-limit/gate.ts';
 import { createLedger, memoryStep } from '../../src/rate-limit/ledger.ts';
+import { gateWith } from '../support/gate.ts';
 import { START, VirtualClock } from '../support/virtual-clock.ts';
 
 interface Bench {
@@ -22,19 +23,12 @@ function bench(
 ): Bench {
   const waits: (Wait | undefined)[] = [];
   const stop = new AbortController();
-  const gate = new LedgerGate({
-    ledger,
-    address: '@5d0c2f',
+  const process = {
     owner: `process ${++gates}`,
-    clock,
-    random: () => 0,
-    maxWaitMs,
-    timeoutMs: 30_000,
-    probes,
-    reserve: 0,
     signal: stop.signal,
-    onWait: (wait) => waits.push(wait),
-  });
+    onWait: (wait: Wait | undefined) => waits.push(wait),
+  };
+  const gate = gateWith({ ledger, clock, maxWaitMs, probes, ...process });
   return { clock, gate, waits, stop };
 }
 

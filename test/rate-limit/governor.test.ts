@@ -64,9 +64,21 @@ class Key {
     this.state = observe(this.state, this.now, { id, operation, status, headers, random });
   }
 
+  /** One request, answered so. */
+  meets(status: number, headers?: LimitHeaders, random?: number): this {
+    this.answer(this.send(), status, headers, random);
+    return this;
+  }
+
   /** One request, answered with what is left. */
-  exchange(operation: string, remaining: number, resetInMs?: number, limit?: number): void {
+  exchange(operation: string, remaining: number, resetInMs?: number, limit?: number): this {
     this.answer(this.send(operation), 200, window(remaining, resetInMs, limit));
+    return this;
+  }
+
+  passes(ms: number): this {
+    this.now += ms;
+    return this;
   }
 
   lose(id: string, mayHaveBeenSent: boolean): void {
@@ -75,9 +87,7 @@ class Key {
 
   /** A key whose window is known. */
   static open(remaining: number, resetInMs?: number): Key {
-    const key = new Key();
-    key.answer(key.send(), 200, window(remaining, resetInMs));
-    return key;
+    return new Key().exchange(LIST, remaining, resetInMs);
   }
 }
 
@@ -153,8 +163,7 @@ describe('a 429', () => {
     ],
     ['fault 49: ten years: a day', { retryAfterMs: 10 * 365 * 86_400_000 }, 86_400_000],
   ])('blocks: %s', (_name, headers, ms) => {
-    const key = Key.open(50);
-    key.answer(key.send(), 429, headers);
+    const key = Key.open(50).meets(429, headers);
     expect(key.ask()).toMatchObject({ why: 'rate-limited', until: 1_000 + ms });
     key.now += ms - 1;
     expect(key.ask().why).toBe('rate-limited');
@@ -164,8 +173,7 @@ describe('a 429', () => {
 
   it('jitter only adds: at most 10 %, at most 5 s', () => {
     const wait = (retryAfterMs: number): number => {
-      const key = Key.open(50);
-      key.answer(key.send(), 429, { retryAfterMs }, 0.999_999);
+      const key = Key.open(50).meets(429, { retryAfterMs }, 0.999_999);
       const { until } = key.state.block!;
       return until - 1_000;
     };
@@ -173,8 +181,7 @@ describe('a 429', () => {
   });
 
   it('fault 41: when the block ends, exactly one of eight that wait goes first', () => {
-    const key = Key.open(50);
-    key.answer(key.send(), 429, { retryAfterMs: 30_000 });
+    const key = Key.open(50).meets(429, { retryAfterMs: 30_000 });
     key.now += 31_000;
     const decisions = Array.from({ length: 8 }, () => key.ask());
     expect(decisions.map(({ why }) => why)).toEqual(['sent', ...Array.from({ length: 7 }, () => 'asking')]);
@@ -186,20 +193,20 @@ describe('a 429', () => {
     const key = Key.open(50);
     const waits: number[] = [];
     for (let strike = 0; strike < 4; strike++) {
-      key.answer(key.send(), 429, { retryAfterMs: 10_000 });
+      key.meets(429, { retryAfterMs: 10_000 });
       waits.push(key.state.block!.until - key.now);
       key.now = key.state.block!.until;
     }
     expect(waits).toEqual([11_000, 21_000, 41_000, 81_000]);
-    key.answer(key.send(), 404, window(50));
-    key.answer(key.send(), 429, { retryAfterMs: 10_000 });
+    key.meets(404, window(50));
+    key.meets(429, { retryAfterMs: 10_000 });
     expect(key.state.block!.until - key.now).toBe(11_000);
   });
 
   it('of a gateway never doubles the wait that it names', () => {
     const key = Key.open(50);
     for (let strike = 0; strike < 4; strike++) {
-      key.answer(key.send(), 429, { retryAfterMs: 10_000, isOfGateway: true });
+      key.meets(429, { retryAfterMs: 10_000, isOfGateway: true });
       expect(key.state.block!.until - key.now).toBe(11_000);
       key.now = key.state.block!.until;
     }
@@ -225,7 +232,7 @@ describe('a 429', () => {
           const key = Key.open(50);
           let before = 0;
           for (let strike = 0; strike < 5; strike++) {
-            key.answer(key.send(), 429, { retryAfterMs }, random);
+            key.meets(429, { retryAfterMs }, random);
             const wait = key.state.block!.until - key.now;
             expect(wait).toBeGreaterThanOrEqual(Math.min(before, 86_400_000));
             expect(wait).toBeGreaterThanOrEqual(Math.min(retryAfterMs, 86_400_000));
@@ -248,8 +255,7 @@ describe('a 403', () => {
     ['fault 126: with nothing left until Reset: as long', window(0, 600_000), 601_000],
     ['for ten years: a day', { retryAfterMs: 10 * 365 * 86_400_000 }, 86_400_000],
   ])('%s', (_name, headers, ms) => {
-    const key = Key.open(50);
-    key.answer(key.send(), 403, headers);
+    const key = Key.open(50).meets(403, headers);
     expect(key.ask()).toMatchObject({ why: 'banned', until: 1_000 + ms });
   });
 });
@@ -262,15 +268,13 @@ describe('a 503', () => {
     ['that names no time pauses nothing', window(49), undefined],
     ['without headers pauses nothing', {}, undefined],
   ])('%s', (_name, headers, ms) => {
-    const key = Key.open(50);
-    key.answer(key.send(), 503, headers);
+    const key = Key.open(50).meets(503, headers);
     if (ms === undefined) expect(key.ask().why).toBe('sent');
     else expect(key.ask()).toMatchObject({ why: 'paused', until: 1_000 + ms });
   });
 
   it('adds no strike, and after its pause one probe goes first', () => {
-    const key = Key.open(50);
-    key.answer(key.send(), 503, { retryAfterMs: 5_000 });
+    const key = Key.open(50).meets(503, { retryAfterMs: 5_000 });
     expect(key.state.strikes).toBe(0);
     key.now += 6_000;
     expect([key.ask().why, key.ask().why]).toEqual(['sent', 'asking']);
@@ -279,9 +283,7 @@ describe('a 503', () => {
 
 describe('fault 133: limits of each operation', () => {
   it('neither stalls the other', () => {
-    const key = new Key();
-    key.exchange(LIST, 99, 3_600_000, 100);
-    key.exchange(SET, 5, 3_000, 6);
+    const key = new Key().exchange(LIST, 99, 3_600_000, 100).exchange(SET, 5, 3_000, 6);
     for (let left = 4; left >= 0; left--) key.exchange(SET, left, 3_000, 6);
     expect(key.ask(SET)).toMatchObject({ why: 'window-spent', until: 4_000 });
     expect(key.ask(LIST).why).toBe('sent');
@@ -290,9 +292,7 @@ describe('fault 133: limits of each operation', () => {
   });
 
   it('a spent window of an hour leaves the other operation alone, once it has been seen to have its own', () => {
-    const key = new Key();
-    key.exchange(LIST, 1, 3_600_000, 100);
-    key.exchange(SET, 5, 3_000, 6);
+    const key = new Key().exchange(LIST, 1, 3_600_000, 100).exchange(SET, 5, 3_000, 6);
     key.exchange(LIST, 0, 3_600_000, 100);
     expect([key.ask(LIST).why, key.ask(SET).why]).toEqual(['window-spent', 'sent']);
     key.now += 600_000;
@@ -300,15 +300,13 @@ describe('fault 133: limits of each operation', () => {
   });
 
   it('an operation that no answer has named yet waits for its first answer, and for a window that is spent', () => {
-    const key = new Key();
-    key.exchange(LIST, 10);
+    const key = new Key().exchange(LIST, 10);
     const first = key.send(SET);
     expect(key.ask(SET)).toMatchObject({ why: 'asking' });
     expect(key.ask(LIST).why).toBe('sent');
     key.answer(first, 200, window(8));
     expect(key.ask(SET).why).toBe('sent');
-    const spent = new Key();
-    spent.exchange(LIST, 0);
+    const spent = new Key().exchange(LIST, 0);
     expect(spent.ask(SET)).toMatchObject({ why: 'window-spent' });
   });
 
@@ -328,21 +326,14 @@ describe('fault 133: limits of each operation', () => {
       ['no window is known', () => new Key()],
       [
         'a block has just ended',
-        () => {
-          const key = Key.open(10, 600_000);
-          key.answer(key.send(), 429, { ...window(9, 600_000), retryAfterMs: 2_000 });
-          key.now += 3_000;
-          return key;
-        },
+        () =>
+          Key.open(10, 600_000)
+            .meets(429, { ...window(9, 600_000), retryAfterMs: 2_000 })
+            .passes(3_000),
       ],
       [
         'answers have named its window before, which is over',
-        () => {
-          const key = Key.open(10, 600_000);
-          key.exchange(SET, 5, 3_000, 6);
-          key.now += 3_000;
-          return key;
-        },
+        () => Key.open(10, 600_000).exchange(SET, 5, 3_000, 6).passes(3_000),
       ],
     ])('never goes where %s', (_name, begin) => {
       const key = begin();
@@ -352,9 +343,7 @@ describe('fault 133: limits of each operation', () => {
   });
 
   it('operations that name the same limit and end share one window, in every window that follows', () => {
-    const key = new Key();
-    key.exchange(LIST, 59);
-    key.exchange(SET, 58);
+    const key = new Key().exchange(LIST, 59).exchange(SET, 58);
     expect([key.room(LIST), key.room(SET)]).toEqual([58, 58]);
     key.now += 60_000;
     key.exchange(SET, 0);
@@ -362,9 +351,7 @@ describe('fault 133: limits of each operation', () => {
   });
 
   it('the same limit with more left than a shared window can have is a window of its own', () => {
-    const key = new Key();
-    key.exchange(LIST, 59);
-    key.exchange(SET, 59);
+    const key = new Key().exchange(LIST, 59).exchange(SET, 59);
     for (let left = 58; left >= 10; left--) key.exchange(SET, left);
     expect([key.room(LIST), key.room(SET)]).toEqual([10, 10]);
     key.now += 30_000;
@@ -416,9 +403,7 @@ describe('fault 133: limits of each operation', () => {
     });
 
     it('not one of the next window, while the other is only believed to last: services round its end up', () => {
-      const key = new Key();
-      key.exchange(LIST, 5, 2_000);
-      key.exchange(SET, 4, 4_000);
+      const key = new Key().exchange(LIST, 5, 2_000).exchange(SET, 4, 4_000);
       key.now += 2_000;
       key.exchange(LIST, 59, 4_000);
       key.now += 100;
@@ -441,8 +426,7 @@ describe('fault 133: limits of each operation', () => {
 });
 
 it('a reserve never keeps all of a small window', () => {
-  const key = new Key();
-  key.exchange(LIST, 2, 3_000, 2);
+  const key = new Key().exchange(LIST, 2, 3_000, 2);
   expect([key.ask(LIST, 10).why, key.ask(LIST, 10).why]).toEqual(['sent', 'window-spent']);
 });
 
@@ -472,75 +456,51 @@ describe('fault 44: answers without limits', () => {
     };
     expect(pace()).toBe(1_000);
     key.now = key.state.pace!.nextAt;
-    key.answer(key.send(), 429);
+    key.meets(429);
     expect(pace()).toBe(1_998);
     const paces = Array.from({ length: 1_000 }, pace);
     expect(paces.every((each, i) => i === 0 || each <= paces[i - 1]!)).toBe(true);
     expect([paces[100]! > 1_800, paces.at(-1)]).toEqual([true, 1_000]);
   });
+
+  it.each([
+    ['of the same operation', LIST, 1_000],
+    ['of another operation', SET, 1_998],
+  ])('the pace is forgotten once an answer %s has headers', (_which, operation, everyMs) => {
+    const key = new Key();
+    key.answer(key.send(), 429);
+    key.now = key.state.block!.until;
+    key.exchange(operation, 59);
+    key.now += 61_000;
+    key.answer(key.send(), 502);
+    expect(key.ask()).toMatchObject({ why: 'paced', until: key.now + everyMs });
+  });
 });
 
 describe('a forecast', () => {
   const HOUR = 3_600_000;
-  const blocked = (): Key => {
-    const key = Key.open(50);
-    key.answer(key.send(), 429, { retryAfterMs: 30_000 });
+  const blocked = () => Key.open(50).meets(429, { retryAfterMs: 30_000 });
+  const unlimited = () => new Key().meets(200);
+  /** With so many requests under way. */
+  const busy = (remaining: number, requests: number): Key => {
+    const key = Key.open(remaining);
+    for (let i = 0; i < requests; i++) key.send();
     return key;
   };
-  const unlimited = (): Key => {
-    const key = new Key();
-    key.answer(key.send(), 200);
-    return key;
-  };
-  const edge = (): Key => {
-    const key = Key.open(3);
-    key.send();
-    return key;
-  };
+  const edge = () => busy(3, 1);
+  const others = () => busy(40, 8);
   /** A window of 60 with so many left that ends in 20 s, and the one before ended so long before that. */
-  const second = (remaining: number, lengthMs: number): Key => {
-    const key = Key.open(0, lengthMs);
-    key.now += lengthMs;
-    key.exchange(LIST, remaining, lengthMs);
-    key.now += lengthMs - 20_000;
-    return key;
-  };
-  const named = (lengthMs: number): Key => {
-    const key = new Key();
-    key.answer(key.send(), 200, { window: { limit: 60, remaining: 10, resetInMs: 20_000, lengthMs } });
-    return key;
-  };
-  const day = (): Key => {
-    const key = Key.open(0, HOUR);
-    key.now += HOUR;
-    key.exchange(LIST, 999, 86_400_000, 1_000);
-    key.exchange(LIST, 0, 60_000);
-    return key;
-  };
-  const rolling = (): Key => {
-    const key = Key.open(50, 20_000);
-    key.now += 5_000;
-    key.exchange(LIST, 49, 20_000);
-    return key;
-  };
-  const others = (): Key => {
-    const key = Key.open(40);
-    for (let i = 0; i < 8; i++) key.send();
-    return key;
-  };
-
-  const mixed = (): Key => {
-    const key = unlimited();
-    key.now += 1_000;
-    key.exchange(LIST, 40);
-    return key;
-  };
-  const resumed = (): Key => {
-    const key = Key.open(0);
-    key.now += 60_000;
-    key.answer(key.send(), 502);
-    return key;
-  };
+  const second = (remaining: number, lengthMs: number) =>
+    Key.open(0, lengthMs)
+      .passes(lengthMs)
+      .exchange(LIST, remaining, lengthMs)
+      .passes(lengthMs - 20_000);
+  const named = (lengthMs: number) =>
+    new Key().meets(200, { window: { limit: 60, remaining: 10, resetInMs: 20_000, lengthMs } });
+  const day = () => Key.open(0, HOUR).passes(HOUR).exchange(LIST, 999, 86_400_000, 1_000).exchange(LIST, 0, 60_000);
+  const rolling = () => Key.open(50, 20_000).passes(5_000).exchange(LIST, 49, 20_000);
+  const mixed = () => unlimited().passes(1_000).exchange(LIST, 40);
+  const resumed = () => Key.open(0).passes(60_000).meets(502);
 
   it.each<readonly [string, () => Key, Partial<Demand>, (Partial<Hold> & { readonly inMs: number }) | undefined]>([
     ['nothing is known: one may ask', () => new Key(), {}, undefined],

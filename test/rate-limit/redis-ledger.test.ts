@@ -5,7 +5,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type Clock, type Redis, RedisFailure } from '../../src/ports.ts';
 import { Failure } from '../../src/errors.ts';
-import { LedgerGate } from '../../src/rate-limit/gate.ts';
 import type { Answer } from '../../src/rate-limit/governor.ts';
 import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
 import { type Ledger, memoryStep, type Step } from '../../src/rate-limit/ledger.ts';
@@ -13,6 +12,7 @@ import { RedisLedger, type SharedOptions } from '../../src/rate-limit/redis-ledg
 import { reserveFile, withReserve } from '../../src/rate-limit/reserve-file.ts';
 import { machineFiles } from '../simulation/ledgers.ts';
 import { RedisScript, type Store } from '../simulation/lua.ts';
+import { gateWith } from '../support/gate.ts';
 import { mulberry32 } from '../support/test-ports.ts';
 import { START } from '../support/virtual-clock.ts';
 
@@ -198,6 +198,18 @@ class Machine {
     return asked.filter((each) => each === 'sent').length;
   }
 
+  /** It sends a request, which is answered. */
+  async exchanges(left: number, window?: Partial<Window>, operation = LIST): Promise<void> {
+    expect(await this.asks(operation)).toBe('sent');
+    await this.isAnswered(left, window);
+  }
+
+  /** It sends a request, which is refused. */
+  async meets(status: number, retryAfterMs: number): Promise<void> {
+    expect(await this.asks()).toBe('sent');
+    await this.isRefused(status, retryAfterMs);
+  }
+
   /** The oldest request under way is answered. */
   async isAnswered(left: number, window: Partial<Window> = {}): Promise<void> {
     await this.#answered(200, { window: { limit: 60, remaining: left, resetInMs: 60_000, ...window } });
@@ -216,12 +228,17 @@ class Machine {
   }
 }
 
+/** A shop with two machines. */
+function pair(whenLost?: SharedOptions['whenLost']) {
+  const shop = new Shop();
+  return { shop, first: shop.machine(whenLost), second: shop.machine(whenLost) };
+}
+
 /** A shop whose window is known to its first machine, with so much left after one request. */
 async function opened({ machines = 2, left = 59, window = {} } = {}) {
   const shop = new Shop();
   const all = shop.machines(machines);
-  expect(await all[0]!.asks()).toBe('sent');
-  await all[0]!.isAnswered(left, window);
+  await all[0]!.exchanges(left, window);
   return { shop, all, first: all[0]!, second: all[1]! };
 }
 
@@ -232,8 +249,7 @@ const REFUSED: Answer = { id: '', operation: LIST, status: 429, headers: {}, ran
 async function blocked(status = 429, machines = 3) {
   const shop = new Shop();
   const all = shop.machines(machines);
-  await all[0]!.asks();
-  await all[0]!.isRefused(status, 100_000);
+  await all[0]!.meets(status, 100_000);
   return { shop, all, first: all[0]!, second: all[1]!, third: all[2]! };
 }
 
@@ -253,8 +269,7 @@ describe('while nothing is known', () => {
     ['lost', (machine) => machine.losesRequest()],
     ['never sent', (machine) => machine.losesRequest(false)],
   ])('a first request that was %s lets another machine go at once', async (_name, lose) => {
-    const shop = new Shop();
-    const [first, second] = shop.machines(2) as [Machine, Machine];
+    const { shop, first, second } = pair();
     await first.asks();
     await second.asks();
     await lose(first);
@@ -264,8 +279,7 @@ describe('while nothing is known', () => {
   });
 
   it('a machine that dies with the first request costs the others its timeout and five seconds', async () => {
-    const shop = new Shop();
-    const [dead, other] = shop.machines(2) as [Machine, Machine];
+    const { shop, first: dead, second: other } = pair();
     await dead.asks(LIST, { timeoutMs: 2_000 });
     shop.now += 6_999;
     expect(await other.asks()).toBe('asking');
@@ -274,8 +288,7 @@ describe('while nothing is known', () => {
   });
 
   it('a machine that the server has never met, and that has given up by then, keeps nobody waiting', async () => {
-    const shop = new Shop();
-    const [first, second] = shop.machines(2) as [Machine, Machine];
+    const { shop, first, second } = pair();
     const arrive = shop.holdsQuestions();
     void first.asks().catch(String);
     await new Promise(setImmediate);
@@ -287,8 +300,7 @@ describe('while nothing is known', () => {
   });
 
   it('without headers requests go one at a time, and paced', async () => {
-    const shop = new Shop();
-    const [first, second] = shop.machines(2) as [Machine, Machine];
+    const { shop, first, second } = pair();
     await first.asks();
     await first.ledger.answered({ ...first.sent.shift()!, status: 200, headers: {}, random: 0 });
     expect(await second.asks()).toBe('sent');
@@ -317,8 +329,7 @@ describe('permits', () => {
       const counts: number[] = [];
       for (let i = 0; i < 10; i++) {
         const before = shop.steps;
-        expect(await second.asks()).toBe('sent');
-        await second.isAnswered(50 - i);
+        await second.exchanges(50 - i);
         counts.push(shop.steps - before);
       }
       return counts;
@@ -347,8 +358,7 @@ describe('permits', () => {
     for (let left = 20; left > 14; left--) await second.isAnswered(left);
     shop.isBack();
     shop.now += 66_000;
-    expect(await second.asks()).toBe('sent');
-    await second.isAnswered(59);
+    await second.exchanges(59);
     expect(await shop.lends(second)).toBe(19);
   });
 
@@ -356,8 +366,7 @@ describe('permits', () => {
     const { shop, first, second } = await opened({ left: 41, window: { resetInMs: 10_000 } });
     expect(await second.asksFor(20)).toBe(20);
     shop.now += 10_000;
-    await first.asks();
-    await first.isAnswered(59);
+    await first.exchanges(59);
     expect(await first.asksFor(59)).toBe(39);
     shop.now += first.waits!.againMs!;
     expect(await first.asksFor(59)).toBe(18);
@@ -386,8 +395,7 @@ describe('permits', () => {
 
   it('that one process is lent while another gives back are not forgotten', async () => {
     const { shop, first, second } = await opened({ left: 41 });
-    await second.asks();
-    await second.isAnswered(40);
+    await second.exchanges(40);
     await first.ledger.close();
     const intent = { id: 'x', operation: LIST, reserve: 0, timeoutMs: 30_000 };
     await second.otherProcess.admit(intent);
@@ -404,8 +412,7 @@ describe('permits', () => {
 
   it('of windows that are apart are apart, those of one window are shared', async () => {
     const { shop, first, second } = await opened({ left: 3 });
-    await first.asks(SET);
-    await first.isAnswered(100, { limit: 200 });
+    await first.exchanges(100, { limit: 200 }, SET);
     await first.ledger.close();
     expect(await shop.lends(second, 100, SET)).toBe(50);
     shop.isBack();
@@ -413,8 +420,7 @@ describe('permits', () => {
     expect(await second.asksFor(9)).toBe(0);
 
     const one = await opened({ left: 3 });
-    await one.first.asks(SET);
-    await one.first.isAnswered(2);
+    await one.first.exchanges(2, {}, SET);
     await one.first.ledger.close();
     expect(await one.second.asks(SET)).toBe('sent');
     expect(await one.first.asks()).toBe('sent');
@@ -425,13 +431,11 @@ describe('permits', () => {
     const { shop, first, second } = await opened({ left: 50 });
     expect(await second.asks(SET)).toBe('sent');
     shop.now += 1_000;
-    expect(await first.asks(SET)).toBe('sent');
-    await first.isAnswered(59, { resetInMs: 59_000 });
+    await first.exchanges(59, { resetInMs: 59_000 }, SET);
     await first.ledger.close();
     await second.isAnswered(40, { resetInMs: 59_000 });
     await second.ledger.close();
-    await first.asks();
-    await first.isAnswered(0, { resetInMs: 59_000 });
+    await first.exchanges(0, { resetInMs: 59_000 });
     await first.ledger.close();
     expect([await second.asks(), await second.asks(SET)]).toEqual(['window-spent', 'sent']);
   });
@@ -510,8 +514,7 @@ describe('permits', () => {
   });
 
   it('lent to a process that has given up while it asked are given back', async () => {
-    const shop = new Shop();
-    const [first, second] = shop.machines(2) as [Machine, Machine];
+    const { shop, first, second } = pair();
     const arrive = shop.holdsQuestions();
     const asked = first.asks().catch(String);
     await new Promise(setImmediate);
@@ -567,26 +570,21 @@ describe('a refusal that one machine gets', () => {
   it('is one more strike for whoever gets the next', async () => {
     const { shop, all, second, third } = await blocked();
     shop.now += 101_000;
-    expect(await second.asks()).toBe('sent');
-    await second.isRefused(429, 100_000);
+    await second.meets(429, 100_000);
     for (const each of all) expect([await each.asks(), each.waits!.ms]).toEqual(['rate-limited', 201_000]);
     shop.now += 201_000;
-    await third.asks();
-    await third.isAnswered(59);
-    await third.asks();
-    await third.isRefused(429, 100_000);
+    await third.exchanges(59);
+    await third.meets(429, 100_000);
     expect([await second.asks(), second.waits!.ms]).toEqual(['rate-limited', 101_000]);
   });
 
   it('takes no strike away, although its machine knows of fewer', async () => {
     const { shop, first, second, third } = await blocked();
     shop.now += 101_000;
-    await second.asks();
-    await second.isRefused(429, 100_000);
+    await second.meets(429, 100_000);
     await third.ledger.answered({ ...REFUSED, headers: { retryAfterMs: 300_000 } });
     shop.now += 301_000;
-    await first.asks();
-    await first.isRefused(429, 100_000);
+    await first.meets(429, 100_000);
     expect([await second.asks(), second.waits!.ms]).toEqual(['rate-limited', 401_000]);
   });
 
@@ -626,8 +624,7 @@ describe('a refusal that one machine gets', () => {
   });
 
   it('is known to the others although this machine cannot keep it', async () => {
-    const shop = new Shop();
-    const [broken, other] = shop.machines(2) as [Machine, Machine];
+    const { first: broken, second: other } = pair();
     await broken.asks();
     broken.isUnwritable = true;
     await broken.isRefused(429, 100_000);
@@ -707,8 +704,7 @@ describe('a server', () => {
     shop.now += 20_000;
     resume();
     await late;
-    expect(await third.asks()).toBe('sent');
-    await third.isRefused(429, 60_000);
+    await third.meets(429, 60_000);
     expect([await second.asks(), second.waits!.ms]).toEqual(['rate-limited', 61_000]);
   });
 
@@ -821,11 +817,7 @@ describe('a server that is lost', () => {
     const shop = new Shop();
     const machine = shop.machine();
     const connect = vi.fn(() => Promise.reject(new Error('the service is down')));
-    const gate = new LedgerGate({
-      ...{ ledger: machine.ledger, address: '@5d0c2f', owner: 'one', clock: machine.clock, random: () => 0 },
-      ...{ maxWaitMs: 0, timeoutMs: 1_000, probes: 1, reserve: 0, signal: new AbortController().signal },
-      onWait: () => undefined,
-    });
+    const gate = gateWith({ ledger: machine.ledger, clock: machine.clock, maxWaitMs: 0, timeoutMs: 1_000 });
     const enters = () => gate.enter('GET /inventory', connect).catch((error: unknown) => error);
     expect(await enters()).toMatchObject({ message: 'the service is down' });
     shop.lose();
@@ -866,10 +858,8 @@ describe('a server that is lost', () => {
   });
 
   it('with `share`: each machine goes on with its part of the window, after the longest that is known', async () => {
-    const shop = new Shop();
-    const [first, second] = [shop.machine('share'), shop.machine('share')];
-    await first.asks();
-    await first.isAnswered(50, { resetInMs: 90_000, lengthMs: 90_000 });
+    const { shop, first, second } = pair('share');
+    await first.exchanges(50, { resetInMs: 90_000, lengthMs: 90_000 });
     await second.ledger.view();
     shop.lose();
     expect(await second.asks()).toBe('ledger-lost');
@@ -892,21 +882,17 @@ describe('a server that is lost', () => {
   });
 
   it('with `share`: the wait that is told is the one for its part, or for Redis where that is sooner', async () => {
-    const shop = new Shop();
-    const [first, second] = [shop.machine('share'), shop.machine('share')];
+    const { shop, first, second } = pair('share');
     const window = { resetInMs: 90_000, lengthMs: 90_000 };
-    await first.asks();
-    await first.isAnswered(50, window);
+    await first.exchanges(50, window);
     await second.ledger.view();
     shop.lose();
     const waits = async (): Promise<unknown> => [await second.asks(), second.waits];
     expect(await waits()).toEqual(['ledger-lost', { ms: 90_000, againMs: 1_000 }]);
     shop.now += 90_000;
-    expect(await second.asks()).toBe('sent');
-    await second.isAnswered(59, window);
+    await second.exchanges(59, window);
     shop.now += 60_000;
-    expect(await second.asks()).toBe('sent');
-    await second.isAnswered(58, { resetInMs: 30_000, lengthMs: 90_000 });
+    await second.exchanges(58, { resetInMs: 30_000, lengthMs: 90_000 });
     // Redis is tried again later than the next request is due: in three seconds, by two machines and 60 in 90 s.
     expect(await waits()).toEqual(['ledger-lost', { ms: 3_000, againMs: 3_000 }]);
     const demand = { operation: LIST, reserve: 0, count: 4 };
@@ -919,13 +905,11 @@ describe('a server that is lost', () => {
   });
 
   it('with `share`: the newest window tells the part, also where it is over', async () => {
-    const shop = new Shop();
-    const [first, second] = [shop.machine('share'), shop.machine('share')];
+    const { shop, first, second } = pair('share');
     // By each answer the window ends in 20 s: it is over before the next request.
     const window = { limit: 4, resetInMs: 20_000, lengthMs: 240_000 };
     for (const each of [first, second]) {
-      await each.asks();
-      await each.isAnswered(2, window);
+      await each.exchanges(2, window);
     }
     shop.lose();
     await second.asks();
@@ -944,16 +928,14 @@ describe('a server that is lost', () => {
   it('with `share`: a window of unknown length is at least as long as an answer has named', async () => {
     const shop = new Shop();
     const machine = shop.machine('share');
-    await machine.asks();
-    await machine.isAnswered(50, { resetInMs: HOUR });
+    await machine.exchanges(50, { resetInMs: HOUR });
     shop.lose();
     shop.now += 1_000;
     expect([await machine.asks(), machine.waits!.ms]).toEqual(['ledger-lost', HOUR]);
   });
 
   it('with `share`: of a day that was first seen ten minutes before its end, no more than the part of either', async () => {
-    const shop = new Shop();
-    const [first, second] = shop.machines(2) as [Machine, Machine];
+    const { shop, first, second } = pair();
     const [DAY, MINUTE] = [24 * HOUR, 60_000];
     const sharing = shop.machine('share');
     const sent = [0, 0];

@@ -69,8 +69,8 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
     [{ call: 'POST /p', environment: 'staging', because }, [9, false, 'unknown', 'unknown', 'unless-often']],
   ],
   unrecorded: [
-    [{ ...write, because: new Failure('output', { code: 'EIO' }) }, [3, false, 'applied', 'planned', 'never']],
-    [{ ...write, because }, [3, false, 'applied', 'planned', 'never']],
+    [{ ...write, because: new Failure('output', { code: 'EIO' }) }, [3, false, 'applied', 'applied', 'never']],
+    [{ ...write, because }, [3, false, 'applied', 'applied', 'never']],
   ],
   'not-found': [[{ path: '/p', serviceError }, [5, false, undefined, 'failed', 'always']]],
   'stored-differently': [

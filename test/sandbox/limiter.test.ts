@@ -21,21 +21,19 @@ async function asked(rules: Partial<Rules>, seconds: readonly number[]) {
 const of = (plan: Plan): Partial<Rules> => ({ plan });
 
 describe('the limits', () => {
-  it('of a minute', async () => {
-    expect(await asked(of({ perMinute: 2, perDay: 1_000 }), [0, 1, 2, 59.5, 60])).toEqual([
+  it.each([
+    ['a minute', { perMinute: 2, perDay: 1_000 }, [0, 1, 2, 59.5, 60], '58'],
+    [
+      'a day, which may end before the minute’s are spent',
+      { perMinute: 60, perDay: 2 },
+      [0, 61, 122, 86_399, 86_400],
+      '86278',
+    ],
+  ])('of %s', async (_what, plan, seconds, wait) => {
+    expect(await asked(of(plan), seconds)).toEqual([
       ['allowed', 1, undefined],
       ['allowed', 0, undefined],
-      ['spent', 0, '58'],
-      ['spent', 0, '1'],
-      ['allowed', 1, undefined],
-    ]);
-  });
-
-  it('of a day, which may end before the minute’s are spent', async () => {
-    expect(await asked(of({ perMinute: 60, perDay: 2 }), [0, 61, 122, 86_399, 86_400])).toEqual([
-      ['allowed', 1, undefined],
-      ['allowed', 0, undefined],
-      ['spent', 0, '86278'],
+      ['spent', 0, wait],
       ['spent', 0, '1'],
       ['allowed', 1, undefined],
     ]);

@@ -6,22 +6,30 @@ import { runIn, withReplies } from '../support/in-process.ts';
 import { tooMany } from '../support/replies.ts';
 
 describe('fault 48: a state folder that several machines mount', () => {
-  it('is not trusted with locks: a warning says so, and a 429 is not tried again', async () => {
+  it('is not trusted with locks: a warning says so, and a 429 is not tried again, by no command', async () => {
     const context = withReplies([tooMany(1)]);
     const shared = { ...context, files: { ...context.files, isOnNetwork: () => Promise.resolve(true) } };
     const ran = await runIn(shared, 'inventory', 'list');
-    expect({ ...ran, sent: context.sent.length, files: await context.files.list(context.home.path) }).toEqual({
+    expect({ ...ran, files: await context.files.list(`${context.home.state}/petstore`) }).toEqual({
       code: 6,
       stdout: '',
       stderr: expect.stringMatching(
         /^warning: Rate limits cannot be shared with other runs of petstore, because its state folder is on a network file system, whose locks other machines may not see: a 429 ends this command\.\nerror: /,
       ) as string,
-      sent: 1,
-      files: [],
+      files: ['blocks'],
     });
-    expect((await runIn(shared, 'limits')).stdout).toContain('\nblock        unknown\n');
+    expect((await runIn(shared, 'limits')).stdout).toMatch(/^block {8}the service asked to wait \(429\)/m);
+    expect((await runIn(shared, 'inventory', 'list', '--no-wait')).code).toBe(6);
+    expect(context.sent).toHaveLength(1);
     const { stderr } = await runIn(shared, 'smoke', '--env', 'sandbox');
     expect(stderr.match(/^warning: /gm)).toEqual(['warning: ']);
+  });
+
+  it('a block is kept beside a database that cannot be used, too', async () => {
+    const context = withReplies([tooMany(60)]);
+    await context.files.makePrivateFolder(`${context.home.state}/petstore/state.db`);
+    const list = () => runIn(context, 'inventory', 'list', '--no-wait');
+    expect([(await list()).code, (await list()).code, context.sent.length]).toEqual([6, 6, 1]);
   });
 
   it('is detected by the system, for a folder that does not exist yet too', async () => {

@@ -4,10 +4,10 @@
  */
 import { pathToFileURL } from 'node:url';
 import type { Clock, Connection, Redis } from '../../src/ports.ts';
-import { LedgerGate } from '../../src/rate-limit/gate.ts';
 import { memoryStep } from '../../src/rate-limit/ledger.ts';
 import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
 import { RedisLedger } from '../../src/rate-limit/redis-ledger.ts';
+import { gateWith } from '../support/gate.ts';
 import { mulberry32 } from '../support/test-ports.ts';
 import { START } from '../support/virtual-clock.ts';
 import { RedisScript, type Store } from './lua.ts';
@@ -118,10 +118,15 @@ export async function simulateChain(chain: Chain, seed: number): Promise<Told> {
     while (time.now < end) {
       const options = { name: 'chain', server: '', whenLost: 'hold', onChange: () => undefined } as const;
       const ledger = new RedisLedger(step, { ...options, redis, clock, random, randomBytes, signal });
-      const gate = new LedgerGate({
-        ...{ ledger, address: '@chain', owner: 'one', clock, random, signal, probes: 99 },
-        ...{ maxWaitMs: Number.POSITIVE_INFINITY, timeoutMs: 30_000, reserve: isBulk ? chain.limit / 10 : 0 },
-        onWait: () => undefined,
+      const reserve = isBulk ? chain.limit / 10 : 0;
+      const gate = gateWith({
+        ledger,
+        clock,
+        random,
+        signal,
+        probes: 99,
+        maxWaitMs: Number.POSITIVE_INFINITY,
+        reserve,
       });
       for (let row = 0; row < (isBulk ? 50 : 1) && time.now < end; row++) {
         const since = time.now;

@@ -7,7 +7,7 @@ import type { Service } from '../../src/client/service.ts';
 import { updateInventory } from '../../src/client/update.ts';
 import { isFailure } from '../../src/errors.ts';
 import type { Ledger } from '../../src/rate-limit/ledger.ts';
-import { LedgerGate } from '../../src/rate-limit/gate.ts';
+import { gateWith } from '../support/gate.ts';
 import type { SimulatedProcess } from './process.ts';
 
 export const POLICIES = ['petstore', 'obey-per-process', 'undici-retry', 'local-clock'] as const;
@@ -24,19 +24,7 @@ const petstore: Policy = async (process, ledger, job) => {
   const { clock, random } = process;
   const nothing = (): void => undefined;
   const { signal } = new AbortController();
-  const gate = new LedgerGate({
-    ledger,
-    address: '@5d0c2f',
-    owner: process.name,
-    clock,
-    random,
-    maxWaitMs: MAX_WAIT_MS,
-    timeoutMs: 30_000,
-    probes: 1,
-    reserve: 0,
-    signal,
-    onWait: nothing,
-  });
+  const gate = gateWith({ ledger, owner: process.name, clock, random, maxWaitMs: MAX_WAIT_MS, signal });
   const service: Service = {
     baseUrl: new URL('https://pets.example/v1'),
     environment: 'staging',

@@ -18,7 +18,7 @@ import { createHome } from '../support/home.ts';
 import { counted, realSandbox } from '../support/real-sandbox.ts';
 import { serveProxy } from '../support/served.ts';
 import { tlsIdentities } from '../support/tls.ts';
-import { type Sample, WORK } from './growth.ts';
+import { type Sample, type Soaked, WORK } from './growth.ts';
 import type { Done, Load } from './terminals.ts';
 
 const TERMINALS = fileURLToPath(new URL('./terminals.ts', import.meta.url));
@@ -35,13 +35,6 @@ const PROBE_KEY = 'key-of-the-probe';
 
 export interface GatewayLoad extends Pick<Load, 'turns' | 'everyMs' | 'hurriedTurns'> {
   readonly clients: number;
-}
-
-export interface Soaked {
-  readonly lines: string[];
-  /** What must not be. */
-  readonly problems: string[];
-  readonly samples: readonly Sample[];
 }
 
 export async function soakGateway({ clients, ...load }: GatewayLoad, sampleMs: number): Promise<Soaked> {

@@ -7,6 +7,13 @@ export interface Sample {
   readonly values: Readonly<Record<string, number>>;
 }
 
+export interface Soaked {
+  readonly lines: string[];
+  /** What must not be. */
+  readonly problems: string[];
+  readonly samples: readonly Sample[];
+}
+
 /** What a value may be at the end. `early`: its median after the warm-up; `work`: how much was recorded in between. */
 interface Bound {
   readonly of: RegExp;

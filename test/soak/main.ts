@@ -8,30 +8,33 @@ import { parseArgs } from 'node:util';
 import { parseDuration } from '../../src/duration.ts';
 import compileCache from '../support/compile-cache.ts';
 import { withCleanup } from '../support/cleanup.ts';
+import { soakEveryday } from './everyday.ts';
 import { soakGateway } from './gateway.ts';
 import { judge, warmUpOf } from './growth.ts';
 
-if (process.argv[2] === 'gateway') await gateway(process.argv.slice(3));
-else await import('./everyday.ts');
-
-async function gateway(args: string[]): Promise<void> {
-  const options = {
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    minutes: { type: 'string', default: '60' },
     clients: { type: 'string', default: '1000' },
     for: { type: 'string', default: '10m' },
     every: { type: 'string', default: '10s' },
-  } as const;
-  const { values } = parseArgs({ args, options });
-  const clients = Number(values.clients);
-  const [forMs, everyMs] = [values.for, values.every].map((text) => parseDuration(text) ?? Number.NaN);
-  if (!(clients >= 1 && everyMs! >= 1 && forMs! >= 3 * everyMs!))
-    throw new Error('--for: three times --every at least');
-  const endCache = compileCache();
-  const load = { clients, turns: Math.floor(forMs! / everyMs!), everyMs: everyMs!, hurriedTurns: 3 };
-  const { lines, problems, samples } = await withCleanup(() => soakGateway(load, forMs! / 60));
-  endCache();
-  const growth = judge(samples, warmUpOf(forMs!));
-  problems.push(...growth.problems);
-  for (const line of [...lines, ...growth.lines, ...problems.map((each) => `FAIL ${each}`)])
-    process.stdout.write(`${line}\n`);
-  process.exitCode = problems.length === 0 ? 0 : 1;
-}
+  },
+});
+const [everyMs = 0, ofGateway = 0] = [values.every, values.for].map((text) => parseDuration(text) ?? Number.NaN);
+const isGateway = positionals[0] === 'gateway';
+const lengthMs = isGateway ? ofGateway : Number(values.minutes) * 60_000;
+if (!(lengthMs >= 30_000)) throw new Error('Half a minute is the least.');
+const load = { clients: Number(values.clients), turns: Math.floor(lengthMs / everyMs), everyMs, hurriedTurns: 3 };
+if (isGateway && !(load.clients >= 1 && load.turns >= 3)) throw new Error('--for: three times --every at least');
+
+const endCache = compileCache();
+const { lines, problems, samples } = await withCleanup(() =>
+  isGateway ? soakGateway(load, lengthMs / 60) : soakEveryday(lengthMs),
+);
+endCache();
+const growth = judge(samples, warmUpOf(lengthMs));
+problems.push(...growth.problems);
+for (const line of [...lines, ...growth.lines, ...problems.map((each) => `FAIL ${each.trim()}`)])
+  process.stdout.write(`${line}\n`);
+process.exitCode = problems.length === 0 ? 0 : 1;

@@ -2,6 +2,9 @@ import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { makeAddingPlan, makePlan, type Stock } from '../../src/stock/plan.ts';
 import type { Store } from '../../src/sandbox/sandbox-store.ts';
+import { DatabaseFailure } from '../../src/ports.ts';
+import { json } from '../support/replies.ts';
+import { httpReply } from '../support/test-ports.ts';
 import { runIn, STAGING_ENV } from '../support/in-process.ts';
 import { answerFrom, newStore } from '../support/sandbox.ts';
 import { scaled } from '../support/scale.ts';
@@ -137,6 +140,36 @@ it.each([
     expect(sent.length / ((windows - 1) * 1_000)).toBeGreaterThanOrEqual(0.98);
   },
 );
+
+it.each([
+  [429, 6, 'rate-limited', { applied: 0, failed: 0, left: 1 }],
+  [404, 11, 'run-incomplete', { applied: 0, failed: 1, left: 0 }],
+  [200, 3, 'unrecorded', { applied: 1, failed: 0, left: 0 }],
+])('faults 115, 137: a %i that cannot be recorded is reported as what it is', async (status, exit, kind, counts) => {
+  const stock = json([{ petId: 7, quantity: 10, status: 'sold' }]);
+  let isFull = false;
+  const context = createTestContext({
+    env: { ...STAGING_ENV },
+    stdin: { text: csv([[7, 12]]) },
+    http({ method }) {
+      isFull = method === 'PATCH';
+      const reply = isFull ? json({ petId: 7, quantity: 12, status: 'sold' }, { status }) : stock;
+      return httpReply(reply, context.clock.now());
+    },
+  });
+  const openDatabase: typeof context.openDatabase = async (...file) => {
+    const database = await context.openDatabase(...file);
+    const exec = (sql: string): void => {
+      if (isFull && sql.startsWith('BEGIN')) throw new DatabaseFailure('full', 'the disk is full');
+      database.exec(sql);
+    };
+    return { ...database, exec };
+  };
+  const args = ['inventory', 'import', '-', '--yes', '--json', '--no-wait'];
+  const { code, stdout, stderr } = await runIn({ ...context, openDatabase }, ...args);
+  expect([code, JSON.parse(stdout)]).toMatchObject([exit, { ...counts, unknown: 0 }]);
+  expect(JSON.parse(stderr.trimEnd().split('\n').at(-1)!)).toMatchObject({ error: { kind } });
+});
 
 describe('whatever imports, undos, redos, adjustments and other tills do', () => {
   type Step =

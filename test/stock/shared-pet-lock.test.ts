@@ -1,6 +1,6 @@
 /** The lock of a pet that machines share: what each machine sees while it is held, expired, or the server is gone. */
 import { describe, expect, it } from 'vitest';
-import { HttpFailure, type Redis, RedisFailure } from '../../src/ports.ts';
+import { HttpFailure, type Redis, RedisFailure, type Wait } from '../../src/ports.ts';
 import { takeSharedLock } from '../../src/stock/shared-pet-lock.ts';
 import { openRedis } from '../../src/node/redis.ts';
 import { onCleanup } from '../support/cleanup.ts';
@@ -50,7 +50,7 @@ class FakeRedis implements Redis {
 function shop() {
   const clock = new VirtualClock({ autoAdvance: true });
   const redis = new FakeRedis(clock);
-  const said: string[] = [];
+  const said: unknown[] = [];
   let machines = 0;
   /** A machine whose clock stands while it is stopped, killed or suspended. */
   const machine = (own = clock, signal = new AbortController().signal) => {
@@ -60,7 +60,7 @@ function shop() {
       ...context,
       signal,
       randomBytes: (count: number) => new Uint8Array(count).fill(number),
-      notices: { ...context.notices, info: (text: string) => said.push(text) },
+      notices: { ...context.notices, waiting: (wait?: Wait) => said.push(wait) },
     };
     // Undefined only where the server is lost.
     return async (petId = 7n, maxWaitMs = 75_000) => {
@@ -77,7 +77,7 @@ describe('the lock of a pet that machines share', () => {
     await using one = await machine()(7n);
     await using two = await machine()(8n);
     expect([one.isHeld(), two.isHeld()]).toEqual([true, true]);
-    for (const key of redis.keys.keys()) expect(key).toMatch(/^petstore:pet:[0-9a-f]{64}$/);
+    for (const key of redis.keys.keys()) expect(key).toMatch(/^petstore:\{[0-9a-f]{64}\}:pet:[0-9a-f]{64}$/);
   });
 
   it('that another machine holds is waited for, which is said, and taken once it is released', async () => {
@@ -85,10 +85,11 @@ describe('the lock of a pet that machines share', () => {
     const first = await machine()();
     const second = machine()();
     await clock.sleep(10_000);
-    expect(said).toEqual(['Waiting for a petstore process of another machine that changes pet 7.']);
+    expect(said).toHaveLength(9);
+    expect(said[0]).toMatchObject({ holder: 'a petstore process of another machine that changes pet 7' });
     await first[Symbol.asyncDispose]();
     await using lock = await second;
-    expect(lock.isHeld()).toBe(true);
+    expect([lock.isHeld(), said.at(-1)]).toEqual([true, undefined]);
   });
 
   it('that another machine holds for longer than one may wait ends the command', async () => {

@@ -5,8 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { createHome } from '../support/home.ts';
 import { type Ran, runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json, type PlainReply, tooMany } from '../support/replies.ts';
+import { stockService } from '../support/stock-service.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
-import { httpReply } from '../support/test-ports.ts';
+
+const OF_TEN = () => new Map([7, 8, 9].map((petId) => [petId, 10]));
 
 /** One shop: each command in a context of its own, all of them with the same home. */
 function shop() {
@@ -243,6 +245,35 @@ describe('undo and redo', () => {
     expect([await quantity(7), await quantity(8)]).toEqual([12, 6]);
   });
 
+  it('undo takes first what was done last, be it a redo, and only what that has changed', async () => {
+    const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n' } });
+    const run = async (...args: string[]) => (await runIn(context, 'inventory', ...args, '--yes')).stdout;
+    await run('import', '-');
+    await run('adjust', '9', '+1');
+    await run('undo', '--run', '1');
+    stock.set(8, 9);
+    await run('redo');
+    expect(await run('undo')).toBe('Pet 7: 12 → 10. Undone.\n');
+    expect(await run('undo')).toBe('Pet 9: 11 → 10. Undone.\n');
+    expect(await run('redo')).toBe('Pet 9: 10 → 11. Redone.\n');
+    expect(await run('redo')).toBe('Pet 7: 10 → 12. Redone.\n');
+    // The redo of a row ends with its run.
+    await run('undo', '1');
+    await run('redo');
+    await run('undo', '--run', '1');
+    stock.set(7, 50);
+    expect(await run('undo')).toBe('Pet 9: 11 → 10. Undone.\n');
+  });
+
+  it('an undo without an answer, of a pet that someone else has set, is left by undo and offered by redo', async () => {
+    const lost = [json([item(7, 11)]), error(500), json([item(7, 55)]), json([item(7, 55)])];
+    const context = withReplies([json([item(7, 10)]), json(item(7, 11)), ...lost, json([item(7, 55)])]);
+    await runIn(context, 'inventory', 'adjust', '7', '+1');
+    expect((await runIn(context, 'inventory', 'undo', '--yes')).code).toBe(11);
+    expect((await runIn(context, 'inventory', 'undo', '--yes')).stderr).toContain('There is nothing left to undo');
+    expect((await runIn(context, 'inventory', 'redo', '--yes')).stderr).toContain('Pet 7: cannot redo: there are 55');
+  });
+
   it('what is undone is in no sum, and once where it is redone', async () => {
     const { run } = shop();
     const sums = async () => (await run('history', '--by', 'cause', '-o', 'csv')).stdout.split('\n').slice(1, -1);
@@ -263,14 +294,20 @@ describe('undo and redo', () => {
   it.each([
     [['undo', '999'], 'Change 999 does not exist or was not applied'],
     [['undo', '--run', '99'], 'Run 99 does not exist'],
-    [['undo'], 'This machine has not changed any stock in sandbox yet'],
-    [['redo'], 'This machine has not changed any stock in sandbox yet'],
+    [
+      ['undo'],
+      'This machine has not changed any stock in sandbox yet',
+      'See changes of every environment: .*-environments',
+    ],
+    [
+      ['redo'],
+      'This machine has not changed any stock in sandbox yet',
+      'See changes of every environment: .*-environments',
+    ],
     [['runs', 'discard', '99'], 'Run 99 does not exist'],
-  ])('%j is refused before anything is asked', async (args, problem) => {
-    expect(await shop().run(...args)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(`error: ${problem}; nothing was sent.\n`) as string,
-    });
+  ])('%j is refused before anything is asked', async (args, problem, hint = '') => {
+    const { code, stderr } = await shop().run(...args);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(`^error: ${problem}; nothing was sent.\nhint: ${hint}`)]);
   });
 
   it('an undo that was stopped is said to be unfinished before anything older is offered', async () => {
@@ -320,6 +357,30 @@ describe('undo and redo', () => {
       [10, 'applied'],
       [11, 'applied'],
     ]);
+  });
+
+  it.each([
+    ['only its row is undone', ['undo', '1', '--yes'], 10, ['discarded']],
+    ['its undo is killed', ['undo', '--yes'], 12, ['unknown', 'applied']],
+    ['its file is imported anew', ['import', '-', '--yes'], 12, ['applied']],
+    ['its new import is killed', ['import', '-', '--yes'], 10, ['unknown', 'discarded']],
+  ])('a run whose row has no answer ends, and knows the outcome, where %s', async (_how, then, found, outcomes) => {
+    let isKilling = false;
+    const { stock, ports } = stockService(OF_TEN(), {}, (_request, update) => {
+      if (update > 0 && isKilling) throw new Error('killed');
+      return update > 0 ? error(503) : undefined;
+    });
+    const stdin = { text: 'petId,quantity\n7,12\n' };
+    const context = createTestContext({ ...ports, env: STAGING_ENV, stdin });
+    expect((await runIn(context, 'inventory', 'import', '-', '--yes', '--no-wait')).code).toBe(9);
+    stock.set(7, found);
+    isKilling = true;
+    await runIn(context, 'inventory', ...then);
+    const { stdout } = await runIn(context, 'inventory', 'history', '--json');
+    const rows = JSON.parse(stdout) as { outcome: string }[];
+    expect(rows.map(({ outcome }) => outcome)).toEqual(outcomes);
+    const left = await runIn(context, 'inventory', 'runs', '--unfinished', '--json');
+    expect(left.stdout).not.toContain('"run":1,');
   });
 
   it.each([3, -3])('takes the newest command first, also if one ran with a clock %i years off', async (years) => {
@@ -422,6 +483,35 @@ describe('undo and redo', () => {
     expect([...stock.values()]).toEqual([11, 13, 14]);
   });
 
+  it.each([
+    ['quantity', 12, 0, 0],
+    ['delta', 2, 11, 1],
+  ])(
+    'a row (%s) without an answer is not the one that another command has applied since',
+    async (column, value, exit, conflicts) => {
+      const { context } = service({}, 1, error(503, 'down', 'down', { headers: { 'retry-after': '20' } }), false);
+      const file = join(context.home.path, 'stock.csv');
+      writeFileSync(file, `petId,${column}\n7,${value}\n`);
+      expect((await runIn(context, 'inventory', 'import', file, '--yes', '--deadline', '9s')).code).toBe(9);
+      await context.clock.advance(20_000);
+      await runIn(context, 'inventory', 'adjust', '7', '+2');
+      const { code, stdout } = await runIn(context, 'inventory', 'import', file, '--resume', '--yes', '--json');
+      expect([code, JSON.parse(stdout)]).toMatchObject([exit, { applied: 0, conflicts, unknown: 0 }]);
+      const sums = await runIn(context, 'inventory', 'history', '--by', 'pet', '--json');
+      expect(JSON.parse(sums.stdout)).toMatchObject([{ petId: 7, changes: 1, net: 2 }]);
+    },
+  );
+
+  it('of a change without an answer leaves what another profile has set since, be it the same quantity', async () => {
+    const { context, stock } = service({}, 1, error(503, 'down', 'down', { headers: { 'retry-after': '20' } }), false);
+    expect((await runIn(context, 'inventory', 'adjust', '7', '+2', '--deadline', '9s')).code).toBe(9);
+    await context.clock.advance(20_000);
+    expect((await runIn(context, '--profile', 'berlin', 'inventory', 'adjust', '7', '+2')).code).toBe(0);
+    expect((await runIn(context, 'inventory', 'undo', '--yes')).stdout).toContain('Nothing to change in staging');
+    expect((await runIn(context, 'inventory', 'undo', '--yes')).stderr).toContain('There is nothing left to undo');
+    expect(stock.get(7)).toBe(12);
+  });
+
   it('of one row of an unfinished run: the run cannot apply it again', async () => {
     const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n' } }, 1, error(503));
     expect((await runIn(context, 'inventory', 'import', '-', '--yes', '--no-wait')).code).toBe(9);
@@ -457,12 +547,11 @@ describe('runs', () => {
       10,
     ],
   ])('a deadline that passes while the %s', async (_name, late, exit, words, quantity) => {
-    const { context, stock } = service({
-      stdin: { text: 'petId,quantity\n7,12\n8,13\n' },
-      onUpdate: async (count) => {
-        if (count === late) await context.clock.advance(4_000);
-      },
-    });
+    const { stock, ports } = stockService(OF_TEN(), {}, (_request, update, clock) =>
+      update === late ? clock.advance(4_000).then(() => undefined) : undefined,
+    );
+    const stdin = { text: 'petId,quantity\n7,12\n8,13\n' };
+    const context = createTestContext({ env: STAGING_ENV, stdin, ...ports });
     const ran = await runIn(context, 'inventory', 'import', '-', '--yes', '--deadline', '3500ms');
     expect([ran.code, ran.stdout + ran.stderr, stock.get(8)]).toEqual([exit, expect.stringMatching(words), quantity]);
   });
@@ -522,6 +611,13 @@ describe('runs', () => {
     expect((await runIn(context, 'inventory', 'runs')).stdout).toContain('discarded');
     expect(await runIn(context, 'inventory', 'runs', 'resume', '1')).toMatchObject({ code: 2 });
     expect(stock.get(8)).toBe(10);
+  });
+
+  it('discard of a stocktake that was being applied counts its rows, not its scans', async () => {
+    const { context } = service({ stdin: { text: '7 12\n8 6\n8 7\n' } }, 2);
+    expect((await runIn(context, 'inventory', 'count', '--yes')).code).toBe(4);
+    const { stdout } = await runIn(context, 'inventory', 'runs', 'discard', '1', '--yes');
+    expect(stdout).toBe('Run 1 (count) is discarded: 1 row left out.\n');
   });
 
   it('discard shows a row whose outcome is unknown', async () => {
@@ -602,37 +698,15 @@ describe('the progress of a run is shown with its wait', () => {
 
 /** A shop of three pets with ten each, in staging. The update with the number `failing` gets the refusal; those after it too where that lasts. */
 function service(
-  { onUpdate, ...options }: TestContextOptions & { readonly onUpdate?: (count: number) => Promise<void> },
+  options: TestContextOptions,
   failing = 0,
   refusal: PlainReply = error(401),
   isLasting = (refusal.status ?? 0) >= 500,
 ): { context: TestContext; stock: Map<number, number> } {
-  const stock = new Map([
-    [7, 10],
-    [8, 10],
-    [9, 10],
-  ]);
-  let updates = 0;
-  const context: TestContext = createTestContext({
-    ...options,
-    env: { ...STAGING_ENV, NO_COLOR: '1', ...options.env },
-    async http({ method, url, body }) {
-      // One request at a time.
-      const limits = { limit: 60, remaining: 59, resetsIn: 60 };
-      const list = json(
-        [...stock].map(([petId, quantity]) => item(petId, quantity)),
-        { limits },
-      );
-      if (method === 'GET') return httpReply(list, context.clock.now());
-      updates++;
-      await onUpdate?.(updates);
-      if (updates === failing || (isLasting && updates > failing && failing > 0))
-        return httpReply(refusal, context.clock.now());
-      const petId = Number(url.pathname.split('/').at(-1));
-      const quantity = Number(String(body).replace(/\D/g, ''));
-      stock.set(petId, quantity);
-      return httpReply(json(item(petId, quantity), { limits }), context.clock.now());
-    },
-  });
-  return { context, stock };
+  const isRefused = (update: number): boolean => update === failing || (isLasting && failing > 0 && update > failing);
+  const { stock, ports } = stockService(OF_TEN(), {}, (_request, update) =>
+    update > 0 && isRefused(update) ? refusal : undefined,
+  );
+  const env = { ...STAGING_ENV, NO_COLOR: '1', ...options.env };
+  return { context: createTestContext({ ...options, ...ports, env }), stock };
 }

@@ -20,7 +20,7 @@ interface Findings {
 let findings: Promise<Findings> | undefined;
 
 function simulated(): Promise<Findings> {
-  const args = ['--disable-warning=ExperimentalWarning', '--import', LOWER, MAIN, '--seeds', `${SEEDS}`, '--json'];
+  const args = ['--disable-warning=ExperimentalWarning', '--import', LOWER, MAIN, '--seeds', `${SEEDS}`];
   return new Promise((resolve, reject) => {
     execFile(process.execPath, args, { maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
       if (stdout.startsWith('{')) resolve(JSON.parse(stdout) as Findings);

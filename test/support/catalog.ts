@@ -23,8 +23,13 @@ export async function catalogOf(csv: string, ...forced: string[]): Promise<Catal
 export async function emptyCatalog() {
   const database = await openDatabase(':memory:');
   for (const statement of STATE_DATABASE.schema) database.exec(statement);
-  const store = (rows: readonly CatalogRow[], force?: boolean): readonly Problem[] =>
-    storeRows(database, ORIGIN, rows, force);
+  const store = (rows: readonly CatalogRow[], force?: boolean): readonly Problem[] => {
+    const steps = storeRows(database, ORIGIN, rows, force);
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done === true) return value;
+    }
+  };
   return { catalog: new Catalog(database, ORIGIN), database, store };
 }
 

@@ -127,6 +127,12 @@ export async function listen(handler: Handler): Promise<number> {
   return listenOnLoopback(server);
 }
 
+/** Headers of a rate limit that is never reached. */
+export function plentyLeft(): Record<string, string> {
+  const reset = `${Math.floor(Date.now() / 1_000) + 60}`;
+  return { 'x-ratelimit-limit': '99999', 'x-ratelimit-remaining': '99998', 'x-ratelimit-reset': reset };
+}
+
 export interface ServedProxy extends Running {
   readonly port: number;
   readonly baseUrl: string;

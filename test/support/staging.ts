@@ -30,6 +30,14 @@ export async function runJson(
   return takeApart(finished);
 }
 
+/** A finding in the JSON of doctor. */
+export interface Found {
+  readonly check: string;
+  readonly health: string;
+  readonly says: string;
+  readonly fix: string | null;
+}
+
 /** Parses a JSON document on each line. */
 export function jsonLines<T = unknown>(text: string): T[] {
   return text

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { FOREVER_MS } from '../../src/duration.ts';
 import type { HttpFailurePhase, Wait } from '../../src/ports.ts';
 import { clockTime, duration, limitWords, LiveLine, progressLines, waitLines } from '../../src/view/progress.ts';
 import { MemoryOutput } from '../support/memory-streams.ts';
@@ -63,6 +64,11 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
     [failed('response-timeout', 'X'), 'No answer in time; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     // The answer to another request may come at any time, so there is no countdown.
     [{ why: 'asking' }, 'Waiting for another request; until 12:00:23 at most, try 2/3. Ctrl-C stops.'],
+    [{ why: 'locked', holder: 'x', attempt: 1 }, 'Waiting for x; for at most 23 s. Ctrl-C stops.'],
+    [
+      { why: 'locked', attempt: 1, until: NOON + FOREVER_MS },
+      'Waiting for another petstore; for as long as it takes. Ctrl-C stops.',
+    ],
   ])('%j: %s', (more, words) => {
     expect(waitLines({ ...wait, ...more }, { now: NOON })[0]).toBe(words);
     const withoutTerminal = waitLines({ ...wait, ...more }, { now: NOON, canStop: false })[0];
@@ -70,7 +76,16 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
   });
 
   it('fits a line of 80 columns, so that the end of it can be read', () => {
-    const reasons = ['rate-limited', 'banned', 'window-spent', 'asking', 'paced', 'ledger-lost', 'backoff'] as const;
+    const reasons = [
+      'rate-limited',
+      'banned',
+      'window-spent',
+      'asking',
+      'paced',
+      'ledger-lost',
+      'backoff',
+      'locked',
+    ] as const;
     const longest = reasons.map((why) => waitLines({ ...wait, until: NOON + 119_000, why }, { now: NOON })[0].length);
     expect(Math.max(...longest)).toBeLessThan(80);
   });

@@ -1,5 +1,5 @@
 /** Finds completion candidates for the word at the cursor, without loading a command. */
-import { childrenOf, commandsOf, grammarOf, type Tree, type TreeOption, type TreeValue } from '../help/tree.ts';
+import { childrenOf, commandsOf, grammarOf, type Tree, type TreeArgument, type TreeOption } from '../help/tree.ts';
 import type { KnownPet } from '../../state/pets.ts';
 import { argumentsIn, lastValue, type Line, scan } from '../scan.ts';
 
@@ -21,25 +21,32 @@ export async function complete(tree: Tree, words: readonly string[], knownPets: 
   const word = words.at(-1) ?? '';
   const line = scan(grammarOf(tree), words.slice(0, -1));
   const { before = '', candidates = [], value } = positionOf(tree, line, word);
-  const all = value === undefined ? candidates : await valuesOf(value, () => knownPets(placeOf(line)));
-  const start = before + (value?.list === true ? word.slice(before.length).replace(/[^,]*$/, '') : '');
+  const { words: known = [], isPet = false, isList = false } = value?.parser ?? {};
+  const pets = isPet ? await knownPets(placeOf(line)) : [];
+  const all: readonly Candidate[] = [
+    ...known.map((name) => ({ name })),
+    ...pets.map(({ petId, name }) => ({ name: `${petId}`, summary: name })),
+    ...candidates,
+  ];
+  const start = before + (isList ? word.slice(before.length).replace(/[^,]*$/, '') : '');
   const lines = all
     .filter(({ name }) => (start + name).startsWith(word))
     .map(({ name, summary = '' }) => [start + name, summary.replace(/\s+/g, ' ').trim()].filter(Boolean).join('\t'));
-  return [...lines, value?.from === 'files' ? ':files' : ':end', ''].join('\n');
+  const isFile = known.length === 0 && /\bfile\b/.test(value?.name ?? '');
+  return [...lines, isFile ? ':files' : ':end', ''].join('\n');
 }
 
 interface Candidate {
   readonly name: string;
-  readonly summary?: string;
+  readonly summary?: string | undefined;
 }
 
-/** What may stand at the cursor: words, or a value of this kind. */
+/** What may stand at the cursor: these words, and a value of this kind. */
 interface Position {
   /** The part of the word before the candidate. */
   readonly before?: string;
   readonly candidates?: readonly Candidate[];
-  readonly value?: TreeValue | undefined;
+  readonly value?: Pick<TreeArgument, 'name' | 'parser'>;
 }
 
 function placeOf(line: Line<TreeOption>): PlaceOptions {
@@ -51,20 +58,21 @@ function placeOf(line: Line<TreeOption>): PlaceOptions {
 function positionOf(tree: Tree, line: Line<TreeOption>, word: string): Position {
   const looksLikeOption = !line.isOver && word.startsWith('-');
   const option = line.pending ?? (looksLikeOption ? undefined : line.variadic);
-  if (option !== undefined) return { value: option.value };
+  if (option !== undefined) return { value: valueOf(option) };
   const own = commandsOf(tree).find(({ path }) => path === line.path);
   if (looksLikeOption) {
     // Such as --env=sta or -osc, which contain their value.
     const last = scan(grammarOf(tree), [...line.path.split(' ').filter(Boolean), word]).tokens.at(-1);
     return last?.role === 'value'
-      ? { before: word.slice(0, word.length - last.text.length), value: last.option.value }
+      ? { before: word.slice(0, word.length - last.text.length), value: valueOf(last.option) }
       : { candidates: named([...(own?.options ?? []), ...tree.globals]) };
   }
   if (line.unknown?.kind === 'command') return {};
   const below = childrenOf(tree, line.path);
   if (own === undefined) return { candidates: below };
   const argument = own.arguments[argumentsIn(line).length] ?? own.arguments.find(({ variadic }) => variadic);
-  if (argument !== undefined) return { value: argument };
+  // `help` takes commands, too.
+  if (argument !== undefined) return { value: argument, candidates: own.path === 'help' ? childrenOf(tree, '') : [] };
   // Without arguments to complete, proposes the command's own options and the commands below it.
   return { candidates: [...below, ...(word === '' && !line.isOver ? named(own.options) : [])] };
 }
@@ -73,7 +81,6 @@ function named(options: readonly TreeOption[]): Candidate[] {
   return options.flatMap(({ names, description }) => names.map((name) => ({ name, summary: description })));
 }
 
-async function valuesOf({ words = [], from }: TreeValue, pets: () => ReturnType<KnownPets>): Promise<Candidate[]> {
-  if (from === 'pets') return (await pets()).map(({ petId, name = '' }) => ({ name: `${petId}`, summary: name }));
-  return words.map((name) => ({ name }));
+function valueOf({ parser, value }: TreeOption): NonNullable<Position['value']> {
+  return { name: value?.name ?? '', ...(parser && { parser }) };
 }

@@ -2,35 +2,18 @@
  * The commands as plain data: help, reference, completion and man page are made from it. commands/command-tree.ts makes
  * it of the command specs; the build puts the data in its place, so that help loads no command.
  */
-import type { Common, CommandDescription, Example } from '../command.ts';
+import type { Common, CommandDescription, Example, NamedArgument, NamedOption } from '../command.ts';
 import type { Grammar } from '../scan.ts';
+import type { Proposals } from '../value-parsers.ts';
 
-export interface TreeValue {
-  /** As in the flags, `status...`; for an argument `petId`. */
-  readonly name: string;
-  readonly optional: boolean;
-  /** True if it may be repeated. */
-  readonly variadic: boolean;
-  /** True if one word may hold several values, separated by commas. */
-  readonly list: boolean;
-  /** All possible values. */
-  readonly words?: readonly string[];
-  /** Values that this machine can propose: ids of pets, names of files. */
-  readonly from?: 'pets' | 'files';
-}
-
-export interface TreeOption {
-  readonly flags: string;
-  /** `-e`, `--env`. */
-  readonly names: readonly string[];
-  readonly description: string;
-  readonly purpose: string;
-  readonly value?: TreeValue;
-}
+/** Functions are no data: of a parser, only what it proposes is left. */
+type AsData<Spec> = Omit<Spec, 'parser'> & { readonly parser?: Proposals };
+export type TreeArgument = AsData<NamedArgument>;
+export type TreeOption = AsData<NamedOption>;
 
 export interface TreeCommand extends CommandDescription {
   readonly examples: readonly Example[];
-  readonly arguments: readonly (TreeValue & { readonly description: string })[];
+  readonly arguments: readonly TreeArgument[];
   readonly options: readonly TreeOption[];
 }
 

@@ -7,10 +7,8 @@ import { type Result, simulateWrites, warmUp } from './simulate.ts';
 
 const HELP = `Usage: npm run simulate:writes -- [options]
 
-  --seeds N     how many seeds, from 1 (default 1000)
+  --seeds N     how many seeds, from 1 (default 1000); prints what is broken, and how often the world was hard, as JSON
   --seed S      this seed alone: every command, what the service saw, and what is broken
-  --workers N   threads (default: one for each processor)
-  --json        for a program
 `;
 
 /** What many seeds have shown. */
@@ -88,10 +86,8 @@ async function trace(seed: number): Promise<number> {
 
 async function main(): Promise<void> {
   const text = { type: 'string' } as const;
-  const flag = { type: 'boolean', default: false } as const;
-  const { values } = parseArgs({
-    options: { seeds: text, seed: text, workers: text, json: flag, help: { ...flag, short: 'h' } },
-  });
+  const help = { type: 'boolean', short: 'h', default: false } as const;
+  const { values } = parseArgs({ options: { seeds: text, seed: text, help } });
   if (values.help) return console.log(HELP);
   if (values.seed !== undefined) {
     await warmUp();
@@ -99,37 +95,21 @@ async function main(): Promise<void> {
     return;
   }
   const seeds = Number(values.seeds ?? 1_000);
-  const threads = Math.max(1, Math.min(seeds, Number(values.workers ?? availableParallelism())));
+  const threads = Math.max(1, Math.min(seeds, availableParallelism()));
   const shares = Array.from({ length: threads }, (_, at) =>
     Array.from({ length: Math.ceil((seeds - at) / threads) }, (_each, i) => 1 + at + i * threads),
   );
   const all = await Promise.all(shares.map(inWorker));
   const broken = all.flatMap((each) => each.broken).toSorted((a, b) => a.seed - b.seed);
   const seen = all.map((each) => each.seen).reduce(sum);
-  if (values.json) console.log(JSON.stringify({ broken: broken.slice(0, MOST_SHOWN), seen }));
-  else show(seeds, broken, seen);
+  console.log(JSON.stringify({ broken: broken.slice(0, MOST_SHOWN), seen }, undefined, 2));
   process.exitCode = Number(broken.length > 0);
-}
-
-function show(seeds: number, broken: readonly Broken[], seen: Seen): void {
-  for (const [rule, found = []] of Object.entries(Object.groupBy(broken, (each) => each.rule))) {
-    console.log(`${rule}: broken in ${new Set(found.map(({ seed }) => seed)).size} of ${seeds} seeds`);
-    for (const { seed, text } of found.slice(0, SHOWN)) console.log(`  ${seed}: ${text}`);
-  }
-  console.log(
-    Object.entries(seen)
-      .map(([what, times]) => `${what} ${times}`)
-      .join(', '),
-  );
-  console.log(broken.length === 0 ? `${seeds} seeds: every promise is kept.` : 'Replay one with --seed S');
 }
 
 function sum(a: Seen, b: Seen): Seen {
   return Object.fromEntries(Object.entries(a).map(([what, times]) => [what, times + b[what as keyof Seen]])) as Seen;
 }
 
-/** Of a rule, and of all. */
-const SHOWN = 20;
 const MOST_SHOWN = 200;
 
 if (isMainThread) await main();

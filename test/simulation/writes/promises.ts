@@ -214,9 +214,11 @@ class Checks {
     const what = `${this.#name(report)}: pet ${write.pet}, ${write.quantity} was sent, and not answered`;
     // Only a single write has an exit code of its own; what a run says of each row is in the history.
     const isUnknown = code === 9 || error?.outcome === 'unknown';
-    const isForgotten = code === 0 || code === 7 || error?.kind === 'interrupted' || saysNothing(report);
-    if (operation.kind !== 'smoke' && !isUnknown && (isSingle(report) || isForgotten)) this.#tell('not-sent', what);
     const outcomes = this.#rowsOf(report, write).map(({ outcome }) => outcome);
+    // A conflict is reported; the code may be that of what stopped the run after it.
+    const isForgotten = code === 0 || code === 7 || error?.kind === 'interrupted' || saysNothing(report);
+    const isMissed = isSingle(report) || (isForgotten && !outcomes.includes('conflict'));
+    if (operation.kind !== 'smoke' && !isUnknown && isMissed) this.#tell('not-sent', what);
     const wasFull = this.#wasTroubled('full', startedAt, write.sentAt);
     if (outcomes.every((outcome) => outcome === 'failed') && (outcomes.length > 0 || !wasFull)) {
       this.#tell('not-sent', `${what}; the history says ${outcomes[0] ?? 'nothing'}`);
