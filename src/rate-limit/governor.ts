@@ -182,7 +182,7 @@ function forAnswer(asked: Reservation, now: number): Hold {
 }
 
 /** True if the next request of the operation is a probe: its answer tells whether others may be sent. */
-function mustProbe(state: LedgerState, now: number, operation: string): boolean {
+export function mustProbe(state: LedgerState, now: number, operation: string): boolean {
   return state.block !== undefined || isWindowless(state, now, operation);
 }
 
