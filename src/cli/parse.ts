@@ -144,8 +144,7 @@ function requireOther(
   { options: own }: AnyCommand,
 ): void {
   if (needs === undefined || [...options].some(({ name, isCommon }) => name === needs && !isCommon)) return;
-  const other = own[needs]!.names.at(-1)!;
-  throw usageFailure(`${names.at(-1)!} needs ${other}.`, `Add ${other}.`);
+  throw usageFailure(`${names.at(-1)!} needs ${own[needs]!.flags}.`);
 }
 
 /** Commander only parses and validates; help text is rendered in help/. */

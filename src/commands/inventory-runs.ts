@@ -42,7 +42,8 @@ export const inventoryRuns = defineCommand({
     ].find((each) => each !== false);
     if (foreign !== undefined) throw usageFailure(`inventory runs ${action} takes no ${foreign}.`);
     if (action === 'discard') {
-      if (run === undefined) throw usageFailure('Name the run, as in petstore inventory runs discard 3');
+      if (run === undefined)
+        throw usageFailure('Discard which run? Name its number.', 'See all runs: petstore inventory runs');
       return discardRun(context, run);
     }
     if (action === 'resume') return resumeStopped(context, run, events);

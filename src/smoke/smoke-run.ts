@@ -28,7 +28,7 @@ export async function smoke(context: CommandContext, options: SmokeOptions & Rep
   const { only = [], skip: left = [], out = [] } = options;
   const unknown = [...only, ...left].find((id) => ALL.every((each) => each.id !== id));
   if (unknown !== undefined)
-    throw usageFailure(`Unknown check ${JSON.stringify(unknown)}.`, 'See petstore smoke --list');
+    throw usageFailure(`Unknown check ${JSON.stringify(unknown)}.`, 'See: petstore smoke --list');
   const chosen = chosenChecks(options);
   const idle = only.find((id) => chosen.every((each) => each.id !== id));
   if (idle !== undefined)

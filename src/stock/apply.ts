@@ -191,9 +191,9 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   let stopped = await runner.run();
   context.notices.progress(undefined);
   if (left.length > 0 && stopped === undefined) stopped = await verifyStock(runContext, run);
-  const known = { ...runContext, failures: runner.failures };
+  const { failures } = runner;
   const tried = new Set(left.map(({ id }) => id));
-  return summarise(known, run, seen.stock, stopped, unchanged, tried).catch((error: unknown) => {
+  return summarise({ ...runContext, failures }, run, seen.stock, stopped, unchanged, tried).catch((error: unknown) => {
     // The state database was replaced: the answered write is all that is known of the run.
     throw stopped?.is('unrecorded') === true ? stopped : error;
   });

@@ -85,7 +85,7 @@ export function alertsBy(context: CommandContext, option: string, command: strin
   const waiting: JsonValue[] = [];
   let running: Promise<void> | undefined;
   /** @throws {Failure} `alert-command`; the reason of the command's signal */
-  const run = async (rows: readonly JsonValue[]): Promise<undefined> => {
+  const run = async (rows: readonly JsonValue[]): Promise<void> => {
     await context.runCommand(words, {
       input: `${stringifyJson([...rows])}\n`,
       timeoutMs: ALERT_MS,

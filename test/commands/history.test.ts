@@ -307,7 +307,7 @@ describe('--chart', () => {
 
   const ONE = 'Name one pet: petstore inventory history --pet 7 --chart';
   it.each([
-    ['', '--chart needs --pet.', 'Add --pet.'],
+    ['', '--chart needs --pet <id...>.', 'See: petstore inventory history --help'],
     [' --pet 7 8,7 9', '--chart draws one pet, and --pet names 3.', ONE],
     [
       ' --pet 7 -o csv',

@@ -485,7 +485,7 @@ describe('what is run, and how it is reported', () => {
     expect(await against(undefined, ['--only', 'nosuch']).run()).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'error: Unknown check "nosuch".\nhint: See petstore smoke --list\n',
+      stderr: 'error: Unknown check "nosuch".\nhint: See: petstore smoke --list\n',
     });
     // A stored csv does not stand in the way of a format that was asked for.
     const stored = await runIn(against().context, '-o', 'csv', 'smoke', '--format', 'tap', '--only', 'clock');
