@@ -1,6 +1,6 @@
 /**
  * Simulates a chain of shops on one key: each terminal is a machine that shares the limit through Redis, with the real
- * script. `npm run simulate:chain -- [shops] [terminals] [minutes]` prints the figures in docs/scale.md.
+ * script. `npm run simulate:chain -- [shops] [terminals] [minutes] [pause]` prints the figures in docs/scale.md.
  */
 import { pathToFileURL } from 'node:url';
 import type { Clock, Connection, Redis } from '../../src/ports.ts';
@@ -159,8 +159,8 @@ export async function simulateChain(chain: Chain, seed: number): Promise<Told> {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const [shops = 50, terminals = 20, minutes = 10] = process.argv.slice(2).map(Number);
-  const chain: Chain = { shops, terminals, minutes, limit: 1_000, pause: 30, crash: 0.01 };
+  const [shops = 50, terminals = 20, minutes = 10, pause = 30] = process.argv.slice(2).map(Number);
+  const chain: Chain = { shops, terminals, minutes, limit: 1_000, pause, crash: 0.01 };
   const told = await simulateChain(chain, 1);
   const { requests, refused, strikes, shares, steps, bytes, longestMs, busiest } = told;
   const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
