@@ -245,7 +245,19 @@ export function lose(before: LedgerState, now: number, id: string, mayHaveBeenSe
   const sent = before.inFlight.find((each) => each.id === id);
   const state = release(before, id);
   if (sent === undefined || !mayHaveBeenSent) return state;
-  return { ...state, windows: countDrawn(state.windows, sent.operation, now) };
+  return countSent(state, now, sent.operation);
+}
+
+/** Counts a request that no answer has confirmed, also against the answers under way: they may not include it. */
+function countSent(state: LedgerState, now: number, operation: string): LedgerState {
+  const { inFlight, windows } = state;
+  const drawn = windowsFor(windows, operation, now);
+  const isShared = (other: string): boolean => windowsFor(windows, other, now).some((each) => drawn.includes(each));
+  return {
+    ...state,
+    windows: countDrawn(windows, operation, now),
+    inFlight: inFlight.map((each) => (isShared(each.operation) ? { ...each, missed: (each.missed ?? 0) + 1 } : each)),
+  };
 }
 
 /**
@@ -264,13 +276,15 @@ export function abandon(before: LedgerState, now: number, id: string): LedgerSta
 function withWindows(state: LedgerState, now: number, answer: Answer, sent: Reservation | undefined): LedgerState {
   const { headers, operation, status } = answer;
   if (headers.window !== undefined) {
-    const reported = status === 429 ? { ...headers.window, remaining: 0 } : headers.window;
+    const { remaining } = headers.window;
+    const left = status === 429 ? 0 : Math.max(0, remaining - (sent?.missed ?? 0));
+    const reported = { ...headers.window, remaining: left };
     const windows = observeWindow(state.windows, reported, { operation, sentAt: sent?.at ?? now, now });
     const { pace, ...paceless } = state;
     return { ...(pace?.operation === operation ? paceless : state), windows };
   }
   // An answer without headers within a known window: count it here.
-  if (!isWindowless(state, now, operation)) return { ...state, windows: countDrawn(state.windows, operation, now) };
+  if (!isWindowless(state, now, operation)) return countSent(state, now, operation);
   const isRefused = status === 429;
   if (isRefused && isKnown(state, sent)) return state;
   const { everyMs: before = PACE_MS } = state.pace ?? {};

@@ -128,7 +128,7 @@ local function drawsOn(name, own, other, w)
   if not w or t >= w.resetAt or address(name) ~= address(other) then return false end
   if not own or own == w then return true end
   if own.limit ~= w.limit or own.apart[other] or w.apart[name] then return false end
-  return t >= own.resetAt or math.abs(own.resetAt - w.resetAt) <= SAME_END
+  return t >= own.resetAt - SAME_END or math.abs(own.resetAt - w.resetAt) <= SAME_END
 end
 local function room(name, reserve)
   local free, ends, left = math.huge, t, math.huge

@@ -15,6 +15,8 @@ export interface Reservation {
   readonly lostAt: number;
   /** Its answer tells whether sending is allowed: others wait for it. */
   readonly isProbe?: boolean;
+  /** How many requests were counted meanwhile that its answer may not include. */
+  readonly missed?: number;
 }
 
 export interface Window {
@@ -96,7 +98,9 @@ export function shownOperation(operation: string): string {
 function mayBeOne(live: Window, other: Window, now: number): boolean {
   if (live.limit !== other.limit) return false;
   if (other.operation in live.apart || live.operation in other.apart) return false;
-  return !isLive(other, now) || Math.abs(live.resetAt - other.resetAt) <= SAME_END_MS;
+  // Services round the end up: `live` may already be the next one.
+  const isOver = now >= other.resetAt - SAME_END_MS;
+  return isOver || Math.abs(live.resetAt - other.resetAt) <= SAME_END_MS;
 }
 
 /** Returns the live windows of one operation, or all, tightest first. `left`: requests in flight count as sent. */

@@ -131,6 +131,25 @@ describe('an open window', () => {
     expect(key.ask().why).toBe('window-spent');
   });
 
+  it('counts a lost request also where the service answered another one before it', () => {
+    const key = Key.open(6);
+    const [lost, answered] = [key.send(), key.send()];
+    key.lose(lost, true);
+    key.answer(answered, 200, window(5));
+    expect(key.room()).toBe(4);
+    // The next answer includes it.
+    expect(key.exchange(LIST, 3).room()).toBe(3);
+  });
+
+  it('counts it also in a window that is first known by such an answer', () => {
+    const key = Key.open(9);
+    const lost = key.send(SET);
+    const answered = key.passes(1_000).send(SET);
+    key.lose(lost, true);
+    key.answer(answered, 200, window(8, 59_000));
+    expect(key.room(SET)).toBe(7);
+  });
+
   it('fault 42: its last two requests go one at a time: another client may take one of them', () => {
     const key = Key.open(4);
     const [first, second] = [key.send(), key.send()];
@@ -348,6 +367,13 @@ describe('fault 133: limits of each operation', () => {
     key.now += 60_000;
     key.exchange(SET, 0);
     expect(key.ask(LIST)).toMatchObject({ why: 'window-spent' });
+  });
+
+  it('share the next one also while the last of one of them is still believed to last: services round its end up', () => {
+    const key = new Key().exchange(LIST, 59, 60_000).exchange(SET, 58, 59_000);
+    key.now += 59_000;
+    key.exchange(SET, 0, 60_000);
+    expect(key.ask(LIST).why).toBe('window-spent');
   });
 
   it('the same limit with more left than a shared window can have is a window of its own', () => {

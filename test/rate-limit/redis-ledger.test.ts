@@ -427,6 +427,16 @@ describe('permits', () => {
     expect(await one.first.asks()).not.toBe('sent');
   });
 
+  it('count for the next window also while the last one of an operation is still believed to last', async () => {
+    const { shop, first, second } = await opened({ left: 9 });
+    await first.exchanges(8, { resetInMs: 59_000 }, SET);
+    shop.now += 59_000;
+    await first.exchanges(4, {}, SET);
+    await first.ledger.close();
+    expect(await second.asksFor(2, SET)).toBe(2);
+    expect(await first.asks(LIST, { reserve: 2 })).toBe('window-spent');
+  });
+
   it('of windows that one machine has found apart are apart for a machine that has not', async () => {
     const { shop, first, second } = await opened({ left: 50 });
     expect(await second.asks(SET)).toBe('sent');
