@@ -71,6 +71,8 @@ export interface Change {
   readonly cause?: Cause | undefined;
   readonly note?: string | undefined;
   readonly petId: bigint;
+  /** The pet's name in the catalog, in the rows of `history`. */
+  readonly name?: string | undefined;
   /** The quantity before, if known. */
   readonly before?: bigint | undefined;
   readonly after: bigint;
