@@ -136,11 +136,11 @@ export class History {
   }
 
   /** Returns the newest run that may have added these rows, and the changes of all such runs that are not undone. */
-  added(rows: string, origin: string): { readonly run: Run; readonly changes: readonly Change[] } | undefined {
+  added(hash: string, origin: string): { readonly run: Run; readonly changes: readonly Change[] } | undefined {
     const changes = this.read<Change>(
-      `SELECT * FROM change WHERE run IN (SELECT id FROM run WHERE rows = ? AND origin = ?)
+      `SELECT * FROM change WHERE run IN (SELECT id FROM run WHERE adds = ? AND origin = ?)
         AND ${SENT} AND NOT ${UNDONE} ORDER BY run`,
-      rows,
+      hash,
       origin,
     );
     const newest = changes.at(-1)?.run;

@@ -15,8 +15,8 @@ export const STATE_DATABASE: DatabaseKind = {
        monotonic REAL NOT NULL,
        wall REAL NOT NULL
      ) STRICT, WITHOUT ROWID`,
-    // Quantities are integers of any size. Instants: epoch ms. `adds`: 1 for a run that adds to the stock. `rows`: the hash of
-    // what it adds. `undoesRun`, `undoesChange`: the command that an undo takes back, or that a redo brings back.
+    // Quantities are integers of any size. Instants: epoch ms. `adds`: the hash of what a run adds to the stock.
+    // `undoesRun`, `undoesChange`: the command that an undo takes back, or that a redo brings back.
     `CREATE TABLE run (
        id INTEGER PRIMARY KEY,
        kind TEXT NOT NULL CHECK (kind IN ('import', 'count', 'edit', 'browse', 'undo', 'redo', 'smoke')),
@@ -26,8 +26,7 @@ export const STATE_DATABASE: DatabaseKind = {
        origin TEXT NOT NULL,
        source TEXT,
        hash TEXT,
-       adds INTEGER,
-       rows TEXT,
+       adds TEXT,
        undoesRun INTEGER,
        undoesChange INTEGER
      ) STRICT`,
