@@ -120,7 +120,7 @@ export interface Scan {
 }
 
 /** Columns that stay bigint; all other integers are epoch ms and counts. */
-const IDS = new Set(['id', 'run', 'petId', 'turn', 'undoesRun', 'undoesChange']);
+const IDS = new Set(['id', 'run', 'petId', 'turn', 'noted', 'undoesRun', 'undoesChange']);
 /** Columns with integers of any size, which are stored as text. */
 const QUANTITIES = new Set(['before', 'after', 'current', 'quantity', 'stock', 'min', 'target']);
 const FLAGS = new Set(['isForced', 'isProvided', 'isUnfinished']);
