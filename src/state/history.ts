@@ -5,6 +5,7 @@ import {
   type Cause,
   type Change,
   type ChangeState,
+  type DraftChange,
   fromRow,
   integer,
   type Run,
@@ -218,6 +219,11 @@ export class History {
 
   scans(run: bigint): Scan[] {
     return this.read('SELECT seq, petId, quantity, stock FROM scan WHERE run = ? ORDER BY seq', run);
+  }
+
+  /** Returns the changes that an earlier `browse` left behind. */
+  draft(origin: string): DraftChange[] {
+    return this.read('SELECT petId, current, quantity FROM draft WHERE origin = ? ORDER BY petId', origin);
   }
 
   /** @throws {Failure} `state` */

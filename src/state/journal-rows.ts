@@ -119,6 +119,15 @@ export interface Scan {
   readonly stock: bigint;
 }
 
+/** A change of `inventory browse` that is not applied yet. */
+export interface DraftChange {
+  readonly petId: bigint;
+  /** The quantity that the user saw. */
+  readonly current: bigint;
+  /** The quantity to set. */
+  readonly quantity: bigint;
+}
+
 /** Columns that stay bigint; all other integers are epoch ms and counts. */
 const IDS = new Set(['id', 'run', 'petId', 'turn', 'noted', 'undoesRun', 'undoesChange']);
 /** Columns with integers of any size, which are stored as text. */
