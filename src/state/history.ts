@@ -159,7 +159,7 @@ export class History {
    * an undo. A finished smoke test is skipped: it has put its pet back.
    */
   newestSent(environment: string, next: 'undo' | 'redo'): Change | undefined {
-    const sql = `SELECT * FROM change WHERE environment = ? AND ${SENT}
+    const sql = `SELECT *, ${NAME} FROM change WHERE environment = ? AND ${SENT}
         AND coalesce(run, 0) NOT IN (SELECT id FROM run WHERE kind = 'smoke' AND endedAt IS NOT NULL OR ${isPassed(next)})
         ${next === 'undo' ? `AND NOT ${isUndone(CARRIED_OUT)}` : ''}
       ORDER BY turn DESC, id DESC LIMIT 1`;
@@ -182,11 +182,11 @@ export class History {
   }
 
   changesOf(run: bigint): Change[] {
-    return this.read('SELECT * FROM change WHERE run = ? ORDER BY id', run);
+    return this.read(`SELECT *, ${NAME} FROM change WHERE run = ? ORDER BY id`, run);
   }
 
   sentChange(id: bigint): Change | undefined {
-    return this.read<Change>('SELECT * FROM change WHERE id = ? AND sentAt IS NOT NULL', id)[0];
+    return this.read<Change>(`SELECT *, ${NAME} FROM change WHERE id = ? AND sentAt IS NOT NULL`, id)[0];
   }
 
   hasSent(): boolean {

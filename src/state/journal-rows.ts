@@ -69,7 +69,7 @@ export interface Change {
   readonly cause?: Cause | undefined;
   readonly note?: string | undefined;
   readonly petId: bigint;
-  /** The pet's name in the catalog, in the rows of `history`. */
+  /** The pet's name in the catalog, where the change is shown. */
   readonly name?: string | undefined;
   /** The quantity before, if known. */
   readonly before?: bigint | undefined;
