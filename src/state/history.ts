@@ -7,7 +7,6 @@ import {
   type ChangeState,
   type DraftChange,
   fromRow,
-  integer,
   type Run,
   type RunSummary,
   type Scan,
@@ -176,9 +175,8 @@ export class History {
   lastCounted(origin: string): ReadonlyMap<bigint, number> {
     const sql = `SELECT petId, max(startedAt) AS startedAt FROM run JOIN change ON change.run = run.id
       WHERE kind = 'count' AND run.origin = ? AND state IN ('applied', 'unchanged') GROUP BY petId`;
-    return new Map(
-      this.state.database.all(sql, origin).map((row) => [integer(row, 'petId'), Number(integer(row, 'startedAt'))]),
-    );
+    const pets = this.read<Pick<Change, 'petId'> & Pick<Run, 'startedAt'>>(sql, origin);
+    return new Map(pets.map(({ petId, startedAt }) => [petId, startedAt]));
   }
 
   changesOf(run: bigint): Change[] {

@@ -167,13 +167,6 @@ function toSql(name: string, value: Field): SqlValue {
   return QUANTITIES.has(name) ? value.toString() : value;
 }
 
-type Read<T> = (row: SqlRow, column: string) => T;
+export const text = (row: SqlRow, column: string) => row[column] as string;
 
-/** Returns undefined for NULL. */
-export function optional<T>(row: SqlRow, column: string, read: Read<T>): T | undefined {
-  return row[column] === null ? undefined : read(row, column);
-}
-
-export const text: Read<string> = (row, column) => row[column] as string;
-
-export const integer: Read<bigint> = (row, column) => row[column] as bigint;
+export const integer = (row: SqlRow, column: string) => row[column] as bigint;
