@@ -59,7 +59,7 @@ function pathIn(home: Home): string {
 /** Runs lines of shell as a user does, with `petstore` on the PATH. */
 function runShell(home: Home, lines: string) {
   const env = { PATH: pathIn(home) };
-  return runPetstore(['-e', '-c', lines], { command: ['sh'], home, cwd: home.path, killAfterMs: 60_000, env });
+  return runPetstore(['-e', '-c', lines], { command: ['sh'], home, cwd: home.path, env });
 }
 
 it('curl alone walks through every status of the service', async () => {
@@ -339,7 +339,6 @@ describe('the recipes for CI, from the install to the report', () => {
       command: ['sh'],
       home,
       cwd: home.path,
-      killAfterMs: 60_000,
       env: { GITHUB_PATH: '/dev/null', PATH: process.env.PATH, ...env },
     });
 
@@ -354,7 +353,7 @@ describe('the recipes for CI, from the install to the report', () => {
     ) as { filename: string }[];
     const env = { PACKAGE_OF_PETSTORE: join(installed, packed[0]!.filename), HOME: installed };
     expect(await inShell(createHome(), [INSTALL], env)).toMatchObject({ code: 0 });
-  }, 60_000);
+  });
   afterAll(() => {
     rmSync(installed, { recursive: true, force: true });
   });

@@ -105,7 +105,7 @@ it('eight processes at once, a window of five: five requests, no refusal', async
   const { run, server } = await shop(replies);
   let succeeded = 0;
   const list = async (): Promise<number | null> => {
-    const { code } = await run('--max-wait', '20s', ...LIST);
+    const { code } = await run('--max-wait', '5m', ...LIST);
     if (code === 0) ends[succeeded++]?.resolve(undefined);
     return code;
   };

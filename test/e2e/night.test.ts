@@ -48,7 +48,7 @@ class Machine {
 
   options({ baseUrl, apiKey }: Place): PetstoreOptions {
     const env = { PATH: '/usr/bin:/bin', ...this.env, PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: apiKey };
-    return { command: ['sh'], home: this.home, killAfterMs: 60_000, env };
+    return { command: ['sh'], home: this.home, env };
   }
 
   /** Runs the line of a job as cron does. */
@@ -147,7 +147,7 @@ describe('nightly, with each exit code made to happen', () => {
 
   it('143: the next run continues; and only one runs at a time', async () => {
     const machine = new Machine();
-    const shop = await serveSandbox(['--fault', 'delay=8s,method=GET,times=1'], { home: machine.home });
+    const shop = await serveSandbox(['--fault', 'delay=90s,method=GET,times=1'], { home: machine.home });
     machine.stock(ROW);
     const line = machine.lines[0]!.replace(' petstore ', () => ` sh -c 'echo $$ >pid; exec petstore "$@"' petstore `);
     const first = startPetstore(['-c', line], machine.options(shop));
@@ -184,7 +184,7 @@ it('a night: the service goes down for more than an hour, answers 429, loses ans
 
   // Hour 1, an hour being 4 s: the service goes down in the middle of the import, for longer than --retry-for.
   const first = machine.run(shop, 'import', '2s');
-  await expect.poll(() => answered().length, { timeout: 20_000 }).toBeGreaterThan(40);
+  await expect.poll(() => answered().length).toBeGreaterThan(40);
   shop.kill('SIGKILL');
   await shop.exited;
   expect(await first).toBe(0);
@@ -210,7 +210,7 @@ it('a night: the service goes down for more than an hour, answers 429, loses ans
   expect(answered().filter(({ status }) => status === 429).length).toBeGreaterThan(0);
   const keys = await runPetstore(['sandbox', 'keys', '--json'], { home: machine.home });
   expect((JSON.parse(keys.stdout) as { early: number }[]).map(({ early }) => early)).toEqual([0]);
-}, 120_000);
+});
 
 describe('the recipes of alerts', () => {
   it('mail, Slack and a webhook get the pet', async () => {
