@@ -167,9 +167,12 @@ it('a night: the service goes down for more than an hour, answers 429, loses ans
   const log = join(machine.home.path, 'service.log');
   const port = await freePort();
   const faults = ['reset,after,method=PATCH,p=0.1', 'status=429,retry-after=3,method=PATCH,nth=20'];
-  const options = ['--port', `${port}`, '--minute', '2s', '--log', log, ...faults.flatMap((each) => ['--fault', each])];
-  const serve = (...more: string[]): Promise<Served> => serveSandbox([...options, ...more], { home: machine.home });
-  let shop = await serve('--seed', '150');
+  // The first import is held before its end.
+  const hold = 'delay=90s,nth=60';
+  const options = ['--port', `${port}`, '--minute', '2s', '--log', log];
+  const serve = (rules: readonly string[], ...more: string[]): Promise<Served> =>
+    serveSandbox([...options, ...rules.flatMap((rule) => ['--fault', rule]), ...more], { home: machine.home });
+  let shop = await serve([...faults, hold], '--seed', '150');
   const columns = ['--columns', 'petId,quantity', '-o', 'csv', '--no-header'];
   /** The quantity of each pet, whose id keeps its digits. */
   const stock = async (): Promise<Map<string, number>> => {
@@ -197,7 +200,7 @@ it('a night: the service goes down for more than an hour, answers 429, loses ans
   // Hour 3: it comes back while the import already tries.
   const third = machine.run(shop, 'import', '30s');
   await expect.poll(() => machine.file('import', 'log').match(/"start"/g)?.length).toBe(3);
-  shop = await serve();
+  shop = await serve(faults);
   expect(await third).toBe(0);
   // The rest of the night.
   for (let hour = 4; hour <= 6; hour++)

@@ -46,7 +46,7 @@ describe.skipIf(!hasRedis)('machines that share a ledger on a Redis server', () 
   });
 
   it.each([
-    ['others --timeout and five seconds', ['--timeout', '1s'], ['--max-wait', '6s'], createHome],
+    ['others --timeout and five seconds', ['--timeout', '3s'], ['--max-wait', '8s'], createHome],
     ['nothing to its own machine', [], ['--no-wait'], (home: Home) => home],
   ])('a process that is killed during its first request costs %s', async (_cost, first, second, next) => {
     const { url, service, run } = await shop([never(), STOCK]);
