@@ -41,25 +41,21 @@ async function writeUntilKilled(server: Served, pets: readonly Written[], answer
   await server.exited;
 }
 
-it(
-  'a server that is killed under write load, again and again, still has every update that it acknowledged',
-  { timeout: 120_000 },
-  async () => {
-    const home = createHome();
-    const data = ['--data', join(home.path, 'shop.db'), '--seed', '25'];
-    const random = mulberry32(1);
-    const pets: Written[] = Array.from({ length: CLIENTS }, () => ({ sent: 0, acknowledged: 0 }));
-    let server = await serveSandbox([...data, ...UNLIMITED], { home });
-    for (let kills = 0; kills < scaled(15); kills++) {
-      await writeUntilKilled(server, pets, 1 + Math.floor(random() * 30));
-      server = await serveSandbox([...data.slice(0, 2), ...UNLIMITED], { home });
-      const stock = await stockOf(server);
-      for (const [i, pet] of pets.entries()) {
-        const found = stock.get(i + 1) ?? -1;
-        expect(found >= pet.acknowledged && found <= pet.sent, `pet ${i + 1}: ${found}`).toBe(true);
-        pet.sent = found;
-        pet.acknowledged = found;
-      }
+it('a server that is killed under write load, again and again, still has every update that it acknowledged', async () => {
+  const home = createHome();
+  const data = ['--data', join(home.path, 'shop.db'), '--seed', '25'];
+  const random = mulberry32(1);
+  const pets: Written[] = Array.from({ length: CLIENTS }, () => ({ sent: 0, acknowledged: 0 }));
+  let server = await serveSandbox([...data, ...UNLIMITED], { home });
+  for (let kills = 0; kills < scaled(15); kills++) {
+    await writeUntilKilled(server, pets, 1 + Math.floor(random() * 30));
+    server = await serveSandbox([...data.slice(0, 2), ...UNLIMITED], { home });
+    const stock = await stockOf(server);
+    for (const [i, pet] of pets.entries()) {
+      const found = stock.get(i + 1) ?? -1;
+      expect(found >= pet.acknowledged && found <= pet.sent, `pet ${i + 1}: ${found}`).toBe(true);
+      pet.sent = found;
+      pet.acknowledged = found;
     }
-  },
-);
+  }
+});
