@@ -1,4 +1,4 @@
-/** Many real processes with one key, checked against the sandbox's own log; spent windows are in test/limiters/in-memory.test.ts. */
+/** Many real processes with one key, checked against the sandbox's own log; spent windows are in test/rate-limit/. */
 import { expect, it } from 'vitest';
 import type { Plan } from '../../src/sandbox/plans.ts';
 import { runPetstore, type Running, startPetstore } from '../support/binary.ts';

@@ -62,28 +62,6 @@ export function oneLimit(limiter: Limiter): void {
   it('a block of 90 s: nothing more is sent', () => longBlock(limiter), 120_000);
 }
 
-/** Eight processes at once, each `sets` times one after another. */
-export async function eight(
-  limiter: Limiter,
-  { limit, windowMs }: Omit<Limited, 'stock'>,
-  sets: number,
-): Promise<void> {
-  const { front, stock, run } = await bench((all) => limiter({ limit, windowMs, stock: all }));
-  const one = async (first: number): Promise<(number | null)[]> => {
-    const codes: (number | null)[] = [];
-    for (let pet = first; pet < first + sets; pet++) {
-      codes.push((await run(['inventory', 'set', `${pet}`, `${quantityOf(pet)}`])).code);
-    }
-    return codes;
-  };
-  const codes = (await Promise.all(Array.from({ length: 8 }, (_, i) => one(1 + i * sets)))).flat();
-  expect({ codes: [...new Set(codes)], refused: refused(front.log), wrong: wrong(stock, 8 * sets) }).toEqual({
-    codes: [0],
-    refused: [],
-    wrong: [],
-  });
-}
-
 /** An import with the key to itself: no refusal, and no window left out for long, however busy this machine is. */
 async function imported(limiter: Limiter): Promise<void> {
   const [rows, limit, windowMs] = [60, 25, 2_000];
