@@ -1,6 +1,6 @@
 /** `petstore proxy` between real sockets: what it passes on, what it refuses, and what a client learns of failures. */
 import { once } from 'node:events';
-import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -520,6 +520,9 @@ describe('the log', () => {
     const file = join(home.path, 'log');
     const proxy = await start(staging(baseUrl), ['--log', file], { home });
     await proxy.ask('/inventory?a=1', { headers: { 'user-agent': 'till/3' } });
+    // As a log rotation does.
+    while (readFileSync(file, 'utf8') === '') await new Promise(setImmediate);
+    renameSync(file, `${file}.1`);
     await proxy.ask('/../x');
     expect(JSON.parse((await own(proxy, 'status')).body)).toMatchObject({
       environment: 'staging',
@@ -536,7 +539,7 @@ describe('the log', () => {
     expect((await own(proxy, 'else')).status).toBe(404);
     proxy.kill('SIGTERM');
     await proxy.exited;
-    expect(jsonLines(readFileSync(file, 'utf8'))).toMatchObject([
+    expect(jsonLines(readFileSync(`${file}.1`, 'utf8'))).toMatchObject([
       {
         method: 'GET',
         target: '/v1/inventory?a=1',
@@ -544,6 +547,8 @@ describe('the log', () => {
         client: 'till/3',
         waitedMs: expect.any(Number) as number,
       },
+    ]);
+    expect(jsonLines(readFileSync(file, 'utf8'))).toMatchObject([
       { method: 'GET', target: '/v1/../x', status: 404, client: 'unknown', error: 'not_found' },
       { target: '/__petstore/status', status: 200 },
       { target: '/__petstore/metrics', status: 200 },
