@@ -180,20 +180,17 @@ let savesMemory = false;
 /**
  * Saves memory during a long list. Keeps V8's space for new objects at a few MB instead of up to 32: chunks of a stream
  * become garbage at once, so more space would be wasted. Leaves out the one optimization of undici's WebAssembly parser
- * that takes 8 MB. At exit the defaults are back: V8 would reject code stored under other flags (bin/start.js).
+ * that takes 8 MB. At exit the defaults are back: V8 would reject code stored under other flags (bin/start.js). Bun
+ * ignores all of it.
  */
 function saveMemory(): void {
   if (savesMemory) return;
   savesMemory = true;
-  try {
-    const { setFlagsFromString } = process.getBuiltinModule('node:v8');
-    setFlagsFromString('--semi-space-growth-factor=1 --no-wasm-loop-unrolling');
-    process.prependOnceListener('exit', () => {
-      setFlagsFromString('--semi-space-growth-factor=2 --wasm-loop-unrolling');
-    });
-  } catch {
-    // Bun has a different engine.
-  }
+  const { setFlagsFromString } = process.getBuiltinModule('node:v8');
+  setFlagsFromString('--semi-space-growth-factor=1 --no-wasm-loop-unrolling');
+  process.prependOnceListener('exit', () => {
+    setFlagsFromString('--semi-space-growth-factor=2 --wasm-loop-unrolling');
+  });
 }
 
 function unsupported(codings: readonly string[], { target }: Exchange): HttpFailure {
