@@ -192,10 +192,6 @@ function isWindowless({ windows }: LedgerState, now: number, operation: string):
   return own === undefined || !isLive(own, now);
 }
 
-function release(state: LedgerState, wanted: string): LedgerState {
-  return keepInFlight(state, ({ id }) => id !== wanted);
-}
-
 /** Returns the same object if nothing is dropped, so that it need not be written. */
 function keepInFlight(state: LedgerState, isKept: (each: Reservation) => boolean): LedgerState {
   return state.inFlight.every(isKept) ? state : { ...state, inFlight: state.inFlight.filter(isKept) };
@@ -204,7 +200,8 @@ function keepInFlight(state: LedgerState, isKept: (each: Reservation) => boolean
 export function observe(before: LedgerState, now: number, answer: Answer): LedgerState {
   const { id, status, headers, random } = answer;
   const sent = before.inFlight.find((each) => each.id === id);
-  const state = withWindows({ ...release(before, id), seenAt: now }, now, answer, sent);
+  const others = keepInFlight(before, (each) => each !== sent);
+  const state = withWindows({ ...others, seenAt: now }, now, answer, sent);
   const { block, ...open } = state;
   // Several requests in flight may be refused together: that counts as one 429.
   const struck = isKnown(state, sent) ? Math.max(1, state.strikes) : state.strikes + 1;
@@ -243,7 +240,7 @@ export function unblock({ block: _lifted, windows: _doubtful, pace: _slow, ...st
 /** Notes that a request got no answer. It counts as sent unless it certainly was not sent. */
 export function lose(before: LedgerState, now: number, id: string, mayHaveBeenSent: boolean): LedgerState {
   const sent = before.inFlight.find((each) => each.id === id);
-  const state = release(before, id);
+  const state = keepInFlight(before, (each) => each !== sent);
   if (sent === undefined || !mayHaveBeenSent) return state;
   return countSent(state, now, sent.operation);
 }
