@@ -46,7 +46,7 @@ describe.skipIf(!hasRedis)('machines that share a ledger on a Redis server', () 
   });
 
   it.each([
-    ['others --timeout and five seconds', ['--timeout', '1s'], ['--max-wait', '6s'], createHome],
+    ['others --timeout and five seconds', ['--timeout', '3s'], ['--max-wait', '8s'], createHome],
     ['nothing to its own machine', [], ['--no-wait'], (home: Home) => home],
   ])('a process that is killed during its first request costs %s', async (_cost, first, second, next) => {
     const { url, service, run } = await shop([never(), STOCK]);
@@ -190,7 +190,7 @@ describe.skipIf(!hasRedis)('a server that does not answer', () => {
     writeFileSync(file, ['petId,quantity', ...rows, ''].join('\n'));
     const env = { ...sandbox.env, PETSTORE_LEDGER: redis.url };
     const running = startPetstore(['inventory', 'import', file, '--yes', '--max-wait', '60s'], {
-      ...{ home, env, killAfterMs: 100_000 },
+      ...{ home, env },
     });
     await running.waitFor(/does not answer/, 'stderr');
     await startRedis({ port: redis.port });
@@ -201,5 +201,5 @@ describe.skipIf(!hasRedis)('a server that does not answer', () => {
       expect.stringMatching(/^warning: The Redis server of PETSTORE_LEDGER does not answer \(.*\)\. Until it does, /),
       'The Redis server of PETSTORE_LEDGER answers again.',
     ]);
-  }, 120_000);
+  });
 });
