@@ -5,7 +5,6 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
-import { scriptedServer } from '../support/scripted-server.ts';
 import { staging } from '../support/staging.ts';
 import { withoutSandboxNames } from '../support/catalog.ts';
 import { createHome } from '../support/home.ts';
@@ -699,14 +698,9 @@ describe('inventory count', () => {
   });
 
   it('a stocktake that does not exist is refused before the stock is read', async () => {
-    const server = await scriptedServer([]);
-    const env = staging(server.baseUrl);
-    const { code, stderr } = await runPetstore(['inventory', 'count', '--resume', '99', '--yes'], {
-      env,
-      stdin: '7\n',
-    });
+    const context = withReplies([], { stdin: { text: '7\n' } });
+    const { code, stderr } = await runIn(context, 'inventory', 'count', '--resume', '99', '--yes');
     expect([code, stderr]).toEqual([2, expect.stringContaining('Run 99 is not an unfinished stocktake')]);
-    expect(server.requests).toEqual([]);
   });
 
   it('a pet that was sold here before its first scan is no conflict; one that was sold after it is', async () => {
