@@ -5,8 +5,8 @@ import {
   type Cause,
   type Change,
   type ChangeState,
+  type DraftChange,
   fromRow,
-  integer,
   type Run,
   type RunSummary,
   type Scan,
@@ -158,7 +158,7 @@ export class History {
    * an undo. A finished smoke test is skipped: it has put its pet back.
    */
   newestSent(environment: string, next: 'undo' | 'redo'): Change | undefined {
-    const sql = `SELECT * FROM change WHERE environment = ? AND ${SENT}
+    const sql = `SELECT *, ${NAME} FROM change WHERE environment = ? AND ${SENT}
         AND coalesce(run, 0) NOT IN (SELECT id FROM run WHERE kind = 'smoke' AND endedAt IS NOT NULL OR ${isPassed(next)})
         ${next === 'undo' ? `AND NOT ${isUndone(CARRIED_OUT)}` : ''}
       ORDER BY turn DESC, id DESC LIMIT 1`;
@@ -175,17 +175,16 @@ export class History {
   lastCounted(origin: string): ReadonlyMap<bigint, number> {
     const sql = `SELECT petId, max(startedAt) AS startedAt FROM run JOIN change ON change.run = run.id
       WHERE kind = 'count' AND run.origin = ? AND state IN ('applied', 'unchanged') GROUP BY petId`;
-    return new Map(
-      this.state.database.all(sql, origin).map((row) => [integer(row, 'petId'), Number(integer(row, 'startedAt'))]),
-    );
+    const pets = this.read<Pick<Change, 'petId'> & Pick<Run, 'startedAt'>>(sql, origin);
+    return new Map(pets.map(({ petId, startedAt }) => [petId, startedAt]));
   }
 
   changesOf(run: bigint): Change[] {
-    return this.read('SELECT * FROM change WHERE run = ? ORDER BY id', run);
+    return this.read(`SELECT *, ${NAME} FROM change WHERE run = ? ORDER BY id`, run);
   }
 
   sentChange(id: bigint): Change | undefined {
-    return this.read<Change>('SELECT * FROM change WHERE id = ? AND sentAt IS NOT NULL', id)[0];
+    return this.read<Change>(`SELECT *, ${NAME} FROM change WHERE id = ? AND sentAt IS NOT NULL`, id)[0];
   }
 
   hasSent(): boolean {
@@ -218,6 +217,11 @@ export class History {
 
   scans(run: bigint): Scan[] {
     return this.read('SELECT seq, petId, quantity, stock FROM scan WHERE run = ? ORDER BY seq', run);
+  }
+
+  /** Returns the changes that an earlier `browse` left behind. */
+  draft(origin: string): DraftChange[] {
+    return this.read('SELECT petId, current, quantity FROM draft WHERE origin = ? ORDER BY petId', origin);
   }
 
   /** @throws {Failure} `state` */

@@ -69,7 +69,7 @@ export interface Change {
   readonly cause?: Cause | undefined;
   readonly note?: string | undefined;
   readonly petId: bigint;
-  /** The pet's name in the catalog, in the rows of `history`. */
+  /** The pet's name in the catalog, where the change is shown. */
   readonly name?: string | undefined;
   /** The quantity before, if known. */
   readonly before?: bigint | undefined;
@@ -119,6 +119,15 @@ export interface Scan {
   readonly stock: bigint;
 }
 
+/** A change of `inventory browse` that is not applied yet. */
+export interface DraftChange {
+  readonly petId: bigint;
+  /** The quantity that the user saw. */
+  readonly current: bigint;
+  /** The quantity to set. */
+  readonly quantity: bigint;
+}
+
 /** Columns that stay bigint; all other integers are epoch ms and counts. */
 const IDS = new Set(['id', 'run', 'petId', 'turn', 'noted', 'undoesRun', 'undoesChange']);
 /** Columns with integers of any size, which are stored as text. */
@@ -158,13 +167,6 @@ function toSql(name: string, value: Field): SqlValue {
   return QUANTITIES.has(name) ? value.toString() : value;
 }
 
-type Read<T> = (row: SqlRow, column: string) => T;
+export const text = (row: SqlRow, column: string) => row[column] as string;
 
-/** Returns undefined for NULL. */
-export function optional<T>(row: SqlRow, column: string, read: Read<T>): T | undefined {
-  return row[column] === null ? undefined : read(row, column);
-}
-
-export const text: Read<string> = (row, column) => row[column] as string;
-
-export const integer: Read<bigint> = (row, column) => row[column] as bigint;
+export const integer = (row: SqlRow, column: string) => row[column] as bigint;

@@ -14,7 +14,7 @@
  */
 import type { SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { insertInto, integer, text, type Change, type Run, type Scan } from './journal-rows.ts';
+import { insertInto, integer, text, type Change, type DraftChange, type Run, type Scan } from './journal-rows.ts';
 import type { Exclusive, State } from './database.ts';
 import { History, HOLDER, withoutProfile } from './history.ts';
 
@@ -134,6 +134,14 @@ export class Journal extends History {
     await this.state.exclusively(() => {
       this.change('DELETE FROM scan WHERE run = ? AND seq = ?', run, BigInt(seq));
     }, DURABLE_AND_CERTAIN);
+  }
+
+  /** Replaces all changes of `browse` for a service. A stop signal must not lose what the user has typed. */
+  async saveDraft(origin: string, changes: ReadonlyMap<bigint, DraftChange>): Promise<void> {
+    await this.state.exclusively(() => {
+      this.state.database.run('DELETE FROM draft WHERE origin = ?', origin);
+      for (const change of changes.values()) insertInto(this.state.database, 'draft', { origin, ...change });
+    }, CERTAIN);
   }
 
   /** Stores the rows of a stocktake whose scans are complete. */
