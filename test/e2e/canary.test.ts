@@ -118,7 +118,8 @@ describe('fault 66, 70, 118: the key is in no output and no file, whatever the s
     const folder = join(here.home.path, 'out');
     mkdirSync(folder);
     const outs = ['r.xml', 'r.tap', 'r.json', 'r.txt'].map((name) => join(folder, name));
-    const all = [...outs, `github=${join(folder, 'github')}`].flatMap((out) => ['--out', out]);
+    const others = ['github', 'markdown'].map((format) => `${format}=${join(folder, format)}`);
+    const all = [...outs, ...others].flatMap((out) => ['--out', out]);
     const codes: (number | null)[] = [];
     for (const mode of ['echo', 'page', 'redirect', 'bad-row'] as const) {
       for (const format of ['text', 'junit', 'tap', 'json', 'github']) {

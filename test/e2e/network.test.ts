@@ -2,16 +2,14 @@
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import { HttpFailure } from '../../src/ports.ts';
 import { listenOnLoopback } from '../support/cleanup.ts';
 import { closeIdle, drip, hugeHeaders, never, reset, truncate } from '../support/faults.ts';
 import { blackhole, refusedPort } from '../support/holes.ts';
-import { runIn, STAGING_ENV } from '../support/in-process.ts';
+import { runIn } from '../support/in-process.ts';
 import { error as refusal, item, json, type Reply } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { runJson, staging, takeApart } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
-import { httpReply } from '../support/test-ports.ts';
 import { caFile, tlsIdentities } from '../support/tls.ts';
 
 const LIST = ['inventory', 'list'];
@@ -135,12 +133,6 @@ describe('a read', () => {
     expect(String(error?.message).replace(`127.0.0.1:${server.port}`, 'PEER')).toContain(message);
   });
 
-  it('fault 5: succeeds when the second try does', async () => {
-    const server = await scriptedServer([reset(), json(STOCK)]);
-    const { code, error } = await runJson(server.baseUrl, LIST);
-    expect({ code, error, log: server.log() }).toEqual({ code: 0, error: undefined, log: [GET, GET] });
-  });
-
   it('fault 27: headers above the limit of the parser fail at once', async () => {
     const server = await scriptedServer([hugeHeaders(40_000)]);
     const { code, stdout, error } = await runJson(server.baseUrl, LIST);
@@ -204,26 +196,6 @@ describe('a write whose answer is lost', () => {
       message: expect.stringContaining('the stock could not be read') as string,
       log: [PATCH, GET, GET, GET],
     });
-  });
-
-  it('fault 10: one whose connection closes before a byte is written is sent again without a look', async () => {
-    const facts = {
-      phase: 'reset',
-      mayHaveBeenSent: false,
-      peer: 'pets.example:443',
-      code: 'Error',
-      detail: '',
-    } as const;
-    let tries = 0;
-    const context = createTestContext({
-      env: STAGING_ENV,
-      http: () => {
-        if (++tries === 1) throw new HttpFailure(facts);
-        return httpReply(DONE, context.clock.now());
-      },
-    });
-    const { code } = await runIn(context, ...SET);
-    expect({ code, sent: context.sent.map(({ method }) => method) }).toEqual({ code: 0, sent: ['PATCH', 'PATCH'] });
   });
 
   it('fault 10: a kept-alive connection that closes under the write is looked after', async () => {

@@ -598,15 +598,6 @@ describe('the rate limit', () => {
     expect(await history(server, { home })).toEqual([]);
   });
 
-  it('so does a ban', async () => {
-    const { server, proxy } = await inFrontOf([error(403, 'Banned.', 'banned', { headers: { 'Retry-After': '600' } })]);
-    expect((await proxy.ask('/inventory')).status).toBe(403);
-    const answer = await proxy.ask('/inventory');
-    expect([answer.status, JSON.parse(answer.body)]).toEqual([403, expect.objectContaining({ code: 'banned' })]);
-    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(400);
-    expect(server.requests).toHaveLength(1);
-  });
-
   it('what would wait longer than --max-wait is refused without a request; the reserve is for urgent ones', async () => {
     const limits = (remaining: number) => ({ limits: { limit: 60, remaining, resetsIn: 600 } });
     const { server, proxy } = await inFrontOf(
@@ -628,23 +619,6 @@ describe('the rate limit', () => {
 });
 
 describe('a client that is gone', () => {
-  it('leaves the queue; its request is not sent', async () => {
-    const held = gate();
-    const { server, proxy } = await inFrontOf([gated(held, json([])), json([])]);
-    const first = proxy.ask('/inventory');
-    await server.received(1);
-    const socket = openSocket(proxy.port);
-    socket.write(headOf(proxy, 'GET /v1/inventory', 'User-Agent: impatient'));
-    await queued(proxy, 1);
-    socket.destroy();
-    await proxy.waitFor(/ 499 {2}GET .*impatient/, 'stderr');
-    await queued(proxy, 0);
-    held.open();
-    expect((await first).status).toBe(200);
-    expect((await proxy.ask('/inventory')).status).toBe(200);
-    expect(server.requests).toHaveLength(2);
-  });
-
   it('and whose PATCH was sent is in the history, under its name', async () => {
     const home = createHome();
     const held = gate();

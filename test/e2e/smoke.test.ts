@@ -610,16 +610,4 @@ describe('what is run, and how it is reported', () => {
     // At 0, 2 and 3 s, and then the check.
     expect([code, context.sent.length]).toEqual([8, 4]);
   });
-
-  it.each(['text', 'junit', 'tap', 'json', 'github', 'markdown'])(
-    'neither the key nor a control character appears in a report: %s',
-    async (format) => {
-      const evil = `${STAGING_KEY}\u001b[2J`;
-      const { context } = against((reply) => ({ ...reply, headers: { ...reply.headers, 'content-type': evil } }));
-      const { stdout, stderr } = await runIn(context, 'smoke', '--format', format);
-      expect(stdout).toContain('list-type');
-      expect(stdout + stderr).not.toContain(STAGING_KEY);
-      expect(stdout).not.toContain('\u001b');
-    },
-  );
 });

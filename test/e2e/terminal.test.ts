@@ -66,19 +66,6 @@ describe('a rate limit', () => {
     expect(terminal.plain()).toMatch(/(?<!: )Stopped\./);
     expect(server.log()).toEqual(['GET /v1/inventory']);
   });
-
-  it.each([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-    ['SIGHUP', 129],
-  ] as const)('fault 82, 84: a wait without a terminal ends at once with %s', async (signal, code) => {
-    const server = await scriptedServer([tooMany(40)]);
-    const running = startPetstore(LIST, { env: staging(server.baseUrl) });
-    await running.waitFor(/429/);
-    running.kill(signal);
-    expect((await running.exited).code).toBe(code);
-    expect(server.log()).toEqual(['GET /v1/inventory']);
-  });
 });
 
 it('fault 84: a second Ctrl-C does not wait for the write in flight', async () => {

@@ -1,15 +1,14 @@
 /**
  * Against rate limiters for Node that count in memory: express-rate-limit with its legacy headers, which have the same
- * names as the service's, rate-limiter-flexible with the headers of its README, and koa-ratelimit.
+ * names as the service's, and rate-limiter-flexible with the headers of its README.
  */
 import { describe, it } from 'vitest';
-import { expressLimiter, flexibleLimiter, koaLimiter } from './node-limiters.ts';
+import { expressLimiter, flexibleLimiter } from './node-limiters.ts';
 import { drained, longBlock, oneLimit } from './scenarios.ts';
 
 describe.each([
   ['express-rate-limit', expressLimiter('legacy')],
   ['rate-limiter-flexible', flexibleLimiter('all')],
-  ['koa-ratelimit', koaLimiter],
 ])('%s', (_name, limiter) => {
   oneLimit(limiter);
 });

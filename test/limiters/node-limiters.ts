@@ -3,8 +3,6 @@ import fastifyRateLimit, { type RateLimitPluginOptions } from '@fastify/rate-lim
 import express from 'express';
 import { type Options as ExpressOptions, rateLimit } from 'express-rate-limit';
 import Fastify, { type FastifyInstance } from 'fastify';
-import Koa from 'koa';
-import koaRateLimit from 'koa-ratelimit';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { onCleanup } from '../support/cleanup.ts';
 import type { Handler } from '../support/served.ts';
@@ -84,16 +82,3 @@ export function flexibleLimiter(headers: 'all' | 'Retry-After alone'): Limiter {
     };
   };
 }
-
-/** koa-ratelimit in memory, whose reset is a fraction of an epoch. */
-export const koaLimiter: Limiter = ({ limit, windowMs, stock }) => {
-  const app = new Koa();
-  const service = serve(stock);
-  app.use(koaRateLimit({ driver: 'memory', db: new Map(), duration: windowMs, max: limit, id: () => 'key' }));
-  app.use(async (context) => {
-    context.respond = false;
-    context.res.statusCode = 200;
-    await service(context.req, context.res);
-  });
-  return app.callback();
-};

@@ -267,6 +267,8 @@ it('a client that is gone leaves the queue, and the gate', async () => {
   const inQueue = await b.ask('a3');
   await b.ask('a4');
   inQueue.gone.abort(cancelled);
+  await b.clock.advance(0);
+  expect(b.turns.waiting).toBe(2);
   atGate.gone.abort(cancelled);
   expect([await atGate.ended, await inQueue.ended]).toEqual([cancelled, cancelled]);
   expect(b.turns.waiting).toBe(1);

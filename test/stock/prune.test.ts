@@ -1,5 +1,5 @@
 /** Old history and reports are removed after a write, once a day, and never delay it. */
-import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -314,26 +314,10 @@ describe('reports', () => {
       'notes.csv',
     ]);
   });
-
-  it('in a folder that a link leads to stay', async () => {
-    const { home, reports, run, ...at } = shop();
-    await at.import(0, '7,11', '8,12');
-    const elsewhere = join(home.path, 'elsewhere');
-    mkdirSync(elsewhere);
-    writeFileSync(join(elsewhere, 'import-1.csv'), 'x');
-    rmSync(reports, { recursive: true });
-    symlinkSync(elsewhere, reports);
-    expect((await run(900, 'set', '7', '30')).code).toBe(0);
-    expect(existsSync(join(elsewhere, 'import-1.csv'))).toBe(true);
-  });
 });
 
 describe('a write succeeds, and is recorded, where pruning', () => {
-  it.each([
-    ['meets a lock', new DatabaseFailure('held', 'locked')],
-    ['meets a database that cannot be written', new DatabaseFailure('readonly', 'read-only')],
-    ['fails in an unknown way', new Error('surprise')],
-  ])('%s', async (_name, error) => {
+  it('fails', async () => {
     const { run, contextAt, history } = shop();
     await run(0, 'set', '7', '20');
     await run(1, 'set', '7', '21');
@@ -346,10 +330,10 @@ describe('a write succeeds, and is recorded, where pruning', () => {
       return {
         ...database,
         run: () => {
-          throw error;
+          throw new DatabaseFailure('held', 'locked');
         },
         exec: (sql: string) => {
-          if (!sql.startsWith('PRAGMA')) throw error;
+          if (!sql.startsWith('PRAGMA')) throw new DatabaseFailure('held', 'locked');
         },
       };
     };

@@ -94,11 +94,23 @@ describe('only --max-wait decides how long a run waits', () => {
   const slow = (options: TestContextOptions = {}) =>
     service(40, { limit: 10, remaining: 9, resetsIn: 60 }, undefined, options);
 
-  it.each([[[]], [['--no-wait']], [['--max-wait', '2s']]])('%j: too long, 6, and nothing is written', async (args) => {
-    const { context, updates } = slow();
-    const { code, stderr } = await runIn(context, ...IMPORT, ...args);
-    expect([code, stderr, updates()]).toEqual([6, expect.stringContaining('"kind":"run-too-long"'), []]);
-  });
+  it.each([[[]], [['--no-wait']], [['--max-wait', '2s']]])(
+    'fault 99: %j: too long, 6, and nothing is written',
+    async (args) => {
+      const { context, updates } = slow();
+      const { code, stderr } = await runIn(context, ...IMPORT, ...args);
+      const { error: reported } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error: object };
+      expect([code, updates()]).toEqual([6, []]);
+      expect(reported).toMatchObject({
+        kind: 'run-too-long',
+        message: expect.stringMatching(
+          /^This takes about 4 min.* \(41 requests\), longer than --max-wait \(\w+.*\); nothing was sent\.$/,
+        ) as string,
+        hint: expect.stringMatching(/^Add --max-wait forever: it would be done at about /) as string,
+        retryable: true,
+      });
+    },
+  );
 
   it('--yes at a terminal agrees to the change, not to the wait', async () => {
     const home = createTestContext().home;
