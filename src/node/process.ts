@@ -102,7 +102,7 @@ function isTerminalFile(fd: number): boolean {
 
 /** Work of Node's thread pool: files and name lookups. */
 const THREAD_WORK = /^(FSReq|FileHandle|GetAddrInfo|GetNameInfo)/;
-export const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
+export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
  * Ends the process without waiting for its threads. process.exit() waits, and a name server that does not answer or a
