@@ -70,7 +70,14 @@ function positionOf(tree: Tree, line: Line<TreeOption>, word: string): Position 
   if (line.unknown?.kind === 'command') return {};
   const below = childrenOf(tree, line.path);
   if (own === undefined) return { candidates: below };
-  const argument = own.arguments[argumentsIn(line).length] ?? own.arguments.find(({ variadic }) => variadic);
+  const given = argumentsIn(line);
+  const argument = own.arguments[given.length] ?? own.arguments.find(({ variadic }) => variadic);
+  if (own.path === 'config set' && given.length === 1) {
+    // A setting takes what its option takes.
+    const name = `--${given[0] === 'environment' ? 'env' : given[0]}`;
+    const setting = tree.globals.find(({ names }) => names.includes(name));
+    return setting === undefined ? {} : { value: valueOf(setting) };
+  }
   // `help` takes commands, too.
   if (argument !== undefined) return { value: argument, candidates: own.path === 'help' ? childrenOf(tree, '') : [] };
   // Without arguments to complete, proposes the command's own options and the commands below it.
