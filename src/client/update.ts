@@ -42,8 +42,10 @@ export function isOutdated(error: unknown): boolean {
   return isFailure(error) && error.is('network') && error.details.phase === 'withdrawn';
 }
 
+type Wanted = Pick<Update, 'petId' | 'quantity'>;
+
 /** Returns the request as it is sent, and as --dry-run shows it. */
-export function updateCall({ petId, quantity }: Pick<Update, 'petId' | 'quantity'>) {
+export function updateCall({ petId, quantity }: Wanted) {
   const path = route.path.replace('{petId}', petId.toString());
   return { method: route.method, path, body: stringifyJson(new Map([['quantity', quantity]])), petId };
 }
@@ -192,7 +194,7 @@ function finished(service: Service, item: InventoryItem, { petId, quantity }: Up
 export async function confirmed(
   service: Service,
   { method, path }: Call,
-  update: Pick<Update, 'petId' | 'quantity'>,
+  update: Wanted,
   answer: RawAnswer,
 ): Promise<RawAnswer> {
   const { failure, status } = answer;
@@ -207,11 +209,7 @@ export async function confirmed(
 }
 
 /** @throws {Failure} `contract`, `stored-differently` */
-async function readStored(
-  reply: HttpReply,
-  { petId, quantity }: Pick<Update, 'petId' | 'quantity'>,
-  service: Service,
-): Promise<InventoryItem> {
+async function readStored(reply: HttpReply, { petId, quantity }: Wanted, service: Service): Promise<InventoryItem> {
   const body = await wholeBody(reply);
   let item: InventoryItem;
   try {

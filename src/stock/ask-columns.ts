@@ -40,10 +40,7 @@ export async function nameColumns(
 
 /** Asks for each missing column. Returns nothing if the file has too few columns. */
 async function askColumns(
-  context: CommandContext,
-  headings: readonly string[],
-  mappings: readonly Mapping[],
-  add: boolean,
+  ...[context, headings, mappings, add]: Parameters<typeof nameColumns>
 ): Promise<readonly Mapping[]> {
   const { found } = findColumns(headings, mappings);
   const taken = [...found.values()];
