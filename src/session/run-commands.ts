@@ -1,7 +1,6 @@
 /** Builds commands for messages: to resume or discard a run, and with the environment. */
 import { UNSAFE } from '../api/json.ts';
 import type { Run, RunSummary } from '../state/journal.ts';
-import { visible } from '../view/words.ts';
 import { partsOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
 import { isProfileName } from './settings.ts';
@@ -36,7 +35,7 @@ export function shellWord(word: string): string {
   if (/^[\w./:@%+=,-]+$/.test(word)) return word;
   const code = (unsafe: string): string => Buffer.from(unsafe).toString('hex').replace(/../g, '\\x$&');
   const coded = word.replace(/['\\]/g, '\\$&').replace(UNSAFE, code);
-  return visible(word) === word ? `'${word.replaceAll("'", `'\\''`)}'` : `$'${coded}'`;
+  return word.search(UNSAFE) === -1 ? `'${word.replaceAll("'", `'\\''`)}'` : `$'${coded}'`;
 }
 
 /**

@@ -85,10 +85,9 @@ async function removeHistory({ clock, signal }: CommandContext, state: State, be
 
 /** Returns SQL that selects the ids of old changes and runs. */
 function oldIn(state: State, before: number) {
-  const { database } = state;
   const sent = (index: string): string => `FROM change INDEXED BY ${index} WHERE state IN ${MAY_BE_WRITTEN} AND sentAt`;
   // By turn, as undo does: a clock that was ahead makes no command the newest.
-  const newest = database.all(
+  const newest = state.database.all(
     `SELECT id, run FROM (SELECT id, run, environment, origin, max(turn) AS turn ${sent('changesSent')} < ${before}
        GROUP BY environment, origin) AS old
      WHERE NOT EXISTS (SELECT 1 ${sent('changesInTurn')} NOT NULL AND turn > old.turn
