@@ -52,8 +52,9 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
     const noted = tellsOfService(reply)
       ? ticket.answered(reply.status, reply.headers, clock.now())
       : ticket.lost(false);
-    // A refusal must be recorded. Anything else must not delay a write's answer once the program has to stop.
-    await (isRefusal(reply) ? noted : untilStop(service, NOTED_MS, noted, () => undefined));
+    // Once the program has to stop, this must not keep a write's answer from it. A refusal, which must be recorded, may
+    // take longer.
+    await untilStop(service, isRefusal(reply) ? GRACE_MS : NOTED_MS, noted, () => undefined);
     tell({ status: reply.status });
     if (gatewayOf(reply.headers) !== undefined) gateways.add(service.http);
     warnOfSunset(reply.headers, service, call);

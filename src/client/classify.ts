@@ -167,16 +167,3 @@ export function webPageFailure({ headers }: Pick<HttpReply, 'headers'>): Failure
   const fix = 'Check the base URL, and whether your network asks you to log in.';
   return new Failure('contract', { what: 'The response', problem: 'is a web page, not the API', fix });
 }
-
-/** Adds a failure to a raw answer that does not tell that an update was applied: a success other than 200, or a web page. */
-export function confirmed<Answer extends Pick<HttpReply, 'status' | 'headers'> & { readonly failure?: Failure }>(
-  { environment }: Service,
-  { method, path }: Call,
-  answer: Answer,
-): Answer {
-  const { failure, status } = answer;
-  const because =
-    status === 200 ? webPageFailure(answer) : new Failure('unexpected-status', { serviceError: { status } });
-  if (failure !== undefined || because === undefined) return answer;
-  return { ...answer, failure: new Failure('outcome-unknown', { call: `${method} ${path}`, environment, because }) };
-}

@@ -12,11 +12,12 @@ import { ContractViolation, readItem } from '../api/schemas.ts';
 import { updateInventory as route } from '../api/routes.ts';
 import { parseInteger } from '../api/values.ts';
 import type { HttpReply } from '../ports.ts';
-import { Failure, isFailure, midway, usageFailure } from '../errors.ts';
+import { Failure, isFailure, midway, onlyFailure, usageFailure } from '../errors.ts';
 import { isGateway } from './attempt.ts';
-import { type Classified, isUncertain } from './classify.ts';
+import { type Classified, isUncertain, webPageFailure } from './classify.ts';
 import { type Result, perform, stopReason, Tries, type Trouble, waitBefore, wholeBody } from './retry.ts';
-import type { Service } from './service.ts';
+import type { RawAnswer } from './raw.ts';
+import type { Call, Service } from './service.ts';
 
 /** How old the list may be when a write is sent again, in ms. */
 const RECENT_MS = 1_000;
@@ -41,8 +42,10 @@ export function isOutdated(error: unknown): boolean {
   return isFailure(error) && error.is('network') && error.details.phase === 'withdrawn';
 }
 
+type Wanted = Pick<Update, 'petId' | 'quantity'>;
+
 /** Returns the request as it is sent, and as --dry-run shows it. */
-export function updateCall({ petId, quantity }: Pick<Update, 'petId' | 'quantity'>) {
+export function updateCall({ petId, quantity }: Wanted) {
   const path = route.path.replace('{petId}', petId.toString());
   return { method: route.method, path, body: stringifyJson(new Map([['quantity', quantity]])), petId };
 }
@@ -185,8 +188,26 @@ function finished(service: Service, item: InventoryItem, { petId, quantity }: Up
   });
 }
 
+/** Adds a failure to a raw answer that does not tell that the update was applied: another success than 200, or another body. */
+export async function confirmed(
+  service: Service,
+  { method, path }: Call,
+  update: Wanted,
+  answer: RawAnswer,
+): Promise<RawAnswer> {
+  const { failure, status } = answer;
+  if (failure !== undefined) return answer;
+  const because =
+    status === 200
+      ? (webPageFailure(answer) ?? (await readStored(answer, update, service).then(() => undefined, onlyFailure)))
+      : new Failure('unexpected-status', { serviceError: { status } });
+  if (because === undefined) return answer;
+  const { environment } = service;
+  return { ...answer, failure: new Failure('outcome-unknown', { call: `${method} ${path}`, environment, because }) };
+}
+
 /** @throws {Failure} `contract`, `stored-differently` */
-async function readStored(reply: HttpReply, { petId, quantity }: Update, service: Service): Promise<InventoryItem> {
+async function readStored(reply: HttpReply, { petId, quantity }: Wanted, service: Service): Promise<InventoryItem> {
   const body = await wholeBody(reply);
   let item: InventoryItem;
   try {

@@ -49,7 +49,7 @@ export const api = defineCommand({
   path: 'api',
   summary: 'Send a raw request, with the same key and rate limit',
   description:
-    'Prints the answer as it came, and exits by its status; an update of stock that the answer does not confirm (a 202, a web page) ' +
+    'Prints the answer as it came, and exits by its status; an update of stock that the answer does not confirm (a 202, a web page, another quantity) ' +
     'exits 9. The path is below the base URL: /inventory. After a 429 it waits as every command does. Nothing else is ' +
     'retried, except a read with --retry-for: it is unknown whether an undocumented operation may run twice. A write ' +
     'to production follows the same rule as inventory set.',

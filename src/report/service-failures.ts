@@ -39,8 +39,7 @@ interface Quota {
   begun: boolean;
 }
 
-/** `retryAt`: when the key may be used again, for the hint after a write that may have been applied. */
-type Refusal = { serviceError: ServiceError; environment: string; retryAt?: number };
+type Refusal = { serviceError: ServiceError; environment: string };
 
 /** `gateway`: whether a gateway refused or passed on the request, if there is one. */
 interface Unauthorized extends Refusal {
@@ -71,10 +70,11 @@ export const SERVICE_FAILURES = {
     message: message ?? `The gateway refuses this (${status}).`,
     hint: 'Ask the people who run the gateway.',
   }),
-  forbidden: ({ serviceError, environment }: Refusal) => ({
+  forbidden: ({ serviceError, environment, retryAt }: Refusal & { retryAt: number }) => ({
     ...stops(EXIT.forbidden),
     message: `${capital(environment)} forbids this (403${quote(serviceError)}): the key may be banned.`,
     hint: 'Stop every job that uses this key and ask the owners of the service.',
+    retryAt,
   }),
   rejected: ({ serviceError }: { serviceError: ServiceError }) => ({
     ...refused(

@@ -130,10 +130,9 @@ const LOGIN = /\/\/[^/?#]*@/;
 export function sharedLedger({ env }: Pick<CommandContext, 'env'>) {
   const { parser, variable } = SETTINGS.ledgerLost;
   const address = env.PETSTORE_LEDGER ?? '';
+  const whenLost = parser.parse(env[variable] || 'hold', variable);
   if (address === '') return undefined;
-  if (parseRedisAddress(address) !== undefined) {
-    return { url: address, whenLost: parser.parse(env[variable] || 'hold', variable) };
-  }
+  if (parseRedisAddress(address) !== undefined) return { url: address, whenLost };
   throw new Failure('invalid-value', {
     name: 'PETSTORE_LEDGER',
     // The address may contain a password, for other programs also as a parameter.

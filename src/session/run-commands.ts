@@ -1,4 +1,5 @@
 /** Builds commands for messages: to resume or discard a run, and with the environment. */
+import { UNSAFE } from '../api/json.ts';
 import type { Run, RunSummary } from '../state/journal.ts';
 import { partsOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
@@ -29,9 +30,12 @@ export function discardCommand({ environment, id }: Pick<Run, 'environment' | 'i
   return `petstore --env ${environment} inventory runs discard ${id}`;
 }
 
-/** Quotes a word for a POSIX shell if needed. */
+/** Quotes a word for a POSIX shell if needed. A control character, which is not shown as it is, needs bash, zsh or ksh. */
 export function shellWord(word: string): string {
-  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  if (/^[\w./:@%+=,-]+$/.test(word)) return word;
+  const code = (unsafe: string): string => Buffer.from(unsafe).toString('hex').replace(/../g, '\\x$&');
+  const coded = word.replace(/['\\]/g, '\\$&').replace(UNSAFE, code);
+  return word.search(UNSAFE) === -1 ? `'${word.replaceAll("'", `'\\''`)}'` : `$'${coded}'`;
 }
 
 /**

@@ -25,16 +25,17 @@ const READY_PACE_MS = 2_000;
 
 /** @throws {Failure} `usage`, `file`, a signal's, and what connect throws; any other becomes the view's failure */
 export async function smoke(context: CommandContext, options: SmokeOptions & Reports): Promise<RawView> {
-  const { only = [], skip: left = [], out = [] } = options;
+  const { maxLatency, only = [], skip: left = [], out = [] } = options;
   const unknown = [...only, ...left].find((id) => ALL.every((each) => each.id !== id));
   if (unknown !== undefined)
     throw usageFailure(`Unknown check ${JSON.stringify(unknown)}.`, 'See: petstore smoke --list');
   const chosen = chosenChecks(options);
-  const idle = only.find((id) => chosen.every((each) => each.id !== id));
+  const wanted = maxLatency === undefined ? only : [...only, 'latency'];
+  const idle = wanted.find((id) => chosen.every((each) => each.id !== id));
   if (idle !== undefined)
     throw usageFailure(
       `The check ${idle} would not be run.`,
-      'Checks of updates need --write, limit-429 and limit-retry --provoke-429; none may be in --skip.',
+      'Checks of updates need --write, limit-429 and limit-retry --provoke-429, and --max-latency needs latency; none may be in --skip.',
     );
   for (const { path } of out) await findFolder(context, dirname(path));
   const { clock, notices } = context;

@@ -34,12 +34,7 @@ const CALLS: Readonly<Record<Question, { readonly call: Call; readonly apiKey?: 
 };
 
 const REACHABLE: CheckFacts = { id: 'reachable', title: 'the service answers', clause: '1' };
-const TLS: CheckFacts = {
-  id: 'tls',
-  title: 'the connection is encrypted, with a trusted certificate',
-  clause: '1',
-};
-
+const TLS: CheckFacts = { id: 'tls', title: 'the connection is encrypted, with a trusted certificate', clause: '1' };
 const REFUSED: CheckFacts = { id: 'limit-429', title: 'beyond the rate limit: 429', clause: '8, rule 3' };
 const RETRY: CheckFacts = { id: 'limit-retry', title: 'the 429 has a Retry-After header', clause: '7; 8, rule 3' };
 const PROVOKED_CHECKS: readonly CheckFacts[] = [REFUSED, RETRY];

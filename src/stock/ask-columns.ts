@@ -40,10 +40,7 @@ export async function nameColumns(
 
 /** Asks for each missing column. Returns nothing if the file has too few columns. */
 async function askColumns(
-  context: CommandContext,
-  headings: readonly string[],
-  mappings: readonly Mapping[],
-  add: boolean,
+  ...[context, headings, mappings, add]: Parameters<typeof nameColumns>
 ): Promise<readonly Mapping[]> {
   const { found } = findColumns(headings, mappings);
   const taken = [...found.values()];
@@ -60,9 +57,7 @@ async function askColumns(
     const column = others.length === 0 ? only! : await choose(context, question, numbered(columns));
     said.push({ heading, column });
   };
-  if (lacksPet) {
-    await ask('the pet', STOCK_FILE.pets, 'the name or barcode of the catalog, or the id');
-  }
+  if (lacksPet) await ask('the pet', STOCK_FILE.pets, 'the name or barcode of the catalog, or the id');
   if (lacksNumber) {
     // With --add, both add. The next file with this header does, too, where the option is forgotten.
     await ask('the number', add ? ['delta'] : ['quantity', 'delta'], 'quantity is set, delta is added');

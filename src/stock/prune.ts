@@ -7,7 +7,7 @@ import { DAY_MS } from '../duration.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { reportFolder } from '../session/paths.ts';
 import { openStateFile, type State } from '../state/database.ts';
-import { MAY_BE_WRITTEN } from '../state/history.ts';
+import { History, MAY_BE_WRITTEN } from '../state/history.ts';
 import { KINDS } from '../state/journal-rows.ts';
 import { plural } from '../view/words.ts';
 
@@ -82,17 +82,20 @@ async function removeHistory({ clock, signal }: CommandContext, state: State, be
 }
 
 /** Returns SQL that selects the ids of old changes and runs. */
-function oldIn({ database }: State, before: number) {
+function oldIn(state: State, before: number) {
   const sent = (index: string): string => `FROM change INDEXED BY ${index} WHERE state IN ${MAY_BE_WRITTEN} AND sentAt`;
   // By turn, as undo does: a clock that was ahead makes no command the newest.
-  const newest = database.all(
+  const newest = state.database.all(
     `SELECT id, run FROM (SELECT id, run, environment, origin, max(turn) AS turn ${sent('changesSent')} < ${before}
        GROUP BY environment, origin) AS old
      WHERE NOT EXISTS (SELECT 1 ${sent('changesInTurn')} NOT NULL AND turn > old.turn
        AND environment = old.environment AND origin = old.origin)`,
   );
   const idsOf = (column: 'id' | 'run'): string => newest.flatMap((row) => row[column] ?? []).join();
-  const runs = `SELECT id FROM run WHERE endedAt < ${before} AND id NOT IN (${idsOf('run')})
+  // A process that was killed after its last row has left no end.
+  const ended = 'coalesce(endedAt, (SELECT max(sentAt) FROM change WHERE run = run.id), startedAt)';
+  const unfinished = new History(state).unfinished().map(({ id }) => id);
+  const runs = `SELECT id FROM run WHERE ${ended} < ${before} AND id NOT IN (${unfinished.join()}) AND id NOT IN (${idsOf('run')})
     AND id NOT IN (SELECT max(id) FROM run GROUP BY environment, origin)`;
   // A single change that is `sent` may be in flight.
   const changes = `SELECT id FROM change INDEXED BY changesOfRun WHERE run IS NULL AND sentAt < ${before} AND state <> 'sent'

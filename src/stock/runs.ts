@@ -56,12 +56,8 @@ function findRun(journal: Journal, environment: string, id: bigint | undefined):
   const unfinished = journal.unfinished();
   const ready = unfinished.filter(({ kind, left }) => kind !== 'smoke' && left > 0);
   const newest = ready.find((each) => each.environment === environment) ?? ready[0] ?? unfinished[0];
-  const run = id === undefined ? newest : unfinished.find((each) => each.id === id);
-  if (run === undefined) {
-    const done = id === undefined ? undefined : journal.run(id);
-    if (done !== undefined) throw cannotResume(...whyDone(done, journal.changesOf(done.id)));
-    throw cannotResume(id === undefined ? 'There is nothing to resume' : `Run ${id} does not exist`);
-  }
+  const run = id === undefined ? newest : unfinishedRun(journal, id);
+  if (run === undefined) throw cannotResume('There is nothing to resume');
   refuseSmoke(run);
   // Its scans are not rows yet: ending the run here would lose them.
   if (run.left > 0) return run;
@@ -181,7 +177,9 @@ export async function discardRun(context: CommandContext, id: bigint): Promise<R
 function unfinishedRun(journal: Journal, id: bigint): RunSummary {
   const run = journal.unfinished().find((each) => each.id === id);
   if (run !== undefined) return run;
-  throw cannotResume(journal.run(id) === undefined ? `Run ${id} does not exist` : `Run ${id} is finished`);
+  const done = journal.run(id);
+  if (done === undefined) throw cannotResume(`Run ${id} does not exist`);
+  throw cannotResume(...whyDone(done, journal.changesOf(id)));
 }
 
 /**

@@ -5,11 +5,10 @@
 import type { InventoryItem } from '../api/item.ts';
 import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
 import { parseInt64, parseInteger } from '../api/values.ts';
-import { confirmed } from '../client/classify.ts';
 import type { RawAnswer } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
 import { decoded } from '../redact.ts';
-import { checkCondition, isOutdated, isRecent, type Update, updateInventory } from '../client/update.ts';
+import { checkCondition, confirmed, isOutdated, isRecent, type Update, updateInventory } from '../client/update.ts';
 import { Failure, isFailure, onlyFailure, usageFailure } from '../errors.ts';
 import type { RowOutcome } from '../report/failure-meaning.ts';
 import type { Session } from '../session/connect.ts';
@@ -229,7 +228,8 @@ async function callChecked(
 ): Promise<RawAnswer> {
   const { lock, session } = pet;
   const { service } = session;
-  const sendChecked = async (each: Call): Promise<RawAnswer> => confirmed(service, call, await send(each));
+  const update = { petId: write.petId, quantity: write.after };
+  const sendChecked = async (each: Call): Promise<RawAnswer> => confirmed(service, call, update, await send(each));
   const { 'if-match': condition, ...headers } = call.headers ?? {};
   if (condition === undefined) return callOne(pet, { ...write, before: undefined }, () => sendChecked(call));
   const before = await checkCondition(service, write.petId, condition);

@@ -48,7 +48,12 @@ it.each<[name: string, args: string[], reply: PlainReply, expected: Readonly<Rec
     error(404),
     { exitCode: 5, message: 'Pet 7 was not found in staging (404, error: No).' },
   ],
-  ['fault 22: 403, perhaps a ban', LIST, banned, { exitCode: 12, kind: 'forbidden', message: ban }],
+  [
+    'fault 22: 403, perhaps a ban',
+    LIST,
+    banned,
+    { exitCode: 12, kind: 'forbidden', message: ban, retryAt: text(/Z$/) },
+  ],
   ['fault 22: 403, perhaps a ban', SET, banned, { exitCode: 12, kind: 'forbidden', message: ban, ...refused }],
   ['fault 23: 405, perhaps outdated', LIST, error(405), { exitCode: 8, message: text(/service \(405/), ...outdated }],
   [

@@ -172,6 +172,25 @@ describe('once the program has to stop', () => {
     expect(isOver).toBe(true);
   });
 
+  it.each([
+    ['its answer', 200, 500],
+    ['its refusal', 429, 2_000],
+  ])('a write does not wait long for the ledger to record %s', async (_what, status, ms) => {
+    const { service, clock, stop } = scriptedService([() => Promise.resolve(reply(status))]);
+    const enter: typeof service.gate.enter = async (...args) => {
+      const { connection, ticket } = await service.gate.enter(...args);
+      return { connection, ticket: { ...ticket, answered: () => Promise.withResolvers<undefined>().promise } };
+    };
+    let answer: number | undefined;
+    const ended = exchange({ ...service, gate: { ...service.gate, enter } }, SET).then((it) => (answer = it.status));
+    await clock.turn();
+    stop.abort(stopped);
+    await clock.advance(ms - 1);
+    expect(answer).toBeUndefined();
+    await clock.advance(1);
+    expect(await ended).toBe(status);
+  });
+
   it('a write that has permission, but is not written yet, is not sent', async () => {
     let mayBeSent = true;
     const { service, stop } = scriptedService([

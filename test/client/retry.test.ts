@@ -10,8 +10,11 @@ import { failure, reply, scriptedService, type Send } from './scripted-service.t
 const LIST: Call = { method: 'GET', path: '/inventory' };
 const SET: Call = { method: 'PATCH', path: '/inventory/7', body: '{"quantity":12}' };
 
-/** A status, a status with a Retry-After in seconds (a negative one: of a gateway that refuses), or where the exchange breaks and whether after sending. */
-type Step = number | readonly [status: number, retryAfter: string] | readonly [HttpFailurePhase, 'sent' | 'unsent'];
+/** A status, perhaps with a Retry-After in seconds, and of a gateway that refuses; or where the exchange breaks and whether after sending. */
+type Step =
+  | number
+  | readonly [status: number, retryAfter: string, by?: 'gateway']
+  | readonly [HttpFailurePhase, 'sent' | 'unsent'];
 
 interface Options {
   readonly call?: Call;
@@ -25,11 +28,11 @@ interface Options {
 
 function answer(step: Step): Promise<HttpReply> {
   if (typeof step === 'number') return Promise.resolve(reply(step));
-  const [what, more] = step;
+  const [what, more, by] = step;
   if (typeof what !== 'number') return Promise.reject(failure(what, more === 'sent'));
-  const [, minus = '', seconds = ''] = /^(-?)(.*)$/.exec(more) ?? [];
-  const gateway: [string, string[]][] = minus === '' ? [] : [['petstore-gateway', ['refused']]];
-  return Promise.resolve({ ...reply(what), headers: new Map([['retry-after', [seconds]], ...gateway]) });
+  const headers = new Map([['retry-after', [more]]]);
+  if (by === 'gateway') headers.set('petstore-gateway', ['refused']);
+  return Promise.resolve({ ...reply(what), headers });
 }
 
 /** Performs the operation, and notes when each attempt began (ms) and what came of it. */
@@ -106,7 +109,7 @@ it.each<[title: string, steps: Step[], options: Options, outcome: string, at: nu
   ['--retry-for, whatever --max-wait is', [500, 200], { retryForMs: 3_000, maxWaitMs: 0 }, 'done', [0, 250]],
   ['--retry-for, not for a refusal', [500, 403], { retryForMs: 3_000 }, 'forbidden, never', [0, 250]],
   ['--retry-for, a write that was not sent', [...Array<Step>(3).fill(['connect', 'unsent']), 200], { ...WRITE, retryForMs: 9_000, chance: 1 }, 'done', [0, 500, 1_500, 3_500]],
-  ['--retry-for, a write that a gateway could not send', [...Array<Step>(3).fill([502, '-1']), 200], { ...WRITE, retryForMs: 9_000 }, 'done', [0, 2_000, 4_000, 6_000]],
+  ['--retry-for, a write that a gateway could not send', [...Array<Step>(3).fill([502, '1', 'gateway']), 200], { ...WRITE, retryForMs: 9_000 }, 'done', [0, 2_000, 4_000, 6_000]],
   ['--retry-for, a write that may have been sent', [503], { ...WRITE, retryForMs: 9_000 }, 'service-failed, look', [0]],
 ])('%s: %j %j', async (_title, steps, options, outcome, at) => {
   expect(await run(steps, options)).toEqual({ outcome, at });

@@ -77,8 +77,8 @@ describe('api', () => {
     [['-f', 'a=true', '-f', 'b=null', '-f', 'c=007', '-f', 'd='], '{"a":true,"b":null,"c":"007","d":""}'],
   ])('a body from fields: %j', async (fields, body) => {
     const context = withReplies([json(item(7, 12))]);
-    expect((await runIn(context, ...API, 'PATCH', '/inventory/7', ...fields)).code).toBe(0);
-    expect(context.sent[0]).toMatchObject({ method: 'PATCH', body, headers: { 'content-type': 'application/json' } });
+    expect((await runIn(context, ...API, 'POST', '/inventory/7', ...fields)).code).toBe(0);
+    expect(context.sent[0]).toMatchObject({ method: 'POST', body, headers: { 'content-type': 'application/json' } });
   });
 
   it('a body from a file, or stdin, as it is', async () => {
@@ -174,6 +174,8 @@ describe('an update through api', () => {
     ['for no pet', error(404, 'no'), 'failed', 5],
     ['of unknown fate', error(500, 'no'), 'unknown', 9],
     ['accepted, and perhaps done later', json(item(7, 12), { status: 202 }), 'unknown', 9],
+    ['answered by what is no JSON', { body: '{"petId":7,' }, 'unknown', 9],
+    ['stored with another quantity', json(item(7, 13)), 'unknown', 9],
     ['answered by a login page', { headers: { 'content-type': 'text/html' }, body: '<html>' }, 'unknown', 9],
   ] as const)('%s: is in the history', async (_what, reply, state, exit) => {
     const context = withReplies([reply]);

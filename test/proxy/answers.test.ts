@@ -90,7 +90,7 @@ describe('what the proxy answers', () => {
     [network('connect-timeout'), { isSent: false, isWrite: true }, 'refused', '5'],
     // Of the list before a conditional update.
     [
-      new Failure('forbidden', { environment: 'staging', serviceError: { status: 403 } }),
+      new Failure('forbidden', { environment: 'staging', serviceError: { status: 403 }, retryAt: 0 }),
       { isSent: false, isWrite: true },
       '1',
     ],

@@ -77,7 +77,7 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
     [{ ...write, stored: { petId: 7n, quantity: 2n } }, [9, false, undefined, 'unknown', 'unless-often']],
   ],
   rejected: [[{ serviceError }, [10, false, 'not-applied', 'failed', 'always']]],
-  forbidden: [[{ serviceError, environment: 'staging' }, stops(12)]],
+  forbidden: [[{ serviceError, environment: 'staging', retryAt: 0 }, stops(12)]],
   'gateway-refused': [[{ serviceError }, stops(12)]],
   'quota-insufficient': [
     [{ need: 2, left: 1, limit: 60, resetAt: 1, begun: false }, stops(6, true)],

@@ -113,6 +113,15 @@ describe('of changes before 100, in order', () => {
       ],
     ],
     [
+      'a run that was killed after its last row goes, but not one that sent it later',
+      [{ at: 10, run: 1 }, { at: 150, run: 2 }, { at: 200 }],
+      [1, 2, 3].map((id) => ({ id, endedAt: null })),
+      [
+        [2, 3],
+        [2, 3],
+      ],
+    ],
+    [
       'a run that ended later stays, with what it sent before',
       [{ at: 10, run: 1 }, { at: 20 }, { at: 200 }],
       [

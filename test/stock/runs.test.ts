@@ -1,9 +1,10 @@
 /** How bulk runs end, wait and cope with a failing service, in this process, on virtual time. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { HttpFailure, type HttpRequest } from '../../src/ports.ts';
-import { withEnvironment } from '../../src/session/run-commands.ts';
+import { shellWord, withEnvironment } from '../../src/session/run-commands.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json, type Limits, type PlainReply, tooMany } from '../support/replies.ts';
 import { type Answering, stockService } from '../support/stock-service.ts';
@@ -325,6 +326,12 @@ it.each([
   ['berlin/production', '--env production status', 'PETSTORE_PROFILE= petstore --env production status'],
 ])('in %s a hint to %s is to %s', (place, command, hint) => {
   expect(withEnvironment(`petstore ${command}`, place)).toBe(hint);
+});
+
+it('a command quotes the control characters of a file name for the shell, as they are shown', () => {
+  const word = "/x/a\n\u202e'b \\.csv";
+  expect(shellWord(word)).toBe(String.raw`$'/x/a\x0a\xe2\x80\xae\'b \\.csv'`);
+  expect(execFileSync('bash', ['-c', `printf %s ${shellWord(word)}`]).toString()).toBe(word);
 });
 
 it('rows whose pets share a lock wait for each other, however slow the service is', async () => {

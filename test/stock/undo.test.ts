@@ -594,7 +594,7 @@ describe('runs', () => {
     expect([resumed.code, stock.get(8)]).toEqual([0, 13]);
     expect((await runIn(context, 'inventory', 'runs')).stdout).toMatch(/1 {2}import {2}staging .* finished +3 +0/);
     // One that is finished is not asked about.
-    const stderr = 'error: Run 1 is finished; nothing was sent.\nhint: See all runs: petstore inventory runs\n';
+    const stderr = 'error: Run 1 is done; nothing was sent.\nhint: See all runs: petstore inventory runs\n';
     const refused = { code: 2, stdout: '', stderr };
     for (const yes of [[], ['--yes']])
       expect(await runIn(context, 'inventory', 'runs', 'discard', '1', ...yes)).toEqual(refused);

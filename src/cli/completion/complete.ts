@@ -70,7 +70,12 @@ function positionOf(tree: Tree, line: Line<TreeOption>, word: string): Position 
   if (line.unknown?.kind === 'command') return {};
   const below = childrenOf(tree, line.path);
   if (own === undefined) return { candidates: below };
-  const argument = own.arguments[argumentsIn(line).length] ?? own.arguments.find(({ variadic }) => variadic);
+  const given = argumentsIn(line);
+  const argument = own.arguments[given.length] ?? own.arguments.find(({ variadic }) => variadic);
+  // A setting takes what its option takes: `environment` is --env.
+  const isOption = ({ names }: TreeOption): boolean => `--${given[0]}`.startsWith(names.at(-1)!);
+  const setting = own.path === 'config set' && given.length === 1 ? tree.globals.find(isOption) : undefined;
+  if (setting !== undefined) return { value: valueOf(setting) };
   // `help` takes commands, too.
   if (argument !== undefined) return { value: argument, candidates: own.path === 'help' ? childrenOf(tree, '') : [] };
   // Without arguments to complete, proposes the command's own options and the commands below it.
