@@ -10,15 +10,14 @@ import { reverse } from './rows.ts';
 /** Requests that need more than the rows. `stop`: stop reading the stock. */
 export type Request = End | 'refresh' | 'stop';
 
-interface KeyText {
+interface KeyLabel {
   readonly key: string;
   /** Label in the last line; with the key, at most 20 columns. */
   readonly label: string;
-  readonly text: string;
 }
 
 /** Keys for the last line, the most important first: as many as fit. */
-const KEYS: readonly KeyText[] = [
+const KEYS: readonly (KeyLabel & { readonly text: string })[] = [
   { key: '^X', label: 'apply', text: 'Shows all changes, and applies them.' },
   { key: 'Enter =', label: 'set', text: 'Asks for the quantity (12), or what to add (+3) or take away (-3).' },
   { key: '?', label: 'help', text: 'Shows these keys.' },
@@ -38,6 +37,21 @@ const KEYS: readonly KeyText[] = [
   { key: 'Esc', label: 'all', text: 'Shows all pets again.' },
   { key: 'Del', label: 'restore', text: 'Takes the change back, of this pet or those marked.' },
 ];
+
+const KEYS_OF_QUESTIONS: Readonly<Partial<Record<Browser['mode'], readonly KeyLabel[]>>> = {
+  quantity: [
+    { key: 'Enter', label: 'set' },
+    { key: 'Esc', label: 'back' },
+    { key: '12', label: 'quantity' },
+    { key: '+3 -3', label: 'add, take' },
+    { key: '^C', label: 'leave' },
+  ],
+  leave: [
+    { key: 'Enter', label: 'keep' },
+    { key: 'd', label: 'discard' },
+    { key: 'Esc', label: 'stay' },
+  ],
+};
 
 const STATUSES = [undefined, ...PET_STATUSES] as const;
 
@@ -135,11 +149,11 @@ export function helpPages(columns: number, rows: number): string[][] {
   return pages;
 }
 
-/** Returns as many keys as fit one line, none of them cut. */
-export function keyLine(columns: number): string {
+/** Returns as many keys of what is shown as fit one line, none of them cut. */
+export function keyLine(mode: Browser['mode'], columns: number): string {
   let line = '';
   let width = 0;
-  for (const { key, label } of KEYS) {
+  for (const { key, label } of KEYS_OF_QUESTIONS[mode] ?? KEYS) {
     const between = line === '' ? '' : BETWEEN;
     width += between.length + key.length + 1 + label.length;
     if (width > columns) break;

@@ -73,7 +73,10 @@ export const inventoryHistory = defineCommand({
     const changes = readJournal(context, (journal) => journal.history(filter));
     if (!isForPeople && !isSum) return historyView(changes);
     return withJournal(context, async (journal): Promise<View> => {
-      const names: Names = isForPeople ? await openNamesByOrigin(context, journal.petsOf(filter)) : new Map();
+      const pets: ReturnType<Journal['petsOf']> = isForPeople ? journal.petsOf(filter) : new Map();
+      const names: Names = await openNamesByOrigin(context, pets);
+      if (environment === undefined && pets.size === 1 && pets.has('sandbox'))
+        context.notices.info('These changes were made in the sandbox.');
       const empty = emptyText(journal, filter);
       if (isSum) {
         const options = { by, names: isForPeople ? names : undefined, limit: rows };

@@ -70,14 +70,14 @@ export const wait = defineCommand({
     }
     const alert = input.exec === undefined ? undefined : alertsBy(context, '--exec', input.exec);
     const { timeoutIsExplicit, timeout } = context.globals;
-    const found = await waitFor(context, {
+    const { found, label } = await waitFor(context, {
       ...input,
       ...(max !== undefined && { max }),
       pet,
       for: input.for ?? (timeoutIsExplicit ? timeout : DEFAULT_MS),
     });
     warnOfUnexpected([found], context.notices);
-    const text = `Pet ${found.petId}: ${found.quantity} (${visible(found.status)}).`;
+    const text = `${label}: ${found.quantity} (${visible(found.status)}).`;
     // Shows the pet even if --exec fails.
     const failure = await alert?.run([itemToJson(found)]).then(() => undefined, onlyFailure);
     return record(text, [...itemToJson(found)], { csv: itemMembers(found), ...(failure && { failure }) });
