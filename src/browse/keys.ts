@@ -10,14 +10,15 @@ import { reverse } from './rows.ts';
 /** Requests that need more than the rows. `stop`: stop reading the stock. */
 export type Request = End | 'refresh' | 'stop';
 
-interface KeyLabel {
+interface KeyText {
   readonly key: string;
   /** Label in the last line; with the key, at most 20 columns. */
   readonly label: string;
+  readonly text: string;
 }
 
 /** Keys for the last line, the most important first: as many as fit. */
-const KEYS: readonly (KeyLabel & { readonly text: string })[] = [
+const KEYS: readonly KeyText[] = [
   { key: '^X', label: 'apply', text: 'Shows all changes, and applies them.' },
   { key: 'Enter =', label: 'set', text: 'Asks for the quantity (12), or what to add (+3) or take away (-3).' },
   { key: '?', label: 'help', text: 'Shows these keys.' },
@@ -38,19 +39,10 @@ const KEYS: readonly (KeyLabel & { readonly text: string })[] = [
   { key: 'Del', label: 'restore', text: 'Takes the change back, of this pet or those marked.' },
 ];
 
-const KEYS_OF_QUESTIONS: Readonly<Partial<Record<Browser['mode'], readonly KeyLabel[]>>> = {
-  quantity: [
-    { key: 'Enter', label: 'set' },
-    { key: 'Esc', label: 'back' },
-    { key: '12', label: 'quantity' },
-    { key: '+3 -3', label: 'add, take' },
-    { key: '^C', label: 'leave' },
-  ],
-  leave: [
-    { key: 'Enter', label: 'keep' },
-    { key: 'd', label: 'discard' },
-    { key: 'Esc', label: 'stay' },
-  ],
+/** Keys and labels while a question is asked. */
+const ANSWERS: Readonly<Partial<Record<Browser['mode'], readonly (readonly [key: string, label: string])[]>>> = {
+  quantity: [['Enter', 'set'], ['Esc', 'back'], ['12', 'quantity'], ['+3 -3', 'add, take'], ['^C', 'leave']], // prettier-ignore
+  leave: [['Enter', 'keep'], ['d', 'discard'], ['Esc', 'stay']], // prettier-ignore
 };
 
 const STATUSES = [undefined, ...PET_STATUSES] as const;
@@ -153,7 +145,7 @@ export function helpPages(columns: number, rows: number): string[][] {
 export function keyLine(mode: Browser['mode'], columns: number): string {
   let line = '';
   let width = 0;
-  for (const { key, label } of KEYS_OF_QUESTIONS[mode] ?? KEYS) {
+  for (const [key, label] of ANSWERS[mode] ?? KEYS.map((each) => [each.key, each.label] as const)) {
     const between = line === '' ? '' : BETWEEN;
     width += between.length + key.length + 1 + label.length;
     if (width > columns) break;
