@@ -9,7 +9,6 @@ import {
   wordValue,
 } from '../cli/value-parsers.ts';
 import { usageFailure } from '../errors.ts';
-import { type Names, openNamesByOrigin } from '../session/open-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { namedEnvironment } from '../session/resolve.ts';
 import type { HistoryFilter } from '../state/history.ts';
@@ -72,17 +71,14 @@ export const inventoryHistory = defineCommand({
     const { isForPeople } = FORMAT_FACTS[context.globals.output];
     const changes = readJournal(context, (journal) => journal.history(filter));
     if (!isForPeople && !isSum) return historyView(changes);
-    return withJournal(context, async (journal): Promise<View> => {
-      const pets: ReturnType<Journal['petsOf']> = isForPeople ? journal.petsOf(filter) : new Map();
-      const names: Names = await openNamesByOrigin(context, pets);
-      if (environment === undefined && pets.size === 1 && pets.has('sandbox'))
+    return withJournal(context, (journal): View => {
+      const uniform = journal.uniform(filter);
+      const [[newest] = []] = journal.history({ ...filter, limit: 1 });
+      if (environment === undefined && newest?.environment === 'sandbox' && uniform.includes('environment'))
         context.notices.info('These changes were made in the sandbox.');
       const empty = emptyText(journal, filter);
-      if (isSum) {
-        const options = { by, names: isForPeople ? names : undefined, limit: rows };
-        return { ...sums(journal.history(filter), options, context), empty };
-      }
-      if (chart !== true) return historyView(changes, { table: { journal, filter, names }, empty });
+      if (isSum) return { ...sums(journal.history(filter), { by, isForPeople, limit: rows }, context), empty };
+      if (chart !== true) return historyView(changes, { uniform, empty });
       const all = [...journal.history(filter)].flat();
       const failed = all.filter(({ state }) => state === 'failed').length;
       if (failed > 0) context.notices.info(`Left out: ${plural(failed, 'change')} that failed.`);

@@ -6,8 +6,8 @@ import { durationValue, integerValue, petIdValue, textValue, wordValue } from '.
 import { onlyFailure, usageFailure } from '../errors.ts';
 import { alertsBy, waitFor } from '../watch/watch.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { requireCatalog } from '../session/open-catalog.ts';
-import { visible } from '../view/words.ts';
+import { catalogOrigin, requireCatalog, tableNames } from '../session/open-catalog.ts';
+import { capital, petLabel, visible } from '../view/words.ts';
 import { record } from '../view/view.ts';
 
 const DEFAULT_MS = 300_000;
@@ -69,11 +69,14 @@ export const wait = defineCommand({
       throw usageFailure('No quantity can be all of what --quantity, --min and --max say.');
     }
     const alert = input.exec === undefined ? undefined : alertsBy(context, '--exec', input.exec);
+    const names = await tableNames(context, await catalogOrigin(context), [{ petId: pet }]);
+    const label = capital(petLabel(pet, names?.get(pet)));
     const { timeoutIsExplicit, timeout } = context.globals;
-    const { found, label } = await waitFor(context, {
+    const found = await waitFor(context, {
       ...input,
       ...(max !== undefined && { max }),
       pet,
+      label,
       for: input.for ?? (timeoutIsExplicit ? timeout : DEFAULT_MS),
     });
     warnOfUnexpected([found], context.notices);

@@ -35,10 +35,8 @@ export interface Run {
   readonly source?: string | undefined;
   /** SHA-256 of that file. */
   readonly hash?: string | undefined;
-  /** True if its rows were added to the stock, so that applying them again would add twice. */
-  readonly adds?: boolean;
-  /** SHA-256 of the rows that it adds, in whatever order and file they are. */
-  readonly rows?: string | undefined;
+  /** SHA-256 of the rows that it adds, in whatever order and file: to apply them again would add twice. */
+  readonly adds?: string | undefined;
   /** For an undo or redo: the run that it undoes or redoes. */
   readonly undoesRun?: bigint | undefined;
   /** For an undo or redo: the single change that it undoes or redoes. */
@@ -71,6 +69,8 @@ export interface Change {
   readonly cause?: Cause | undefined;
   readonly note?: string | undefined;
   readonly petId: bigint;
+  /** The pet's name in the catalog, in the rows of `history`. */
+  readonly name?: string | undefined;
   /** The quantity before, if known. */
   readonly before?: bigint | undefined;
   readonly after: bigint;
@@ -120,10 +120,10 @@ export interface Scan {
 }
 
 /** Columns that stay bigint; all other integers are epoch ms and counts. */
-const IDS = new Set(['id', 'run', 'petId', 'turn', 'undoesRun', 'undoesChange']);
+const IDS = new Set(['id', 'run', 'petId', 'turn', 'noted', 'undoesRun', 'undoesChange']);
 /** Columns with integers of any size, which are stored as text. */
 const QUANTITIES = new Set(['before', 'after', 'current', 'quantity', 'stock', 'min', 'target']);
-const FLAGS = new Set(['adds', 'isForced', 'isProvided', 'isUnfinished']);
+const FLAGS = new Set(['isForced', 'isProvided', 'isUnfinished']);
 
 /** Converts a row whose columns are T's fields. NULL becomes undefined. @throws {SyntaxError} a quantity is not a number */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- who asks knows the columns

@@ -155,10 +155,10 @@ async function beginRun(
   spec: RunSpec,
   changes: readonly NewChange[],
 ): Promise<Run> {
-  const { kind, source, hash, adds = false, rows, undoesRun, undoesChange } = spec;
+  const { kind, source, hash, adds, undoesRun, undoesChange } = spec;
   const where = whereOf(context, session, spec.command);
   if (spec.run === undefined) {
-    const made = { kind, startedAt: context.clock.now(), source, hash, adds, rows, undoesRun, undoesChange };
+    const made = { kind, startedAt: context.clock.now(), source, hash, adds, undoesRun, undoesChange };
     return journal.begin(made, where, changes);
   }
   await journal.plan(spec.run.id, where, changes);

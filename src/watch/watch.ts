@@ -14,7 +14,7 @@ import { operationOf } from '../client/attempt.ts';
 import type { Service } from '../client/service.ts';
 import { describeFailure } from '../report/failures.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import { capital, petLabel, plural, signed, visible } from '../view/words.ts';
+import { petLabel, plural, signed, visible } from '../view/words.ts';
 import type { StreamView } from '../view/view.ts';
 import { readStock } from '../stock/runner.ts';
 import type { Stock } from '../stock/plan.ts';
@@ -133,27 +133,18 @@ async function* watch(
     const at = clock.now();
     const listed = [...before.values()].filter(matches);
     const oddities = new UnexpectedFields();
-    warnOfUnexpected(listed, notices, oddities);
-    const named = async (found: readonly Change[]): Promise<Change[]> => {
-      const names = await tableNames(
-        context,
-        session.origin,
-        found.map(({ item }) => item),
-      );
+    const told = async (found: readonly Change[]): Promise<Change[]> => {
+      const items = found.map(({ item }) => item);
+      warnOfUnexpected(items, notices, oddities);
+      const names = await tableNames(context, session.origin, items);
       return found.map((change) => ({ ...change, name: names?.get(change.item.petId) }));
     };
-    yield await named(listed.map((item) => ({ at, event: 'listed', item })));
+    yield await told(listed.map((item) => ({ at, event: 'listed', item })));
     notices.info(`Watching ${plural(listed.length, 'pet')}.`);
     for (;;) {
       await pause(context, session.service, intervalMs);
       const stock = await readStock(session.service);
-      const found = [...changes(before, stock, matches, clock.now())];
-      warnOfUnexpected(
-        found.map(({ item }) => item),
-        notices,
-        oddities,
-      );
-      yield await named(found);
+      yield await told([...changes(before, stock, matches, clock.now())]);
       before = stock;
     }
   } catch (error) {
@@ -178,6 +169,8 @@ function* changes(before: Stock, now: Stock, matches: (item: InventoryItem) => b
 
 export interface WaitCondition extends Pick<Filter, 'min' | 'max'> {
   readonly pet: bigint;
+  /** `Pet 7 (Goldfish)` */
+  readonly label: string;
   readonly quantity?: bigint;
   readonly status?: string;
   /** In ms. */
@@ -188,27 +181,22 @@ export interface WaitCondition extends Pick<Filter, 'min' | 'max'> {
 }
 
 /**
- * Resolves with the pet, and its id and name in words, once it meets all conditions. Checks a last time when the time is up.
+ * Resolves with the pet once it meets all conditions. Checks a last time when the time is up.
  * @throws {Failure} `wait-timeout`, `pet-not-found`, and failures of reading the list
  */
-export async function waitFor(
-  context: CommandContext,
-  wanted: WaitCondition,
-): Promise<{ readonly found: InventoryItem; readonly label: string }> {
+export async function waitFor(context: CommandContext, wanted: WaitCondition): Promise<InventoryItem> {
   const { clock, notices } = context;
-  const { quantity, min, max, status } = wanted;
+  const { label, quantity, min, max, status } = wanted;
   const statuses = status === undefined ? undefined : [status];
   const holds = matcher({ min: quantity ?? min, max: quantity ?? max, status: statuses });
   const giveUp = clock.monotonic() + wanted.for;
   await using session = await connect(context);
-  const names = await tableNames(context, session.origin, [{ petId: wanted.pet }]);
-  const label = capital(petLabel(wanted.pet, names?.get(wanted.pet)));
   for (let isFirst = true; ; isFirst = false) {
     const found = (await readStock(session.service)).get(wanted.pet);
     if (found === undefined && wanted.allowMissing !== true) {
       throw new Failure('pet-not-found', { petId: wanted.pet, environment: session.environment });
     }
-    if (found !== undefined && holds(found)) return { found, label };
+    if (found !== undefined && holds(found)) return found;
     const state =
       found === undefined ? 'is not in the list' : `has a quantity of ${found.quantity} and is ${found.status}`;
     const left = giveUp - clock.monotonic();

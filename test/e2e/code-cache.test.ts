@@ -140,7 +140,7 @@ it('is not used where a byte has changed, both copies are damaged alike, or its 
     }
     expect(readFileSync(file).length).toBeGreaterThan(kept.length / 2);
   }
-}, 120_000);
+});
 
 const SPOILED: Readonly<Record<string, (file: string) => void>> = {
   FIFO: (file) => {

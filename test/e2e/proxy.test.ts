@@ -568,7 +568,7 @@ describe('the rate limit', () => {
     expect(await ledger()).toEqual({ machines: 1, lent: 0, lost: null });
     expect(await body('metrics')).toMatch(/^petstore_ledger_up 1\n[^]*^petstore_ledger_machines 1\n/m);
     await redis.kill('SIGKILL');
-    await expect.poll(ledger, { timeout: 20_000 }).toEqual({
+    await expect.poll(ledger).toEqual({
       machines: 1,
       lent: 0,
       lost: {
@@ -590,7 +590,7 @@ describe('the rate limit', () => {
         429,
         { code: 'rate_limited', message: expect.any(String) as string, status: 429 },
       ]);
-      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(3_590);
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(3_400);
     }
     expect((await proxy.ask('/inventory/7', PATCH)).status).toBe(429);
     expect(server.requests).toHaveLength(1);
@@ -603,7 +603,7 @@ describe('the rate limit', () => {
     expect((await proxy.ask('/inventory')).status).toBe(403);
     const answer = await proxy.ask('/inventory');
     expect([answer.status, JSON.parse(answer.body)]).toEqual([403, expect.objectContaining({ code: 'banned' })]);
-    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(590);
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(400);
     expect(server.requests).toHaveLength(1);
   });
 
@@ -617,7 +617,7 @@ describe('the rate limit', () => {
     expect((await proxy.ask('/inventory')).status).toBe(200);
     const refused = await proxy.ask('/inventory');
     expect(refused.status).toBe(429);
-    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(590);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(400);
     expect(server.requests).toHaveLength(1);
     expect((await proxy.ask('/inventory', urgent)).status).toBe(200);
     expect((await proxy.ask('/inventory', urgent)).status).toBe(200);
