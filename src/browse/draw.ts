@@ -36,7 +36,7 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
       : wrapLine(questions[0]!, columns, 0).split('\n');
   const second =
     rest.length > 0 ? paint(fit(rest.join(' '))) : style.muted(fitting(limitsOf(browser, around.now), columns));
-  const below = [paint(fit(first)), second, keyLine(columns)].toSpliced(1, 3 - linesBelow);
+  const below = [paint(fit(first)), second, keyLine(browser.mode, columns)].toSpliced(1, 3 - linesBelow);
   const heading = style.heading(browser.hasPane && !isBeside ? '' : table.heading);
   // The pet at the cursor is more important than what is above it.
   const head = [title, fit(searchLine(browser)), heading].slice(0, Math.max(1, rows - below.length - 1));

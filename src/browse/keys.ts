@@ -39,6 +39,12 @@ const KEYS: readonly KeyText[] = [
   { key: 'Del', label: 'restore', text: 'Takes the change back, of this pet or those marked.' },
 ];
 
+/** Keys and labels while a question is asked. */
+const ANSWERS: Readonly<Partial<Record<Browser['mode'], readonly (readonly [key: string, label: string])[]>>> = {
+  quantity: [['Enter', 'set'], ['Esc', 'back'], ['12', 'quantity'], ['+3 -3', 'add, take'], ['^C', 'leave']], // prettier-ignore
+  leave: [['Enter', 'keep'], ['d', 'discard'], ['Esc', 'stay']], // prettier-ignore
+};
+
 const STATUSES = [undefined, ...PET_STATUSES] as const;
 
 const REQUESTS: Readonly<Record<string, Request>> = { '^r': 'refresh', '^w': 'why', '^x': 'apply' };
@@ -135,11 +141,11 @@ export function helpPages(columns: number, rows: number): string[][] {
   return pages;
 }
 
-/** Returns as many keys as fit one line, none of them cut. */
-export function keyLine(columns: number): string {
+/** Returns as many keys of what is shown as fit one line, none of them cut. */
+export function keyLine(mode: Browser['mode'], columns: number): string {
   let line = '';
   let width = 0;
-  for (const { key, label } of KEYS) {
+  for (const [key, label] of ANSWERS[mode] ?? KEYS.map((each) => [each.key, each.label] as const)) {
     const between = line === '' ? '' : BETWEEN;
     width += between.length + key.length + 1 + label.length;
     if (width > columns) break;

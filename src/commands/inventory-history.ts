@@ -72,9 +72,13 @@ export const inventoryHistory = defineCommand({
     const changes = readJournal(context, (journal) => journal.history(filter));
     if (!isForPeople && !isSum) return historyView(changes);
     return withJournal(context, (journal): View => {
+      const uniform = journal.uniform(filter);
+      const [[newest] = []] = journal.history({ ...filter, limit: 1 });
+      if (environment === undefined && newest?.environment === 'sandbox' && uniform.includes('environment'))
+        context.notices.info('These changes were made in the sandbox.');
       const empty = emptyText(journal, filter);
       if (isSum) return { ...sums(journal.history(filter), { by, isForPeople, limit: rows }, context), empty };
-      if (chart !== true) return historyView(changes, { uniform: journal.uniform(filter), empty });
+      if (chart !== true) return historyView(changes, { uniform, empty });
       const all = [...journal.history(filter)].flat();
       const failed = all.filter(({ state }) => state === 'failed').length;
       if (failed > 0) context.notices.info(`Left out: ${plural(failed, 'change')} that failed.`);

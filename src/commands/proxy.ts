@@ -76,12 +76,7 @@ export const proxy = defineCommand({
     const serving = { ...context, signal: hard.signal };
     const session = await connect(serving, { isServer: true });
     if (session.isAlone()) throw new Failure('state', { path: stateFolder(context), problem: 'unusable' });
-    const running = await startProxy(serving, session, {
-      ...input,
-      passed,
-      credentials,
-      onRequest: log.onRequest,
-    });
+    const running = await startProxy(serving, session, { ...input, passed, credentials, onRequest: log.onRequest });
     credentials.onIdentity = running.renew;
     await notifyReady(context);
     return {

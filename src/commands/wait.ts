@@ -6,8 +6,8 @@ import { durationValue, integerValue, petIdValue, textValue, wordValue } from '.
 import { onlyFailure, usageFailure } from '../errors.ts';
 import { alertsBy, waitFor } from '../watch/watch.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { requireCatalog } from '../session/open-catalog.ts';
-import { visible } from '../view/words.ts';
+import { catalogOrigin, requireCatalog, tableNames } from '../session/open-catalog.ts';
+import { capital, petLabel, visible } from '../view/words.ts';
 import { record } from '../view/view.ts';
 
 const DEFAULT_MS = 300_000;
@@ -69,15 +69,18 @@ export const wait = defineCommand({
       throw usageFailure('No quantity can be all of what --quantity, --min and --max say.');
     }
     const alert = input.exec === undefined ? undefined : alertsBy(context, '--exec', input.exec);
+    const names = await tableNames(context, await catalogOrigin(context), [{ petId: pet }]);
+    const label = capital(petLabel(pet, names?.get(pet)));
     const { timeoutIsExplicit, timeout } = context.globals;
     const found = await waitFor(context, {
       ...input,
       ...(max !== undefined && { max }),
       pet,
+      label,
       for: input.for ?? (timeoutIsExplicit ? timeout : DEFAULT_MS),
     });
     warnOfUnexpected([found], context.notices);
-    const text = `Pet ${found.petId}: ${found.quantity} (${visible(found.status)}).`;
+    const text = `${label}: ${found.quantity} (${visible(found.status)}).`;
     // Shows the pet even if --exec fails.
     const failure = await alert?.run([itemToJson(found)]).then(() => undefined, onlyFailure);
     return record(text, [...itemToJson(found)], { csv: itemMembers(found), ...(failure && { failure }) });

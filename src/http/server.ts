@@ -85,9 +85,8 @@ export async function serve(options: ServerOptions): Promise<Serving> {
     if (lastOn(incoming.socket)?.shouldKeepAlive === false) return;
     unanswered.add(outgoing);
     useOriginForm(incoming);
-    const { headers, httpVersionMinor } = incoming;
     // A server of HTTP/1.0 on the way may have read another end of the body (RFC 9112, 6.1).
-    const isDoubtful = httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined;
+    const isDoubtful = incoming.httpVersionMinor === 0 && incoming.headers['transfer-encoding'] !== undefined;
     if (!server.listening || isDoubtful) outgoing.shouldKeepAlive = false;
     void handle(incoming, outgoing).then(() => unanswered.delete(outgoing));
   };

@@ -4,7 +4,7 @@ import { isOneOf } from '../api/values.ts';
 import { METHODS } from '../client/service.ts';
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import type { Known, Session } from '../session/connect.ts';
-import { sharingJson } from '../session/limit-words.ts';
+import { isoTime, sharingJson } from '../session/limit-words.ts';
 import { type Answer, answerOf, ownAnswer } from './answers.ts';
 
 /** Upper bounds of the buckets of waits, in s, in OpenMetrics' canonical form. */
@@ -93,8 +93,8 @@ export async function stateAnswer(url: string, session: Session, metrics: Metric
         baseUrl: session.service.baseUrl.href,
         queue: queue.waiting,
         inFlight: queue.inFlight,
-        rateLimit: allowance === undefined ? null : jsonObject({ ...allowance, resetAt: timeOf(allowance.resetAt) }),
-        block: block === undefined ? null : jsonObject({ why: block.why, until: timeOf(block.until) }),
+        rateLimit: allowance === undefined ? null : jsonObject({ ...allowance, resetAt: isoTime(allowance.resetAt) }),
+        block: block === undefined ? null : jsonObject({ why: block.why, until: isoTime(block.until) }),
         ledger: sharingJson(lease, session.service.clock.now()),
       });
       return ownAnswer('application/json', `${stringifyJson(status)}\n`);
@@ -104,8 +104,4 @@ export async function stateAnswer(url: string, session: Session, metrics: Metric
     default:
       return answerOf([404, 'not_found', 'Here are /__petstore/status and /__petstore/metrics.']);
   }
-}
-
-function timeOf(epochMs: number): string {
-  return new Date(epochMs).toISOString();
 }

@@ -222,7 +222,7 @@ function describeRateLimit(details: RateLimited, now: number): string {
     asking: `Another request with this key is still unanswered; this one would wait for it ${wait}${allowed}`,
     'ledger-lost': `The Redis server of ${says === undefined ? 'the gateway does not answer' : `PETSTORE_LEDGER does not answer (${says})`}, and other machines share this key's rate limit`,
     paced: `The service sends no rate-limit headers, so petstore sends one request a second; this one would wait ${wait}${allowed}`,
-    'rate-limited': `The service is rate limiting this key (429) ${wait}${allowed}`,
+    'rate-limited': `This key is rate limited (429) ${wait}${allowed}`,
   };
   return `${why[details.why]}; ${unsent(details)}.`;
 }

@@ -5,7 +5,7 @@
  */
 import { isFailure } from '../errors.ts';
 import type { Fault } from './faults.ts';
-import { blockUntil, count, limitHeaders, retryAfter, type LimiterDecision } from './limiter.ts';
+import { count, limitHeaders, retryAfter, type LimiterDecision } from './limiter.ts';
 import {
   error,
   findOperation,
@@ -42,7 +42,8 @@ export async function handle(
     const limits = limitHeaders(verdict, now, rules.retryAfter);
     if (fault?.status !== 429) return withHeaders(result, limits);
     const until = now + (fault['retry-after'] ?? 1) * 1_000;
-    blockUntil(store, apiKey, until);
+    // A request before that time counts as early.
+    store.setAllowance(apiKey, { ...store.allowance(apiKey), blockedUntil: until });
     const again = { ...result.headers, 'Retry-After': retryAfter(until, now, rules.retryAfter) };
     return withHeaders({ ...result, headers: again }, limits);
   };

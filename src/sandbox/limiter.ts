@@ -54,11 +54,6 @@ export function count(store: Store, rules: LimiterSettings, apiKey: string, now:
   return { outcome: 'allowed', ...least({ ...minute, used: minute.used + 1 }, { ...day, used: day.used + 1 }) };
 }
 
-/** Blocks a key after a 429 from a fault, so that a request before `until` counts as early. */
-export function blockUntil(store: Store, apiKey: string, until: number): void {
-  store.setAllowance(apiKey, { ...store.allowance(apiKey), blockedUntil: until });
-}
-
 /** Returns a key's windows, without counting a request. */
 export function windowsOf(allowance: Usage, plan: Plan, now: number): { minute: Window; day: Window } {
   const window = (from: number, used: number, ms: number, limit: number): Window => {

@@ -12,7 +12,6 @@ import {
   parseJson,
   stringifyJson,
 } from '../api/json.ts';
-import type { Entry } from '../catalog/local-catalog.ts';
 import type { ProvidedEntry } from '../catalog/store.ts';
 import type { Service } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
@@ -40,12 +39,11 @@ export async function gatewayCatalog(
   const etag = `"${catalog?.version() ?? ''}"`;
   // A server on the way that compresses makes it a weak one (RFC 9110, 13.1.2).
   if (known?.replace(/^W\//, '') === etag) return { etag, body: undefined };
-  const entries = [...(catalog?.entries() ?? [])].flat().map(toJson);
+  const pets = [...(catalog?.entries() ?? [])].flat();
+  const entries = pets.map(({ petId, name, barcodes, min = null, target = null }) =>
+    stringifyJson(jsonObject({ petId, name, barcodes: [...barcodes], min, target })),
+  );
   return { etag, body: `[${entries.join(',\n')}]\n` };
-}
-
-function toJson({ petId, name, barcodes, min, target }: Entry): string {
-  return stringifyJson(jsonObject({ petId, name, barcodes: [...barcodes], min: min ?? null, target: target ?? null }));
 }
 
 /** Stores the gateway's catalog if it has changed. Never fails: --debug shows what went wrong. */

@@ -28,7 +28,7 @@ export function blockWords({ block }: LedgerState, now: number): string {
   const why = {
     banned: 'the service refused the key (403); it may be banned',
     paused: 'the service is unavailable (503)',
-    'rate-limited': 'the service asked to wait (429)',
+    'rate-limited': 'the key is rate limited (429)',
   }[block.why];
   if (until <= now) return `${why}. That is over: the next request is a probe`;
   return `${why}. Nothing is sent until ${clockTime(until, now)} (${duration(until - now)})`;

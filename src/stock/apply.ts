@@ -178,7 +178,7 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   const showProgress = (): void => {
     const failed = counts.failed + counts.conflict;
     const done = counts.applied + counts.unchanged;
-    const line = `${done} of ${changes.length} set${failed === 0 ? '' : `, ${failed} failed`}`;
+    const line = `${done} of ${changes.length} applied${failed === 0 ? '' : `, ${failed} failed`}`;
     if (changes.length > 1) context.notices.progress(line, [done + failed, changes.length]);
   };
   showProgress();

@@ -91,7 +91,7 @@ function failureWords({ status, failure }: Pick<Wait, 'status' | 'failure'>): st
  * Returns why the command waits and when it continues: in full, then shorter for narrow terminals.
  * @param now epoch ms
  * @param canStop false without a terminal, and so without Ctrl-C
- * @param progress of a run: `57 of 200 set`
+ * @param progress of a run: `57 of 200 applied`
  */
 export function waitLines(
   wait: Wait,

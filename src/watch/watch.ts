@@ -5,6 +5,7 @@ import { listInventory } from '../api/routes.ts';
 import { type Filter, matcher } from '../api/select.ts';
 import type { Orders } from '../catalog/added-fields.ts';
 import { connect } from '../session/connect.ts';
+import { tableNames } from '../session/open-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { splitWords } from '../cli/value-parsers.ts';
 import { Failure, isFailure, stoppedByUser } from '../errors.ts';
@@ -13,7 +14,7 @@ import { operationOf } from '../client/attempt.ts';
 import type { Service } from '../client/service.ts';
 import { describeFailure } from '../report/failures.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import { plural, signed, visible } from '../view/words.ts';
+import { petLabel, plural, signed, visible } from '../view/words.ts';
 import type { StreamView } from '../view/view.ts';
 import { readStock } from '../stock/runner.ts';
 import type { Stock } from '../stock/plan.ts';
@@ -24,6 +25,7 @@ interface Change {
   readonly event: 'listed' | 'changed' | 'appeared' | 'gone';
   readonly item: InventoryItem;
   readonly before?: InventoryItem;
+  readonly name?: string | undefined;
 }
 
 /** Fraction of the remaining requests that a watch may use. */
@@ -131,19 +133,18 @@ async function* watch(
     const at = clock.now();
     const listed = [...before.values()].filter(matches);
     const oddities = new UnexpectedFields();
-    warnOfUnexpected(listed, notices, oddities);
-    yield listed.map((item) => ({ at, event: 'listed', item }));
+    const told = async (found: readonly Change[]): Promise<Change[]> => {
+      const items = found.map(({ item }) => item);
+      warnOfUnexpected(items, notices, oddities);
+      const names = await tableNames(context, session.origin, items);
+      return found.map((change) => ({ ...change, name: names?.get(change.item.petId) }));
+    };
+    yield await told(listed.map((item) => ({ at, event: 'listed', item })));
     notices.info(`Watching ${plural(listed.length, 'pet')}.`);
     for (;;) {
       await pause(context, session.service, intervalMs);
       const stock = await readStock(session.service);
-      const found = [...changes(before, stock, matches, clock.now())];
-      warnOfUnexpected(
-        found.map(({ item }) => item),
-        notices,
-        oddities,
-      );
-      yield found;
+      yield await told([...changes(before, stock, matches, clock.now())]);
       before = stock;
     }
   } catch (error) {
@@ -168,6 +169,8 @@ function* changes(before: Stock, now: Stock, matches: (item: InventoryItem) => b
 
 export interface WaitCondition extends Pick<Filter, 'min' | 'max'> {
   readonly pet: bigint;
+  /** `Pet 7 (Goldfish)` */
+  readonly label: string;
   readonly quantity?: bigint;
   readonly status?: string;
   /** In ms. */
@@ -183,7 +186,7 @@ export interface WaitCondition extends Pick<Filter, 'min' | 'max'> {
  */
 export async function waitFor(context: CommandContext, wanted: WaitCondition): Promise<InventoryItem> {
   const { clock, notices } = context;
-  const { quantity, min, max, status } = wanted;
+  const { label, quantity, min, max, status } = wanted;
   const statuses = status === undefined ? undefined : [status];
   const holds = matcher({ min: quantity ?? min, max: quantity ?? max, status: statuses });
   const giveUp = clock.monotonic() + wanted.for;
@@ -198,8 +201,8 @@ export async function waitFor(context: CommandContext, wanted: WaitCondition): P
       found === undefined ? 'is not in the list' : `has a quantity of ${found.quantity} and is ${found.status}`;
     const left = giveUp - clock.monotonic();
     if (left <= 0) throw new Failure('wait-timeout', { petId: wanted.pet, ms: wanted.for, found: state });
-    if (isFirst) notices.info(`Pet ${wanted.pet} ${state}; waiting.`);
-    await pause(context, session.service, wanted.interval, left, ` Pet ${wanted.pet} ${state}.`);
+    if (isFirst) notices.info(`${label} ${state}; waiting.`);
+    await pause(context, session.service, wanted.interval, left, ` ${label} ${state}.`);
   }
 }
 
@@ -214,13 +217,13 @@ async function pause(context: CommandContext, { gate }: Service, leastMs: number
   notices.progress(undefined);
 }
 
-function line({ at, event, item, before }: Change): string {
-  const { petId, quantity } = item;
+function line({ at, event, item, before, name }: Change): string {
+  const { quantity } = item;
+  const pet = `${clockTime(at, at)}  ${petLabel(item.petId, name)}`;
   const status = visible(item.status);
-  const time = clockTime(at, at);
-  if (event === 'listed') return `${time}  pet ${petId}: ${quantity} (${status})`;
-  if (event === 'gone') return `${time}  pet ${petId}: gone from the list`;
-  if (before === undefined) return `${time}  pet ${petId}: new, ${quantity} (${status})`;
+  if (event === 'listed') return `${pet}: ${quantity} (${status})`;
+  if (event === 'gone') return `${pet}: gone from the list`;
+  if (before === undefined) return `${pet}: new, ${quantity} (${status})`;
   const statuses = before.status === item.status ? status : `${visible(before.status)} → ${status}`;
-  return `${time}  pet ${petId}: ${before.quantity} → ${quantity} (${signed(quantity - before.quantity)}, ${statuses})`;
+  return `${pet}: ${before.quantity} → ${quantity} (${signed(quantity - before.quantity)}, ${statuses})`;
 }

@@ -110,6 +110,13 @@ it('40 columns: the changes to apply, and whole keys', async () => {
   ]);
 });
 
+it.each([
+  [['='], 'Enter set  Esc back  12 quantity'],
+  [['<right>', '^C'], 'Enter keep  d discard  Esc stay'],
+])('40 columns: the keys that answer what %o asks', async (keys, expected) => {
+  expect(plainly(await draw(40, 12, { keys })).at(-1)).toBe(expected);
+});
+
 it('40 columns: ids leave room for names and status', async () => {
   const prepare = (browser: Browser): void => {
     browser.widths = { ...browser.widths, quantity: 3 };

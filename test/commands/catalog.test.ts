@@ -272,8 +272,11 @@ describe('low stock', () => {
   it('is what wait waits for', async () => {
     expect(await low('wait', '--name', 'hamster', '--low')).toMatchObject({
       code: 0,
-      stdout: 'Pet 12: 5 (pending).\n',
+      stdout: 'Pet 12 (Hamster): 5 (pending).\n',
     });
+    expect((await low('inventory', 'list', '--watch', '--pet', '12', '--deadline', '1s')).stdout).toMatch(
+      /^..:..:.. {2}pet 12 \(Hamster\): 5 \(pending\)\n$/,
+    );
     expect(await low('wait', '--pet', '8', '--low', '--for', '0')).toMatchObject({ code: 13 });
     expect(await low('wait', '--pet', '19', '--low')).toMatchObject({
       code: 2,

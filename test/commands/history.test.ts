@@ -132,6 +132,9 @@ describe('names', () => {
       undefined,
     ]);
     expect((await history(context, '--env', 'production')).stdout).not.toContain('Name');
+    const practice = await shop(rows, {}, { env: {} });
+    const words = 'These changes were made in the sandbox.\n';
+    expect([(await history(context)).stderr, (await history(practice)).stderr]).toEqual(['', words]);
   });
 });
 

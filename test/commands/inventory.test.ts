@@ -322,7 +322,7 @@ describe('a 429', () => {
     const { code, stderr } = await run(context, 'inventory', 'list');
     expect([code, context.clock.now() - START, context.sent.length]).toEqual([6, 0, 1]);
     expect(stderr).toMatch(
-      /^error: The service is rate limiting this key \(429\) until 15:03:2\d \(1 h 1 min\), longer than --max-wait \(1 min 15 s\); nothing more was sent\.\nhint: Run the command again after 15:03:2\d/,
+      /^error: This key is rate limited \(429\) until 15:03:2\d \(1 h 1 min\), longer than --max-wait \(1 min 15 s\); nothing more was sent\.\nhint: Run the command again after 15:03:2\d/,
     );
   });
 

@@ -143,7 +143,7 @@ describe('a command at its limit', () => {
           retryable: true,
           retryAt: expect.stringMatching(/^2026-03-02T14:03:[\d.]+Z$/) as string,
           message: expect.stringMatching(
-            /^The service is rate limiting this key \(429\) until 14:03:\d\d \(\d s\); nothing more was sent\.$/,
+            /^This key is rate limited \(429\) until 14:03:\d\d \(\d s\); nothing more was sent\.$/,
           ) as string,
           // The wait is not what ended it.
           hint: expect.stringMatching(/^Run the command again after 14:03:\d\d\.$/) as string,

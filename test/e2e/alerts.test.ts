@@ -43,7 +43,7 @@ describe('wait --exec', () => {
   ])('a command that fails (%s) is exit 3, and the pet is shown', async (lines, problem) => {
     const home = createHome();
     const run = await runPetstore([...WAIT, '--exec', program(home, lines)], { home, env: SANDBOX });
-    expect([run.code, run.stdout]).toEqual([3, 'Pet 7: 10 (available).\n']);
+    expect([run.code, run.stdout]).toEqual([3, 'Pet 7 (Goldfish): 10 (available).\n']);
     expect(run.stderr).toContain(`The command of --exec ${problem}`);
   });
 

@@ -78,7 +78,7 @@ it('fault 46: killed while it asked whether a block is over: nothing is sent unt
     /^error: Another request with this key is still unanswered; this one would wait for it until .* \(1 h\b.*\), /,
   );
   expect(afterwards.stderr).toMatch(
-    /^error: The service is rate limiting this key \(429\) until .* \(1 h\b.*\), longer than --max-wait \(1 min 15 s\); nothing was sent\.$/m,
+    /^error: This key is rate limited \(429\) until .* \(1 h\b.*\), longer than --max-wait \(1 min 15 s\); nothing was sent\.$/m,
   );
 });
 
@@ -112,7 +112,7 @@ describe('fault 115: a refusal that the state database cannot take', () => {
     expect(refused.stderr).toMatch(
       /^warning: The state database could not be written: another petstore holds it\. The service refused a request until .*; that is kept in .*\/blocks\/[0-9a-f]{32} instead\.$/m,
     );
-    expect(refused.stderr).toMatch(/^error: The service is rate limiting this key \(429\) until .+ \((9|10) min/m);
+    expect(refused.stderr).toMatch(/^error: This key is rate limited \(429\) until .+ \((9|10) min/m);
     holder?.close();
     expect((await run(...LIST)).code).toBe(6);
     expect((await run('limits')).stdout).toContain('429');

@@ -18,7 +18,7 @@ describe('fault 48: a state folder that several machines mount', () => {
       ) as string,
       files: ['blocks'],
     });
-    expect((await runIn(shared, 'limits')).stdout).toMatch(/^block {8}the service asked to wait \(429\)/m);
+    expect((await runIn(shared, 'limits')).stdout).toMatch(/^block {8}the key is rate limited \(429\)/m);
     expect((await runIn(shared, 'inventory', 'list', '--no-wait')).code).toBe(6);
     expect(context.sent).toHaveLength(1);
     const { stderr } = await runIn(shared, 'smoke', '--env', 'sandbox');

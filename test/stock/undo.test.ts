@@ -680,7 +680,7 @@ describe('history', () => {
 
 describe('the progress of a run is shown with its wait', () => {
   const slow = error(429, 'slow', 'rate_limited', { headers: { 'retry-after': '30' } });
-  const line = /2 of 3 set; rate limited \(429\), continuing at \d\d:\d\d:\d\d \(\d+ s\)/g;
+  const line = /2 of 3 applied; rate limited \(429\), continuing at \d\d:\d\d:\d\d \(\d+ s\)/g;
 
   it.each([
     ['without a terminal: one line for each wait, and no other', false],
@@ -691,7 +691,7 @@ describe('the progress of a run is shown with its wait', () => {
     writeFileSync(file, 'petId,quantity\n7,12\n8,13\n9,14\n');
     const { code, stderr } = await runIn(context, 'inventory', 'import', file, '--yes');
     const waits = stderr.match(line) ?? [];
-    expect([code, stderr.includes('0 of 3 set'), waits.length > 1]).toEqual([0, terminal, terminal]);
+    expect([code, stderr.includes('0 of 3 applied'), waits.length > 1]).toEqual([0, terminal, terminal]);
     expect(waits.length).toBeGreaterThan(0);
   });
 });
