@@ -165,16 +165,13 @@ export function observeWindow(
   if (isCurrent && resetAt < before.resetAt - SAME_END_MS && sentAt < before.seenAt) return windows;
   // Two windows are not one if this one has as many left after a request as the other had before it. A refusal proves
   // nothing, because it draws nothing; nor does any answer about a window that may have ended since.
-  const isNext = before !== undefined && !isCurrent;
-  const mayHaveEnded = ({ answeredAt, resetAt: end }: Window): boolean =>
-    isNext || (answeredAt < (before?.seenAt ?? 0) && now > end - SAME_END_MS - ROUNDING_MS);
   const proved = windows.filter((each) => {
     const isLike = each.limit === named.limit && Math.abs(each.resetAt - resetAt) <= SAME_END_MS;
-    const isOther = each.operation !== operation && isLive(each, now) && isLike;
-    const isCertain = each.answeredAt < sentAt && !mayHaveEnded(each);
-    return isOther && isCertain && named.remaining >= Math.max(1, each.remaining);
+    const isOther = each.operation !== operation && now <= each.resetAt - SAME_END_MS - ROUNDING_MS && isLike;
+    return isOther && each.answeredAt < sentAt && named.remaining >= Math.max(1, each.remaining);
   });
   const moved = resetAt - (before?.resetAt ?? resetAt);
+  const isNext = before !== undefined && !isCurrent;
   const lengthMs =
     named.lengthMs ?? (isNext && moved > SAME_END_MS ? Math.min(moved, before.lengthMs ?? moved) : before?.lengthMs);
   const apart = Object.fromEntries(proved.map((each) => [each.operation, true] as const));

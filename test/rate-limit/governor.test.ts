@@ -437,6 +437,12 @@ describe('fault 133: limits of each operation', () => {
       expect(isHeld(key, 7_000)).toBe(true);
     });
 
+    it('not one of the next window, of a request that was sent in the last one', () => {
+      const key = new Key().exchange(SET, 12, 3_000, 20).passes(100).exchange(LIST, 11, 3_000, 20).passes(1_500);
+      key.exchange(SET, 19, 3_950, 20).exchange(SET, 0, 3_900, 20);
+      expect(key.ask(LIST).why).toBe('window-spent');
+    });
+
     it('not a refusal, which draws nothing', () => {
       const key = shared();
       for (const operation of [SET, LIST]) {
