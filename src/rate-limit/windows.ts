@@ -24,6 +24,8 @@ export interface Window {
   readonly limit: number;
   readonly remaining: number;
   readonly resetAt: number;
+  /** How long the answer that named the end was under way, in ms: the window may end so much sooner. */
+  readonly slackMs?: number;
   /** Length of a whole window, in ms: as named, or the time between the ends of two windows. */
   readonly lengthMs?: number;
   /** When an answer first reported this window. */
@@ -52,7 +54,7 @@ interface Known {
 
 type Left = Window & { readonly left: number; readonly underWay: number };
 
-/** How far apart two answers may name the end of the same window, in ms: rounding, and the time of an answer. */
+/** How far apart two quick answers may name the end of the same window, in ms: they round it up. */
 const SAME_END_MS = 2_500;
 /** Allows for times that were rounded down to whole seconds. */
 const ROUNDING_MS = 1_000;
@@ -98,9 +100,16 @@ export function shownOperation(operation: string): string {
 function mayBeOne(live: Window, other: Window, now: number): boolean {
   if (live.limit !== other.limit) return false;
   if (other.operation in live.apart || live.operation in other.apart) return false;
-  // Services round the end up: `live` may already be the next one.
-  const isOver = now >= other.resetAt - SAME_END_MS;
-  return isOver || Math.abs(live.resetAt - other.resetAt) <= SAME_END_MS;
+  // `live` may already be the next one.
+  return now >= soonestEnd(other) || mayEndTogether(live, other);
+}
+
+function soonestEnd({ resetAt, slackMs = 0 }: Pick<Window, 'resetAt' | 'slackMs'>): number {
+  return resetAt - SAME_END_MS - slackMs;
+}
+
+function mayEndTogether(one: Pick<Window, 'resetAt' | 'slackMs'>, other: Window): boolean {
+  return soonestEnd(one) <= other.resetAt && soonestEnd(other) <= one.resetAt;
 }
 
 /** Returns the live windows of one operation, or all, tightest first. `left`: requests in flight count as sent. */
@@ -158,30 +167,27 @@ export function observeWindow(
   { operation, sentAt, now }: { readonly operation: string; readonly sentAt: number; readonly now: number },
 ): readonly Window[] {
   const known = windowOf(windows, operation);
-  const resetAt = now + resetInMs;
+  const end = { resetAt: now + resetInMs, slackMs: now - sentAt };
   const before = known?.limit === named.limit ? known : undefined;
   const isCurrent = before !== undefined && isLive(before, now);
   // A late answer from the window before tells nothing about this one.
-  if (isCurrent && resetAt < before.resetAt - SAME_END_MS && sentAt < before.seenAt) return windows;
+  if (isCurrent && end.resetAt < soonestEnd(before) && sentAt < before.seenAt) return windows;
   // Two windows are not one if this one has as many left after a request as the other had before it. A refusal proves
   // nothing, because it draws nothing; nor does any answer about a window that may have ended since.
   const proved = windows.filter((each) => {
-    const isLike = each.limit === named.limit && Math.abs(each.resetAt - resetAt) <= SAME_END_MS;
-    const isOther = each.operation !== operation && now <= each.resetAt - SAME_END_MS - ROUNDING_MS && isLike;
+    const isLike = each.limit === named.limit && mayEndTogether(end, each);
+    const isOther = each.operation !== operation && now <= soonestEnd(each) - ROUNDING_MS && isLike;
     return isOther && each.answeredAt < sentAt && named.remaining >= Math.max(1, each.remaining);
   });
-  const moved = resetAt - (before?.resetAt ?? resetAt);
+  const moved = end.resetAt - (before?.resetAt ?? end.resetAt);
   const isNext = before !== undefined && !isCurrent;
   const lengthMs =
     named.lengthMs ?? (isNext && moved > SAME_END_MS ? Math.min(moved, before.lengthMs ?? moved) : before?.lengthMs);
   const apart = Object.fromEntries(proved.map((each) => [each.operation, true] as const));
-  const found = { operation, ...named, resetAt, seenAt: now, answeredAt: now, apart };
-  // A slow answer names a later end of the same window: the service may have counted at any time since `sentAt`.
-  const isLate = isCurrent && moved > SAME_END_MS && moved <= ROUNDING_MS + now - sentAt;
-  const late = isLate && { remaining: Math.min(before.remaining, named.remaining), seenAt: before.seenAt };
+  const found = { operation, ...named, ...end, seenAt: now, answeredAt: now, apart };
   return mergeWindow(
     windows.filter((each) => each.resetAt > now - KEPT_MS),
-    { ...found, ...late, ...(lengthMs !== undefined && { lengthMs }) },
+    { ...found, ...(lengthMs !== undefined && { lengthMs }) },
   );
 }
 
@@ -196,12 +202,17 @@ function newest(known: Window, found: Window): Window {
   const apart = Object.fromEntries(Object.entries({ ...known.apart, ...found.apart }).slice(-MOST_WINDOWS));
   // Short windows that follow each other also end close together.
   const isOneTime = found.seenAt < known.resetAt && known.seenAt < found.resetAt;
-  const isSame = known.limit === found.limit && isOneTime && Math.abs(known.resetAt - found.resetAt) <= SAME_END_MS;
-  if (!isSame) return { ...(found.seenAt >= known.seenAt ? found : known), apart };
+  const isSame = known.limit === found.limit && isOneTime && mayEndTogether(known, found);
+  const newer = found.seenAt >= known.seenAt ? found : known;
+  if (!isSame) return { ...newer, apart };
+  // After a slow answer it may also be the next one, which ends later.
+  const isNear = Math.abs(known.resetAt - found.resetAt) <= SAME_END_MS;
+  const { resetAt, slackMs = 0 } = isNear && known.resetAt < found.resetAt ? known : isNear ? found : newer;
   return {
     ...{ ...found, apart },
     remaining: Math.min(known.remaining, found.remaining),
-    resetAt: Math.min(known.resetAt, found.resetAt),
+    resetAt,
+    slackMs,
     seenAt: Math.min(known.seenAt, found.seenAt),
     answeredAt: Math.max(known.answeredAt, found.answeredAt),
   };
