@@ -9,7 +9,6 @@ import type { WaitReason } from '../ports.ts';
 import { type BlockReason, type LimitHeaders, refusalOf } from './headers.ts';
 import {
   addressOf,
-  countDrawn,
   type Demand,
   isLive,
   observeWindow,
@@ -192,10 +191,6 @@ function isWindowless({ windows }: LedgerState, now: number, operation: string):
   return own === undefined || !isLive(own, now);
 }
 
-function release(state: LedgerState, wanted: string): LedgerState {
-  return keepInFlight(state, ({ id }) => id !== wanted);
-}
-
 /** Returns the same object if nothing is dropped, so that it need not be written. */
 function keepInFlight(state: LedgerState, isKept: (each: Reservation) => boolean): LedgerState {
   return state.inFlight.every(isKept) ? state : { ...state, inFlight: state.inFlight.filter(isKept) };
@@ -204,7 +199,7 @@ function keepInFlight(state: LedgerState, isKept: (each: Reservation) => boolean
 export function observe(before: LedgerState, now: number, answer: Answer): LedgerState {
   const { id, status, headers, random } = answer;
   const sent = before.inFlight.find((each) => each.id === id);
-  const state = withWindows({ ...release(before, id), seenAt: now }, now, answer, sent);
+  const state = withWindows({ ...keepInFlight(before, (each) => each !== sent), seenAt: now }, now, answer, sent);
   const { block, ...open } = state;
   // Several requests in flight may be refused together: that counts as one 429.
   const struck = isKnown(state, sent) ? Math.max(1, state.strikes) : state.strikes + 1;
@@ -243,7 +238,7 @@ export function unblock({ block: _lifted, windows: _doubtful, pace: _slow, ...st
 /** Notes that a request got no answer. It counts as sent unless it certainly was not sent. */
 export function lose(before: LedgerState, now: number, id: string, mayHaveBeenSent: boolean): LedgerState {
   const sent = before.inFlight.find((each) => each.id === id);
-  const state = release(before, id);
+  const state = keepInFlight(before, (each) => each !== sent);
   if (sent === undefined || !mayHaveBeenSent) return state;
   return countSent(state, now, sent.operation);
 }
@@ -252,10 +247,14 @@ export function lose(before: LedgerState, now: number, id: string, mayHaveBeenSe
 function countSent(state: LedgerState, now: number, operation: string): LedgerState {
   const { inFlight, windows } = state;
   const drawn = windowsFor(windows, operation, now);
+  const count = (each: Window): Window => ({
+    ...each,
+    ...(drawn.includes(each) && { remaining: Math.max(0, each.remaining - 1), answeredAt: each.resetAt }),
+  });
   const isShared = (other: string): boolean => windowsFor(windows, other, now).some((each) => drawn.includes(each));
   return {
     ...state,
-    windows: countDrawn(windows, operation, now),
+    windows: windows.map(count),
     inFlight: inFlight.map((each) => (isShared(each.operation) ? { ...each, missed: (each.missed ?? 0) + 1 } : each)),
   };
 }
@@ -276,9 +275,8 @@ export function abandon(before: LedgerState, now: number, id: string): LedgerSta
 function withWindows(state: LedgerState, now: number, answer: Answer, sent: Reservation | undefined): LedgerState {
   const { headers, operation, status } = answer;
   if (headers.window !== undefined) {
-    const { remaining } = headers.window;
-    const left = status === 429 ? 0 : Math.max(0, remaining - (sent?.missed ?? 0));
-    const reported = { ...headers.window, remaining: left };
+    const remaining = status === 429 ? 0 : Math.max(0, headers.window.remaining - (sent?.missed ?? 0));
+    const reported = { ...headers.window, remaining };
     const windows = observeWindow(state.windows, reported, { operation, sentAt: sent?.at ?? now, now });
     const { pace, ...paceless } = state;
     return { ...(pace?.operation === operation ? paceless : state), windows };

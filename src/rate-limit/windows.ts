@@ -151,15 +151,6 @@ export function roomAt(
   return full.sort((a, b) => b.until - a.until || Number(a.isEdge) - Number(b.isEdge))[0];
 }
 
-/** Counts a request that no answer has confirmed. */
-export function countDrawn(windows: readonly Window[], operation: string, now: number): readonly Window[] {
-  const drawn = windowsFor(windows, operation, now);
-  return windows.map((each) => {
-    if (!drawn.includes(each)) return each;
-    return { ...each, remaining: Math.max(0, each.remaining - 1), answeredAt: each.resetAt };
-  });
-}
-
 /** Returns the windows after an answer that names one. Within a window, `remaining` only falls. */
 export function observeWindow(
   windows: readonly Window[],
@@ -179,16 +170,13 @@ export function observeWindow(
     const isOther = each.operation !== operation && now <= soonestEnd(each) - ROUNDING_MS && isLike;
     return isOther && each.answeredAt < sentAt && named.remaining >= Math.max(1, each.remaining);
   });
-  const moved = end.resetAt - (before?.resetAt ?? end.resetAt);
-  const isNext = before !== undefined && !isCurrent;
+  const moved = before === undefined || isCurrent ? 0 : end.resetAt - before.resetAt;
   const lengthMs =
-    named.lengthMs ?? (isNext && moved > SAME_END_MS ? Math.min(moved, before.lengthMs ?? moved) : before?.lengthMs);
+    named.lengthMs ?? (moved > SAME_END_MS ? Math.min(moved, before?.lengthMs ?? moved) : before?.lengthMs);
   const apart = Object.fromEntries(proved.map((each) => [each.operation, true] as const));
-  const found = { operation, ...named, ...end, seenAt: now, answeredAt: now, apart };
-  return mergeWindow(
-    windows.filter((each) => each.resetAt > now - KEPT_MS),
-    { ...found, ...(lengthMs !== undefined && { lengthMs }) },
-  );
+  const length = lengthMs !== undefined && { lengthMs };
+  const found = { operation, ...named, ...end, ...length, seenAt: now, answeredAt: now, apart };
+  return mergeWindow(windows, found).filter((each) => each.resetAt > now - KEPT_MS);
 }
 
 /** Merges a window from this or another machine into the windows. Within a window, `remaining` only falls. */
@@ -202,17 +190,14 @@ function newest(known: Window, found: Window): Window {
   const apart = Object.fromEntries(Object.entries({ ...known.apart, ...found.apart }).slice(-MOST_WINDOWS));
   // Short windows that follow each other also end close together.
   const isOneTime = found.seenAt < known.resetAt && known.seenAt < found.resetAt;
-  const isSame = known.limit === found.limit && isOneTime && mayEndTogether(known, found);
   const newer = found.seenAt >= known.seenAt ? found : known;
-  if (!isSame) return { ...newer, apart };
-  // After a slow answer it may also be the next one, which ends later.
+  if (known.limit !== found.limit || !isOneTime || !mayEndTogether(known, found)) return { ...newer, apart };
   const isNear = Math.abs(known.resetAt - found.resetAt) <= SAME_END_MS;
-  const { resetAt, slackMs = 0 } = isNear && known.resetAt < found.resetAt ? known : isNear ? found : newer;
+  // After a slow answer it may also be the next one, which ends later.
+  const { resetAt, slackMs = 0 } = isNear ? (known.resetAt < found.resetAt ? known : found) : newer;
   return {
-    ...{ ...found, apart },
+    ...{ ...found, apart, resetAt, slackMs },
     remaining: Math.min(known.remaining, found.remaining),
-    resetAt,
-    slackMs,
     seenAt: Math.min(known.seenAt, found.seenAt),
     answeredAt: Math.max(known.answeredAt, found.answeredAt),
   };
