@@ -33,8 +33,10 @@ export default defineConfig({
     globalSetup: ['test/support/compile-cache.ts'],
     // Most tests wait for processes, not for a processor.
     maxWorkers: 7,
-    testTimeout: 30_000,
-    expect: { poll: { timeout: 20_000 } },
+    // For what hangs. However busy a machine is, what works is done by then: no test has a time of its own that is shorter.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 100_000 } },
     restoreMocks: true,
     reporters: report === undefined ? ['default'] : ['dot', ['json', { outputFile: report }]],
   },

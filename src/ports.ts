@@ -57,8 +57,8 @@ export interface Files {
    */
   stream(path: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Opens a file to append lines, and creates it if it is missing. A FIFO must have a reader.
-   * `onFailure` is called once, with the system's error code.
+   * Opens a file to append lines, and creates it if it is missing; opens it again if a log rotation has replaced it, or a
+   * write has failed. A FIFO must have a reader. `onFailure` is called once, with the system's error code.
    */
   append(path: string, onFailure: (code: string) => void): Promise<Appender>;
   /** Creates the folder and its parents. A new folder gets mode 0700. */

@@ -11,7 +11,6 @@ import { nextSteps } from '../session/run-commands.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext, Why } from '../session/globals.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
-import { readDraft, saveDraft } from '../state/draft.ts';
 import { CAUSES } from '../state/journal-rows.ts';
 import type { Journal } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
@@ -94,7 +93,7 @@ async function offerDraft(visit: Visit): Promise<void> {
       browser.message = `The changes could not be saved: ${messageOf(context, error)}`;
     });
   };
-  const kept = readDraft(journal.state, origin);
+  const kept = journal.draft(origin);
   if (kept.length === 0) return;
   const them = kept.length === 1 ? 'it' : 'them';
   const changes = kept.map(({ petId, current, quantity }) => `pet ${petId}: ${current} → ${quantity}`);
@@ -105,7 +104,7 @@ async function offerDraft(visit: Visit): Promise<void> {
 }
 
 async function save({ browser, journal, keeps, origin }: Visit): Promise<void> {
-  if (keeps) await saveDraft(journal.state, origin, browser.pending);
+  if (keeps) await journal.saveDraft(origin, browser.pending);
 }
 
 /** Shows the table, again after each apply, until the user leaves it. */

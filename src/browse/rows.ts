@@ -1,7 +1,7 @@
 /** Draws the rows of `inventory browse`. */
 import type { InventoryItem } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
-import type { DraftChange } from '../state/draft.ts';
+import type { DraftChange } from '../state/journal-rows.ts';
 import { BETWEEN } from '../view/fit.ts';
 import { type Role, roleOf, type Style } from '../view/style.ts';
 import { isLatin, padTo, truncate } from '../view/width.ts';

@@ -4,7 +4,7 @@ import { type Sort, SortedItems } from '../api/long-list.ts';
 import { parseInt64, type PetStatus } from '../api/values.ts';
 import { ordersOf } from '../catalog/added-fields.ts';
 import type { Catalog } from '../catalog/local-catalog.ts';
-import type { DraftChange } from '../state/draft.ts';
+import type { DraftChange } from '../state/journal-rows.ts';
 
 export const ORDERS = ['as listed', 'petId', 'name', 'quantity', 'quantity, largest first', 'status'] as const;
 export type Order = (typeof ORDERS)[number];

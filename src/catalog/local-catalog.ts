@@ -4,7 +4,7 @@
  */
 import { parseInt64 } from '../api/values.ts';
 import { type Database, DatabaseFailure, type SqlRow, type SqlValue } from '../ports.ts';
-import { fromRow, optional, text } from '../state/journal-rows.ts';
+import { fromRow, text } from '../state/journal-rows.ts';
 import { namesIn } from '../state/pets.ts';
 import { parseBarcode } from './barcode.ts';
 
@@ -89,8 +89,8 @@ export class Catalog implements Disposable {
     const { where, words } = searched(wanted);
     // As one row: a row per pet would take three times as long.
     const [row] = this.query(`SELECT group_concat(petId) AS ids FROM catalogPet WHERE ${where}`, ...words);
-    const ids = row === undefined ? undefined : optional(row, 'ids', text);
-    return ids === undefined ? [] : ids.split(',').map(BigInt);
+    const { ids } = fromRow<{ readonly ids?: string }>(row ?? {});
+    return ids?.split(',').map(BigInt) ?? [];
   }
 
   /** Returns the pet's minimum and target. After many calls, reads those of all pets at once. */
@@ -169,7 +169,8 @@ const ENTRIES = `
   FROM catalogPet AS pet WHERE origin = ? AND petId >= ? ORDER BY petId LIMIT ${PAGE}`;
 
 function toEntry(row: SqlRow): Entry {
-  return { ...fromRow<Entry>(row), barcodes: optional(row, 'barcodes', text)?.split(',').toSorted() ?? [] };
+  const entry = fromRow<Omit<Entry, 'barcodes'> & { readonly barcodes?: string }>(row);
+  return { ...entry, barcodes: entry.barcodes?.split(',').toSorted() ?? [] };
 }
 
 /** Returns undefined if the database cannot be read: a list without names is better than none. */

@@ -141,8 +141,8 @@ async function runCommand(
   return code;
 }
 
-/** How long a command may take to stop, in ms: 2 s for a write in flight, and time to record it. */
-const GRACE_MS = 3_000;
+/** How long a command may take to stop, in ms: 2 s for a write in flight, and time to record it on a busy machine. */
+const GRACE_MS = 5_000;
 /** How long a stopping command waits for the reader of a full pipe, in ms. */
 const READER_MS = 500;
 

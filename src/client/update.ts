@@ -52,20 +52,20 @@ export function updateCall({ petId, quantity }: Pick<Update, 'petId' | 'quantity
  * @throws {Failure} `outcome-unknown` if even the list did not tell; see classify.ts for the others
  */
 export async function updateInventory(service: Service, update: Update): Promise<InventoryItem> {
-  const { before, isCurrent = always, isLocked = always } = update;
+  const { before, isCurrent, isLocked } = update;
   const call = { ...updateCall(update), ...(before !== undefined && isGateway(service) && { ifMatch: before }) };
   const tries = new Tries(service, call);
   /** Returns the stored item, or the trouble after which the list has to be read. */
-  const send = async (isFresh: () => boolean): Promise<Result<InventoryItem>> => {
+  const send = async (isFresh = isCurrent): Promise<Result<InventoryItem>> => {
     const operation = {
-      call: { ...call, isCurrent: () => isLocked() && isFresh() },
+      call: { ...call, isCurrent: () => isLocked?.() !== false && isFresh?.() !== false },
       read: (reply: HttpReply) => readStored(reply, update, service),
     };
     const outcome = await perform(service, operation, tries);
     if ('value' in outcome || isUncertain(outcome.trouble)) return outcome;
     throw outcome.trouble.failure;
   };
-  let outcome = await send(isCurrent);
+  let outcome = await send();
   for (let looks = 1; 'trouble' in outcome; looks++) {
     const { trouble } = outcome;
     const found = await look(service, update, trouble, { looks, tries });
@@ -82,8 +82,6 @@ export async function updateInventory(service: Service, update: Update): Promise
   }
   return finished(service, outcome.value, update);
 }
-
-const always = (): boolean => true;
 
 /** Returns a function that is true for this time: while a request waits, others may change the stock. */
 export function isRecent({ clock }: Pick<Service, 'clock'>, ms: number): () => boolean {

@@ -9,7 +9,6 @@ import {
   wordValue,
 } from '../cli/value-parsers.ts';
 import { usageFailure } from '../errors.ts';
-import { type Names, openNamesByOrigin } from '../session/open-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { namedEnvironment } from '../session/resolve.ts';
 import type { HistoryFilter } from '../state/history.ts';
@@ -72,14 +71,10 @@ export const inventoryHistory = defineCommand({
     const { isForPeople } = FORMAT_FACTS[context.globals.output];
     const changes = readJournal(context, (journal) => journal.history(filter));
     if (!isForPeople && !isSum) return historyView(changes);
-    return withJournal(context, async (journal): Promise<View> => {
-      const names: Names = isForPeople ? await openNamesByOrigin(context, journal.petsOf(filter)) : new Map();
+    return withJournal(context, (journal): View => {
       const empty = emptyText(journal, filter);
-      if (isSum) {
-        const options = { by, names: isForPeople ? names : undefined, limit: rows };
-        return { ...sums(journal.history(filter), options, context), empty };
-      }
-      if (chart !== true) return historyView(changes, { table: { journal, filter, names }, empty });
+      if (isSum) return { ...sums(journal.history(filter), { by, isForPeople, limit: rows }, context), empty };
+      if (chart !== true) return historyView(changes, { uniform: journal.uniform(filter), empty });
       const all = [...journal.history(filter)].flat();
       const failed = all.filter(({ state }) => state === 'failed').length;
       if (failed > 0) context.notices.info(`Left out: ${plural(failed, 'change')} that failed.`);

@@ -136,22 +136,19 @@ export const inventoryList = defineCommand({
       matched += found.length;
     });
     const listed = inOrder(all, input, catalog);
-    const isWatched = context.stdout.isTTY && isForPeople;
-    const isLow = ({ petId, quantity }: InventoryItem): boolean =>
-      quantity > 0n && quantity <= (names?.levelOf(petId).min ?? 0n);
-    const low = new Set<bigint>();
+    const roleOf = ({ petId, quantity }: InventoryItem) =>
+      quantity > 0n && quantity <= (names?.levelOf(petId).min ?? 0n) ? 'attention' : undefined;
     let stock = 0n;
-    const watch = (item: InventoryItem): void => {
-      stock += item.quantity;
-      if (isLow(item)) low.add(item.petId);
+    const add = ({ quantity }: InventoryItem): void => {
+      stock += quantity;
     };
-    const rows = isWatched ? eachSeen(listed, watch) : listed;
+    const rows = context.stdout.isTTY && isForPeople ? eachSeen(listed, add) : listed;
     return {
       view: 'rows',
       columns: columns.map((name) => ({
         ...column(name),
         ...(input.columns !== undefined && { heading: name }),
-        ...(name === 'quantity' && { role: (item: InventoryItem) => (low.has(item.petId) ? 'attention' : undefined) }),
+        ...(name === 'quantity' && { role: roleOf }),
       })),
       rows: catalog === undefined && orders === undefined ? rows : withFields(rows, { catalog, names, orders }),
       jsonText: input.columns === undefined ? itemToJsonText : jsonTextOfFields(columns),

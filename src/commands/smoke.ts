@@ -78,7 +78,7 @@ export const smoke = defineCommand({
     'As GitHub annotations': 'petstore --env staging smoke --format github',
   },
   // Enough for a write in flight and one more that restores the pet.
-  graceMs: 6_000,
+  graceMs: 8_000,
   options: OPTIONS,
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context) {

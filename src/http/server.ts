@@ -85,7 +85,10 @@ export async function serve(options: ServerOptions): Promise<Serving> {
     if (lastOn(incoming.socket)?.shouldKeepAlive === false) return;
     unanswered.add(outgoing);
     useOriginForm(incoming);
-    if (!server.listening) outgoing.shouldKeepAlive = false;
+    const { headers, httpVersionMinor } = incoming;
+    // A server of HTTP/1.0 on the way may have read another end of the body (RFC 9112, 6.1).
+    const isDoubtful = httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined;
+    if (!server.listening || isDoubtful) outgoing.shouldKeepAlive = false;
     void handle(incoming, outgoing).then(() => unanswered.delete(outgoing));
   };
   server.on('request', onRequest).on('checkContinue', onRequest).on('checkExpectation', onRequest);
@@ -105,6 +108,14 @@ export async function serve(options: ServerOptions): Promise<Serving> {
     else socket.destroy();
   });
   if (onConnection !== undefined) server.on('connection', onConnection);
+  /** Connections whose TLS handshake has not ended, by the client's port. */
+  const shaking = new Map<string, Socket>();
+  secure?.on('connection', (socket: Socket) => {
+    const peer = peerOf(socket);
+    shaking.set(peer, socket);
+    socket.once('close', () => shaking.delete(peer));
+  });
+  secure?.on('secureConnection', (socket) => shaking.delete(peerOf(socket)));
   const { host, port } = await listen(server, options);
   return {
     baseUrl: `${secure === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}/v1`,
@@ -124,6 +135,7 @@ export async function serve(options: ServerOptions): Promise<Serving> {
         server.closeIdleConnections();
         // Node does not count those that have not sent a whole head yet.
         server.headersTimeout = 1;
+        for (const socket of shaking.values()) socket.destroy();
       });
       const cancel = clock.alarm(graceMs, () => {
         server.closeAllConnections();
@@ -153,6 +165,11 @@ function openServer({ identity, mostConnections, patience }: ServerOptions) {
   server.maxConnections = mostConnections ?? MOST_CONNECTIONS;
   server.timeout = SILENCE_MS;
   return { server, secure };
+}
+
+/** Identifies a connection, which has one socket for TCP and another for TLS. */
+export function peerOf({ localAddress, remoteAddress, remotePort }: Socket): string {
+  return `${localAddress} ${remoteAddress} ${remotePort}`;
 }
 
 /** Replaces an absolute target (RFC 9112, 3.2.2) by its path, and the Host header by its host. */
@@ -206,17 +223,16 @@ export async function readBody(
   // HTTP/1.0 has no interim answers.
   const isAsked = expect !== undefined && incoming.httpVersionMinor > 0;
   if (length === undefined && coding === undefined) return Buffer.alloc(0);
-  let body: Buffer | undefined;
+  // Before the body has arrived: a request that is pipelined behind it is not processed.
+  const isTooLong = Number(length ?? 1) > most;
+  if (isTooLong) outgoing.shouldKeepAlive = false;
   // A client that sends Expect (RFC 9110, 10.1.1) gets the answer before it sends the body.
-  if (!isAsked || (most > 0 && Number(length ?? 0) <= most)) {
-    if (isAsked) outgoing.writeContinue();
-    body = await received(incoming, most);
-  }
-  if (body === undefined) outgoing.shouldKeepAlive = false;
-  return body;
+  if (isAsked && isTooLong) return undefined;
+  if (isAsked) outgoing.writeContinue();
+  return received(incoming, outgoing, most);
 }
 
-function received(incoming: IncomingMessage, most: number): Promise<Buffer | undefined> {
+function received(incoming: IncomingMessage, outgoing: ServerResponse, most: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   // With events: an async iterator costs as much as everything else about a small request.
@@ -225,7 +241,7 @@ function received(incoming: IncomingMessage, most: number): Promise<Buffer | und
       .on('data', (chunk: Buffer) => {
         size += chunk.length;
         if (size <= most) chunks.push(chunk);
-        else chunks.length = 0;
+        else [chunks.length, outgoing.shouldKeepAlive] = [0, false];
       })
       .once('end', () => {
         resolve(size > most ? undefined : Buffer.concat(chunks));

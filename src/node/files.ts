@@ -124,26 +124,43 @@ export const nodeFiles: Files = {
   // Loads node:net and node:tty, which most commands do not need.
   stream: async (path, signal) => (await import('./special-files.ts')).readPieces(path, signal),
 
-  async append(path, onFailure) {
-    const own = ownOutput(path);
-    const flags = O_WRONLY | O_NONBLOCK | O_APPEND | O_CREAT;
-    const stream: Writable = own ?? (await fs.promises.open(path, flags, 0o600)).createWriteStream();
-    stream.once('error', (error: NodeJS.ErrnoException) => {
-      onFailure(error.code ?? error.message);
-    });
-    return {
-      write: (text) => {
-        if (stream.writable) stream.write(text);
-      },
-      async close() {
-        await new Promise<void>((resolve) => {
-          // Our own stdout or stderr stays open for other output.
-          if (own === undefined) stream.end(resolve);
-          else resolve();
-        });
-      },
-    };
-  },
+  append: (path, onFailure) =>
+    atOnce(() => {
+      const own = ownOutput(path);
+      let file: number | undefined;
+      const report = (error: unknown): void => {
+        onFailure(errorCode(error) ?? String(error));
+        onFailure = () => undefined;
+      };
+      const open = (): Writable => {
+        const fd = fs.openSync(path, O_WRONLY | O_NONBLOCK | O_APPEND | O_CREAT, 0o600);
+        file = fs.fstatSync(fd).ino;
+        return fs.createWriteStream('', { fd }).once('error', report);
+      };
+      let stream = own?.once('error', report) ?? open();
+      return {
+        write(text) {
+          try {
+            // A log rotation has moved it, or a write has failed, as on a full disk.
+            if (own === undefined && !(stream.writable && fs.statSync(path, { throwIfNoEntry: false })?.ino === file)) {
+              const next = open();
+              stream.end();
+              stream = next;
+            }
+          } catch (error) {
+            report(error);
+          }
+          if (stream.writable) stream.write(text);
+        },
+        async close() {
+          await new Promise<void>((resolve) => {
+            // Our own stdout or stderr stays open for other output.
+            if (own === undefined) stream.end(resolve);
+            else resolve();
+          });
+        },
+      };
+    }),
 
   list: (folder) => orIfMissing([], () => atOnce(() => fs.readdirSync(folder))),
 

@@ -70,7 +70,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Controller, chunk: Uint8Array): void {
-    if (this.received < LONG_BODY && this.received + chunk.length >= LONG_BODY) stopYoungGenerationGrowth();
+    if (this.received < LONG_BODY && this.received + chunk.length >= LONG_BODY) saveMemory();
     this.received += chunk.length;
     this.chunks.push(chunk);
     this.waiting += chunk.length;
@@ -175,16 +175,22 @@ function codingsOf(text = ''): string[] {
   return codings.filter((coding) => coding !== '' && coding !== 'identity');
 }
 
+let savesMemory = false;
+
 /**
- * Keeps V8's space for new objects at a few MB instead of up to 32. Chunks of a stream become garbage at once, so more
- * space would be wasted.
+ * Saves memory during a long list. Keeps V8's space for new objects at a few MB instead of up to 32: chunks of a stream
+ * become garbage at once, so more space would be wasted. Leaves out the one optimization of undici's WebAssembly parser
+ * that takes 8 MB. At exit the defaults are back: V8 would reject code stored under other flags (bin/start.js). Bun
+ * ignores all of it.
  */
-function stopYoungGenerationGrowth(): void {
-  try {
-    process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1');
-  } catch {
-    // Bun has a different engine.
-  }
+function saveMemory(): void {
+  if (savesMemory) return;
+  savesMemory = true;
+  const { setFlagsFromString } = process.getBuiltinModule('node:v8');
+  setFlagsFromString('--semi-space-growth-factor=1 --no-wasm-loop-unrolling');
+  process.prependOnceListener('exit', () => {
+    setFlagsFromString('--semi-space-growth-factor=2 --wasm-loop-unrolling');
+  });
 }
 
 function unsupported(codings: readonly string[], { target }: Exchange): HttpFailure {

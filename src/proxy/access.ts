@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { isOneOf } from '../api/values.ts';
 import { isWrite } from '../client/classify.ts';
 import { METHODS } from '../client/service.ts';
-import { isOurs, type Refusal } from '../http/server.ts';
+import { isOurs, peerOf, type Refusal } from '../http/server.ts';
 import type { Client } from './clients.ts';
 import { isLooping, pathBelowBase } from './messages.ts';
 import { setNewest } from './shares.ts';
@@ -109,9 +109,4 @@ export class Visitors {
     setNewest(wrong, address, { count: before + 1, at: now }, MOST_ADDRESSES);
     return Math.min(LONGEST_DELAY_MS, SHORTEST_DELAY_MS * 2 ** before);
   }
-}
-
-/** Identifies a connection, which has one socket for TCP and another for TLS. */
-function peerOf({ localAddress, remoteAddress, remotePort }: Socket): string {
-  return `${localAddress} ${remoteAddress} ${remotePort}`;
 }

@@ -118,8 +118,10 @@ export class LedgerGate {
           const passed = clock.now() - clock.monotonic();
           const { at, ...decision } = await ledger.admit(intent);
           if (decision.hold === undefined) {
-            const age = (): number => clock.monotonic() - at + Math.max(0, clock.now() - clock.monotonic() - passed);
-            const ticket = this.ticket(intent, () => this.refused === refused && age() <= FRESH_MS);
+            const ticket = this.ticket(intent, () => {
+              const ageMs = clock.monotonic() - at + Math.max(0, clock.now() - clock.monotonic() - passed);
+              return this.refused === refused && ageMs <= FRESH_MS;
+            });
             const admitted = { ticket, connection };
             connection = undefined;
             return admitted;

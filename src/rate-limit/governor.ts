@@ -187,8 +187,7 @@ export function mustProbe(state: LedgerState, now: number, operation: string): b
 
 /** True if no live window of the operation is known. */
 function isWindowless({ windows }: LedgerState, now: number, operation: string): boolean {
-  const own = windowOf(windows, operation);
-  return own === undefined || !isLive(own, now);
+  return !windows.some((each) => each.operation === operation && isLive(each, now));
 }
 
 /** Returns the same object if nothing is dropped, so that it need not be written. */
@@ -199,7 +198,8 @@ function keepInFlight(state: LedgerState, isKept: (each: Reservation) => boolean
 export function observe(before: LedgerState, now: number, answer: Answer): LedgerState {
   const { id, status, headers, random } = answer;
   const sent = before.inFlight.find((each) => each.id === id);
-  const state = withWindows({ ...keepInFlight(before, (each) => each !== sent), seenAt: now }, now, answer, sent);
+  const others = keepInFlight(before, (each) => each !== sent);
+  const state = withWindows({ ...others, seenAt: now }, now, answer, sent);
   const { block, ...open } = state;
   // Several requests in flight may be refused together: that counts as one 429.
   const struck = isKnown(state, sent) ? Math.max(1, state.strikes) : state.strikes + 1;
@@ -239,8 +239,7 @@ export function unblock({ block: _lifted, windows: _doubtful, pace: _slow, ...st
 export function lose(before: LedgerState, now: number, id: string, mayHaveBeenSent: boolean): LedgerState {
   const sent = before.inFlight.find((each) => each.id === id);
   const state = keepInFlight(before, (each) => each !== sent);
-  if (sent === undefined || !mayHaveBeenSent) return state;
-  return countSent(state, now, sent.operation);
+  return sent === undefined || !mayHaveBeenSent ? state : countSent(state, now, sent.operation);
 }
 
 /** Counts a request that no answer has confirmed, also against the answers under way: they may not include it. */

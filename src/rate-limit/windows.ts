@@ -3,7 +3,7 @@
  * derived, not stored: windows with the same limit and the same end count as one, until an answer shows more left than
  * the other window had. An operation without a window may draw on any window of its address.
  */
-import type { LimitHeaders } from './headers.ts';
+import { type LimitHeaders, ROUNDING_MS } from './headers.ts';
 
 /** A request that was allowed and is not answered yet. */
 export interface Reservation {
@@ -56,8 +56,6 @@ type Left = Window & { readonly left: number; readonly underWay: number };
 
 /** How far apart two quick answers may name the end of the same window, in ms: they round it up. */
 const SAME_END_MS = 2_500;
-/** Allows for times that were rounded down to whole seconds. */
-const ROUNDING_MS = 1_000;
 /** How many requests at the end of a window go one at a time, because another client may take some. */
 const EDGE = 2;
 /** Least assumed length of a window whose length is unknown, in ms. */

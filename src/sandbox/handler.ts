@@ -26,7 +26,7 @@ export async function handle(
   fault?: Fault<'status'>,
 ): Promise<SandboxResponse> {
   const { store, rules } = handler;
-  const given = bearer(request.headers.authorization);
+  const given = /^Bearer ([\x21-\x7e]+)$/i.exec(request.headers.authorization ?? '')?.[1];
   const isKnown = given !== undefined && (handler.apiKeys.includes(given) || store.hasKey(given));
   const apiKey = isKnown ? given : NO_KEY;
   // Before the transaction, because the answer may need a module.
@@ -93,8 +93,4 @@ function operate(operation: Operation, store: Store, fault: Fault<'status'> | un
   const { status, 'retry-after': retryAfterS } = fault;
   const headers = retryAfterS === undefined ? {} : { 'Retry-After': String(retryAfterS) };
   return { ...error(status, 'fault', 'Fault injected by the sandbox.', headers), isFault: true };
-}
-
-function bearer(header: string | undefined): string | undefined {
-  return /^Bearer ([\x21-\x7e]+)$/i.exec(header ?? '')?.[1];
 }

@@ -96,23 +96,6 @@ export async function tableNames(context: CommandContext, origin: string, pets: 
   return FORMAT_FACTS[context.globals.output].isForPeople ? openNames(context, origin, pets) : undefined;
 }
 
-/** Names of pets by the origin of their service. */
-export type Names = ReadonlyMap<string, PetNames>;
-
-/** Returns the names of pets of several services. */
-export async function openNamesByOrigin(
-  context: CommandContext,
-  pets: ReadonlyMap<string, readonly bigint[]>,
-): Promise<Names> {
-  const found = new Map<string, PetNames>();
-  for (const [origin, petIds] of pets) {
-    using catalog = await openCatalog(context, origin);
-    const names = catalog?.namesOf(petIds);
-    if (names !== undefined && names.size > 0) found.set(origin, names);
-  }
-  return found;
-}
-
 /** Most pets that a message lists. */
 const SHOWN = 10;
 export const SEE_CATALOG = 'See the catalog: petstore catalog list';

@@ -43,10 +43,10 @@ export async function collect(stream: HttpBody, maxBytes: number): Promise<Buffe
   return Buffer.concat(chunks);
 }
 
-/** Opens a log of JSON lines. If it can no longer be written, warns once and continues without it. @throws {Failure} `file` */
+/** Opens a log of JSON lines. While it cannot be written, lines are lost; warns once of that. @throws {Failure} `file` */
 export async function openJsonLines({ files, notices }: Pick<CommandContext, 'files' | 'notices'>, path: string) {
   const onFailure = (code: string): void => {
-    notices.warning(`The log ${path} can no longer be written (${code}); petstore continues without it.`);
+    notices.warning(`The log ${path} cannot be written (${code}); petstore continues without it until it can.`);
   };
   const file = await files.append(path, onFailure).catch((cause: unknown) => {
     throw fileFailure('write', path, cause);

@@ -50,15 +50,11 @@ export async function openDatabaseFile(
   notices?: Warned['notices'],
 ): Promise<State> {
   const place = { ports, kind, path };
-  const open = async (): Promise<Database> => {
-    try {
-      return await openFile(place);
-    } catch (error) {
-      if (notices === undefined || !isDamage(error)) throw error;
-      return (await openSound(place, notices)).database;
-    }
-  };
-  return new DatabaseFile(place, await open(), notices);
+  const connection = await openFile(place).catch(async (error: unknown) => {
+    if (notices === undefined || !isDamage(error)) throw error;
+    return (await openSound(place, notices)).database;
+  });
+  return new DatabaseFile(place, connection, notices);
 }
 
 class DatabaseFile implements State {

@@ -5,8 +5,8 @@ import {
   type Cause,
   type Change,
   type ChangeState,
+  type DraftChange,
   fromRow,
-  integer,
   type Run,
   type RunSummary,
   type Scan,
@@ -61,17 +61,22 @@ const isPassed = (next: 'undo' | 'redo'): string => `kind = '${next}' OR kind IN
   SELECT max(id) FROM run AS undo WHERE (undoesRun = run.undoesRun OR undoesChange = run.undoesChange
       OR undo.kind = 'undo' AND run.kind = 'redo' AND undoesRun = (SELECT change.run FROM change WHERE id = run.undoesChange))
     AND (${hasRow(SENT)} OR undo.kind = '${next}' AND ${CARRIED_OUT}))`;
-/** Columns of the history and their SQL, to find those that differ from row to row. */
+/** Columns of the history, and SQL that is true for those that differ from row to row. */
 const DIFFERENCES = {
-  who: ['person', 'min(person) < max(person)'],
+  who: 'min(person) < max(person)',
   // These are shown even if all changes have the same value.
-  cause: ['cause', 'count(cause) > 0'],
-  note: ['note', 'count(note) > 0'],
-  environment: ['environment', 'min(environment) < max(environment)'],
+  cause: 'count(cause) > 0',
+  note: 'count(note) > 0',
+  name: 'count(name) > 0',
+  environment: 'min(environment) < max(environment)',
   // A change outside of a run does not have one.
-  run: ['run', 'min(run) < max(run) OR count(run) NOT IN (0, count(*))'],
-  outcome: ['state', "min(state) < 'applied' OR max(state) > 'applied'"],
+  run: 'min(run) < max(run) OR count(run) NOT IN (0, count(*))',
+  outcome: "min(state) < 'applied' OR max(state) > 'applied'",
 } as const;
+type Differing = keyof typeof DIFFERENCES;
+/** SQL: the name of a change's pet in the catalog; NULL without one. */
+const NAME = `(SELECT nullif(name, '') FROM catalogPet AS pet
+  WHERE pet.origin = change.origin AND pet.petId = change.petId) AS name`;
 /** Most changes that are read at once. */
 const PAGE = 500;
 /** Name of its row in `meta`. */
@@ -131,11 +136,11 @@ export class History {
   }
 
   /** Returns the newest run that may have added these rows, and the changes of all such runs that are not undone. */
-  added(rows: string, origin: string): { readonly run: Run; readonly changes: readonly Change[] } | undefined {
+  added(hash: string, origin: string): { readonly run: Run; readonly changes: readonly Change[] } | undefined {
     const changes = this.read<Change>(
-      `SELECT * FROM change WHERE run IN (SELECT id FROM run WHERE rows = ? AND origin = ?)
+      `SELECT * FROM change WHERE run IN (SELECT id FROM run WHERE adds = ? AND origin = ?)
         AND ${SENT} AND NOT ${UNDONE} ORDER BY run`,
-      rows,
+      hash,
       origin,
     );
     const newest = changes.at(-1)?.run;
@@ -153,7 +158,7 @@ export class History {
    * an undo. A finished smoke test is skipped: it has put its pet back.
    */
   newestSent(environment: string, next: 'undo' | 'redo'): Change | undefined {
-    const sql = `SELECT * FROM change WHERE environment = ? AND ${SENT}
+    const sql = `SELECT *, ${NAME} FROM change WHERE environment = ? AND ${SENT}
         AND coalesce(run, 0) NOT IN (SELECT id FROM run WHERE kind = 'smoke' AND endedAt IS NOT NULL OR ${isPassed(next)})
         ${next === 'undo' ? `AND NOT ${isUndone(CARRIED_OUT)}` : ''}
       ORDER BY turn DESC, id DESC LIMIT 1`;
@@ -170,17 +175,16 @@ export class History {
   lastCounted(origin: string): ReadonlyMap<bigint, number> {
     const sql = `SELECT petId, max(startedAt) AS startedAt FROM run JOIN change ON change.run = run.id
       WHERE kind = 'count' AND run.origin = ? AND state IN ('applied', 'unchanged') GROUP BY petId`;
-    return new Map(
-      this.state.database.all(sql, origin).map((row) => [integer(row, 'petId'), Number(integer(row, 'startedAt'))]),
-    );
+    const pets = this.read<Pick<Change, 'petId'> & Pick<Run, 'startedAt'>>(sql, origin);
+    return new Map(pets.map(({ petId, startedAt }) => [petId, startedAt]));
   }
 
   changesOf(run: bigint): Change[] {
-    return this.read('SELECT * FROM change WHERE run = ? ORDER BY id', run);
+    return this.read(`SELECT *, ${NAME} FROM change WHERE run = ? ORDER BY id`, run);
   }
 
   sentChange(id: bigint): Change | undefined {
-    return this.read<Change>('SELECT * FROM change WHERE id = ? AND sentAt IS NOT NULL', id)[0];
+    return this.read<Change>(`SELECT *, ${NAME} FROM change WHERE id = ? AND sentAt IS NOT NULL`, id)[0];
   }
 
   hasSent(): boolean {
@@ -188,30 +192,12 @@ export class History {
   }
 
   /** Returns the columns that have the same value in all rows of `history`; `outcome` only if all were applied. */
-  uniform<Name extends keyof typeof DIFFERENCES>(
-    { limit, ...filter }: HistoryFilter,
-    names: readonly Name[],
-  ): readonly Name[] {
+  uniform({ limit, ...filter }: HistoryFilter): readonly Differing[] {
     const { from, values } = sentBy(filter);
-    const columns = names.map((name) => DIFFERENCES[name][0]);
-    const differences = names.map((name) => `${DIFFERENCES[name][1]} AS ${name}`);
-    const sql = `SELECT ${differences.join(', ')} FROM (SELECT ${columns.join(', ')} ${from})`;
+    const differences = Object.entries(DIFFERENCES).map(([name, differs]) => `${differs} AS ${name}`);
+    const sql = `SELECT ${differences.join(', ')} FROM (SELECT person, cause, note, environment, run, state, ${NAME} ${from})`;
     const differs = this.state.database.get(sql, ...values, BigInt(limit));
-    return names.filter((name) => differs?.[name] !== 1n);
-  }
-
-  /** Returns the ids of the pets in the rows of `history`, by service. */
-  petsOf({ limit, ...filter }: HistoryFilter): ReadonlyMap<string, readonly bigint[]> {
-    const { from, values } = sentBy(filter);
-    const sql = `SELECT DISTINCT origin, petId FROM (SELECT origin, petId ${from})`;
-    const pets = new Map<string, bigint[]>();
-    for (const row of this.state.database.all(sql, ...values, BigInt(limit))) {
-      const origin = text(row, 'origin');
-      const petIds = pets.get(origin) ?? [];
-      pets.set(origin, petIds);
-      petIds.push(integer(row, 'petId'));
-    }
-    return pets;
+    return (Object.keys(DIFFERENCES) as Differing[]).filter((name) => differs?.[name] !== 1n);
   }
 
   /**
@@ -222,7 +208,7 @@ export class History {
     let last: Change | undefined;
     for (let left = limit; left > 0; left -= PAGE) {
       const { from, values } = sentBy(filter, last);
-      const changes = this.read<Change>(`SELECT * ${from}`, ...values, BigInt(Math.min(left, PAGE)));
+      const changes = this.read<Change>(`SELECT *, ${NAME} ${from}`, ...values, BigInt(Math.min(left, PAGE)));
       yield changes;
       if (changes.length < PAGE) return;
       last = changes.at(-1);
@@ -231,6 +217,11 @@ export class History {
 
   scans(run: bigint): Scan[] {
     return this.read('SELECT seq, petId, quantity, stock FROM scan WHERE run = ? ORDER BY seq', run);
+  }
+
+  /** Returns the changes that an earlier `browse` left behind. */
+  draft(origin: string): DraftChange[] {
+    return this.read('SELECT petId, current, quantity FROM draft WHERE origin = ? ORDER BY petId', origin);
   }
 
   /** @throws {Failure} `state` */

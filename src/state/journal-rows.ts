@@ -35,10 +35,8 @@ export interface Run {
   readonly source?: string | undefined;
   /** SHA-256 of that file. */
   readonly hash?: string | undefined;
-  /** True if its rows were added to the stock, so that applying them again would add twice. */
-  readonly adds?: boolean;
-  /** SHA-256 of the rows that it adds, in whatever order and file they are. */
-  readonly rows?: string | undefined;
+  /** SHA-256 of the rows that it adds, in whatever order and file: to apply them again would add twice. */
+  readonly adds?: string | undefined;
   /** For an undo or redo: the run that it undoes or redoes. */
   readonly undoesRun?: bigint | undefined;
   /** For an undo or redo: the single change that it undoes or redoes. */
@@ -71,6 +69,8 @@ export interface Change {
   readonly cause?: Cause | undefined;
   readonly note?: string | undefined;
   readonly petId: bigint;
+  /** The pet's name in the catalog, where the change is shown. */
+  readonly name?: string | undefined;
   /** The quantity before, if known. */
   readonly before?: bigint | undefined;
   readonly after: bigint;
@@ -119,11 +119,20 @@ export interface Scan {
   readonly stock: bigint;
 }
 
+/** A change of `inventory browse` that is not applied yet. */
+export interface DraftChange {
+  readonly petId: bigint;
+  /** The quantity that the user saw. */
+  readonly current: bigint;
+  /** The quantity to set. */
+  readonly quantity: bigint;
+}
+
 /** Columns that stay bigint; all other integers are epoch ms and counts. */
-const IDS = new Set(['id', 'run', 'petId', 'turn', 'undoesRun', 'undoesChange']);
+const IDS = new Set(['id', 'run', 'petId', 'turn', 'noted', 'undoesRun', 'undoesChange']);
 /** Columns with integers of any size, which are stored as text. */
 const QUANTITIES = new Set(['before', 'after', 'current', 'quantity', 'stock', 'min', 'target']);
-const FLAGS = new Set(['adds', 'isForced', 'isProvided', 'isUnfinished']);
+const FLAGS = new Set(['isForced', 'isProvided', 'isUnfinished']);
 
 /** Converts a row whose columns are T's fields. NULL becomes undefined. @throws {SyntaxError} a quantity is not a number */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- who asks knows the columns
@@ -158,13 +167,6 @@ function toSql(name: string, value: Field): SqlValue {
   return QUANTITIES.has(name) ? value.toString() : value;
 }
 
-type Read<T> = (row: SqlRow, column: string) => T;
+export const text = (row: SqlRow, column: string) => row[column] as string;
 
-/** Returns undefined for NULL. */
-export function optional<T>(row: SqlRow, column: string, read: Read<T>): T | undefined {
-  return row[column] === null ? undefined : read(row, column);
-}
-
-export const text: Read<string> = (row, column) => row[column] as string;
-
-export const integer: Read<bigint> = (row, column) => row[column] as bigint;
+export const integer = (row: SqlRow, column: string) => row[column] as bigint;

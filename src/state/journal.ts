@@ -14,7 +14,7 @@
  */
 import type { SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { insertInto, integer, type Change, type Run, type Scan } from './journal-rows.ts';
+import { insertInto, integer, text, type Change, type DraftChange, type Run, type Scan } from './journal-rows.ts';
 import type { Exclusive, State } from './database.ts';
 import { History, HOLDER, withoutProfile } from './history.ts';
 
@@ -70,18 +70,17 @@ export class Journal extends History {
   }
 
   private markSent(id: bigint, now: number): void {
-    const at = BigInt(Math.round(now));
-    this.change(`UPDATE change SET state = 'sent', sentAt = ?, turn = ${NEXT_TURN} WHERE id = ?`, at, id);
-    noteWrite(this.state, id);
+    const [at, turn] = [BigInt(Math.round(now)), momentOf(this.state) + 1n];
+    this.change("UPDATE change SET state = 'sent', sentAt = ?, turn = ?, noted = ? WHERE id = ?", at, turn, turn, id);
   }
 
   /** @param isNow false for a write of which the stock has shown the outcome later */
   async settle(id: bigint, { state, reason, isUnsent = state === 'planned' }: Settled, isNow = true): Promise<void> {
     await this.state.exclusively(() => {
-      const texts = [state, reason === undefined ? null : this.redact(reason)];
-      this.change('UPDATE change SET state = ?, reason = ? WHERE id = ?', ...texts, id);
+      const noted = isNow ? momentOf(this.state) + 1n : null;
+      const values = [state, reason === undefined ? null : this.redact(reason), noted];
+      this.change('UPDATE change SET state = ?, reason = ?, noted = coalesce(?, noted) WHERE id = ?', ...values, id);
       if (isUnsent) this.unsend(id);
-      if (isNow && (state === 'applied' || state === 'unknown')) noteWrite(this.state, id);
     }, CERTAIN);
   }
 
@@ -137,6 +136,14 @@ export class Journal extends History {
     }, DURABLE_AND_CERTAIN);
   }
 
+  /** Replaces all changes of `browse` for a service. A stop signal must not lose what the user has typed. */
+  async saveDraft(origin: string, changes: ReadonlyMap<bigint, DraftChange>): Promise<void> {
+    await this.state.exclusively(() => {
+      this.state.database.run('DELETE FROM draft WHERE origin = ?', origin);
+      for (const change of changes.values()) insertInto(this.state.database, 'draft', { origin, ...change });
+    }, CERTAIN);
+  }
+
   /** Stores the rows of a stocktake whose scans are complete. */
   async plan(run: bigint, where: Where, changes: readonly NewChange[]): Promise<void> {
     await this.state.exclusively(() => {
@@ -177,23 +184,15 @@ export class Journal extends History {
 /** A pet of a service. */
 type Target = Pick<Change, 'origin' | 'petId'>;
 
-/** SQL: number of transactions before this one. Not a time, since a clock may be set back. */
-const TURN = "(SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'turns')";
-const NEXT_TURN = `coalesce(${TURN}, 0) + 1`;
-
-/** Returns the current point in the order of this machine's writes, for `hasWrittenSince`. */
+/** Returns the number of transactions so far. Not a time, since a clock may be set back. */
 export function momentOf({ database }: State): bigint {
-  return integer(database.get(`SELECT coalesce(${TURN}, 0) AS turn`)!, 'turn');
+  const row = database.get("SELECT value FROM meta WHERE name = 'turns'");
+  return row === undefined ? 0n : BigInt(text(row, 'value'));
 }
 
 /** True if a command on this machine, in any profile, may have written to the pet after that point. */
 export function hasWrittenSince({ database }: State, { origin, petId }: Target, moment: bigint): boolean {
-  const sql = `SELECT turn FROM written WHERE origin = ${withoutProfile('?')} AND petId = ? AND turn > ?`;
-  return database.get(sql, origin, origin, petId, moment) !== undefined;
-}
-
-/** Notes that a change was written; part of the caller's transaction. */
-function noteWrite({ database }: State, change: bigint): void {
-  const written = `SELECT ${withoutProfile('origin')}, petId, ${NEXT_TURN} FROM change WHERE id = ?`;
-  database.run(`INSERT OR REPLACE INTO written ${written}`, change);
+  const sql = `SELECT 1 FROM change WHERE petId = ? AND noted > ? AND sentAt IS NOT NULL
+    AND ${withoutProfile('origin')} = ${withoutProfile('?')}`;
+  return database.get(sql, petId, moment, origin, origin) !== undefined;
 }

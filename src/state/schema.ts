@@ -15,8 +15,8 @@ export const STATE_DATABASE: DatabaseKind = {
        monotonic REAL NOT NULL,
        wall REAL NOT NULL
      ) STRICT, WITHOUT ROWID`,
-    // Quantities are integers of any size. Instants: epoch ms. `adds`: 1 for a run that adds to the stock. `rows`: the hash of
-    // what it adds. `undoesRun`, `undoesChange`: the command that an undo takes back, or that a redo brings back.
+    // Quantities are integers of any size. Instants: epoch ms. `adds`: the hash of what a run adds to the stock.
+    // `undoesRun`, `undoesChange`: the command that an undo takes back, or that a redo brings back.
     `CREATE TABLE run (
        id INTEGER PRIMARY KEY,
        kind TEXT NOT NULL CHECK (kind IN ('import', 'count', 'edit', 'browse', 'undo', 'redo', 'smoke')),
@@ -26,15 +26,14 @@ export const STATE_DATABASE: DatabaseKind = {
        origin TEXT NOT NULL,
        source TEXT,
        hash TEXT,
-       adds INTEGER,
-       rows TEXT,
+       adds TEXT,
        undoesRun INTEGER,
        undoesChange INTEGER
      ) STRICT`,
     'CREATE INDEX undosOfRun ON run (undoesRun) WHERE undoesRun IS NOT NULL',
     'CREATE INDEX undosOfChange ON run (undoesChange) WHERE undoesChange IS NOT NULL',
     // `cause` and `note`: why, in the user's words; NULL if not given. `turn`: value of `turns` in `meta` when it
-    // was sent, before that when it was planned.
+    // was sent, before that when it was planned. `noted`: the same when it was sent, then when its outcome was noted.
     `CREATE TABLE change (
        id INTEGER PRIMARY KEY,
        run INTEGER REFERENCES run,
@@ -53,10 +52,11 @@ export const STATE_DATABASE: DatabaseKind = {
        )),
        reason TEXT,
        sentAt INTEGER,
-       turn INTEGER
+       turn INTEGER,
+       noted INTEGER
      ) STRICT`,
     'CREATE INDEX changesOfRun ON change (run, sentAt)',
-    'CREATE INDEX changesOfPet ON change (petId)',
+    'CREATE INDEX changesOfPet ON change (petId, noted)',
     'CREATE INDEX changesSent ON change (sentAt) WHERE sentAt IS NOT NULL',
     'CREATE INDEX changesInTurn ON change (turn) WHERE sentAt IS NOT NULL',
     `CREATE TABLE scan (
@@ -66,13 +66,6 @@ export const STATE_DATABASE: DatabaseKind = {
        quantity TEXT NOT NULL,
        stock TEXT NOT NULL,
        PRIMARY KEY (run, seq)
-     ) STRICT, WITHOUT ROWID`,
-    // This machine's newest write to each pet. `turn`: value of `turns` in `meta` at that time.
-    `CREATE TABLE written (
-       origin TEXT NOT NULL,
-       petId INTEGER NOT NULL,
-       turn INTEGER NOT NULL,
-       PRIMARY KEY (origin, petId)
      ) STRICT, WITHOUT ROWID`,
     // Names and barcodes of the pets of each service. `search`: the name without case and accents. Quantities are
     // integers of any size. `provided`: 1 for a pet that the service brings along. `barcode` has 14 digits.

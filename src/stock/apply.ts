@@ -1,6 +1,6 @@
 /** Applies a plan: shows it, asks, records it in the journal, runs it, verifies the stock, and reports. */
 import { FOREVER_MS } from '../duration.ts';
-import { openNames, type PetNames } from '../session/open-catalog.ts';
+import { openNames } from '../session/open-catalog.ts';
 import { operationOf } from '../client/attempt.ts';
 import { updateCall } from '../client/update.ts';
 import { connect, type Session } from '../session/connect.ts';
@@ -30,7 +30,7 @@ export interface RunSpec extends Omit<NewRun, 'startedAt'> {
   /** The question without the environment: `Undo run 3`. */
   question?(steps: number): string;
   /** Describes the plan; by default as a table. */
-  lines?(plan: Plan, names: PetNames | undefined): readonly string[];
+  lines?(plan: Plan): readonly string[];
   plan(stock: Stock): Plan;
   /** What ends when this run begins: changes of unknown outcome, which the stock shows, and an unfinished run. */
   readonly replaces?: { readonly uncertain: readonly Change[]; readonly run: Run | undefined } | undefined;
@@ -109,9 +109,9 @@ async function confirmPlan(
   const held = await service.gate.forecast({ operation: UPDATES, reserve, count: requests });
   const ms = Math.max(0, (held?.until ?? 0) - clock.monotonic());
   const tooLong = ms > globals.maxWait;
-  const names = await openNames(context, origin, plan.steps.slice(0, PLAN_LINES));
+  const namesOf = () => openNames(context, origin, plan.steps.slice(0, PLAN_LINES));
   // With --yes, the result of a single change is enough.
-  const lines = spec.lines === undefined ? planLines(plan, names) : globals.yes ? [] : spec.lines(plan, names);
+  const lines = spec.lines === undefined ? planLines(plan, await namesOf()) : globals.yes ? [] : spec.lines(plan);
   for (const line of lines) notices.info(line);
   if (plan.steps.length === 0) return undefined;
   if (ms > 0) {
@@ -155,10 +155,10 @@ async function beginRun(
   spec: RunSpec,
   changes: readonly NewChange[],
 ): Promise<Run> {
-  const { kind, source, hash, adds = false, rows, undoesRun, undoesChange } = spec;
+  const { kind, source, hash, adds, undoesRun, undoesChange } = spec;
   const where = whereOf(context, session, spec.command);
   if (spec.run === undefined) {
-    const made = { kind, startedAt: context.clock.now(), source, hash, adds, rows, undoesRun, undoesChange };
+    const made = { kind, startedAt: context.clock.now(), source, hash, adds, undoesRun, undoesChange };
     return journal.begin(made, where, changes);
   }
   await journal.plan(spec.run.id, where, changes);

@@ -8,9 +8,9 @@ import type { CommandContext } from '../session/globals.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, isFailure, stoppedByUser, usageFailure } from '../errors.ts';
-import { type Journal, momentOf, type Run, type RunSummary, type Scan } from '../state/journal.ts';
+import type { Journal, Run, RunSummary, Scan } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
-import { readStock } from './runner.ts';
+import { seeStock, type Seen } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
 import { isStocktakeOpen, lockStocktake, takeTurn, withWritableJournal } from './open-journal.ts';
 import { whereOf } from './write-one.ts';
@@ -34,9 +34,7 @@ interface Stocktake {
   readonly context: CommandContext;
   readonly journal: Journal;
   readonly run: Run;
-  readonly stock: Stock;
-  /** From `momentOf`, before the stock was read. */
-  readonly moment: bigint;
+  readonly seen: Seen;
   /** Undefined if this machine has no catalog for the service. */
   readonly catalog: Catalog | undefined;
 }
@@ -78,7 +76,7 @@ export async function count(context: CommandContext, options: CountOptions): Pro
   });
 }
 
-async function finish({ context, journal, run, stock }: Stocktake, tally: Tally, options: CountOptions): Promise<View> {
+async function finish({ context, journal, run, seen }: Stocktake, tally: Tally, options: CountOptions): Promise<View> {
   const { problems, scans } = tally;
   // A person can scan it again; a script's count is not applied.
   if (problems.length > 0 && !context.stdin.isTTY) {
@@ -90,7 +88,7 @@ async function finish({ context, journal, run, stock }: Stocktake, tally: Tally,
   }
   const rows = tally.rows();
   if (rows.length === 0) throw usageFailure('Nothing was scanned; nothing was changed.', 'Scan at least one pet.');
-  const rest = unscanned(rows, stock);
+  const rest = unscanned(rows, seen.stock);
   const zeroed = options.rest === 'zero' ? rest : [];
   await showUnscanned(context, run, options.rest === 'zero' ? [] : rest);
   context.notices.info(`${plural(scans.length, 'scan')} of ${plural(rows.length, 'pet')}.`);
@@ -124,13 +122,12 @@ async function putAside({ context, journal, run }: Stocktake): Promise<RecordVie
 async function prepare(context: CommandContext, journal: Journal, { resume }: CountOptions): Promise<Stocktake> {
   const wanted = resume === undefined ? undefined : await findStopped(context, journal, resume);
   await using session = await connect(context, { isBulk: true });
-  const moment = momentOf(journal.state);
-  const stock = await readStock(session.service);
+  const seen = await seeStock(session.service, journal);
   const catalog = await openCatalog(context, session.origin);
   const stopped = wanted ?? (await offerStopped(context, journal, session));
   const begun = { kind: 'count', startedAt: context.clock.now() } as const;
   const run = stopped ?? (await journal.begin(begun, whereOf(context, session, COMMAND), []));
-  return { context, journal, run, stock, moment, catalog };
+  return { context, journal, run, seen, catalog };
 }
 
 /**
@@ -221,18 +218,18 @@ class Tally {
 
   /** Returns the stock that this machine knows: what it has set since the stock was read, or what was read. */
   private present(petId: bigint): bigint | undefined {
-    const { journal, moment, run, stock } = this.stocktake;
-    const own = journal.newestOther({ id: 0n, origin: run.origin, petId, turn: moment });
-    return own?.state === 'applied' ? own.after : stock.get(petId)?.quantity;
+    const { journal, run, seen } = this.stocktake;
+    const own = journal.newestOther({ id: 0n, origin: run.origin, petId, turn: seen.moment });
+    return own?.state === 'applied' ? own.after : seen.stock.get(petId)?.quantity;
   }
 
   private async scan(text: string, prefix: string): Promise<void> {
-    const { catalog, context, journal, run, stock } = this.stocktake;
+    const { catalog, context, journal, run, seen } = this.stocktake;
     const read = parseScan(text, prefix);
     // A scan in place of a quantity would count millions.
     if (read === undefined || barcodeIn(`${read.quantity}`, catalog) !== undefined)
       return this.refuse(`${JSON.stringify(text)} is not an id, or an id and a quantity`);
-    const petId = petOfCode(read.code, stock, catalog);
+    const petId = petOfCode(read.code, seen.stock, catalog);
     if (typeof petId === 'string') return this.refuse(petId);
     const present = this.present(petId);
     if (present === undefined) return this.refuse(`${petLabel(petId, catalog?.nameOf(petId))} does not exist`);

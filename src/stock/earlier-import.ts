@@ -25,10 +25,10 @@ export interface Earlier {
 export async function earlierOf(
   context: CommandContext,
   journal: Journal,
-  { adds, rows, source, wanted }: Pick<RunSpec, 'adds' | 'rows' | 'source'> & { readonly wanted: readonly Row[] },
+  { adds, source, wanted }: Pick<RunSpec, 'adds' | 'source'> & { readonly wanted: readonly Row[] },
   again: boolean,
 ): Promise<Earlier | undefined> {
-  if (adds !== true || rows === undefined || again) return undefined;
+  if (adds === undefined || again) return undefined;
   const origin = originOf(await context.target());
   const when = ({ id, startedAt }: Run): string => `${id} of ${clockTime(startedAt, context.clock.now())}`;
   const amounts = new Map(wanted.map(({ petId, quantity }) => [petId, quantity]));
@@ -41,12 +41,12 @@ export async function earlierOf(
     const these = rest.length === 0 ? 'these rows' : `${wanted.length - rest.length} of these ${wanted.length} rows`;
     return { says: `Run ${when(run)} has added ${these} already`, rest, isEdited };
   };
-  const same = earlierFor(rows, false);
+  const same = earlierFor(adds, false);
   if (same !== undefined) return same;
-  const isOfPath = (run: Run): boolean => run.adds === true && run.source === source && source !== '-';
+  const isOfPath = (run: Run): boolean => run.adds !== undefined && run.source === source && source !== '-';
   const changed = await findStopped(context, journal, (run) => {
     const changes = journal.changesOf(run.id);
-    const hasAdded = run.adds === true && changes.some(mayBeApplied);
+    const hasAdded = run.adds !== undefined && changes.some(mayBeApplied);
     return hasAdded && (isOfPath(run) || changes.every(isOfFile));
   });
   if (changed !== undefined) {
@@ -55,14 +55,14 @@ export async function earlierOf(
       `Restore the file and resume, or give up what is left (${discardCommand(changed)}) and import only the rows that are missing.`,
     );
   }
-  const replaced = await findStopped(context, journal, (run) => isOfPath(run) && run.rows !== rows);
+  const replaced = await findStopped(context, journal, (run) => isOfPath(run) && run.adds !== adds);
   if (replaced !== undefined) {
     context.notices.warning(
       `Import ${when(replaced)} is unfinished: it has added no row, and its rows are not in the file any more. Restore that file and resume, or give it up: ${discardCommand(replaced)}`,
     );
   }
   const last = journal.runs({ limit: RECENT }).find((run) => run.origin === origin && isOfPath(run));
-  return last?.rows === undefined ? undefined : earlierFor(last.rows, true);
+  return last?.adds === undefined ? undefined : earlierFor(last.adds, true);
 }
 
 /** How many runs back to search for an import of the same path. */

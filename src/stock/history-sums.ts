@@ -1,5 +1,4 @@
 /** Sums up the history: how much stock came and went, by cause, pet, person or day. */
-import type { Names } from '../session/open-catalog.ts';
 import type { Change } from '../state/journal.ts';
 import { mayBeApplied } from '../state/journal-rows.ts';
 import { dayOf } from '../view/progress.ts';
@@ -28,23 +27,22 @@ const KEYS: Readonly<Record<SumBy, readonly [name: string, of: (change: Change) 
 /**
  * Sums up changes that were applied. `unsized`: how many have no old quantity and so neither plus nor minus;
  * `uncertain`: how many may have been applied, and are left out.
- * @param names undefined in formats for programs, which have the environment in every row, no names and no `none`
+ * @param isForPeople false in formats for programs, which have the environment in every row, no names and no `none`
  */
 export function sumsView(
   batches: Iterable<readonly Change[]>,
-  { by, names, limit }: { readonly by: SumBy; readonly names: Names | undefined; readonly limit: number },
+  { by, isForPeople, limit }: { readonly by: SumBy; readonly isForPeople: boolean; readonly limit: number },
 ): RowsView<Sum> & { readonly unsized: number; readonly uncertain: number } {
   const [column, keyOf] = KEYS[by];
   const { sums, ...left } = sumUp(batches, by);
   const rows = sums.sort(
     ({ first: a }, { first: b }) => compare(a.environment, b.environment) || compare(keyOf(a), keyOf(b)),
   );
-  const isMixed = names === undefined || rows.some(({ first }) => first.environment !== rows[0]?.first.environment);
+  const isMixed = !isForPeople || rows.some(({ first }) => first.environment !== rows[0]?.first.environment);
+  const hasNames = isForPeople && by === 'pet' && rows.some(({ first }) => first.name !== undefined);
   const members = {
-    [column]: ({ first }: Sum) => keyOf(first) ?? (names && 'none'),
-    ...(by === 'pet' &&
-      names !== undefined &&
-      names.size > 0 && { name: ({ first }: Sum) => names.get(first.origin)?.get(first.petId) }),
+    [column]: ({ first }: Sum) => keyOf(first) ?? (isForPeople ? 'none' : undefined),
+    ...(hasNames && { name: ({ first }: Sum) => first.name }),
     ...(isMixed && { environment: ({ first }: Sum) => first.environment }),
     changes: ({ changes }: Sum) => changes,
     plus: ({ plus }: Sum) => plus,

@@ -1,57 +1,44 @@
 /** Shows the history as rows: for people as a table, with names from the catalog. */
 import { stringifyJson } from '../api/json.ts';
-import type { Names } from '../session/open-catalog.ts';
-import type { HistoryFilter } from '../state/history.ts';
-import type { Change, Journal } from '../state/journal.ts';
+import type { Change } from '../state/journal.ts';
 import { outcomeOf } from '../state/journal-rows.ts';
-import { type Column, list, type RowsView } from '../view/view.ts';
+import { type CellValue, type Column, list, type RowsView } from '../view/view.ts';
 
-/** Columns of the table: 80 columns only have room for what differs from row to row. */
-interface Table {
-  readonly journal: Journal;
-  readonly filter: HistoryFilter;
-  readonly names: Names;
-}
+/** On a terminal that is too narrow, these make room for the names if they are the same in all rows. */
+const YIELDING: readonly string[] = ['run', 'outcome'];
 
-/** @param table undefined in formats for programs, which have all columns and no names */
+/**
+ * @param uniform columns that are the same in all rows, from `Journal.uniform`: a table only has room for what differs.
+ * Undefined in formats for programs, which have all columns and no names
+ */
 export function historyView(
   rows: RowsView<Change>['rows'],
-  { table, empty = '' }: { readonly table?: Table; readonly empty?: string } = {},
+  { uniform, empty = '' }: { readonly uniform?: readonly string[]; readonly empty?: string } = {},
 ): RowsView<Change> {
-  const hasNames = table !== undefined && table.names.size > 0;
-  const hidden: readonly string[] = table?.journal.uniform(table.filter, ['who', 'environment', 'cause', 'note']) ?? [];
-  // On a narrow terminal, these make room for the names.
-  const yielding: readonly string[] = hasNames ? table.journal.uniform(table.filter, ['run', 'outcome']) : [];
-  const columns: Readonly<Record<string, Column<Change>['cell']>> = {
+  const hidden = uniform?.filter((name) => !YIELDING.includes(name)) ?? ['name'];
+  const yielding = hidden.includes('name') ? [] : YIELDING.filter((name) => uniform?.includes(name));
+  const members: Readonly<Record<string, (change: Change) => CellValue | undefined>> = {
     change: ({ id }) => id,
-    run: ({ run }) => run ?? '',
-    when: ({ sentAt }) => (sentAt === undefined ? '' : new Date(sentAt)),
+    run: ({ run }) => run,
+    when: ({ sentAt }) => (sentAt === undefined ? undefined : new Date(sentAt)),
     who: ({ person }) => person,
     environment: ({ environment }) => environment,
     petId: ({ petId }) => petId,
-    ...(hasNames && { name: ({ origin, petId }: Change) => table.names.get(origin)?.get(petId) ?? '' }),
-    before: ({ before }) => before ?? '',
+    name: ({ name }) => name,
+    before: ({ before }) => before,
     after: ({ after }) => after,
     outcome: outcomeOf,
-    cause: ({ cause = '' }) => cause,
-    note: ({ note = '' }) => note,
+    cause: ({ cause }) => cause,
+    note: ({ note }) => note,
     command: ({ command }) => commandWords(command),
   };
-  const yieldsOf = (name: string): Pick<Column<Change>, 'yields'> => {
-    if (name === 'name') return { yields: Number.POSITIVE_INFINITY };
-    if (name === 'note') return { yields: -1 };
-    return yielding.includes(name) ? { yields: yielding.indexOf(name) } : {};
+  const shown = Object.entries(members).filter(([name]) => !hidden.includes(name));
+  const looks = {
+    name: { yields: Number.POSITIVE_INFINITY },
+    note: { yields: -1 },
+    ...Object.fromEntries(yielding.map((name, yields) => [name, { yields }])),
   };
-  return {
-    view: 'rows',
-    columns: Object.entries(columns)
-      .filter(([name]) => !hidden.includes(name))
-      .map(([name, cell]) => ({ name, cell, ...yieldsOf(name) })),
-    rows,
-    jsonText,
-    header: true,
-    empty,
-  };
+  return { ...list<Change>([], Object.fromEntries(shown), { looks, jsonText, empty }), rows };
 }
 
 /** Returns the change as one line of JSON, in a third of the time that an object takes. */

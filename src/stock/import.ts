@@ -34,13 +34,12 @@ export interface ImportOptions {
   readonly allowNegative?: boolean;
 }
 
-/** A file that has been read. `wanted`: its rows; `rows`: the hash of what they add. */
-type Source = Required<Pick<RunSpec, 'command' | 'source' | 'hash' | 'adds'>> &
-  Pick<RunSpec, 'rows'> & {
-    readonly name: string;
-    readonly wanted: readonly Row[];
-    planFor(wanted: readonly Row[]): RunSpec['plan'];
-  };
+/** A file that has been read, and its rows. */
+interface Source extends Required<Pick<RunSpec, 'command' | 'source' | 'hash' | 'adds'>> {
+  readonly name: string;
+  readonly wanted: readonly Row[];
+  planFor(wanted: readonly Row[]): RunSpec['plan'];
+}
 
 /** @throws {Failure} `invalid-rows`, `file`, and what connect throws */
 export async function dryRun(context: CommandContext, options: ImportOptions): Promise<View> {
@@ -109,15 +108,13 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
       if (wanted.length === 0) return nothingIn(context, file.name);
       const origin = originOf(await context.target());
       const isSame = (run: Run): boolean =>
-        file.adds
-          ? run.rows === file.rows
-          : run.adds !== true &&
-            run.origin === origin &&
-            (run.hash === file.hash || (run.source === file.source && file.source !== '-'));
+        run.adds === file.adds &&
+        (file.adds !== undefined ||
+          (run.origin === origin && (run.hash === file.hash || (run.source === file.source && file.source !== '-'))));
       const stopped = await findStopped(context, journal, isSame);
       if (
         stopped !== undefined &&
-        (file.adds || stopped.hash === file.hash) &&
+        (file.adds !== undefined || stopped.hash === file.hash) &&
         (options.resume === true || (await wantsToResume(runContext, sameIn(stopped, text))))
       ) {
         return resumeNamed(runContext, sameIn(stopped, text));
@@ -155,7 +152,8 @@ async function whatToAdd(
   const { adds, wanted } = source;
   const { globals, notices } = context;
   const all = (question: (pets: number) => string) => ({ rows: wanted, question });
-  if (!adds) return all((pets) => `Set ${plural(pets, 'pet')} to the numbers of the file (to add them: --add)`);
+  if (adds === undefined)
+    return all((pets) => `Set ${plural(pets, 'pet')} to the numbers of the file (to add them: --add)`);
   const earlier = await earlierOf(context, journal, source, options.again === true);
   if (earlier === undefined) return all((pets) => `Add ${plural(pets, 'row')} to the stock`);
   const { says, rest, isEdited } = earlier;
@@ -182,7 +180,7 @@ async function findBegun(
   { add, resume }: ImportOptions,
 ): Promise<RunSummary | undefined> {
   if (resume !== true) return undefined;
-  return findStopped(context, journal, ({ hash, adds }) => hash === text.hash && (add !== true || adds === true));
+  return findStopped(context, journal, ({ hash, adds }) => hash === text.hash && (add !== true || adds !== undefined));
 }
 
 /**
@@ -194,10 +192,11 @@ async function wantsToResume({ context, turn }: PlanContext, run: RunSummary): P
   const problem = `Import ${run.id} of this file is unfinished (${run.left} left)`;
   const hint = `Resume it with: ${resumeCommand(run)}`;
   if (!globals.yes && canAsk(context)) {
-    if (run.adds === true) notices.warning('Without resuming, the rows that it has added already are added again.');
+    if (run.adds !== undefined)
+      notices.warning('Without resuming, the rows that it has added already are added again.');
     return turn.pause(() => prompt.confirm(`${problem}. Resume it in ${run.environment}?`, signal, true));
   }
-  if (run.adds === true) throw cannotResume(problem, hint);
+  if (run.adds !== undefined) throw cannotResume(problem, hint);
   notices.warning(`${problem}. ${hint}`);
   return false;
 }
@@ -238,5 +237,5 @@ async function readImport(
   const planFor: Source['planFor'] = (wanted) => (stock) =>
     adds ? makeAddingPlan(wanted, stock, allowNegative) : makePlan(wanted, stock);
   const command = `inventory import ${add ? '--add ' : ''}${source}`;
-  return { name, command, source, hash, adds, wanted: rows, planFor, ...(adds && { rows: hashOfRows(rows) }) };
+  return { name, command, source, hash, adds: adds ? hashOfRows(rows) : undefined, wanted: rows, planFor };
 }

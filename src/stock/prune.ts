@@ -35,10 +35,8 @@ export async function pruneIfDue(context: CommandContext, state: State): Promise
     if (signal.aborted || globals.keepHistory === Infinity || isEarly) return;
     // A separate connection, because the other one may batch its steps with those of other clients.
     using own = await openStateFile(context, state.path);
-    const setNext = (): void => {
-      own.database.run('INSERT OR REPLACE INTO meta VALUES (?, ?)', PRUNE_AT, `${now + DAY_MS}`);
-    };
-    await own.exclusively(setNext, { patienceMs: PATIENCE_MS });
+    const setNext = 'INSERT OR REPLACE INTO meta VALUES (?, ?)';
+    await own.exclusively(() => own.database.run(setNext, PRUNE_AT, `${now + DAY_MS}`), { patienceMs: PATIENCE_MS });
     // A new database has nothing old.
     if (!(overdueMs <= LONGEST_PAUSE_MS)) return;
     const before = Math.round(now - globals.keepHistory);

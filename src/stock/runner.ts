@@ -219,7 +219,7 @@ export function outcomeUnsent(
 ): Settled | undefined {
   const { after, before, turn } = change;
   if (isUncertain(change) && (journal.foundAfter(change) ?? present) === after) return { state: 'applied' };
-  if (present === after && adds !== true) return { state: 'unchanged', isUnsent: true };
+  if (present === after && adds === undefined) return { state: 'unchanged', isUnsent: true };
   if (before === undefined || present === before) return undefined;
   const by = changedBy(journal, { ...change, turn: since < turn ? since : turn }, present);
   return { state: 'conflict', reason: `there are ${present} now, no longer ${before}: ${by}` };

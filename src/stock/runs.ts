@@ -77,11 +77,11 @@ function refuseSmoke(run: Run): void {
 /** Returns why a finished run cannot be resumed, and what to do instead. */
 function whyDone(run: Run, changes: readonly Change[]): [problem: string, hint?: string] {
   const { id, kind, source, adds } = run;
-  const isOpen = (change: Change): boolean => adds !== true || !mayBeApplied(change);
+  const isOpen = (change: Change): boolean => adds === undefined || !mayBeApplied(change);
   const rest = changes.filter((each) => isUnapplied(each) && isOpen(each)).length;
   if (rest === 0) return [`Run ${id} is done`];
   const problem = `Run ${id} is done, and ${rest} of its rows could not be applied`;
-  if (adds === true) {
+  if (adds !== undefined) {
     // Only the journal has the rows that came through a pipe.
     if (source === '-') return [problem, 'Import only those rows: the others would be added again.'];
     return [problem, `Add only those: ${resumeCommand(run)}`];
@@ -108,7 +108,7 @@ async function checkSource(context: CommandContext, { id, source, hash: before, 
   if (hash('sha256', bytes) === before) return;
   throw cannotResume(
     `${source} has changed since run ${id} began`,
-    adds === true
+    adds !== undefined
       ? 'Restore the file to resume. A new import would add the rows again that were added already.'
       : `Import it again with: petstore inventory import ${shellWord(source)}`,
   );

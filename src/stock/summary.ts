@@ -11,7 +11,7 @@ import { capital, petLabel } from '../view/words.ts';
 import { type Stock, unscanned } from './plan.ts';
 import type { RunContext, Runner } from './runner.ts';
 import { stringify } from 'csv-stringify/sync';
-import { openNames, tableNames } from '../session/open-catalog.ts';
+import { openNames } from '../session/open-catalog.ts';
 import { joinPath, reportFolder } from '../session/paths.ts';
 import { csvCell } from '../view/formats.ts';
 
@@ -62,10 +62,9 @@ export async function summarise(
   const done = (run.kind === 'undo' || run.kind === 'redo') && failure === undefined ? words[run.kind] : '';
   const isDone = failure === undefined || failure.is('run-incomplete');
   const canUndo = isDone && counts.applied > 0 && ['import', 'count', 'edit'].includes(run.kind);
-  const names = done === '' ? undefined : await tableNames(context, run.origin, changes.slice(0, 1));
   const text =
     isOne && done !== '' && only.state === 'applied'
-      ? `${capital(petLabel(only.petId, names?.get(only.petId)))}: ${only.before} → ${only.after}.${done}`
+      ? `${capital(petLabel(only.petId, only.name))}: ${only.before} → ${only.after}.${done}`
       : `Run ${id} (${run.kind}) in ${environment}: ${countWords(counts)}.${done}${canUndo ? await undoLine(context) : ''}`;
   return confirmation(text, summaryMembers(environment, counts, id, report), failure && { failure });
 }

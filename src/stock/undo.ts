@@ -3,7 +3,6 @@
  * `inventory redo` does the same with what an undo has changed.
  */
 import type { CommandContext } from '../session/globals.ts';
-import type { PetNames } from '../session/open-catalog.ts';
 import { discardCommand, resumeCommand } from '../session/run-commands.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure, usageFailure } from '../errors.ts';
@@ -220,8 +219,8 @@ function specFor({ changes, name, title, undoes }: Target, journal: Journal, dir
       throw new Failure('cannot-undo', { petId: obstacle.petId, reason: obstacle.reason, direction });
     },
     ...(isOne && {
-      lines: ({ steps }: Plan, names?: PetNames) =>
-        steps.map((step) => `${changeWords(step, names?.get(step.petId))} in ${changes[0].environment}`),
+      lines: ({ steps }: Plan) =>
+        steps.map((step) => `${changeWords(step, changes[0].name)} in ${changes[0].environment}`),
     }),
   };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Browser } from '../../src/browse/browser.ts';
 import type { Listing } from '../../src/browse/selection.ts';
 import type { Catalog } from '../../src/catalog/local-catalog.ts';
-import type { DraftChange } from '../../src/state/draft.ts';
+import type { DraftChange } from '../../src/state/journal-rows.ts';
 import { catalogOf } from '../support/catalog.ts';
 import { runIn, withReplies } from '../support/in-process.ts';
 import { pressKeys } from '../support/keys.ts';

@@ -144,7 +144,7 @@ const LINES = fc.constantFrom(...commandsOf(TREE)).chain(({ path, options }) => 
     .map(([before, after]) => [...before, ...path.split(' '), ...after]);
 });
 
-it('commander sees the options that the scanner sees', { timeout: 120_000 }, async () => {
+it('commander sees the options that the scanner sees', async () => {
   const commands = { loaders: LOADERS, tree: () => Promise.resolve(TREE) };
   const seen = { read: 0, refused: 0 };
   await fc.assert(

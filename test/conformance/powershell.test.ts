@@ -1,7 +1,7 @@
 /** Parses the PowerShell script with tree-sitter-powershell, because not every machine has PowerShell. */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const GRAMMAR = here('./node_modules/tree-sitter-powershell/tree-sitter-powershell.wasm');
@@ -10,8 +10,6 @@ if (!installed)
   process.stderr.write(
     'Skipped: the syntax of PowerShell; npm ci --prefix test/conformance --ignore-scripts brings it.\n',
   );
-
-const SCRIPT = readFileSync(here('../../completions/petstore.ps1'), 'utf8');
 
 interface Node {
   readonly hasError: boolean;
@@ -43,15 +41,6 @@ async function mistakes(text: string): Promise<number[]> {
   return found;
 }
 
-describe.skipIf(!installed)('the completion for PowerShell', () => {
-  it('is PowerShell', async () => {
-    expect(await mistakes(SCRIPT)).toEqual([]);
-  });
-
-  it.each([
-    ['a brace too few', SCRIPT.replace(/\}\s*$/, '')],
-    ['a text without its end', SCRIPT.replace("'ParameterValue'", "'ParameterValue")],
-  ])('%s would be noticed', async (_what, text) => {
-    expect((await mistakes(text)).length).toBeGreaterThan(0);
-  });
+it.skipIf(!installed)('the completion for PowerShell is PowerShell', async () => {
+  expect(await mistakes(readFileSync(here('../../completions/petstore.ps1'), 'utf8'))).toEqual([]);
 });

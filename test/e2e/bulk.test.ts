@@ -78,7 +78,7 @@ it('fault 12: offline halfway: stops after three rows, exits 7, and resumes late
   expect(JSON.parse(stopped.stdout)).toMatchObject({ applied: 5, left: 15, unknown: 0, failed: 0 });
   const status = await runPetstore([...RUNS, '--unfinished', '--json'], { home });
   expect(JSON.parse(status.stdout)).toMatchObject([{ run: 1, kind: 'import', environment: 'staging', source: file }]);
-}, 60_000);
+});
 
 it('a service that fails at every update: the outcome of all rows is unknown, and the next step is to resume', async () => {
   const broken = await shop(['--fault', 'status=503,method=PATCH']);

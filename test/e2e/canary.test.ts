@@ -49,7 +49,7 @@ function expectNoKey({ home, printed }: Shop): void {
 }
 
 describe('fault 66, 70, 118: the key is in no output and no file, whatever the service says', () => {
-  it.each(FORMATS)('reads and single writes as %s', { timeout: 120_000 }, async (format) => {
+  it.each(FORMATS)('reads and single writes as %s', async (format) => {
     const here = await shop();
     // One of them by the built program.
     const runs = format === 'json' ? here.run : here.runHere;
@@ -81,7 +81,7 @@ describe('fault 66, 70, 118: the key is in no output and no file, whatever the s
     expect(here.printed[0]).toContain('[redacted]');
   });
 
-  it('bulk runs: journal, reports, and what an editor is given', { timeout: 120_000 }, async () => {
+  it('bulk runs: journal, reports, and what an editor is given', async () => {
     const here = await shop();
     const { home } = here;
     const rows = join(home.path, 'rows.csv');
@@ -113,7 +113,7 @@ describe('fault 66, 70, 118: the key is in no output and no file, whatever the s
     expect([...reports.map((path) => readFileSync(path, 'utf8')), edited].flatMap(rawControls)).toEqual([]);
   });
 
-  it('smoke: every report', { timeout: 120_000 }, async () => {
+  it('smoke: every report', async () => {
     const here = await shop();
     const folder = join(here.home.path, 'out');
     mkdirSync(folder);
@@ -133,7 +133,7 @@ describe('fault 66, 70, 118: the key is in no output and no file, whatever the s
     expect(readFileSync(outs[0] ?? '', 'utf8')).toContain('[redacted]');
   });
 
-  it('what ends a command: 401, 403, 500; and a login that fails', { timeout: 120_000 }, async () => {
+  it('what ends a command: 401, 403, 500; and a login that fails', async () => {
     for (const mode of ['unauthorized', 'forbidden', 'fail'] as const) {
       const here = await shop();
       await here.run(mode, ['--debug', '--no-wait', 'inventory', 'list']);
@@ -157,7 +157,7 @@ describe('fault 66, 70, 118: the key is in no output and no file, whatever the s
     expect(filesWithPieces(here.home.path)).toEqual([configPath(here.home)]);
   });
 
-  it.each([20, 27, 40, 50, 64, 80, 120, 200])('on a terminal of %d columns', { timeout: 120_000 }, async (cols) => {
+  it.each([20, 27, 40, 50, 64, 80, 120, 200])('on a terminal of %d columns', async (cols) => {
     const here = await shop();
     const calls: readonly (readonly [Mode, ...string[]])[] = [
       ['echo', 'inventory', 'list'],

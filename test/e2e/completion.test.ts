@@ -91,7 +91,7 @@ describe.each(Object.entries(SHELLS))('%s', (_name, shell) => {
       complete([word, word], echoing);
       expect([word, existsSync(join(around.cwd, MARK_FILE))]).toEqual([word, false]);
     }
-  }, 60_000);
+  });
 });
 
 describe.each(Object.entries(INTERACTIVE))('%s at a terminal', (name, { command, setUp }) => {

@@ -55,7 +55,7 @@ it('fault 75: of 50 concurrent writers none loses another one’s setting', asyn
     'staging.base-url': expect.stringMatching(/^https:\/\/host\d+\.example\/v1$/) as string,
   });
   expect(readdirSync(join(home.config, 'petstore'))).toEqual(['config.json']);
-}, 60_000);
+});
 
 describe('fault 76: a full disk', () => {
   it.skipIf(!mayMount())('leaves the old config as it was, and says so', async () => {

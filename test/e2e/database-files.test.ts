@@ -248,7 +248,6 @@ it.each<readonly [string, (path: string) => void]>([
       }).toEqual({ codes: Array(8).fill(6), requests: 1, aside: [true], warnings: 1 });
     }
   },
-  120_000,
 );
 
 it.each([

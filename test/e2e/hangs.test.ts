@@ -218,7 +218,7 @@ describe('a reader that stops reading', () => {
     await running.waitFor(/\[/, 'stdout');
     running.pauseStdout();
     running.kill(signal);
-    await expect.poll(() => stateOf(running.pid), { timeout: 10_000 }).toMatch(/Z|gone/);
+    await expect.poll(() => stateOf(running.pid)).toMatch(/Z|gone/);
     running.resumeStdout();
     expect((await running.exited).code).toBe(code);
   });

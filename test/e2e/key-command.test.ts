@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { runCommand } from '../../src/node/user-programs.ts';
 import { runPetstore } from '../support/binary.ts';
 import { onCleanup } from '../support/cleanup.ts';
@@ -93,12 +93,16 @@ describe('a key command', () => {
 
   it('is killed, with what it has started, when its time is over', async () => {
     const file = join(createHome().path, 'pid');
-    const command = `sleep 600 & echo $! > ${file}; exec sleep 600`;
+    const command = `sleep 600 & echo $! > ${file}; echo begun >&2; exec sleep 600`;
     const fail = (problem: string): Error => new Error(problem);
-    const options = { timeoutMs: 500, signal: new AbortController().signal, onLine: () => undefined, fail };
-    await expect(runCommand(process.env, ['sh', '-c', command], options)).rejects.toThrow(
-      'did not end within 0.5 s and was stopped',
-    );
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onCleanup(() => void vi.useRealTimers());
+    const begun = Promise.withResolvers<string>();
+    const options = { timeoutMs: 500, signal: new AbortController().signal, onLine: begun.resolve, fail };
+    const run = runCommand(process.env, ['sh', '-c', command], options);
+    await begun.promise;
+    vi.advanceTimersByTime(500);
+    await expect(run).rejects.toThrow('did not end within 0.5 s and was stopped');
     const pid = Number(readFileSync(file, 'utf8'));
     // The signal takes a moment to arrive; then it is a zombie until this process has noticed its end.
     await expect.poll(() => stateOf(pid)).toMatch(/Z|gone/);

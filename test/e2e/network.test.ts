@@ -9,7 +9,7 @@ import { blackhole, refusedPort } from '../support/holes.ts';
 import { runIn, STAGING_ENV } from '../support/in-process.ts';
 import { error as refusal, item, json, type Reply } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
-import { runJson } from '../support/staging.ts';
+import { runJson, staging, takeApart } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { httpReply } from '../support/test-ports.ts';
 import { caFile, tlsIdentities } from '../support/tls.ts';
@@ -17,10 +17,12 @@ import { caFile, tlsIdentities } from '../support/tls.ts';
 const LIST = ['inventory', 'list'];
 const SET = ['inventory', 'set', '7', '12'];
 const STOCK = [item(1, 5), item(7, 10)];
+/** It takes 100 s. */
+const DRIP = drip({ chunk: 1, every: 100 }, { body: ' '.repeat(1_000) });
 const GET = 'GET /v1/inventory';
 const PATCH = 'PATCH /v1/inventory/7';
-/** Short enough to fire within a test, long enough for an answer over loopback. */
-const SOON = ['--timeout', '400ms'];
+/** For an answer that does not come: others come over loopback well within it, on a busy machine too. */
+const SOON = ['--timeout', '2s'];
 const OLD_TLS = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
 
 // A read differs in its retries alone, below; what each failure means for a write is in test/report/failures.test.ts.
@@ -60,7 +62,7 @@ describe('no connection', () => {
     expect({ code, stdout, message: error?.message }).toEqual({
       code: 7,
       stdout: '',
-      message: `Could not connect to 127.0.0.1:${port} within 400 ms after 3 attempts; nothing was sent.`,
+      message: `Could not connect to 127.0.0.1:${port} within 2 s after 3 attempts; nothing was sent.`,
     });
   });
 
@@ -116,18 +118,19 @@ describe('certificates', () => {
 
 describe('a read', () => {
   it.each([
-    ['fault 5: a reset', reset(), 7, 'The connection to PEER was lost before the answer (ECONNRESET) after 3 attempts'],
-    ['fault 7: no answer in time', never(), 7, 'No answer from PEER within 400 ms after 3 attempts'],
-    ['fault 8: a body cut short', truncate(60, json(STOCK)), 8, 'Invalid response: the response broke off before'],
     [
-      'fault 9: a drip without end',
-      drip({ chunk: 1, every: 100 }, json(STOCK)),
+      'fault 5: a reset',
+      [],
+      reset(),
       7,
-      'The answer from PEER was not complete within 400 ms after 3 attempts',
+      'The connection to PEER was lost before the answer (ECONNRESET) after 3 attempts',
     ],
-  ])('%s is repeated twice, then fails; nothing is printed', async (_name, reply, exitCode, message) => {
+    ['fault 7: no answer in time', SOON, never(), 7, 'No answer from PEER within 2 s after 3 attempts'],
+    ['fault 8: a body cut short', [], truncate(60, json(STOCK)), 8, 'Invalid response: the response broke off before'],
+    ['fault 9: a drip without end', SOON, DRIP, 7, 'The answer from PEER was not complete within 2 s after 3 attempts'],
+  ])('%s is repeated twice, then fails; nothing is printed', async (_name, options, reply, exitCode, message) => {
     const server = await scriptedServer([reply, reply, reply]);
-    const { code, stdout, error } = await runJson(server.baseUrl, [...SOON, ...LIST]);
+    const { code, stdout, error } = await runJson(server.baseUrl, [...options, ...LIST]);
     expect({ code, stdout, log: server.log() }).toEqual({ code: exitCode, stdout: '', log: [GET, GET, GET] });
     expect(String(error?.message).replace(`127.0.0.1:${server.port}`, 'PEER')).toContain(message);
   });
@@ -150,13 +153,16 @@ describe('a read', () => {
   });
 
   it('fault 9: the deadline of the whole command ends a drip', async () => {
-    const server = await scriptedServer([drip({ chunk: 1, every: 100 }, json(STOCK))]);
-    const { code, stdout, error } = await runJson(server.baseUrl, ['--deadline', '700ms', ...LIST]);
-    expect({ code, stdout, message: error?.message, log: server.log() }).toEqual({
+    const server = await scriptedServer([DRIP]);
+    const context = createTestContext({ env: staging(server.baseUrl) });
+    const running = runIn(context, '--json', '--deadline', '700ms', ...LIST);
+    await server.received(1);
+    await context.clock.advance(700);
+    const { code, stdout, error } = takeApart(await running);
+    expect({ code, stdout, message: error?.message }).toEqual({
       code: 7,
       stdout: '',
       message: 'The command did not finish within its deadline of 700 ms.',
-      log: [GET],
     });
   });
 });
@@ -166,15 +172,15 @@ describe('a write whose answer is lost', () => {
   const DONE = json(item(7, 12));
 
   // What else the list may show, and a second loss, are in test/client/update.test.ts.
-  it.each<[string, Reply]>([
+  it.each<[string, Reply, options?: readonly string[]]>([
     ['fault 6: a reset', reset()],
-    ['fault 7: no answer in time', never()],
+    ['fault 7: no answer in time', never(), SOON],
     ['fault 8: a body cut short', truncate(10, DONE)],
-    ['fault 9: a drip without end', drip({ chunk: 1, every: 100 }, DONE)],
+    ['fault 9: a drip without end', DRIP, SOON],
     ['fault 27: headers above the limit of the parser', hugeHeaders(40_000)],
-  ])('%s: looks, finds it not applied, and sends it once more', async (_name, fault) => {
+  ])('%s: looks, finds it not applied, and sends it once more', async (_name, fault, options = []) => {
     const server = await scriptedServer([fault, OLD, DONE]);
-    const { code, stdout, error } = await runJson(server.baseUrl, [...SOON, ...SET]);
+    const { code, stdout, error } = await runJson(server.baseUrl, [...options, ...SET]);
     expect({ code, error, log: server.log() }).toEqual({ code: 0, error: undefined, log: [PATCH, GET, PATCH] });
     expect(JSON.parse(stdout)).toEqual(item(7, 12));
   });
@@ -186,7 +192,7 @@ describe('a write whose answer is lost', () => {
   ])('fault 8: through api, a %i whose body is cut short exits %i', async (status, exit, outcome) => {
     const server = await scriptedServer([truncate(10, refusal(status))]);
     const api = ['api', 'PATCH', '/inventory/7', '-f', 'quantity=12'];
-    const { code, error: reported } = await runJson(server.baseUrl, [...SOON, ...api]);
+    const { code, error: reported } = await runJson(server.baseUrl, api);
     expect([code, reported]).toMatchObject([exit, { outcome }]);
   });
 

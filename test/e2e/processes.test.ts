@@ -1,4 +1,4 @@
-/** Many real processes with one key, checked against the sandbox's own log; spent windows are in test/limiters/in-memory.test.ts. */
+/** Many real processes with one key, checked against the sandbox's own log; spent windows are in test/rate-limit/. */
 import { expect, it } from 'vitest';
 import type { Plan } from '../../src/sandbox/plans.ts';
 import { runPetstore, type Running, startPetstore } from '../support/binary.ts';
@@ -45,4 +45,4 @@ it('60 processes on one ledger, 24 of them killed at any moment: no 429, and the
   const { remaining, inFlight } = JSON.parse(shown.stdout) as { remaining: number; inFlight: unknown[] };
   // Whatever was under way when its process was killed counts as sent: never more than the service would allow.
   expect(remaining - inFlight.length).toBeLessThanOrEqual(1_000 - log.length);
-}, 110_000);
+});

@@ -1,6 +1,6 @@
 /** `petstore proxy` between real sockets: what it passes on, what it refuses, and what a client learns of failures. */
 import { once } from 'node:events';
-import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -454,10 +454,21 @@ describe('a request within a request', () => {
     const heard = await sendRaw(proxy.port, one + two + headOf(proxy, 'GET /v1/three', 'Connection: close'));
     expect(statuses(heard)).toEqual([200, 200, 200]);
     expect(seen.splice(0).toSorted()).toEqual(['GET /v1/one', 'GET /v1/three', 'PATCH /v1/inventory/7 {}']);
-    // A refusal ends the connection.
-    expect(statuses(await sendRaw(proxy.port, headOf(proxy, 'GET /other') + two))).toEqual([404]);
+    // A refusal ends the connection, and so does a body whose end is doubtful.
+    const most = 2 ** 20;
+    const long = `${headOf(proxy, 'PUT /v1/a', `Content-Length: ${most + 1}`)}${'x'.repeat(most + 1)}`;
+    const chunks = `${most.toString(16)}\r\n${'x'.repeat(most)}\r\n1\r\nx\r\n0\r\n\r\n`;
+    const chunked = headOf(proxy, 'PUT /v1/a', 'Transfer-Encoding: chunked', 'Connection: keep-alive');
+    const old = `${chunked.replace('HTTP/1.1', 'HTTP/1.0')}0\r\n\r\n`;
+    for (const [first, status] of [
+      [headOf(proxy, 'GET /other'), 404],
+      [long, 413],
+      [chunked + chunks, 413],
+      [old, 200],
+    ])
+      expect(statuses(await sendRaw(proxy.port, `${first}${two}`))).toEqual([status]);
     await proxy.ask('/last');
-    expect(seen).toEqual(['GET /v1/last']);
+    expect(seen).toEqual(['PUT /v1/a', 'GET /v1/last']);
   });
 
   it('what follows a write that is under way does not become its answer', async () => {
@@ -509,6 +520,9 @@ describe('the log', () => {
     const file = join(home.path, 'log');
     const proxy = await start(staging(baseUrl), ['--log', file], { home });
     await proxy.ask('/inventory?a=1', { headers: { 'user-agent': 'till/3' } });
+    // As a log rotation does.
+    while (readFileSync(file, 'utf8') === '') await new Promise(setImmediate);
+    renameSync(file, `${file}.1`);
     await proxy.ask('/../x');
     expect(JSON.parse((await own(proxy, 'status')).body)).toMatchObject({
       environment: 'staging',
@@ -525,7 +539,7 @@ describe('the log', () => {
     expect((await own(proxy, 'else')).status).toBe(404);
     proxy.kill('SIGTERM');
     await proxy.exited;
-    expect(jsonLines(readFileSync(file, 'utf8'))).toMatchObject([
+    expect(jsonLines(readFileSync(`${file}.1`, 'utf8'))).toMatchObject([
       {
         method: 'GET',
         target: '/v1/inventory?a=1',
@@ -533,6 +547,8 @@ describe('the log', () => {
         client: 'till/3',
         waitedMs: expect.any(Number) as number,
       },
+    ]);
+    expect(jsonLines(readFileSync(file, 'utf8'))).toMatchObject([
       { method: 'GET', target: '/v1/../x', status: 404, client: 'unknown', error: 'not_found' },
       { target: '/__petstore/status', status: 200 },
       { target: '/__petstore/metrics', status: 200 },
@@ -552,7 +568,7 @@ describe('the rate limit', () => {
     expect(await ledger()).toEqual({ machines: 1, lent: 0, lost: null });
     expect(await body('metrics')).toMatch(/^petstore_ledger_up 1\n[^]*^petstore_ledger_machines 1\n/m);
     await redis.kill('SIGKILL');
-    await expect.poll(ledger, { timeout: 20_000 }).toEqual({
+    await expect.poll(ledger).toEqual({
       machines: 1,
       lent: 0,
       lost: {
@@ -574,7 +590,7 @@ describe('the rate limit', () => {
         429,
         { code: 'rate_limited', message: expect.any(String) as string, status: 429 },
       ]);
-      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(3_590);
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(3_400);
     }
     expect((await proxy.ask('/inventory/7', PATCH)).status).toBe(429);
     expect(server.requests).toHaveLength(1);
@@ -587,7 +603,7 @@ describe('the rate limit', () => {
     expect((await proxy.ask('/inventory')).status).toBe(403);
     const answer = await proxy.ask('/inventory');
     expect([answer.status, JSON.parse(answer.body)]).toEqual([403, expect.objectContaining({ code: 'banned' })]);
-    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(590);
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(400);
     expect(server.requests).toHaveLength(1);
   });
 
@@ -601,7 +617,7 @@ describe('the rate limit', () => {
     expect((await proxy.ask('/inventory')).status).toBe(200);
     const refused = await proxy.ask('/inventory');
     expect(refused.status).toBe(429);
-    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(590);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(400);
     expect(server.requests).toHaveLength(1);
     expect((await proxy.ask('/inventory', urgent)).status).toBe(200);
     expect((await proxy.ask('/inventory', urgent)).status).toBe(200);

@@ -113,7 +113,7 @@ describe('fault 108: clients that mean no good', () => {
   it('one that sends its head, or its body, byte by byte is cut off with 408', async () => {
     const sandbox = await realSandbox(
       { perMinute: 1_000, perDay: 1_000 },
-      { patience: { headMs: 200, requestMs: 400 } },
+      { patience: { headMs: 1_000, requestMs: 2_000 } },
     );
     const port = Number(new URL(sandbox.baseUrl).port);
     const slow = [

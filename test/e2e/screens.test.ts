@@ -111,7 +111,7 @@ it.each([
   ['README.md', 'tour', TOUR, steadyTimes],
   ['docs/import-and-count.md', 'screens', STOCKTAKE, steady],
   ['docs/import-and-count.md', 'day', DAY, steady],
-])('%s shows what the program shows: %s', { timeout: 60_000 }, async (path, name, scenes, inEveryPicture) => {
+])('%s shows what the program shows: %s', async (path, name, scenes, inEveryPicture) => {
   const document = fileURLToPath(new URL(`../../${path}`, import.meta.url));
   const home = createHome();
   writeFileSync(join(home.path, 'delivery.csv'), SLIP);
@@ -204,7 +204,7 @@ function coloured(lines: readonly (readonly Run[])[]): string {
 
 const folder = fileURLToPath(new URL('../screens/', import.meta.url));
 
-it.each([40, 80, 120])('the screens of %i columns are as they are kept', { timeout: 120_000 }, async (cols) => {
+it.each([40, 80, 120])('the screens of %i columns are as they are kept', async (cols) => {
   const lines = await screensOf(cols, {});
   const files: [string, string][] = [[`${cols}.txt`, coloured(lines)]];
   if (cols === 80) {
@@ -215,7 +215,7 @@ it.each([40, 80, 120])('the screens of %i columns are as they are kept', { timeo
   for (const [name, text] of files) expectKept(join(folder, name), text);
 });
 
-it('without colour the screens say the same', { timeout: 60_000 }, async () => {
+it('without colour the screens say the same', async () => {
   const plain = coloured(await screensOf(80, { NO_COLOR: '1' }));
   // eslint-disable-next-line no-control-regex -- the sequences of colours: reverse video is not one
   expect(plain.match(/\u001b\[(?!7m|0m).*/)).toBeNull();

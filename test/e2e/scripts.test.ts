@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
+import { runIn } from '../support/in-process.ts';
 import { error, item, json, type Reply } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { jsonLines, runJson, staging, takeApart } from '../support/staging.ts';
+import { createTestContext } from '../support/test-context.ts';
 
 const hangs: Reply = () => undefined;
 const CSV = ['-o', 'csv'];
@@ -49,8 +51,11 @@ it('a smoke test that is late has its report all the same', async () => {
   const home = createHome();
   const server = await scriptedServer([hangs]);
   const report = join(home.path, 'smoke.xml');
-  const args = ['smoke', '--deadline', '1s', '--format', 'junit', '--out', `junit=${report}`];
-  const { code, stdout } = await runPetstore(args, { home, env: staging(server.baseUrl) });
+  const context = createTestContext({ home, env: staging(server.baseUrl) });
+  const running = runIn(context, 'smoke', '--deadline', '1s', '--format', 'junit', '--out', `junit=${report}`);
+  await server.received(1);
+  await context.clock.advance(1_000);
+  const { code, stdout } = await running;
   expect([code, stdout]).toEqual([7, expect.stringContaining('<testsuite')]);
   expect(readFileSync(report, 'utf8')).toBe(stdout);
 });

@@ -46,7 +46,7 @@ describe.skipIf(!hasRedis)('machines that share a ledger on a Redis server', () 
   });
 
   it.each([
-    ['others --timeout and five seconds', ['--timeout', '1s'], ['--max-wait', '6s'], createHome],
+    ['others --timeout and five seconds', ['--timeout', '3s'], ['--max-wait', '8s'], createHome],
     ['nothing to its own machine', [], ['--no-wait'], (home: Home) => home],
   ])('a process that is killed during its first request costs %s', async (_cost, first, second, next) => {
     const { url, service, run } = await shop([never(), STOCK]);
@@ -57,16 +57,6 @@ describe.skipIf(!hasRedis)('machines that share a ledger on a Redis server', () 
     killed.kill('SIGKILL');
     await killed.exited;
     expect(await run(next(home), [...LIST, ...second])).toMatchObject({ code: 0 });
-  });
-
-  it('one that gave up on a server that hangs costs others nothing once it goes on', async () => {
-    const { redis, run } = await shop([json([], { limits: { limit: 60, remaining: 1, resetsIn: 60 } }), STOCK]);
-    const home = createHome();
-    expect((await run(home)).code).toBe(0);
-    await redis.kill('SIGSTOP');
-    expect((await run(home, [...LIST, '--no-wait'])).code).toBe(6);
-    await redis.kill('SIGCONT');
-    expect(await run(createHome(), [...LIST, '--no-wait'])).toMatchObject({ code: 0, stderr: '' });
   });
 });
 
@@ -98,15 +88,6 @@ describe.skipIf(!hasRedis)('a block, and a server that forgets it', () => {
     ];
     const codes = runs.map(({ code }) => code);
     expect({ codes, requests: service.requests.length }).toEqual({ codes: [6, 6, 0, 6], requests: 1 });
-  });
-
-  it('cleared on one machine, it is cleared on the others once they look', async () => {
-    const { run } = await shop([DAY, STOCK, STOCK]);
-    const homes = [createHome(), createHome()] as const;
-    for (const home of homes) expect((await run(home, NO_WAIT)).code).toBe(6);
-    await run(homes[0], ['limits', '--clear-block', '--yes']);
-    expect((await run(homes[1], ['limits'])).stdout).toMatch(/^block +none$/m);
-    for (const home of homes) expect((await run(home)).code).toBe(0);
   });
 });
 
@@ -209,7 +190,7 @@ describe.skipIf(!hasRedis)('a server that does not answer', () => {
     writeFileSync(file, ['petId,quantity', ...rows, ''].join('\n'));
     const env = { ...sandbox.env, PETSTORE_LEDGER: redis.url };
     const running = startPetstore(['inventory', 'import', file, '--yes', '--max-wait', '60s'], {
-      ...{ home, env, killAfterMs: 100_000 },
+      ...{ home, env },
     });
     await running.waitFor(/does not answer/, 'stderr');
     await startRedis({ port: redis.port });
@@ -220,5 +201,5 @@ describe.skipIf(!hasRedis)('a server that does not answer', () => {
       expect.stringMatching(/^warning: The Redis server of PETSTORE_LEDGER does not answer \(.*\)\. Until it does, /),
       'The Redis server of PETSTORE_LEDGER answers again.',
     ]);
-  }, 120_000);
+  });
 });

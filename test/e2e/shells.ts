@@ -23,7 +23,6 @@ function run(program: string, args: readonly string[], { cwd, env }: Surrounding
     env,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 20_000,
   });
   return output.split('\n').filter((line) => line !== '');
 }

@@ -361,7 +361,7 @@ describe('--provoke-429', () => {
 });
 
 describe('--write', () => {
-  it('on the sandbox: all pass, and the pet is as it was', { timeout: 60_000 }, async () => {
+  it('on the sandbox: all pass, and the pet is as it was', async () => {
     const home = createHome();
     const options = { home };
     const smoke = await runPetstore(['--env', 'sandbox', 'smoke', '--write', '--pet', '7', '--json'], options);

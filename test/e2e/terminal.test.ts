@@ -117,10 +117,10 @@ describe('fault 89: a prompt that cannot be answered', () => {
     ['the environment', 'Environment', []],
     ['the key', 'API key of staging', ['--env', 'staging', '--base-url', 'http://127.0.0.1:9/v1']],
   ])('fault 122: asked for %s, nothing is typed: it ends at its deadline', async (_, question, args) => {
-    const terminal = startPty(['login', '--deadline', '1s', ...args]);
+    const terminal = startPty(['login', '--deadline', '5s', ...args]);
     await terminal.waitFor(question);
     expect((await terminal.exited).code).toBe(7);
-    expect(terminal.plain()).toContain('did not finish within its deadline of 1 s');
+    expect(terminal.plain()).toContain('did not finish within its deadline of 5 s');
   });
 
   it('is not asked with --no-input', async () => {

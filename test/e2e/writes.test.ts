@@ -92,21 +92,21 @@ describe('fault 137: a write is answered, and its record is delayed', () => {
   it('--deadline: it is reported as applied, and as not recorded', async () => {
     const stock: Stock = { 7: 10 };
     const shop: Shop = await here([list(stock), take(stock, undefined, () => holdState(shop.home))]);
-    const { code, error: reported } = await shop.run('inventory', 'adjust', '7', '+3', '--deadline', '3s');
+    const { code, error: reported } = await shop.run('inventory', 'adjust', '7', '+3', '--deadline', '5s');
     expect([code, reported]).toMatchObject([3, { kind: 'unrecorded', outcome: 'applied' }]);
     expect(reported?.message).toMatch(/^Pet 7 was set to 13 in staging, but that could not be recorded\./);
   });
 });
 
 describe('fault 138: the end comes between a lost answer and the look', () => {
-  const lost = (stock: Stock): Reply => take(stock, error(503, 'No.', 'error', { headers: { 'Retry-After': '5' } }));
+  const lost = (stock: Stock): Reply => take(stock, error(503, 'No.', 'error', { headers: { 'Retry-After': '9' } }));
 
   it('--deadline: unknown, and undo names it', async () => {
     const stock: Stock = { 7: 10, 9: 10 };
     const undo = [list(stock), take(stock), list(stock)];
     const shop = await shopWith([list(stock), take(stock), list(stock), lost(stock), ...undo]);
     await shop.run('inventory', 'adjust', '9', '+1');
-    const { code, error: reported } = await shop.run('inventory', 'adjust', '7', '+3', '--deadline', '3s');
+    const { code, error: reported } = await shop.run('inventory', 'adjust', '7', '+3', '--deadline', '5s');
     expect([code, reported]).toMatchObject([9, { kind: 'outcome-unknown', outcome: 'unknown' }]);
     expect(await shop.history()).toEqual([
       [7, 13, 'unknown'],
@@ -132,7 +132,7 @@ describe('fault 138: the end comes between a lost answer and the look', () => {
     const stock: Stock = { 7: 10 };
     const shop = await shopWith([list(stock), lost(stock), list(stock), list(stock)]);
     const file = shop.file('petId,delta', '7,3');
-    const { code } = await shop.run('inventory', 'import', file, '--yes', '--deadline', '3s');
+    const { code } = await shop.run('inventory', 'import', file, '--yes', '--deadline', '5s');
     expect([code, await shop.history()]).toEqual([9, [[7, 13, 'unknown']]]);
     const resumed = await shop.run('inventory', 'runs', 'resume', '--yes');
     expect([resumed.code, JSON.parse(resumed.stdout)]).toMatchObject([0, { applied: 1, conflicts: 0 }]);

@@ -100,7 +100,9 @@ export const FAULTS: readonly Fault[] = [
     async open() {
       const redis = await startRedis();
       const replica = await startReplica(redis);
-      const sentinel = await startSentinel(redis);
+      const sentinel = await startSentinel(redis, {
+        settings: ['sentinel down-after-milliseconds petshop 500'],
+      });
       while (!(await redisCli(sentinel.port, 'SENTINEL', 'replicas', 'petshop')).includes('slave-repl-offset'))
         continue;
       return {

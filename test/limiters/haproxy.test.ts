@@ -19,5 +19,4 @@ it.skipIf(!hasHaproxy)(
     expect({ code, strikes: strikes(front.log), set: stock.changed }).toEqual({ code: 0, strikes: [], set: 12 });
     expect(refused(front.log).length).toBeLessThanOrEqual(2);
   },
-  100_000,
 );

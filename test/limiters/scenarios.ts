@@ -28,14 +28,11 @@ export interface Bench {
   file(rows: number): string;
 }
 
-/** How long an import may take before it counts as hung. */
-const LONG_MS = 90_000;
-
 export async function bench(limiter: (stock: Stock) => Promise<Handler> | Handler, pets = 250): Promise<Bench> {
   const stock = new Stock(pets);
   const front = await startFront(await limiter(stock));
   const home = createHome();
-  const ours = { home, env: front.env, killAfterMs: LONG_MS };
+  const ours = { home, env: front.env };
   return {
     front,
     stock,
@@ -63,28 +60,6 @@ export function oneLimit(limiter: Limiter): void {
   it('an import of 60 rows: no refusal, every window used', () => imported(limiter), 100_000);
 
   it('a block of 90 s: nothing more is sent', () => longBlock(limiter), 120_000);
-}
-
-/** Eight processes at once, each `sets` times one after another. */
-export async function eight(
-  limiter: Limiter,
-  { limit, windowMs }: Omit<Limited, 'stock'>,
-  sets: number,
-): Promise<void> {
-  const { front, stock, run } = await bench((all) => limiter({ limit, windowMs, stock: all }));
-  const one = async (first: number): Promise<(number | null)[]> => {
-    const codes: (number | null)[] = [];
-    for (let pet = first; pet < first + sets; pet++) {
-      codes.push((await run(['inventory', 'set', `${pet}`, `${quantityOf(pet)}`])).code);
-    }
-    return codes;
-  };
-  const codes = (await Promise.all(Array.from({ length: 8 }, (_, i) => one(1 + i * sets)))).flat();
-  expect({ codes: [...new Set(codes)], refused: refused(front.log), wrong: wrong(stock, 8 * sets) }).toEqual({
-    codes: [0],
-    refused: [],
-    wrong: [],
-  });
 }
 
 /** An import with the key to itself: no refusal, and no window left out for long, however busy this machine is. */
@@ -133,8 +108,8 @@ const LONG_BLOCK_MS = 90_000;
 export async function longBlock(limiter: Limiter): Promise<void> {
   const { front, run, file } = await bench((stock) => limiter({ limit: 3, windowMs: LONG_BLOCK_MS, stock }));
   front.drawBefore = (log) => (log.length === 1 ? 3 : 0);
-  const first = await run(['inventory', 'set', '1', '5', '--max-wait', '1s']);
   const from = Date.now();
+  const first = await run(['inventory', 'set', '1', '5', '--max-wait', '1s']);
   const others = [await run(['inventory', 'list', '--max-wait', '1s'])];
   others.push(await run(['inventory', 'import', file(3), '--yes', '--no-wait']));
   others.push(await run(['inventory', 'set', '2', '5', '--max-wait', '1s']));

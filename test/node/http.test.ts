@@ -1,19 +1,23 @@
 /** The Http port on real sockets, with a server that delays or breaks each step of a connection. */
 import dns from 'node:dns';
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Connection, type Http, HttpFailure, type HttpFailureFacts, type HttpTarget } from '../../src/ports.ts';
 import { openHttp } from '../../src/node/http.ts';
 import { toHttpFailure } from '../../src/node/http-failure.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { blackhole } from '../support/holes.ts';
-import { type HostileOptions, type HostileServer, hostileServer } from '../support/hostile-server.ts';
+import { type HostileOptions, type HostileServer, hostileServer, type LogEntry } from '../support/hostile-server.ts';
 import { issueIdentity, tlsIdentities, trustAuthority } from '../support/tls.ts';
 
-/** Never reached where the test is about something else. */
+/** Passes only where a test has it pass. */
 const LONG = 20_000;
-/** Long enough for what works over loopback, short enough to be waited for. */
-const SHORT = 300;
+
+/** Has the time pass once the server has seen so much. */
+async function timePasses(server: HostileServer, seen: LogEntry): Promise<void> {
+  await server.reached(seen);
+  await vi.advanceTimersByTimeAsync(LONG);
+}
 
 interface Bench {
   readonly server: HostileServer;
@@ -35,16 +39,16 @@ async function bench(
   return { server, http, url: new URL(`${scheme === 'https' ? 'https' : 'http'}://${origin}/v1/inventory`) };
 }
 
-const targetOf = ({ url }: Bench, timeoutMs = LONG, signal?: AbortSignal): HttpTarget => ({
+const targetOf = ({ url }: Bench, signal?: AbortSignal): HttpTarget => ({
   url,
-  timeoutMs,
+  timeoutMs: LONG,
   ...(signal !== undefined && { signal }),
 });
 
 function send(
   connection: Connection,
   { url }: Bench,
-  { maySend = () => true, ...more }: { maySend?: () => boolean; timeoutMs?: number; signal?: AbortSignal } = {},
+  { maySend = () => true, ...more }: { maySend?: () => boolean; signal?: AbortSignal } = {},
 ): ReturnType<Connection['send']> {
   return connection.send({ method: 'GET', url, headers: {}, timeoutMs: LONG, ...more }, maySend);
 }
@@ -65,6 +69,9 @@ async function textOf(reply: Awaited<ReturnType<Connection['send']>>): Promise<s
 }
 
 const PETS = (): HostileOptions => ({ isProxy: true, tls: issueIdentity({ names: ['pets.example'] }) });
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
 
 describe('permission to send is asked for last', () => {
   it.each<[string, 'tunnel' | 'handshake', HostileOptions]>([
@@ -156,24 +163,26 @@ describe('connections', () => {
 const DRIP = { drip: 'HTTP/1.1 200 OK\r\nx: '.padEnd(100_000, 'y'), every: 20 };
 
 describe('each step of connecting ends', () => {
-  const steps: [string, () => HostileOptions, string][] = [
-    ['the TLS handshake', () => ({ tls: tlsIdentities().good, holds: ['handshake'] }), 'connect-timeout'],
-    ["a proxy's silence after CONNECT", () => ({ ...PETS(), holds: ['tunnel'] }), 'proxy'],
-    ["a proxy's answer that drips", () => ({ ...PETS(), answers: { tunnel: DRIP } }), 'proxy'],
-    ['the TLS handshake in a tunnel', () => ({ ...PETS(), holds: ['handshake'] }), 'connect-timeout'],
+  const steps: [string, () => HostileOptions, LogEntry, string][] = [
+    ['the TLS handshake', () => ({ tls: tlsIdentities().good, holds: ['handshake'] }), 'hello', 'connect-timeout'],
+    ["a proxy's silence after CONNECT", () => ({ ...PETS(), holds: ['tunnel'] }), 'connect', 'proxy'],
+    ["a proxy's answer that drips", () => ({ ...PETS(), answers: { tunnel: DRIP } }), 'connect', 'proxy'],
+    ['the TLS handshake in a tunnel', () => ({ ...PETS(), holds: ['handshake'] }), 'hello', 'connect-timeout'],
   ];
 
-  it.each(steps)('fault 122: %s, after the timeout', async (_what, options, phase) => {
+  it.each(steps)('fault 122: %s, after the timeout', async (_what, options, seen, phase) => {
     const at = await bench(options());
-    expect(await failureOf(at.http.connect(targetOf(at, SHORT)))).toMatchObject({ phase, mayHaveBeenSent: false });
+    const failure = failureOf(at.http.connect(targetOf(at)));
+    await timePasses(at.server, seen);
+    expect(await failure).toMatchObject({ phase, mayHaveBeenSent: false });
     await at.server.reached('closed');
   });
 
-  it.each(steps)('fault 122: %s, with the signal', async (_what, options) => {
+  it.each(steps)('fault 122: %s, with the signal', async (_what, options, seen) => {
     const at = await bench(options());
     const stop = new AbortController();
-    const connecting = failureOf(at.http.connect(targetOf(at, LONG, stop.signal)));
-    await at.server.reached(at.url.hostname === 'pets.example' ? 'connect' : 'accepted');
+    const connecting = failureOf(at.http.connect(targetOf(at, stop.signal)));
+    await at.server.reached(seen);
     stop.abort(new Error('stop'));
     expect(await connecting).toMatchObject({ phase: 'aborted', mayHaveBeenSent: false });
     await at.server.reached('closed');
@@ -190,8 +199,9 @@ describe('the wait for the response ends', () => {
 
   it.each(waits)('fault 122: %s, after the timeout', async (_what, options) => {
     const at = await bench(options);
-    const sent = send(await at.http.connect(targetOf(at)), at, { timeoutMs: SHORT });
-    expect(await failureOf(sent)).toMatchObject({ phase: 'response-timeout', mayHaveBeenSent: true });
+    const failure = failureOf(send(await at.http.connect(targetOf(at)), at));
+    await timePasses(at.server, 'request');
+    expect(await failure).toMatchObject({ phase: 'response-timeout', mayHaveBeenSent: true });
     await at.server.reached('closed');
   });
 

@@ -1,8 +1,9 @@
-/** The proxy in this process, with short timeouts for clients. */
+/** The proxy in this process, with patience for clients that is soon over. */
 import { EventEmitter, once } from 'node:events';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { nodeClock } from '../../src/node/clock.ts';
+import type { Patience } from '../../src/http/server.ts';
 import type { ProxiedRequest } from '../../src/proxy/requests.ts';
 import { startProxy } from '../../src/proxy/proxy-server.ts';
 import { open } from '../../src/session/connect.ts';
@@ -16,7 +17,10 @@ import { KEY } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { type Identity, tlsIdentities } from '../support/tls.ts';
 
-async function impatient(replies: readonly Reply[], identity?: Identity) {
+/** So long that only a client that is slow takes it, on a busy machine too. */
+const PATIENCE: Patience = { headMs: 1_000, requestMs: 2_000 };
+
+async function proxyFor(replies: readonly Reply[], patience?: Patience, identity?: Identity) {
   const server = await scriptedServer(replies);
   const context = commandContext({ ...createTestContext(), clock: nodeClock });
   const session = await open(
@@ -30,7 +34,7 @@ async function impatient(replies: readonly Reply[], identity?: Identity) {
     host: '127.0.0.1',
     port: 0,
     credentials: { clients: undefined, isReadOnly: false, isNamed: () => false, identity },
-    patience: { headMs: 100, requestMs: 200 },
+    patience,
     onRequest: (request) => {
       requests.push(request);
       news.emit('request');
@@ -57,7 +61,7 @@ describe('a slow client', () => {
     '\x16\x03\x01\x00\x05hello',
     'GET /v1/inventory HTTP/1.1\r\nHost: localhost\r\n\r\n',
   ])('of TLS that sends %j of a handshake is disconnected, and others are served', async (sent) => {
-    const { server, port } = await impatient([json([item(1, 2)])], tlsIdentities().good);
+    const { server, port } = await proxyFor([json([item(1, 2)])], PATIENCE, tlsIdentities().good);
     const slow = sendRaw(port, sent);
     const socket = connectTls({ host: '127.0.0.1', port, ca: tlsIdentities().ca });
     onCleanup(() => void socket.destroy());
@@ -72,7 +76,7 @@ describe('a slow client', () => {
 
   it('whose next request is late gets the answer to the one before it', async () => {
     const held = gate();
-    const { server, port } = await impatient([gated(held, json([item(1, 2)]))]);
+    const { server, port } = await proxyFor([gated(held, json([item(1, 2)]))], PATIENCE);
     const socket = openSocket(port);
     let heard = '';
     socket.on('data', (chunk: Buffer) => (heard += chunk.toString()));
@@ -88,7 +92,7 @@ describe('a slow client', () => {
 
   it('has no share in the time that a request waits', async () => {
     const held = gate();
-    const { server, port, requests } = await impatient([gated(held, json([])), json([])]);
+    const { server, port, requests } = await proxyFor([gated(held, json([])), json([])], PATIENCE);
     const [first, second] = [ask(port, '/v1/inventory'), ask(port, '/v1/inventory')];
     await server.received(1);
     expect(await sendRaw(port, 'GET /v1/inventory HTTP/1.1\r\nX: ')).toContain('408');
@@ -107,7 +111,7 @@ describe('the end', () => {
       const long = { body: 'x'.repeat(2_000_000) };
       const byTarget: Reply = (exchange) =>
         send(exchange.request.path.endsWith('long') ? long : gated(held, json([])), exchange);
-      const { server, port, requests, answered, close } = await impatient([json([]), byTarget, byTarget]);
+      const { server, port, requests, answered, close } = await proxyFor([json([]), byTarget, byTarget]);
       await ask(port, '/v1/inventory');
       const socket = openSocket(port);
       const request = 'GET /v1/inventory HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n';

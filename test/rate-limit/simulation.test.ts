@@ -73,7 +73,6 @@ it.each<readonly [string, number, Scenario]>([
       isHard: results.some(({ refused }) => refused > 0),
     }).toEqual({ broken: [], isHard: true });
   },
-  120_000,
 );
 
 it.each(['obey-per-process', 'undici-retry', 'local-clock'] as const)('%s strikes: the log sees it', async (policy) => {

@@ -124,12 +124,14 @@ describe('the sandbox within this process', () => {
   it('has a write on the disk before it is answered, and a read need not be', async () => {
     const context = createTestContext();
     const done: string[] = [];
+    let isFull = false;
     const noting = async (path: string): Promise<Database> => {
       const database = await openDatabase(path);
       return {
         ...database,
         exec: (sql) => {
           done.push(sql);
+          if (sql === 'COMMIT' && isFull) throw new DatabaseFailure('full', 'no space');
           database.exec(sql);
         },
       };
@@ -147,5 +149,7 @@ describe('the sandbox within this process', () => {
     };
     expect(await steps(update(5))).toEqual(['PRAGMA synchronous = FULL', 'BEGIN IMMEDIATE', 'COMMIT']);
     expect(await steps(call('/inventory'))).toEqual(['PRAGMA synchronous = NORMAL', 'BEGIN IMMEDIATE', 'COMMIT']);
+    isFull = true;
+    await expect(steps(update(6))).rejects.toMatchObject({ kind: 'state', details: { problem: 'full' } });
   });
 });

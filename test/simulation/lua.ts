@@ -110,7 +110,6 @@ export class RedisScript {
     } else lua.lua_pushnil(state);
   }
 
-  /** Tables are objects: the scripts have no lists. */
   private take(index: number): unknown {
     const { state } = this;
     const at = lua.lua_absindex(state, index);
@@ -128,7 +127,7 @@ export class RedisScript {
           found[String(this.take(-2))] = this.take(-1);
           lua.lua_pop(state, 1);
         }
-        return found;
+        return '1' in found ? Object.values(found) : found;
       }
       default:
         return undefined;

@@ -104,7 +104,7 @@ it('reads pages by index: never sorted, and the newest change at once', async ()
   expect(plan).toEqual(['SEARCH change USING INDEX changesSent (sentAt>? AND sentAt<?)']);
 });
 
-it('knows which columns differ, and which pets are in it', async () => {
+it('knows which columns differ', async () => {
   const { journal, state } = await journalOf(0);
   const add = (run: bigint | null, person: string, petId: bigint, outcome: string, sentAt: bigint | null): void => {
     state.database.run(
@@ -117,8 +117,8 @@ it('knows which columns differ, and which pets are in it', async () => {
       sentAt,
     );
   };
-  const all = ['who', 'environment', 'run', 'outcome'] as const;
-  const uniform = (limit: number) => journal.uniform({ limit }, all);
+  const all = ['who', 'environment', 'run', 'outcome'];
+  const uniform = (limit: number) => journal.uniform({ limit }).filter((name) => all.includes(name));
   add(null, 'ann', -(2n ** 63n), 'failed', 1n);
   expect(uniform(9)).toEqual(['who', 'environment', 'run']);
   add(1n, 'ann', 2n ** 63n - 1n, 'applied', 2n);
@@ -127,16 +127,4 @@ it('knows which columns differ, and which pets are in it', async () => {
   expect([uniform(9), uniform(2), uniform(1)]).toEqual([['environment'], ['environment', 'run', 'outcome'], all]);
   add(1n, 'ben', 8n, 'sent', 4n);
   expect(uniform(1)).toEqual(['who', 'environment', 'run']);
-  add(1n, 'ben', 9n, 'planned', null);
-  state.database.run("UPDATE change SET origin = 'https://b.example' WHERE petId = 7");
-  add(null, 'ben', 8n, 'applied', 5n);
-  // Newest first, each once, and none that was not sent.
-  const [least, most] = [-(2n ** 63n), 2n ** 63n - 1n];
-  expect([...journal.petsOf({ limit: 9 })].map(([origin, pets]) => [origin, new Set(pets)])).toEqual([
-    ['https://a.example', new Set([8n, most, least])],
-    ['https://b.example', new Set([7n])],
-  ]);
-  expect(journal.petsOf({ limit: 9 }).get('https://a.example')).toHaveLength(3);
-  expect(journal.petsOf({ limit: 2 })).toEqual(new Map([['https://a.example', [8n]]]));
-  expect(journal.petsOf({ limit: 9, pet: [9n] })).toEqual(new Map());
 });

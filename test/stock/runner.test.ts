@@ -189,7 +189,7 @@ describe('whatever imports, undos, redos, adjustments and other tills do', () =>
     fc.record({ does: fc.constant('sell elsewhere' as const), pet, to: quantity }),
   );
 
-  it('the stock is what a plain model says', { timeout: 120_000 }, async () => {
+  it('the stock is what a plain model says', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 14 }), async (steps) => {
         const { context, store } = await world(1_000_000);

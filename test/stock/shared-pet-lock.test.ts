@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { HttpFailure, type Redis, RedisFailure, type Wait } from '../../src/ports.ts';
 import { takeSharedLock } from '../../src/stock/shared-pet-lock.ts';
 import { openRedis } from '../../src/node/redis.ts';
+import { RedisScript, type Store } from '../simulation/lua.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { commandContext } from '../support/command-context.ts';
 import { runIn, STAGING_ENV } from '../support/in-process.ts';
@@ -15,33 +16,25 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 /** --timeout is 30 s: so long after its last sign a holder is given up. */
 const LASTS_MS = 35_000;
 
-/** As the script does, on the server's clock. */
-class FakeRedis implements Redis {
-  readonly keys = new Map<string, { holder: string; ends: number }>();
+/** The real script, run in this process. */
+class ScriptedRedis implements Redis {
+  readonly store: Store = new Map();
   isLost = false;
   /** Of the last step. */
   how: Parameters<Redis['run']>[3];
   readonly #clock: VirtualClock;
+  #script: RedisScript | undefined;
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
   }
 
-  run(
-    _script: string,
-    key: string,
-    [step, caller = '', lastsMs]: readonly string[],
-    how: FakeRedis['how'],
-  ): Promise<string> {
+  run(script: string, key: string, args: readonly string[], how: ScriptedRedis['how']): Promise<string> {
     this.how = how;
     if (this.isLost) return Promise.reject(new RedisFailure(new Error('gone')));
-    const now = this.#clock.now();
-    const { holder, ends } = this.keys.get(key) ?? { holder: '', ends: 0 };
-    const mayTake = step === 'take' && (holder === '' || ends <= now);
-    if (holder !== caller && !mayTake) return Promise.resolve('-1');
-    const next = step === 'release' ? { holder: '', ends: now } : { holder: caller, ends: now + Number(lastsMs) };
-    this.keys.set(key, next);
-    return Promise.resolve(`${holder === '' ? now - ends : 0}`);
+    // Its Lua is older than the one here.
+    this.#script ??= new RedisScript(`local unpack = table.unpack ${script}`);
+    return Promise.resolve(this.#script.run(this.store, this.#clock.now(), key, args));
   }
 
   close(): void {}
@@ -49,7 +42,7 @@ class FakeRedis implements Redis {
 
 function shop() {
   const clock = new VirtualClock({ autoAdvance: true });
-  const redis = new FakeRedis(clock);
+  const redis = new ScriptedRedis(clock);
   const said: unknown[] = [];
   let machines = 0;
   /** A machine whose clock stands while it is stopped, killed or suspended. */
@@ -77,7 +70,7 @@ describe('the lock of a pet that machines share', () => {
     await using one = await machine()(7n);
     await using two = await machine()(8n);
     expect([one.isHeld(), two.isHeld()]).toEqual([true, true]);
-    for (const key of redis.keys.keys()) expect(key).toMatch(/^petstore:\{[0-9a-f]{64}\}:pet:[0-9a-f]{64}$/);
+    for (const key of redis.store.keys()) expect(key).toMatch(/^petstore:\{[0-9a-f]{64}\}:pet:[0-9a-f]{64}$/);
   });
 
   it('that another machine holds is waited for, which is said, and taken once it is released', async () => {
@@ -162,7 +155,7 @@ describe('the lock of a pet that machines share', () => {
   it('is lost on a server that was emptied, and kept on one that was away for a while', async () => {
     const { clock, machine, redis } = shop();
     await using emptied = await machine()(7n);
-    redis.keys.clear();
+    redis.store.clear();
     await using kept = await machine()(8n);
     redis.isLost = true;
     await clock.sleep(LASTS_MS / 2);

@@ -7,7 +7,7 @@ import { createHome, type Home } from './home.ts';
 import { holdToSchemas } from './schemas.ts';
 
 /** After this many ms a process is killed, and its test fails. */
-const KILL_AFTER = 25_000;
+const KILL_AFTER = 100_000;
 
 export interface PetstoreOptions {
   /** Default: a new one. */

@@ -27,11 +27,11 @@ export interface HostileOptions {
   readonly answers?: { readonly tunnel?: Bytes; readonly head?: Bytes; readonly body?: Bytes };
 }
 
-export type LogEntry = 'accepted' | 'connect' | 'secure' | 'request' | 'closed';
+export type LogEntry = 'accepted' | 'connect' | 'hello' | 'secure' | 'request' | 'closed';
 
 export interface HostileServer {
   readonly port: number;
-  /** Events on all connections; `request` is the first byte of a request. */
+  /** Events on all connections; `hello` is the first byte of a handshake that is held, `request` that of a request. */
   readonly log: readonly LogEntry[];
   /** The heads of requests, CONNECT included. */
   readonly heads: readonly string[];
@@ -74,6 +74,9 @@ export async function hostileServer(options: HostileOptions = {}): Promise<Hosti
       await write(socket, answers.tunnel);
     }
     if (options.tls !== undefined) {
+      socket.once('data', () => {
+        note('hello');
+      });
       await readWhile(socket, pass('handshake'));
       stream = new TLSSocket(socket, { isServer: true, ...options.tls }).on('error', () => undefined);
       await once(stream, 'secure');

@@ -31,23 +31,8 @@ export interface RedisOptions {
   readonly settings?: readonly string[];
 }
 
-export function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
-  const { port } = options;
-  return port === undefined ? onFreePort((free) => startRedisOn(free, options)) : startRedisOn(port, options);
-}
-
-/** Starts a server on a free port. Tries another one if another process has just taken it. */
-async function onFreePort<T>(startOn: (port: number) => Promise<T>, tries = 3): Promise<T> {
-  try {
-    return await startOn(await freePort());
-  } catch (error) {
-    if (tries === 1 || !String(error).includes('already in use')) throw error;
-    return onFreePort(startOn, tries - 1);
-  }
-}
-
-async function startRedisOn(port: number, options: RedisOptions): Promise<RedisServer> {
-  const { password, identity, settings = [] } = options;
+export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
+  const { password, identity, port = await freePort(), settings = [] } = options;
   const lines = [
     'bind 127.0.0.1 -::1',
     ...['save ""', 'appendonly no', 'enable-debug-command yes', `dir ${createHome().path}`],
@@ -60,22 +45,16 @@ async function startRedisOn(port: number, options: RedisOptions): Promise<RedisS
 }
 
 /** Starts a Sentinel that decides alone on a failover of the master, which it calls `petshop`. */
-export function startSentinel(
+export async function startSentinel(
   master: RedisServer,
-  options: Pick<RedisOptions, 'password' | 'settings'> = {},
+  { password, settings = [] }: Pick<RedisOptions, 'password' | 'settings'> = {},
 ): Promise<RedisServer> {
-  return onFreePort((port) => startSentinelOn(port, master, options));
-}
-
-async function startSentinelOn(
-  port: number,
-  master: RedisServer,
-  { password, settings = [] }: Pick<RedisOptions, 'password' | 'settings'>,
-): Promise<RedisServer> {
+  const port = await freePort();
   const lines = [
     ...['bind 127.0.0.1', `port ${port}`, `dir ${createHome().path}`],
     `sentinel monitor petshop 127.0.0.1 ${master.port} 1`,
-    'sentinel down-after-milliseconds petshop 500',
+    // A master that is only slow is not taken for one that is down.
+    'sentinel down-after-milliseconds petshop 60000',
     ...(password === undefined ? [] : [`requirepass ${password}`]),
     ...settings,
   ];
@@ -93,12 +72,11 @@ export interface RedisCluster {
 /** Starts two nodes, each with half of the slots. */
 export async function startCluster(settings: readonly string[] = []): Promise<RedisCluster> {
   const busPorts: number[] = [];
-  const node = (): Promise<RedisServer> =>
-    onFreePort(async (busPort) => {
-      const server = await startRedis({ settings: ['cluster-enabled yes', `cluster-port ${busPort}`, ...settings] });
-      busPorts.push(busPort);
-      return server;
-    });
+  const node = async (): Promise<RedisServer> => {
+    const busPort = await freePort();
+    busPorts.push(busPort);
+    return startRedis({ settings: ['cluster-enabled yes', `cluster-port ${busPort}`, ...settings] });
+  };
   const nodes = [await node(), await node()] as const;
   const [a, b] = nodes.map(({ port }) => port) as [number, number];
   await redisCli(a, 'CLUSTER', 'ADDSLOTSRANGE', '0', '8191');
