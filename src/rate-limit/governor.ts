@@ -9,7 +9,6 @@ import type { WaitReason } from '../ports.ts';
 import { type BlockReason, type LimitHeaders, refusalOf } from './headers.ts';
 import {
   addressOf,
-  countDrawn,
   type Demand,
   isLive,
   observeWindow,
@@ -188,8 +187,7 @@ export function mustProbe(state: LedgerState, now: number, operation: string): b
 
 /** True if no live window of the operation is known. */
 function isWindowless({ windows }: LedgerState, now: number, operation: string): boolean {
-  const own = windowOf(windows, operation);
-  return own === undefined || !isLive(own, now);
+  return !windows.some((each) => each.operation === operation && isLive(each, now));
 }
 
 /** Returns the same object if nothing is dropped, so that it need not be written. */
@@ -241,18 +239,21 @@ export function unblock({ block: _lifted, windows: _doubtful, pace: _slow, ...st
 export function lose(before: LedgerState, now: number, id: string, mayHaveBeenSent: boolean): LedgerState {
   const sent = before.inFlight.find((each) => each.id === id);
   const state = keepInFlight(before, (each) => each !== sent);
-  if (sent === undefined || !mayHaveBeenSent) return state;
-  return countSent(state, now, sent.operation);
+  return sent === undefined || !mayHaveBeenSent ? state : countSent(state, now, sent.operation);
 }
 
 /** Counts a request that no answer has confirmed, also against the answers under way: they may not include it. */
 function countSent(state: LedgerState, now: number, operation: string): LedgerState {
   const { inFlight, windows } = state;
   const drawn = windowsFor(windows, operation, now);
+  const count = (each: Window): Window => ({
+    ...each,
+    ...(drawn.includes(each) && { remaining: Math.max(0, each.remaining - 1), answeredAt: each.resetAt }),
+  });
   const isShared = (other: string): boolean => windowsFor(windows, other, now).some((each) => drawn.includes(each));
   return {
     ...state,
-    windows: countDrawn(windows, operation, now),
+    windows: windows.map(count),
     inFlight: inFlight.map((each) => (isShared(each.operation) ? { ...each, missed: (each.missed ?? 0) + 1 } : each)),
   };
 }
@@ -273,9 +274,8 @@ export function abandon(before: LedgerState, now: number, id: string): LedgerSta
 function withWindows(state: LedgerState, now: number, answer: Answer, sent: Reservation | undefined): LedgerState {
   const { headers, operation, status } = answer;
   if (headers.window !== undefined) {
-    const { remaining } = headers.window;
-    const left = status === 429 ? 0 : Math.max(0, remaining - (sent?.missed ?? 0));
-    const reported = { ...headers.window, remaining: left };
+    const remaining = status === 429 ? 0 : Math.max(0, headers.window.remaining - (sent?.missed ?? 0));
+    const reported = { ...headers.window, remaining };
     const windows = observeWindow(state.windows, reported, { operation, sentAt: sent?.at ?? now, now });
     const { pace, ...paceless } = state;
     return { ...(pace?.operation === operation ? paceless : state), windows };

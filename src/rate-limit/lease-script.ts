@@ -83,6 +83,12 @@ if r.lent then
   for name, many in pairs(r.lent) do lend(name, many) end
 end
 
+-- Whether two may be one: an answer rounds the end up, and a slow one names it as much later.
+local function soonestEnd(w, close) return w.resetAt - close - (w.slackMs or 0) end
+local function endTogether(a, b, close)
+  return soonestEnd(a, close) <= b.resetAt and soonestEnd(b, close) <= a.resetAt
+end
+
 -- What the machine's answers have said, since a user cleared all. Within a window what is left only falls.
 local cleared = s.cleared or 0
 for _, w in ipairs(r.windows) do
@@ -93,8 +99,11 @@ for _, w in ipairs(r.windows) do
     local isOneTime = k.limit == w.limit and w.seenAt < k.resetAt and k.seenAt < w.resetAt
     -- A report that was under way for some time makes its window seem to end later: a short one must not reach the next.
     local close = math.min(SAME_END, (w.lengthMs or k.lengthMs or 2 * SAME_END) / 2)
-    if isOneTime and math.abs(k.resetAt - w.resetAt) <= close then
-      for _, each in ipairs({ 'remaining', 'resetAt', 'seenAt' }) do w[each] = math.min(k[each], w[each]) end
+    if isOneTime and endTogether(k, w, close) then
+      local isNear = math.abs(k.resetAt - w.resetAt) <= close
+      local ending = (isNear and k.resetAt or w.seenAt) < (isNear and w.resetAt or k.seenAt) and k or w
+      w.resetAt, w.slackMs = ending.resetAt, ending.slackMs
+      for _, each in ipairs({ 'remaining', 'seenAt' }) do w[each] = math.min(k[each], w[each]) end
       w.answeredAt = math.max(k.answeredAt, w.answeredAt)
     elseif w.seenAt < k.seenAt then w, k = k, w end
     for each in pairs(k.apart) do w.apart[each] = true end
@@ -128,7 +137,7 @@ local function drawsOn(name, own, other, w)
   if not w or t >= w.resetAt or address(name) ~= address(other) then return false end
   if not own or own == w then return true end
   if own.limit ~= w.limit or own.apart[other] or w.apart[name] then return false end
-  return t >= own.resetAt - SAME_END or math.abs(own.resetAt - w.resetAt) <= SAME_END
+  return t >= soonestEnd(own, SAME_END) or endTogether(own, w, SAME_END)
 end
 local function room(name, reserve)
   local free, ends, left = math.huge, t, math.huge

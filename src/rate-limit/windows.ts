@@ -3,7 +3,7 @@
  * derived, not stored: windows with the same limit and the same end count as one, until an answer shows more left than
  * the other window had. An operation without a window may draw on any window of its address.
  */
-import type { LimitHeaders } from './headers.ts';
+import { type LimitHeaders, ROUNDING_MS } from './headers.ts';
 
 /** A request that was allowed and is not answered yet. */
 export interface Reservation {
@@ -24,6 +24,8 @@ export interface Window {
   readonly limit: number;
   readonly remaining: number;
   readonly resetAt: number;
+  /** How long the answer that named the end was under way, in ms: the window may end so much sooner. */
+  readonly slackMs?: number;
   /** Length of a whole window, in ms: as named, or the time between the ends of two windows. */
   readonly lengthMs?: number;
   /** When an answer first reported this window. */
@@ -52,10 +54,8 @@ interface Known {
 
 type Left = Window & { readonly left: number; readonly underWay: number };
 
-/** How far apart two answers may name the end of the same window, in ms: rounding, and the time of an answer. */
+/** How far apart two quick answers may name the end of the same window, in ms: they round it up. */
 const SAME_END_MS = 2_500;
-/** Allows for times that were rounded down to whole seconds. */
-const ROUNDING_MS = 1_000;
 /** How many requests at the end of a window go one at a time, because another client may take some. */
 const EDGE = 2;
 /** Least assumed length of a window whose length is unknown, in ms. */
@@ -98,9 +98,16 @@ export function shownOperation(operation: string): string {
 function mayBeOne(live: Window, other: Window, now: number): boolean {
   if (live.limit !== other.limit) return false;
   if (other.operation in live.apart || live.operation in other.apart) return false;
-  // Services round the end up: `live` may already be the next one.
-  const isOver = now >= other.resetAt - SAME_END_MS;
-  return isOver || Math.abs(live.resetAt - other.resetAt) <= SAME_END_MS;
+  // `live` may already be the next one.
+  return now >= soonestEnd(other) || mayEndTogether(live, other);
+}
+
+function soonestEnd({ resetAt, slackMs = 0 }: Pick<Window, 'resetAt' | 'slackMs'>): number {
+  return resetAt - SAME_END_MS - slackMs;
+}
+
+function mayEndTogether(one: Pick<Window, 'resetAt' | 'slackMs'>, other: Window): boolean {
+  return soonestEnd(one) <= other.resetAt && soonestEnd(other) <= one.resetAt;
 }
 
 /** Returns the live windows of one operation, or all, tightest first. `left`: requests in flight count as sent. */
@@ -142,15 +149,6 @@ export function roomAt(
   return full.sort((a, b) => b.until - a.until || Number(a.isEdge) - Number(b.isEdge))[0];
 }
 
-/** Counts a request that no answer has confirmed. */
-export function countDrawn(windows: readonly Window[], operation: string, now: number): readonly Window[] {
-  const drawn = windowsFor(windows, operation, now);
-  return windows.map((each) => {
-    if (!drawn.includes(each)) return each;
-    return { ...each, remaining: Math.max(0, each.remaining - 1), answeredAt: each.resetAt };
-  });
-}
-
 /** Returns the windows after an answer that names one. Within a window, `remaining` only falls. */
 export function observeWindow(
   windows: readonly Window[],
@@ -158,34 +156,25 @@ export function observeWindow(
   { operation, sentAt, now }: { readonly operation: string; readonly sentAt: number; readonly now: number },
 ): readonly Window[] {
   const known = windowOf(windows, operation);
-  const resetAt = now + resetInMs;
+  const end = { resetAt: now + resetInMs, slackMs: now - sentAt };
   const before = known?.limit === named.limit ? known : undefined;
   const isCurrent = before !== undefined && isLive(before, now);
   // A late answer from the window before tells nothing about this one.
-  if (isCurrent && resetAt < before.resetAt - SAME_END_MS && sentAt < before.seenAt) return windows;
+  if (isCurrent && end.resetAt < soonestEnd(before) && sentAt < before.seenAt) return windows;
   // Two windows are not one if this one has as many left after a request as the other had before it. A refusal proves
   // nothing, because it draws nothing; nor does any answer about a window that may have ended since.
-  const isNext = before !== undefined && !isCurrent;
-  const mayHaveEnded = ({ answeredAt, resetAt: end }: Window): boolean =>
-    isNext || (answeredAt < (before?.seenAt ?? 0) && now > end - SAME_END_MS - ROUNDING_MS);
   const proved = windows.filter((each) => {
-    const isLike = each.limit === named.limit && Math.abs(each.resetAt - resetAt) <= SAME_END_MS;
-    const isOther = each.operation !== operation && isLive(each, now) && isLike;
-    const isCertain = each.answeredAt < sentAt && !mayHaveEnded(each);
-    return isOther && isCertain && named.remaining >= Math.max(1, each.remaining);
+    const isLike = each.limit === named.limit && mayEndTogether(end, each);
+    const isOther = each.operation !== operation && now <= soonestEnd(each) - ROUNDING_MS && isLike;
+    return isOther && each.answeredAt < sentAt && named.remaining >= Math.max(1, each.remaining);
   });
-  const moved = resetAt - (before?.resetAt ?? resetAt);
+  const moved = before === undefined || isCurrent ? 0 : end.resetAt - before.resetAt;
   const lengthMs =
-    named.lengthMs ?? (isNext && moved > SAME_END_MS ? Math.min(moved, before.lengthMs ?? moved) : before?.lengthMs);
+    named.lengthMs ?? (moved > SAME_END_MS ? Math.min(moved, before?.lengthMs ?? moved) : before?.lengthMs);
   const apart = Object.fromEntries(proved.map((each) => [each.operation, true] as const));
-  const found = { operation, ...named, resetAt, seenAt: now, answeredAt: now, apart };
-  // A slow answer names a later end of the same window: the service may have counted at any time since `sentAt`.
-  const isLate = isCurrent && moved > SAME_END_MS && moved <= ROUNDING_MS + now - sentAt;
-  const late = isLate && { remaining: Math.min(before.remaining, named.remaining), seenAt: before.seenAt };
-  return mergeWindow(
-    windows.filter((each) => each.resetAt > now - KEPT_MS),
-    { ...found, ...late, ...(lengthMs !== undefined && { lengthMs }) },
-  );
+  const length = lengthMs !== undefined && { lengthMs };
+  const found = { operation, ...named, ...end, ...length, seenAt: now, answeredAt: now, apart };
+  return mergeWindow(windows, found).filter((each) => each.resetAt > now - KEPT_MS);
 }
 
 /** Merges a window from this or another machine into the windows. Within a window, `remaining` only falls. */
@@ -199,12 +188,14 @@ function newest(known: Window, found: Window): Window {
   const apart = Object.fromEntries(Object.entries({ ...known.apart, ...found.apart }).slice(-MOST_WINDOWS));
   // Short windows that follow each other also end close together.
   const isOneTime = found.seenAt < known.resetAt && known.seenAt < found.resetAt;
-  const isSame = known.limit === found.limit && isOneTime && Math.abs(known.resetAt - found.resetAt) <= SAME_END_MS;
-  if (!isSame) return { ...(found.seenAt >= known.seenAt ? found : known), apart };
+  const newer = found.seenAt >= known.seenAt ? found : known;
+  if (known.limit !== found.limit || !isOneTime || !mayEndTogether(known, found)) return { ...newer, apart };
+  const isNear = Math.abs(known.resetAt - found.resetAt) <= SAME_END_MS;
+  // After a slow answer it may also be the next one, which ends later.
+  const { resetAt, slackMs = 0 } = isNear ? (known.resetAt < found.resetAt ? known : found) : newer;
   return {
-    ...{ ...found, apart },
+    ...{ ...found, apart, resetAt, slackMs },
     remaining: Math.min(known.remaining, found.remaining),
-    resetAt: Math.min(known.resetAt, found.resetAt),
     seenAt: Math.min(known.seenAt, found.seenAt),
     answeredAt: Math.max(known.answeredAt, found.answeredAt),
   };

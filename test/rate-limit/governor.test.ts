@@ -376,6 +376,14 @@ describe('fault 133: limits of each operation', () => {
     expect(key.ask(LIST).why).toBe('window-spent');
   });
 
+  it('share one also where a slow answer names its end later', () => {
+    const key = new Key().exchange(SET, 59);
+    const list = key.send(LIST);
+    key.passes(5_000).answer(list, 200, window(58));
+    key.exchange(SET, 0, 55_000);
+    expect(key.ask(LIST).why).toBe('window-spent');
+  });
+
   it('the same limit with more left than a shared window can have is a window of its own', () => {
     const key = new Key().exchange(LIST, 59).exchange(SET, 59);
     for (let left = 58; left >= 10; left--) key.exchange(SET, left);
@@ -435,6 +443,12 @@ describe('fault 133: limits of each operation', () => {
       key.now += 100;
       key.exchange(LIST, 58, 3_900);
       expect(isHeld(key, 7_000)).toBe(true);
+    });
+
+    it('not one of the next window, of a request that was sent in the last one', () => {
+      const key = new Key().exchange(SET, 12, 3_000, 20).passes(100).exchange(LIST, 11, 3_000, 20).passes(1_500);
+      key.exchange(SET, 19, 3_950, 20).exchange(SET, 0, 3_900, 20);
+      expect(key.ask(LIST).why).toBe('window-spent');
     });
 
     it('not a refusal, which draws nothing', () => {
@@ -599,7 +613,8 @@ describe('a window, to the ms', () => {
     ['stays the same: more left is an older answer', before(), reported(45), [40, NOW + 60_000]],
     ['stays the same though named to end a little later', before(), reported(39, 62_500), [39, NOW + 60_000]],
     ['stays the same though named to end a little earlier', before(), reported(39, 57_500), [39, NOW + 57_500]],
-    ['is a new one', before(), reported(59, 62_501), [59, NOW + 62_501]],
+    ['is perhaps the same: a slow answer names its end later', before(), reported(45, 62_510), [40, NOW + 62_510]],
+    ['is a new one', before(), reported(59, 62_511), [59, NOW + 62_511]],
     ['is over, and so a new one', before({ resetAt: NOW }), reported(59, 1_000), [59, NOW + 1_000]],
     ['another client drew from it', before(), reported(20), [20, NOW + 60_000]],
     [

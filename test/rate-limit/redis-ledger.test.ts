@@ -437,6 +437,17 @@ describe('permits', () => {
     expect(await first.asks(LIST, { reserve: 2 })).toBe('window-spent');
   });
 
+  it('count for one window also where a slow answer names its end later', async () => {
+    const { shop, first, second } = await opened({ left: 9 });
+    expect(await first.asks(SET)).toBe('sent');
+    shop.now += 5_000;
+    await first.isAnswered(8);
+    await first.exchanges(4, { resetInMs: 55_000 });
+    await first.ledger.close();
+    expect(await second.asksFor(2, SET)).toBe(2);
+    expect(await first.asks(LIST, { reserve: 2 })).toBe('window-spent');
+  });
+
   it('of windows that one machine has found apart are apart for a machine that has not', async () => {
     const { shop, first, second } = await opened({ left: 50 });
     expect(await second.asks(SET)).toBe('sent');

@@ -25,6 +25,7 @@ const seedsOf = (results: readonly Result[], isWrong: (result: Result) => boolea
 
 it.each<readonly [string, number, Scenario]>([
   ['alone with the key: no refusal, nothing lost, 98 % of each window used', 100, EXCLUSIVE],
+  ['windows of 3 s', 40, { ...CALM, server: 'short' }],
   ['fault 133: limits of each operation: neither stalls the other', 20, { ...CALM, server: 'per-operation' }],
   ['fault 133: reads and writes counted apart: the same', 20, { ...CALM, server: 'two-counters' }],
 ])(

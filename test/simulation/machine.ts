@@ -7,7 +7,7 @@ import { type Job, POLICY, type PolicyName } from './policies.ts';
 import { SimulatedProcess, type World } from './process.ts';
 
 /** A read, and the answers to others that it may have to wait for, take no longer than this. */
-const PROMPT_MS = 5_000;
+const PROMPT_MS = 30_000;
 
 export class Machine {
   left = 0;

@@ -23,6 +23,7 @@ every-state searches what CI searches; each of N faults more makes it three to f
   --updates N      updates of each client, one after another (default ${CALM.updates})
   --pause S        how long a client rests between two of them, in seconds in the mean (default 0)
   --server MODEL   fixed, sliding or bucket: 60 requests a minute (default fixed);
+                   short: 20 requests in 3 s;
                    per-operation: 100 reads an hour and 6 writes in 3 s;
                    two-counters: 60 reads and 60 writes a minute
   --foreign RATE   requests a minute of another client with the same key (default 0)

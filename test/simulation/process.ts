@@ -240,9 +240,9 @@ export class SimulatedProcess {
 /** A new promise each time: a shared one would keep all who wait for it in memory. */
 const never = (): Promise<never> => new Promise(() => undefined);
 
-/** 10 ms to half a second, mostly short. */
+/** 10 ms to half a second, mostly short; one in a hundred takes up to 10 s. */
 function latencyMs(random: Random): number {
-  return 10 + 490 * random() ** 3;
+  return 10 + (random() < 0.01 ? 10_000 : 490) * random() ** 3;
 }
 
 async function* pieces(body: string): AsyncGenerator<Uint8Array> {

@@ -2,7 +2,7 @@
 import { START } from '../support/virtual-clock.ts';
 
 const QUOTAS = ['fixed', 'sliding', 'bucket'] as const;
-export const SERVERS = [...QUOTAS, 'per-operation', 'two-counters'] as const;
+export const SERVERS = [...QUOTAS, 'short', 'per-operation', 'two-counters'] as const;
 export type QuotaName = (typeof QUOTAS)[number];
 export type ServerName = (typeof SERVERS)[number];
 
@@ -18,6 +18,7 @@ export const RATES: Readonly<Record<ServerName, { readonly writes: Rate; readonl
   fixed: { writes: MINUTE },
   sliding: { writes: MINUTE },
   bucket: { writes: MINUTE },
+  short: { writes: { limit: 20, windowMs: 3_000 } },
   'per-operation': { writes: { limit: 6, windowMs: 3_000 }, reads: { limit: 100, windowMs: 3_600_000 } },
   'two-counters': { writes: MINUTE, reads: MINUTE },
 };

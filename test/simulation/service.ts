@@ -59,8 +59,9 @@ export class SimulatedService {
   constructor(name: ServerName, pets: number, random: Random) {
     const { writes, reads } = RATES[name];
     // Half of the services begin a window with its first request, the others by the clock.
-    this.#offset = name === 'fixed' && random() < 0.5 ? Math.floor(random() * writes.windowMs) : undefined;
-    const model = reads === undefined ? (name as 'fixed') : 'fixed';
+    this.#offset =
+      (name === 'fixed' || name === 'short') && random() < 0.5 ? Math.floor(random() * writes.windowMs) : undefined;
+    const model = name === 'sliding' || name === 'bucket' ? name : 'fixed';
     this.#writes = createQuota(model, writes, this.#offset);
     this.#reads = reads === undefined ? this.#writes : createQuota('fixed', reads, undefined);
     for (let pet = 0; pet < pets; pet++) this.stock.set(`${pet}`, 0);
