@@ -10,7 +10,7 @@ import { hasRedis } from '../support/redis.ts';
 const isFull = process.env.PETSTORE_FLEET === 'full';
 const FLEET: Fleet = isFull
   ? { machines: 8, rows: 20, limit: 40, windowMs: 5_000, lost: 'hold', maxWaitS: 20 }
-  : { machines: 4, rows: 12, limit: 20, windowMs: 3_000, lost: 'hold', maxWaitS: 5 };
+  : { machines: 4, rows: 12, limit: 20, windowMs: 3_000, lost: 'hold', maxWaitS: 20 };
 const NAMES = ['none', 'connections cut', 'restarted empty', GONE.name];
 
 describe.skipIf(!hasRedis).concurrent('machines that share a key on a Redis server', () => {

@@ -57,14 +57,14 @@ const wrong = (stock: Stock, pets: number): number[] =>
 
 /** What holds in front of every limiter that has one limit for all and tells it. */
 export function oneLimit(limiter: Limiter): void {
-  it('an import of 60 rows: no refusal, every window used', () => imported(limiter), 100_000);
+  it('an import of 30 rows: no refusal, every window used', () => imported(limiter), 100_000);
 
   it('a block of 90 s: nothing more is sent', () => longBlock(limiter), 120_000);
 }
 
 /** An import with the key to itself: no refusal, and no window left out for long, however busy this machine is. */
 async function imported(limiter: Limiter): Promise<void> {
-  const [rows, limit, windowMs] = [60, 25, 2_000];
+  const [rows, limit, windowMs] = [30, 12, 2_000];
   const { front, stock, run, file } = await bench((all) => limiter({ limit, windowMs, stock: all }));
   const { code, error } = await run(importOf(file(rows)));
   expect({ code, error: error?.message, refused: refused(front.log), wrong: wrong(stock, rows) }).toEqual({
