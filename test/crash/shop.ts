@@ -85,7 +85,7 @@ export class Shop {
     const items = shown.map((each) => this.#show(each, { process, at, isList: write === undefined }));
     response.writeHead(200, { ...JSON_TYPE, ...plentyLeft() });
     response.end(write === undefined ? `[${items.join(',')}]` : items[0]);
-    if (write !== undefined) write.answer = { at: now(), status: 200, isSound: true, isCut: false };
+    if (write !== undefined) write.answer = { at: now(), status: 200, isSound: true };
     this.onStep();
   }
 

@@ -563,7 +563,7 @@ describe('what is run, and how it is reported', () => {
     expect(ended.stdout).toContain('failures="0" errors="1"');
     // No request belongs to a run that ended early.
     const { stdout } = await runIn(limited.context, 'smoke', '--format', 'github');
-    expect(stdout).toMatch(/^::error title=petstore smoke staging run::The service is rate limiting/);
+    expect(stdout).toMatch(/^::error title=petstore smoke staging run::This key is rate limited/);
     expect(stdout).not.toMatch(/^ +$/m);
     const down = against((reply) => ({ ...reply, status: 503 }));
     const late = await runIn(down.context, 'smoke', '--wait-ready', '5s');

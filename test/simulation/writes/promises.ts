@@ -233,9 +233,7 @@ class Checks {
 
   #known(report: Report, write: Write): Known {
     const { answer } = write;
-    // A raw request is answered by whatever comes.
-    const isRaw = report.operation.kind === 'api' && answer?.status === 200 && !answer.isCut;
-    if (answer?.isSound === true || isRaw) return 'applied';
+    if (answer?.isSound === true) return 'applied';
     if (answer !== undefined && answer.status >= 400 && answer.status < 500) return 'refused';
     const looks = this.#service.readings.filter(
       (each) =>

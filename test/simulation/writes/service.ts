@@ -28,7 +28,7 @@ export interface Write {
   /** Whether the service stored it. */
   isApplied: boolean;
   /** What the process was answered, and when; absent: nothing, or only that the connection broke. */
-  answer?: { readonly at: number; readonly status: number; readonly isSound: boolean; readonly isCut: boolean };
+  answer?: { readonly at: number; readonly status: number; readonly isSound: boolean };
 }
 
 /** What a process was shown of one pet: by a list, or by the answer to a write. */
@@ -182,8 +182,7 @@ export class WrittenService {
   #deliver(answer: Answer, { number }: Client, write: Write | undefined): HttpReply {
     const { status, shown, producedAt } = answer;
     const at = this.#time.now;
-    if (write !== undefined)
-      write.answer = { at, status, isSound: status === 200 && shown.size > 0, isCut: answer.isCut === true };
+    if (write !== undefined) write.answer = { at, status, isSound: status === 200 && shown.size > 0 };
     for (const [pet, version] of shown) {
       this.readings.push({ process: number, pet, version, producedAt, shownAt: at, isList: write === undefined });
     }
