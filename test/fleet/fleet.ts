@@ -149,7 +149,7 @@ function judge({ name, isForGood = false }: Fault, fleet: Fleet, { log, ended, b
     busy: ended.includes(undefined),
     exits: !ended.every((each) => each === undefined || isFine(each)),
     rows: !isForGood && rows < fleet.machines * fleet.rows,
-    'together again': !isForGood && Math.max(...again) > (AGAIN_S + SLACK_S) * 1_000,
+    'together again': !isForGood && Math.max(...again) > AGAIN_S * 1_000,
   };
   return { ended, broken: Object.entries(broken).flatMap(([what, isBroken]) => (isBroken ? [what] : [])) };
 }
