@@ -9,8 +9,11 @@ import type { WaitReason } from '../ports.ts';
 import { type BlockReason, type LimitHeaders, refusalOf } from './headers.ts';
 import {
   addressOf,
+  arrivedBy,
   type Demand,
   isLive,
+  LATE_MS,
+  type Lost,
   observeWindow,
   type Reservation,
   roomAt,
@@ -66,6 +69,7 @@ export interface LedgerState {
   /** 429s in a row, each to a request that was sent after the block before it had ended. */
   readonly strikes: number;
   readonly inFlight: readonly Reservation[];
+  readonly lost: readonly Lost[];
   /** The pace of requests to a service that sends no limit headers; `operation` is the one that was answered so last. */
   readonly pace?: { readonly everyMs: number; readonly nextAt: number; readonly operation: string };
   /** When the service last answered. */
@@ -74,7 +78,7 @@ export interface LedgerState {
   readonly lease?: Lease;
 }
 
-export const UNKNOWN: LedgerState = { windows: [], strikes: 0, inFlight: [] };
+export const UNKNOWN: LedgerState = { windows: [], strikes: 0, inFlight: [], lost: [] };
 
 export interface Intent extends Demand {
   readonly id: string;
@@ -105,18 +109,17 @@ const PACE_MS = 1_000;
 const SLOWEST_PACE_MS = 60_000;
 /** Each answer shortens the time between requests by a thousandth: 700 answers halve it. */
 const RECOVERY = 0.999;
-/** How long to wait beyond the timeout for a request that was never answered, in ms. */
-const LATE_MS = 5_000;
 /** How soon to check again while another process's probe is in flight, in ms. */
 const POLL_MS = 50;
 
 /** Decides whether a request may be sent: reserves a place for it, or returns why it has to wait. */
 export function decide(before: LedgerState, now: number, intent: Intent): { state: LedgerState; hold?: Hold } {
   const { id, operation, timeoutMs } = intent;
-  // Drops its own reservation, and those that were never answered and whose window has ended.
-  const state = keepInFlight(before, (each) => {
-    return each.id !== id && (now <= each.lostAt || windowsFor(before.windows, each.operation, now).length > 0);
-  });
+  const counts = (each: Lost | Reservation, until: number): boolean =>
+    now <= until || windowsFor(before.windows, each.operation, now).length > 0;
+  // Drops its own reservation, and requests without an answer whose window has ended.
+  const others = keep(before, 'inFlight', (each) => each.id !== id && counts(each, each.lostAt));
+  const state = keep(others, 'lost', (each) => counts(each, each.at + LATE_MS));
   const hold = holdOf(state, now, intent);
   if (hold !== undefined) return { state, hold };
   const lostAt = now + timeoutMs + LATE_MS;
@@ -191,14 +194,19 @@ function isWindowless({ windows }: LedgerState, now: number, operation: string):
 }
 
 /** Returns the same object if nothing is dropped, so that it need not be written. */
-function keepInFlight(state: LedgerState, isKept: (each: Reservation) => boolean): LedgerState {
-  return state.inFlight.every(isKept) ? state : { ...state, inFlight: state.inFlight.filter(isKept) };
+function keep<K extends 'inFlight' | 'lost'>(
+  state: LedgerState,
+  name: K,
+  isKept: (each: LedgerState[K][number]) => boolean,
+): LedgerState {
+  const all: readonly LedgerState[K][number][] = state[name];
+  return all.every(isKept) ? state : { ...state, [name]: all.filter(isKept) };
 }
 
 export function observe(before: LedgerState, now: number, answer: Answer): LedgerState {
   const { id, status, headers, random } = answer;
   const sent = before.inFlight.find((each) => each.id === id);
-  const others = keepInFlight(before, (each) => each !== sent);
+  const others = keep(before, 'inFlight', (each) => each !== sent);
   const state = withWindows({ ...others, seenAt: now }, now, answer, sent);
   const { block, ...open } = state;
   // Several requests in flight may be refused together: that counts as one 429.
@@ -238,24 +246,15 @@ export function unblock({ block: _lifted, windows: _doubtful, pace: _slow, ...st
 /** Notes that a request got no answer. It counts as sent unless it certainly was not sent. */
 export function lose(before: LedgerState, now: number, id: string, mayHaveBeenSent: boolean): LedgerState {
   const sent = before.inFlight.find((each) => each.id === id);
-  const state = keepInFlight(before, (each) => each !== sent);
-  return sent === undefined || !mayHaveBeenSent ? state : countSent(state, now, sent.operation);
+  const state = keep(before, 'inFlight', (each) => each !== sent);
+  return sent === undefined || !mayHaveBeenSent ? state : countLost(state, sent.operation, now);
 }
 
-/** Counts a request that no answer has confirmed, also against the answers under way: they may not include it. */
-function countSent(state: LedgerState, now: number, operation: string): LedgerState {
-  const { inFlight, windows } = state;
-  const drawn = windowsFor(windows, operation, now);
-  const count = (each: Window): Window => ({
-    ...each,
-    ...(drawn.includes(each) && { remaining: Math.max(0, each.remaining - 1), answeredAt: each.resetAt }),
-  });
-  const isShared = (other: string): boolean => windowsFor(windows, other, now).some((each) => drawn.includes(each));
-  return {
-    ...state,
-    windows: windows.map(count),
-    inFlight: inFlight.map((each) => (isShared(each.operation) ? { ...each, missed: (each.missed ?? 0) + 1 } : each)),
-  };
+/** Counts a request that no answer has counted. */
+function countLost(state: LedgerState, operation: string, at: number): LedgerState {
+  const known = state.lost.find((each) => each.operation === operation) ?? { many: 0, at };
+  const lost = { operation, many: known.many + 1, at: Math.max(known.at, at) };
+  return { ...state, lost: [lost, ...state.lost.filter((each) => each !== known)] };
 }
 
 /**
@@ -263,8 +262,8 @@ function countSent(state: LedgerState, now: number, operation: string): LedgerSt
  * have been another 429: the block continues for as long as that answer would have been awaited.
  */
 export function abandon(before: LedgerState, now: number, id: string): LedgerState {
-  const state = lose(before, now, id, true);
-  const { isProbe, lostAt = 0 } = before.inFlight.find((each) => each.id === id) ?? {};
+  const { at = now, isProbe, lostAt = 0 } = before.inFlight.find((each) => each.id === id) ?? {};
+  const state = lose(before, at, id, true);
   const { block } = state;
   if (block === undefined || isNameless(block) || isProbe !== true) return state;
   return { ...state, block: { ...block, since: now, until: Math.max(block.until, lostAt) } };
@@ -274,14 +273,16 @@ export function abandon(before: LedgerState, now: number, id: string): LedgerSta
 function withWindows(state: LedgerState, now: number, answer: Answer, sent: Reservation | undefined): LedgerState {
   const { headers, operation, status } = answer;
   if (headers.window !== undefined) {
-    const remaining = status === 429 ? 0 : Math.max(0, headers.window.remaining - (sent?.missed ?? 0));
-    const reported = { ...headers.window, remaining };
-    const windows = observeWindow(state.windows, reported, { operation, sentAt: sent?.at ?? now, now });
-    const { pace, ...paceless } = state;
-    return { ...(pace?.operation === operation ? paceless : state), windows };
+    const sentAt = sent?.at ?? now;
+    const reported = { ...headers.window, ...(status === 429 && { remaining: 0 }) };
+    const windows = observeWindow(state.windows, reported, { operation, sentAt, now });
+    const own = windowOf(windows, operation)!;
+    const counted = keep(state, 'lost', (each) => each.operation !== operation || sentAt <= arrivedBy(each, own));
+    const { pace, ...paceless } = counted;
+    return { ...(pace?.operation === operation ? paceless : counted), windows };
   }
   // An answer without headers within a known window: count it here.
-  if (!isWindowless(state, now, operation)) return countSent(state, now, operation);
+  if (!isWindowless(state, now, operation)) return countLost(state, operation, now);
   const isRefused = status === 429;
   if (isRefused && isKnown(state, sent)) return state;
   const { everyMs: before = PACE_MS } = state.pace ?? {};

@@ -13,7 +13,7 @@ export const ASKING_MS = 2_000;
 export const LEASE_SCRIPT = `
 local SAME_END, LATE, TURN, KEPT, STEP, PACE, PATIENCE = 2500, 5000, 70000, 86400000, 5000, 1000, ${ASKING_MS}
 local MOST = 64
-local TIMES = { 'resetAt', 'seenAt', 'answeredAt' }
+local TIMES = { 'resetAt', 'seenAt', 'answeredAt', 'sentAt' }
 -- Where nothing is known, and where a user has cleared all, one probe goes first, as after a block.
 local OVER = { since = 0, till = 0, why = 'rate-limited' }
 local r = cjson.decode(ARGV[1])
@@ -104,7 +104,7 @@ for _, w in ipairs(r.windows) do
       local ending = (isNear and k.resetAt or w.seenAt) < (isNear and w.resetAt or k.seenAt) and k or w
       w.resetAt, w.slackMs = ending.resetAt, ending.slackMs
       for _, each in ipairs({ 'remaining', 'seenAt' }) do w[each] = math.min(k[each], w[each]) end
-      w.answeredAt = math.max(k.answeredAt, w.answeredAt)
+      for _, each in ipairs({ 'answeredAt', 'sentAt' }) do w[each] = math.max(k[each], w[each]) end
     elseif w.seenAt < k.seenAt then w, k = k, w end
     for each in pairs(k.apart) do w.apart[each] = true end
     w.lengthMs = w.lengthMs or k.lengthMs

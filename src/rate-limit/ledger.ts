@@ -110,7 +110,18 @@ export function toWall(clock: Pick<Clock, 'now' | 'monotonic'>, at: number): num
   return clock.now() + at - clock.monotonic();
 }
 
-const TIMES = new Set(['at', 'lostAt', 'resetAt', 'seenAt', 'answeredAt', 'since', 'until', 'next', 'nextAt']);
+const TIMES = new Set([
+  'at',
+  'lostAt',
+  'resetAt',
+  'seenAt',
+  'answeredAt',
+  'sentAt',
+  'since',
+  'until',
+  'next',
+  'nextAt',
+]);
 
 /** Returns a state, or a part of one, with all its times shifted by `by` ms. */
 export function shift<T>(value: T, by: number): T {

@@ -6,7 +6,7 @@
 import type { Context } from '../ports.ts';
 import { strictest, together } from '../state/batch.ts';
 import type { State } from '../state/database.ts';
-import { abandon, type Instant, type LedgerState, UNKNOWN } from './governor.ts';
+import { abandon, type Instant, type LedgerState, lose, UNKNOWN } from './governor.ts';
 import { isDeadOwner, shift, type Step, type StepOptions, type Work } from './ledger.ts';
 
 export interface Moment extends Instant {
@@ -81,7 +81,7 @@ export function sqliteStep(
 function parseState(text: string): LedgerState {
   try {
     const state = JSON.parse(text) as LedgerState;
-    return Array.isArray(state.inFlight) && Array.isArray(state.windows) ? state : UNKNOWN;
+    return Array.isArray(state.inFlight) && Array.isArray(state.windows) ? { ...UNKNOWN, ...state } : UNKNOWN;
   } catch {
     return UNKNOWN;
   }
@@ -96,12 +96,7 @@ export function rebase(state: LedgerState, saved: Moment, now: Moment): LedgerSt
   if (saved.boot === now.boot && saved.monotonic <= now.monotonic) return state;
   // If the clock was set back, no time counts as passed.
   const passed = Math.max(0, now.wall - saved.wall);
-  const { inFlight, lease: _ended, pace: _old, ...known } = shift(state, now.monotonic - saved.monotonic - passed);
-  const windows = known.windows.map((window) => ({
-    ...window,
-    // Requests that were in flight when the machine stopped may have been sent.
-    remaining: Math.max(0, window.remaining - inFlight.length),
-    answeredAt: window.resetAt,
-  }));
-  return { ...known, windows, inFlight: [] };
+  const { lease: _ended, pace: _old, ...known } = shift(state, now.monotonic - saved.monotonic - passed);
+  // Requests that were in flight when the machine stopped may have been sent.
+  return known.inFlight.reduce<LedgerState>((left, { id, at }) => lose(left, at, id, true), known);
 }

@@ -15,8 +15,14 @@ export interface Reservation {
   readonly lostAt: number;
   /** Its answer tells whether sending is allowed: others wait for it. */
   readonly isProbe?: boolean;
-  /** How many requests were counted meanwhile that its answer may not include. */
-  readonly missed?: number;
+}
+
+/** Requests that may have been sent, and were not answered: an answer to a request that was sent later counts them. */
+export interface Lost {
+  readonly operation: string;
+  readonly many: number;
+  /** When the newest of them was given up, or sent by a process that died. */
+  readonly at: number;
 }
 
 export interface Window {
@@ -30,8 +36,10 @@ export interface Window {
   readonly lengthMs?: number;
   /** When an answer first reported this window. */
   readonly seenAt: number;
-  /** When one last named it; set to its end once a request was counted that may not have reached the service. */
+  /** When one last named it. */
   readonly answeredAt: number;
+  /** When the newest request was sent whose answer named it. */
+  readonly sentAt: number;
   /** Operations whose windows look the same but have proved to be separate. */
   readonly apart: Readonly<Record<string, true>>;
 }
@@ -50,14 +58,18 @@ export interface Demand {
 interface Known {
   readonly windows: readonly Window[];
   readonly inFlight: readonly Reservation[];
+  readonly lost: readonly Lost[];
 }
 
-type Left = Window & { readonly left: number; readonly underWay: number };
+/** `left`: requests in flight count as sent. `isPending`: one of them, or a lost one, may still be on its way. */
+type Left = Window & { readonly left: number; readonly isPending: boolean };
 
 /** How far apart two quick answers may name the end of the same window, in ms: they round it up. */
 const SAME_END_MS = 2_500;
 /** How many requests at the end of a window go one at a time, because another client may take some. */
 const EDGE = 2;
+/** How long a request or an answer may still be on its way when its process has given up, in ms. */
+export const LATE_MS = 5_000;
 /** Least assumed length of a window whose length is unknown, in ms. */
 export const LEAST_LENGTH_MS = 60_000;
 /** How long a window is kept after its end, in ms. */
@@ -110,24 +122,37 @@ function mayEndTogether(one: Pick<Window, 'resetAt' | 'slackMs'>, other: Window)
   return soonestEnd(one) <= other.resetAt && soonestEnd(other) <= one.resetAt;
 }
 
-/** Returns the live windows of one operation, or all, tightest first. `left`: requests in flight count as sent. */
-export function liveWindows({ windows, inFlight }: Known, now: number, operation?: string): readonly Left[] {
+/**
+ * Returns when lost requests have reached the service, if they ever do: the answer to a later one includes them. To wait
+ * longer would take too much of a short window.
+ */
+export function arrivedBy({ at }: Lost, window: Window): number {
+  return at + Math.min(LATE_MS, lengthOf(window) / 4);
+}
+
+/** Returns the live windows of one operation, or all, tightest first. Lost requests count as sent. */
+export function liveWindows({ windows, inFlight, lost }: Known, now: number, operation?: string): readonly Left[] {
   const live =
     operation === undefined ? windows.filter((each) => isLive(each, now)) : windowsFor(windows, operation, now);
-  const users = [...Map.groupBy(inFlight, (each) => each.operation)].map(([name, { length }]) => {
-    return { length, drawsOn: windowsFor(windows, name, now) };
-  });
+  const names = new Set([...inFlight, ...lost].map((each) => each.operation));
+  const drawnBy = new Map([...names].map((name) => [name, windowsFor(windows, name, now)]));
   return live
     .map((window) => {
-      const underWay = users.reduce((sum, { length, drawsOn }) => sum + (drawsOn.includes(window) ? length : 0), 0);
-      return { ...window, underWay, left: Math.max(0, window.remaining - underWay) };
+      const draws = (each: Reservation | Lost): boolean => drawnBy.get(each.operation)!.includes(window);
+      const awaited = inFlight.filter(draws);
+      const unknown = lost.filter(draws);
+      const uncounted = unknown.filter((each) => window.sentAt <= arrivedBy(each, window));
+      const remaining = Math.max(0, window.remaining - uncounted.reduce((sum, { many }) => sum + many, 0));
+      const isPending =
+        awaited.some(({ lostAt }) => now <= lostAt) || unknown.some((each) => now <= arrivedBy(each, window));
+      return { ...window, remaining, left: Math.max(0, remaining - awaited.length), isPending };
     })
     .sort((a, b) => a.left - b.left);
 }
 
 /**
  * Returns when all the windows have room for the demand; undefined if they have room now. Requests in flight count as
- * sent. `isEdge`: an answer that is still to come may make room sooner.
+ * sent. `isEdge`: a request that is still on its way may leave room.
  */
 export function roomAt(
   known: Known,
@@ -135,14 +160,14 @@ export function roomAt(
   now: number,
 ): { readonly until: number; readonly isEdge: boolean } | undefined {
   const full = liveWindows(known, now, operation).flatMap((window) => {
-    const { limit, resetAt, left, underWay } = window;
+    const { limit, resetAt, left, isPending } = window;
     // A reserve as large as the window would never let anything through.
     const kept = Math.min(reserve, Math.max(0, limit - 1));
     const free = Math.max(0, left - kept);
     if (share !== undefined) {
       return [{ until: now + (resetAt - now) / Math.max(1, Math.floor(free * share)), isEdge: false }];
     }
-    if (count <= free) return left <= EDGE && underWay > 0 ? [{ until: resetAt, isEdge: true }] : [];
+    if (count <= free) return left <= EDGE && isPending ? [{ until: resetAt, isEdge: true }] : [];
     const windows = Math.ceil((count - free) / Math.max(1, limit - kept));
     return [{ until: resetAt + (windows - 1) * lengthOf(window), isEdge: false }];
   });
@@ -173,7 +198,7 @@ export function observeWindow(
     named.lengthMs ?? (moved > SAME_END_MS ? Math.min(moved, before?.lengthMs ?? moved) : before?.lengthMs);
   const apart = Object.fromEntries(proved.map((each) => [each.operation, true] as const));
   const length = lengthMs !== undefined && { lengthMs };
-  const found = { operation, ...named, ...end, ...length, seenAt: now, answeredAt: now, apart };
+  const found = { operation, ...named, ...end, ...length, seenAt: now, answeredAt: now, sentAt, apart };
   return mergeWindow(windows, found).filter((each) => each.resetAt > now - KEPT_MS);
 }
 
@@ -198,5 +223,6 @@ function newest(known: Window, found: Window): Window {
     remaining: Math.min(known.remaining, found.remaining),
     seenAt: Math.min(known.seenAt, found.seenAt),
     answeredAt: Math.max(known.answeredAt, found.answeredAt),
+    sentAt: Math.max(known.sentAt, found.sentAt),
   };
 }

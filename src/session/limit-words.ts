@@ -42,16 +42,15 @@ export function isoTime(at: number | undefined): string | null {
 /** Returns the members of `limits --json` about a key. */
 export function limitsJson(view: LedgerState, now: number) {
   const { block, inFlight, lease, seenAt, strikes, windows } = view;
-  const [tightest] = liveWindows(view, now);
+  const live = liveWindows(view, now);
+  const [tightest] = live;
   return {
     limit: (tightest ?? windows[0])?.limit ?? null,
     remaining: tightest?.remaining ?? null,
     resetAt: isoTime(tightest?.resetAt),
-    windows: windows
-      .filter((each) => isLive(each, now))
-      .map(({ operation, limit, remaining, resetAt }) =>
-        jsonObject({ operation: shownOperation(operation), limit, remaining, resetAt: isoTime(resetAt) }),
-      ),
+    windows: live.map(({ operation, limit, remaining, resetAt }) =>
+      jsonObject({ operation: shownOperation(operation), limit, remaining, resetAt: isoTime(resetAt) }),
+    ),
     block: block
       ? jsonObject({ why: block.why, strikes, until: isoTime(block.until), over: block.until <= now })
       : null,

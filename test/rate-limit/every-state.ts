@@ -503,12 +503,14 @@ class Model {
                   ...each,
                   seenAt: place(each.seenAt),
                   answeredAt: place(each.answeredAt),
+                  sentAt: place(each.sentAt),
                   apart: each.apart,
                 }
-              : { ...each, resetAt: NOW, remaining: 0, seenAt: NOW, answeredAt: NOW, apart: each.apart },
+              : { ...each, resetAt: NOW, remaining: 0, seenAt: NOW, answeredAt: NOW, sentAt: NOW, apart: each.apart },
           )
           .sort(byOperation),
         inFlight: ledger.inFlight.map(reservation),
+        lost: ledger.lost.map((each) => ({ ...each, at: place(each.at) })).sort(byOperation),
         ...(block !== undefined && { block: { ...block, since: NOW, until: place(block.until) } }),
         ...(pace !== undefined && {
           // The slow recovery of the pace is left out.
@@ -526,12 +528,14 @@ class Model {
    * Returns where past times are put: when a request was sent, and what that is compared with, have only an order. Of
    * each kind, times with none of the other kind between them are one.
    */
-  #placesOf({ windows, block, inFlight }: LedgerState): (at: number) => number {
+  #placesOf({ windows, block, inFlight, lost }: LedgerState): (at: number) => number {
     const { tickMs } = this.#bounds;
-    const sent = new Set(inFlight.map(({ at }) => at));
-    const compared = new Set(
-      windows.filter(({ resetAt }) => resetAt > NOW).flatMap(({ seenAt, answeredAt }) => [seenAt, answeredAt]),
-    );
+    const live = windows.filter(({ resetAt }) => resetAt > NOW);
+    const sent = new Set([...inFlight.map(({ at }) => at), ...live.map(({ sentAt }) => sentAt)]);
+    const compared = new Set([
+      ...live.flatMap(({ seenAt, answeredAt }) => [seenAt, answeredAt]),
+      ...lost.map(({ at }) => at),
+    ]);
     if (block !== undefined) compared.add(block.until);
     const places = new Map<number, number>();
     let last = 0;
@@ -566,12 +570,13 @@ class Model {
         .sort()
         .join('|'),
       left.sort().join('|'),
+      ledger.lost.map(({ operation, many, at }) => `${operation[0]}${many}${time(at)}`).join('|'),
       windows
         .map((each) =>
           [
             each.operation[0],
             each.remaining,
-            ...[each.resetAt, each.seenAt, each.answeredAt].map(time),
+            ...[each.resetAt, each.seenAt, each.answeredAt, each.sentAt].map(time),
             ...Object.keys(each.apart).sort(),
           ].join(),
         )

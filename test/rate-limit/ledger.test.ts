@@ -107,8 +107,10 @@ describe('the ledger in the state database', () => {
     await first.answered({ ...refusal('a', 0), status: 200, headers: { window } });
     await first.admit(ask('b'));
     const clock = new VirtualClock({ now: before.now() + 10_000, monotonic: 50 });
-    const { inFlight, windows } = await (await inDatabase({ home, clock, boot: 'second' })).view();
-    expect({ inFlight, windows }).toMatchObject({ inFlight: [], windows: [{ remaining: 11, resetAt: 50_050 }] });
+    const second = await inDatabase({ home, clock, boot: 'second' });
+    const waits = async (count: number) => (await second.forecast({ operation: OPERATION, reserve: 0, count }))?.until;
+    expect([await waits(11), await waits(12)]).toEqual([undefined, 50_050]);
+    expect((await second.view()).inFlight).toEqual([]);
   });
 });
 
