@@ -11,7 +11,7 @@ import {
   addressOf,
   arrivedBy,
   type Demand,
-  isLive,
+  isWindowless,
   LATE_MS,
   type Lost,
   observeWindow,
@@ -186,11 +186,6 @@ function forAnswer(asked: Reservation, now: number): Hold {
 /** True if the next request of the operation is a probe: its answer tells whether others may be sent. */
 export function mustProbe(state: LedgerState, now: number, operation: string): boolean {
   return state.block !== undefined || isWindowless(state, now, operation);
-}
-
-/** True if no live window of the operation is known. */
-function isWindowless({ windows }: LedgerState, now: number, operation: string): boolean {
-  return !windows.some((each) => each.operation === operation && isLive(each, now));
 }
 
 /** Returns the same object if nothing is dropped, so that it need not be written. */

@@ -133,11 +133,21 @@ end
 
 -- Which windows a request draws on is derived, as on each machine.
 local function address(name) return string.match(name, '^%S+ (@%x*)') end
+local function isLike(name, own, other, w)
+  return w and address(name) == address(other)
+    and not (own and (own.limit ~= w.limit or own.apart[other] or w.apart[name]))
+end
 local function drawsOn(name, own, other, w)
-  if not w or t >= w.resetAt or address(name) ~= address(other) then return false end
-  if not own or own == w then return true end
-  if own.limit ~= w.limit or own.apart[other] or w.apart[name] then return false end
-  return t >= soonestEnd(own, SAME_END) or endTogether(own, w, SAME_END)
+  return isLike(name, own, other, w) and t < w.resetAt
+    and (not own or t >= soonestEnd(own, SAME_END) or endTogether(own, w, SAME_END))
+end
+local function isWindowless(name)
+  local own = s.ops[name].window
+  for other, o in pairs(s.ops) do
+    local w = o.window
+    if own and isLike(name, own, other, w) and t >= w.resetAt and endTogether(own, w, SAME_END) then return true end
+  end
+  return not own
 end
 local function room(name, reserve)
   local free, ends, left = math.huge, t, math.huge
@@ -163,7 +173,7 @@ end
 local w = r.want
 if w then
   local o = op(w.operation)
-  local probes = s.block or not o.window or t >= o.window.resetAt
+  local probes = s.block or isWindowless(w.operation)
   local asked = s.probe and s.probe.machine ~= r.machine and t < s.probe.till and s.probe
   local free, ends, left = room(w.operation, w.reserve)
   local isPastFirst = asked and not s.block and not o.window and free < math.huge and t - asked.at >= PACE

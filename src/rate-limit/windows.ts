@@ -94,8 +94,12 @@ export function windowOf(windows: readonly Window[], operation: string): Window 
 /** Returns the live windows that a request of the operation may draw on. */
 export function windowsFor(windows: readonly Window[], operation: string, now: number): readonly Window[] {
   const own = windowOf(windows, operation);
-  const live = windows.filter((each) => isLive(each, now) && addressOf(each.operation) === addressOf(operation));
-  return own === undefined ? live : live.filter((each) => mayBeOne(each, own, now));
+  return windows.filter((each) => {
+    if (!isLive(each, now)) return false;
+    if (own === undefined) return addressOf(each.operation) === addressOf(operation);
+    // A live one may already be the next.
+    return isLike(each, own) && (now >= soonestEnd(own) || mayEndTogether(each, own));
+  });
 }
 
 export function addressOf(operation: string): string {
@@ -107,11 +111,18 @@ export function shownOperation(operation: string): string {
   return operation.replace(addressOf(operation), '');
 }
 
-function mayBeOne(live: Window, other: Window, now: number): boolean {
-  if (live.limit !== other.limit) return false;
-  if (other.operation in live.apart || live.operation in other.apart) return false;
-  // `live` may already be the next one.
-  return now >= soonestEnd(other) || mayEndTogether(live, other);
+/** True if no live window of the operation is known. Of windows that may be one, all are over with the first. */
+export function isWindowless({ windows }: Pick<Known, 'windows'>, now: number, operation: string): boolean {
+  const own = windowOf(windows, operation);
+  return (
+    own === undefined || windows.some((each) => !isLive(each, now) && isLike(each, own) && mayEndTogether(each, own))
+  );
+}
+
+/** True if operations may share a window. */
+function isLike(one: Window, other: Window): boolean {
+  const isApart = other.operation in one.apart || one.operation in other.apart;
+  return one.limit === other.limit && !isApart && addressOf(one.operation) === addressOf(other.operation);
 }
 
 function soonestEnd({ resetAt, slackMs = 0 }: Pick<Window, 'resetAt' | 'slackMs'>): number {

@@ -378,6 +378,11 @@ describe('fault 133: limits of each operation', () => {
     expect(key.ask(LIST).why).toBe('window-spent');
   });
 
+  it('share its end: once the first of them is over, only a probe goes: a sliding window has room for one more', () => {
+    const key = new Key().exchange(LIST, 37, 4_200).exchange(SET, 0, 4_000).passes(4_000);
+    expect([key.ask(SET).why, key.ask(LIST).why]).toEqual(['sent', 'asking']);
+  });
+
   it('share one also where a slow answer names its end later', () => {
     const key = new Key().exchange(SET, 59);
     const list = key.send(LIST);
