@@ -7,11 +7,12 @@ import { type Clock, type Redis, RedisFailure } from '../../src/ports.ts';
 import { Failure } from '../../src/errors.ts';
 import type { Answer } from '../../src/rate-limit/governor.ts';
 import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
-import { type Ledger, memoryStep, type Step } from '../../src/rate-limit/ledger.ts';
+import { createLedger, type Ledger, memoryStep, type Step } from '../../src/rate-limit/ledger.ts';
 import { RedisLedger, type SharedOptions } from '../../src/rate-limit/redis-ledger.ts';
 import { reserveFile, withReserve } from '../../src/rate-limit/reserve-file.ts';
 import { machineFiles } from '../simulation/ledgers.ts';
 import { RedisScript, type Store } from '../simulation/lua.ts';
+import { createQuota } from '../simulation/quota.ts';
 import { gateWith } from '../support/gate.ts';
 import { mulberry32 } from '../support/test-ports.ts';
 import { START } from '../support/virtual-clock.ts';
@@ -548,6 +549,48 @@ describe('permits', () => {
     expect(await second.asks()).toBe('sent');
   });
 });
+
+// The script on the server and the governor here have the same rules, each in its own words.
+it.each([1, 2, 3, 10, 60, 3_600, 86_400])(
+  'a machine alone may send what it may without a server, whatever it meets: windows of %i s',
+  async (seconds) => {
+    const windowMs = seconds * 1_000;
+    for (let seed = 1; seed <= 20; seed++) {
+      const random = mulberry32(seed);
+      const shop = new Shop();
+      const machine = shop.machine();
+      const plain = createLedger(memoryStep(machine.clock));
+      const limit = 3 + Math.floor(random() * 10);
+      const service = createQuota('fixed', { limit, windowMs }, undefined);
+      const answers: (() => Promise<unknown>)[] = [];
+      for (let at = 0; at < 200; at++) {
+        const kind = random();
+        if (kind < 0.5) {
+          const ask = { id: `plain ${at}`, operation: LIST };
+          const { hold } = await plain.admit({ ...ask, reserve: 0, timeoutMs: 30_000 });
+          expect([seed, at, await machine.asks()]).toEqual([seed, at, hold?.why ?? 'sent']);
+          if (hold !== undefined) continue;
+          // Another client may take some.
+          if (random() < 0.1) service.count(shop.now);
+          const { allowed, remaining, resetAt } = service.count(shop.now);
+          answers.push(() => {
+            if (random() < 0.1) return Promise.all([plain.lost(ask.id, true), machine.losesRequest()]);
+            const resetInMs = Math.ceil(Math.max(0, resetAt - shop.now) / 1_000) * 1_000 + 1_000;
+            const answer = { ...ask, status: allowed ? 200 : 429, random: 0 };
+            const window = { limit, remaining, resetInMs };
+            return allowed
+              ? Promise.all([plain.answered({ ...answer, headers: { window } }), machine.isAnswered(remaining, window)])
+              : Promise.all([
+                  plain.answered({ ...answer, headers: { retryAfterMs: resetInMs } }),
+                  machine.isRefused(429, resetInMs),
+                ]);
+          });
+        } else if (kind < 0.85) await answers.shift()?.();
+        else shop.now += Math.floor((answers.length === 0 ? windowMs : Math.min(windowMs, 5_000)) * random() ** 2);
+      }
+    }
+  },
+);
 
 describe('a refusal that one machine gets', () => {
   it.each([
