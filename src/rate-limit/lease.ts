@@ -174,12 +174,10 @@ export function reportOf(
   newId: string,
   { want, leaves, clears = false }: Question,
 ) {
-  const { block, inFlight, lease, lost, strikes, windows } = state;
+  const { block, inFlight, lease, strikes, windows } = state;
   const { machine, met, permits } = lease;
-  const operations = [...[...inFlight, ...lost].map(({ operation }) => operation), ...Object.keys(permits)];
-  const underWay = (operation: string): number =>
-    inFlight.filter((each) => each.operation === operation).length +
-    (lost.find((each) => each.operation === operation)?.many ?? 0);
+  const operations = [...inFlight.map(({ operation }) => operation), ...Object.keys(permits)];
+  const underWay = (operation: string): number => inFlight.filter((each) => each.operation === operation).length;
   const { lent = 0, at = 0 } = permits[want?.operation ?? ''] ?? {};
   return {
     ...{ machine, newId, strikes, windows: shift(windows, -now), clear: clears, probing: isProbing(state, now) },
@@ -191,7 +189,7 @@ export function reportOf(
       monotonic: met.server + now - met.monotonic,
       wall: met.server + wall - met.wall,
     }),
-    // Requests in flight, lost ones, and those that may still be sent.
+    // Requests in flight, and those that may still be sent.
     ...((want ?? leaves) !== undefined && {
       lent: Object.fromEntries(
         operations

@@ -61,7 +61,7 @@ interface Known {
   readonly lost: readonly Lost[];
 }
 
-/** `left`: requests in flight count as sent. `isPending`: one of them, or a lost one, may still be on its way. */
+/** `left`: requests in flight count as sent. `isPending`: there are some, or a lost one may still arrive. */
 type Left = Window & { readonly left: number; readonly isPending: boolean };
 
 /** How far apart two quick answers may name the end of the same window, in ms: they round it up. */
@@ -154,8 +154,7 @@ export function liveWindows({ windows, inFlight, lost }: Known, now: number, ope
       const unknown = lost.filter(draws);
       const uncounted = unknown.filter((each) => window.sentAt <= arrivedBy(each, window));
       const remaining = Math.max(0, window.remaining - uncounted.reduce((sum, { many }) => sum + many, 0));
-      const isPending =
-        awaited.some(({ lostAt }) => now <= lostAt) || unknown.some((each) => now <= arrivedBy(each, window));
+      const isPending = awaited.length > 0 || unknown.some((each) => now <= arrivedBy(each, window));
       return { ...window, remaining, left: Math.max(0, remaining - awaited.length), isPending };
     })
     .sort((a, b) => a.left - b.left);
