@@ -110,23 +110,12 @@ export function toWall(clock: Pick<Clock, 'now' | 'monotonic'>, at: number): num
   return clock.now() + at - clock.monotonic();
 }
 
-const TIMES = new Set([
-  'at',
-  'lostAt',
-  'resetAt',
-  'seenAt',
-  'answeredAt',
-  'sentAt',
-  'since',
-  'until',
-  'next',
-  'nextAt',
-]);
+const TIME = /^(?:at|since|until|next|[a-z]+At)$/;
 
 /** Returns a state, or a part of one, with all its times shifted by `by` ms. */
 export function shift<T>(value: T, by: number): T {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((each: unknown) => shift(each, by)) as T;
-  const move = (name: string, each: unknown): unknown => (TIMES.has(name) ? Number(each) + by : shift(each, by));
+  const move = (name: string, each: unknown): unknown => (TIME.test(name) ? Number(each) + by : shift(each, by));
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, move(name, each)])) as T;
 }
