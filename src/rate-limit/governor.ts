@@ -118,8 +118,11 @@ export function decide(before: LedgerState, now: number, intent: Intent): { stat
   const counts = (each: Lost | Reservation, until: number): boolean =>
     now <= until || windowsFor(before.windows, each.operation, now).length > 0;
   // Drops its own reservation, and requests without an answer whose window has ended.
-  const others = keep(before, 'inFlight', (each) => each.id !== id && counts(each, each.lostAt));
-  const state = keep(others, 'lost', (each) => counts(each, each.at + LATE_MS));
+  const inFlight = before.inFlight.filter((each) => each.id !== id && counts(each, each.lostAt));
+  const lost = before.lost.filter((each) => counts(each, each.at + LATE_MS));
+  const isSame = inFlight.length === before.inFlight.length && lost.length === before.lost.length;
+  // The same object need not be written.
+  const state = isSame ? before : { ...before, inFlight, lost };
   const hold = holdOf(state, now, intent);
   if (hold !== undefined) return { state, hold };
   const lostAt = now + timeoutMs + LATE_MS;
@@ -188,21 +191,11 @@ export function mustProbe(state: LedgerState, now: number, operation: string): b
   return state.block !== undefined || isWindowless(state, now, operation);
 }
 
-/** Returns the same object if nothing is dropped, so that it need not be written. */
-function keep<K extends 'inFlight' | 'lost'>(
-  state: LedgerState,
-  name: K,
-  isKept: (each: LedgerState[K][number]) => boolean,
-): LedgerState {
-  const all: readonly LedgerState[K][number][] = state[name];
-  return all.every(isKept) ? state : { ...state, [name]: all.filter(isKept) };
-}
-
 export function observe(before: LedgerState, now: number, answer: Answer): LedgerState {
   const { id, status, headers, random } = answer;
   const sent = before.inFlight.find((each) => each.id === id);
-  const others = keep(before, 'inFlight', (each) => each !== sent);
-  const state = withWindows({ ...others, seenAt: now }, now, answer, sent);
+  const inFlight = before.inFlight.filter((each) => each !== sent);
+  const state = withWindows({ ...before, inFlight, seenAt: now }, now, answer, sent);
   const { block, ...open } = state;
   // Several requests in flight may be refused together: that counts as one 429.
   const struck = isKnown(state, sent) ? Math.max(1, state.strikes) : state.strikes + 1;
@@ -241,8 +234,9 @@ export function unblock({ block: _lifted, windows: _doubtful, pace: _slow, ...st
 /** Notes that a request got no answer. It counts as sent unless it certainly was not sent. */
 export function lose(before: LedgerState, now: number, id: string, mayHaveBeenSent: boolean): LedgerState {
   const sent = before.inFlight.find((each) => each.id === id);
-  const state = keep(before, 'inFlight', (each) => each !== sent);
-  return sent === undefined || !mayHaveBeenSent ? state : countLost(state, sent.operation, now);
+  if (sent === undefined) return before;
+  const state = { ...before, inFlight: before.inFlight.filter((each) => each !== sent) };
+  return mayHaveBeenSent ? countLost(state, sent.operation, now) : state;
 }
 
 /** Counts a request that no answer has counted. */
@@ -272,9 +266,9 @@ function withWindows(state: LedgerState, now: number, answer: Answer, sent: Rese
     const reported = { ...headers.window, ...(status === 429 && { remaining: 0 }) };
     const windows = observeWindow(state.windows, reported, { operation, sentAt, now });
     const own = windowOf(windows, operation)!;
-    const counted = keep(state, 'lost', (each) => each.operation !== operation || sentAt <= arrivedBy(each, own));
-    const { pace, ...paceless } = counted;
-    return { ...(pace?.operation === operation ? paceless : counted), windows };
+    const lost = state.lost.filter((each) => each.operation !== operation || sentAt <= arrivedBy(each, own));
+    const { pace, ...paceless } = state;
+    return { ...(pace?.operation === operation ? paceless : state), windows, lost };
   }
   // An answer without headers within a known window: count it here.
   if (!isWindowless(state, now, operation)) return countLost(state, operation, now);
