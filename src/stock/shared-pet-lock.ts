@@ -35,6 +35,8 @@ const LONGEST_PAUSE_MS = 200;
 /** How far the clocks of server and machine may drift apart between reading the stock and locking, in ms. */
 const DRIFT_MS = 1_000;
 
+/** A server that takes longer to fail does not answer, in ms. */
+const CLOSED_WITHIN_MS = 500;
 /** Time limit for the last step of a command that is stopping, in ms. */
 const LAST_STEP_MS = 100;
 
@@ -105,7 +107,13 @@ function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis
     const before = { monotonic: clock.monotonic(), wall: clock.now() };
     // Renews and releases in spite of a signal.
     const how = { timeoutMs, ...(what === 'take' && { signal }) };
-    const idleMs = Number(await redis.run(STEP, name, [what, holder, `${lastsMs}`], how));
+    const run = (): Promise<string> => redis.run(STEP, name, [what, holder, `${lastsMs}`], how);
+    // Once more if only the connection was closed, as in a failover: the lock would be missing, or stay behind.
+    const reply = await run().catch((error: unknown) => {
+      if (!(error instanceof RedisFailure) || clock.monotonic() - before.monotonic > CLOSED_WITHIN_MS) throw error;
+      return run();
+    });
+    const idleMs = Number(reply);
     since = idleMs < 0 ? undefined : before;
     return idleMs;
   };
