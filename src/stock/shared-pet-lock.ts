@@ -66,22 +66,31 @@ export async function takeSharedLock(
   session: Shared,
   petId: bigint,
 ): Promise<(PetLock & AsyncDisposable) | undefined> {
-  const { redis } = session;
+  const { redis, service } = session;
+  const { clock, notices, random, signal } = context;
   const { step, renewLater, ...lock } = stepsOf(context, session, petId);
+  const holder = (): string => `a petstore process of another machine that changes pet ${petId}`;
   try {
-    const idleMs = await take(context, session.service.maxWaitMs, petId, step);
-    renewLater();
-    return { ...lock, lastHeldAt: context.clock.monotonic() - idleMs + DRIFT_MS };
+    using wait = lockWait(context, service.maxWaitMs, holder);
+    for (;;) {
+      const idleMs = await step('take');
+      if (idleMs >= 0) {
+        renewLater();
+        return { ...lock, lastHeldAt: clock.monotonic() - idleMs + DRIFT_MS };
+      }
+      wait.leftMs();
+      await clock.sleep(SHORTEST_PAUSE_MS + random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS), signal);
+    }
   } catch (error) {
     if (!(error instanceof RedisFailure)) {
       // The aborted step may have taken it: others would wait until it expires.
-      if (context.signal.aborted) await unlessLost(step('release', LAST_STEP_MS));
+      if (signal.aborted) await unlessLost(step('release', LAST_STEP_MS));
       throw error;
     }
     if (error.kind === 'settings') throw new Failure('ledger-refused', { says: error.message }, error);
     if (!reported.has(redis)) {
       reported.add(redis);
-      context.notices.warning(
+      notices.warning(
         `Stock is unprotected from other machines: pets cannot be locked on the server of PETSTORE_LEDGER ` +
           `(${error.message}), so a change that another machine makes at the same time may be overwritten.`,
       );
@@ -89,8 +98,6 @@ export async function takeSharedLock(
     return undefined;
   }
 }
-
-type Step = ReturnType<typeof stepsOf>['step'];
 
 function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis, service }: Shared, petId: bigint) {
   // The name reveals neither the key nor the pet. The braces put it on the same node of a cluster as the rate limit.
@@ -140,18 +147,6 @@ function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis
       await unlessLost(step('release'));
     },
   };
-}
-
-/** @throws {RedisFailure} @throws {Failure} `run-locked` */
-async function take(context: CommandContext, maxWaitMs: number, petId: bigint, step: Step): Promise<number> {
-  const { clock, random, signal } = context;
-  using wait = lockWait(context, maxWaitMs, () => `a petstore process of another machine that changes pet ${petId}`);
-  for (;;) {
-    const idleMs = await step('take');
-    if (idleMs >= 0) return idleMs;
-    wait.leftMs();
-    await clock.sleep(SHORTEST_PAUSE_MS + random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS), signal);
-  }
 }
 
 /** Ignores a lost server: the lock expires by itself. */
