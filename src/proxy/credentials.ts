@@ -8,7 +8,7 @@ import { followFiles } from '../serve/serve.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
 import type { Access } from './access.ts';
-import { digestOf, readClients, writeSecret } from './clients.ts';
+import { digestOf, lockTokens, LONGEST_FILE, readClients, writeSecret } from './clients.ts';
 
 /** The options that name them. */
 interface CredentialOptions {
@@ -46,9 +46,7 @@ export function requireGuard({ tlsCert, tlsKey, tokens }: CredentialOptions, add
 export function passedSocket({ env, machine }: CommandContext, options: CredentialOptions) {
   const { LISTEN_PID: pid, LISTEN_FDS: count } = env;
   if (pid !== `${machine.pid}` || count === undefined) return undefined;
-  if (count !== '1') {
-    throw usageFailure(`systemd has passed ${count} sockets; the proxy takes one.`);
-  }
+  if (count !== '1') throw usageFailure(`systemd has passed ${count} sockets; the proxy takes one.`);
   const check = (address: string): void => {
     requireGuard(options, address);
   };
@@ -123,16 +121,12 @@ function readCertificate(certFile: string, cert: string, keyFile: string, key: s
   return own;
 }
 
-const LONGEST_FILE = 4_096;
-
-/** Reads the token that clients send in place of the key, or creates the file (mode 0600). @throws {Failure} `file`, `usage` */
+/** Reads the token that clients send in place of the key, or creates the file (mode 0600). @throws {Failure} `file`, `usage`, `run-locked` */
 async function openToken(context: CommandContext, path: string, made: string): Promise<string> {
   const { files, machine, notices } = context;
+  using _lock = await lockTokens(context);
   const facts = await files.facts(path);
-  if (facts === undefined) {
-    await writeSecret(context, path, `${made}\n`);
-    return made;
-  }
+  if (facts === undefined) await writeSecret(context, path, `${made}\n`);
   const value = (await readText(context, path, LONGEST_FILE)).trim();
   if (!/^[!-~]{16,}$/.test(value)) {
     throw usageFailure(
@@ -141,7 +135,7 @@ async function openToken(context: CommandContext, path: string, made: string): P
     );
   }
   // A link does not have its own mode.
-  if (machine.platform !== 'win32' && facts.kind === 'file' && (facts.mode & 0o077) !== 0) {
+  if (machine.platform !== 'win32' && facts?.kind === 'file' && (facts.mode & 0o077) !== 0) {
     notices.warning(`Others on this machine may read or change the token in ${path}: run chmod 600 ${path}`);
   }
   return value;

@@ -165,6 +165,16 @@ it.each([
   expect(() => readClients(`# clients\n${text}\n`, 'tokens')).toThrow(expect.objectContaining({ details }));
 });
 
+it('proxies that start at the same time agree on the token of a new file', async () => {
+  const { home, ...ports } = createTestContext({ clock: new VirtualClock({ autoAdvance: true }) });
+  const open = async () => {
+    const options = { tokenFile: join(home.path, 'token'), token: true };
+    return (await openCredentials(commandContext(ports), options, 'the-key')).clients;
+  };
+  const [first, second] = await Promise.all([open(), open()]);
+  expect(first).toEqual(second);
+});
+
 it('tokens from stdin or a pipe are read once', async () => {
   const clock = new VirtualClock();
   const ports = createTestContext({ clock, stdin: { text: lines('till-1') } });
