@@ -72,6 +72,9 @@ describe('the sandbox within this process', () => {
     store.replacePets({ generated: 5_000 });
     const { chunks, text } = await send(store, call('/inventory'));
     expect({ chunks, pets: JSON.parse(text) as unknown }).toMatchObject({ chunks: 5, pets: { length: 5_000 } });
+    const ids = [...text.matchAll(/"petId":([0-9]+)/g)].map(([, id = '']) => BigInt(id));
+    expect(ids.at(-1)).toBe(9_223_372_036_854_775_807n);
+    expect(ids).toEqual(ids.toSorted((a, b) => (a < b ? -1 : 1)));
     const read = store.page.bind(store);
     const page: Store['page'] = (after, limit) => {
       if (after !== undefined) throw new DatabaseFailure('unusable', 'gone');

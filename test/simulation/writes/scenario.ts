@@ -138,7 +138,7 @@ export const REASONS: Readonly<Record<string, { readonly cause: string; readonly
 };
 
 /** The words of a command that changes stock, with its cause and its person. */
-export function withReason(command: string, ...words: readonly string[]): readonly string[] {
+function withReason(command: string, ...words: readonly string[]): readonly string[] {
   const { cause, who } = REASONS[command]!;
   return ['inventory', command, ...words, '--cause', cause, '--person', who];
 }
