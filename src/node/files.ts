@@ -33,12 +33,12 @@ function atOnce<T>(work: () => T): Promise<T> {
   });
 }
 
-/** Returns the result of `work`, or the fallback if the file does not exist. */
+/** Returns the result of `work`, or the fallback if the file does not exist or is a socket. */
 async function orIfMissing<T>(fallback: T, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return fallback;
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENXIO') return fallback;
     throw error;
   }
 }
