@@ -7,7 +7,7 @@ import { type LedgerTarget, openLedger } from '../session/open-ledger.ts';
 import { homeProblem } from '../session/paths.ts';
 import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
 import { maskKey, requireBaseUrl, requireKey } from '../session/resolve.ts';
-import { type Source, type Sourced, unknownVariables, VARIABLES } from '../session/settings.ts';
+import { type Source, type Sourced, unreadVariables, VARIABLES } from '../session/settings.ts';
 import { SANDBOX_KEY } from '../sandbox/plans.ts';
 import { isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
@@ -31,8 +31,8 @@ export const status = defineCommand({
   more: ['environments'],
   async run(_input, context) {
     const lines = linesOf(await context.settings(), context);
-    for (const name of unknownVariables(context.env)) {
-      context.notices.warning(`Unknown variable ${name}: petstore reads ${VARIABLES.join(', ')}.`);
+    for (const name of unreadVariables(context.env)) {
+      context.notices.warning(`Nothing reads the variable ${name}: petstore reads ${VARIABLES.join(', ')}.`);
     }
     return describe(lines, await knownLimits(context), await unfinishedRuns(context), context);
   },

@@ -1,6 +1,6 @@
 /** Doctor's checks of this machine. Sends nothing, and reads files as every command does. */
 import { DatabaseFailure } from '../ports.ts';
-import { unknownVariables, VARIABLES } from '../session/settings.ts';
+import { unreadVariables, VARIABLES } from '../session/settings.ts';
 import { configFolder, homeProblem, stateFolder, statePath } from '../session/paths.ts';
 import { type ConfigFile, isForeign } from '../session/config-file.ts';
 import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
@@ -111,7 +111,7 @@ async function* variables(
     const says = `The variable ${source.name} is used, not what ${shadows.name} has.`;
     found.push(warn('variables', says, `unset ${source.name}, if that is not meant.`));
   }
-  for (const name of unknownVariables(env)) {
+  for (const name of unreadVariables(env)) {
     found.push(warn('variables', `Nothing reads the variable ${name}.`, `petstore reads ${VARIABLES.join(', ')}.`));
   }
   if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
