@@ -11,7 +11,7 @@ import { type Source, type Sourced, unreadVariables, VARIABLES } from '../sessio
 import { SANDBOX_KEY } from '../sandbox/plans.ts';
 import { isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
-import { hintedPlace, nextSteps, resumeCommand, withEnvironment } from '../session/run-commands.ts';
+import { hintedPlace, nextSteps, resumeCommand, shellWord, withEnvironment } from '../session/run-commands.ts';
 import type { RunSummary } from '../state/journal.ts';
 import { withJournal } from '../stock/open-journal.ts';
 import { type Labelled, labelled, type RecordView } from '../view/view.ts';
@@ -155,5 +155,5 @@ function configNote(file: ConfigFile, context: CommandContext): string {
   if (file.unreadable !== undefined) return `${path}  (cannot be read: ${file.unreadable})`;
   if (!file.exists) return `${path}  (not there yet)`;
   if (file.isForeign) return `${path}  (belongs to another user)`;
-  return file.exposed ? `${path}  (others may read it: run chmod 600 ${path})` : path;
+  return file.exposed ? `${path}  (others may read it: run chmod 600 ${shellWord(path)})` : path;
 }

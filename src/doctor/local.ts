@@ -5,7 +5,7 @@ import { configFolder, homeProblem, stateFolder, statePath } from '../session/pa
 import { type ConfigFile, isForeign } from '../session/config-file.ts';
 import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
-import { nextSteps } from '../session/run-commands.ts';
+import { nextSteps, shellWord } from '../session/run-commands.ts';
 import { requireBaseUrl, requireKey } from '../session/resolve.ts';
 import { fileFailure, isFailure, type Kind } from '../errors.ts';
 import { openStateFile } from '../state/database.ts';
@@ -62,9 +62,14 @@ async function* config(context: CommandContext): AsyncGenerator<Diagnosis, Confi
     const says = `No config: ${homeProblem(context)}. Only variables are read.`;
     yield warn('config', says, 'Set HOME.');
   } else if (unreadable !== undefined) {
-    yield bad('config', `The config ${path} cannot be read (${unreadable}).`, `chmod 600 ${path}, as its owner.`);
+    yield bad(
+      'config',
+      `The config ${path} cannot be read (${unreadable}).`,
+      `chmod 600 ${shellWord(path)}, as its owner.`,
+    );
   } else if (!exists) yield note('config', `Not created yet: ${path}.`);
-  else if (exposed) yield warn('config', `Others on this machine may read the key in ${path}.`, `chmod 600 ${path}`);
+  else if (exposed)
+    yield warn('config', `Others on this machine may read the key in ${path}.`, `chmod 600 ${shellWord(path)}`);
   else {
     const open = await openToOthers(context, 'config', configFolder(context), path);
     yield* open.length > 0 ? open : [ok('config', `${path} can be read; only you can open it.`)];
@@ -87,7 +92,7 @@ async function openToOthers(
     if (isForeign(context, facts)) found.push(warn(id, `${path} belongs to another user.`, `chown it to yourself.`));
     else if ((facts.mode & 0o022) !== 0) {
       const says = `Others on this machine may change ${isFolder ? 'what is in ' : ''}${path}.`;
-      found.push(warn(id, says, `chmod ${isFolder ? '700' : '600'} ${path}`));
+      found.push(warn(id, says, `chmod ${isFolder ? '700' : '600'} ${shellWord(path)}`));
     }
   }
   return found;
