@@ -183,14 +183,14 @@ describe('what passes', () => {
       code: 2,
       stderr: expect.stringContaining('/dev/zero holds more than') as string,
     });
-    const file = join(home.path, 'token');
+    const file = join(home.path, 'my token');
     writeFileSync(file, `${'t'.repeat(20)}\n`, { mode: 0o640 });
     symlinkSync(file, join(home.path, 'link'));
     const link = await start(staging(baseUrl), ['--token-file', join(home.path, 'link')], { home });
     const headers = { authorization: `Bearer ${'t'.repeat(20)}` };
     expect((await ask(link.port, '/v1/inventory', { headers })).status).toBe(200);
     const shared = await start(staging(baseUrl), ['--token-file', file], { home });
-    expect(shared.stderr).toContain(`read or change the token in ${file}: run chmod 600 ${file}`);
+    expect(shared.stderr).toContain(`read or change the token in ${file}: run chmod 600 '${file}'`);
   });
 
   it('production has to be asked for', async () => {
