@@ -121,14 +121,16 @@ describe('stopped, and then continued with fg', () => {
   const LOGIN = `login --env staging --base-url http://127.0.0.1:9/v1`;
   const BROWSE = '--env sandbox inventory browse';
   it.each([
-    ['Ctrl-Z, a question', LOGIN, 'API key of staging', '\x1a', `${KEY}\r`, 'Cannot connect'],
+    ['Ctrl-Z, a question of a script', LOGIN, 'API key of staging', '\x1a', `${KEY}\r`, 'Cannot connect'],
     ['SIGSTOP, a question', LOGIN, 'API key of staging', undefined, `${KEY}\r`, 'Cannot connect'],
     ['SIGSTOP, the full screen', BROWSE, 'Type to search.', undefined, 'gold', '1 of 25 pets'],
     ['SIGTSTP, the full screen', BROWSE, 'Type to search.', undefined, 'gold', '1 of 25 pets'],
     ['Ctrl-Z, lines', '--env sandbox inventory browse --plain', 'next shows more.', '\x1a', 'next\r', '11 to 20 of 25'],
   ])('%s: it is shown again, and the terminal echoes no key', async (name, line, shown, key, typed, then) => {
     const terminal = startPty(['--norc', '-i'], { command: ['bash'], cols: 120 });
-    terminal.write(`sh -c 'echo "pid $$"; exec ${petstoreCommand().join(' ')} ${line}'\r`);
+    // Ctrl-Z stops a script that waits for petstore, too.
+    const started = `${key === undefined ? 'exec ' : ''}${petstoreCommand().join(' ')} ${line}`;
+    terminal.write(`sh -c 'echo "pid $$"; ${started}; exit $?'\r`);
     await terminal.waitFor(shown);
     const signal = name.split(',')[0] as NodeJS.Signals;
     if (key === undefined) process.kill(Number(/pid (\d+)/.exec(terminal.plain())![1]), signal);
@@ -139,6 +141,14 @@ describe('stopped, and then continued with fg', () => {
     await terminal.type('fg\r', key === undefined || typed.includes(KEY) ? shown : /\nne/);
     if (key !== undefined) terminal.write('\b\b');
     await terminal.type(typed, then);
+    expect(terminal.output).not.toContain(KEY);
+  });
+
+  it('goes on at once after Ctrl-Z where no shell could continue it, as with ssh -t', async () => {
+    const terminal = startPty(LOGIN.split(' '));
+    await terminal.waitFor('API key of staging');
+    await terminal.type('\x1a', 'API key of staging');
+    await terminal.type(`${KEY}\r`, 'Cannot connect');
     expect(terminal.output).not.toContain(KEY);
   });
 });
