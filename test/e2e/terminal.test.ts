@@ -155,9 +155,10 @@ describe('stopped, and then continued with fg', () => {
 
 describe('long help', () => {
   const help = async (args: readonly string[], env: Record<string, string | undefined>, rows = 24) => {
-    // A terminal names itself: only another program in between can say less of it.
-    const command = env.TERM === undefined ? undefined : (['env', `TERM=${env.TERM}`, ...petstoreCommand()] as const);
-    const pty = startPty(args, { env, rows, ...(command && { command }) });
+    // A terminal names itself and its size: only another program in between can say less of it.
+    const named = env.TERM === undefined ? '' : `TERM=${env.TERM} `;
+    const less = `${rows === 0 ? 'stty cols 0 rows 0; ' : ''}${named}exec "$0" "$@"`;
+    const pty = startPty(args, { env, rows: rows || 24, command: ['sh', '-c', less, ...petstoreCommand()] });
     const { code } = await pty.exited;
     return { code, lines: pty.plain().split('\n').length, output: pty.output };
   };
@@ -179,6 +180,11 @@ describe('long help', () => {
   ])('is printed at once %s', async (_name, args, env, rows) => {
     const { code, lines } = await help(args, env, rows);
     expect({ code, isWhole: lines > 20 }).toEqual({ code: 0, isWhole: true });
+  });
+
+  it('has 80 columns and 24 rows on a terminal that does not know its size, as a serial line', async () => {
+    const known = await help(['inventory', 'set', '--help'], { PAGER: 'head -n 20' });
+    expect(await help(['inventory', 'set', '--help'], { PAGER: 'head -n 20' }, 0)).toEqual(known);
   });
 
   it('has bold headings, unless without colour', async () => {
