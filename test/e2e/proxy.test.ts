@@ -130,7 +130,7 @@ describe('what passes', () => {
       'HEAD /v1/inventory',
     ]);
     const { headers } = server.requests[0]!;
-    expect(headers).toMatchObject({ 'x-own': 'one', 'user-agent': 'till/3', via: '1.1 petstore' });
+    expect(headers).toMatchObject({ 'x-own': 'one', 'user-agent': 'till/3', via: '1.1 petstore_proxy' });
     expect(headers).toMatchObject({ authorization: `Bearer ${KEY}`, host: `127.0.0.1:${server.port}` });
     expect(server.requests[2]).toMatchObject({ body: '{"n":9223372036854775807}' });
   });
