@@ -86,8 +86,8 @@ export const inventoryList = defineCommand({
   description:
     'Shows the stock of every pet, or only those matching the filters. ' +
     'Filters run on this machine: the service always returns the full list in one request. ' +
-    'With --watch, what changes is a line of text, and with -o ndjson a JSON object. ' +
-    'petstore inventory ls is short for it.',
+    '--watch prints a line for each change, or a JSON object with -o ndjson. ' +
+    'petstore inventory ls is the same command.',
   examples: {
     'All stock': 'petstore inventory list',
     'What is running out': 'petstore inventory list --status available --max 3 --sort quantity',

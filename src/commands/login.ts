@@ -42,6 +42,7 @@ export const login = defineCommand({
   description:
     'Asks for what is missing: environment, base URL and, hidden, the API key. ' +
     'The key is checked with one request, then stored in the config file, which only you can read. ' +
+    'The environment of the first login becomes the default. ' +
     'The key cannot be passed as an option, because other users can see command lines. ' +
     'With --key-command the key is not stored: each command that needs it runs yours, without a shell, and reads the ' +
     'key from its stdout.',
