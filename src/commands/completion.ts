@@ -19,7 +19,7 @@ export const completion = defineCommand({
   description:
     'Commands, options, environments, statuses, columns and the ids of pets are completed from what is on this ' +
     'machine, never over the network; nothing that was typed is evaluated. The ids are those of the history and of ' +
-    'the sandbox. Where the shell shows descriptions, TAB has the names of the catalog beside them.',
+    'the sandbox. zsh, fish and PowerShell show the names of the catalog beside them.',
   examples: {
     'bash, for this session': 'source <(petstore completion bash)',
     'For good, where the shell looks for it': 'petstore completion zsh --install',

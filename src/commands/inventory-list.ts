@@ -14,7 +14,7 @@ import {
   listOf,
   nameValue,
   parserOf,
-  petIdValue,
+  petNotNameValue,
   textValue,
   wordIn,
   wordValue,
@@ -84,10 +84,9 @@ export const inventoryList = defineCommand({
   common: 'requests',
   summary: 'Show stock levels',
   description:
-    'Shows the stock of every pet, or only those matching the filters. ' +
-    'Filters run on this machine: the service always returns the full list in one request. ' +
-    'With --watch, what changes is a line of text, and with -o ndjson a JSON object. ' +
-    'petstore inventory ls is short for it.',
+    'Shows the stock of every pet, or only those matching the filters. Filters run on this machine: the service ' +
+    'always returns the full list in one request. --watch prints a line for each change, or a JSON object with ' +
+    '-o ndjson. petstore inventory ls is the same command.',
   examples: {
     'All stock': 'petstore inventory list',
     'What is running out': 'petstore inventory list --status available --max 3 --sort quantity',
@@ -100,7 +99,7 @@ export const inventoryList = defineCommand({
   },
   arguments: {
     petId: {
-      parser: listOf(petIdValue),
+      parser: listOf(petNotNameValue),
       description: 'show only these pets, as with --pet',
       optional: true,
       variadic: true,

@@ -105,7 +105,7 @@ export const SETTINGS = {
   },
   ledgerLost: {
     variable: 'PETSTORE_LEDGER_LOST',
-    about: 'while it does not answer: hold (default) sends what was lent, share a part of the limit',
+    about: 'while that server does not answer: hold (default) sends what was lent, share a part of the limit',
     parser: wordValue(['hold', 'share']),
   },
   output: {

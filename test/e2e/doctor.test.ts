@@ -320,6 +320,11 @@ describe('doctor, on the way to the service', () => {
     expect(report.first?.says).toContain(says);
   });
 
+  it('does not miss limits in the refusal of a gateway', async () => {
+    const headers = { 'petstore-gateway': 'refused', 'retry-after': '9' };
+    expect((await online(way(), { status: 429, limits: false, headers })).sick).toEqual(['service: warn']);
+  });
+
   it('does not ask while the key is blocked, and says until when', async () => {
     const context = createTestContext({
       env: STAGING_ENV,

@@ -93,10 +93,10 @@ describe.skipIf(!hasRedis)('a block, and a server that forgets it', () => {
 
 describe.skipIf(!hasRedis)('settings that are wrong', () => {
   // Each of them is told from a loss in test/node/redis.test.ts.
-  it('a wrong password: exit 3, nothing is sent, one sentence says why', async () => {
+  it.each([[LIST], [['proxy', '--port', '0']]])('a wrong password: %j exits 3 and sends nothing', async (args) => {
     const { url } = await startRedis({ password: 'p' });
     const { service, run } = await shop([], url.replace('//', '//:canary-mistaken@'));
-    const { code, stdout, stderr } = await run(createHome(), ['--debug', '--verbose', ...LIST]);
+    const { code, stdout, stderr } = await run(createHome(), ['--debug', '--verbose', ...args]);
     expect({ code, stdout, requests: service.requests.length }).toEqual({ code: 3, stdout: '', requests: 0 });
     expect(stderr).toMatch(/^error: The Redis server of PETSTORE_LEDGER cannot be used: WRONGPASS.*\.$/m);
     expect(stderr).not.toMatch(/canary|does not answer/);

@@ -294,7 +294,7 @@ describe('undo and redo', () => {
 
   it.each([
     [['undo', '999'], 'Change 999 does not exist or was not applied'],
-    [['undo', '--run', '99'], 'Run 99 does not exist'],
+    [['undo', '--run', '99'], 'Run 99 does not exist or was not applied'],
     [
       ['undo'],
       'This machine has not changed any stock in sandbox yet',
