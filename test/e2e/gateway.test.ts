@@ -169,7 +169,7 @@ describe('listening', () => {
     const { home, proxy, clients } = await gatewayFor(
       ['till-1'],
       [json([]), json([]), json([]), json([])],
-      ['--allow-host', 'Shop.Example'],
+      ['--allow-host', 'Shop.Example.'],
     );
     install(home, issueIdentity({ names: ['gateway.example', '*.berlin.example'] }));
     proxy.kill('SIGHUP');
