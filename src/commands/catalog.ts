@@ -139,7 +139,7 @@ export const catalogSet = defineCommand({
     barcode: option('--barcode <code...>', listOf(textValue), 'its barcodes, in place of those it has'),
     min: option('--min <quantity>', levelValue, 'the quantity at which its stock is low; none removes it'),
     target: option('--target <quantity>', levelValue, 'the quantity to fill up to; none removes it'),
-    force: FORCE,
+    force: { ...FORCE, needs: 'barcode' },
   },
   async run({ petId, name, barcode: barcodes, force, min, target }, context) {
     const [least, most] = [min, target].map((level) => (level === 'none' ? null : level));

@@ -64,7 +64,7 @@ const OPTIONS = {
       '--watch [interval]',
       durationValue(1_000),
       'keep checking and print changes (default: every 10s, less often if few requests remain)',
-      { conflicts: ['sort', 'desc', 'limit', 'columns', 'failIfAny', 'failIfNone'] },
+      { conflicts: ['sort', 'desc', 'limit', 'columns', 'header', 'failIfAny', 'failIfNone'] },
     ),
     onChange: option(
       '--on-change <command>',
@@ -114,7 +114,7 @@ export const inventoryList = defineCommand({
     if (input.watch !== undefined && output === 'csv') {
       throw usageFailure('--watch cannot be used with csv.', 'Use -o ndjson.');
     }
-    if (input.watch === undefined && !input.header && isJson) {
+    if (!input.header && isJson) {
       throw usageFailure(`--no-header cannot be used with ${output}, which has none.`);
     }
     const catalog = await catalogFor(input, context);

@@ -76,6 +76,8 @@ export const proxy = defineCommand({
     const serving = { ...context, signal: hard.signal };
     const session = await connect(serving, { isServer: true });
     if (session.isAlone()) throw new Failure('state', { path: stateFolder(context), problem: 'unusable' });
+    // A Redis server that refuses the settings ends the command here, in place of each request later.
+    await session.known();
     const running = await startProxy(serving, session, { ...input, passed, credentials, onRequest: log.onRequest });
     credentials.onIdentity = running.renew;
     await notifyReady(context);

@@ -10,6 +10,7 @@ import { capital, plural } from '../view/words.ts';
 import { bad, certificate, clockDifference, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
 import { isAbout, KEY_KINDS } from './local.ts';
 import { probe, type Reply } from '../client/probe.ts';
+import { gatewayOf } from '../rate-limit/headers.ts';
 
 /** A larger offset of the clock makes logs and certificates doubtful. */
 const SKEW_MS = 60_000;
@@ -183,6 +184,7 @@ function* lookAtHeaders(answer: Reply): Generator<Diagnosis> {
       'Waits do not depend on either, certificates and logs do.';
     yield warn('clock', `${capital(difference.words)}.`, fix);
   }
+  if (gatewayOf(answer.headers) === 'refused') return;
   const names = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
   const missing = names.filter((name) => !answer.headers.has(name.toLowerCase()));
   const fix = 'Tell the owners of the service; until then petstore sends one request a second.';

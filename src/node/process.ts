@@ -8,9 +8,9 @@ process.on('SIGXFSZ', () => undefined);
 
 export const argv: readonly string[] = process.argv.slice(2);
 
-/** Width of the terminal in columns; 80 if stdout is not one. */
+/** Width of the terminal in columns; 80 if stdout is not one, or does not know its width. */
 export function width(): number {
-  return process.stdout.isTTY ? Math.max(process.stdout.columns, 20) : 80;
+  return Math.max(process.stdout.columns || 80, 20);
 }
 
 export const { env } = process;
@@ -22,7 +22,7 @@ export function isTerminal(): boolean {
 /** Prints a text longer than the terminal through PAGER or less, as git does; any other text directly. */
 export function pageOrPrint(text: string): void {
   const { PAGER: pager = process.platform === 'win32' ? '' : 'less', TERM } = env;
-  const isLong = process.stdout.isTTY && text.split('\n').length > process.stdout.rows;
+  const isLong = process.stdout.isTTY && text.split('\n').length > (process.stdout.rows || 24);
   if (!isLong || TERM === 'dumb' || ['', 'cat'].includes(pager.trim())) {
     printAndEnd(text);
     return;
