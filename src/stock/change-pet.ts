@@ -124,8 +124,7 @@ async function dryRun(context: CommandContext, change: PetChange): Promise<Recor
   const { method, path, body } = updateCall({ petId, quantity: after });
   const url = `${requireBaseUrl(settings, context.globals).href}${path}`;
   const members = { environment, method, url, body: parseJson(body), ...(before !== undefined && { before }) };
-  const origin = session?.origin ?? (await catalogOrigin(context));
-  const name = (await tableNames(context, origin, [change]))?.get(petId);
+  const name = session && (await tableNames(context, session.origin, [change]))?.get(petId);
   const shown = before === undefined ? '' : `${changeWords({ petId, before, after }, name)} in ${environment}.\n`;
   return record(
     `${shown}Dry run in ${environment}: ${before === undefined ? 'nothing' : 'no write'} is sent.\n${method} ${url}\n${body}`,
