@@ -19,7 +19,6 @@ import { withJournal, withLockedJournal } from './open-journal.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { makeAddingPlan, makePlan, planView } from './plan.ts';
 import { hashOfRows, parseRows, type PetOf, type Row } from './file-rows.ts';
-import { NO_ROWS } from './records.ts';
 import { earlierOf, findStopped } from './earlier-import.ts';
 import { assertSameOrigin, cannotResume, resumeNamed } from './runs.ts';
 
@@ -227,8 +226,7 @@ async function readImport(
     );
   }
   const { rows, adds, problems, ignored } = read;
-  const isEmpty = rows.length === 0 && problems[0]?.reason === NO_ROWS;
-  if (problems.length > 0 && !isEmpty) throw new Failure('invalid-rows', { source: name, problems });
+  if (problems.length > 0) throw new Failure('invalid-rows', { source: name, problems });
   for (const column of ignored.slice(0, 10)) context.notices.info(`Column ${JSON.stringify(column)} is not used.`);
   const summed = rows.flatMap(({ petId, lines = [] }) =>
     lines.length === 0 ? [] : [`pet ${petId} (lines ${firstFew(lines)})`],

@@ -17,6 +17,8 @@ import { START } from '../support/virtual-clock.ts';
 export interface RunRow {
   readonly run: number;
   readonly state: string;
+  readonly done: number;
+  readonly left: number;
 }
 
 export class Shop {

@@ -7,7 +7,8 @@ import { petstoreCommand, runPetstore, startPetstore, type PetstoreOptions } fro
 import { listenOnLoopback } from '../support/cleanup.ts';
 import { freePort } from '../support/free-port.ts';
 import { createHome, type Home } from '../support/home.ts';
-import { ruleHasSeen, type Served, serveSandbox } from '../support/served.ts';
+import { type Served, serveSandbox } from '../support/served.ts';
+import { jsonLines } from '../support/staging.ts';
 
 const DOCUMENT = readFileSync(new URL('../../docs/cron.md', import.meta.url), 'utf8');
 
@@ -144,13 +145,13 @@ describe('nightly, with each exit code made to happen', () => {
     expect([machine.lastExit('import'), machine.file('import', 'tries')]).toEqual([11, '']);
   });
 
-  it('143: the next run continues the import; and only one runs at a time', async () => {
+  it('143: the next run continues; and only one runs at a time', async () => {
     const machine = new Machine();
-    const shop = await serveSandbox(['--fault', 'delay=90s,method=PATCH,nth=2'], { home: machine.home });
-    machine.stock(`${ROW}8,4\n`);
+    const shop = await serveSandbox(['--fault', 'delay=90s,method=GET,times=1'], { home: machine.home });
+    machine.stock(ROW);
     const line = machine.lines[0]!.replace(' petstore ', () => ` sh -c 'echo $$ >pid; exec petstore "$@"' petstore `);
     const first = startPetstore(['-c', line], machine.options(shop));
-    await ruleHasSeen(shop, 2);
+    await expect.poll(() => machine.file('import', 'log')).toContain('"start"');
     // The second leaves at once.
     expect([await machine.run(shop, 'import'), machine.file('import', 'tries')]).toEqual([0, '']);
     process.kill(Number(machine.file('import', 'pid')), 'SIGTERM');
@@ -159,6 +160,59 @@ describe('nightly, with each exit code made to happen', () => {
     await machine.run(shop, 'import');
     expect([machine.lastExit('import'), machine.file('import', 'tries')]).toEqual([0, '']);
   });
+});
+
+it('a night: the service goes down for more than an hour, answers 429, loses answers, and comes back', async () => {
+  const machine = new Machine();
+  const log = join(machine.home.path, 'service.log');
+  const port = await freePort();
+  const faults = ['reset,after,method=PATCH,p=0.1', 'status=429,retry-after=3,method=PATCH,nth=20'];
+  // The first import is held before its end.
+  const hold = 'delay=90s,nth=60';
+  const options = ['--port', `${port}`, '--minute', '2s', '--log', log];
+  const serve = (rules: readonly string[], ...more: string[]): Promise<Served> =>
+    serveSandbox([...options, ...rules.flatMap((rule) => ['--fault', rule]), ...more], { home: machine.home });
+  let shop = await serve([...faults, hold], '--seed', '150');
+  const columns = ['--columns', 'petId,quantity', '-o', 'csv', '--no-header'];
+  /** The quantity of each pet, whose id keeps its digits. */
+  const stock = async (): Promise<Map<string, number>> => {
+    const sandbox = { home: machine.home, env: { PETSTORE_ENV: 'sandbox' } };
+    const { stdout } = await runPetstore(['inventory', 'list', ...columns], sandbox);
+    const rows = stdout.trim().split('\n').map((row) => row.split(',')); // prettier-ignore
+    return new Map(rows.map(([petId = '', quantity]) => [petId, Number(quantity)]));
+  };
+  const wanted = new Map([...(await stock())].map(([petId, quantity]) => [petId, quantity + 1]));
+  machine.stock(`petId,quantity\n${[...wanted].map((row) => row.join(',')).join('\n')}\n`);
+  const answered = () => jsonLines<{ status: number }>(readFileSync(log, 'utf8'));
+
+  // Hour 1, an hour being 4 s: the service goes down in the middle of the import, for longer than --retry-for.
+  const first = machine.run(shop, 'import', '2s');
+  await expect.poll(() => answered().length).toBeGreaterThan(40);
+  shop.kill('SIGKILL');
+  await shop.exited;
+  expect(await first).toBe(0);
+  // 9: it went away with updates on their way.
+  expect(machine.file('import', 'tries')).toMatch(/^[79]\n$/);
+  // Hour 2: it is still away.
+  await machine.run(shop, 'list', '1s');
+  await machine.run(shop, 'import', '1s');
+  expect([machine.lastExit('list'), machine.lastExit('import')]).toEqual([7, 7]);
+  // Hour 3: it comes back while the import already tries.
+  const third = machine.run(shop, 'import', '30s');
+  await expect.poll(() => machine.file('import', 'log').match(/"start"/g)?.length).toBe(3);
+  shop = await serve(faults);
+  expect(await third).toBe(0);
+  // The rest of the night.
+  for (let hour = 4; hour <= 6; hour++)
+    for (const job of ['import', 'list'] as const) await machine.run(shop, job, '2s');
+
+  expect([machine.lastExit('import'), machine.lastExit('list'), machine.mails()]).toEqual([0, 0, []]);
+  expect(machine.file('list', 'out')).toMatch(/^petId,quantity,status\n1,/);
+  expect(await stock()).toEqual(wanted);
+  // No strike: after a 429 nothing comes before its time.
+  expect(answered().filter(({ status }) => status === 429).length).toBeGreaterThan(0);
+  const keys = await runPetstore(['sandbox', 'keys', '--json'], { home: machine.home });
+  expect((JSON.parse(keys.stdout) as { early: number }[]).map(({ early }) => early)).toEqual([0]);
 });
 
 describe('the recipes of alerts', () => {

@@ -35,7 +35,6 @@ it.each([
   ['faults 138, 140: what was sent and not answered is never reported as not sent', 'not-sent'],
   ['fault 141: each write has a row in the history, and what is applied there was applied', 'history'],
   ['fault 90: what is to be added is added once', 'added'],
-  ['each change has the cause and the person of its command, also where its run was resumed', 'reason'],
   ['every command ends, and finds no bug in itself', 'end'],
 ])(
   '%s',

@@ -4,12 +4,12 @@
  */
 import { START } from '../../support/virtual-clock.ts';
 import type { MemoryDisk, Trouble } from './disk.ts';
-import { type Operation, REASONS } from './scenario.ts';
+import type { Operation } from './scenario.ts';
 import type { Reading, Version, Write, WrittenService } from './service.ts';
 import type { Report, Row } from './simulate.ts';
 
-/** `end`: a command hangs, or finds a bug in itself. The others are the six promises below. */
-export type Rule = 'overwritten' | 'applied' | 'not-sent' | 'history' | 'added' | 'reason' | 'end';
+/** `end`: a command hangs, or finds a bug in itself. The others are the five promises below. */
+export type Rule = 'overwritten' | 'applied' | 'not-sent' | 'history' | 'added' | 'end';
 
 export interface Violation {
   readonly rule: Rule;
@@ -32,7 +32,6 @@ export function brokenPromises(evidence: Evidence): Violation[] {
     if (report.code === 1) found.push({ rule: 'end', text: `${report.args.join(' ')}: ${report.stderr}` });
   }
   check.added();
-  check.reasons();
   return found;
 }
 
@@ -137,15 +136,6 @@ class Checks {
           rows.filter((row) => BigInt(row.petId) === pet && addsBy(row, delta)),
         );
       }
-    }
-  }
-
-  /** Promise 6: each row has the cause and the person that its command was given, whoever has resumed its run. */
-  reasons(): void {
-    for (const { change, command, cause, who } of this.#reports.at(-1)?.rows ?? []) {
-      const wanted = REASONS[/^inventory (\w+)/.exec(command)?.[1] ?? ''];
-      if (wanted !== undefined && (cause !== wanted.cause || who !== wanted.who))
-        this.#tell('reason', `change ${change} by ${command} has the cause ${cause} and the person ${who}`);
     }
   }
 

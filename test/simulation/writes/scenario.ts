@@ -127,41 +127,23 @@ export function drawOperation(
   }
 }
 
-const IMPORTED = { cause: 'received', who: 'Cleo' };
-/** By the command in the history: the cause and the person that it is given. */
-export const REASONS: Readonly<Record<string, { readonly cause: string; readonly who: string }>> = {
-  set: { cause: 'count', who: 'Ann' },
-  adjust: { cause: 'sold', who: 'Ben' },
-  import: IMPORTED,
-  undo: { cause: 'correction', who: 'Dan' },
-  redo: { cause: 'returned', who: 'Eve' },
-};
-
-/** The words of a command that changes stock, with its cause and its person. */
-function withReason(command: string, ...words: readonly string[]): readonly string[] {
-  const { cause, who } = REASONS[command]!;
-  return ['inventory', command, ...words, '--cause', cause, '--person', who];
-}
-
 /** The command line of an operation. */
 export function argsOf({ kind, pet, quantity, expected, deltas, file }: Operation): readonly string[] {
   switch (kind) {
     case 'set':
-      return withReason('set', `${pet}`, `${quantity}`);
+      return ['inventory', 'set', `${pet}`, `${quantity}`];
     case 'set --expect':
-      return withReason('set', `${pet}`, `${quantity}`, '--expect', `${expected}`);
+      return ['inventory', 'set', `${pet}`, `${quantity}`, '--expect', `${expected}`];
     case 'set --read-first':
-      return withReason('set', `${pet}`, `${quantity}`, '--read-first');
+      return ['inventory', 'set', `${pet}`, `${quantity}`, '--read-first'];
     case 'adjust':
-      return withReason('adjust', `${pet}`, `+${[...(deltas ?? [])][0]?.[1]}`);
+      return ['inventory', 'adjust', `${pet}`, `+${[...(deltas ?? [])][0]?.[1]}`];
     case 'import':
-      return withReason('import', file ?? '');
     case 'import --add':
-      // The file names the cause of each row.
-      return ['inventory', 'import', file ?? '', '--person', IMPORTED.who];
+      return ['inventory', 'import', file ?? ''];
     case 'undo':
     case 'redo':
-      return withReason(kind);
+      return ['inventory', kind];
     case 'resume':
       return ['inventory', 'runs', 'resume'];
     case 'api':
@@ -173,9 +155,6 @@ export function argsOf({ kind, pet, quantity, expected, deltas, file }: Operatio
 
 /** The file of an import. */
 export function contentOf({ deltas, quantities }: Operation): string {
-  const rows =
-    deltas === undefined
-      ? ['petId,quantity', ...[...(quantities ?? [])].map((row) => row.join(','))]
-      : ['petId,delta,cause', ...[...deltas].map((row) => [...row, IMPORTED.cause].join(','))];
-  return [...rows, ''].join('\n');
+  const [column, rows] = deltas === undefined ? ['quantity', quantities] : ['delta', deltas];
+  return [`petId,${column}`, ...[...(rows ?? [])].map(([pet, amount]) => `${pet},${amount}`), ''].join('\n');
 }

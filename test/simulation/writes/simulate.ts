@@ -12,14 +12,11 @@ import { WrittenService } from './service.ts';
 export interface Row {
   readonly change: number;
   readonly when: string;
-  readonly who: string;
   readonly petId: number;
   readonly before: number | null;
   readonly after: number;
   readonly outcome: string;
   readonly reason: string | null;
-  readonly cause: string | null;
-  readonly command: string;
   readonly run: number | null;
 }
 
