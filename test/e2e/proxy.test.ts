@@ -335,7 +335,7 @@ describe('what is refused', () => {
         403,
         'foreign_host',
       ],
-      [headOf(proxy, `GET ${target}`, 'Via: 1.1 petstore', close), 508, 'loop'],
+      [headOf(proxy, `GET ${target}`, 'Via: 1.1 petstore_proxy', close), 508, 'loop'],
       [headOf(proxy, `GET ${target}`, 'Host: localhost', close), 400, 'malformed'],
       [headOf(proxy, `GET ${target}`, close).replace(/Host.*\r\n/, ''), 400, 'malformed'],
       [headOf(proxy, `GET ${target}`, `X-Long: ${'x'.repeat(20_000)}`), 431, 'head_too_large'],
