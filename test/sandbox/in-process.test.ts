@@ -23,10 +23,15 @@ function portOver(store: Store, { clock }: TestContext) {
   return inProcess(clock, handler);
 }
 
-/** A store that another process holds. */
+/** A store that another process holds. The wait for it passes on the clock of the test alone. */
 async function heldStore(context: TestContext): Promise<Store> {
   const file = `${context.home.state}/held.db`;
-  const store = await openStore(context, { file });
+  const openImpatient: TestContext['openDatabase'] = async (...how) => {
+    const database = await context.openDatabase(...how);
+    database.exec('PRAGMA busy_timeout = 0');
+    return database;
+  };
+  const store = await openStore({ ...context, openDatabase: openImpatient }, { file });
   const holder = await openDatabase(file);
   holder.exec('BEGIN IMMEDIATE');
   onCleanup(() => {
