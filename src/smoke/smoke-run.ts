@@ -39,7 +39,10 @@ export async function smoke(context: CommandContext, options: SmokeOptions & Rep
       'Checks of updates need --write, limit-429 and limit-retry --provoke-429. Each of these options needs one of its ' +
         'checks, --max-latency latency, --max-skew clock; none may be in --skip.',
     );
-  for (const { path } of out) await findFolder(context, dirname(path));
+  // Before the first request.
+  for (const path of out.map((each) => dirname(each.path)))
+    if ((await context.files.facts(path)) === undefined)
+      throw new Failure('file', { operation: 'find', path, code: 'ENOENT' });
   const { clock, notices } = context;
   const startedAt = clock.now();
   const need = requestsFor(chosen);
@@ -128,14 +131,6 @@ async function waitReady(clients: SmokeClients, ms: number): Promise<boolean> {
     });
     notices.progress(undefined);
   }
-}
-
-/** Checks before the first request that the report can be written. @throws {Failure} `file` */
-async function findFolder({ files }: CommandContext, folder: string): Promise<void> {
-  const found = await files.facts(folder).catch((cause: unknown) => {
-    throw fileFailure('find', folder, cause);
-  });
-  if (found === undefined) throw new Failure('file', { operation: 'find', path: folder, code: 'ENOENT' });
 }
 
 /** Adds the suite to the summary page of a GitHub job. */
