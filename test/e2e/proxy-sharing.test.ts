@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
+import { parseFault } from '../../src/sandbox/faults.ts';
 import type { LoggedRequest } from '../../src/sandbox/serve-request.ts';
 import { type PetstoreOptions, runPetstore } from '../support/binary.ts';
 import { onCleanup } from '../support/cleanup.ts';
@@ -160,6 +161,22 @@ it('six tills with one gateway, one of them on its machine and of its user, lose
   await set(proxy, 7, found - 1);
   expect((await stock())[7]).toBe(found - 1);
   expect(Object.keys(counted(log))).toEqual(['200']);
+});
+
+it('a block outlives a proxy that is killed', async () => {
+  const { env, log } = await realSandbox(
+    { perMinute: 60, perDay: 1_000, minuteMs: 60_000 },
+    { faults: [parseFault('status=429,retry-after=100,nth=2')] },
+  );
+  const home = createHome();
+  const ask = async (proxy: ServedProxy): Promise<number> => (await proxy.ask('/inventory')).status;
+  const first = await startProxy({ home, env });
+  expect([await ask(first), await ask(first)]).toEqual([200, 429]);
+  first.kill('SIGKILL');
+  await first.exited;
+  const second = await startProxy({ home, env });
+  expect(await ask(second)).toBe(429);
+  expect(counted(log)).toEqual({ 200: 1, 429: 1 });
 });
 
 async function curl(url: string, token: string): Promise<string> {
