@@ -99,7 +99,7 @@ export function defineWrite<Arguments extends object = object, Options extends o
 }
 
 const hostNameValue = parserOf('a host name such as shop.example, without a port', (text) =>
-  /^[a-z0-9._-]+$/i.test(text) ? text.toLowerCase() : undefined,
+  /^[a-z0-9._-]+$/i.test(text) ? text.toLowerCase().replace(/\.$/, '') : undefined,
 );
 
 /** Returns the options of a server. @param beyond what it needs to serve other machines, for the help */

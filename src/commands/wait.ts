@@ -66,7 +66,7 @@ export const wait = defineCommand({
       throw usageFailure('Wait for what? Use --quantity, --min, --max, --low or --status.');
     }
     if (isAbove(min, max) || isAbove(min, quantity) || isAbove(quantity, max)) {
-      throw usageFailure('No quantity can be all of what --quantity, --min and --max say.');
+      throw usageFailure('No quantity meets --quantity, --min and --max at once.');
     }
     const alert = input.exec === undefined ? undefined : alertsBy(context, '--exec', input.exec);
     const names = await tableNames(context, await catalogOrigin(context), [{ petId: pet }]);

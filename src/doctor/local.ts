@@ -174,7 +174,7 @@ async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolea
     yield bad(
       'state',
       `${path} is damaged.`,
-      'The next command that writes or sends puts it aside and begins a new one: limits are learned anew, and unfinished imports are lost.',
+      'The next command that writes or sends puts it aside and starts a new one: the catalog, the history and unfinished runs are lost.',
     );
     return false;
   }

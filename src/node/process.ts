@@ -32,9 +32,9 @@ export function pageOrPrint(text: string): void {
   const { spawnSync } = process.getBuiltinModule('node:child_process');
   const own = { LESS: 'FRX', ...env, PETSTORE_API_KEY: undefined, PETSTORE_LEDGER: undefined };
   const isShell = env.PAGER !== undefined;
-  const { status } = spawnSync(pager, { shell: isShell, input: text, stdio: ['pipe', 'inherit', 'inherit'], env: own });
-  // less is missing, or the shell did not find the pager.
-  if (status === null || status === 127) printAndEnd(text);
+  const ended = spawnSync(pager, { shell: isShell, input: text, stdio: ['pipe', 'inherit', 'inherit'], env: own });
+  // less is missing, or the shell did not find the pager. A shell ends by Ctrl-C once its less has ended.
+  if (ended.signal === null && (ended.status ?? 127) === 127) printAndEnd(text);
 }
 
 /** Prints and lets the process end. A closed pipe is not a failure; a full disk or a closed stdout is. */

@@ -13,7 +13,6 @@ import { Failure, isFailure, onlyFailure, usageFailure } from '../errors.ts';
 import type { RowOutcome } from '../report/failure-meaning.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext, OpenWrite } from '../session/globals.ts';
-import { find, SETTINGS } from '../session/settings.ts';
 import { isOutOfReach } from '../state/file.ts';
 import type { Change, Journal, Settled, Where } from '../state/journal.ts';
 import { isUncertain } from '../state/journal-rows.ts';
@@ -264,10 +263,10 @@ function petIn(path: string): bigint | undefined {
 
 /** Returns what the history records about a command's changes. */
 export function whereOf(
-  { machine, env, why }: CommandContext,
+  { machine, why }: CommandContext,
   session: Pick<Session, 'environment' | 'origin'>,
   command: string,
 ): Where {
-  const person = find(SETTINGS.person, { option: why?.person, env, config: {} })?.value ?? machine.user;
-  return { environment: session.environment, origin: session.origin, command, ...why, person };
+  const { environment, origin } = session;
+  return { environment, origin, command, ...why, person: why?.person ?? machine.user };
 }

@@ -312,7 +312,7 @@ describe('doctor, on the way to the service', () => {
       'redirects (302) to https://evil',
     ],
     ['a login page', { body: '<html>', headers: { 'content-type': 'text/html' } }, 'service: fail', 'not the service'],
-    ['no clock', { headers: { date: 'yesterday' } }, 'clock: warn', 'tells no time'],
+    ['no clock', { headers: { date: 'yesterday' } }, 'clock: warn', 'no Date header'],
     ['no limits', { limits: false }, 'limit-headers: warn', 'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-'],
   ])('an answer of %s', async (_what, reply, sick, says) => {
     const report = await online(way(), reply);

@@ -11,7 +11,6 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -19,6 +18,7 @@ import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.t
 import { onCleanup } from '../support/cleanup.ts';
 import { gate, gated } from '../support/faults.ts';
 import { makeFifo } from '../support/fifo.ts';
+import { isListening } from '../support/free-port.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { error, item, json, type Reply } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
@@ -169,7 +169,7 @@ describe('listening', () => {
     const { home, proxy, clients } = await gatewayFor(
       ['till-1'],
       [json([]), json([]), json([]), json([])],
-      ['--allow-host', 'Shop.Example'],
+      ['--allow-host', 'Shop.Example.'],
     );
     install(home, issueIdentity({ names: ['gateway.example', '*.berlin.example'] }));
     proxy.kill('SIGHUP');
@@ -551,17 +551,4 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-function isListening(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('error', () => {
-      resolve(false);
-    });
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-  });
 }

@@ -523,7 +523,7 @@ describe('the log', () => {
     // As a log rotation does.
     while (readFileSync(file, 'utf8') === '') await new Promise(setImmediate);
     renameSync(file, `${file}.1`);
-    await proxy.ask('/../x');
+    await proxy.ask('/../x', { headers: { 'user-agent': '' } });
     expect(JSON.parse((await own(proxy, 'status')).body)).toMatchObject({
       environment: 'staging',
       baseUrl,

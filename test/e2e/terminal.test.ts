@@ -164,10 +164,11 @@ describe('long help', () => {
   };
 
   it.each([
-    ['--help', ['inventory', 'list', '--help']],
-    ['help COMMAND', ['help', 'inventory', 'list']],
-  ])('goes through PAGER: %s', async (_name, args) => {
-    expect(await help(args, { PAGER: 'head -n 3' })).toMatchObject({ code: 0, lines: 4 });
+    ['--help', ['inventory', 'list', '--help'], 'head -n 3'],
+    ['help COMMAND', ['help', 'inventory', 'list'], 'head -n 3'],
+    ['Ctrl-C in less, of which its shell dies later', ['help', 'inventory', 'list'], 'head -n 3; kill -INT $$'],
+  ])('goes through PAGER: %s', async (_name, args, pager) => {
+    expect(await help(args, { PAGER: pager })).toMatchObject({ code: 0, lines: 4 });
   });
 
   it.each([
