@@ -243,7 +243,7 @@ it('Ctrl-C is left to the editor', async () => {
     `sed -i s/^7,10/7,99/ "$1"`,
   ];
   writeFileSync(script, `#!/bin/sh\n${steps.join('\n')}\n`, { mode: 0o755 });
-  const terminal = startPty([...SANDBOX, 'inventory', 'edit'], { home, env: { EDITOR: script } });
+  const terminal = startPty([...SANDBOX, 'inventory', 'edit'], { home, env: { EDITOR: `'${script}'` } });
   await terminal.waitFor('open');
   await terminal.type('\x03', 'interrupted');
   await terminal.type('\r', 'Change 1 pet in sandbox?');
