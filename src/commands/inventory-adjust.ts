@@ -1,7 +1,7 @@
 import { parseInteger } from '../api/values.ts';
-import { argument, flag, option, optionalArgument } from '../cli/command.ts';
-import { defineWrite, petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
-import { integerValue, parserOf, petIdValue } from '../cli/value-parsers.ts';
+import { argument, flag, option } from '../cli/command.ts';
+import { defineWrite, PET_ARGUMENT, PET_OPTIONS, petIdOf } from '../cli/shared-options.ts';
+import { integerValue, parserOf } from '../cli/value-parsers.ts';
 import { changePet } from '../stock/change-pet.ts';
 
 /** Accepts a plus sign, too. */
@@ -25,7 +25,7 @@ export const inventoryAdjust = defineWrite({
     'Show what would be sent': 'petstore inventory adjust 7 -1 --dry-run',
   },
   arguments: {
-    petId: optionalArgument(petIdValue, 'id of the pet, an int64 (or --name, --barcode)'),
+    petId: PET_ARGUMENT,
     delta: argument(deltaValue, 'how many to add; negative to take away'),
   },
   options: {

@@ -1,8 +1,7 @@
 import { itemMembers, itemToJson, warnOfUnexpected } from '../api/item.ts';
 import { readPet } from '../client/update.ts';
-import { defineCommand, optionalArgument } from '../cli/command.ts';
-import { petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
-import { petIdValue } from '../cli/value-parsers.ts';
+import { defineCommand } from '../cli/command.ts';
+import { PET_ARGUMENT, PET_OPTIONS, petIdOf } from '../cli/shared-options.ts';
 import { tableNames } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';
 import { visible } from '../view/words.ts';
@@ -17,7 +16,7 @@ export const inventoryGet = defineCommand({
     'By its name in the catalog': 'petstore inventory get --name goldfish',
     'Its quantity, for a script': 'petstore inventory list --pet 7 --columns quantity -o csv --no-header',
   },
-  arguments: { petId: optionalArgument(petIdValue, 'id of the pet, an int64 (or --name, --barcode)') },
+  arguments: { petId: PET_ARGUMENT },
   options: PET_OPTIONS,
   async run(input, context) {
     const petId = await petIdOf(context, input, "Missing required argument 'petId'.");

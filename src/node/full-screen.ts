@@ -1,5 +1,6 @@
 /** Takes over the terminal: the alternate screen, and every key and mouse event. */
 import { writeSync } from 'node:fs';
+import type { Key as KeyPress } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { Failure } from '../errors.ts';
 import type { FullScreen, Key, ScreenEvents } from '../ports.ts';
@@ -11,14 +12,6 @@ const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?1000h\u001b[?1006h';
 const LEAVE = '\u001b[?1006l\u001b[?1000l\u001b[?25h\u001b[?1049l';
 /** How long to wait after Esc, in ms: an arrow key, for instance, arrives as Esc and more bytes. */
 const ESCAPE_MS = 50;
-
-interface KeyPress {
-  readonly name?: string;
-  readonly sequence?: string;
-  readonly ctrl?: boolean;
-  readonly meta?: boolean;
-  readonly shift?: boolean;
-}
 
 export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen {
   const { stdin, stdout } = process;
@@ -32,16 +25,15 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
   });
   stdout.on('resize', onRedraw);
-  const onLeave = (signal: NodeJS.Signals): void => {
+  const onQuit = (): void => {
     restore();
-    if (signal === 'SIGQUIT') endBySignal(signal);
-    else process.kill(process.pid, 'SIGSTOP');
+    endBySignal('SIGQUIT');
   };
-  process.on('exit', restore).on('SIGQUIT', onLeave).on('SIGTSTP', onLeave);
+  process.on('exit', restore).on('SIGQUIT', onQuit);
   const forget = onContinue(() => {
     enter();
     onRedraw();
-  });
+  }, restore);
   enter();
   return {
     get columns() {
@@ -55,7 +47,7 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
       restore();
       stopListening();
       stdout.off('resize', onRedraw);
-      process.off('exit', restore).off('SIGQUIT', onLeave).off('SIGTSTP', onLeave);
+      process.off('exit', restore).off('SIGQUIT', onQuit);
       forget();
     },
   };

@@ -1,5 +1,5 @@
 /** Asks questions on the terminal, on stderr because stdout is for data. */
-import type { PassThrough } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import confirm from '@inquirer/confirm';
 import input from '@inquirer/input';
 import password from '@inquirer/password';
@@ -20,11 +20,9 @@ export const nodePrompt: Prompt = {
     ask(signal, (terminal) => confirm({ message: question, default: fallback }, terminal)),
 };
 
-interface Terminal {
-  readonly input: NodeJS.ReadableStream;
-  readonly output: NodeJS.WritableStream;
-  readonly signal: AbortSignal;
-}
+const TAB = 9;
+
+type Terminal = Parameters<typeof confirm>[1];
 
 /** @throws {Failure} `cancelled` at Ctrl-D, `interrupted` at Ctrl-C or if the terminal is gone; the signal's reason */
 async function ask<T>(signal: AbortSignal, start: (terminal: Terminal) => Promise<T>): Promise<T> {
@@ -53,12 +51,12 @@ async function ask<T>(signal: AbortSignal, start: (terminal: Terminal) => Promis
  */
 function openKeys(onEnd: (reason: Failure) => void): { input: PassThrough; close(): void } {
   const { stdin } = process;
-  const { PassThrough } = process.getBuiltinModule('node:stream');
   const input = Object.assign(new PassThrough(), {
     isTTY: true,
     setRawMode: (isRaw: boolean) => stdin.isTTY && stdin.setRawMode(isRaw),
   });
-  const onData = (bytes: Uint8Array): void => void input.write(bytes);
+  // To inquirer, Tab turns No into Yes; some scanners type it after a code.
+  const onData = (bytes: Uint8Array): void => void input.write(bytes.filter((byte) => byte !== TAB));
   // A terminal in raw mode ends only when it is closed, which may be noticed before SIGHUP.
   const end = (): void => {
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));

@@ -6,7 +6,7 @@ import type { Service } from '../client/service.ts';
 import { isRecent, readPet, updateCall } from '../client/update.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { tableNames } from '../session/open-catalog.ts';
+import { catalogOrigin, openCatalog, tableNames } from '../session/open-catalog.ts';
 import { assertWriteAllowed, canAsk, requireBaseUrl, undoLine } from '../session/resolve.ts';
 import { Failure, isFailure, midway, usageFailure } from '../errors.ts';
 import { capital, changeWords, petLabel, visible } from '../view/words.ts';
@@ -30,9 +30,11 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
   const isSet = 'quantity' in change;
   const typed = String(isSet ? change.quantity : change.delta).replace('-', '');
   // A scanner types a barcode wherever the cursor is.
-  if (canAsk(context) && barcodeIn(typed, undefined) !== undefined) {
+  if (canAsk(context)) {
+    using catalog = await openCatalog(context, await catalogOrigin(context));
+    const barcode = barcodeIn(typed, catalog);
     const hint = `If it is the quantity, add --no-input${isSet ? ' --read-first' : ''}.`;
-    throw usageFailure(`${typed} is a barcode; nothing was changed.`, hint);
+    if (barcode !== undefined) throw usageFailure(`${barcode} is a barcode; nothing was changed.`, hint);
   }
   if (change.dryRun === true) return dryRun(context, change);
   await assertWriteAllowed(context);
@@ -72,12 +74,7 @@ async function waitForOthers(
   await clock.sleep(random() * (attempts === 1 ? BACKOFF_MS[0] : BACKOFF_MS[1]), signal);
 }
 
-async function readAndWrite(
-  pet: LockedPet,
-  change: PetChange,
-  name: string | undefined,
-  freshMs: number,
-): Promise<RecordView> {
+async function readAndWrite(pet: LockedPet, change: PetChange, name: string | undefined, freshMs: number) {
   const { context, session } = pet;
   const { petId } = change;
   const { environment } = session;

@@ -89,7 +89,8 @@ export async function undo(
 
 /** Announces rows of unknown outcome, and rows that are left. */
 function announce({ notices }: CommandContext, journal: Journal, target: Target, verb: 'will' | 'would') {
-  const { changes, run, title } = target;
+  const { changes, run } = target;
+  const title = run?.kind === 'undo' || run?.kind === 'redo' ? `the ${run.kind} of ${target.title}` : target.title;
   const uncertain = changes.filter(isLeft);
   if (uncertain.length > 0) {
     const of = run === undefined ? '' : ` of ${plural(uncertain.length, 'row')}`;
@@ -97,7 +98,7 @@ function announce({ notices }: CommandContext, journal: Journal, target: Target,
   }
   const rest = run === undefined ? 0 : journal.changesOf(run.id).filter(({ state }) => state === 'planned').length;
   if (rest > 0) notices.info(`Run ${run?.id} is unfinished; the ${plural(rest, 'row')} left ${verb} be discarded.`);
-  return { uncertain, run: run?.endedAt === undefined ? run : undefined };
+  return { title, uncertain, run: run?.endedAt === undefined ? run : undefined };
 }
 
 function findTarget(journal: Journal, options: UndoOptions, environment: string, direction: Direction): Target {
@@ -123,7 +124,7 @@ function nothingLeft(journal: Journal, environment: string, direction: Direction
   }
   return direction === 'undo'
     ? nothingFound(`There is nothing left to undo in ${environment}`)
-    : nothingFound(`There is nothing to redo in ${environment}: the newest command was not undone`);
+    : nothingFound(`There is nothing to redo in ${environment}: nothing was undone after the newest change`);
 }
 
 /**

@@ -258,7 +258,7 @@ function integerIn(json: string): bigint | undefined {
 /** Returns the pet in a path, read as leniently as a service may read it. */
 function petIn(path: string): bigint | undefined {
   const [plain = ''] = path.split(/[?#]/);
-  return parseInt64(/^\/+inventory\/+0*(\d+)\/*$/i.exec(decoded(plain))?.[1] ?? '');
+  return parseInt64(decoded(plain).replace(/^\/+inventory\/+(-?)0*(\d+)\/*$/i, '$1$2'));
 }
 
 /** Returns what the history records about a command's changes. */

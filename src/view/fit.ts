@@ -80,6 +80,11 @@ export function inColumns(tables: readonly [Table, ...Table[]], width: number, l
   return cut ?? { ...tables[0], hasColumns: false };
 }
 
+/** True if nothing has to be narrowed. */
+export function fits(table: Table, width: number): boolean {
+  return sum(table.columns.map((column) => column.width)) <= roomFor(table, width);
+}
+
 function roomFor({ columns }: Table, width: number): number {
   return width - BETWEEN.length * (columns.length - 1);
 }

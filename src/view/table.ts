@@ -5,10 +5,10 @@
  * and texts wrap between words. More rows, and all rows in a pipe, become aligned columns. Numbers are never cut: if
  * nothing else fits, each row becomes lines of `name: value`.
  *
- * Beyond MOST_HELD rows, those fix the widths, and the rest streams.
+ * Beyond MOST_HELD rows, those fix the widths, with room for any int64, and the rest streams.
  */
 import { RawNumber } from '../api/json.ts';
-import { BETWEEN, type Cell, choices, inBorders, inColumns, type Table, type TableColumn } from './fit.ts';
+import { BETWEEN, type Cell, choices, fits, inBorders, inColumns, type Table, type TableColumn } from './fit.ts';
 import { clockTime } from './progress.ts';
 import { capital, signed, visible } from './words.ts';
 import { PLAIN, roleOf, type Style } from './style.ts';
@@ -17,6 +17,8 @@ import { bar, displayWidth, isLatin, padTo, prepareWidths, truncate, wrapLine } 
 
 const MOST_DRAWN = 1_000;
 const MOST_HELD = 10_000;
+/** `-9223372036854775808` */
+const INT64_WIDTH = 20;
 /** Least width of a text that is cut to make room. */
 const LEAST_CUT = 12;
 /** Length of a full bar if there is room. */
@@ -53,11 +55,13 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
     }
     for (const row of rows) held.push(row);
     if (count <= MOST_HELD) continue;
-    fixed = inColumns(choices(await measured(view, held)), width, LEAST_CUT);
+    // Leaves room for the wider numbers of later rows, if it can.
+    const roomy = await measured(view, held, INT64_WIDTH);
+    fixed = inColumns(choices(fits(roomy, width) ? roomy : await measured(view, held, 0)), width, LEAST_CUT);
     yield* aligned(fixed, screen, width);
   }
   if (fixed !== undefined || count === 0) return count;
-  const tables = choices(await measured(view, held));
+  const tables = choices(await measured(view, held, 0));
   const drawn = screen.isTTY && count <= MOST_DRAWN;
   const fitted = drawn ? inBorders(tables, width) : undefined;
   if (fitted !== undefined) yield await draw(fitted, screen);
@@ -65,14 +69,20 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
   return count;
 }
 
-async function measured<Row>(view: RowsView<Row>, rows: Table['rows']): Promise<Table> {
+/** `leastNumber`: least width of a column of numbers. */
+async function measured<Row>(
+  view: RowsView<Row>,
+  rows: readonly (readonly Cell[])[],
+  leastNumber: number,
+): Promise<Table> {
   const names = view.columns.map(({ name, heading = headingOf(name) }) => visible(heading));
   await prepareWidths(names);
   await prepareWidths(texts(rows));
   const columns = view.columns.map(({ bar: draws, yields }, place): TableColumn => {
     const isNumber = rows.some((row) => row[place]!.numeric);
     const kind = draws !== undefined ? 'bar' : isNumber ? 'number' : 'text';
-    let width = Math.max(kind === 'bar' ? BAR_COLUMNS : 0, view.header ? displayWidth(names[place]!) : 0);
+    const least = { bar: BAR_COLUMNS, number: leastNumber, text: 0 }[kind];
+    let width = Math.max(least, view.header ? displayWidth(names[place]!) : 0);
     for (const row of rows) width = Math.max(width, displayWidth(row[place]!.text));
     return { name: names[place]!, kind, width, yields, place };
   });

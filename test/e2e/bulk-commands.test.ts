@@ -50,10 +50,13 @@ const TERMINAL = { terminal: true, env: { NO_COLOR: '1' } } as const;
 it.each([
   ['set', '4006381333931', ['--read-first']],
   ['adjust', '-96385074', []],
+  // After 12, which was typed before.
+  ['set', '1273513537', ['--read-first']],
 ])(
   '%s: a barcode that is scanned in place of the quantity is refused at a terminal',
   async (command, scanned, more) => {
     const { run, quantity } = shop();
+    await run(['catalog', 'set', '8', '--barcode', '73513537']);
     const { code, stderr } = await run(['inventory', command, '7', scanned], TERMINAL);
     const hint = ['add --no-input', ...more].join(' ');
     expect([code, await quantity(7)]).toEqual([2, 10]);

@@ -45,7 +45,11 @@ const QUESTIONS: readonly Question[] = [
   {
     name: 'count',
     args: [...SANDBOX, 'inventory', 'count'],
-    before: [['Stocktake', '7\rdone\r']],
+    before: [
+      ['Stocktake', '7\rdone\r'],
+      ['Change 1 pet', '4006381333931\t\r'],
+      ['You must answer', '\x15'],
+    ],
     asks: 'Change 1 pet in sandbox?',
   },
   {

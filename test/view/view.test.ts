@@ -146,9 +146,11 @@ describe('tables', () => {
     const linesAfter = async (later: readonly InventoryItem[], screen: Parameters<typeof text>[2]): Promise<string[]> =>
       (await text({ ...view([]), rows: [many(10_001), later] }, 'table', screen)).trimEnd().split('\n');
 
-    it('are as wide as the first rows, and are cut at no length', async () => {
-      const lines = await linesAfter(many(90_000), { isTTY: true, width: 80 });
-      const line = '    0         1  sold';
+    it.each([
+      ['have room for any int64', 80, `${'0'.padStart(20)}  ${'1'.padStart(20)}  sold`],
+      ['are as wide as the first rows where that room is not there', 40, '    0         1  sold'],
+    ])('%s, and are cut at no length', async (_title, width, line) => {
+      const lines = await linesAfter(many(90_000), { isTTY: true, width });
       expect([lines.length, lines[1], lines[10_002]]).toEqual([100_002, line, line]);
     });
 

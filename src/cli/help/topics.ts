@@ -47,7 +47,7 @@ Fields are the service's: petId, quantity, status. petId is an int64 and printed
 
 With JSON output an error is one object on stderr: {"error":{"kind","message","exitCode","retryable",...}}. petstore help schemas lists the JSON Schemas of every output.
 
-A list of more than 10,000 rows is streamed in every format, except with --sort: rows are printed while the list still arrives. Such a table has columns of fixed width.
+A list of more than 10,000 rows is printed while it still arrives, except with --sort. As a table, it has columns of fixed width.
 
 Control characters in text from the service are escaped. CSV cells that a spreadsheet would run are prefixed with an apostrophe; numbers are not.
 
