@@ -228,6 +228,8 @@ describe('changes', () => {
     expect([browser.mode, browser.message]).toEqual(['table', 'No pet matches 4006381333948.']);
     press('4006381333931', '<return>');
     expect([browser.mode, browser.selected?.petId]).toEqual(['quantity', 12n]);
+    press('<escape>', '<tab>', '4006381333931', '<return>');
+    expect(browser.message).toBe('No pet matches 4006381333931. Esc shows all pets.');
   });
 
   it.each([
