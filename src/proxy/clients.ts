@@ -73,6 +73,9 @@ export async function addClient(
   const holder = (): string => 'another petstore process that adds a token';
   using _lock = await takeLock(context, `${stateFolder(context)}/locks/tokens.db`, PATIENCE_MS, holder);
   const isThere = (await context.files.facts(path)) !== undefined;
+  // A pipe would be read for ever.
+  if (isThere && (await context.files.head(path, 1)) === undefined)
+    throw new Failure('file-unusable', { path, problem: 'is not a plain file' });
   const before = isThere ? await readText(context, path, LONGEST_FILE) : '';
   if (readClients(before, path).some((each) => each.name === name)) {
     throw usageFailure(

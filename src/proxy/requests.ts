@@ -35,7 +35,7 @@ export function newPassing(
     url,
     outgoing,
     known,
-    client: known?.name ?? (headers['user-agent'] ?? 'unknown').slice(0, LONGEST_CLIENT),
+    client: known?.name ?? (headers['user-agent'] || 'unknown').slice(0, LONGEST_CLIENT),
     share: known?.share,
     /** Set with `size` (memory to count, in bytes) once the token was checked; until then the name is only a claim. */
     isWrite: false,

@@ -39,7 +39,7 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
   if (change.dryRun === true) return dryRun(context, change);
   await assertWriteAllowed(context);
   await using session = await connect(context);
-  const name = await nameFor(context, change);
+  const name = (await tableNames(context, session.origin, [change]))?.get(change.petId);
   return await withWriter(
     context,
     session,
@@ -117,29 +117,20 @@ async function dryRun(context: CommandContext, change: PetChange): Promise<Recor
   const settings = await context.settings();
   const environment = settings.environment.value;
   const { petId } = change;
-  const found = isBlind(context, change) ? undefined : await readOnly(context, change);
+  await using session = isBlind(context, change) ? undefined : await connect(context);
+  const found = session && (await readPet(session.service, petId, change.expect));
   const before = found?.quantity;
   const after = goalOf(change, found);
   const { method, path, body } = updateCall({ petId, quantity: after });
   const url = `${requireBaseUrl(settings, context.globals).href}${path}`;
   const members = { environment, method, url, body: parseJson(body), ...(before !== undefined && { before }) };
-  const name = await nameFor(context, change);
+  const name = session && (await tableNames(context, session.origin, [change]))?.get(petId);
   const shown = before === undefined ? '' : `${changeWords({ petId, before, after }, name)} in ${environment}.\n`;
   return record(
     `${shown}Dry run in ${environment}: ${before === undefined ? 'nothing' : 'no write'} is sent.\n${method} ${url}\n${body}`,
     { dryRun: true, ...members },
     { csv: members },
   );
-}
-
-/** Returns the pet's name for a sentence; undefined without one, and in other formats. */
-async function nameFor(context: CommandContext, change: PetChange): Promise<string | undefined> {
-  return (await tableNames(context, await catalogOrigin(context), [change]))?.get(change.petId);
-}
-
-async function readOnly(context: CommandContext, { petId, expect }: PetChange): Promise<InventoryItem> {
-  await using session = await connect(context);
-  return await readPet(session.service, petId, expect);
 }
 
 function changed(

@@ -1,5 +1,5 @@
 /** Shows the history as rows: for people as a table, with names from the catalog. */
-import { stringifyJson } from '../api/json.ts';
+import { jsonObject, stringifyJson } from '../api/json.ts';
 import type { Change } from '../state/journal.ts';
 import { outcomeOf } from '../state/journal-rows.ts';
 import { type CellValue, type Column, list, type RowsView } from '../view/view.ts';
@@ -41,18 +41,12 @@ export function historyView(
   return { ...list<Change>([], Object.fromEntries(shown), { looks, jsonText, empty }), rows };
 }
 
-/** Returns the change as one line of JSON, in a third of the time that an object takes. */
 function jsonText(change: Change): string {
-  const { id, sentAt, person, environment, petId, before = null, after, command, run } = change;
+  const { id, sentAt, person, environment, petId, before = null, after, command, run = null } = change;
   const { reason = null, cause = null, note = null } = change;
-  const at = sentAt === undefined ? null : new Date(sentAt).toISOString();
-  return (
-    `{"change":${id},"when":${stringifyJson(at)},"who":${stringifyJson(person)},` +
-    `"environment":${stringifyJson(environment)},"petId":${petId},"before":${before},"after":${after},` +
-    `"outcome":"${outcomeOf(change)}","reason":${stringifyJson(reason)},"cause":${stringifyJson(cause)},` +
-    `"note":${stringifyJson(note)},"command":${stringifyJson(command)},` +
-    `"run":${run ?? null}}`
-  );
+  const when = sentAt === undefined ? null : new Date(sentAt).toISOString();
+  const outcome = { outcome: outcomeOf(change), reason, cause, note, command, run };
+  return stringifyJson(jsonObject({ change: id, when, who: person, environment, petId, before, after, ...outcome }));
 }
 
 /** Shortens a command to `count` or `import stock.csv`; JSON has the whole path. */

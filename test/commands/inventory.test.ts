@@ -1,5 +1,5 @@
 /** Whole invocations in this process, on a terminal and in a pipe, against the sandbox's handler, without sockets. */
-import { readFileSync, statSync } from 'node:fs';
+import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { forward } from '../../src/client/raw.ts';
@@ -133,14 +133,15 @@ describe('inventory set', () => {
 });
 
 describe('--log', () => {
-  const linesOf = (path: string) => jsonLines<Record<string, unknown>>(readFileSync(path, 'utf8'));
-
   it('adds start, attempts and end with one run id, private, without values or the key', async () => {
     const context = withReplies([json([item(7, 10)]), error(503), json([item(7, 10)])]);
     const path = join(context.home.path, 'petstore.log');
     expect((await run(context, 'inventory', 'get', '7', '--log', path)).code).toBe(0);
+    // As by a full disk.
+    appendFileSync(path, '"cut');
     expect((await run(context, 'inventory', 'get', '8', '--log', path)).code).toBe(5);
-    const lines = linesOf(path);
+    const text = readFileSync(path, 'utf8');
+    const lines = jsonLines<Record<string, unknown>>(text.replace('\n"cut\n', '\n'));
     const url = 'https://pets.example/v1/inventory';
     expect(lines).toMatchObject([
       { event: 'start', command: 'inventory get', options: ['--log'] },
@@ -153,7 +154,7 @@ describe('--log', () => {
     ]);
     expect(lines.map((line) => line.run)).toEqual(lines.map(() => expect.stringMatching(/^[0-9a-f]{16}$/) as string));
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(readFileSync(path, 'utf8')).not.toContain(ENV.PETSTORE_API_KEY);
+    expect(text).not.toContain(ENV.PETSTORE_API_KEY);
   });
 
   it('that cannot be written ends the command with 3 before anything is sent', async () => {

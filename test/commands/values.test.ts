@@ -55,7 +55,7 @@ describe('fault 53, 54: what is not a canonical integer is refused before anythi
     async (id) => {
       const context = withReplies([]);
       const { code, error } = await runJson(context, 'inventory', 'set', '--', id, '5');
-      const message = `petId must be a pet ID, a whole number such as 7, not ${JSON.stringify(id)}.`;
+      const message = `petId must be a pet ID such as 7 (a name goes with --name), not ${JSON.stringify(id)}.`;
       expect([code, error?.message]).toEqual([2, message]);
       expect((await runJson(context, ...LIST, `--pet=${id}`)).code).toBe(2);
     },

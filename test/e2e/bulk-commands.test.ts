@@ -463,10 +463,11 @@ describe('inventory import', () => {
       return { run: inStaging, stock: () => [...stock.values()].slice(0, 4), delivery, file };
     }
 
-    it('and adds: --resume --dry-run compares what is left with the stock of now', async () => {
-      const { run, delivery } = await stopped('delta');
+    it.each(['\n', '\r\n'])('and adds: --resume --dry-run plans what is left, also of a copy: %j', async (end) => {
+      const { run, delivery, file } = await stopped('delta');
       await run(['set', '4', '77']);
-      const { code, stdout } = await run([...delivery, '--resume', '--dry-run', '--exit-code', '--json']);
+      const copy = file(readFileSync(delivery[1]!, 'utf8').replaceAll('\n', end), 'copy.csv');
+      const { code, stdout } = await run(['import', copy, '--resume', '--dry-run', '--exit-code', '--json']);
       expect([code, JSON.parse(stdout)]).toEqual([
         13,
         [

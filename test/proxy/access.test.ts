@@ -143,7 +143,7 @@ describe('who may use the proxy', () => {
     ),
     ['method_not_allowed', 405, { url: '/__petstore/status', method: 'POST' }],
     ['unknown_coding', 501, { headers: { 'transfer-encoding': 'gzip, chunked' } }],
-    ['loop', 508, { headers: { via: '1.1 petstore' } }],
+    ['loop', 508, { headers: { via: '1.1 petstore_proxy' } }],
   ])('%s (%i): %j', (code, status, given) => {
     expect(refused(given)).toEqual([status, code]);
   });

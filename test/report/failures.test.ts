@@ -149,11 +149,11 @@ it.each([
 
 it.each([
   ['EROFS', 'the file system is read-only (EROFS).', /^Check the file, its folder and the disk/],
-  ['file is not a database', 'file is not a database.', /^Remove it, .*: rm \/s\/locks\/7\.db$/],
+  ['file is not a database', 'file is not a database.', /^Remove it, .*: rm '\/s\/my locks\/7\.db'$/],
 ])('a lock that cannot be used (%s) is only to be removed if its content is wrong', (detail, words, hint) => {
-  const failure = new Failure('state', { path: '/s/locks/7.db', problem: 'lock', detail });
+  const failure = new Failure('state', { path: '/s/my locks/7.db', problem: 'lock', detail });
   expect(describeFailure(failure, 0)).toMatchObject({
-    message: `The lock file /s/locks/7.db cannot be used: ${words}`,
+    message: `The lock file /s/my locks/7.db cannot be used: ${words}`,
     hint: expect.stringMatching(hint) as string,
   });
 });

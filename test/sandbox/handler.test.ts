@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { Failure } from '../../src/errors.ts';
 import type { Handler, SandboxRequest } from '../../src/sandbox/operations.ts';
 import { type Fault, parseFault } from '../../src/sandbox/faults.ts';
-import { handle } from '../../src/sandbox/handler.ts';
+import { handle, troubleOf } from '../../src/sandbox/handler.ts';
 import { DEFAULT_RULES, type Rules } from '../../src/sandbox/plans.ts';
 import { createHome } from '../support/home.ts';
 import { newStore } from '../support/sandbox.ts';
@@ -162,6 +163,12 @@ describe('a fault that answers', () => {
       [403, '900'],
     ]);
   });
+});
+
+it('a damaged file is a 503 that proposes no reset, which would be of the file of --env sandbox', () => {
+  const answer = troubleOf(new Failure('state', { path: '/x.db', problem: 'damaged' }));
+  expect(answer.status).toBe(503);
+  expect(JSON.stringify(answer)).not.toContain('petstore ');
 });
 
 it('what is set stays set, exactly, and a request that is refused changes nothing', async () => {
