@@ -117,7 +117,7 @@ describe('inventory set', () => {
     expect(context.sent.map(({ method }) => method)).toEqual(['GET', 'GET', 'PATCH']);
   });
 
-  it('--dry-run shows the request, needs no key, and sends nothing', async () => {
+  it('--dry-run shows the request, as that of api does, needs no key, and sends nothing', async () => {
     const context = await withSandbox({ env: { ...ENV, PETSTORE_API_KEY: undefined } });
     expect(await run(context, 'inventory', 'set', '9223372036854775807', '12', '--dry-run')).toEqual({
       code: 0,
@@ -128,6 +128,10 @@ describe('inventory set', () => {
     expect((await run(context, 'inventory', 'set', '7', '12', '--dry-run', '--json')).stdout).toBe(
       '{"dryRun":true,"environment":"staging","method":"PATCH","url":"https://pets.example/v1/inventory/7","body":{"quantity":12}}\n',
     );
+    expect(await run(context, 'api', 'PATCH', '/inventory/7', '-f', 'quantity=12', '--dry-run')).toMatchObject({
+      code: 0,
+      stdout: 'Dry run in staging: nothing is sent.\nPATCH https://pets.example/v1/inventory/7\n{"quantity":12}\n',
+    });
     expect(context.sent).toEqual([]);
   });
 });

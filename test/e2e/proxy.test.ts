@@ -335,6 +335,7 @@ describe('what is refused', () => {
         403,
         'foreign_host',
       ],
+      [headOf(proxy, `GET ${target}`, 'Via: 1.1 petstore_proxy', close), 508, 'loop'],
       [headOf(proxy, `GET ${target}`, 'Host: localhost', close), 400, 'malformed'],
       [headOf(proxy, `GET ${target}`, close).replace(/Host.*\r\n/, ''), 400, 'malformed'],
       [headOf(proxy, `GET ${target}`, `X-Long: ${'x'.repeat(20_000)}`), 431, 'head_too_large'],
@@ -351,15 +352,6 @@ describe('what is refused', () => {
       expect(statuses(heard)).toHaveLength(1);
       expect(heard).toMatch(/^petstore-gateway: refused\r$/m);
     }
-    expect(seen).toEqual([]);
-  });
-
-  it('a proxy in front of itself', async () => {
-    const { baseUrl, seen } = await recorder();
-    const inner = await start(staging(baseUrl));
-    const outer = await start(staging(inner.baseUrl), ['--no-token'], { env: { PETSTORE_API_KEY: inner.token } });
-    const answer = await ask(outer.port, '/v1/inventory');
-    expect([answer.status, JSON.parse(answer.body)]).toEqual([508, expect.objectContaining({ code: 'loop' })]);
     expect(seen).toEqual([]);
   });
 

@@ -152,15 +152,6 @@ describe('--dry-run sends no write', () => {
       expect(stdout).toBe('[]\n');
     }
   });
-
-  it('api: needs no key, and sends nothing', async () => {
-    const context = createTestContext({ env: { ...STAGING_ENV, PETSTORE_API_KEY: undefined } });
-    expect(await runIn(context, 'api', 'PATCH', '/inventory/7', '-f', 'quantity=12', '--dry-run')).toMatchObject({
-      code: 0,
-      stdout: 'Dry run in staging: nothing is sent.\nPATCH https://pets.example/v1/inventory/7\n{"quantity":12}\n',
-    });
-    expect(context.sent).toEqual([]);
-  });
 });
 
 describe('adjust', () => {
