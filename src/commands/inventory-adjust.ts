@@ -14,9 +14,9 @@ export const inventoryAdjust = defineWrite({
   summary: "Add to or take from one pet's stock",
   description:
     'Reads the current quantity, adds, writes, and shows old and new; petstore inventory undo takes it back. ' +
-    'Commands that change the same pet take turns: those on this machine and, with PETSTORE_LEDGER, on all machines ' +
-    'that share it. The service can only set a quantity: a change that anything else makes between the read and the ' +
-    'write is overwritten, except behind petstore proxy: there the pet is read again.',
+    'Commands that change the same pet take turns: those of this user and, with PETSTORE_LEDGER, all that share it. ' +
+    'The service can only set a quantity: a change that anything else makes between the read and the write is ' +
+    'overwritten, except behind petstore proxy: there the pet is read again.',
   examples: {
     'Add three of pet 7': 'petstore inventory adjust 7 +3',
     'One was sold': 'petstore inventory adjust 7 -1',

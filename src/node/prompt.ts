@@ -20,7 +20,7 @@ export const nodePrompt: Prompt = {
     ask(signal, (terminal) => confirm({ message: question, default: fallback }, terminal)),
 };
 
-const TAB = 9;
+const [TAB, LF, CR] = [9, 10, 13];
 
 type Terminal = Parameters<typeof confirm>[1];
 
@@ -55,8 +55,17 @@ function openKeys(onEnd: (reason: Failure) => void): { input: PassThrough; close
     isTTY: true,
     setRawMode: (isRaw: boolean) => stdin.isTTY && stdin.setRawMode(isRaw),
   });
-  // To inquirer, Tab turns No into Yes; some scanners type it after a code.
-  const onData = (bytes: Uint8Array): void => void input.write(bytes.filter((byte) => byte !== TAB));
+  let next: NodeJS.Immediate | undefined;
+  const onData = (bytes: Uint8Array): void => {
+    // What was typed ahead, as a scan after the answer, is for what reads the terminal next.
+    const end = bytes.findIndex((byte, i) => byte === LF || (byte === CR && bytes[i + 1] !== LF)) + 1;
+    if (end > 0 && end < bytes.length) {
+      stdin.pause().unshift(bytes.subarray(end));
+      next = setImmediate(() => stdin.resume());
+    }
+    // To inquirer, Tab turns No into Yes; some scanners type it after a code.
+    input.write(bytes.subarray(0, end || bytes.length).filter((byte) => byte !== TAB));
+  };
   // A terminal in raw mode ends only when it is closed, which may be noticed before SIGHUP.
   const end = (): void => {
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
@@ -82,6 +91,7 @@ function openKeys(onEnd: (reason: Failure) => void): { input: PassThrough; close
     input,
     close() {
       stdin.pause();
+      clearImmediate(next);
       forget();
       stdin.off('data', onData).off('end', end).off('error', end);
       input.destroy();

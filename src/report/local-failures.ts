@@ -142,7 +142,7 @@ export const LOCAL_FAILURES = {
 
 const FILE_HINTS = {
   create: 'Set XDG_STATE_HOME to a folder that you can write to.',
-  find: 'Change to a folder that exists, then run the command again.',
+  find: 'Use a folder that exists, then run the command again.',
   open: 'Close some files or raise the limit, then run the command again.',
   read: 'Check the path and its permissions, then run the command again.',
   write: 'Check the path, its permissions and the free space, then run the command again.',

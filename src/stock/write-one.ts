@@ -214,8 +214,10 @@ export function isRecorded(call: Call): boolean {
   return changedPet(call) !== undefined && quantityIn(call) !== undefined;
 }
 
+/** Returns the pet that a call updates. Its path is read as leniently as a service may read it. */
 function changedPet({ method, path }: Call): bigint | undefined {
-  return method === 'PATCH' ? petIn(path) : undefined;
+  const [plain = ''] = method === 'PATCH' ? path.split(/[?#]/) : [];
+  return parseInt64(decoded(plain).replace(/^\/+inventory\/+(-?)0*(\d+)\/*$/i, '$1$2'));
 }
 
 async function callChecked(
@@ -253,12 +255,6 @@ function quantityIn({ body = '' }: Call): bigint | undefined {
 function integerIn(json: string): bigint | undefined {
   const number = Number(json);
   return parseInteger(json) ?? (Number.isSafeInteger(number) ? BigInt(number) : undefined);
-}
-
-/** Returns the pet in a path, read as leniently as a service may read it. */
-function petIn(path: string): bigint | undefined {
-  const [plain = ''] = path.split(/[?#]/);
-  return parseInt64(decoded(plain).replace(/^\/+inventory\/+(-?)0*(\d+)\/*$/i, '$1$2'));
 }
 
 /** Returns what the history records about a command's changes. */

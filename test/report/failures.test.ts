@@ -137,6 +137,8 @@ it.each(ALL)('$kind: $expected', ({ kind, failure, expected }) => {
 });
 
 it.each([
+  // Also of a report of smoke, where changing to another folder does not help.
+  ['find', 'Use a folder that exists, then run the command again.'],
   ['read', 'Check the path and its permissions, then run the command again.'],
   ['write', 'Check the path, its permissions and the free space, then run the command again.'],
 ] as const)('a file that petstore could not %s has a hint of its own', (operation, hint) => {

@@ -58,7 +58,7 @@ Colour is used only on terminals. NO_COLOR, FORCE_COLOR, TERM=dumb, --color and 
     summary: 'why a command waits and for how long',
     title: 'Rate limits',
     text: `
-The service bans keys that keep sending after a 429. After a 429 nothing on this machine sends with that key until the time that the service named: no other command, no other process, not after a restart. Then a single request checks whether the key works again.
+The service bans keys that keep sending after a 429. After a 429 no petstore of this user sends with that key until the time that the service named, not even after a restart. Then a single request checks whether the key works again.
 
   --max-wait 75s      the longest wait; a longer one ends with exit code ${EXIT.rateLimited}
   --wait              short for --max-wait forever
