@@ -3,7 +3,7 @@ import type { CommandContext, Why } from '../session/globals.ts';
 import { find, SETTINGS } from '../session/settings.ts';
 import { CAUSES } from '../state/journal-rows.ts';
 import { usageFailure } from '../errors.ts';
-import { type AnyCommand, type CommandSpec, flag, option, under } from './command.ts';
+import { type AnyCommand, type CommandSpec, flag, option, optionalArgument, under } from './command.ts';
 import {
   countValue,
   integerValue,
@@ -13,11 +13,14 @@ import {
   parserOf,
   pathValue,
   petIdValue,
+  petNotNameValue,
   repeated,
   textValue,
   wordValue,
 } from './value-parsers.ts';
 import { PET_STATUSES } from '../api/values.ts';
+
+export const PET_ARGUMENT = optionalArgument(petNotNameValue, 'id of the pet, an int64 (or --name, --barcode)');
 
 /** Options that name one pet in place of its id. */
 export const PET_OPTIONS = {

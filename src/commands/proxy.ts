@@ -64,7 +64,7 @@ export const proxy = defineCommand({
   async run(input, context) {
     const { environment } = await context.settings();
     if (isProduction(environment.value) && !isSaidNow(environment)) {
-      throw usageFailure('A proxy for production must be asked for.', 'Run petstore proxy --env production');
+      throw usageFailure('A proxy for production needs --env production.', 'Run petstore proxy --env production');
     }
     requireGuard(input, input.host);
     const passed = passedSocket(context, input);

@@ -175,7 +175,7 @@ function* lookAtHeaders(answer: Reply): Generator<Diagnosis> {
   const difference = clockDifference(answer);
   if (difference === undefined) {
     const fix = 'Tell its owners: limits are safer with a Date.';
-    yield warn('clock', 'The service tells no time that can be read.', fix);
+    yield warn('clock', 'The service sends no Date header that can be read.', fix);
   } else if (Math.abs(difference.ms) <= SKEW_MS) {
     yield ok('clock', "This machine's clock agrees with the service's.");
   } else {

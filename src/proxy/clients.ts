@@ -78,6 +78,9 @@ export async function addClient(
 ): Promise<void> {
   using _lock = await lockTokens(context);
   const isThere = (await context.files.facts(path)) !== undefined;
+  // A pipe would be read for ever.
+  if (isThere && (await context.files.head(path, 1)) === undefined)
+    throw new Failure('file-unusable', { path, problem: 'is not a plain file' });
   const before = isThere ? await readText(context, path, LONGEST_FILE) : '';
   if (readClients(before, path).some((each) => each.name === name)) {
     throw usageFailure(

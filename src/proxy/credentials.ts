@@ -7,6 +7,7 @@ import { isLoopback } from '../ports.ts';
 import { followFiles } from '../serve/serve.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
+import { shellWord } from '../session/run-commands.ts';
 import type { Access } from './access.ts';
 import { digestOf, lockTokens, LONGEST_FILE, readClients, writeSecret } from './clients.ts';
 
@@ -72,7 +73,7 @@ export async function openCredentials(
     await followFiles(context, [tokens], ([text = '']) => {
       credentials.clients = readClients(text, tokens);
       if (credentials.clients.length === 0) {
-        const how = `petstore proxy token add NAME --tokens ${tokens}`;
+        const how = `petstore proxy token add NAME --tokens ${shellWord(tokens)}`;
         context.notices.warning(`${tokens} has no tokens: every request is refused. Add one: ${how}`);
       }
     });
@@ -121,7 +122,7 @@ function readCertificate(certFile: string, cert: string, keyFile: string, key: s
   return own;
 }
 
-/** Reads the token that clients send in place of the key, or creates the file (mode 0600). @throws {Failure} `file`, `usage`, `run-locked` */
+/** Reads the token that clients send, or creates the file (mode 0600). @throws {Failure} `file`, `usage`, `run-locked` */
 async function openToken(context: CommandContext, path: string, made: string): Promise<string> {
   const { files, machine, notices } = context;
   using _lock = await lockTokens(context);
@@ -136,7 +137,7 @@ async function openToken(context: CommandContext, path: string, made: string): P
   }
   // A link does not have its own mode.
   if (machine.platform !== 'win32' && facts?.kind === 'file' && (facts.mode & 0o077) !== 0) {
-    notices.warning(`Others on this machine may read or change the token in ${path}: run chmod 600 ${path}`);
+    notices.warning(`Others on this machine may read or change the token in ${path}: run chmod 600 ${shellWord(path)}`);
   }
   return value;
 }

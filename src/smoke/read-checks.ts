@@ -147,7 +147,7 @@ function checkReset(answer: Reply): Finding {
   return fail(RESET, `${reset}, ${Math.abs(ahead)} s ${ahead < 0 ? 'ago' : 'ahead'} by the service's own clock`);
 }
 
-function checkClock(answer: Reply, { maxSkew }: SmokeOptions): Finding {
+function checkClock(answer: Reply, { maxSkew = 60_000 }: SmokeOptions): Finding {
   const difference = clockDifference(answer);
   if (difference === undefined) return fail('a Date header', headerText(answer, 'date'));
   if (Math.abs(difference.ms) <= maxSkew) return PASS;

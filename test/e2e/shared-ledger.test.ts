@@ -144,6 +144,7 @@ describe.skipIf(!hasRedis)('settings that are wrong', () => {
     expect({ code, isShown: stderr.includes(shown) }).toEqual({ code: 2, isShown: true });
     const checked = await run(createHome(), ['doctor', '--offline'], { [name]: value });
     expect([checked.code, checked.stdout]).toEqual([13, expect.stringContaining(shown)]);
+    expect(checked.stdout).toContain(`Fix: Correct or unset ${name}.\n`);
     const status = await run(createHome(), ['status'], { [name]: value });
     expect([status.code, status.stdout]).toEqual([0, expect.stringContaining(shown)]);
     expect(stderr + checked.stdout + status.stdout).not.toContain('canary');

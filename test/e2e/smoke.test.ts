@@ -500,6 +500,9 @@ describe('what is run, and how it is reported', () => {
       '--only limit-429',
       '--only clock --skip clock',
       '--only clock --max-latency 1s',
+      '--skip clock --max-skew 5s',
+      '--only clock --write --pet 7',
+      '--only clock --provoke-429',
     ]) {
       const idle = against(undefined, args.split(' '));
       expect([await idle.run(), idle.context.sent]).toMatchObject([{ code: 2, stdout: '' }, []]);
