@@ -28,7 +28,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** Outcome of a write, as far as known when the command ends. */
 export type Outcome = 'not-sent' | 'not-applied' | 'applied' | 'unknown';
 
-/** The service's Error body (spec part 2), as far as it could be parsed. */
+/** The service's Error body (service spec, part 2), as far as it could be parsed. */
 export interface ServiceError {
   readonly status: number;
   readonly code?: string;

@@ -49,7 +49,7 @@ export interface Files {
   facts(path: string): Promise<FileFacts | undefined>;
   /** Reads a file. Never follows a link in the last component, and never waits for a FIFO. */
   read(path: string): Promise<string>;
-  /** Returns the first bytes of a plain file, following links; undefined if it does not exist. */
+  /** Returns the first bytes of a plain file, following links; undefined if the path has no plain file. */
   head(path: string, bytes: number): Promise<Uint8Array | undefined>;
   /**
    * Reads a user's file in pieces, following links. Waits for the writer of a FIFO or pipe until the signal aborts, and

@@ -49,7 +49,8 @@ function read(text: string): RedisAddress | undefined {
   const isUnix = unix !== undefined;
   const kind = (many ?? 'server') as RedisAddress['kind'];
   const found = PATHS[isUnix ? 'unix' : kind].exec(path);
-  const { prefix = '', db, ...files } = Object.fromEntries(new URLSearchParams(query));
+  // A plus is itself, as in a file's name: only forms write a space with it.
+  const { prefix = '', db, ...files } = Object.fromEntries(new URLSearchParams(query?.replaceAll('+', '%2B')));
   const database = found?.groups?.database ?? db ?? '';
   const urls = (isUnix ? 'unix' : hosts).split(',').map((host) => new URL(`redis://${user}${host}`));
   const isValid =

@@ -16,7 +16,7 @@ it.each([
   ['redis://127.0.0.1:7/3', { ...at(['127.0.0.1', 7]), database: 3 }],
   ['rediss://[::1]:7', { ...at(['::1', 7]), isTls: true }],
   ['redis://u:p%40s@a', { ...at(['a', 6379]), username: 'u', password: 'p@s' }],
-  ['redis://:p@s@a?prefix=shop:', { ...at(['a', 6379]), password: 'p@s', prefix: 'shop:' }],
+  ['redis://:p@s@a?prefix=shop+1:', { ...at(['a', 6379]), password: 'p@s', prefix: 'shop+1:' }],
   ['valkeys://a?cert=/a%20b.pem&key=k.pem&ca=c.pem', { ...at(['a', 6379]), isTls: true, files: FILES }],
   ['unix:///run/a%20b.sock?db=1', { ...at(), places: [{ path: '/run/a b.sock' }], database: 1 }],
   ['unix://:p@/a.sock', { ...at(), places: [{ path: '/a.sock' }], password: 'p' }],

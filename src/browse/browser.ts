@@ -162,8 +162,9 @@ export class Browser extends Selection {
     const { text } = this;
     this.askQuantity('');
     if (this.mode === 'quantity' || text === '') return;
-    this.message = `No pet matches ${text}.`;
     this.searchFor('');
+    const isFiltered = this.found.length < this.items.length;
+    this.message = `No pet matches ${text}.${isFiltered ? ' Esc shows all pets.' : ''}`;
   }
 
   /** Shows the present stock. A quantity that is being typed is never used for another pet. */

@@ -178,8 +178,9 @@ export function next<T>(values: readonly T[], value: T, step: 1 | -1): T {
 function matcherOf(text: string, catalog: Catalog | undefined): ((petId: bigint) => boolean) | undefined {
   if (text === '') return undefined;
   const ids = new Set(catalog?.containing(text));
-  const owner = catalog?.ownerOf(text);
-  if (owner !== undefined) ids.add(owner.petId);
+  // On a label, the id may be padded with zeros.
+  const scanned = [catalog?.ownerOf(text)?.petId, parseInt64(text.replace(/^0+(?=\d)/, ''))];
+  for (const petId of scanned) if (petId !== undefined) ids.add(petId);
   const mayBeId = /^-?[0-9]*$/.test(text);
   return (petId) => ids.has(petId) || (mayBeId && String(petId).includes(text));
 }

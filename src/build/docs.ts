@@ -30,7 +30,7 @@ function commands(tree: Tree): string {
     `<details>\n<summary>${summary}</summary>\n\n\`\`\`text\n${text}\n\`\`\`\n\n</details>`;
   const all = tree.sections.map(({ title, commands: below }) =>
     [
-      `**${title}**`,
+      `## ${title}`,
       ...below.map((command) =>
         folded(`<code>petstore ${command.path}</code>: ${summaryOf(command)}`, ownText(command, 100)),
       ),

@@ -9,7 +9,7 @@ import { FAILURE_KINDS } from '../report/failures.ts';
 import { ENVIRONMENTS } from '../session/environments.ts';
 import type { Verdict } from '../smoke/finding.ts';
 import { CAUSES, type ChangeState, KINDS } from '../state/journal-rows.ts';
-import { SUMS } from '../stock/history-sums.ts';
+import { SUMS } from '../stock/history-view.ts';
 
 const { object, optional, nullable: maybe, array, union, literal: is } = z;
 const [text, flag, count, time] = [z.string(), z.boolean(), z.int(), z.iso.datetime()];

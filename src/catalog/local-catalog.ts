@@ -25,12 +25,9 @@ export interface Entry extends StockLevel {
   readonly isProvided: boolean;
 }
 
-export interface Owner {
-  readonly petId: bigint;
+export interface Owner extends Pick<Entry, 'petId' | 'isProvided'> {
   /** Stored with --force: in a stocktake the barcode wins over a pet id with the same digits. */
   readonly isForced: boolean;
-  /** True if the pet came with the service's own catalog. */
-  readonly isProvided: boolean;
 }
 
 /** Entries in one query. */

@@ -116,7 +116,7 @@ function addBarcode(change: CatalogChange, text: string, { petId, line }: Catalo
     return `barcode ${labelOf(barcode)} is also the id of pet ${id}; to have both, add --force`;
   }
   lines.set(barcode, line);
-  // A barcode from the service's own catalog is taken from its pet.
+  // A barcode from the catalog of a gateway or the sandbox is taken from its pet.
   const values = [origin, barcode, petId, force ? 1n : 0n];
   database.run('INSERT OR REPLACE INTO catalogBarcode VALUES (?, ?, ?, ?)', ...values);
   return undefined;

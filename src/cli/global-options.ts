@@ -51,7 +51,7 @@ export type GlobalInput = InputOf<typeof OPTIONS>;
 
 /** Handled before a command runs. */
 const HELP_OPTIONS = under('Help', {
-  help: flag('-h, --help', 'show help: -h on one screen, --help all of it'),
+  help: flag('-h, --help', 'show help: -h in short, --help in full'),
   pager: flag('--no-pager', 'print long help without PAGER'),
   version: flag('-V, --version', 'print the version'),
 });

@@ -3,7 +3,7 @@ import type { CommandContext, Why } from '../session/globals.ts';
 import { find, SETTINGS } from '../session/settings.ts';
 import { CAUSES } from '../state/journal-rows.ts';
 import { usageFailure } from '../errors.ts';
-import { type AnyCommand, type CommandSpec, flag, option, under } from './command.ts';
+import { type AnyCommand, type CommandSpec, flag, option, optionalArgument, under } from './command.ts';
 import {
   countValue,
   integerValue,
@@ -13,11 +13,14 @@ import {
   parserOf,
   pathValue,
   petIdValue,
+  petNotNameValue,
   repeated,
   textValue,
   wordValue,
 } from './value-parsers.ts';
 import { PET_STATUSES } from '../api/values.ts';
+
+export const PET_ARGUMENT = optionalArgument(petNotNameValue, 'id of the pet, an int64 (or --name, --barcode)');
 
 /** Options that name one pet in place of its id. */
 export const PET_OPTIONS = {
@@ -96,7 +99,7 @@ export function defineWrite<Arguments extends object = object, Options extends o
 }
 
 const hostNameValue = parserOf('a host name such as shop.example, without a port', (text) =>
-  /^[a-z0-9._-]+$/i.test(text) ? text.toLowerCase() : undefined,
+  /^[a-z0-9._-]+$/i.test(text) ? text.toLowerCase().replace(/\.$/, '') : undefined,
 );
 
 /** Returns the options of a server. @param beyond what it needs to serve other machines, for the help */

@@ -45,6 +45,9 @@ export const pathValue = parserOf('a path', (text) => (text === '' ? undefined :
 /** Parses a canonical decimal int64 into a bigint. */
 export const petIdValue = parserOf('a pet ID, a whole number such as 7', parseInt64, { isPet: true });
 
+/** The same for a command that also has --name. */
+export const petNotNameValue = parserOf('a pet ID such as 7 (a name goes with --name)', parseInt64, { isPet: true });
+
 /** Parses a canonical decimal integer of either sign into a bigint. */
 export const integerValue = parserOf('a whole number such as 12, without separators', parseInteger);
 

@@ -39,11 +39,10 @@ export const catalogImport = defineCommand({
   summary: 'Read names, barcodes, minimum and target of pets from a CSV file',
   description:
     'The columns are petId, name, barcode, min and target, in any order, with comma, semicolon, tab or |. A pet with ' +
-    'several barcodes has several rows, or several codes in one cell with spaces, ";" or "|" between them. What the ' +
-    'file has replaces what is known of the pets in it, column by column, and an empty cell removes it; other pets ' +
-    'are not changed. min is the quantity at which stock is low, target the one to fill up to, as petstore inventory ' +
-    'list --low computes it. Barcodes are EAN-8, EAN-13 and UPC-A, and ' +
-    `their check digits are checked. If any row is bad, nothing is imported. ${WHERE}`,
+    'several barcodes has several rows, or several codes in one cell with spaces, ";" or "|" between them. For the ' +
+    'pets in the file, each column replaces what the catalog has, and an empty cell removes it; other pets are not ' +
+    'changed. min is the quantity at which stock is low, target the one to fill up to. Barcodes are EAN-8, EAN-13 ' +
+    `and UPC-A, with a valid check digit. If any row is bad, nothing is imported. ${WHERE}`,
   examples: {
     'A file with these columns': 'petstore catalog import catalog.csv',
     'Other headings': 'petstore catalog import articles.csv --map "Article=petId" --map "EAN=barcode"',
@@ -140,7 +139,7 @@ export const catalogSet = defineCommand({
     barcode: option('--barcode <code...>', listOf(textValue), 'its barcodes, in place of those it has'),
     min: option('--min <quantity>', levelValue, 'the quantity at which its stock is low; none removes it'),
     target: option('--target <quantity>', levelValue, 'the quantity to fill up to; none removes it'),
-    force: FORCE,
+    force: { ...FORCE, needs: 'barcode' },
   },
   async run({ petId, name, barcode: barcodes, force, min, target }, context) {
     const [least, most] = [min, target].map((level) => (level === 'none' ? null : level));

@@ -5,6 +5,7 @@ import { homeProblem, sandboxFile, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, fileFailure, isFailure, usageFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
+import { shellWord } from '../session/run-commands.ts';
 import type { KnownPet } from '../state/pets.ts';
 import type { TextView } from '../view/view.ts';
 
@@ -18,7 +19,7 @@ export const completion = defineCommand({
   description:
     'Commands, options, environments, statuses, columns and the ids of pets are completed from what is on this ' +
     'machine, never over the network; nothing that was typed is evaluated. The ids are those of the history and of ' +
-    'the sandbox. Where the shell shows descriptions, TAB has the names of the catalog beside them.',
+    'the sandbox. zsh, fish and PowerShell show the names of the catalog beside them.',
   examples: {
     'bash, for this session': 'source <(petstore completion bash)',
     'For good, where the shell looks for it': 'petstore completion zsh --install',
@@ -110,7 +111,7 @@ function installedAt(context: CommandContext, shell: Shell): { readonly path: st
     },
     zsh: {
       path: `${data}/zsh/site-functions/_petstore`,
-      left: `Add to ~/.zshrc, before compinit: fpath=('${data}/zsh/site-functions' $fpath)`,
+      left: `Add to ~/.zshrc, before compinit: fpath=(${shellWord(`${data}/zsh/site-functions`)} $fpath)`,
     },
     fish: { path: `${config}/fish/completions/petstore.fish`, left: 'fish finds it there.' },
     powershell: { path: profile, left: `Add to the file that $PROFILE names: . '${profile}'` },

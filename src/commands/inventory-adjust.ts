@@ -1,7 +1,7 @@
 import { parseInteger } from '../api/values.ts';
-import { argument, flag, option, optionalArgument } from '../cli/command.ts';
-import { defineWrite, petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
-import { integerValue, parserOf, petIdValue } from '../cli/value-parsers.ts';
+import { argument, flag, option } from '../cli/command.ts';
+import { defineWrite, PET_ARGUMENT, PET_OPTIONS, petIdOf } from '../cli/shared-options.ts';
+import { integerValue, parserOf } from '../cli/value-parsers.ts';
 import { changePet } from '../stock/change-pet.ts';
 
 /** Accepts a plus sign, too. */
@@ -14,9 +14,9 @@ export const inventoryAdjust = defineWrite({
   summary: "Add to or take from one pet's stock",
   description:
     'Reads the current quantity, adds, writes, and shows old and new; petstore inventory undo takes it back. ' +
-    'Commands that change the same pet take turns: those on this machine and, with PETSTORE_LEDGER, on all machines ' +
-    'that share it. The service can only set a quantity: a change that anything else makes between the read and the ' +
-    'write is overwritten, except behind petstore proxy: there the pet is read again.',
+    'Commands that change the same pet take turns: those of this user and, with PETSTORE_LEDGER, all that share it. ' +
+    'The service can only set a quantity: a change that anything else makes between the read and the write is ' +
+    'overwritten, except behind petstore proxy: there the pet is read again.',
   examples: {
     'Add three of pet 7': 'petstore inventory adjust 7 +3',
     'One was sold': 'petstore inventory adjust 7 -1',
@@ -25,7 +25,7 @@ export const inventoryAdjust = defineWrite({
     'Show what would be sent': 'petstore inventory adjust 7 -1 --dry-run',
   },
   arguments: {
-    petId: optionalArgument(petIdValue, 'id of the pet, an int64 (or --name, --barcode)'),
+    petId: PET_ARGUMENT,
     delta: argument(deltaValue, 'how many to add; negative to take away'),
   },
   options: {

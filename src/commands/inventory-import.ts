@@ -13,8 +13,8 @@ export const inventoryImport = defineWrite({
     'which adds to it. A column current guards a row: it is applied only if the pet has that quantity; cause and ' +
     'note are kept in the history. All rows are checked, then compared with the current stock, and only what differs ' +
     'is sent. Each row is recorded before it is sent, so an interrupted import continues with --resume, and no ' +
-    'acknowledged row is sent or added twice. A file that adds the rows of an earlier one is added only if you say ' +
-    'so.',
+    'acknowledged row is sent or added twice. Rows that an earlier import has added are refused, unless you add ' +
+    '--again; at a terminal petstore asks.',
   examples: {
     'What would change': 'petstore inventory import stock.csv --dry-run',
     'Add a delivery (columns petId and delta)': 'petstore inventory import delivery.csv',

@@ -14,7 +14,7 @@ import {
   listOf,
   nameValue,
   parserOf,
-  petIdValue,
+  petNotNameValue,
   textValue,
   wordIn,
   wordValue,
@@ -64,7 +64,7 @@ const OPTIONS = {
       '--watch [interval]',
       durationValue(1_000),
       'keep checking and print changes (default: every 10s, less often if few requests remain)',
-      { conflicts: ['sort', 'desc', 'limit', 'columns', 'failIfAny', 'failIfNone'] },
+      { conflicts: ['sort', 'desc', 'limit', 'columns', 'header', 'failIfAny', 'failIfNone'] },
     ),
     onChange: option(
       '--on-change <command>',
@@ -84,10 +84,9 @@ export const inventoryList = defineCommand({
   common: 'requests',
   summary: 'Show stock levels',
   description:
-    'Shows the stock of every pet, or only those matching the filters. ' +
-    'Filters run on this machine: the service always returns the full list in one request. ' +
-    'With --watch, what changes is a line of text, and with -o ndjson a JSON object. ' +
-    'petstore inventory ls is short for it.',
+    'Shows the stock of every pet, or only those matching the filters. Filters run on this machine: the service ' +
+    'always returns the full list in one request. --watch prints a line for each change, or a JSON object with ' +
+    '-o ndjson. petstore inventory ls is the same command.',
   examples: {
     'All stock': 'petstore inventory list',
     'What is running out': 'petstore inventory list --status available --max 3 --sort quantity',
@@ -100,7 +99,7 @@ export const inventoryList = defineCommand({
   },
   arguments: {
     petId: {
-      parser: listOf(petIdValue),
+      parser: listOf(petNotNameValue),
       description: 'show only these pets, as with --pet',
       optional: true,
       variadic: true,
@@ -115,7 +114,7 @@ export const inventoryList = defineCommand({
     if (input.watch !== undefined && output === 'csv') {
       throw usageFailure('--watch cannot be used with csv.', 'Use -o ndjson.');
     }
-    if (input.watch === undefined && !input.header && isJson) {
+    if (!input.header && isJson) {
       throw usageFailure(`--no-header cannot be used with ${output}, which has none.`);
     }
     const catalog = await catalogFor(input, context);

@@ -8,9 +8,9 @@ export const inventoryRuns = defineCommand({
   path: 'inventory runs',
   summary: 'List, resume or discard imports, counts, edits and undos',
   description:
-    'Every import, count, edit and undo is a run with a number. "list" (the default) shows them newest first, ' +
-    'without a request, as "inventory history" shows changes. "resume" continues an unfinished run: the newest, or the one you name; no ' +
-    'acknowledged row is sent twice. "discard" ends an unfinished run without applying the rows that are left.',
+    'A run is what one import, count, edit, browse, undo, redo or smoke --write changes. "list" (the default) shows ' +
+    'them newest first, without a request, of the environments that "inventory history" shows. "resume" continues an unfinished run: the newest, or the one you name; ' +
+    'no acknowledged row is sent twice. "discard" ends an unfinished run without applying the rows that are left.',
   examples: {
     'All runs': 'petstore inventory runs',
     'Continue the newest that was stopped': 'petstore inventory runs resume',

@@ -1,6 +1,6 @@
-import { argument, flag, option, optionalArgument } from '../cli/command.ts';
-import { defineWrite, petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
-import { integerValue, petIdValue } from '../cli/value-parsers.ts';
+import { argument, flag, option } from '../cli/command.ts';
+import { defineWrite, PET_ARGUMENT, PET_OPTIONS, petIdOf } from '../cli/shared-options.ts';
+import { integerValue } from '../cli/value-parsers.ts';
 import { Failure } from '../errors.ts';
 import { changePet } from '../stock/change-pet.ts';
 
@@ -10,8 +10,7 @@ export const inventorySet = defineWrite({
   description:
     'At a terminal it reads the pet first and shows the old and the new quantity; petstore inventory undo takes the ' +
     'change back. Without a terminal it sends one request only, and the history has no old quantity, unless you add ' +
-    '--read-first or --expect. ' +
-    'The service calls this operation experimental: its request may still change. ' +
+    '--read-first or --expect. The service calls this operation experimental: its request may still change. ' +
     'If an answer is lost, the list is read and the write repeated only if it was not applied.',
   examples: {
     'Set pet 7 to 12': 'petstore inventory set 7 12',
@@ -21,7 +20,7 @@ export const inventorySet = defineWrite({
     'From a script, so that it can be undone': 'petstore --env production inventory set 7 12 --read-first --json',
   },
   arguments: {
-    petId: optionalArgument(petIdValue, 'id of the pet, an int64 (or --name, --barcode)'),
+    petId: PET_ARGUMENT,
     quantity: argument(integerValue, 'the new quantity'),
   },
   options: {

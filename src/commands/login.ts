@@ -40,11 +40,10 @@ export const login = defineCommand({
   path: 'login',
   summary: 'Store the base URL and API key for an environment',
   description:
-    'Asks for what is missing: environment, base URL and, hidden, the API key. ' +
-    'The key is checked with one request, then stored in the config file, which only you can read. ' +
-    'The key cannot be passed as an option, because other users can see command lines. ' +
-    'With --key-command the key is not stored: each command that needs it runs yours, without a shell, and reads the ' +
-    'key from its stdout.',
+    'Asks for what is missing: environment, base URL and, hidden, the API key. The key is checked with one request, ' +
+    'then stored in the config file, which only you can read. The environment of the first login becomes the ' +
+    'default. The key cannot be passed as an option, because other users can see command lines. With --key-command ' +
+    'the key is not stored: each command that needs it runs yours, without a shell, and reads the key from its stdout.',
   examples: {
     'At a terminal': 'petstore login',
     'In a script': 'petstore login --env staging --base-url https://staging.example.com/v1 --key-stdin < key.txt',

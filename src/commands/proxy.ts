@@ -64,7 +64,7 @@ export const proxy = defineCommand({
   async run(input, context) {
     const { environment } = await context.settings();
     if (isProduction(environment.value) && !isSaidNow(environment)) {
-      throw usageFailure('A proxy for production must be asked for.', 'Run petstore proxy --env production');
+      throw usageFailure('A proxy for production needs --env production.', 'Run petstore proxy --env production');
     }
     requireGuard(input, input.host);
     const passed = passedSocket(context, input);
@@ -76,6 +76,8 @@ export const proxy = defineCommand({
     const serving = { ...context, signal: hard.signal };
     const session = await connect(serving, { isServer: true });
     if (session.isAlone()) throw new Failure('state', { path: stateFolder(context), problem: 'unusable' });
+    // A Redis server that refuses the settings ends the command here, in place of each request later.
+    await session.known();
     const running = await startProxy(serving, session, { ...input, passed, credentials, onRequest: log.onRequest });
     credentials.onIdentity = running.renew;
     await notifyReady(context);

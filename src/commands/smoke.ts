@@ -55,7 +55,7 @@ const OPTIONS = {
   ...under('Bounds', {
     maxLatency: option('--max-latency <duration>', durationValue(1), 'longest time for the list'),
     maxSkew: option('--max-skew <duration>', durationValue(1), "largest accepted error of the service's clock", {
-      default: '60s',
+      shownDefault: '60s',
     }),
     waitReady: option('--wait-ready <duration>', durationValue(1), 'wait until the service answers without a 5xx'),
   }),

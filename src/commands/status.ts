@@ -7,11 +7,11 @@ import { type LedgerTarget, openLedger } from '../session/open-ledger.ts';
 import { homeProblem } from '../session/paths.ts';
 import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
 import { maskKey, requireBaseUrl, requireKey } from '../session/resolve.ts';
-import { type Source, type Sourced, unknownVariables, VARIABLES } from '../session/settings.ts';
+import { type Source, type Sourced, unreadVariables, VARIABLES } from '../session/settings.ts';
 import { SANDBOX_KEY } from '../sandbox/plans.ts';
 import { isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
-import { hintedPlace, nextSteps, resumeCommand, withEnvironment } from '../session/run-commands.ts';
+import { hintedPlace, nextSteps, resumeCommand, shellWord, withEnvironment } from '../session/run-commands.ts';
 import type { RunSummary } from '../state/journal.ts';
 import { withJournal } from '../stock/open-journal.ts';
 import { type Labelled, labelled, type RecordView } from '../view/view.ts';
@@ -31,8 +31,8 @@ export const status = defineCommand({
   more: ['environments'],
   async run(_input, context) {
     const lines = linesOf(await context.settings(), context);
-    for (const name of unknownVariables(context.env)) {
-      context.notices.warning(`Unknown variable ${name}: petstore reads ${VARIABLES.join(', ')}.`);
+    for (const name of unreadVariables(context.env)) {
+      context.notices.warning(`Nothing reads the variable ${name}: petstore reads ${VARIABLES.join(', ')}.`);
     }
     return describe(lines, await knownLimits(context), await unfinishedRuns(context), context);
   },
@@ -155,5 +155,5 @@ function configNote(file: ConfigFile, context: CommandContext): string {
   if (file.unreadable !== undefined) return `${path}  (cannot be read: ${file.unreadable})`;
   if (!file.exists) return `${path}  (not there yet)`;
   if (file.isForeign) return `${path}  (belongs to another user)`;
-  return file.exposed ? `${path}  (others may read it: run chmod 600 ${path})` : path;
+  return file.exposed ? `${path}  (others may read it: run chmod 600 ${shellWord(path)})` : path;
 }

@@ -2,7 +2,7 @@ import { itemMembers, itemToJson, warnOfUnexpected } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
-import { durationValue, integerValue, petIdValue, textValue, wordValue } from '../cli/value-parsers.ts';
+import { durationValue, integerValue, petNotNameValue, textValue, wordValue } from '../cli/value-parsers.ts';
 import { onlyFailure, usageFailure } from '../errors.ts';
 import { alertsBy, waitFor } from '../watch/watch.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -30,7 +30,7 @@ export const wait = defineCommand({
   },
   options: {
     ...under('What to wait for', {
-      pet: option('--pet <id>', petIdValue, 'the pet'),
+      pet: option('--pet <id>', petNotNameValue, 'the pet'),
       ...PET_OPTIONS,
       quantity: option('--quantity <quantity>', integerValue, 'exactly this quantity'),
       min: option('--min <quantity>', integerValue, 'at least this quantity'),
@@ -66,7 +66,7 @@ export const wait = defineCommand({
       throw usageFailure('Wait for what? Use --quantity, --min, --max, --low or --status.');
     }
     if (isAbove(min, max) || isAbove(min, quantity) || isAbove(quantity, max)) {
-      throw usageFailure('No quantity can be all of what --quantity, --min and --max say.');
+      throw usageFailure('No quantity meets --quantity, --min and --max at once.');
     }
     const alert = input.exec === undefined ? undefined : alertsBy(context, '--exec', input.exec);
     const names = await tableNames(context, await catalogOrigin(context), [{ petId: pet }]);

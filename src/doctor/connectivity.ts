@@ -10,6 +10,7 @@ import { capital, plural } from '../view/words.ts';
 import { bad, certificate, clockDifference, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
 import { isAbout, KEY_KINDS } from './local.ts';
 import { probe, type Reply } from '../client/probe.ts';
+import { gatewayOf } from '../rate-limit/headers.ts';
 
 /** A larger offset of the clock makes logs and certificates doubtful. */
 const SKEW_MS = 60_000;
@@ -174,7 +175,7 @@ function* lookAtHeaders(answer: Reply): Generator<Diagnosis> {
   const difference = clockDifference(answer);
   if (difference === undefined) {
     const fix = 'Tell its owners: limits are safer with a Date.';
-    yield warn('clock', 'The service tells no time that can be read.', fix);
+    yield warn('clock', 'The service sends no Date header that can be read.', fix);
   } else if (Math.abs(difference.ms) <= SKEW_MS) {
     yield ok('clock', "This machine's clock agrees with the service's.");
   } else {
@@ -183,6 +184,7 @@ function* lookAtHeaders(answer: Reply): Generator<Diagnosis> {
       'Waits do not depend on either, certificates and logs do.';
     yield warn('clock', `${capital(difference.words)}.`, fix);
   }
+  if (gatewayOf(answer.headers) === 'refused') return;
   const names = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
   const missing = names.filter((name) => !answer.headers.has(name.toLowerCase()));
   const fix = 'Tell the owners of the service; until then petstore sends one request a second.';

@@ -43,7 +43,8 @@ export function clockDifference(
 export function failed(id: string, error: unknown, now: number, health: 'warn' | 'fail' = 'fail'): Diagnosis {
   if (!isFailure(error) || error.is('interrupted') || error.is('deadline')) throw error;
   const { message, hint } = describeFailure(error, now);
-  return { id, health, says: visible(message), fix: hint ?? 'See: petstore help exit-codes', failure: error };
+  const other = error.is('invalid-value') ? `Correct or unset ${error.details.name}.` : 'See: petstore help exit-codes';
+  return { id, health, says: visible(message), fix: hint ?? other, failure: error };
 }
 
 /** Automatic renewal happens 30 days before the end, so with two weeks left something is wrong. */

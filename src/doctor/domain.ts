@@ -46,10 +46,10 @@ export async function* walkDomain(context: CommandContext, options: DomainOption
     const zone = await findZone(walk.dns, options.domain);
     if (zone === undefined) {
       const fix = 'Check the spelling, and that the domain is registered.';
-      yield bad('zone', `No zone of DNS holds ${options.domain}.`, fix);
+      yield bad('zone', `DNS has no zone for ${options.domain}.`, fix);
       return;
     }
-    yield ok('zone', `${zone.name} holds it.`);
+    yield ok('zone', `Its zone is ${zone.name}.`);
     yield note('plan', `The record to create in ${zone.name}: ${recordWords(zone, options.target)}.`);
     const record = await lookAtRecord(walk, zone);
     yield record;

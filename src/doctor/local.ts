@@ -1,11 +1,11 @@
 /** Doctor's checks of this machine. Sends nothing, and reads files as every command does. */
 import { DatabaseFailure } from '../ports.ts';
-import { unknownVariables, VARIABLES } from '../session/settings.ts';
+import { unreadVariables, VARIABLES } from '../session/settings.ts';
 import { configFolder, homeProblem, stateFolder, statePath } from '../session/paths.ts';
 import { type ConfigFile, isForeign } from '../session/config-file.ts';
 import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
-import { nextSteps } from '../session/run-commands.ts';
+import { nextSteps, shellWord } from '../session/run-commands.ts';
 import { requireBaseUrl, requireKey } from '../session/resolve.ts';
 import { fileFailure, isFailure, type Kind } from '../errors.ts';
 import { openStateFile } from '../state/database.ts';
@@ -62,9 +62,14 @@ async function* config(context: CommandContext): AsyncGenerator<Diagnosis, Confi
     const says = `No config: ${homeProblem(context)}. Only variables are read.`;
     yield warn('config', says, 'Set HOME.');
   } else if (unreadable !== undefined) {
-    yield bad('config', `The config ${path} cannot be read (${unreadable}).`, `chmod 600 ${path}, as its owner.`);
+    yield bad(
+      'config',
+      `The config ${path} cannot be read (${unreadable}).`,
+      `chmod 600 ${shellWord(path)}, as its owner.`,
+    );
   } else if (!exists) yield note('config', `Not created yet: ${path}.`);
-  else if (exposed) yield warn('config', `Others on this machine may read the key in ${path}.`, `chmod 600 ${path}`);
+  else if (exposed)
+    yield warn('config', `Others on this machine may read the key in ${path}.`, `chmod 600 ${shellWord(path)}`);
   else {
     const open = await openToOthers(context, 'config', configFolder(context), path);
     yield* open.length > 0 ? open : [ok('config', `${path} can be read; only you can open it.`)];
@@ -87,7 +92,7 @@ async function openToOthers(
     if (isForeign(context, facts)) found.push(warn(id, `${path} belongs to another user.`, `chown it to yourself.`));
     else if ((facts.mode & 0o022) !== 0) {
       const says = `Others on this machine may change ${isFolder ? 'what is in ' : ''}${path}.`;
-      found.push(warn(id, says, `chmod ${isFolder ? '700' : '600'} ${path}`));
+      found.push(warn(id, says, `chmod ${isFolder ? '700' : '600'} ${shellWord(path)}`));
     }
   }
   return found;
@@ -111,7 +116,7 @@ async function* variables(
     const says = `The variable ${source.name} is used, not what ${shadows.name} has.`;
     found.push(warn('variables', says, `unset ${source.name}, if that is not meant.`));
   }
-  for (const name of unknownVariables(env)) {
+  for (const name of unreadVariables(env)) {
     found.push(warn('variables', `Nothing reads the variable ${name}.`, `petstore reads ${VARIABLES.join(', ')}.`));
   }
   if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
@@ -169,7 +174,7 @@ async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolea
     yield bad(
       'state',
       `${path} is damaged.`,
-      'The next command that writes or sends puts it aside and begins a new one: limits are learned anew, and unfinished imports are lost.',
+      'The next command that writes or sends puts it aside and starts a new one: the catalog, the history and unfinished runs are lost.',
     );
     return false;
   }

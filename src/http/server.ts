@@ -191,7 +191,7 @@ async function listen(server: Server, { host, port, passed }: ServerOptions) {
   // Null for a socket of the file system that was passed.
   const own = server.address() as AddressInfo | null;
   try {
-    if (own === null) throw usageFailure('The socket that was passed is not one of TCP.');
+    if (own === null) throw usageFailure('The socket that was passed is not a TCP socket.');
     passed?.check(own.address);
     return { host: passed === undefined ? host : own.address, port: own.port };
   } catch (error) {

@@ -33,12 +33,12 @@ function atOnce<T>(work: () => T): Promise<T> {
   });
 }
 
-/** Returns the result of `work`, or the fallback if the file does not exist. */
+/** Returns the result of `work`, or the fallback if the file does not exist or is a socket. */
 async function orIfMissing<T>(fallback: T, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return fallback;
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENXIO') return fallback;
     throw error;
   }
 }
@@ -88,6 +88,20 @@ function isFolder(path: string): boolean {
   return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
+/** True for a file whose last line was cut, as by a full disk; false for one that cannot be read. */
+function isCut(path: string, size: number): boolean {
+  try {
+    if (size === 0) return false;
+    const file = fs.openSync(path, O_RDONLY);
+    const last = Buffer.alloc(1);
+    fs.readSync(file, last, { position: size - 1 });
+    fs.closeSync(file);
+    return last.toString() !== '\n';
+  } catch {
+    return false;
+  }
+}
+
 /** Returns our own stdout or stderr if the path names it: reopening fails for a socket and overwrites a file. */
 function ownOutput(path: string): Writable | undefined {
   const [, name] = /^\/(?:dev\/(?:fd\/)?|proc\/self\/fd\/)(1|2|stdout|stderr)$/.exec(path) ?? [];
@@ -134,8 +148,11 @@ export const nodeFiles: Files = {
       };
       const open = (): Writable => {
         const fd = fs.openSync(path, O_WRONLY | O_NONBLOCK | O_APPEND | O_CREAT, 0o600);
-        file = fs.fstatSync(fd).ino;
-        return fs.createWriteStream('', { fd }).once('error', report);
+        const { ino, size } = fs.fstatSync(fd);
+        file = ino;
+        const opened = fs.createWriteStream('', { fd }).once('error', report);
+        if (isCut(path, size)) opened.write('\n');
+        return opened;
       };
       let stream = own?.once('error', report) ?? open();
       return {

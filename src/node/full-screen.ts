@@ -1,5 +1,6 @@
 /** Takes over the terminal: the alternate screen, and every key and mouse event. */
 import { writeSync } from 'node:fs';
+import { emitKeypressEvents, type Key as KeyPress } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { Failure } from '../errors.ts';
 import type { FullScreen, Key, ScreenEvents } from '../ports.ts';
@@ -11,14 +12,6 @@ const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?1000h\u001b[?1006h';
 const LEAVE = '\u001b[?1006l\u001b[?1000l\u001b[?25h\u001b[?1049l';
 /** How long to wait after Esc, in ms: an arrow key, for instance, arrives as Esc and more bytes. */
 const ESCAPE_MS = 50;
-
-interface KeyPress {
-  readonly name?: string;
-  readonly sequence?: string;
-  readonly ctrl?: boolean;
-  readonly meta?: boolean;
-  readonly shift?: boolean;
-}
 
 export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen {
   const { stdin, stdout } = process;
@@ -32,16 +25,11 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
   });
   stdout.on('resize', onRedraw);
-  const onLeave = (signal: NodeJS.Signals): void => {
-    restore();
-    if (signal === 'SIGQUIT') endBySignal(signal);
-    else process.kill(process.pid, 'SIGSTOP');
-  };
-  process.on('exit', restore).on('SIGQUIT', onLeave).on('SIGTSTP', onLeave);
+  process.on('exit', restore).on('SIGQUIT', restore).on('SIGQUIT', endBySignal);
   const forget = onContinue(() => {
     enter();
     onRedraw();
-  });
+  }, restore);
   enter();
   return {
     get columns() {
@@ -55,7 +43,7 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
       restore();
       stopListening();
       stdout.off('resize', onRedraw);
-      process.off('exit', restore).off('SIGQUIT', onLeave).off('SIGTSTP', onLeave);
+      process.off('exit', restore).off('SIGQUIT', restore).off('SIGQUIT', endBySignal);
       forget();
     },
   };
@@ -63,7 +51,6 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
 
 function listen(onKey: (key: Key) => void, onGone: () => void): () => void {
   const { stdin } = process;
-  const { emitKeypressEvents } = process.getBuiltinModule('node:readline');
   // node:readline would treat mouse events as typed text.
   const keys = new PassThrough();
   // The only option used here: without it, Esc would wait for half a second.
@@ -92,11 +79,7 @@ const MOUSE = /\u001b\[<(\d+);\d+;(\d+)([Mm])/;
 const MOUSE_BEGUN = /\u001b\[(?:<[\d;]*|M[^]{0,2})?$/;
 // eslint-disable-next-line no-control-regex -- the form of terminals without SGR: each number is a byte, plus 32
 const OLD_MOUSE = /\u001b\[M([^])([^])([^])/g;
-const BUTTONS: ReadonlyMap<string, string> = new Map([
-  ['0M', 'click'],
-  ['64M', 'wheelup'],
-  ['65M', 'wheeldown'],
-]);
+const BUTTONS: Readonly<Record<string, string>> = { '0M': 'click', '64M': 'wheelup', '65M': 'wheeldown' };
 
 /** Returns a function that takes terminal input in pieces and passes it on without the mouse events. */
 function mouseFilter(onMouse: (key: Key) => void, onRest: (rest: Buffer) => void): (piece: Buffer) => void {
@@ -113,7 +96,7 @@ function mouseFilter(onMouse: (key: Key) => void, onRest: (rest: Buffer) => void
       handOn(text.slice(0, found.index));
       text = text.slice(found.index + found[0].length);
       const [, button = '', row, end = ''] = found;
-      const name = BUTTONS.get(button + end);
+      const name = BUTTONS[button + end];
       if (name !== undefined) onMouse({ name, ctrl: false, shift: false, text: '', row: Number(row) - 1 });
     }
     held = MOUSE_BEGUN.exec(text)?.[0] ?? '';

@@ -8,9 +8,9 @@ process.on('SIGXFSZ', () => undefined);
 
 export const argv: readonly string[] = process.argv.slice(2);
 
-/** Width of the terminal in columns; 80 if stdout is not one. */
+/** Width of the terminal in columns; 80 if stdout is not one, or does not know its width. */
 export function width(): number {
-  return process.stdout.isTTY ? Math.max(process.stdout.columns, 20) : 80;
+  return Math.max(process.stdout.columns || 80, 20);
 }
 
 export const { env } = process;
@@ -22,7 +22,7 @@ export function isTerminal(): boolean {
 /** Prints a text longer than the terminal through PAGER or less, as git does; any other text directly. */
 export function pageOrPrint(text: string): void {
   const { PAGER: pager = process.platform === 'win32' ? '' : 'less', TERM } = env;
-  const isLong = process.stdout.isTTY && text.split('\n').length > process.stdout.rows;
+  const isLong = process.stdout.isTTY && text.split('\n').length > (process.stdout.rows || 24);
   if (!isLong || TERM === 'dumb' || ['', 'cat'].includes(pager.trim())) {
     printAndEnd(text);
     return;
@@ -32,9 +32,9 @@ export function pageOrPrint(text: string): void {
   const { spawnSync } = process.getBuiltinModule('node:child_process');
   const own = { LESS: 'FRX', ...env, PETSTORE_API_KEY: undefined, PETSTORE_LEDGER: undefined };
   const isShell = env.PAGER !== undefined;
-  const { status } = spawnSync(pager, { shell: isShell, input: text, stdio: ['pipe', 'inherit', 'inherit'], env: own });
-  // less is missing, or the shell did not find the pager.
-  if (status === null || status === 127) printAndEnd(text);
+  const ended = spawnSync(pager, { shell: isShell, input: text, stdio: ['pipe', 'inherit', 'inherit'], env: own });
+  // less is missing, or the shell did not find the pager. A shell ends by Ctrl-C once its less has ended.
+  if (ended.signal === null && (ended.status ?? 127) === 127) printAndEnd(text);
 }
 
 /** Prints and lets the process end. A closed pipe is not a failure; a full disk or a closed stdout is. */

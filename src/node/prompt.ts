@@ -1,5 +1,5 @@
 /** Asks questions on the terminal, on stderr because stdout is for data. */
-import type { PassThrough } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import confirm from '@inquirer/confirm';
 import input from '@inquirer/input';
 import password from '@inquirer/password';
@@ -20,11 +20,9 @@ export const nodePrompt: Prompt = {
     ask(signal, (terminal) => confirm({ message: question, default: fallback }, terminal)),
 };
 
-interface Terminal {
-  readonly input: NodeJS.ReadableStream;
-  readonly output: NodeJS.WritableStream;
-  readonly signal: AbortSignal;
-}
+const [TAB, LF, CR] = [9, 10, 13];
+
+type Terminal = Parameters<typeof confirm>[1];
 
 /** @throws {Failure} `cancelled` at Ctrl-D, `interrupted` at Ctrl-C or if the terminal is gone; the signal's reason */
 async function ask<T>(signal: AbortSignal, start: (terminal: Terminal) => Promise<T>): Promise<T> {
@@ -53,12 +51,21 @@ async function ask<T>(signal: AbortSignal, start: (terminal: Terminal) => Promis
  */
 function openKeys(onEnd: (reason: Failure) => void): { input: PassThrough; close(): void } {
   const { stdin } = process;
-  const { PassThrough } = process.getBuiltinModule('node:stream');
   const input = Object.assign(new PassThrough(), {
     isTTY: true,
     setRawMode: (isRaw: boolean) => stdin.isTTY && stdin.setRawMode(isRaw),
   });
-  const onData = (bytes: Uint8Array): void => void input.write(bytes);
+  let next: NodeJS.Immediate | undefined;
+  const onData = (bytes: Uint8Array): void => {
+    // What was typed ahead, as a scan after the answer, is for what reads the terminal next.
+    const end = bytes.findIndex((byte, i) => byte === LF || (byte === CR && bytes[i + 1] !== LF)) + 1;
+    if (end > 0 && end < bytes.length) {
+      stdin.pause().unshift(bytes.subarray(end));
+      next = setImmediate(() => stdin.resume());
+    }
+    // To inquirer, Tab turns No into Yes; some scanners type it after a code.
+    input.write(bytes.subarray(0, end || bytes.length).filter((byte) => byte !== TAB));
+  };
   // A terminal in raw mode ends only when it is closed, which may be noticed before SIGHUP.
   const end = (): void => {
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
@@ -84,6 +91,7 @@ function openKeys(onEnd: (reason: Failure) => void): { input: PassThrough; close
     input,
     close() {
       stdin.pause();
+      clearImmediate(next);
       forget();
       stdin.off('data', onData).off('end', end).off('error', end);
       input.destroy();

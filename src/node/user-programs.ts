@@ -65,12 +65,12 @@ export async function openEditor(env: NodeJS.ProcessEnv, path: string, signal: A
 const NOT_FOUND = 127;
 
 /**
- * Returns what comes before the command; nothing unless the program's name is plain. Checks the name, to avoid the shell's
+ * Returns what comes before the command; nothing unless the program's name is plain or quoted. Checks the name, to avoid the shell's
  * own message. The editor takes the place of the shell, so that a signal reaches it.
  */
 function startOf(command: string): string {
-  const [program = ''] = command.trim().split(/\s+/);
-  if (!/^[\w./+-]+$/.test(program)) return '';
+  const [program = ''] = /^(?:[\w./+-]+|'[^']*'|"[^"$`\\]*")(?=\s|$)/.exec(command.trim()) ?? [];
+  if (program === '') return '';
   return `command -v ${program} >/dev/null || exit ${NOT_FOUND}; ${/[;&|\n]/.test(command) ? '' : 'exec '}`;
 }
 

@@ -54,11 +54,10 @@ const UNSENT: Statuses = [
 ];
 /** Status for the other kinds; 500 for all that are missing here. */
 const PERHAPS_SENT: Statuses = [
+  [502, 'network', 'contract', 'outcome-unknown'],
   // The service's own answer to the list that is read before a conditional update, as if it were passed on.
   [401, 'unauthorized'],
   [403, 'forbidden'],
-  [502, 'network', 'contract', 'outcome-unknown'],
-  // Of the same list.
   [502, 'not-the-service', 'redirected', 'service-failed', 'unexpected-status'],
   [503, 'interrupted', 'state', 'file'],
 ];

@@ -60,9 +60,15 @@ export function readClients(text: string, path: string): Client[] {
   return clients;
 }
 
-const LONGEST_FILE = 2 ** 20;
+export const LONGEST_FILE = 2 ** 20;
 /** How long to wait for another process that adds a token, in ms. */
 const PATIENCE_MS = 10_000;
+
+/** Lets one process at a time create or extend a file of tokens. @throws {Failure} `run-locked` */
+export function lockTokens(context: CommandContext): Promise<Disposable> {
+  const holder = (): string => 'another petstore process that adds a token';
+  return takeLock(context, `${stateFolder(context)}/locks/tokens.db`, PATIENCE_MS, holder);
+}
 
 /** Adds a client to a file, or creates it (mode 0600). @throws {Failure} `file`, `file-unusable`, `run-locked`, `usage` */
 export async function addClient(
@@ -70,9 +76,11 @@ export async function addClient(
   path: string,
   { digest, name, isReadOnly, share }: Client & { readonly name: string },
 ): Promise<void> {
-  const holder = (): string => 'another petstore process that adds a token';
-  using _lock = await takeLock(context, `${stateFolder(context)}/locks/tokens.db`, PATIENCE_MS, holder);
+  using _lock = await lockTokens(context);
   const isThere = (await context.files.facts(path)) !== undefined;
+  // A pipe would be read for ever.
+  if (isThere && (await context.files.head(path, 1)) === undefined)
+    throw new Failure('file-unusable', { path, problem: 'is not a plain file' });
   const before = isThere ? await readText(context, path, LONGEST_FILE) : '';
   if (readClients(before, path).some((each) => each.name === name)) {
     throw usageFailure(

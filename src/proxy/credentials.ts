@@ -7,8 +7,9 @@ import { isLoopback } from '../ports.ts';
 import { followFiles } from '../serve/serve.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
+import { shellWord } from '../session/run-commands.ts';
 import type { Access } from './access.ts';
-import { digestOf, readClients, writeSecret } from './clients.ts';
+import { digestOf, lockTokens, LONGEST_FILE, readClients, writeSecret } from './clients.ts';
 
 /** The options that name them. */
 interface CredentialOptions {
@@ -46,9 +47,7 @@ export function requireGuard({ tlsCert, tlsKey, tokens }: CredentialOptions, add
 export function passedSocket({ env, machine }: CommandContext, options: CredentialOptions) {
   const { LISTEN_PID: pid, LISTEN_FDS: count } = env;
   if (pid !== `${machine.pid}` || count === undefined) return undefined;
-  if (count !== '1') {
-    throw usageFailure(`systemd has passed ${count} sockets; the proxy takes one.`);
-  }
+  if (count !== '1') throw usageFailure(`systemd has passed ${count} sockets; the proxy takes one.`);
   const check = (address: string): void => {
     requireGuard(options, address);
   };
@@ -74,7 +73,7 @@ export async function openCredentials(
     await followFiles(context, [tokens], ([text = '']) => {
       credentials.clients = readClients(text, tokens);
       if (credentials.clients.length === 0) {
-        const how = `petstore proxy token add NAME --tokens ${tokens}`;
+        const how = `petstore proxy token add NAME --tokens ${shellWord(tokens)}`;
         context.notices.warning(`${tokens} has no tokens: every request is refused. Add one: ${how}`);
       }
     });
@@ -123,16 +122,12 @@ function readCertificate(certFile: string, cert: string, keyFile: string, key: s
   return own;
 }
 
-const LONGEST_FILE = 4_096;
-
-/** Reads the token that clients send in place of the key, or creates the file (mode 0600). @throws {Failure} `file`, `usage` */
+/** Reads the token that clients send, or creates the file (mode 0600). @throws {Failure} `file`, `usage`, `run-locked` */
 async function openToken(context: CommandContext, path: string, made: string): Promise<string> {
   const { files, machine, notices } = context;
+  using _lock = await lockTokens(context);
   const facts = await files.facts(path);
-  if (facts === undefined) {
-    await writeSecret(context, path, `${made}\n`);
-    return made;
-  }
+  if (facts === undefined) await writeSecret(context, path, `${made}\n`);
   const value = (await readText(context, path, LONGEST_FILE)).trim();
   if (!/^[!-~]{16,}$/.test(value)) {
     throw usageFailure(
@@ -141,8 +136,8 @@ async function openToken(context: CommandContext, path: string, made: string): P
     );
   }
   // A link does not have its own mode.
-  if (machine.platform !== 'win32' && facts.kind === 'file' && (facts.mode & 0o077) !== 0) {
-    notices.warning(`Others on this machine may read or change the token in ${path}: run chmod 600 ${path}`);
+  if (machine.platform !== 'win32' && facts?.kind === 'file' && (facts.mode & 0o077) !== 0) {
+    notices.warning(`Others on this machine may read or change the token in ${path}: run chmod 600 ${shellWord(path)}`);
   }
   return value;
 }

@@ -29,8 +29,8 @@ const NOT_RETURNED = new Set([
   GATEWAY_HEADER,
   'proxy-authenticate',
 ]);
-/** The proxy's name in `Via`, by which it recognises its own requests. */
-const VIA = 'petstore';
+/** The proxy's name in `Via`, by which it recognises its own requests. No host has it: others put theirs there. */
+const VIA = 'petstore_proxy';
 
 /** Returns the headers of a request that are sent to the service: all but `dropped` and those of the connection. */
 export function sentHeaders(headers: IncomingHttpHeaders, dropped?: string): Record<string, string> {

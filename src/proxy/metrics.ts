@@ -11,10 +11,7 @@ import { type Answer, answerOf, ownAnswer } from './answers.ts';
 const BUCKETS = ['0.01', '0.1', '1.0', '5.0', '15.0', '60.0', '300.0'];
 
 /** How many requests wait to be sent, and how many are not answered yet. */
-interface Queue {
-  readonly waiting: number;
-  readonly inFlight: number;
-}
+type Queue = Readonly<Record<'waiting' | 'inFlight', number>>;
 
 export class Metrics {
   /** Requests by method and status. */
@@ -39,7 +36,7 @@ export class Metrics {
   }
 
   text({ waiting, inFlight }: Queue, { allowance, block, lease }: Known): string {
-    const buckets = BUCKETS.map((bound, i) => [`_bucket{le="${bound}"}`, this.waits[i]!] as const);
+    const lost = lease?.lost;
     const families = [
       family('petstore_proxy_requests', 'counter', 'Requests of clients, by method and status of the answer.', [
         ...[...this.requests].map(([labels, count]) => [`_total{${labels}}`, count] as const),
@@ -48,7 +45,7 @@ export class Metrics {
         ...[...this.clients].map(([name, count]) => [`_total{client="${name}"}`, count] as const),
       ]),
       family('petstore_proxy_wait_seconds', 'histogram', 'Time that requests waited to be sent.', [
-        ...buckets,
+        ...BUCKETS.map((bound, i) => [`_bucket{le="${bound}"}`, this.waits[i]!] as const),
         ['_bucket{le="+Inf"}', this.waitCount],
         ['_sum', Number(this.waitSum.toFixed(6))],
         ['_count', this.waitCount],
@@ -59,12 +56,8 @@ export class Metrics {
       gauge('petstore_rate_limit_blocked', '1 while the service must not be called.', block === undefined ? 0 : 1),
       gauge('petstore_rate_limit_limit', 'Requests in a window, by the newest answer.', allowance?.limit),
       gauge('petstore_rate_limit_remaining', 'Requests left, by the newest answer.', allowance?.remaining),
-      gauge('petstore_ledger_up', '1 while the Redis of PETSTORE_LEDGER answers.', lease && (lease.lost ? 0 : 1)),
-      gauge(
-        'petstore_ledger_lost_timestamp_seconds',
-        'Since when it has not answered.',
-        lease?.lost && lease.lost.since / 1_000,
-      ),
+      gauge('petstore_ledger_up', '1 while the Redis of PETSTORE_LEDGER answers.', lease && (lost ? 0 : 1)),
+      gauge('petstore_ledger_lost_timestamp_seconds', 'Since when it has not answered.', lost && lost.since / 1_000),
       gauge('petstore_ledger_machines', 'Machines that share the key, this one included.', lease?.machines),
     ];
     return `${families.join('')}# EOF\n`;

@@ -33,7 +33,6 @@ import {
   LARGEST_BODY,
   maxWaitOf,
   newPassing,
-  patienceOf,
   proxiedRequest,
   type Passing,
   type ProxiedRequest,
@@ -119,9 +118,8 @@ class ProxyServer {
     }
     const { credentials, priorityHeader } = this.options;
     const known = clientOf(headers.authorization, credentials.clients);
-    const passing = newPassing(incoming, outgoing, known, {
+    const passing = newPassing(this.context.clock, incoming, outgoing, known, {
       isUrgent: priorityHeader !== undefined && headers[priorityHeader] !== undefined,
-      since: this.context.clock.monotonic(),
       maxWaitMs: maxWaitOf(headers, this.context.globals.maxWait),
     });
     outgoing.setHeader(ID_HEADER, givenId(headers) ?? `${this.idStart}-${++this.count}`);
@@ -212,7 +210,6 @@ class ProxyServer {
     if (passing.isWrite) await turns.checkWait(passing, operationOf(call));
     else await afterWrites(passing, this.passing, clock);
     const service = { ...session.service, gate: turns.gateFor(passing) };
-    const patience = patienceOf(passing, clock);
     let hasBegun = false;
     const withLock: WithLock = (petId, work) => {
       const from = clock.monotonic();
@@ -222,7 +219,7 @@ class ProxyServer {
         hasBegun = false;
         return work(lock);
       };
-      return this.means.withLock(petId, locked, patience);
+      return this.means.withLock(petId, locked, passing);
     };
     const by = { command: 'proxy', person: passing.client, means: { ...this.means, withLock } };
     const send = (each: Call): Promise<RawAnswer> => {

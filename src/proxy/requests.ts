@@ -5,7 +5,7 @@ import { isWrite } from '../client/classify.ts';
 import { MAX_WAIT_HEADER, METHODS } from '../client/service.ts';
 import type { Clock } from '../ports.ts';
 import { LONGEST_HEAD } from '../http/server.ts';
-import { patiently, type Patience } from '../stock/pet-lock.ts';
+import { patiently } from '../stock/pet-lock.ts';
 import type { Client } from './clients.ts';
 import type { Claim } from './shares.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
@@ -21,21 +21,25 @@ export const ID_HEADER = 'x-request-id';
 
 /** @param known the client that the token belongs to */
 export function newPassing(
+  clock: Clock,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   known: Client | undefined,
-  arrival: Pick<Claim, 'isUrgent' | 'maxWaitMs' | 'since'>,
+  options: Pick<Claim, 'isUrgent' | 'maxWaitMs'>,
 ) {
   const { headers, method = '', url = '' } = incoming;
   const gone = new AbortController();
+  const since = clock.monotonic();
   return {
-    ...arrival,
+    ...options,
+    since,
+    leftMs: () => Math.max(0, options.maxWaitMs - (clock.monotonic() - since)),
     incoming,
     method,
     url,
     outgoing,
     known,
-    client: known?.name ?? (headers['user-agent'] ?? 'unknown').slice(0, LONGEST_CLIENT),
+    client: known?.name ?? (headers['user-agent'] || 'unknown').slice(0, LONGEST_CLIENT),
     share: known?.share,
     /** Set with `size` (memory to count, in bytes) once the token was checked; until then the name is only a claim. */
     isWrite: false,
@@ -81,14 +85,9 @@ export async function afterWrites(passing: Passing, all: ReadonlySet<Passing>, c
   if (writes.length === 0) return;
   const from = clock.monotonic();
   const answered = Promise.all(writes.map(({ ended }) => ended));
-  await patiently(clock, patienceOf(passing, clock), 'an earlier write of this client', answered).finally(() => {
+  await patiently(clock, passing, 'an earlier write of this client', answered).finally(() => {
     passing.waitedMs += clock.monotonic() - from;
   });
-}
-
-/** Returns how long a request may still wait. */
-export function patienceOf({ maxWaitMs, signal, since }: Passing, clock: Clock): Patience {
-  return { signal, leftMs: () => Math.max(0, maxWaitMs - (clock.monotonic() - since)) };
 }
 
 /** Nginx's status for a client that did not wait for its answer. */

@@ -11,13 +11,12 @@ const MOST_PARTS = 10_000;
 /** A request that wants to be sent. */
 export interface Claim {
   readonly client: string;
-  /** Longest wait from its arrival, in ms. */
+  /** Longest wait from its arrival, in ms, and what is left of it. */
   readonly maxWaitMs: number;
+  leftMs(): number;
   /** The client's share of the rate limit; undefined for all of it. */
   readonly share: number | undefined;
   readonly isUrgent: boolean;
-  /** When it arrived, on the monotonic clock. */
-  readonly since: number;
   /** Aborts when the client is gone, with a Failure as the reason. */
   readonly signal: AbortSignal;
   /** How long it has waited to be sent, in ms. */
@@ -51,9 +50,9 @@ export class Shares {
   }
 
   /** Waits until the client's share has room, and counts the request. @throws {Failure} `rate-limited`: for too long */
-  async take(claim: Claim, operation: string, leftMs: () => number): Promise<Part | undefined> {
+  async take(claim: Claim, operation: string): Promise<Part | undefined> {
     for (;;) {
-      const waitMs = this.check(claim, operation, leftMs());
+      const waitMs = this.check(claim, operation);
       if (waitMs === 0) break;
       await this.clock.sleep(waitMs, claim.signal);
     }
@@ -73,7 +72,7 @@ export class Shares {
   }
 
   /** Returns how long a request has to wait for its client's share, in ms. @throws {Failure} `rate-limited`: too long */
-  check(claim: Claim, operation: string, leftMs: number): number {
+  check(claim: Claim, operation: string): number {
     if (claim.share === undefined) return 0;
     const { clock } = this;
     const { maxWaitMs } = claim;
@@ -81,7 +80,7 @@ export class Shares {
     // Before the first answer, one request finds out the limit.
     if (count < Math.max(1, Math.floor(this.limitOf(operation) * claim.share))) return 0;
     const waitMs = isKnown ? until - clock.monotonic() : LOOK_MS;
-    if (waitMs <= leftMs) return waitMs;
+    if (waitMs <= claim.leftMs()) return waitMs;
     throw heldFailure({ until: clock.monotonic() + waitMs, why: 'window-spent' }, clock, { maxWaitMs, refusals: 0 });
   }
 

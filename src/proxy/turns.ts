@@ -66,21 +66,17 @@ export class Turns {
    */
   async checkWait(claim: Claim, operation: string, place = this.nextTurn(claim).place): Promise<void> {
     const { clock, gate } = this.options;
-    this.shares.check(claim, operation, this.leftOf(claim));
+    this.shares.check(claim, operation);
     const limit = this.shares.limitOf(operation);
     // Others may have windows of their own.
     const before = this.entries.slice(0, place).filter((each) => this.shares.limitOf(each.operation) === limit);
     const held = await gate.forecast({ operation, reserve: this.reserveOf(claim), count: before.length + 1 });
-    if (held === undefined || !isTooLong(held, clock.monotonic(), this.leftOf(claim))) return;
+    if (held === undefined || !isTooLong(held, clock.monotonic(), claim.leftMs())) return;
     throw heldFailure(held, clock, { maxWaitMs: claim.maxWaitMs, refusals: 0 });
   }
 
   private reserveOf({ isUrgent }: Claim): number {
     return isUrgent ? 0 : this.options.reserve;
-  }
-
-  private leftOf({ maxWaitMs, since }: Claim): number {
-    return Math.max(0, maxWaitMs - (this.options.clock.monotonic() - since));
   }
 
   private async enter(claim: Claim, operation: string, connect: () => Promise<Connection>): Promise<Admitted> {
@@ -89,12 +85,12 @@ export class Turns {
     signal.throwIfAborted();
     claim.isSent = false;
     const from = clock.monotonic();
-    const part = await this.shares.take(claim, operation, () => this.leftOf(claim));
+    const part = await this.shares.take(claim, operation);
     const { place, round } = this.nextTurn(claim);
     const entry: Entry = { claim, operation, round, dueAt: Number.POSITIVE_INFINITY, start: undefined };
     this.entries.splice(place, 0, entry);
     const ask = (): void => entry.start?.(false);
-    const cancel = clock.alarm(this.leftOf(claim), ask);
+    const cancel = clock.alarm(claim.leftMs(), ask);
     signal.addEventListener('abort', ask);
     try {
       let turn = this.turnOf(entry);
@@ -105,7 +101,7 @@ export class Turns {
       for (;;) {
         const isFirst = await turn;
         signal.throwIfAborted();
-        const maxWaitMs = isFirst ? this.leftOf(claim) : 0;
+        const maxWaitMs = isFirst ? claim.leftMs() : 0;
         const own = { maxWaitMs, reserve: this.reserveOf(claim), signal, connectsFirst: this.width > 1 };
         const stopLooking = isFirst ? this.look() : undefined;
         try {
@@ -120,7 +116,7 @@ export class Turns {
           return { ...entered, ticket: { ...entered.ticket, answered } };
         } catch (error) {
           // A timer may ring up to one millisecond early.
-          if (isFirst || this.leftOf(claim) < 1 || !isHeld(error)) throw error;
+          if (isFirst || claim.leftMs() < 1 || !isHeld(error)) throw error;
           this.width = 1;
           turn = this.turnOf(entry);
         } finally {

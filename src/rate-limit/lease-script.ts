@@ -1,6 +1,3 @@
-/** Longest time for one step on the server, including the connection, in ms. */
-export const ASKING_MS = 2_000;
-
 /**
  * The script that runs on the Redis server as one atomic step: a machine reports what it has learnt and is lent permits
  * for requests. Lua 5.1 (redis.io/docs/latest/develop/programmability/lua-api).
@@ -10,6 +7,10 @@ export const ASKING_MS = 2_000;
  * their window, after 70 s at the latest. Then a new turn of the operation begins, and the permits of dead machines are
  * free again.
  */
+
+/** Longest time for one step on the server, including the connection, in ms. */
+export const ASKING_MS = 2_000;
+
 export const LEASE_SCRIPT = `
 local SAME_END, LATE, TURN, KEPT, STEP, PACE, PATIENCE = 2500, 5000, 70000, 86400000, 5000, 1000, ${ASKING_MS}
 local MOST = 64

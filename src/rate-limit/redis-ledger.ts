@@ -6,7 +6,7 @@
 import { type Context, type Redis, RedisFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { untilStop } from '../stop.ts';
-import { type Hold, type Intent, isNameless, type LedgerState } from './governor.ts';
+import { type Hold, type Intent, isNameless, type LedgerState, type Loss } from './governor.ts';
 import {
   afterFailure,
   afterReply,
@@ -53,6 +53,8 @@ export class RedisLedger implements Ledger {
   private readonly options: SharedOptions;
   private readonly shares: boolean;
   private isLost = false;
+  /** Since when the server refuses this process's settings, and why. Other processes of this machine may have others. */
+  private refusal: Loss | undefined;
   /** How many requests of this process wait for permission. */
   private waiting = 0;
   /** The question in flight: every request that needs a permit waits for it. */
@@ -120,7 +122,8 @@ export class RedisLedger implements Ledger {
       const state = await this.step(kept);
       await (isFirst ? this.visit(state, {}) : this.tell(state));
     }
-    return this.read(withoutNameless);
+    const { lease, ...known } = await this.read(withoutNameless);
+    return { ...known, lease: this.refusal === undefined ? lease : { ...lease, lost: this.refusal } };
   }
 
   async forecast(demand: Demand): Promise<Hold | undefined> {
@@ -159,14 +162,15 @@ export class RedisLedger implements Ledger {
       return { state, result: { ...worked, state, hasNews } };
     }, how);
     if (how.clears === true) await this.visit(state, { clears: true });
-    else if (hasNews) await this.tell(state).catch(unlessRefused);
+    else if (hasNews) await this.tell(state);
     return result;
   }
 
   /** Reports what is known, unless the server is lost: then the next question does. */
   private async tell(state: Leased): Promise<void> {
     const { lost } = state.lease;
-    if (lost === undefined || this.options.clock.monotonic() >= lost.next) await this.visit(state, {});
+    if (lost !== undefined && this.options.clock.monotonic() < lost.next) return;
+    await this.visit(state, {}).catch(unlessRefused);
   }
 
   private async visit(before: Leased, question: Question): Promise<void> {
@@ -187,12 +191,16 @@ export class RedisLedger implements Ledger {
         // Drops what a user has cleared on another machine.
         clears: before.block !== undefined && before.block.since <= clock.monotonic() - (reply.cleared ?? Infinity),
       });
+      this.refusal = undefined;
       this.notice(undefined);
     } catch (error) {
       if (!(error instanceof RedisFailure)) throw error;
       await this.step((state, now) => kept(afterFailure(state, now, error)), { despiteSignal: true });
-      if (error.kind === 'settings') throw new Failure('ledger-refused', { says: error.message }, error);
-      if (!signal.aborted) this.notice(error.message);
+      const { kind, message: says } = error;
+      const now = clock.monotonic();
+      this.refusal = kind === 'settings' ? { since: now, ...this.refusal, says, next: now } : undefined;
+      if (kind === 'settings') throw new Failure('ledger-refused', { says }, error);
+      if (!signal.aborted) this.notice(says);
     }
   }
 

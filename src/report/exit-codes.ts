@@ -1,4 +1,4 @@
-/** What each exit code means: for help, man page and README. */
+/** What each exit code means: for help, man page and docs/exit-codes.md. */
 import { EXIT } from '../errors.ts';
 
 /** `then`: what a script should do. */
@@ -16,7 +16,7 @@ export const EXIT_CODES: readonly (readonly [code: number | string, meaning: str
   ],
   [EXIT.network, 'network: a read failed, or a write was certainly not sent', 'run again'],
   [EXIT.service, 'the service failed or broke its contract', 'later; tell its owners'],
-  [EXIT.outcomeUnknown, "a write's outcome is unknown, even after looking", 'look before running again'],
+  [EXIT.outcomeUnknown, "a write's outcome is unknown, even after a check", 'check before running again'],
   [EXIT.rejected, 'the service refused the value (400)', 'fix the value'],
   [
     EXIT.incomplete,

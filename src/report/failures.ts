@@ -19,8 +19,8 @@ import { plural } from '../view/words.ts';
 
 /**
  * A write of unknown outcome: of a pet, perhaps even after the list was read (`looked`), or a raw call (`call`: `POST
- * /path`). `found`: the pet's present quantity, neither the earlier nor the new one. `because`: what went wrong with
- * the write or, last, with the look.
+ * /path`). `found`: the pet's present quantity, neither the earlier nor the new one. `because`: why the write, or the
+ * read after it, failed.
  */
 type OutcomeUnknown = { environment: string; because: Failure } & (
   { petId: bigint; quantity: bigint; looked: boolean; found?: bigint | undefined } | { call: string }

@@ -1,5 +1,6 @@
 /** Failures of the call, the config and this machine: a part of the table of failures. */
 import { EXIT } from '../errors.ts';
+import { shellWord } from '../session/run-commands.ts';
 import { type FailureTable, stops, type Words } from './failure-meaning.ts';
 
 const LOGIN = 'Log in with: petstore login';
@@ -127,7 +128,7 @@ export const LOCAL_FAILURES = {
   'key-unreadable': ({ path, code }: { path: string; code: string }) => ({
     ...stops(EXIT.key),
     message: `The API key could not be read from ${path}: ${systemWords(code)}.`,
-    hint: `Make the file readable for yourself (chmod 600 ${path}), or set PETSTORE_API_KEY.`,
+    hint: `Make the file readable for yourself (chmod 600 ${shellWord(path)}), or set PETSTORE_API_KEY.`,
   }),
   'key-malformed': ({ source, problem }: { source: string; problem: string }) => ({
     ...stops(EXIT.key),
@@ -141,7 +142,7 @@ export const LOCAL_FAILURES = {
 
 const FILE_HINTS = {
   create: 'Set XDG_STATE_HOME to a folder that you can write to.',
-  find: 'Change to a folder that exists, then run the command again.',
+  find: 'Use a folder that exists, then run the command again.',
   open: 'Close some files or raise the limit, then run the command again.',
   read: 'Check the path and its permissions, then run the command again.',
   write: 'Check the path, its permissions and the free space, then run the command again.',
@@ -187,7 +188,9 @@ function describeState({ path, problem, what, detail }: StateDetails): Words {
     ],
     lock: [
       `The lock file ${path} cannot be used${because}.`,
-      detail !== undefined && detail in SYSTEM_WORDS ? check : `Remove it, once no petstore is running: rm ${path}`,
+      detail !== undefined && detail in SYSTEM_WORDS
+        ? check
+        : `Remove it, once no petstore is running: rm ${shellWord(path)}`,
     ],
     unusable: [`The ${file} cannot be used${because}.`, check],
   };

@@ -1,10 +1,9 @@
 /**
- * Serves the sandbox's page, and its controls outside the service and its limits: stock, usage, request log, faults and
- * clock.
+ * Serves the sandbox's page, and controls for stock, usage, request log, faults and clock, which no rate limit counts.
  *
  * | request                                | does                                                        |
  * |----------------------------------------|-------------------------------------------------------------|
- * | GET /__sandbox/state                   | plan, clock, pets, each key's allowance, faults             |
+ * | GET /__sandbox/state                   | plan, clock, pets, each key's usage, faults                 |
  * | GET /__sandbox/pets?after=ID&limit=N   | the stock                                                   |
  * | GET /__sandbox/requests?after=N        | the newest requests (at most 1,000); DELETE clears them     |
  * | GET, PUT, DELETE /__sandbox/faults     | the rules, as an array of texts                             |

@@ -54,8 +54,7 @@ export async function handle(
 export function troubleOf(problem: unknown): SandboxResponse {
   if (!isFailure(problem) || !problem.is('state')) return error(500, 'internal', 'The sandbox failed.');
   const { problem: reason } = problem.details;
-  if (reason !== 'damaged') return error(503, 'busy', `The sandbox cannot use its store: ${reason}.`);
-  return error(503, 'damaged', "The sandbox's file is damaged. Begin a new one with: petstore sandbox reset");
+  return error(503, reason === 'damaged' ? reason : 'busy', `The sandbox cannot use its store: ${reason}.`);
 }
 
 /** Completes an Error body with the headers of every response, and with the limits if the store works. */

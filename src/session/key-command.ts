@@ -3,6 +3,7 @@ import { splitWords } from '../cli/value-parsers.ts';
 import { Failure } from '../errors.ts';
 import type { ConfigFile } from './config-file.ts';
 import type { CommandContext } from './globals.ts';
+import { shellWord } from './run-commands.ts';
 
 const TIMEOUT_MS = 30_000;
 
@@ -37,6 +38,7 @@ export async function keyFromCommand(context: Omit<CommandContext, 'target'>, co
 export function assertTrusted({ path, isForeign, isWritableByOthers }: ConfigFile, command: string): void {
   const refuse = (why: string, hint: string): Failure =>
     new Failure('key-command', { command, problem: `was not run, because ${why}`, isLocal: true, hint });
-  if (isForeign) throw refuse(`${path} belongs to another user`, `Take it over: chown "$USER" ${path}`);
-  if (isWritableByOthers) throw refuse(`other users may change ${path}`, `Make it yours alone: chmod 600 ${path}`);
+  if (isForeign) throw refuse(`${path} belongs to another user`, `Take it over: chown "$USER" ${shellWord(path)}`);
+  if (isWritableByOthers)
+    throw refuse(`other users may change ${path}`, `Make it yours alone: chmod 600 ${shellWord(path)}`);
 }

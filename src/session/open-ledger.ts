@@ -67,7 +67,8 @@ export async function openLedger(
   const onChange = (says: string | undefined): void => {
     if (!isShown) reportChange(context, whenLost, says);
   };
-  const server = url.replace(LOGIN, '//');
+  // Without user and password.
+  const server = url.replace(/\/\/[^/?#]*@/, '//');
   const ledger = new RedisLedger(step, { ...context, redis, server, name, whenLost, onChange });
   return {
     ledger,
@@ -122,9 +123,6 @@ export function ledgerNames(target: LedgerTarget) {
     },
   };
 }
-
-/** Matches user and password in an address. */
-const LOGIN = /\/\/[^/?#]*@/;
 
 /** Returns PETSTORE_LEDGER and PETSTORE_LEDGER_LOST; undefined without a server. @throws {Failure} `invalid-value` */
 export function sharedLedger({ env }: Pick<CommandContext, 'env'>) {

@@ -33,11 +33,6 @@ export function statePath(places: Places, ...names: readonly string[]): string {
   return joinPath(stateFolder(places), ...names);
 }
 
-/** Returns the folder for reports of runs, such as `import-3.csv`. @throws {Failure} `no-home` */
-export function reportFolder(places: Places): string {
-  return statePath(places, 'reports');
-}
-
 /** Returns the file of the built-in sandbox. @throws {Failure} `no-home` */
 export function sandboxFile(places: Places): string {
   return statePath(places, 'sandbox.db');

@@ -4,6 +4,7 @@ import { SANDBOX_KEY, SANDBOX_URL } from '../sandbox/plans.ts';
 import type { ConfigFile } from './config-file.ts';
 import { type EnvironmentName, isProduction, parseBaseUrl, partsOf, placeIn } from './environments.ts';
 import type { CommandContext, ResolvedSettings, Target } from './globals.ts';
+import { shellWord } from './run-commands.ts';
 import { find, isSaidNow, profileOf, resolve, type Source, SETTINGS, type Stored } from './settings.ts';
 import { FORMAT_FACTS } from '../view/view.ts';
 import { visible } from '../view/words.ts';
@@ -94,7 +95,8 @@ async function findTarget(context: Omit<CommandContext, 'target'>): Promise<Targ
   }
   if (apiKey?.source.from === 'config') {
     const { path, exposed, isForeign } = file;
-    if (exposed) notices.warning(`Others on this machine may read the key in ${path}: run chmod 600 ${path}`);
+    if (exposed)
+      notices.warning(`Others on this machine may read the key in ${path}: run chmod 600 ${shellWord(path)}`);
     if (isForeign) notices.warning(`The config ${path} belongs to another user, who may send the key anywhere.`);
   }
   const storedKey = keyCommand === undefined ? requireKey(settings, file) : '';

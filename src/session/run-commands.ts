@@ -55,9 +55,15 @@ export async function hintedPlace({ env, globals, settings }: CommandContext): P
 const COMMAND =
   /\bpetstore (?=(api|catalog|doctor|inventory|limits|login|proxy|smoke|status|wait)\b)(?![^.,;:(]* --(?:env|help|profile|all-environments)\b)/g;
 
+/** Words that `shellWord` has quoted. */
+const QUOTED = /((?<=\s)(?:\$'(?:[^'\\]|\\.)*'|'(?:[^']|'\\'')*'))/;
+
 /** Adds this command's environment to the commands in a hint, since the user's next shell may have another one. */
 export function withEnvironment(hint: string, place: string | undefined): string {
   if (place === undefined) return hint;
+  const parts = hint.split(QUOTED);
+  // The name of a file may contain a command.
+  if (parts.length > 1) return parts.map((part, i) => (i % 2 === 0 ? withEnvironment(part, place) : part)).join('');
   const { profile, environment } = partsOf(place);
   const option = environment === '' ? `--profile ${profile}` : `--env ${place}`;
   const named = hint.replace(COMMAND, (petstore, command) =>

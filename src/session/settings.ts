@@ -105,7 +105,7 @@ export const SETTINGS = {
   },
   ledgerLost: {
     variable: 'PETSTORE_LEDGER_LOST',
-    about: 'while it does not answer: hold (default) sends what was lent, share a part of the limit',
+    about: 'while that server does not answer: hold (default) sends what was lent, share a part of the limit',
     parser: wordValue(['hold', 'share']),
   },
   output: {
@@ -168,9 +168,10 @@ const ALL: readonly Setting[] = Object.values(SETTINGS);
 /** All of petstore's variables. */
 export const VARIABLES: readonly string[] = ALL.flatMap(({ variable = [] }) => variable);
 
-/** Returns variables that look like petstore's but are unknown. */
-export function unknownVariables(env: Context['env']): string[] {
-  return Object.keys(env).filter((name) => name.startsWith('PETSTORE_') && !VARIABLES.includes(name));
+/** Returns variables that look like petstore's and have no effect. */
+export function unreadVariables(env: Context['env']): string[] {
+  const lost = env.PETSTORE_LEDGER_LOST && !env.PETSTORE_LEDGER ? ['PETSTORE_LEDGER_LOST without PETSTORE_LEDGER'] : [];
+  return [...Object.keys(env), ...lost].filter((name) => name.startsWith('PETSTORE_') && !VARIABLES.includes(name));
 }
 
 /** Settings in the config, by name: `environment`, `staging.base-url`, `max-wait`. */
@@ -259,8 +260,7 @@ export function resolve<T>(setting: Setting<T> & { readonly default: string }, g
     return { ...found, value: setting.parser.parse(found.value, `${setting.key} of the config`) };
   } catch (error) {
     if (!isFailure(error) || !error.is('invalid-value')) throw error;
-    const hint = `Correct it: ${commandFor(setting.key ?? '')}`;
-    throw new Failure('invalid-value', { ...error.details, hint }, error);
+    throw new Failure('invalid-value', { ...error.details, hint: `Correct it: ${commandFor(setting.key!)}` }, error);
   }
 }
 

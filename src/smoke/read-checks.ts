@@ -16,6 +16,7 @@ import {
 } from './finding.ts';
 import { duration } from '../view/progress.ts';
 import { dateOf, type Reply } from '../client/probe.ts';
+import { gatewayOf } from '../rate-limit/headers.ts';
 
 /** The list with the key, without a key and with an invalid key, and an unknown path. */
 export type Question = 'list' | 'keyless' | 'wrong' | 'unknown';
@@ -32,7 +33,10 @@ const ofList = (check: ReadCheck['check']): ReadCheck['check'] => {
 };
 
 const ofRefusal = (check: (answer: Reply) => Finding): ReadCheck['check'] => {
-  return (answer) => ((answer.status ?? 0) < 400 ? skip('it was not refused') : check(answer));
+  return (answer) => {
+    if ((answer.status ?? 0) < 400) return skip('it was not refused');
+    return gatewayOf(answer.headers) === 'refused' ? skip('a gateway refused it, not the service') : check(answer);
+  };
 };
 
 const repeatsStatus = ofRefusal(({ json: body, status }) => {
@@ -143,7 +147,7 @@ function checkReset(answer: Reply): Finding {
   return fail(RESET, `${reset}, ${Math.abs(ahead)} s ${ahead < 0 ? 'ago' : 'ahead'} by the service's own clock`);
 }
 
-function checkClock(answer: Reply, { maxSkew }: SmokeOptions): Finding {
+function checkClock(answer: Reply, { maxSkew = 60_000 }: SmokeOptions): Finding {
   const difference = clockDifference(answer);
   if (difference === undefined) return fail('a Date header', headerText(answer, 'date'));
   if (Math.abs(difference.ms) <= maxSkew) return PASS;

@@ -14,7 +14,7 @@ import { type CheckFacts, type Checked, checked, skip, type SmokeOptions } from 
 import { probe } from '../client/probe.ts';
 import { marginOf, REPORTERS, type ReportFormat, type Suite } from './reporters.ts';
 import { SmokeClients } from './smoke-clients.ts';
-import { ALL, chosenChecks, requestsFor, runSmoke } from './suite.ts';
+import { ALL, CHECKS_OF, chosenChecks, requestsFor, runSmoke } from './suite.ts';
 
 interface Reports {
   readonly format: ReportFormat;
@@ -25,19 +25,24 @@ const READY_PACE_MS = 2_000;
 
 /** @throws {Failure} `usage`, `file`, a signal's, and what connect throws; any other becomes the view's failure */
 export async function smoke(context: CommandContext, options: SmokeOptions & Reports): Promise<RawView> {
-  const { maxLatency, only = [], skip: left = [], out = [] } = options;
+  const { only = [], skip: left = [], out = [] } = options;
   const unknown = [...only, ...left].find((id) => ALL.every((each) => each.id !== id));
   if (unknown !== undefined)
     throw usageFailure(`Unknown check ${JSON.stringify(unknown)}.`, 'See: petstore smoke --list');
   const chosen = chosenChecks(options);
-  const wanted = maxLatency === undefined ? only : [...only, 'latency'];
-  const idle = wanted.find((id) => chosen.every((each) => each.id !== id));
+  const given = (Object.keys(CHECKS_OF) as (keyof typeof CHECKS_OF)[]).filter((name) => options[name] !== undefined);
+  const wanted = [...only.map((id) => [id]), ...given.map((name) => CHECKS_OF[name])];
+  const idle = wanted.find((ids) => chosen.every(({ id }) => !ids.includes(id)));
   if (idle !== undefined)
     throw usageFailure(
-      `The check ${idle} would not be run.`,
-      'Checks of updates need --write, limit-429 and limit-retry --provoke-429, and --max-latency needs latency; none may be in --skip.',
+      `The ${idle.length === 1 ? 'check' : 'checks'} ${idle.join(', ')} would not be run.`,
+      'Checks of updates need --write, limit-429 and limit-retry --provoke-429. Each of these options needs one of its ' +
+        'checks, --max-latency latency, --max-skew clock; none may be in --skip.',
     );
-  for (const { path } of out) await findFolder(context, dirname(path));
+  // Before the first request.
+  for (const path of out.map((each) => dirname(each.path)))
+    if ((await context.files.facts(path)) === undefined)
+      throw new Failure('file', { operation: 'find', path, code: 'ENOENT' });
   const { clock, notices } = context;
   const startedAt = clock.now();
   const need = requestsFor(chosen);
@@ -126,14 +131,6 @@ async function waitReady(clients: SmokeClients, ms: number): Promise<boolean> {
     });
     notices.progress(undefined);
   }
-}
-
-/** Checks before the first request that the report can be written. @throws {Failure} `file` */
-async function findFolder({ files }: CommandContext, folder: string): Promise<void> {
-  const found = await files.facts(folder).catch((cause: unknown) => {
-    throw fileFailure('find', folder, cause);
-  });
-  if (found === undefined) throw new Failure('file', { operation: 'find', path: folder, code: 'ENOENT' });
 }
 
 /** Adds the suite to the summary page of a GitHub job. */

@@ -138,10 +138,8 @@ async function putAside(
     const aside = `${path}.damaged-${at}`;
     // The file itself last: as soon as it is gone, another process may create a new one, beside the old log.
     for (const ending of ['-journal', '-shm', '-wal', '']) await files.rename(`${path}${ending}`, `${aside}${ending}`);
-    const lost = name === 'sandbox' ? 'Its pets and keys' : 'The history, unfinished runs and rate limits';
-    notices.warning(
-      `The ${name} was damaged; it is now ${aside}, and a new one was begun. ${lost} that were in it went with it.`,
-    );
+    const lost = name === 'sandbox' ? 'Pets and keys' : 'Catalog, history, unfinished runs and rate limits';
+    notices.warning(`The ${name} was damaged. It is now ${aside}, and a new one was started. ${lost} in it are lost.`);
   } catch (cause) {
     const detail = `it cannot be moved aside (${errorCode(cause) ?? String(cause)})`;
     throw new Failure('state', { path, what: name, problem: 'damaged', detail }, cause);

@@ -68,7 +68,7 @@ export const STATE_DATABASE: DatabaseKind = {
        PRIMARY KEY (run, seq)
      ) STRICT, WITHOUT ROWID`,
     // Names and barcodes of the pets of each service. `search`: the name without case and accents. Quantities are
-    // integers of any size. `provided`: 1 for a pet that the service brings along. `barcode` has 14 digits.
+    // integers of any size. `provided`: 1 for a pet from a gateway or the sandbox. `barcode` has 14 digits.
     `CREATE TABLE catalogPet (
        origin TEXT NOT NULL,
        petId INTEGER NOT NULL,

@@ -32,8 +32,11 @@ export interface RunSpec extends Omit<NewRun, 'startedAt'> {
   /** Describes the plan; by default as a table. */
   lines?(plan: Plan): readonly string[];
   plan(stock: Stock): Plan;
-  /** What ends when this run begins: changes of unknown outcome, which the stock shows, and an unfinished run. */
-  readonly replaces?: { readonly uncertain: readonly Change[]; readonly run: Run | undefined } | undefined;
+  /**
+   * What ends when this run begins: changes of unknown outcome, which the stock shows, and an unfinished run. An undo
+   * or redo has a title for them.
+   */
+  readonly replaces?: { title?: string; uncertain: readonly Change[]; run: Run | undefined } | undefined;
   /** Awaited before the stock is read. */
   onConnected?(session: Session): Promise<void>;
   /** Awaited once the rows are in the journal, before the first request; also if there is nothing to change. */
@@ -88,8 +91,15 @@ async function nothingToDo(runContext: RunContext, spec: RunSpec, plan: Plan): P
   const run = isKept ? await beginRun(runContext, spec, []) : undefined;
   await spec.onBegin?.();
   if (run !== undefined) await journal.end(run.id, context.clock.now());
-  const text = `Nothing to change in ${environment}: ${plural(unchanged, 'pet')} already ${unchanged === 1 ? 'matches' : 'match'}.`;
-  return confirmation(text, summaryMembers(environment, countStates([], unchanged), run?.id));
+  const { title, uncertain = [] } = spec.replaces ?? {};
+  const unapplied = uncertain.filter(({ id }) => journal.sentChange(id)?.state !== 'applied');
+  const isUnapplied = title !== undefined && unapplied.length === unchanged;
+  const matches = `${plural(unchanged, 'pet')} already ${unchanged === 1 ? 'matches' : 'match'}`;
+  const why = isUnapplied ? `${title} was not applied` : matches;
+  return confirmation(
+    `Nothing to change in ${environment}: ${why}.`,
+    summaryMembers(environment, countStates([], unchanged), run?.id),
+  );
 }
 
 /**

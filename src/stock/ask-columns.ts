@@ -46,7 +46,7 @@ async function askColumns(
   const taken = [...found.values()];
   const free = numbered(headings).filter(([number]) => !taken.includes(number - 1));
   const lacksPet = !STOCK_FILE.pets.some((column) => found.has(column));
-  const lacksNumber = !found.has('quantity') && !found.has('delta');
+  const lacksNumber = !STOCK_FILE.needs.some((column) => found.has(column));
   if (new Set(free.map(([, name]) => name)).size < Number(lacksPet) + Number(lacksNumber)) return [];
   const said: Mapping[] = [];
   const ask = async (what: string, columns: readonly ColumnName[], meaning: string): Promise<void> => {
@@ -60,7 +60,7 @@ async function askColumns(
   if (lacksPet) await ask('the pet', STOCK_FILE.pets, 'the name or barcode of the catalog, or the id');
   if (lacksNumber) {
     // With --add, both add. The next file with this header does, too, where the option is forgotten.
-    await ask('the number', add ? ['delta'] : ['quantity', 'delta'], 'quantity is set, delta is added');
+    await ask('the number', add ? ['delta'] : STOCK_FILE.needs, 'quantity is set, delta is added');
   }
   return said;
 }

@@ -6,7 +6,7 @@ import type { Service } from '../client/service.ts';
 import { isRecent, readPet, updateCall } from '../client/update.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { catalogOrigin, tableNames } from '../session/open-catalog.ts';
+import { catalogOrigin, openCatalog, tableNames } from '../session/open-catalog.ts';
 import { assertWriteAllowed, canAsk, requireBaseUrl, undoLine } from '../session/resolve.ts';
 import { Failure, isFailure, midway, usageFailure } from '../errors.ts';
 import { capital, changeWords, petLabel, visible } from '../view/words.ts';
@@ -30,14 +30,16 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
   const isSet = 'quantity' in change;
   const typed = String(isSet ? change.quantity : change.delta).replace('-', '');
   // A scanner types a barcode wherever the cursor is.
-  if (canAsk(context) && barcodeIn(typed, undefined) !== undefined) {
+  if (canAsk(context)) {
+    using catalog = await openCatalog(context, await catalogOrigin(context));
+    const barcode = barcodeIn(typed, catalog);
     const hint = `If it is the quantity, add --no-input${isSet ? ' --read-first' : ''}.`;
-    throw usageFailure(`${typed} is a barcode; nothing was changed.`, hint);
+    if (barcode !== undefined) throw usageFailure(`${barcode} is a barcode; nothing was changed.`, hint);
   }
   if (change.dryRun === true) return dryRun(context, change);
   await assertWriteAllowed(context);
   await using session = await connect(context);
-  const name = await nameFor(context, change);
+  const name = (await tableNames(context, session.origin, [change]))?.get(change.petId);
   return await withWriter(
     context,
     session,
@@ -72,12 +74,7 @@ async function waitForOthers(
   await clock.sleep(random() * (attempts === 1 ? BACKOFF_MS[0] : BACKOFF_MS[1]), signal);
 }
 
-async function readAndWrite(
-  pet: LockedPet,
-  change: PetChange,
-  name: string | undefined,
-  freshMs: number,
-): Promise<RecordView> {
+async function readAndWrite(pet: LockedPet, change: PetChange, name: string | undefined, freshMs: number) {
   const { context, session } = pet;
   const { petId } = change;
   const { environment } = session;
@@ -120,29 +117,20 @@ async function dryRun(context: CommandContext, change: PetChange): Promise<Recor
   const settings = await context.settings();
   const environment = settings.environment.value;
   const { petId } = change;
-  const found = isBlind(context, change) ? undefined : await readOnly(context, change);
+  await using session = isBlind(context, change) ? undefined : await connect(context);
+  const found = session && (await readPet(session.service, petId, change.expect));
   const before = found?.quantity;
   const after = goalOf(change, found);
   const { method, path, body } = updateCall({ petId, quantity: after });
   const url = `${requireBaseUrl(settings, context.globals).href}${path}`;
   const members = { environment, method, url, body: parseJson(body), ...(before !== undefined && { before }) };
-  const name = await nameFor(context, change);
+  const name = session && (await tableNames(context, session.origin, [change]))?.get(petId);
   const shown = before === undefined ? '' : `${changeWords({ petId, before, after }, name)} in ${environment}.\n`;
   return record(
     `${shown}Dry run in ${environment}: ${before === undefined ? 'nothing' : 'no write'} is sent.\n${method} ${url}\n${body}`,
     { dryRun: true, ...members },
     { csv: members },
   );
-}
-
-/** Returns the pet's name for a sentence; undefined without one, and in other formats. */
-async function nameFor(context: CommandContext, change: PetChange): Promise<string | undefined> {
-  return (await tableNames(context, await catalogOrigin(context), [change]))?.get(change.petId);
-}
-
-async function readOnly(context: CommandContext, { petId, expect }: PetChange): Promise<InventoryItem> {
-  await using session = await connect(context);
-  return await readPet(session.service, petId, expect);
 }
 
 function changed(

@@ -6,45 +6,37 @@ import { type Parser, parserOf } from '../cli/value-parsers.ts';
 export type ColumnName =
   'petId' | 'quantity' | 'delta' | 'current' | 'name' | 'barcode' | 'min' | 'target' | 'cause' | 'note';
 export type PetColumn = Extract<ColumnName, 'petId' | 'barcode' | 'name'>;
-type Found = ReadonlyMap<ColumnName, number>;
 
 /** A kind of file: its columns, and words for messages. */
 export interface FileKind {
   readonly columns: readonly ColumnName[];
   /** Columns that may name the pet, in order of preference. */
   readonly pets: readonly PetColumn[];
+  /** Further columns, of which a file must have one. */
+  readonly needs: readonly ColumnName[];
   /** Example of a header. */
   readonly example: string;
   /** What stays unchanged if the file is refused, for messages. */
   readonly unchanged: string;
   readonly allowsJson: boolean;
-  /** Likely cause of a row with more cells than the header, for messages. */
-  readonly tooWide: string;
-  /** Returns the columns that are missing in a header. */
-  missing(found: Found): readonly string[];
 }
 
 export const STOCK_FILE: FileKind = {
   columns: ['petId', 'barcode', 'name', 'quantity', 'delta', 'current', 'cause', 'note'],
   pets: ['petId', 'barcode', 'name'],
+  needs: ['quantity', 'delta'],
   example: 'petId,quantity',
   unchanged: 'nothing was sent',
   allowsJson: true,
-  tooWide: 'a thousands separator or decimal comma?',
-  missing: (found) => (found.has('quantity') || found.has('delta') ? [] : ['quantity (or delta)']),
 };
 
 export const CATALOG_FILE: FileKind = {
   columns: ['petId', 'name', 'barcode', 'min', 'target'],
   pets: ['petId'],
+  needs: ['name', 'barcode', 'min', 'target'],
   example: 'petId,name,barcode',
   unchanged: 'the catalog is unchanged',
   allowsJson: false,
-  tooWide: 'put a text with a delimiter in quotes',
-  missing: (found) =>
-    (['name', 'barcode', 'min', 'target'] as const).some((column) => found.has(column))
-      ? []
-      : ['name (or barcode, min, target)'],
 };
 
 /** The value of --map: the column that a heading of the file names. */
@@ -86,7 +78,7 @@ function columnOf(heading: string, mappings: readonly Mapping[], { columns }: Fi
 
 export interface Columns {
   /** Column -> its position, from 0. */
-  readonly found: Found;
+  readonly found: ReadonlyMap<ColumnName, number>;
   readonly ignored: readonly string[];
   /** Why the headings cannot be used. */
   readonly problem: string | undefined;
@@ -132,7 +124,11 @@ export function headerProblem(
   if (found.size === 0 && names.some((name) => parseInteger(name) !== undefined)) {
     return { reason: `the first line must be a header such as ${kind.example}` };
   }
-  const missing = [...(kind.pets.some((column) => found.has(column)) ? [] : ['petId']), ...kind.missing(found)];
+  const [needed, ...others] = kind.needs;
+  const missing = [
+    ...(kind.pets.some((column) => found.has(column)) ? [] : ['petId']),
+    ...(kind.needs.some((column) => found.has(column)) ? [] : [`${needed} (or ${others.join(', ')})`]),
+  ];
   if (missing.length === 0) return undefined;
   const options = missing.map((column) => `--map "HEADING=${column.split(' ')[0]!}"`).join(' ');
   const example = ignored.length === 0 ? '' : `; name ${missing.length === 1 ? 'one' : 'them'} with ${options}`;

@@ -61,12 +61,10 @@ export async function earlierOf(
       `Import ${when(replaced)} is unfinished: it has added no row, and its rows are not in the file any more. Restore that file and resume, or give it up: ${discardCommand(replaced)}`,
     );
   }
-  const last = journal.runs({ limit: RECENT }).find((run) => run.origin === origin && isOfPath(run));
+  // Further back, it is another delivery of the same name.
+  const last = journal.runs({ limit: 100 }).find((run) => run.origin === origin && isOfPath(run));
   return last?.adds === undefined ? undefined : earlierFor(last.adds, true);
 }
-
-/** How many runs back to search for an import of the same path. */
-const RECENT = 100;
 
 /** Finds the newest unfinished import of the same file or rows for this environment. */
 export async function findStopped(

@@ -17,7 +17,6 @@ import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
 import { withLockedJournal } from './open-journal.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
 import { belowZero, parseRows, type Row } from './file-rows.ts';
-import { NO_ROWS } from './records.ts';
 import { decodeText } from './source-file.ts';
 
 const HEAD =
@@ -139,6 +138,6 @@ function changedRows(edited: string, original: string, path: string, { allowNega
     ...read.problems,
     ...below.map(({ line, quantity }) => ({ line, reason: belowZero(quantity) })),
   ].toSorted((a, b) => a.line - b.line);
-  if (problems.length === 0 || (read.rows.length === 0 && problems[0]?.reason === NO_ROWS)) return changed;
+  if (problems.length === 0) return changed;
   throw new Failure('invalid-rows', { source: path, problems, hint });
 }

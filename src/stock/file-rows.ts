@@ -5,7 +5,7 @@ import { CAUSES } from '../state/journal-rows.ts';
 import { isLine, isOneOf, MAX_DIGITS, parseInt64, parseInteger } from '../api/values.ts';
 import { CATALOG_FILE, type ColumnName, type Mapping, type PetColumn, shown, STOCK_FILE } from './columns.ts';
 import type { Wanted } from './plan.ts';
-import { type FileRecord, readRecords } from './records.ts';
+import { type FileRecord, readRecords, textOf } from './records.ts';
 
 /** `quantity`: what to set, or what to add. */
 export interface Row extends Wanted {
@@ -34,8 +34,8 @@ export function parseRows(
 ) {
   const byPet = new Map<bigint, Row>();
   let first: { readonly line: number; readonly adds: boolean } | undefined;
-  const found = readRecords(text, { kind: STOCK_FILE, mappings }, (record) => {
-    const column = record.has('delta') ? 'delta' : 'quantity';
+  const found = readRecords(text, STOCK_FILE, mappings, (record) => {
+    const column = record.columns.found.has('delta') ? 'delta' : 'quantity';
     const adds = add || column === 'delta';
     first ??= { line: record.line, adds };
     const row = toRow(record, column, adds, petOf);
@@ -71,13 +71,9 @@ function merge(row: Row, earlier: Row | undefined, adds: boolean): Row | string 
   return { ...earlier, quantity: earlier.quantity + row.quantity, current: earlier.current ?? row.current, lines };
 }
 
-function toRow(
-  { line, has, text }: FileRecord,
-  column: 'quantity' | 'delta',
-  adds: boolean,
-  petOf: PetOf,
-): Row | string {
-  const petId = petIn(has, text, petOf);
+function toRow(record: FileRecord, column: 'quantity' | 'delta', adds: boolean, petOf: PetOf): Row | string {
+  const text = (name: ColumnName): string => textOf(record, name) ?? '';
+  const petId = petIn(record, petOf);
   if (typeof petId === 'string') return petId;
   // A change may have a plus sign.
   const quantity = parseNumber(column, adds ? text(column).replace(/^\+(?=[1-9])/, '') : text(column));
@@ -85,12 +81,13 @@ function toRow(
   const current = text('current') === '' ? undefined : parseNumber('current', text('current'));
   if (typeof current === 'string') return current;
   const why = whyOf(text('cause').toLowerCase(), text('note').replace(/\s+/g, ' '));
-  return typeof why === 'string' ? why : { line, petId, quantity, current, ...why };
+  return typeof why === 'string' ? why : { line: record.line, petId, quantity, current, ...why };
 }
 
 /** Returns the pet that the row's columns name, or why not: they must all name the same one. */
-function petIn(has: FileRecord['has'], text: FileRecord['text'], petOf: PetOf): bigint | string {
-  const columns = STOCK_FILE.pets.filter(has);
+function petIn(record: FileRecord, petOf: PetOf): bigint | string {
+  const text = (name: ColumnName): string => textOf(record, name) ?? '';
+  const columns = STOCK_FILE.pets.filter((column) => textOf(record, column) !== undefined);
   const [by, ...others] = columns.filter((each) => text(each) !== '');
   if (by === undefined) return `${columns[0] ?? 'petId'} is missing`;
   const petId = by === 'petId' ? parseNumber(by, text(by)) : petOf(by, text(by), true);
@@ -120,25 +117,23 @@ export function belowZero(quantity: bigint): string {
 /** Parses the rows of a catalog in any text. Several rows of a pet add their barcodes together. */
 export function parseCatalog(text: string, mappings: readonly Mapping[] = []) {
   const rows: CatalogRow[] = [];
-  const found = readRecords(text, { kind: CATALOG_FILE, mappings }, ({ line, has, text: textOf }) => {
-    const petId = parseNumber('petId', textOf('petId'));
+  const found = readRecords(text, CATALOG_FILE, mappings, (record) => {
+    const petId = parseNumber('petId', textOf(record, 'petId') ?? '');
+    const [min, target] = (['min', 'target'] as const).map((column) => {
+      const text = textOf(record, column);
+      return text === '' ? null : text && parseNumber(column, text);
+    });
     if (typeof petId === 'string') return petId;
-    const name = has('name') ? textOf('name') : undefined;
-    const codes = textOf('barcode')
-      .split(/[\s;|]+/)
+    if (typeof min === 'string') return min;
+    if (typeof target === 'string') return target;
+    const barcodes = textOf(record, 'barcode')
+      ?.split(/[\s;|]+/)
       .filter(Boolean);
-    const barcodes = has('barcode') ? codes : undefined;
-    const levels: { min?: bigint | null; target?: bigint | null } = {};
-    for (const column of ['min', 'target'] as const) {
-      if (!has(column)) continue;
-      const level = textOf(column) === '' ? null : parseNumber(column, textOf(column));
-      if (typeof level === 'string') return level;
-      levels[column] = level;
-    }
-    rows.push({ line, petId, name, barcodes, ...levels });
+    rows.push({ line: record.line, petId, name: textOf(record, 'name'), barcodes, min, target });
     return undefined;
   });
-  return { ...found, rows };
+  const isEmpty = rows.length + found.problems.length === 0;
+  return { ...found, rows, problems: isEmpty ? [{ line: 1, reason: 'the file has no rows' }] : found.problems };
 }
 
 /**

@@ -19,7 +19,6 @@ import { withJournal, withLockedJournal } from './open-journal.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { makeAddingPlan, makePlan, planView } from './plan.ts';
 import { hashOfRows, parseRows, type PetOf, type Row } from './file-rows.ts';
-import { NO_ROWS } from './records.ts';
 import { earlierOf, findStopped } from './earlier-import.ts';
 import { assertSameOrigin, cannotResume, resumeNamed } from './runs.ts';
 
@@ -64,27 +63,32 @@ async function planToShow(
   text: SourceFile,
 ): Promise<RunSpec['plan']> {
   const begun = await findBegun(context, journal, text, options);
-  if (begun !== undefined) {
-    await assertSameOrigin(context, begun, `Run ${begun.id}`, `inventory runs resume ${begun.id}`);
-    // Rows that could not be applied keep the shop from being as the file says, too.
-    const left = journal
-      .changesOf(begun.id)
-      .filter((change) =>
-        isUncertain(change) ? journal.foundAfter(change) !== change.after : isLeft(change) || isUnapplied(change),
-      );
-    const rows = left.map((change) => ({ ...change, quantity: change.after, change }));
-    return (stock) =>
-      makePlan(rows, stock, ({ change }, present) => {
-        const outcome = outcomeUnsent(journal, change, begun, present);
-        return isLeft(change) || outcome?.state === 'unchanged' ? outcome?.reason : change.reason;
-      });
-  }
+  if (begun !== undefined) return planOfRest(context, journal, begun);
   const file = await readImport(context, options, text);
   if (file.wanted.length === 0) return file.planFor([]);
+  const stopped = await findStopped(context, journal, ({ adds }) => adds !== undefined && adds === file.adds);
+  if (stopped !== undefined && options.resume === true) return planOfRest(context, journal, stopped);
   const earlier = await earlierOf(context, journal, file, options.again === true);
   if (earlier === undefined) return file.planFor(file.wanted);
   context.notices.warning(`${earlier.says}.`);
   return file.planFor(options.resume === true ? earlier.rest : file.wanted);
+}
+
+/** Returns the plan of the rows that an unfinished run has left. */
+async function planOfRest(context: CommandContext, journal: Journal, run: RunSummary): Promise<RunSpec['plan']> {
+  await assertSameOrigin(context, run, `Run ${run.id}`, `inventory runs resume ${run.id}`);
+  // Rows that could not be applied keep the shop from being as the file says, too.
+  const left = journal
+    .changesOf(run.id)
+    .filter((change) =>
+      isUncertain(change) ? journal.foundAfter(change) !== change.after : isLeft(change) || isUnapplied(change),
+    );
+  const rows = left.map((change) => ({ ...change, quantity: change.after, change }));
+  return (stock) =>
+    makePlan(rows, stock, ({ change }, present) => {
+      const outcome = outcomeUnsent(journal, change, run, present);
+      return isLeft(change) || outcome?.state === 'unchanged' ? outcome?.reason : change.reason;
+    });
 }
 
 export function runImport(context: CommandContext, options: ImportOptions): Promise<View> | View {
@@ -227,8 +231,7 @@ async function readImport(
     );
   }
   const { rows, adds, problems, ignored } = read;
-  const isEmpty = rows.length === 0 && problems[0]?.reason === NO_ROWS;
-  if (problems.length > 0 && !isEmpty) throw new Failure('invalid-rows', { source: name, problems });
+  if (problems.length > 0) throw new Failure('invalid-rows', { source: name, problems });
   for (const column of ignored.slice(0, 10)) context.notices.info(`Column ${JSON.stringify(column)} is not used.`);
   const summed = rows.flatMap(({ petId, lines = [] }) =>
     lines.length === 0 ? [] : [`pet ${petId} (lines ${firstFew(lines)})`],

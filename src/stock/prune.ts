@@ -5,7 +5,7 @@
  */
 import { DAY_MS } from '../duration.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { reportFolder } from '../session/paths.ts';
+import { statePath } from '../session/paths.ts';
 import { openStateFile, type State } from '../state/database.ts';
 import { History, MAY_BE_WRITTEN } from '../state/history.ts';
 import { KINDS } from '../state/journal-rows.ts';
@@ -53,8 +53,7 @@ export async function pruneIfDue(context: CommandContext, state: State): Promise
 /** Removes old reports, and returns how many. Keeps links and other files. */
 async function removeReports(context: CommandContext, before: number): Promise<number> {
   const { files } = context;
-  const folder = reportFolder(context);
-  if ((await files.facts(folder))?.kind !== 'directory') return 0;
+  const folder = statePath(context, 'reports');
   let count = 0;
   for (const name of await files.list(folder)) {
     if (!REPORT.test(name)) continue;

@@ -17,13 +17,20 @@ import {
 export interface FileRecord {
   /** Line where it begins, from 1. */
   readonly line: number;
-  has(column: ColumnName): boolean;
-  /** Returns the trimmed text of a column; empty without one. */
-  text(column: ColumnName): string;
+  readonly columns: Columns;
+  /** In the order of the file's columns. */
+  readonly values: readonly JsonValue[];
 }
 
-/** Problem of a file that has only a header. */
-export const NO_ROWS = 'the file has no rows';
+/** Returns the trimmed text of a column; undefined if the file does not have it. */
+export function textOf({ columns, values }: FileRecord, column: ColumnName): string | undefined {
+  const at = columns.found.get(column);
+  if (at === undefined) return undefined;
+  const value = values[at] ?? '';
+  const text = (typeof value === 'string' ? value : stringifyJson(value)).trim();
+  // Our own CSV puts a quote before texts that a spreadsheet would run as a formula.
+  return column === 'name' || column === 'note' ? text.replace(/^'(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/, '') : text;
+}
 
 interface FileProblems {
   readonly problems: readonly Problem[];
@@ -33,23 +40,10 @@ interface FileProblems {
   readonly ignored: readonly string[];
 }
 
-/** The kind of a file, and names for its columns. */
-export interface FileFormat {
-  readonly kind: FileKind;
-  readonly mappings: readonly Mapping[];
-}
-
 const DELIMITERS = [',', ';', '\t', '|'] as const;
 
-/** The values of a record, in the order of its columns. */
-interface Values {
-  readonly line: number;
-  readonly columns: Columns;
-  readonly values: readonly JsonValue[];
-}
-
 /** Records, and lines that cannot be one. */
-type Found = Iterable<Values | (Problem & HeaderProblem)>;
+type Found = Iterable<FileRecord | (Problem & HeaderProblem)>;
 
 /**
  * Reads any text. `problems` has what is wrong with it.
@@ -57,45 +51,29 @@ type Found = Iterable<Values | (Problem & HeaderProblem)>;
  */
 export function readRecords(
   text: string,
-  format: FileFormat,
+  kind: FileKind,
+  mappings: readonly Mapping[],
   take: (record: FileRecord) => string | undefined,
 ): FileProblems {
   const plain = text.replace(/^\ufeff/, '');
   const problems: Problem[] = [];
   const ignored = new Set<string>();
   let headings: FileProblems['headings'];
-  let isEmpty = true;
-  const isJson = format.kind.allowsJson && /^\s*[[{]/.test(plain);
-  for (const each of isJson ? fromJson(plain, format) : fromCsv(plain, format)) {
-    isEmpty = false;
-    const reason = 'reason' in each ? each.reason : take(recordOf(each));
+  const isJson = kind.allowsJson && /^\s*[[{]/.test(plain);
+  for (const each of (isJson ? fromJson : fromCsv)(plain, kind, mappings)) {
+    const reason = 'reason' in each ? each.reason : take(each);
     if (reason !== undefined) problems.push({ line: each.line, reason });
     if ('headings' in each) headings = each.headings;
     if ('columns' in each) for (const name of each.columns.ignored) ignored.add(name);
   }
-  if (isEmpty) problems.push({ line: 1, reason: NO_ROWS });
   return { problems, headings, ignored: [...ignored] };
 }
 
-function recordOf({ line, columns: { found }, values }: Values): FileRecord {
-  return {
-    line,
-    has: (column) => found.has(column),
-    text(column) {
-      const value = values[found.get(column) ?? -1] ?? '';
-      const text = (typeof value === 'string' ? value : stringifyJson(value)).trim();
-      // Our own CSV puts a quote before texts that a spreadsheet would run as a formula.
-      return column === 'name' || column === 'note' ? text.replace(/^'(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/, '') : text;
-    },
-  };
-}
-
-function* fromCsv(text: string, format: FileFormat): Found {
-  const { kind, mappings } = format;
+function* fromCsv(text: string, kind: FileKind, mappings: readonly Mapping[]): Found {
   // A first line `sep=;` tells Excel the delimiter.
   const sep = /^"?sep=([^\w\s"]|\t)"?(?=[\r\n]|$)/i.exec(text);
   const table = text.slice(sep?.[0].length).replaceAll(/\r\n?/g, '\n');
-  const delimiter = sep?.[1] ?? delimiterOf(table, format);
+  const delimiter = sep?.[1] ?? delimiterOf(table, kind, mappings);
   try {
     const header = readCsv(table, delimiter, { to: 1 }).next().value;
     if (header === undefined) return;
@@ -115,7 +93,11 @@ function* fromCsv(text: string, format: FileFormat): Found {
       if (lines.filter((text) => looksLikeRow((at) => text.split(delimiter)[at], numbers)).length > 1) {
         yield { line, reason: 'a quoted cell spans lines that look like rows; close its quote on its own line' };
       } else if (width <= most) yield { line, columns, values: cells };
-      else yield { line, reason: `has ${width} cells, the header has ${most}: ${kind.tooWide}` };
+      else
+        yield {
+          line,
+          reason: `has ${width} cells, the header has ${most}: a thousands separator, a decimal comma, or a text that needs quotes?`,
+        };
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
@@ -198,7 +180,7 @@ function widthOf(cells: readonly string[]): number {
 }
 
 /** Returns the delimiter that gives the header the most known columns, then the most cells. */
-function delimiterOf(table: string, { kind, mappings }: FileFormat): string {
+function delimiterOf(table: string, kind: FileKind, mappings: readonly Mapping[]): string {
   const scored = DELIMITERS.map((delimiter) => {
     const cells = headingsWith(table, delimiter);
     return { delimiter, known: findColumns(cells, mappings, kind).found.size, cells: cells.length };
@@ -216,7 +198,7 @@ function headingsWith(table: string, delimiter: string): readonly string[] {
   }
 }
 
-function* fromJson(text: string, { kind, mappings }: FileFormat): Found {
+function* fromJson(text: string, kind: FileKind, mappings: readonly Mapping[]): Found {
   const rows = parseJsonRows(text);
   const objects = rows.flatMap((row) => ('value' in row && row.value instanceof Map ? [row.value] : []));
   const names = new Set(objects.flatMap((object) => [...object.keys()]));

@@ -196,7 +196,7 @@ export async function assertSameOrigin(
   const environment = (await context.settings()).environment.value;
   if (made.environment !== environment) {
     const problem = `${what} is for ${made.environment}, and the environment is ${environment}`;
-    throw cannotResume(problem, `Say which: petstore --env ${made.environment} ${command}`);
+    throw cannotResume(problem, `Name the environment: petstore --env ${made.environment} ${command}`);
   }
   const origin = await catalogOrigin(context);
   if (made.origin === origin) return;

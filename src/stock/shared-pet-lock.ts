@@ -35,6 +35,8 @@ const LONGEST_PAUSE_MS = 200;
 /** How far the clocks of server and machine may drift apart between reading the stock and locking, in ms. */
 const DRIFT_MS = 1_000;
 
+/** A server that takes longer to fail does not answer, in ms. */
+const CLOSED_WITHIN_MS = 500;
 /** Time limit for the last step of a command that is stopping, in ms. */
 const LAST_STEP_MS = 100;
 
@@ -64,22 +66,31 @@ export async function takeSharedLock(
   session: Shared,
   petId: bigint,
 ): Promise<(PetLock & AsyncDisposable) | undefined> {
-  const { redis } = session;
+  const { redis, service } = session;
+  const { clock, notices, random, signal } = context;
   const { step, renewLater, ...lock } = stepsOf(context, session, petId);
+  const holder = (): string => `a petstore process of another machine that changes pet ${petId}`;
   try {
-    const idleMs = await take(context, session.service.maxWaitMs, petId, step);
-    renewLater();
-    return { ...lock, lastHeldAt: context.clock.monotonic() - idleMs + DRIFT_MS };
+    using wait = lockWait(context, service.maxWaitMs, holder);
+    for (;;) {
+      const idleMs = await step('take');
+      if (idleMs >= 0) {
+        renewLater();
+        return { ...lock, lastHeldAt: clock.monotonic() - idleMs + DRIFT_MS };
+      }
+      wait.leftMs();
+      await clock.sleep(SHORTEST_PAUSE_MS + random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS), signal);
+    }
   } catch (error) {
     if (!(error instanceof RedisFailure)) {
       // The aborted step may have taken it: others would wait until it expires.
-      if (context.signal.aborted) await unlessLost(step('release', LAST_STEP_MS));
+      if (signal.aborted) await unlessLost(step('release', LAST_STEP_MS));
       throw error;
     }
     if (error.kind === 'settings') throw new Failure('ledger-refused', { says: error.message }, error);
     if (!reported.has(redis)) {
       reported.add(redis);
-      context.notices.warning(
+      notices.warning(
         `Stock is unprotected from other machines: pets cannot be locked on the server of PETSTORE_LEDGER ` +
           `(${error.message}), so a change that another machine makes at the same time may be overwritten.`,
       );
@@ -87,8 +98,6 @@ export async function takeSharedLock(
     return undefined;
   }
 }
-
-type Step = ReturnType<typeof stepsOf>['step'];
 
 function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis, service }: Shared, petId: bigint) {
   // The name reveals neither the key nor the pet. The braces put it on the same node of a cluster as the rate limit.
@@ -105,7 +114,13 @@ function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis
     const before = { monotonic: clock.monotonic(), wall: clock.now() };
     // Renews and releases in spite of a signal.
     const how = { timeoutMs, ...(what === 'take' && { signal }) };
-    const idleMs = Number(await redis.run(STEP, name, [what, holder, `${lastsMs}`], how));
+    const run = (): Promise<string> => redis.run(STEP, name, [what, holder, `${lastsMs}`], how);
+    // Once more if only the connection was closed, as in a failover: the lock would be missing, or stay behind.
+    const reply = await run().catch((error: unknown) => {
+      if (!(error instanceof RedisFailure) || clock.monotonic() - before.monotonic > CLOSED_WITHIN_MS) throw error;
+      return run();
+    });
+    const idleMs = Number(reply);
     since = idleMs < 0 ? undefined : before;
     return idleMs;
   };
@@ -132,18 +147,6 @@ function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis
       await unlessLost(step('release'));
     },
   };
-}
-
-/** @throws {RedisFailure} @throws {Failure} `run-locked` */
-async function take(context: CommandContext, maxWaitMs: number, petId: bigint, step: Step): Promise<number> {
-  const { clock, random, signal } = context;
-  using wait = lockWait(context, maxWaitMs, () => `a petstore process of another machine that changes pet ${petId}`);
-  for (;;) {
-    const idleMs = await step('take');
-    if (idleMs >= 0) return idleMs;
-    wait.leftMs();
-    await clock.sleep(SHORTEST_PAUSE_MS + random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS), signal);
-  }
 }
 
 /** Ignores a lost server: the lock expires by itself. */

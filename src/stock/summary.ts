@@ -12,7 +12,7 @@ import { type Stock, unscanned } from './plan.ts';
 import type { RunContext, Runner } from './runner.ts';
 import { stringify } from 'csv-stringify/sync';
 import { openNames } from '../session/open-catalog.ts';
-import { joinPath, reportFolder } from '../session/paths.ts';
+import { joinPath, statePath } from '../session/paths.ts';
 import { csvCell } from '../view/formats.ts';
 
 /** How many rows that were not applied are named, with the reason; the report has all. */
@@ -154,7 +154,7 @@ async function writeReport(
   stock: Stock,
 ): Promise<string | undefined> {
   try {
-    const folder = reportFolder(context);
+    const folder = statePath(context, 'reports');
     const path = joinPath(folder, `${run.kind}-${run.id}.csv`);
     await context.files.makePrivateFolder(folder);
     const rest = run.kind === 'count' ? unscanned(changes, stock) : [];

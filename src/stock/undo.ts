@@ -36,8 +36,6 @@ interface Target {
   readonly name: string;
   /** `change 12 (set)` */
   readonly title: string;
-  /** `inventory undo 12` */
-  readonly words: string;
   readonly changes: readonly [Written, ...Written[]];
   readonly run: Run | undefined;
 }
@@ -56,7 +54,9 @@ export async function undo(
   const environment = (await context.settings()).environment.value;
   const find = async (journal: Journal): Promise<Target> => {
     const target = findTarget(journal, options, environment, direction);
-    await assertSameOrigin(context, target.changes[0], capital(target.name), target.words);
+    const { name, changes, undoes } = target;
+    const words = undoes.undoesRun === undefined ? `${undoes.undoesChange}` : `--run ${undoes.undoesRun}`;
+    await assertSameOrigin(context, changes[0], capital(name), `inventory undo ${words}`);
     return target;
   };
   if (options.dryRun === true) {
@@ -89,7 +89,8 @@ export async function undo(
 
 /** Announces rows of unknown outcome, and rows that are left. */
 function announce({ notices }: CommandContext, journal: Journal, target: Target, verb: 'will' | 'would') {
-  const { changes, run, title } = target;
+  const { changes, run } = target;
+  const title = run?.kind === 'undo' || run?.kind === 'redo' ? `the ${run.kind} of ${target.title}` : target.title;
   const uncertain = changes.filter(isLeft);
   if (uncertain.length > 0) {
     const of = run === undefined ? '' : ` of ${plural(uncertain.length, 'row')}`;
@@ -97,32 +98,22 @@ function announce({ notices }: CommandContext, journal: Journal, target: Target,
   }
   const rest = run === undefined ? 0 : journal.changesOf(run.id).filter(({ state }) => state === 'planned').length;
   if (rest > 0) notices.info(`Run ${run?.id} is unfinished; the ${plural(rest, 'row')} left ${verb} be discarded.`);
-  return { uncertain, run: run?.endedAt === undefined ? run : undefined };
+  return { title, uncertain, run: run?.endedAt === undefined ? run : undefined };
 }
 
 function findTarget(journal: Journal, options: UndoOptions, environment: string, direction: Direction): Target {
   const { changeId, run: runId } = options;
-  // One undo beside another of the same command would never end it.
-  if (runId !== undefined) {
-    refuseUnfinished(journal, `run ${runId}`, ({ undoesRun }) => undoesRun === runId);
-    return undoOfRun(journal, runId);
-  }
-  if (changeId !== undefined) {
-    refuseUnfinished(journal, `change ${changeId}`, ({ undoesChange }) => undoesChange === changeId);
-    const change = journal.sentChange(changeId);
-    if (change === undefined || !mayBeApplied(change))
-      throw nothingFound(`Change ${changeId} does not exist or was not applied`);
-    return undoOfChange(journal, change);
-  }
+  if (runId !== undefined || changeId !== undefined)
+    return undoOf(journal, { undoesRun: runId, undoesChange: changeId });
   const newest = journal.newestSent(environment, direction);
   const isNewer = ({ id }: Run): boolean =>
     id !== newest?.run && journal.changesOf(id).some((row) => isLeft(row) && row.turn > (newest?.turn ?? 0n));
   refuseUnfinished(journal, undefined, (each) => each.environment === environment && isNewer(each));
   const run = newest?.run === undefined ? undefined : journal.run(newest.run);
   // Only what the undo or redo itself has changed.
-  if (run?.kind === 'undo' || run?.kind === 'redo') return targetOf(journal, run, `inventory ${direction}`, run);
+  if (run?.kind === 'undo' || run?.kind === 'redo') return targetOf(journal, run, journal.changesOf(run.id), run);
   if (newest === undefined || direction === 'redo') throw nothingLeft(journal, environment, direction);
-  return run === undefined ? undoOfChange(journal, newest) : undoOfRun(journal, run.id);
+  return undoOf(journal, run === undefined ? { undoesChange: newest.id } : { undoesRun: run.id });
 }
 
 function nothingLeft(journal: Journal, environment: string, direction: Direction): Failure {
@@ -133,7 +124,7 @@ function nothingLeft(journal: Journal, environment: string, direction: Direction
   }
   return direction === 'undo'
     ? nothingFound(`There is nothing left to undo in ${environment}`)
-    : nothingFound(`There is nothing to redo in ${environment}: the newest command was not undone`);
+    : nothingFound(`There is nothing to redo in ${environment}: nothing was undone after the newest change`);
 }
 
 /**
@@ -152,43 +143,39 @@ function refuseUnfinished(journal: Journal, of: string | undefined, isMeant: (ru
   );
 }
 
-function undoOfChange(journal: Journal, change: Change): Target {
-  const { id, run } = change;
-  assertNoUndo(journal, `Change ${id}`, run === undefined ? undefined : journal.run(run));
-  return targetOf(journal, { undoesChange: id }, `inventory undo ${id}`, change);
+function nameOf({ undoesRun, undoesChange }: Target['undoes']): string {
+  return undoesRun === undefined ? `change ${undoesChange}` : `run ${undoesRun}`;
 }
 
-function undoOfRun(journal: Journal, id: bigint): Target {
-  const run = journal.run(id);
-  if (run === undefined) throw cannotResume(`Run ${id} does not exist`);
-  assertNoUndo(journal, `Run ${id}`, run);
-  return targetOf(journal, { undoesRun: id }, `inventory undo --run ${id}`, run);
+function changesOf(journal: Journal, { undoesRun, undoesChange = 0n }: Target['undoes']): readonly Change[] {
+  return undoesRun === undefined ? [journal.sentChange(undoesChange) ?? []].flat() : journal.changesOf(undoesRun);
 }
 
-function assertNoUndo(journal: Journal, what: string, run: Run | undefined): void {
-  if (run?.kind !== 'undo' && run?.kind !== 'redo') return;
-  const reverse = 'Reverse it with: petstore inventory';
-  const [words, hint] = run.kind === 'undo' ? ['an undo', `${reverse} redo`] : ['a redo', `${reverse} undo`];
-  const [[newest] = []] = journal.history({ environment: run.environment, limit: 1 });
-  // Otherwise that command would take another one.
-  throw nothingFound(`${what} is ${words}`, newest?.run === run.id ? hint : undefined);
+function undoOf(journal: Journal, undoes: Target['undoes']): Target {
+  const name = nameOf(undoes);
+  // One undo beside another of the same command would never end it.
+  refuseUnfinished(journal, name, (run) => nameOf(run) === name);
+  const changes = changesOf(journal, undoes);
+  const run = journal.run(undoes.undoesRun ?? changes[0]?.run ?? 0n);
+  if (run?.kind === 'undo' || run?.kind === 'redo') {
+    const reverse = 'Reverse it with: petstore inventory';
+    const [words, hint] = run.kind === 'undo' ? ['an undo', `${reverse} redo`] : ['a redo', `${reverse} undo`];
+    const [[newest] = []] = journal.history({ environment: run.environment, limit: 1 });
+    // Otherwise that command would take another one.
+    throw nothingFound(`${capital(name)} is ${words}`, newest?.run === run.id ? hint : undefined);
+  }
+  return targetOf(journal, undoes, changes, undoes.undoesRun === undefined ? undefined : run);
 }
 
-/** @param reversed the change, or the run whose changes are reversed: a command's, or for a redo an undo's */
-function targetOf(
-  journal: Journal,
-  { undoesRun, undoesChange }: Target['undoes'],
-  words: string,
-  reversed: Change | Run,
-): Target {
-  const run = 'kind' in reversed ? reversed : undefined;
-  const all = 'kind' in reversed ? journal.changesOf(reversed.id).filter(mayBeApplied) : [reversed];
-  const [first, ...others] = foldPets(all, run?.endedAt === undefined);
-  if (first === undefined) throw nothingFound(`Run ${reversed.id} has changed nothing`);
-  const name = undoesRun === undefined ? `change ${undoesChange}` : `run ${undoesRun}`;
-  const made = undoesRun === undefined ? journal.sentChange(undoesChange ?? 0n) : journal.changesOf(undoesRun)[0];
+/** @param changes those that are reversed: of a command, or for a redo of an undo; of `run`, if all are of one */
+function targetOf(journal: Journal, of: Target['undoes'], changes: readonly Change[], run: Run | undefined): Target {
+  const undoes = { undoesRun: of.undoesRun, undoesChange: of.undoesChange };
+  const name = nameOf(undoes);
+  const [first, ...others] = foldPets(changes.filter(mayBeApplied), run?.endedAt === undefined);
+  if (first === undefined) throw nothingFound(`${capital(name)} does not exist or was not applied`);
+  const [made] = changesOf(journal, undoes);
   const title = made === undefined ? name : `${name} (${commandWords(made.command)})`;
-  return { undoes: { undoesRun, undoesChange }, name, title, words, changes: [first, ...others], run };
+  return { undoes, name, title, changes: [first, ...others], run };
 }
 
 /** Combines the changes of each pet: a smoke test sets its pet several times, and may be stopped after any of them. */

@@ -13,7 +13,6 @@ import { Failure, isFailure, onlyFailure, usageFailure } from '../errors.ts';
 import type { RowOutcome } from '../report/failure-meaning.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext, OpenWrite } from '../session/globals.ts';
-import { find, SETTINGS } from '../session/settings.ts';
 import { isOutOfReach } from '../state/file.ts';
 import type { Change, Journal, Settled, Where } from '../state/journal.ts';
 import { isUncertain } from '../state/journal-rows.ts';
@@ -215,8 +214,10 @@ export function isRecorded(call: Call): boolean {
   return changedPet(call) !== undefined && quantityIn(call) !== undefined;
 }
 
+/** Returns the pet that a call updates. Its path is read as leniently as a service may read it. */
 function changedPet({ method, path }: Call): bigint | undefined {
-  return method === 'PATCH' ? petIn(path) : undefined;
+  const [plain = ''] = method === 'PATCH' ? path.split(/[?#]/) : [];
+  return parseInt64(decoded(plain).replace(/^\/+inventory\/+(-?)0*(\d+)\/*$/i, '$1$2'));
 }
 
 async function callChecked(
@@ -256,18 +257,12 @@ function integerIn(json: string): bigint | undefined {
   return parseInteger(json) ?? (Number.isSafeInteger(number) ? BigInt(number) : undefined);
 }
 
-/** Returns the pet in a path, read as leniently as a service may read it. */
-function petIn(path: string): bigint | undefined {
-  const [plain = ''] = path.split(/[?#]/);
-  return parseInt64(/^\/+inventory\/+0*(\d+)\/*$/i.exec(decoded(plain))?.[1] ?? '');
-}
-
 /** Returns what the history records about a command's changes. */
 export function whereOf(
-  { machine, env, why }: CommandContext,
+  { machine, why }: CommandContext,
   session: Pick<Session, 'environment' | 'origin'>,
   command: string,
 ): Where {
-  const person = find(SETTINGS.person, { option: why?.person, env, config: {} })?.value ?? machine.user;
-  return { environment: session.environment, origin: session.origin, command, ...why, person };
+  const { environment, origin } = session;
+  return { environment, origin, command, ...why, person: why?.person ?? machine.user };
 }

@@ -54,6 +54,7 @@ describe('search', () => {
     [['4006381333931'], [12n]],
     [['04006381333931'], [12n]],
     [['40063813339310'], []],
+    [['0000012'], [12n]],
     [['xyz'], []],
     [['.'], []],
     [['gold🐠'], []],
@@ -228,6 +229,8 @@ describe('changes', () => {
     expect([browser.mode, browser.message]).toEqual(['table', 'No pet matches 4006381333948.']);
     press('4006381333931', '<return>');
     expect([browser.mode, browser.selected?.petId]).toEqual(['quantity', 12n]);
+    press('<escape>', '<tab>', '4006381333931', '<return>');
+    expect(browser.message).toBe('No pet matches 4006381333931. Esc shows all pets.');
   });
 
   it.each([

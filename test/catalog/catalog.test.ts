@@ -98,6 +98,7 @@ describe('rows of a file', () => {
       'no column is named name (or barcode, min, target); the columns are "petId", "price"; name one with --map "HEADING=name"',
     ],
     ['7,Rex\n', 'the first line must be a header such as petId,name,barcode'],
+    ['petId,name\n', 'the file has no rows'],
   ])('%j is refused', (text, problem) => {
     expect(parseCatalog(text).problems.map(({ reason }) => reason)).toEqual([problem]);
   });

@@ -39,6 +39,7 @@ describe('candidates', () => {
     ['config set output js', ['json']],
     ['config set environment st', ['staging']],
     ['config set keep-history ', []],
+    ['config set outputs ', []],
     ['help rate', ['rate-limits']],
     ['help inv', ['inventory']],
     ['completion po', ['powershell']],

@@ -58,7 +58,7 @@ describe('what is refused', () => {
     ['inventory list --sort', "Option '--sort' needs a value.", 'See: petstore inventory list --help'],
     ['--env', "Option '--env' needs a value.", 'See: petstore --help'],
     ['inventory -o', "Option '--output' needs a value.", 'See: petstore inventory --help'],
-    ['inventory list -- --sort', 'petId must be a pet ID, a whole number such as 7, not "--sort".', undefined],
+    ['inventory list -- --sort', 'petId must be a pet ID such as 7 (a name goes with --name), not "--sort".', undefined],
     ['inventory set 7', "Missing required argument 'quantity'.", 'See: petstore inventory set --help'],
     ['inventory list --sort -qantity', '--sort must be one of petId, quantity, status, -petId, -quantity, -status, name, -name, not "-qantity".', undefined],
     ['limits --json=x', "Option '--json' takes no value.", 'See: petstore limits --help'],

@@ -1,5 +1,5 @@
 /** Whole invocations in this process, on a terminal and in a pipe, against the sandbox's handler, without sockets. */
-import { readFileSync, statSync } from 'node:fs';
+import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { forward } from '../../src/client/raw.ts';
@@ -117,7 +117,7 @@ describe('inventory set', () => {
     expect(context.sent.map(({ method }) => method)).toEqual(['GET', 'GET', 'PATCH']);
   });
 
-  it('--dry-run shows the request, needs no key, and sends nothing', async () => {
+  it('--dry-run shows the request, as that of api does, needs no key, and sends nothing', async () => {
     const context = await withSandbox({ env: { ...ENV, PETSTORE_API_KEY: undefined } });
     expect(await run(context, 'inventory', 'set', '9223372036854775807', '12', '--dry-run')).toEqual({
       code: 0,
@@ -128,19 +128,24 @@ describe('inventory set', () => {
     expect((await run(context, 'inventory', 'set', '7', '12', '--dry-run', '--json')).stdout).toBe(
       '{"dryRun":true,"environment":"staging","method":"PATCH","url":"https://pets.example/v1/inventory/7","body":{"quantity":12}}\n',
     );
+    expect(await run(context, 'api', 'PATCH', '/inventory/7', '-f', 'quantity=12', '--dry-run')).toMatchObject({
+      code: 0,
+      stdout: 'Dry run in staging: nothing is sent.\nPATCH https://pets.example/v1/inventory/7\n{"quantity":12}\n',
+    });
     expect(context.sent).toEqual([]);
   });
 });
 
 describe('--log', () => {
-  const linesOf = (path: string) => jsonLines<Record<string, unknown>>(readFileSync(path, 'utf8'));
-
   it('adds start, attempts and end with one run id, private, without values or the key', async () => {
     const context = withReplies([json([item(7, 10)]), error(503), json([item(7, 10)])]);
     const path = join(context.home.path, 'petstore.log');
     expect((await run(context, 'inventory', 'get', '7', '--log', path)).code).toBe(0);
+    // As by a full disk.
+    appendFileSync(path, '"cut');
     expect((await run(context, 'inventory', 'get', '8', '--log', path)).code).toBe(5);
-    const lines = linesOf(path);
+    const text = readFileSync(path, 'utf8');
+    const lines = jsonLines<Record<string, unknown>>(text.replace('\n"cut\n', '\n'));
     const url = 'https://pets.example/v1/inventory';
     expect(lines).toMatchObject([
       { event: 'start', command: 'inventory get', options: ['--log'] },
@@ -153,7 +158,7 @@ describe('--log', () => {
     ]);
     expect(lines.map((line) => line.run)).toEqual(lines.map(() => expect.stringMatching(/^[0-9a-f]{16}$/) as string));
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(readFileSync(path, 'utf8')).not.toContain(ENV.PETSTORE_API_KEY);
+    expect(text).not.toContain(ENV.PETSTORE_API_KEY);
   });
 
   it('that cannot be written ends the command with 3 before anything is sent', async () => {

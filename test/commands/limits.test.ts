@@ -167,6 +167,18 @@ describe('a command at its limit', () => {
     expect([code, stderr]).toEqual([0, expect.not.stringContaining('requests left')]);
   });
 
+  it('fault 44: an import without limits says so once, not before each row', async () => {
+    const pets = [1, 2, 3, 4, 5, 6, 7, 8];
+    const [before, after] = [pets.map((pet) => item(pet, 0)), pets.map((pet) => item(pet, 5))];
+    const replies = [before, ...after, after].map((body) => json(body, { limits: false }));
+    const stdin = { text: `petId,quantity\n${pets.map((pet) => `${pet},5\n`).join('')}` };
+    const args = ['inventory', 'import', '-', '--yes', '--wait', '--reserve', '0'];
+    const { code, stderr } = await run(withReplies(replies, { stdin }), ...args);
+    expect(code).toBe(0);
+    const notes = stderr.split('\n').filter((line) => /unknown|pace|one a second/i.test(line));
+    expect(notes.length).toBeLessThanOrEqual(2);
+  });
+
   const SHOWN = '59 of 60 requests left, resets in 1 min 1 s (14:04:21)\n';
   it.each([
     [[], ''],

@@ -20,7 +20,7 @@ it.each<[name: string, line: string, code: number, stderr: string]>([
     'no wait for what cannot be',
     '--env sandbox wait --pet 7 --min 9 --max 3',
     2,
-    'error: No quantity can be all of what --quantity, --min and --max say.',
+    'error: No quantity meets --quantity, --min and --max at once.',
   ],
 ])('%s', async (_name, line, code, stderr) => {
   const ran = await runIn(createTestContext(), ...line.split(' '));

@@ -16,8 +16,10 @@ const SET = ['inventory', 'set', '7', '12'];
 const STOCK = [item(1, 5), item(7, 10)];
 
 /** A home whose config file holds a staging login. */
-function loggedIn(baseUrl: string, mode = 0o600): Home {
-  const home = createHome();
+function loggedIn(baseUrl: string, mode = 0o600, folder = '.config'): Home {
+  const made = createHome();
+  const config = join(made.path, folder);
+  const home = { ...made, config, env: { ...made.env, XDG_CONFIG_HOME: config } };
   writeConfig(home, { environment: 'staging', 'staging.base-url': baseUrl, 'staging.api-key': KEY }, mode);
   return home;
 }
@@ -137,13 +139,16 @@ describe('base URLs', () => {
 
 describe('the config file', () => {
   it('fault 69: that others may read is used, reported, and not changed', async () => {
-    const home = loggedIn(URL, 0o644);
+    const home = loggedIn(URL, 0o644, 'my config');
     const { code, stderr } = await runIn(withReplies([json(STOCK)], { env: {}, home }), ...LIST);
-    expect({ code, stderr, mode: statSync(configPath(home)).mode & 0o777 }).toEqual({
+    const path = configPath(home);
+    expect({ code, stderr, mode: statSync(path).mode & 0o777 }).toEqual({
       code: 0,
-      stderr: `warning: Others on this machine may read the key in ${configPath(home)}: run chmod 600 ${configPath(home)}\n`,
+      stderr: `warning: Others on this machine may read the key in ${path}: run chmod 600 '${path}'\n`,
       mode: 0o644,
     });
+    for (const line of [['status'], ['doctor', '--offline']])
+      expect((await runIn(withReplies([], { env: {}, home }), ...line)).stdout).toContain(`chmod 600 '${path}'`);
   });
 
   it('fault 69: that belongs to another user is used, and reported', async (test) => {

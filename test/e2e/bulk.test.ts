@@ -148,8 +148,8 @@ describe.each([
     const { error } = takeApart(ended);
     expect(error).toMatchObject({ kind: 'interrupted', outcome: 'unknown' });
     expect(error?.message).not.toMatch(/no write was in flight/);
-    expect(stderr).toMatch(/Resume it with: petstore --env staging inventory import \S+ --resume\b/);
-    expect(stderr).toMatch(/"hint":"Continue: petstore --env staging inventory import \S+ --resume"/);
+    expect(stderr).toMatch(/Resume it with: petstore --env staging inventory import ('.+'|\S+) --resume\b/);
+    expect(stderr).toMatch(/"hint":"Continue: petstore --env staging inventory import ('.+'|\S+) --resume"/);
     await control(at.port, 'DELETE', '/faults');
     const resumed = await at.run([...RUNS, 'resume']);
     expect([resumed.code, resumed.json]).toMatchObject([0, { applied: 6, unknown: 0, left: 0 }]);
@@ -216,8 +216,10 @@ describe('a run that was stopped', () => {
     const { code, json, stderr, error } = await at.run([...IMPORT, file]);
     expect([code, json]).toMatchObject([6, { applied: 2, left: 4 }]);
     // Its error has the same next step as its warning.
-    expect(stderr).toMatch(/Resume it with: petstore --env staging inventory import \S+ --resume\b/);
-    expect(error?.hint).toMatch(/^After .*\d\d:\d\d:\d\d: petstore --env staging inventory import \S+ --resume$/);
+    expect(stderr).toMatch(/Resume it with: petstore --env staging inventory import ('.+'|\S+) --resume\b/);
+    expect(error?.hint).toMatch(
+      /^After .*\d\d:\d\d:\d\d: petstore --env staging inventory import ('.+'|\S+) --resume$/,
+    );
     return { at, file, stderr };
   }
 

@@ -88,10 +88,10 @@ describe('fault 66, 70, 118: the key is in no output and no file, whatever the s
     const copy = join(home.path, 'copy.csv');
     const editor = join(home.path, 'editor.sh');
     writeFileSync(rows, 'petId,quantity\n7,70\n8,80\n');
-    writeFileSync(editor, `#!/bin/sh\ncp "$1" ${copy}\nsed -i 's/^9,9,/9,90,/' "$1"\n`);
+    writeFileSync(editor, `#!/bin/sh\ncp "$1" '${copy}'\nsed -i 's/^9,9,/9,90,/' "$1"\n`);
     chmodSync(editor, 0o700);
     const run = (mode: Mode, ...args: string[]): Promise<number | null> =>
-      here.run(mode, ['--verbose', '--yes', ...args], { env: { EDITOR: editor } });
+      here.run(mode, ['--verbose', '--yes', ...args], { env: { EDITOR: `'${editor}'` } });
     const codes = [
       await run('refuse', 'inventory', 'import', rows, '--yes'),
       await run('page', 'inventory', 'import', rows, '--yes'),

@@ -159,10 +159,10 @@ describe('petstore completion', () => {
     expect(readFileSync(join(home.path, path), 'utf8')).toBe(script);
   });
 
-  it('zsh is told of a folder with spaces in quotes', async () => {
-    const data = join(createHome().path, 'my data');
+  it('a folder with blanks and quotes is quoted for zsh', async () => {
+    const data = join(createHome().path, "my shop's");
     const { stdout } = await runPetstore(['completion', 'zsh', '--install'], { env: { XDG_DATA_HOME: data } });
-    expect(stdout).toContain(`fpath=('${data}/zsh/site-functions' $fpath)\n`);
+    expect(stdout).toContain(`fpath=('${data.replace("'", String.raw`'\''`)}/zsh/site-functions' $fpath)\n`);
   });
 
   it('installs nothing without a home, and proposes no pets', async () => {

@@ -162,7 +162,7 @@ describe('profiles', () => {
       code: 0,
       stdout: expect.stringContaining(`\nbonn,staging,,${baseUrl}\ncologne,,,\n`) as string,
       stderr: expect.stringMatching(
-        /^warning: The config file \S+cologne\/config.json:1:2 is not valid JSON/,
+        /^warning: The config file \S.*cologne\/config.json:1:2 is not valid JSON/,
       ) as string,
     });
     expect((await petstore('--profile', 'cologne', 'status')).stderr).toContain('petstore --profile cologne login\n');

@@ -196,7 +196,7 @@ describe('fault 120: a damaged state database', () => {
     const { code, stderr } = await run(home, ...call);
     expect({ code, aside: asideIn(home).length }).toEqual({ code: expected, aside: 1 });
     expect(stderr).toMatch(
-      /^warning: The state database was damaged; it is now .*state\.db\.damaged-\d+, and a new one was begun\. The history, unfinished runs and rate limits that were in it went with it\.\n/,
+      /^warning: The state database was damaged\. It is now .*state\.db\.damaged-\d+, and a new one was started\. Catalog, history, unfinished runs and rate limits in it are lost\.\n/,
     );
   });
 
@@ -209,7 +209,7 @@ describe('fault 120: a damaged state database', () => {
     const list = await run(home, '--env', 'sandbox', ...LIST);
     const other = await run(home, 'sandbox', 'reset', '--data', named);
     expect([look.code, list.code, other.code]).toEqual([3, 0, 3]);
-    expect(list.stderr).toMatch(/^warning: The sandbox was damaged; it is now .*sandbox\.db\.damaged-/);
+    expect(list.stderr).toMatch(/^warning: The sandbox was damaged\. It is now .*sandbox\.db\.damaged-/);
     expect(readFileSync(named, 'utf8')).toMatch(/^this is no database/);
   });
 });

@@ -11,8 +11,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,7 +24,7 @@ import { createHome, type Home } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { type RealSandbox, realSandbox } from '../support/real-sandbox.ts';
 import { patch, type Served, serveSandbox } from '../support/served.ts';
-import { freePort } from '../support/free-port.ts';
+import { freePort, isListening } from '../support/free-port.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { caFile, tlsIdentities } from '../support/tls.ts';
 
@@ -219,7 +217,7 @@ describe('the gateway', () => {
       const file = join(home.path, 'balancer.conf');
       writeFileSync(file, here(config));
       const balancer = startPetstore([...flags, file], { command: [`/usr/sbin/${name}`], home });
-      await listens(port);
+      while (!(await isListening(port))) continue;
       const read = await till(`https://localhost:${port}/v1`);
       expect([read.code, read.stderr]).toEqual([0, '']);
       balancer.kill('SIGTERM');
@@ -228,17 +226,6 @@ describe('the gateway', () => {
     },
   );
 });
-
-/** Resolves once connections are accepted there. */
-async function listens(port: number): Promise<void> {
-  const socket = connect(port, '127.0.0.1');
-  const isOpen = await once(socket, 'connect').then(
-    () => true,
-    () => false,
-  );
-  socket.destroy();
-  if (!isOpen) await listens(port);
-}
 
 /** Returns every line of shell that is not run as a whole elsewhere, without duplicates. */
 function lines(): string[] {

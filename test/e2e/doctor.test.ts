@@ -142,6 +142,7 @@ describe('doctor --offline', () => {
     ['PETSTORE_BASE_URL', 'https://other.example/v1', /is used, not what the config has/, /unset PETSTORE_BASE_URL/],
     ['PETSTORE_API_KEY', 'another-key', /is used, not what the config has/, /unset/],
     ['PETSTORE_APIKEY', 'x', /^Nothing reads the variable PETSTORE_APIKEY/, /PETSTORE_API_KEY/],
+    ['PETSTORE_LEDGER_LOST', 'share', /LOST without PETSTORE_LEDGER\.$/, /PETSTORE_LEDGER,/],
     ['NODE_TLS_REJECT_UNAUTHORIZED', '0', /it checks every certificate/, /NODE_EXTRA_CA_CERTS/],
     ['NODE_EXTRA_CA_CERTS', '/missing/ca.pem', /names \/missing\/ca\.pem, which cannot be found/, /Correct the path/],
   ])('the variable %s=%s', async (name, value, says, fix) => {
@@ -311,12 +312,17 @@ describe('doctor, on the way to the service', () => {
       'redirects (302) to https://evil',
     ],
     ['a login page', { body: '<html>', headers: { 'content-type': 'text/html' } }, 'service: fail', 'not the service'],
-    ['no clock', { headers: { date: 'yesterday' } }, 'clock: warn', 'tells no time'],
+    ['no clock', { headers: { date: 'yesterday' } }, 'clock: warn', 'no Date header'],
     ['no limits', { limits: false }, 'limit-headers: warn', 'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-'],
   ])('an answer of %s', async (_what, reply, sick, says) => {
     const report = await online(way(), reply);
     expect(report).toMatchObject({ sick: [sick], requests: 1 });
     expect(report.first?.says).toContain(says);
+  });
+
+  it('does not miss limits in the refusal of a gateway', async () => {
+    const headers = { 'petstore-gateway': 'refused', 'retry-after': '9' };
+    expect((await online(way(), { status: 429, limits: false, headers })).sick).toEqual(['service: warn']);
   });
 
   it('does not ask while the key is blocked, and says until when', async () => {

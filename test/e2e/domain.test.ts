@@ -66,7 +66,7 @@ describe.skipIf(!hasNamed)('doctor --domain', () => {
     const { code, stdout } = await run('shop.pets.test', ['--connect', connect, '--ca', CA]);
     expect(stdout.split('\n')).toEqual([
       'note  before       Needed: a plan of Pro or above, access to the DNS settings, and a successful deploy.',
-      'ok    zone         pets.test holds it.',
+      'ok    zone         Its zone is pets.test.',
       'note  plan         The record to create in pets.test: CNAME, name shop, value stores.platform.test, TTL 3600.',
       'ok    record       shop.pets.test is an alias of stores.platform.test.',
       'ok    caa          No CAA record: any authority may issue.',
@@ -157,7 +157,7 @@ describe.skipIf(!hasNamed)('doctor --domain', () => {
   });
 
   it.each([
-    ['nobody.test', 'zone', 'No zone of DNS holds nobody.test.', /registered/],
+    ['nobody.test', 'zone', 'DNS has no zone for nobody.test.', /registered/],
     ['shop.broken.test', 'dns', 'does not answer for shop.broken.test (ESERVFAIL).', /DNSSEC/],
     ['shop.pets.example', 'dns', 'does not answer for shop.pets.example (EREFUSED).', /--dns-server/],
   ])('%s: %s', async (domain, check, says, fix) => {

@@ -11,13 +11,14 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { gate, gated } from '../support/faults.ts';
+import { makeFifo } from '../support/fifo.ts';
+import { isListening } from '../support/free-port.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { error, item, json, type Reply } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
@@ -168,7 +169,7 @@ describe('listening', () => {
     const { home, proxy, clients } = await gatewayFor(
       ['till-1'],
       [json([]), json([]), json([]), json([])],
-      ['--allow-host', 'Shop.Example'],
+      ['--allow-host', 'Shop.Example.'],
     );
     install(home, issueIdentity({ names: ['gateway.example', '*.berlin.example'] }));
     proxy.kill('SIGHUP');
@@ -206,14 +207,17 @@ describe('tokens', () => {
     const again = await runPetstore(['proxy', 'token', 'add', 'till-1', '--tokens', file], { home });
     expect([again.code, again.stdout]).toEqual([2, '']);
     expect(again.stderr).toContain(`${file} has a token of till-1 already.`);
-    for (const [args, says] of [
-      [['', '--tokens', file], 'name must be a name of at most 80 characters'],
-      [['a b', '--tokens', file], 'name must be a name of at most 80 characters'],
-      [['till-2', '--share', '0%', '--tokens', file], '--share must be a share such as 10%'],
-      [['till-2'], '--tokens FILE'],
+    for (const [exit, says, ...args] of [
+      [2, 'name must be a name of at most 80 characters', '', '--tokens', file],
+      [2, 'name must be a name of at most 80 characters', 'a b', '--tokens', file],
+      [2, '--share must be a share such as 10%', 'till-2', '--share', '0%', '--tokens', file],
+      [2, '--tokens FILE', 'till-2'],
+      [3, '/dev/stdout is not a plain file.', 'till-2', '--tokens', '/dev/stdout'],
+      // The command would read it for ever.
+      [3, '/fifo is not a plain file.', 'till-2', '--tokens', makeFifo(home)],
     ] as const) {
       const refused = await runPetstore(['proxy', 'token', 'add', ...args], { home });
-      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(says)]);
+      expect([refused.code, refused.stderr]).toEqual([exit, expect.stringContaining(says)]);
     }
     const asJson = await runPetstore(['proxy', 'token', 'add', 'till-2', '--tokens', file, '--json'], { home });
     const { token } = JSON.parse(asJson.stdout) as { token: string };
@@ -547,17 +551,4 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-function isListening(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('error', () => {
-      resolve(false);
-    });
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-  });
 }

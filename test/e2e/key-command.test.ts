@@ -93,7 +93,7 @@ describe('a key command', () => {
 
   it('is killed, with what it has started, when its time is over', async () => {
     const file = join(createHome().path, 'pid');
-    const command = `sleep 600 & echo $! > ${file}; echo begun >&2; exec sleep 600`;
+    const command = `sleep 600 & echo $! > '${file}'; echo begun >&2; exec sleep 600`;
     const fail = (problem: string): Error => new Error(problem);
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onCleanup(() => void vi.useRealTimers());

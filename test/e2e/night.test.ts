@@ -32,14 +32,14 @@ class Machine {
     };
     bin('petstore', `#!/bin/sh\nexec ${petstoreCommand().join(' ')} "$@"\n`);
     bin('mail', `#!/bin/sh\n{ echo "$*"; cat; echo; } >> "$HOME/mails"\n`);
-    bin('nightly', code('recipe-nightly').replaceAll('/usr/local/bin', this.home.path));
+    bin('nightly', code('recipe-nightly').replaceAll('/usr/local/bin', `'${this.home.path}'`));
     const crontab = code('recipe-nightly-crontab').trim().split('\n');
     for (const line of crontab) {
       const [, name, value] = /^([A-Z_]+)=(.*)$/.exec(line) ?? [];
       if (name !== undefined) this.env[name] = value ?? '';
     }
     const jobs = crontab.filter((line) => /^\d/.test(line)).map((line) => line.split(' ').slice(5).join(' '));
-    this.lines = jobs.map((line) => line.replace('/usr/local/bin', this.home.path));
+    this.lines = jobs.map((line) => line.replace('/usr/local/bin', `'${this.home.path}'`));
   }
 
   stock(text: string): void {
@@ -227,7 +227,7 @@ describe('the recipes of alerts', () => {
     for (const name of ['mail', 'slack', 'webhook']) {
       const path = join(machine.home.path, 'alert');
       writeFileSync(path, code(`recipe-alert-${name}`), { mode: 0o755 });
-      const { code: exit, stderr } = await runPetstore(['wait', '--pet', '7', '--min', '0', '--exec', path], {
+      const { code: exit, stderr } = await runPetstore(['wait', '--pet', '7', '--min', '0', '--exec', `'${path}'`], {
         home: machine.home,
         env: {
           PETSTORE_ENV: 'sandbox',

@@ -130,7 +130,7 @@ describe('what passes', () => {
       'HEAD /v1/inventory',
     ]);
     const { headers } = server.requests[0]!;
-    expect(headers).toMatchObject({ 'x-own': 'one', 'user-agent': 'till/3', via: '1.1 petstore' });
+    expect(headers).toMatchObject({ 'x-own': 'one', 'user-agent': 'till/3', via: '1.1 petstore_proxy' });
     expect(headers).toMatchObject({ authorization: `Bearer ${KEY}`, host: `127.0.0.1:${server.port}` });
     expect(server.requests[2]).toMatchObject({ body: '{"n":9223372036854775807}' });
   });
@@ -183,14 +183,14 @@ describe('what passes', () => {
       code: 2,
       stderr: expect.stringContaining('/dev/zero holds more than') as string,
     });
-    const file = join(home.path, 'token');
+    const file = join(home.path, 'my token');
     writeFileSync(file, `${'t'.repeat(20)}\n`, { mode: 0o640 });
     symlinkSync(file, join(home.path, 'link'));
     const link = await start(staging(baseUrl), ['--token-file', join(home.path, 'link')], { home });
     const headers = { authorization: `Bearer ${'t'.repeat(20)}` };
     expect((await ask(link.port, '/v1/inventory', { headers })).status).toBe(200);
     const shared = await start(staging(baseUrl), ['--token-file', file], { home });
-    expect(shared.stderr).toContain(`read or change the token in ${file}: run chmod 600 ${file}`);
+    expect(shared.stderr).toContain(`read or change the token in ${file}: run chmod 600 '${file}'`);
   });
 
   it('production has to be asked for', async () => {
@@ -285,10 +285,10 @@ describe('an update with If-Match', () => {
     expect(server.requests.filter(({ headers }) => headers['if-match'] === '"10"')).toEqual([]);
   });
 
-  it.each(['/inventory/7/', '//inventory//7', '/inventory/007', '/Inventory/7'])(
-    'counts for %s, which a service may read as pet 7',
+  it.each(['/inventory/7/', '//inventory//7', '/inventory/007', '/Inventory/7', '/inventory/-7', '/inventory/-07'])(
+    'counts for %s, which a service may read as pet 7 or -7',
     async (path) => {
-      const { server, proxy } = await inFrontOf([list]);
+      const { server, proxy } = await inFrontOf([json([item(7, 10), item(-7, 10)])]);
       expect((await proxy.ask(path, conditional('"11"'))).status).toBe(412);
       expect(server.log()).toEqual(['GET /v1/inventory']);
     },
@@ -335,6 +335,7 @@ describe('what is refused', () => {
         403,
         'foreign_host',
       ],
+      [headOf(proxy, `GET ${target}`, 'Via: 1.1 petstore_proxy', close), 508, 'loop'],
       [headOf(proxy, `GET ${target}`, 'Host: localhost', close), 400, 'malformed'],
       [headOf(proxy, `GET ${target}`, close).replace(/Host.*\r\n/, ''), 400, 'malformed'],
       [headOf(proxy, `GET ${target}`, `X-Long: ${'x'.repeat(20_000)}`), 431, 'head_too_large'],
@@ -351,15 +352,6 @@ describe('what is refused', () => {
       expect(statuses(heard)).toHaveLength(1);
       expect(heard).toMatch(/^petstore-gateway: refused\r$/m);
     }
-    expect(seen).toEqual([]);
-  });
-
-  it('a proxy in front of itself', async () => {
-    const { baseUrl, seen } = await recorder();
-    const inner = await start(staging(baseUrl));
-    const outer = await start(staging(inner.baseUrl), ['--no-token'], { env: { PETSTORE_API_KEY: inner.token } });
-    const answer = await ask(outer.port, '/v1/inventory');
-    expect([answer.status, JSON.parse(answer.body)]).toEqual([508, expect.objectContaining({ code: 'loop' })]);
     expect(seen).toEqual([]);
   });
 
@@ -523,7 +515,7 @@ describe('the log', () => {
     // As a log rotation does.
     while (readFileSync(file, 'utf8') === '') await new Promise(setImmediate);
     renameSync(file, `${file}.1`);
-    await proxy.ask('/../x');
+    await proxy.ask('/../x', { headers: { 'user-agent': '' } });
     expect(JSON.parse((await own(proxy, 'status')).body)).toMatchObject({
       environment: 'staging',
       baseUrl,

@@ -82,6 +82,8 @@ it.each([
   [['inventory', 'list', '--watch', ...CSV], {}, '--watch cannot be used with csv.'],
   [['smoke', ...CSV], {}, 'A smoke test has no csv.'],
   [['api', ''], {}, 'path must be a path, not "".'],
+  [['inventory', 'list', '--watch', '--no-header'], {}, '--watch and --no-header cannot be used together.'],
+  [['catalog', 'set', '7', '--name', 'X', '--force'], {}, '--force needs --barcode <code...>.'],
   [['smoke', '--list', '--only', 'clock'], {}, '--list and --only cannot be used together.'],
   [['inventory', 'import', 'FILE', '--events', ...CSV], {}, '--events cannot be used with csv.'],
   [['inventory', 'runs', 'resume', '-n', '3'], {}, 'inventory runs resume takes no --limit.'],

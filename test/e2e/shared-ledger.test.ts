@@ -93,10 +93,10 @@ describe.skipIf(!hasRedis)('a block, and a server that forgets it', () => {
 
 describe.skipIf(!hasRedis)('settings that are wrong', () => {
   // Each of them is told from a loss in test/node/redis.test.ts.
-  it('a wrong password: exit 3, nothing is sent, one sentence says why', async () => {
+  it.each([[LIST], [['proxy', '--port', '0']]])('a wrong password: %j exits 3 and sends nothing', async (args) => {
     const { url } = await startRedis({ password: 'p' });
     const { service, run } = await shop([], url.replace('//', '//:canary-mistaken@'));
-    const { code, stdout, stderr } = await run(createHome(), ['--debug', '--verbose', ...LIST]);
+    const { code, stdout, stderr } = await run(createHome(), ['--debug', '--verbose', ...args]);
     expect({ code, stdout, requests: service.requests.length }).toEqual({ code: 3, stdout: '', requests: 0 });
     expect(stderr).toMatch(/^error: The Redis server of PETSTORE_LEDGER cannot be used: WRONGPASS.*\.$/m);
     expect(stderr).not.toMatch(/canary|does not answer/);
@@ -144,6 +144,7 @@ describe.skipIf(!hasRedis)('settings that are wrong', () => {
     expect({ code, isShown: stderr.includes(shown) }).toEqual({ code: 2, isShown: true });
     const checked = await run(createHome(), ['doctor', '--offline'], { [name]: value });
     expect([checked.code, checked.stdout]).toEqual([13, expect.stringContaining(shown)]);
+    expect(checked.stdout).toContain(`Fix: Correct or unset ${name}.\n`);
     const status = await run(createHome(), ['status'], { [name]: value });
     expect([status.code, status.stdout]).toEqual([0, expect.stringContaining(shown)]);
     expect(stderr + checked.stdout + status.stdout).not.toContain('canary');

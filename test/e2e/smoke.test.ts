@@ -157,6 +157,11 @@ it('a 403 without the key is no ban of the key, in the next run either', async (
   expect(context.sent).toHaveLength(7);
 });
 
+it('what a gateway refuses is no fault of the service', async () => {
+  const headers = { 'content-type': 'application/json', 'petstore-gateway': 'refused' };
+  expect(await failing((reply, kind) => (kind === 'refused' ? { ...reply, headers } : reply))).toEqual([0, []]);
+});
+
 it('a clock that differs may be that of this machine', async () => {
   const spoil: Spoil = (reply) => ({ ...reply, headers: { ...reply.headers, date: 'Mon, 02 Mar 2026 15:03:20 GMT' } });
   const { stderr } = await against(spoil, ['--only', 'clock']).run();
@@ -495,6 +500,9 @@ describe('what is run, and how it is reported', () => {
       '--only limit-429',
       '--only clock --skip clock',
       '--only clock --max-latency 1s',
+      '--skip clock --max-skew 5s',
+      '--only clock --write --pet 7',
+      '--only clock --provoke-429',
     ]) {
       const idle = against(undefined, args.split(' '));
       expect([await idle.run(), idle.context.sent]).toMatchObject([{ code: 2, stdout: '' }, []]);

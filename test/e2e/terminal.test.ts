@@ -121,14 +121,16 @@ describe('stopped, and then continued with fg', () => {
   const LOGIN = `login --env staging --base-url http://127.0.0.1:9/v1`;
   const BROWSE = '--env sandbox inventory browse';
   it.each([
-    ['Ctrl-Z, a question', LOGIN, 'API key of staging', '\x1a', `${KEY}\r`, 'Cannot connect'],
+    ['Ctrl-Z, a question of a script', LOGIN, 'API key of staging', '\x1a', `${KEY}\r`, 'Cannot connect'],
     ['SIGSTOP, a question', LOGIN, 'API key of staging', undefined, `${KEY}\r`, 'Cannot connect'],
     ['SIGSTOP, the full screen', BROWSE, 'Type to search.', undefined, 'gold', '1 of 25 pets'],
     ['SIGTSTP, the full screen', BROWSE, 'Type to search.', undefined, 'gold', '1 of 25 pets'],
     ['Ctrl-Z, lines', '--env sandbox inventory browse --plain', 'next shows more.', '\x1a', 'next\r', '11 to 20 of 25'],
   ])('%s: it is shown again, and the terminal echoes no key', async (name, line, shown, key, typed, then) => {
     const terminal = startPty(['--norc', '-i'], { command: ['bash'], cols: 120 });
-    terminal.write(`sh -c 'echo "pid $$"; exec ${petstoreCommand().join(' ')} ${line}'\r`);
+    // Ctrl-Z stops a script that waits for petstore, too.
+    const started = `${key === undefined ? 'exec ' : ''}${petstoreCommand().join(' ')} ${line}`;
+    terminal.write(`sh -c 'echo "pid $$"; ${started}; exit $?'\r`);
     await terminal.waitFor(shown);
     const signal = name.split(',')[0] as NodeJS.Signals;
     if (key === undefined) process.kill(Number(/pid (\d+)/.exec(terminal.plain())![1]), signal);
@@ -141,22 +143,32 @@ describe('stopped, and then continued with fg', () => {
     await terminal.type(typed, then);
     expect(terminal.output).not.toContain(KEY);
   });
+
+  it('goes on at once after Ctrl-Z where no shell could continue it, as with ssh -t', async () => {
+    const terminal = startPty(LOGIN.split(' '));
+    await terminal.waitFor('API key of staging');
+    await terminal.type('\x1a', 'API key of staging');
+    await terminal.type(`${KEY}\r`, 'Cannot connect');
+    expect(terminal.output).not.toContain(KEY);
+  });
 });
 
 describe('long help', () => {
   const help = async (args: readonly string[], env: Record<string, string | undefined>, rows = 24) => {
-    // A terminal names itself: only another program in between can say less of it.
-    const command = env.TERM === undefined ? undefined : (['env', `TERM=${env.TERM}`, ...petstoreCommand()] as const);
-    const pty = startPty(args, { env, rows, ...(command && { command }) });
+    // A terminal names itself and its size: only another program in between can say less of it.
+    const named = env.TERM === undefined ? '' : `TERM=${env.TERM} `;
+    const less = `${rows === 0 ? 'stty cols 0 rows 0; ' : ''}${named}exec "$0" "$@"`;
+    const pty = startPty(args, { env, rows: rows || 24, command: ['sh', '-c', less, ...petstoreCommand()] });
     const { code } = await pty.exited;
     return { code, lines: pty.plain().split('\n').length, output: pty.output };
   };
 
   it.each([
-    ['--help', ['inventory', 'list', '--help']],
-    ['help COMMAND', ['help', 'inventory', 'list']],
-  ])('goes through PAGER: %s', async (_name, args) => {
-    expect(await help(args, { PAGER: 'head -n 3' })).toMatchObject({ code: 0, lines: 4 });
+    ['--help', ['inventory', 'list', '--help'], 'head -n 3'],
+    ['help COMMAND', ['help', 'inventory', 'list'], 'head -n 3'],
+    ['Ctrl-C in less, of which its shell dies later', ['help', 'inventory', 'list'], 'head -n 3; kill -INT $$'],
+  ])('goes through PAGER: %s', async (_name, args, pager) => {
+    expect(await help(args, { PAGER: pager })).toMatchObject({ code: 0, lines: 4 });
   });
 
   it.each([
@@ -169,6 +181,11 @@ describe('long help', () => {
   ])('is printed at once %s', async (_name, args, env, rows) => {
     const { code, lines } = await help(args, env, rows);
     expect({ code, isWhole: lines > 20 }).toEqual({ code: 0, isWhole: true });
+  });
+
+  it('has 80 columns and 24 rows on a terminal that does not know its size, as a serial line', async () => {
+    const known = await help(['inventory', 'set', '--help'], { PAGER: 'head -n 20' });
+    expect(await help(['inventory', 'set', '--help'], { PAGER: 'head -n 20' }, 0)).toEqual(known);
   });
 
   it('has bold headings, unless without colour', async () => {

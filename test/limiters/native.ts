@@ -1,10 +1,9 @@
 /** Runs nginx and HAProxy, if they are installed, each as a separate process in a separate folder. */
 import { spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { onCleanup } from '../support/cleanup.ts';
-import { freePort } from '../support/free-port.ts';
+import { freePort, isListening } from '../support/free-port.ts';
 import { createHome } from '../support/home.ts';
 import { type Handler, listen } from '../support/served.ts';
 import { relayTo } from './front.ts';
@@ -93,19 +92,8 @@ async function start(program: string, args: readonly string[], port: number): Pr
     child.kill('SIGKILL');
     await ended;
   });
-  while (!(await accepts(port))) {
+  while (!(await isListening(port))) {
     if (child.exitCode !== null) throw new Error(`${program} ended: ${output}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
 }

@@ -13,10 +13,13 @@ import { issueIdentity, tlsIdentities, trustAuthority } from '../support/tls.ts'
 /** Passes only where a test has it pass. */
 const LONG = 20_000;
 
-/** Has the time pass once the server has seen so much. */
-async function timePasses(server: HostileServer, seen: LogEntry): Promise<void> {
+const ENDS = ['after the timeout', 'with the signal'] as const;
+
+/** Ends what is under way, once the server has seen so much. */
+async function end(how: (typeof ENDS)[number], server: HostileServer, seen: LogEntry, stop: AbortController) {
   await server.reached(seen);
-  await vi.advanceTimersByTimeAsync(LONG);
+  if (how === 'with the signal') stop.abort(new Error('stop'));
+  else await vi.advanceTimersByTimeAsync(LONG);
 }
 
 interface Bench {
@@ -162,65 +165,46 @@ describe('connections', () => {
 
 const DRIP = { drip: 'HTTP/1.1 200 OK\r\nx: '.padEnd(100_000, 'y'), every: 20 };
 
-describe('each step of connecting ends', () => {
-  const steps: [string, () => HostileOptions, LogEntry, string][] = [
+describe.each(ENDS)('each step of connecting ends %s', (how) => {
+  it.each<[string, () => HostileOptions, LogEntry, string]>([
     ['the TLS handshake', () => ({ tls: tlsIdentities().good, holds: ['handshake'] }), 'hello', 'connect-timeout'],
     ["a proxy's silence after CONNECT", () => ({ ...PETS(), holds: ['tunnel'] }), 'connect', 'proxy'],
     ["a proxy's answer that drips", () => ({ ...PETS(), answers: { tunnel: DRIP } }), 'connect', 'proxy'],
     ['the TLS handshake in a tunnel', () => ({ ...PETS(), holds: ['handshake'] }), 'hello', 'connect-timeout'],
-  ];
-
-  it.each(steps)('fault 122: %s, after the timeout', async (_what, options, seen, phase) => {
-    const at = await bench(options());
-    const failure = failureOf(at.http.connect(targetOf(at)));
-    await timePasses(at.server, seen);
-    expect(await failure).toMatchObject({ phase, mayHaveBeenSent: false });
-    await at.server.reached('closed');
-  });
-
-  it.each(steps)('fault 122: %s, with the signal', async (_what, options, seen) => {
+  ])('fault 122: %s', async (_what, options, seen, timedOut) => {
     const at = await bench(options());
     const stop = new AbortController();
-    const connecting = failureOf(at.http.connect(targetOf(at, stop.signal)));
-    await at.server.reached(seen);
-    stop.abort(new Error('stop'));
-    expect(await connecting).toMatchObject({ phase: 'aborted', mayHaveBeenSent: false });
+    const failure = failureOf(at.http.connect(targetOf(at, stop.signal)));
+    await end(how, at.server, seen, stop);
+    const phase = how === 'with the signal' ? 'aborted' : timedOut;
+    expect(await failure).toMatchObject({ phase, mayHaveBeenSent: false });
     await at.server.reached('closed');
   });
 });
 
-describe('the wait for the response ends', () => {
-  const EARLY = 'HTTP/1.1 103 Early Hints\r\nlink: </style.css>; rel=preload\r\n\r\n';
-  const waits: [string, HostileOptions][] = [
+const EARLY = 'HTTP/1.1 103 Early Hints\r\nlink: </style.css>; rel=preload\r\n\r\n';
+
+describe.each(ENDS)('the wait for the response ends %s', (how) => {
+  it.each<[string, HostileOptions]>([
     ['a silent service', { holds: ['head'] }],
     ['103 without end', { answers: { head: { endless: EARLY } } }],
     ['102 that drips', { answers: { head: { drip: 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(9_999), every: 1 } } }],
-  ];
-
-  it.each(waits)('fault 122: %s, after the timeout', async (_what, options) => {
-    const at = await bench(options);
-    const failure = failureOf(send(await at.http.connect(targetOf(at)), at));
-    await timePasses(at.server, 'request');
-    expect(await failure).toMatchObject({ phase: 'response-timeout', mayHaveBeenSent: true });
-    await at.server.reached('closed');
-  });
-
-  it.each(waits)('fault 122: %s, with the signal', async (_what, options) => {
+  ])('fault 122: %s', async (_what, options) => {
     const at = await bench(options);
     const stop = new AbortController();
-    const sent = failureOf(send(await at.http.connect(targetOf(at)), at, { signal: stop.signal }));
-    await at.server.reached('request');
-    stop.abort(new Error('stop'));
-    expect(await sent).toMatchObject({ phase: 'aborted', mayHaveBeenSent: true });
+    const failure = failureOf(send(await at.http.connect(targetOf(at)), at, { signal: stop.signal }));
+    await end(how, at.server, 'request', stop);
+    const phase = how === 'with the signal' ? 'aborted' : 'response-timeout';
+    expect(await failure).toMatchObject({ phase, mayHaveBeenSent: true });
     await at.server.reached('closed');
   });
+});
 
-  it('informational responses before the response are passed over', async () => {
-    const head = `${EARLY}HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n`;
-    const at = await bench({ answers: { head } });
-    const reply = await send(await at.http.connect(targetOf(at)), at);
-    expect([reply.status, await textOf(reply)]).toEqual([200, '[]']);
-  });
+it('informational responses before the response are passed over', async () => {
+  const head = `${EARLY}HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n`;
+  const at = await bench({ answers: { head } });
+  const reply = await send(await at.http.connect(targetOf(at)), at);
+  expect([reply.status, await textOf(reply)]).toEqual([200, '[]']);
 });
 
 it('a head with a length and chunks is not HTTP: no body was cut, and nothing is sent again', async () => {

@@ -143,7 +143,7 @@ describe('who may use the proxy', () => {
     ),
     ['method_not_allowed', 405, { url: '/__petstore/status', method: 'POST' }],
     ['unknown_coding', 501, { headers: { 'transfer-encoding': 'gzip, chunked' } }],
-    ['loop', 508, { headers: { via: '1.1 petstore' } }],
+    ['loop', 508, { headers: { via: '1.1 petstore_proxy' } }],
   ])('%s (%i): %j', (code, status, given) => {
     expect(refused(given)).toEqual([status, code]);
   });
@@ -163,6 +163,16 @@ it.each([
 ])('a file with the line %j is unusable', (text, line, says) => {
   const details = { path: 'tokens', line, problem: expect.stringContaining(says) as string };
   expect(() => readClients(`# clients\n${text}\n`, 'tokens')).toThrow(expect.objectContaining({ details }));
+});
+
+it('proxies that start at the same time agree on the token of a new file', async () => {
+  const { home, ...ports } = createTestContext({ clock: new VirtualClock({ autoAdvance: true }) });
+  const open = async () => {
+    const options = { tokenFile: join(home.path, 'token'), token: true };
+    return (await openCredentials(commandContext(ports), options, 'the-key')).clients;
+  };
+  const [first, second] = await Promise.all([open(), open()]);
+  expect(first).toEqual(second);
 });
 
 it('tokens from stdin or a pipe are read once', async () => {

@@ -103,13 +103,13 @@ describe('the headers that are sent', () => {
     expect(sent).toEqual({
       ...passed,
       'set-cookie': 'a=b, c=d',
-      via: '1.1 petstore',
+      via: '1.1 petstore_proxy',
     });
   });
 
   it.each([
-    [undefined, '1.1 petstore'],
-    ['1.0 fred, 1.1 p.example.net (nginx)', '1.0 fred, 1.1 p.example.net (nginx), 1.1 petstore'],
+    [undefined, '1.1 petstore_proxy'],
+    ['1.0 fred, 1.1 p.example.net (nginx)', '1.0 fred, 1.1 p.example.net (nginx), 1.1 petstore_proxy'],
   ])('Via %j becomes %j, also where Connection names it', (via, expected) => {
     const given = via === undefined ? {} : { via };
     expect(sentHeaders({ ...given }).via).toBe(expected);
@@ -119,10 +119,10 @@ describe('the headers that are sent', () => {
   it.each([
     [undefined, false],
     ['1.1 other', false],
-    ['1.1 petstore', true],
-    ['HTTP/1.1 petstore', true],
-    ['1.0 a,1.1  petstore (x), 1.1 b', true],
-    ['1.1 petstore-mirror', false],
+    ['1.1 petstore_proxy', true],
+    ['HTTP/1.1 petstore_proxy', true],
+    ['1.0 a,1.1  petstore_proxy (x), 1.1 b', true],
+    ['1.1 petstore (squid/5.7)', false],
     ['1.1 nginx (petstore)', false],
   ])('Via %j: a loop is %j', (via, expected) => {
     expect(isLooping(via === undefined ? {} : { via })).toBe(expected);

@@ -69,10 +69,6 @@ export const SCENARIOS: Readonly<Record<string, Bounds>> = {
   'two operations, each with its own limit': { ...PLAIN, operations: 2, apart: true, lateTicks: 0 },
 };
 
-/** What is searched: the governor, and the gate's look at its leave before the first byte. */
-export const GOVERNOR = { decide, observe, lose, abandon, isFresh: (leave: Leave): boolean => !leave.isOld };
-export type Governor = typeof GOVERNOR;
-
 export interface Found {
   readonly states: number;
   readonly transitions: number;
@@ -143,8 +139,8 @@ const OPERATIONS = ['GET', 'PATCH'];
 const IDLE: Client = { phase: 'idle' };
 
 /** Searches all states within the bounds, or up to the first violation. */
-export function search(bounds: Bounds, governor: Governor = GOVERNOR): Found {
-  const model = new Model(bounds, governor);
+export function search(bounds: Bounds): Found {
+  const model = new Model(bounds);
   const keys = new Set<string>();
   const parents: number[] = [];
   const choices: number[] = [];
@@ -188,12 +184,10 @@ export function search(bounds: Bounds, governor: Governor = GOVERNOR): Found {
 class Model {
   readonly start: State;
   readonly #bounds: Bounds;
-  readonly #governor: Governor;
   readonly #operations: readonly string[];
 
-  constructor(bounds: Bounds, governor: Governor) {
+  constructor(bounds: Bounds) {
     this.#bounds = bounds;
-    this.#governor = governor;
     this.#operations = OPERATIONS.slice(0, bounds.operations);
     this.start = {
       ledger: UNKNOWN,
@@ -241,14 +235,14 @@ class Model {
 
   #decide(ledger: LedgerState, now: number, id: string, operation: string) {
     const intent = { id, operation: `${operation} https://pets.example/`, reserve: 0 };
-    return this.#governor.decide(this.#withoutDead(ledger, now), now, { ...intent, timeoutMs: 115_000 });
+    return decide(this.#withoutDead(ledger, now), now, { ...intent, timeoutMs: 115_000 });
   }
 
   /** As each step of the ledger begins. */
   #withoutDead(ledger: LedgerState, now: number): LedgerState {
     return ledger.inFlight
       .filter(({ id }) => id.startsWith('dead'))
-      .reduce((left, { id }) => this.#governor.abandon(left, now, id), ledger);
+      .reduce((left, { id }) => abandon(left, now, id), ledger);
   }
 
   #ofClient(state: State, i: number): Step[] {
@@ -258,7 +252,8 @@ class Model {
     if (client.phase === 'idle') return this.#operations.flatMap((operation) => this.#ask(state, i, operation));
     const steps: Step[] = [];
     if (client.phase === 'leave') {
-      const mayWrite = this.#governor.isFresh(client);
+      // The gate looks at its leave before the first byte.
+      const mayWrite = !client.isOld;
       if (mayWrite) steps.push(this.#write(state, i, client));
       if (!mayWrite || isPossible) {
         const withdrawn = this.#lose(mayWrite ? atFault(state) : state, i, false);
@@ -304,14 +299,9 @@ class Model {
     return [{ name: `${NAMES[i]} gets leave to ${operation}`, state: next, ...(violation && { violation }) }];
   }
 
-  #write(state: State, i: number, { operation, isOld, isProbe }: Leave): Step {
+  #write(state: State, i: number, { operation, isProbe }: Leave): Step {
     const sent: Client = { phase: 'sent', operation, isProbe, age: 0 };
-    return {
-      name: `${NAMES[i]} writes its request`,
-      state: { ...state, clients: state.clients.with(i, sent) },
-      // Between leave and the first byte another process may learn of a refusal: only within the same tick.
-      ...(isOld && state.heardUntil > NOW && { violation: 'written inside a wait, with leave from before' }),
-    };
+    return { name: `${NAMES[i]} writes its request`, state: { ...state, clients: state.clients.with(i, sent) } };
   }
 
   #arrive(state: State, i: number, client: Sent): Step[] {
@@ -378,7 +368,7 @@ class Model {
       random: 0,
     };
     const before = this.#withoutDead(state.ledger, NOW);
-    const ledger = this.#governor.observe(before, NOW, answer);
+    const ledger = observe(before, NOW, answer);
     const isOld = (each: Client, j: number): boolean =>
       each.phase === 'leave' && processes[j] === processes[i] && isRefusal({ status });
     const grown = ledger.windows.find((each) =>
@@ -406,7 +396,7 @@ class Model {
 
   #lose(state: State, i: number, mayHaveBeenSent: boolean): State {
     const before = this.#withoutDead(state.ledger, NOW);
-    const ledger = this.#governor.lose(before, NOW, name(i), mayHaveBeenSent);
+    const ledger = lose(before, NOW, name(i), mayHaveBeenSent);
     return { ...state, ledger, clients: state.clients.with(i, IDLE) };
   }
 

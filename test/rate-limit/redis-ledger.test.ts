@@ -806,17 +806,24 @@ describe('a server', () => {
     expect(await shop.machine().asks()).toBe('ledger-lost');
   });
 
-  it('that refuses the settings fails the command, and is shared as soon as they are right', async () => {
+  it('that refuses the settings fails the command, is shown, and is shared as soon as they are right', async () => {
     const shop = new Shop();
     const machine = shop.machine();
+    const shown = async () => {
+      shop.now += 1_000;
+      return (await machine.ledger.view()).lease?.lost?.says;
+    };
+    expect(await shown()).toBeUndefined();
     for (let i = 0; i < 3; i++) {
       shop.failure = new RedisFailure(new Error('WRONGPASS'), 'settings');
       await expect(machine.asks()).rejects.toMatchObject({ kind: 'ledger-refused' });
+      expect(await shown()).toBe('WRONGPASS');
       // The command has failed for that reason already.
       await machine.ledger.close();
       shop.isBack();
       await expect(machine.otherProcess.view()).resolves.not.toHaveProperty('lease.lost');
     }
+    expect(await shown()).toBeUndefined();
     expect(await machine.asks()).toBe('sent');
     expect(machine.said).toEqual([]);
   });

@@ -137,6 +137,8 @@ it.each(ALL)('$kind: $expected', ({ kind, failure, expected }) => {
 });
 
 it.each([
+  // Also of a report of smoke, where changing to another folder does not help.
+  ['find', 'Use a folder that exists, then run the command again.'],
   ['read', 'Check the path and its permissions, then run the command again.'],
   ['write', 'Check the path, its permissions and the free space, then run the command again.'],
 ] as const)('a file that petstore could not %s has a hint of its own', (operation, hint) => {
@@ -149,11 +151,11 @@ it.each([
 
 it.each([
   ['EROFS', 'the file system is read-only (EROFS).', /^Check the file, its folder and the disk/],
-  ['file is not a database', 'file is not a database.', /^Remove it, .*: rm \/s\/locks\/7\.db$/],
+  ['file is not a database', 'file is not a database.', /^Remove it, .*: rm '\/s\/my locks\/7\.db'$/],
 ])('a lock that cannot be used (%s) is only to be removed if its content is wrong', (detail, words, hint) => {
-  const failure = new Failure('state', { path: '/s/locks/7.db', problem: 'lock', detail });
+  const failure = new Failure('state', { path: '/s/my locks/7.db', problem: 'lock', detail });
   expect(describeFailure(failure, 0)).toMatchObject({
-    message: `The lock file /s/locks/7.db cannot be used: ${words}`,
+    message: `The lock file /s/my locks/7.db cannot be used: ${words}`,
     hint: expect.stringMatching(hint) as string,
   });
 });

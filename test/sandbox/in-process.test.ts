@@ -23,10 +23,15 @@ function portOver(store: Store, { clock }: TestContext) {
   return inProcess(clock, handler);
 }
 
-/** A store that another process holds. */
+/** A store that another process holds. The wait for it passes on the clock of the test alone. */
 async function heldStore(context: TestContext): Promise<Store> {
   const file = `${context.home.state}/held.db`;
-  const store = await openStore(context, { file });
+  const openImpatient: TestContext['openDatabase'] = async (...how) => {
+    const database = await context.openDatabase(...how);
+    database.exec('PRAGMA busy_timeout = 0');
+    return database;
+  };
+  const store = await openStore({ ...context, openDatabase: openImpatient }, { file });
   const holder = await openDatabase(file);
   holder.exec('BEGIN IMMEDIATE');
   onCleanup(() => {
@@ -72,6 +77,9 @@ describe('the sandbox within this process', () => {
     store.replacePets({ generated: 5_000 });
     const { chunks, text } = await send(store, call('/inventory'));
     expect({ chunks, pets: JSON.parse(text) as unknown }).toMatchObject({ chunks: 5, pets: { length: 5_000 } });
+    const ids = [...text.matchAll(/"petId":([0-9]+)/g)].map(([, id = '']) => BigInt(id));
+    expect(ids.at(-1)).toBe(9_223_372_036_854_775_807n);
+    expect(ids).toEqual(ids.toSorted((a, b) => (a < b ? -1 : 1)));
     const read = store.page.bind(store);
     const page: Store['page'] = (after, limit) => {
       if (after !== undefined) throw new DatabaseFailure('unusable', 'gone');

@@ -11,7 +11,7 @@ import { gateWith } from '../support/gate.ts';
 import { mulberry32 } from '../support/test-ports.ts';
 import { START } from '../support/virtual-clock.ts';
 import { RedisScript, type Store } from './lua.ts';
-import { createQuota, limitHeaders, type Quota, usedShares } from './quota.ts';
+import { SimulatedService } from './service.ts';
 import { SimulatedTime } from './time.ts';
 
 export interface Chain {
@@ -43,44 +43,12 @@ export interface Told {
 }
 
 const WINDOW_MS = 60_000;
-
-/** The service: a fixed window that begins with its first request. */
-class Service {
-  readonly times: number[] = [];
-  refused = 0;
-  strikes = 0;
-  private readonly quota: Quota;
-  private blockedUntil = Number.NEGATIVE_INFINITY;
-
-  constructor(limit: number) {
-    this.quota = createQuota('fixed', { limit, windowMs: WINDOW_MS }, undefined);
-  }
-
-  answer(now: number): { status: number; headers: ReadonlyMap<string, readonly string[]> } {
-    const verdict = this.quota.count(now);
-    if (verdict.allowed) this.times.push(now);
-    else {
-      this.refused++;
-      if (now < this.blockedUntil) this.strikes++;
-      this.blockedUntil = verdict.resetAt;
-    }
-    const headers = limitHeaders(now, this.quota.rate, verdict);
-    return {
-      status: verdict.allowed ? 200 : 429,
-      headers: new Map(Object.entries(headers).map(([name, value]) => [name, [value]])),
-    };
-  }
-
-  /** Used share of each window in which there was work all the time. */
-  shares(end: number): number[] {
-    return usedShares(this.times, this.quota.rate, end);
-  }
-}
+const UPDATE = { method: 'PATCH', path: '/inventory/0', body: '{"quantity":1}', machine: 0 };
 
 export async function simulateChain(chain: Chain, seed: number): Promise<Told> {
   const random = mulberry32(seed);
   const time = new SimulatedTime();
-  const service = new Service(chain.limit);
+  const service = new SimulatedService({ limit: chain.limit, windowMs: WINDOW_MS }, 1, random);
   const script = new RedisScript(LEASE_SCRIPT);
   const store: Store = new Map();
   const perSecond = new Map<number, number>();
@@ -134,7 +102,7 @@ export async function simulateChain(chain: Chain, seed: number): Promise<Told> {
         const { ticket } = await gate.enter('PATCH /inventory/{id}', () => Promise.resolve(connection));
         if (!isBulk) longestMs = Math.max(longestMs, time.now - since);
         await time.sleep(20 + 100 * random());
-        const { status, headers } = service.answer(time.now);
+        const { status, headers } = service.answer({ ...UPDATE, sentAt: time.now }, time.now);
         await time.sleep(20 + 100 * random());
         if (random() < chain.crash) {
           // All that it knew is gone, and what it was lent is not given back.
@@ -152,8 +120,10 @@ export async function simulateChain(chain: Chain, seed: number): Promise<Told> {
     for (let at = 0; at < chain.terminals; at++) void terminal(shopMs, at === 0);
   }
   await time.run(() => false, end);
+  const refused = service.log.filter(({ status }) => status === 429).length;
+  const strikes = service.log.filter(({ inBlock }) => inBlock !== undefined).length;
   return {
-    ...{ requests: service.times.length, refused: service.refused, strikes: service.strikes },
+    ...{ requests: service.log.length - refused, refused, strikes },
     ...{ shares: service.shares(end), steps, bytes, longestMs, busiest: Math.max(...perSecond.values()) },
   };
 }

@@ -1,7 +1,7 @@
 /** The service of a simulation: counts requests, applies allowed ones, and logs them to check the promises. */
 import type { Random } from '../../src/ports.ts';
 import { stringify } from '../support/replies.ts';
-import { createQuota, limitHeaders, type Quota, RATES, type ServerName, usedShares } from './quota.ts';
+import { createQuota, limitHeaders, type Quota, type Rate, RATES, type ServerName, usedShares } from './quota.ts';
 
 export interface Answer {
   readonly status: number;
@@ -56,8 +56,9 @@ export class SimulatedService {
   readonly #reads: Quota;
   #blocks: Block[] = [];
 
-  constructor(name: ServerName, pets: number, random: Random) {
-    const { writes, reads } = RATES[name];
+  /** @param name or the rate of a window that begins with its first request */
+  constructor(name: ServerName | Rate, pets: number, random: Random) {
+    const { writes, reads } = typeof name === 'string' ? RATES[name] : { writes: name };
     // Half of the services begin a window with its first request, the others by the clock.
     this.#offset =
       (name === 'fixed' || name === 'short') && random() < 0.5 ? Math.floor(random() * writes.windowMs) : undefined;

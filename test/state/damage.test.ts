@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
-import { createHome, type Home } from '../support/home.ts';
+import { createHome } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { scaled } from '../support/scale.ts';
 import { createTestContext } from '../support/test-context.ts';
@@ -67,8 +67,12 @@ const DAMAGES: Readonly<Record<string, Damage>> = {
 /** Where more rounds find more. */
 const RANDOM: ReadonlySet<string> = new Set(['a few bytes', 'its head']);
 
-/** What is not as it should be. */
-async function problems(home: Home, name: string): Promise<string[]> {
+/** What is not as it should be where the state database has these bytes. */
+async function problems(bytes: Buffer, name: string): Promise<string[]> {
+  const home = createHome();
+  const folder = join(home.state, 'petstore');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'state.db'), bytes);
   const run = async (call: readonly string[], allowed: readonly number[]): Promise<string[]> => {
     const { code, stderr } = await runIn(createTestContext({ home }), ...call);
     return allowed.includes(code) ? [] : [`${name}: ${call.join(' ')}: ${code} ${stderr}`];
@@ -87,11 +91,8 @@ it('fault 128: whatever part of state.db is damaged, no command calls it a bug, 
   for (let page = 0; page < whole.length / PAGE; page++) {
     for (const [name, damage] of Object.entries(DAMAGES)) {
       for (let round = 0; round < (RANDOM.has(name) ? scaled(1) : 1); round++) {
-        const home = createHome();
-        const folder = join(home.state, 'petstore');
-        mkdirSync(folder, { recursive: true });
-        writeFileSync(join(folder, 'state.db'), damage(Buffer.from(whole), page, random));
-        found.push(...(await problems(home, `page ${page}, ${name}, round ${round}`)));
+        const bytes = damage(Buffer.from(whole), page, random);
+        found.push(...(await problems(bytes, `page ${page}, ${name}, round ${round}`)));
       }
     }
   }
@@ -101,9 +102,5 @@ it('fault 128: whatever part of state.db is damaged, no command calls it a bug, 
 it.each([15, 16, 19, 20, 47, 59])('fault 128: byte %i of its header damaged: the same', async (byte) => {
   const bytes = await sound();
   bytes[byte] = 255;
-  const home = createHome();
-  const folder = join(home.state, 'petstore');
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'state.db'), bytes);
-  expect(await problems(home, `byte ${byte}`)).toEqual([]);
+  expect(await problems(bytes, `byte ${byte}`)).toEqual([]);
 });

@@ -216,8 +216,8 @@ it('a row may say why', () => {
 
 describe('what cannot be used is named with its line', () => {
   it.each([
-    ['petId,quantity\n', ['1: the file has no rows']],
-    ['[]', ['1: the file has no rows']],
+    ['petId,quantity\n', []],
+    ['[]', []],
     ['petId,petId,quantity\n1,1,1', ['1: the columns "petId" and "petId" are both petId']],
     ['petId,Pet ID,quantity\n1,1,1', ['1: the columns "petId" and "Pet ID" are both petId']],
     [
@@ -303,7 +303,7 @@ describe('what cannot be used is named with its line', () => {
     ['beside a cell of several lines', 'note,petId,quantity\n"a\n\nb",7,1,200', 2, 4, 3],
   ])('fault 123: more cells than the header: %s', (_name, text, line, cells, width) => {
     expect(problemsOf(text)).toEqual([
-      `${line}: has ${cells} cells, the header has ${width}: a thousands separator or decimal comma?`,
+      `${line}: has ${cells} cells, the header has ${width}: a thousands separator, a decimal comma, or a text that needs quotes?`,
     ]);
   });
 
@@ -363,7 +363,7 @@ it.each([
   ]);
 });
 
-it('whatever the text: rows or problems, never both of one line, never nothing', () => {
+it('whatever the text: rows or problems, never both of one line, nothing only of a header alone', () => {
   const cell = fc.oneof(fc.constantFrom('7', '8', '', '"', 'petId', 'quantity', '9e15', '-1', '0'), fc.string());
   const text = fc
     .array(fc.array(cell, { minLength: 1, maxLength: 4 }), { maxLength: 8 })
@@ -380,7 +380,10 @@ it('whatever the text: rows or problems, never both of one line, never nothing',
       ),
       (given) => {
         const { rows, problems } = read(given);
-        expect(rows.length + problems.length).toBeGreaterThan(0);
+        // A quoted cell may have several lines.
+        const plain = given.replace(/"[^"]*"/g, (cell) => cell.replace(/\s/g, ''));
+        const lines = plain.split('\n').filter((line) => /[^\s,;"]/.test(line));
+        if (rows.length + problems.length === 0) expect(lines.length).toBeLessThan(2);
         const bad = new Set(problems.filter(({ reason }) => !reason.includes('already')).map(({ line }) => line));
         expect(rows.filter(({ line }) => bad.has(line))).toEqual([]);
       },

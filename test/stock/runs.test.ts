@@ -316,6 +316,8 @@ it('--resume means a run of this shop, also where another shop has a newer one',
   expect(await run('', 'runs', 'resume')).toEqual([2, expect.stringContaining('Run 5 is for berlin/staging')]);
 });
 
+const FILE = shellWord("/x/petstore inventory/it's in petstore status.csv");
+
 it.each([
   ['sandbox', 'login', 'petstore login'],
   ['sandbox', 'limits', 'petstore --env sandbox limits'],
@@ -324,6 +326,8 @@ it.each([
   ['berlin/production', 'login --env staging', 'petstore --profile berlin login --env staging'],
   ['berlin/production', '--env berlin/staging status', 'petstore --env berlin/staging status'],
   ['berlin/production', '--env production status', 'PETSTORE_PROFILE= petstore --env production status'],
+  // A file's name is no command.
+  ['staging', `inventory import ${FILE}`, `petstore --env staging inventory import ${FILE}`],
 ])('in %s a hint to %s is to %s', (place, command, hint) => {
   expect(withEnvironment(`petstore ${command}`, place)).toBe(hint);
 });

@@ -20,6 +20,8 @@ const LASTS_MS = 35_000;
 class ScriptedRedis implements Redis {
   readonly store: Store = new Map();
   isLost = false;
+  /** Steps whose reply is lost, because the connection was closed. */
+  closesAt: readonly string[] = [];
   /** Of the last step. */
   how: Parameters<Redis['run']>[3];
   readonly #clock: VirtualClock;
@@ -34,7 +36,10 @@ class ScriptedRedis implements Redis {
     if (this.isLost) return Promise.reject(new RedisFailure(new Error('gone')));
     // Its Lua is older than the one here.
     this.#script ??= new RedisScript(`local unpack = table.unpack ${script}`);
-    return Promise.resolve(this.#script.run(this.store, this.#clock.now(), key, args));
+    const reply = this.#script.run(this.store, this.#clock.now(), key, args);
+    const isClosed = this.closesAt.includes(args[0]!);
+    this.closesAt = this.closesAt.filter((each) => each !== args[0]);
+    return isClosed ? Promise.reject(new RedisFailure(new Error('closed'))) : Promise.resolve(reply);
   }
 
   close(): void {}
@@ -92,6 +97,16 @@ describe('the lock of a pet that machines share', () => {
       kind: 'run-locked',
       details: { what: 'a petstore process of another machine that changes pet 7', waitedMs: 5_000 },
     });
+  });
+
+  it('is neither missing nor left behind where a connection is closed', async () => {
+    const { machine, redis, said } = shop();
+    redis.closesAt = ['take', 'release'];
+    const lock = await machine()();
+    expect(lock.isHeld()).toBe(true);
+    await lock[Symbol.asyncDispose]();
+    await using next = await machine()(7n, 0);
+    expect([next.isHeld(), said]).toEqual([true, []]);
   });
 
   it('is released where a signal ends the command while the server takes it', async () => {

@@ -152,15 +152,6 @@ describe('--dry-run sends no write', () => {
       expect(stdout).toBe('[]\n');
     }
   });
-
-  it('api: needs no key, and sends nothing', async () => {
-    const context = createTestContext({ env: { ...STAGING_ENV, PETSTORE_API_KEY: undefined } });
-    expect(await runIn(context, 'api', 'PATCH', '/inventory/7', '-f', 'quantity=12', '--dry-run')).toMatchObject({
-      code: 0,
-      stdout: 'Dry run in staging: nothing is sent.\nPATCH https://pets.example/v1/inventory/7\n{"quantity":12}\n',
-    });
-    expect(context.sent).toEqual([]);
-  });
 });
 
 describe('adjust', () => {
@@ -181,7 +172,7 @@ describe('undo and redo', () => {
     await run('adjust', '7', '+5');
     await run('adjust', '12', '-1');
     expect(await said('redo')).toBe(
-      '2 There is nothing to redo in sandbox: the newest command was not undone; nothing was sent.',
+      '2 There is nothing to redo in sandbox: nothing was undone after the newest change; nothing was sent.',
     );
     expect(await said('undo')).toBe('Pet 12 (Hamster): 4 → 5. Undone.');
     expect(await said('undo')).toBe('Pet 7 (Goldfish): 15 → 10. Undone.');
@@ -227,6 +218,7 @@ describe('undo and redo', () => {
       code: 0,
       stdout: 'Nothing to change in staging: 1 pet already matches.\n',
     });
+    expect((await runIn(context, 'inventory', 'redo', '--yes')).stderr).toContain('nothing was undone');
     expect(await runIn(context, 'inventory', 'undo', '--yes')).toMatchObject({ stdout: 'Pet 8: 11 → 10. Undone.\n' });
     expect(await runIn(context, 'inventory', 'redo', '--yes')).toMatchObject({ stdout: 'Pet 8: 10 → 11. Redone.\n' });
   });
@@ -293,7 +285,7 @@ describe('undo and redo', () => {
 
   it.each([
     [['undo', '999'], 'Change 999 does not exist or was not applied'],
-    [['undo', '--run', '99'], 'Run 99 does not exist'],
+    [['undo', '--run', '99'], 'Run 99 does not exist or was not applied'],
     [
       ['undo'],
       'This machine has not changed any stock in sandbox yet',
@@ -507,7 +499,9 @@ describe('undo and redo', () => {
     expect((await runIn(context, 'inventory', 'adjust', '7', '+2', '--deadline', '9s')).code).toBe(9);
     await context.clock.advance(20_000);
     expect((await runIn(context, '--profile', 'berlin', 'inventory', 'adjust', '7', '+2')).code).toBe(0);
-    expect((await runIn(context, 'inventory', 'undo', '--yes')).stdout).toContain('Nothing to change in staging');
+    expect((await runIn(context, 'inventory', 'undo', '--yes')).stdout).toBe(
+      'Nothing to change in staging: change 1 (adjust) was not applied.\n',
+    );
     expect((await runIn(context, 'inventory', 'undo', '--yes')).stderr).toContain('There is nothing left to undo');
     expect(stock.get(7)).toBe(12);
   });
@@ -526,7 +520,10 @@ describe('undo and redo', () => {
   it('of a run whose only row may have been applied ends the run: it cannot apply the row again', async () => {
     const { context } = service({ stdin: { text: 'petId,quantity\n7,12\n' } }, 1, error(503));
     expect((await runIn(context, 'inventory', 'import', '-', '--yes', '--no-wait')).code).toBe(9);
-    expect(await runIn(context, 'inventory', 'undo', '--yes')).toMatchObject({ code: 0 });
+    expect(await runIn(context, 'inventory', 'undo', '--yes')).toMatchObject({
+      code: 0,
+      stdout: 'Nothing to change in staging: run 1 (import -) was not applied.\n',
+    });
     expect(await runIn(context, 'inventory', 'runs', 'resume')).toMatchObject({ code: 2 });
     const { stdout } = await runIn(context, 'inventory', 'runs', '--json');
     expect(JSON.parse(stdout)).toMatchObject([

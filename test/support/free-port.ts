@@ -1,6 +1,6 @@
-/** Finds a port for third-party servers that cannot choose one themselves. */
+/** Ports of other programs: finds one for those that cannot choose one themselves, and tells whether they listen. */
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 
 /** Below the ports that systems give to those that ask for any: no other test is given one of them meanwhile. */
 const FIRST = 10_000;
@@ -20,4 +20,15 @@ export async function freePort(): Promise<number> {
   server.close();
   await once(server, 'close');
   return port;
+}
+
+/** Whether connections are accepted there, on loopback. */
+export async function isListening(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  return once(socket, 'connect')
+    .then(
+      () => true,
+      () => false,
+    )
+    .finally(() => socket.destroy());
 }

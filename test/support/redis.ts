@@ -35,7 +35,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
   const { password, identity, port = await freePort(), settings = [] } = options;
   const lines = [
     'bind 127.0.0.1 -::1',
-    ...['save ""', 'appendonly no', 'enable-debug-command yes', `dir ${createHome().path}`],
+    ...['save ""', 'appendonly no', 'enable-debug-command yes', `dir "${createHome().path}"`],
     ...(identity === undefined ? [`port ${port}`] : tlsSettings(identity, port, options.clientCa)),
     ...(password === undefined ? [] : [`requirepass ${password}`]),
     ...settings,
@@ -51,7 +51,7 @@ export async function startSentinel(
 ): Promise<RedisServer> {
   const port = await freePort();
   const lines = [
-    ...['bind 127.0.0.1', `port ${port}`, `dir ${createHome().path}`],
+    ...['bind 127.0.0.1', `port ${port}`, `dir "${createHome().path}"`],
     `sentinel monitor petshop 127.0.0.1 ${master.port} 1`,
     // A master that is only slow is not taken for one that is down.
     'sentinel down-after-milliseconds petshop 60000',
@@ -130,8 +130,8 @@ function tlsSettings({ key, cert }: Identity, port: number, clientCa: string | u
   };
   return [
     ...['port 0', `tls-port ${port}`, `tls-auth-clients ${clientCa === undefined ? 'no' : 'yes'}`],
-    ...[`tls-key-file ${write('key.pem', key)}`, `tls-cert-file ${write('cert.pem', cert)}`],
-    ...(clientCa === undefined ? [] : [`tls-ca-cert-file ${write('ca.pem', clientCa)}`]),
+    ...[`tls-key-file "${write('key.pem', key)}"`, `tls-cert-file "${write('cert.pem', cert)}"`],
+    ...(clientCa === undefined ? [] : [`tls-ca-cert-file "${write('ca.pem', clientCa)}"`]),
   ];
 }
 

@@ -72,9 +72,10 @@ function positionOf(tree: Tree, line: Line<TreeOption>, word: string): Position 
   if (own === undefined) return { candidates: below };
   const given = argumentsIn(line);
   const argument = own.arguments[given.length] ?? own.arguments.find(({ variadic }) => variadic);
-  // A setting takes what its option takes: `environment` is --env.
-  const isOption = ({ names }: TreeOption): boolean => `--${given[0]}`.startsWith(names.at(-1)!);
-  const setting = own.path === 'config set' && given.length === 1 ? tree.globals.find(isOption) : undefined;
+  // A setting takes what its option takes.
+  const name = `--${given[0]}`.replace(/^--environment$/, '--env');
+  const isSet = own.path === 'config set' && given.length === 1;
+  const setting = isSet ? tree.globals.find(({ names }) => names.includes(name)) : undefined;
   if (setting !== undefined) return { value: valueOf(setting) };
   // `help` takes commands, too.
   if (argument !== undefined) return { value: argument, candidates: own.path === 'help' ? childrenOf(tree, '') : [] };

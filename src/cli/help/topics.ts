@@ -47,7 +47,7 @@ Fields are the service's: petId, quantity, status. petId is an int64 and printed
 
 With JSON output an error is one object on stderr: {"error":{"kind","message","exitCode","retryable",...}}. petstore help schemas lists the JSON Schemas of every output.
 
-A list of more than 10,000 rows is streamed in every format, except with --sort: rows are printed while the list still arrives. Such a table has columns of fixed width.
+A list of more than 10,000 rows is printed while it still arrives, except with --sort. As a table, it has columns of fixed width.
 
 Control characters in text from the service are escaped. CSV cells that a spreadsheet would run are prefixed with an apostrophe; numbers are not.
 
@@ -58,7 +58,7 @@ Colour is used only on terminals. NO_COLOR, FORCE_COLOR, TERM=dumb, --color and 
     summary: 'why a command waits and for how long',
     title: 'Rate limits',
     text: `
-The service bans keys that keep sending after a 429. After a 429 nothing on this machine sends with that key until the time that the service named: no other command, no other process, not after a restart. Then a single request checks whether the key works again.
+The service bans keys that keep sending after a 429. After a 429 no petstore of this user sends with that key until the time that the service named, not even after a restart. Then a single request checks whether the key works again.
 
   --max-wait 75s      the longest wait; a longer one ends with exit code ${EXIT.rateLimited}
   --wait              short for --max-wait forever
