@@ -54,6 +54,7 @@ class Machine {
   /** Runs the line of a job as cron does. */
   async run(shop: Place, job: 'import' | 'list', retryFor = '0s', more = ''): Promise<number> {
     const line = this.lines.find((each) => each.includes(`nightly ${job} `)) ?? '';
+    expect(line).toContain('--retry-for 50m');
     const scaled = `${line.replace('--retry-for 50m', `--retry-for ${retryFor}`)} ${more}`;
     const { code: exit, stdout, stderr } = await runPetstore(['-c', scaled], this.options(shop));
     // What cron would mail.
