@@ -7,6 +7,7 @@ import { visible, visibleLines } from './words.ts';
 import type { Screen } from './table.ts';
 import {
   type CellValue,
+  type Column,
   type Format,
   FORMAT_FACTS,
   jsonCell,
@@ -124,8 +125,7 @@ async function* renderCsv<Row>(view: RowsView<Row>): Text {
   let count = 0;
   for await (const batch of view.rows) {
     count += batch.length;
-    const cellsOf = (row: Row): string[] => view.columns.map(({ cell }) => csvCell(cell(row)));
-    const lines = batch.map((row) => view.csvText?.(row) ?? stringify([cellsOf(row)]).slice(0, -1));
+    const lines = batch.map((row) => view.csvText?.(row) ?? csvLine(view.columns, row, stringify));
     lines.push('');
     const text = header + lines.join('\n');
     header = '';
@@ -133,6 +133,21 @@ async function* renderCsv<Row>(view: RowsView<Row>): Text {
   }
   if (header !== '') yield header;
   return count;
+}
+
+/** Text that needs no quotes in CSV. */
+const UNQUOTED = /^(?:[\w./:][\w ./:-]*)?$/;
+
+function csvLine<Row>(columns: readonly Column<Row>[], row: Row, stringify: (rows: string[][]) => string): string {
+  let line = '';
+  for (let i = 0; i < columns.length; i++) {
+    const value = columns[i]!.cell(row);
+    if (typeof value === 'string' && !UNQUOTED.test(value)) {
+      return stringify([columns.map(({ cell }) => csvCell(cell(row)))]).slice(0, -1);
+    }
+    line += (i === 0 ? '' : ',') + csvCell(value);
+  }
+  return line;
 }
 
 export function csvCell(value: CellValue): string {
