@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { type Access, refusalOf, Visitors } from '../../src/proxy/access.ts';
-import { clientOf, digestOf, readClients } from '../../src/proxy/clients.ts';
+import { clientOf, digestOf, lockTokens, readClients } from '../../src/proxy/clients.ts';
 import { openCredentials } from '../../src/proxy/credentials.ts';
 import { maxWaitOf } from '../../src/proxy/requests.ts';
 import { commandContext } from '../support/command-context.ts';
@@ -165,14 +165,18 @@ it.each([
   expect(() => readClients(`# clients\n${text}\n`, 'tokens')).toThrow(expect.objectContaining({ details }));
 });
 
-it('proxies that start at the same time agree on the token of a new file', async () => {
-  const { home, ...ports } = createTestContext({ clock: new VirtualClock({ autoAdvance: true }) });
-  const open = async () => {
-    const options = { tokenFile: join(home.path, 'token'), token: true };
-    return (await openCredentials(commandContext(ports), options, 'the-key')).clients;
-  };
-  const [first, second] = await Promise.all([open(), open()]);
-  expect(first).toEqual(second);
+it('a proxy uses the token of another one that creates the file at the same time', async () => {
+  const clock = new VirtualClock();
+  const { home, ...ports } = createTestContext({ clock });
+  const tokenFile = join(home.path, 'token');
+  const other = await lockTokens(commandContext(ports));
+  const opened = openCredentials(commandContext(ports), { tokenFile, token: true }, 'the-key');
+  await clock.advance(1_000);
+  writeFileSync(tokenFile, 'token-of-the-other-one\n', { mode: 0o600 });
+  other[Symbol.dispose]();
+  await clock.advance(1_000);
+  const { clients } = await opened;
+  expect(clients?.map(({ digest }) => digest)).toContainEqual(digestOf('token-of-the-other-one'));
 });
 
 it('tokens from stdin or a pipe are read once', async () => {
