@@ -44,14 +44,16 @@ export async function openEditor(env: NodeJS.ProcessEnv, path: string, signal: A
     // Ctrl-C reaches the editor, too, which may use it for something else.
     const stops = isatty(0) ? process.listeners('SIGINT') : [];
     const ignore = (): void => undefined;
-    if (stops.length > 0) process.removeAllListeners('SIGINT').on('SIGINT', ignore);
+    // Without any listener for a moment, the signal would end petstore.
+    if (stops.length > 0) process.on('SIGINT', ignore);
+    for (const stop of stops) process.off('SIGINT', stop);
     child.on('error', (error: NodeJS.ErrnoException) => {
       // An editor that is being ended still restores the terminal.
       if (!signal.aborted) fail(`could not be run (${error.code ?? error.message})`);
     });
     child.on('close', (code, by) => {
-      process.off('SIGINT', ignore);
       for (const stop of stops) process.on('SIGINT', stop);
+      process.off('SIGINT', ignore);
       if (signal.aborted) reject(reasonOf(signal));
       else if (code === 0) resolve();
       else if (by === 'SIGINT') reject(new Failure('interrupted', { signal: by }));
@@ -65,8 +67,8 @@ export async function openEditor(env: NodeJS.ProcessEnv, path: string, signal: A
 const NOT_FOUND = 127;
 
 /**
- * Returns what comes before the command; nothing unless the program's name is plain or quoted. Checks the name, to avoid the shell's
- * own message. The editor takes the place of the shell, so that a signal reaches it.
+ * Returns what comes before the command; nothing unless the program's name is plain or quoted. Checks the name, to avoid
+ * the shell's own message. The editor takes the place of the shell, so that a signal reaches it.
  */
 function startOf(command: string): string {
   const [program = ''] = /^(?:[\w./+-]+|'[^']*'|"[^"$`\\]*")(?=\s|$)/.exec(command.trim()) ?? [];
