@@ -24,15 +24,8 @@ export type Token<O extends ScanOption> = { readonly index: number; readonly tex
   | { readonly role: 'option' | 'value'; readonly option: O }
 );
 
-/** What the words of a line are. */
-export type Line<O extends ScanOption> = Readonly<Scanner<O>>;
-
 /** A negative number, as commander 15 distinguishes it from an option. */
 const NEGATIVE = /^-(\d+|\d*\.\d+)(e[+-]?\d+)?$/i;
-
-export function scan<O extends ScanOption>(grammar: Grammar<O>, argv: readonly string[]): Line<O> {
-  return new Scanner(grammar, argv);
-}
 
 /** `path`: a command or group, `''` for all commands. */
 export interface HelpRequest {
@@ -70,7 +63,8 @@ export function shapeOf(flags: string): ScanOption {
 
 const ALIASES: Readonly<Record<string, string>> = { 'inventory ls': 'inventory list' };
 
-class Scanner<O extends ScanOption> {
+/** What the words of a line are. */
+export class Line<O extends ScanOption> {
   readonly tokens: Token<O>[] = [];
   /** The command or group that the words name; `''` if none. */
   path = '';
@@ -85,7 +79,7 @@ class Scanner<O extends ScanOption> {
   isOver = false;
   private next = 0;
   private readonly grammar: Grammar<O>;
-  private readonly argv: readonly string[];
+  readonly argv: readonly string[];
 
   constructor(grammar: Grammar<O>, argv: readonly string[]) {
     this.grammar = grammar;

@@ -5,12 +5,12 @@ import { LOADERS } from '../../src/commands/index.ts';
 import { buildTree } from '../../src/commands/command-tree.ts';
 import { commandsOf, grammarOf, type TreeOption } from '../../src/cli/help/tree.ts';
 import { readRequest, resolveRequest } from '../../src/cli/parse.ts';
-import { argumentsIn, type Line, scan } from '../../src/cli/scan.ts';
+import { argumentsIn, Line } from '../../src/cli/scan.ts';
 import { scaled } from '../support/scale.ts';
 
 const TREE = await buildTree();
 const GRAMMAR = grammarOf(TREE);
-const scanLine = (line: string) => scan(GRAMMAR, line.split(' ').filter(Boolean));
+const scanLine = (line: string) => new Line(GRAMMAR, line.split(' ').filter(Boolean));
 
 /** Each use of an option with its value, `true` without one; of a variadic, one for each value. */
 function usesIn({ tokens }: Pick<Line<TreeOption>, 'tokens'>): [string, string | true][] {
@@ -120,7 +120,7 @@ describe('the first unknown word', () => {
   });
 
   it("petstore 'inventory list'", () => {
-    expect(scan(GRAMMAR, ['inventory list']).unknown).toMatchObject({ kind: 'command', text: 'inventory list' });
+    expect(new Line(GRAMMAR, ['inventory list']).unknown).toMatchObject({ kind: 'command', text: 'inventory list' });
   });
 
   it('differs from a missing value', () => {
