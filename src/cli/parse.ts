@@ -55,7 +55,7 @@ export async function resolveRequest(
     const help = helpFor(await commands.tree(), line.argv, width);
     if (help !== undefined) return help;
   }
-  if (line.version) return `${VERSION}\n`;
+  if (line.used('--version') !== undefined) return `${VERSION}\n`;
   if (command === undefined || line.unknown !== undefined || line.pending !== undefined) {
     throw (await import('./usage-errors.ts')).scanFailure(line, await commands.tree());
   }
