@@ -1,6 +1,6 @@
 import { argument, flag, option } from '../cli/command.ts';
 import { defineWrite, PET_ARGUMENT, PET_OPTIONS, petIdOf } from '../cli/shared-options.ts';
-import { integerValue } from '../cli/value-parsers.ts';
+import { integerValue } from '../value-parsers.ts';
 import { Failure } from '../errors.ts';
 import { changePet } from '../stock/change-pet.ts';
 

@@ -1,6 +1,6 @@
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option } from '../cli/command.ts';
-import { splitWords, textValue } from '../cli/value-parsers.ts';
+import { splitWords, textValue } from '../value-parsers.ts';
 import { open } from '../session/connect.ts';
 import { isOneOf } from '../api/values.ts';
 import {

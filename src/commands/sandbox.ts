@@ -1,5 +1,5 @@
 import { defineCommand, option } from '../cli/command.ts';
-import { countValue, pathValue, sandboxKeyValue } from '../cli/value-parsers.ts';
+import { countValue, pathValue, sandboxKeyValue } from '../value-parsers.ts';
 import { storeSandboxCatalog } from '../session/open-catalog.ts';
 import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.ts';
 import { Failure, usageFailure } from '../errors.ts';

@@ -10,7 +10,7 @@ import {
   textValue,
   waitValue,
   wordValue,
-} from '../cli/value-parsers.ts';
+} from '../value-parsers.ts';
 import { Failure, isFailure, usageFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import { FORMATS } from '../view/view.ts';
