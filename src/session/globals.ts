@@ -48,8 +48,8 @@ export interface Target extends Pick<Service, 'apiKey' | 'baseUrl' | 'keySource'
 export interface CommandContext extends Context {
   /** Cause, note and person from the command's options. */
   readonly why?: Why;
-  /** The words after `petstore`, quoted for a shell. */
-  readonly line: string;
+  /** The words after `petstore`. */
+  readonly argv: readonly string[];
   readonly globals: Globals;
   readonly notices: Notices;
   /** Secrets, which never appear in any output, file or journal. */
@@ -77,6 +77,8 @@ export interface Notices extends ClientWatch {
   readonly isLive: boolean;
   /** Marks a command that changes stock: what became of a write belongs in its error. */
   writes(): void;
+  /** Resolves once everything so far is written. */
+  flush(): Promise<void>;
   /** Sets where to read the newest rate limit when the command ends. */
   watchLimits(newest: () => RateLimit | undefined): void;
 }

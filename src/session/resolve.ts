@@ -121,7 +121,8 @@ export async function assertWriteAllowed(context: CommandContext): Promise<void>
   const { environment } = await context.settings();
   if (!isProduction(environment.value) || isSaidNow(environment) || context.globals.yes) return;
   if (context.stdin.isTTY && context.globals.input) return;
-  throw new Failure('production-not-confirmed', { environment: environment.value, line: context.line });
+  const line = context.argv.map(shellWord).join(' ');
+  throw new Failure('production-not-confirmed', { environment: environment.value, line });
 }
 
 /** True if a prompt can be answered: both stderr (questions) and stdin (answers) are terminals. */

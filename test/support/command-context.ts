@@ -13,7 +13,7 @@ export function commandContext(
 ): CommandContext {
   return {
     ...ports,
-    line: '',
+    argv: [],
     openWrites: new Set(),
     globals: {
       output: 'json',
@@ -37,6 +37,7 @@ export function commandContext(
       info: nothing,
       progress: nothing,
       isLive: false,
+      flush: () => Promise.resolve(),
       waiting: nothing,
       watchLimits: nothing,
       writes: nothing,
