@@ -120,8 +120,7 @@ export const sandboxKeys = defineCommand({
         }
         return [SANDBOX_KEY, ...store.keys()].map((key): KeyRow => {
           const allowance = store.allowance(key);
-          const { minute, day } = windowsOf(allowance, PLANS.free, context.clock.now());
-          return { ...allowance, key, minuteUsed: minute.used, dayUsed: day.used };
+          return { ...allowance, ...windowsOf(allowance, PLANS.free, context.clock.now()), key };
         });
       }),
     );
@@ -133,8 +132,8 @@ function keyRows(rows: readonly KeyRow[], now: number): RowsView<KeyRow> {
   const later = (at: number): Date | undefined => (at <= now ? undefined : new Date(at));
   return list(rows, {
     key: ({ key }) => key,
-    minuteUsed: ({ minuteUsed }) => minuteUsed,
-    dayUsed: ({ dayUsed }) => dayUsed,
+    minuteUsed: ({ minute }) => minute.used,
+    dayUsed: ({ day }) => day.used,
     early: ({ early }) => early,
     blockedUntil: ({ blockedUntil }) => later(blockedUntil),
     bannedUntil: ({ bannedUntil }) => later(bannedUntil),

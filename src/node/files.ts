@@ -88,20 +88,6 @@ function isFolder(path: string): boolean {
   return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** True for a file whose last line was cut, as by a full disk; false for one that cannot be read. */
-function isCut(path: string, size: number): boolean {
-  try {
-    if (size === 0) return false;
-    const file = fs.openSync(path, O_RDONLY);
-    const last = Buffer.alloc(1);
-    fs.readSync(file, last, { position: size - 1 });
-    fs.closeSync(file);
-    return last.toString() !== '\n';
-  } catch {
-    return false;
-  }
-}
-
 /** Returns our own stdout or stderr if the path names it: reopening fails for a socket and overwrites a file. */
 function ownOutput(path: string): Writable | undefined {
   const [, name] = /^\/(?:dev\/(?:fd\/)?|proc\/self\/fd\/)(1|2|stdout|stderr)$/.exec(path) ?? [];
@@ -148,11 +134,8 @@ export const nodeFiles: Files = {
       };
       const open = (): Writable => {
         const fd = fs.openSync(path, O_WRONLY | O_NONBLOCK | O_APPEND | O_CREAT, 0o600);
-        const { ino, size } = fs.fstatSync(fd);
-        file = ino;
-        const opened = fs.createWriteStream('', { fd }).once('error', report);
-        if (isCut(path, size)) opened.write('\n');
-        return opened;
+        file = fs.fstatSync(fd).ino;
+        return fs.createWriteStream('', { fd }).once('error', report);
       };
       let stream = own?.once('error', report) ?? open();
       return {
