@@ -114,7 +114,14 @@ export const sandboxKeys = defineCommand({
     const rows = await withStore(context, { file: dataFile(context, data).file }, (store) =>
       store.exclusively(() => {
         if (add !== undefined && add !== SANDBOX_KEY) store.addKey(add);
-        if (unban !== undefined) store.forgetAllowances(unban);
+        const isKnown = (key: string): boolean => key === SANDBOX_KEY || store.hasKey(key);
+        if (unban !== undefined && !store.forgetAllowances(unban) && !isKnown(unban)) {
+          throw new Failure('invalid-value', {
+            name: '--unban',
+            value: unban,
+            expected: 'a key that was added or used',
+          });
+        }
         if (remove !== undefined && !store.removeKey(remove)) {
           throw new Failure('invalid-value', { name: '--remove', value: remove, expected: 'a key that was added' });
         }
