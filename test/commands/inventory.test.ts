@@ -1,5 +1,5 @@
 /** Whole invocations in this process, on a terminal and in a pipe, against the sandbox's handler, without sockets. */
-import { readFileSync, statSync } from 'node:fs';
+import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { forward } from '../../src/client/raw.ts';
@@ -141,9 +141,11 @@ describe('--log', () => {
     const context = withReplies([json([item(7, 10)]), error(503), json([item(7, 10)])]);
     const path = join(context.home.path, 'petstore.log');
     expect((await run(context, 'inventory', 'get', '7', '--log', path)).code).toBe(0);
+    // As by a full disk.
+    appendFileSync(path, '"cut');
     expect((await run(context, 'inventory', 'get', '8', '--log', path)).code).toBe(5);
     const text = readFileSync(path, 'utf8');
-    const lines = jsonLines<Record<string, unknown>>(text);
+    const lines = jsonLines<Record<string, unknown>>(text.replace('\n"cut\n', '\n'));
     const url = 'https://pets.example/v1/inventory';
     expect(lines).toMatchObject([
       { event: 'start', command: 'inventory get', options: ['--log'] },
