@@ -98,9 +98,7 @@ describe('without a terminal', () => {
     const { code, stderr } = await login([...TO_STAGING, '--key-stdin'], [], { terminal: false });
     expect({ code, stderr }).toEqual({
       code: 4,
-      stderr:
-        'error: The API key from stdin is empty, so it cannot be sent; its value is not shown.\n' +
-        'hint: Provide the key alone, on one line, in plain ASCII.\n',
+      stderr: 'error: No key on stdin.\nhint: Provide the key alone, on one line, in plain ASCII.\n',
     });
   });
 
