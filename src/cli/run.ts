@@ -86,7 +86,6 @@ async function runCommand(
   context: Context & Pick<CommandContext, 'configFile' | 'line'>,
   secrets: Secrets,
 ): Promise<number> {
-  if (globals.color === 'never') context.prompt.withoutColour?.();
   const { clock } = context;
   const { deadline: deadlineMs } = globals;
   const deadline = new AbortController();
@@ -97,13 +96,8 @@ async function runCommand(
   const signal = AbortSignal.any([context.signal, deadline.signal]);
   const style = await styleFor(context, context.stdout, globals.color);
   const notices = new Reporter(context, globals, await styleFor(context, context.stderr, globals.color), secrets);
-  // What is printed meanwhile would be lost with the screen.
-  const openScreen: Context['openScreen'] = async (events) => {
-    await taken({ clock, signal }, notices.flush());
-    return context.openScreen(events);
-  };
-  const own = { signal, globals, notices, secrets, openScreen, openWrites: new Set<OpenWrite>() };
-  const ports = { ...context, ...own };
+  const own = { signal, globals, notices, secrets, openWrites: new Set<OpenWrite>() };
+  const ports = { ...context, ...own, ...afterNotices(context, { clock, signal }, notices) };
   const commandContext: CommandContext = { ...ports, ...lazySettings(ports) };
   let code: number = EXIT.ok;
   let kind: string | undefined;
@@ -149,6 +143,24 @@ const READER_MS = 500;
 /** Waits until output is written, and after a signal or the deadline not for long. @throws the signal's reason */
 function taken(stop: Stop, output: Promise<void>): Promise<void> {
   return untilStop(stop, READER_MS, output);
+}
+
+/** Returns questions and a full screen that wait until all notices are printed: a full screen would hide them. */
+function afterNotices(
+  { openScreen, prompt: { hidden, text, confirm } }: Context,
+  stop: Stop,
+  notices: Reporter,
+): Pick<Context, 'openScreen' | 'prompt'> {
+  const after =
+    <Given extends unknown[], Result>(use: (...given: Given) => Promise<Result>) =>
+    async (...given: Given): Promise<Result> => {
+      await taken(stop, notices.flush());
+      return use(...given);
+    };
+  return {
+    openScreen: after(openScreen),
+    prompt: { hidden: after(hidden), text: after(text), confirm: after(confirm) },
+  };
 }
 
 /** Prints a view, and its summary on stderr. @throws {Failure} of the view, its check, or the output */
