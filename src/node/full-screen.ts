@@ -24,8 +24,8 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
   const stopListening = listen(onKey, () => {
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
   });
-  stdout.on('resize', onRedraw);
-  process.on('exit', restore).on('SIGQUIT', restore).on('SIGQUIT', endBySignal);
+  // Not stdout's `resize`: it misses a size that changes and at once changes back, which cuts what the terminal shows.
+  process.on('SIGWINCH', onRedraw).on('exit', restore).on('SIGQUIT', restore).on('SIGQUIT', endBySignal);
   const forget = onContinue(() => {
     enter();
     onRedraw();
@@ -42,8 +42,7 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
     close() {
       restore();
       stopListening();
-      stdout.off('resize', onRedraw);
-      process.off('exit', restore).off('SIGQUIT', restore).off('SIGQUIT', endBySignal);
+      process.off('SIGWINCH', onRedraw).off('exit', restore).off('SIGQUIT', restore).off('SIGQUIT', endBySignal);
       forget();
     },
   };
