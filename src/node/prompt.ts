@@ -58,7 +58,8 @@ async function ask(question: string, signal: AbortSignal, isHidden = false): Pro
   };
   const show = (): void => {
     if (isHidden) stderr.write(prompt);
-    reader.prompt(true);
+    // The rows above are the shell's when the program goes on after Ctrl-Z.
+    Object.assign(reader, { prevRows: 0 }).prompt(true);
   };
   reader.on('line', resolve).on('close', cancel);
   // In raw mode Ctrl-C is a key.
