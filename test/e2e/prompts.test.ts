@@ -35,7 +35,10 @@ const QUESTIONS: readonly Question[] = [
   {
     name: 'login: another base URL',
     args: LOGIN,
-    before: [['Base URL of staging', 'localhost:9\r']],
+    before: [
+      ['Base URL of staging', '\r'],
+      ['Type the base URL.', 'localhost:9\r'],
+    ],
     asks: 'Use http://localhost:9/v1?',
   },
   { name: 'login: key', args: [...LOGIN, '--base-url', CLOSED], asks: 'API key of staging' },
@@ -141,7 +144,8 @@ it('on a dumb terminal nothing moves the cursor, Backspace corrects an answer, a
   const server = await scriptedServer([json([item(7, 10)])]);
   const login = startPty(['login'], { home, command });
   await type(login, [
-    ['Environment', 'stagingg\x7f\r'],
+    ['Environment', 'sandbox\r'],
+    ['Type production or staging. The sandbox needs no login.', 'stagingg\x7f\r'],
     ['Base URL of staging', `${server.baseUrl}\r`],
     ['API key of staging', `${KEY}x\x7f\r`],
   ]);
