@@ -2,6 +2,7 @@
 import { writeSync } from 'node:fs';
 import { emitKeypressEvents, type Key as KeyPress } from 'node:readline';
 import { PassThrough } from 'node:stream';
+import { UNSAFE } from '../api/json.ts';
 import { Failure } from '../errors.ts';
 import type { FullScreen, Key, ScreenEvents } from '../ports.ts';
 import { endBySignal } from './process.ts';
@@ -112,7 +113,7 @@ function restore(): void {
   }
 }
 
-function keyOf(text: string | undefined, { name = '', ctrl = false, meta = false, shift = false }: KeyPress): Key {
-  const types = !ctrl && !meta && text !== undefined && /^[^\p{Cc}]+$/u.test(text);
-  return { name, ctrl, shift, text: types ? text : '' };
+function keyOf(text = '', { name = '', ctrl = false, meta = false, shift = false }: KeyPress): Key {
+  // A barcode that is pasted from a chat or a workbook may have invisible marks around it.
+  return { name, ctrl, shift, text: ctrl || meta ? '' : text.replace(UNSAFE, '') };
 }
