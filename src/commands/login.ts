@@ -1,6 +1,5 @@
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option } from '../cli/command.ts';
-import { splitWords, textValue } from '../value-parsers.ts';
 import { open } from '../session/connect.ts';
 import { isOneOf } from '../api/values.ts';
 import {
@@ -18,6 +17,7 @@ import { keyFromCommand } from '../session/key-command.ts';
 import { find, inVariable, isSaidNow, keyOf, SETTINGS, type Stored } from '../session/settings.ts';
 import { readText } from '../session/read-text.ts';
 import { Failure, isFailure, usageFailure } from '../errors.ts';
+import { splitWords, textValue, wordIn } from '../value-parsers.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
 
 /** Real keys are much shorter. */
@@ -173,22 +173,25 @@ function loggedIn({ keyCommand, verify }: LoginInput, to: Destination, path: str
 }
 
 /** @param fallback taken if the user types nothing */
-async function askEnvironment(context: CommandContext, fallback: RemoteEnvironment): Promise<RemoteEnvironment> {
-  const { notices, prompt, signal } = context;
+async function askEnvironment(
+  { prompt, signal }: CommandContext,
+  fallback: RemoteEnvironment,
+): Promise<RemoteEnvironment> {
   const names = REMOTE_ENVIRONMENTS.join(' or ');
-  for (;;) {
-    const name = (await prompt.text(`Environment, ${names}`, fallback, signal)).toLowerCase();
-    if (isOneOf(REMOTE_ENVIRONMENTS, name)) return name;
-    if (name === 'sandbox') notices.warning(`The sandbox is built in and needs no login. Type ${names}.`);
-    else notices.warning(`${JSON.stringify(name)} is not an environment. Type ${names}.`);
-  }
+  const problemOf = (typed: string): string | undefined => {
+    if (wordIn(REMOTE_ENVIRONMENTS, typed) !== undefined) return undefined;
+    return `Type ${names}. The sandbox needs no login.`;
+  };
+  return wordIn(REMOTE_ENVIRONMENTS, await prompt.text(`Environment, ${names}`, fallback, signal, problemOf))!;
 }
 
 /** Asks for the URL, and suggests the one probably meant. @param stored taken if the user types nothing */
 async function askBaseUrl(context: CommandContext, name: string, stored: string | undefined): Promise<URL> {
   const { globals, notices, prompt, signal } = context;
+  const problemOf = (typed: string): string | undefined =>
+    typed === '' ? 'Type the base URL. The operator of your service knows it.' : undefined;
   for (;;) {
-    const text = await prompt.text(`Base URL of ${name} (https://…/v1)`, stored, signal);
+    const text = await prompt.text(`Base URL of ${name} (https://…/v1)`, stored, signal, problemOf);
     try {
       return parseBaseUrl(text, globals);
     } catch (error) {
