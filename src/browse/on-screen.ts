@@ -32,8 +32,6 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
     const own = { ...context, signal: AbortSignal.any([signal, stopReading.signal]) };
     reading = readStock(own, browser, reload, painter.ask).catch(ended.reject);
   };
-  // What is printed meanwhile would be lost with the screen.
-  await context.notices.flush();
   const screen = await context.openScreen({
     onKey(key) {
       const request = press(browser, key);
@@ -99,7 +97,6 @@ function onScreen({ clock, globals, notices }: CommandContext, browser: Browser,
       browser.message = text;
     },
     debug: none,
-    flush: () => notices.flush(),
     recovered: none,
     // Lines on stderr would appear on the screen; they go to the log.
     attempt: (facts) => {

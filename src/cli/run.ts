@@ -86,7 +86,6 @@ async function runCommand(
   secrets: Secrets,
   line: Request['line'] | undefined,
 ): Promise<number> {
-  if (globals.color === 'never') context.prompt.withoutColour?.();
   const { clock } = context;
   const { deadline: deadlineMs } = globals;
   const deadline = new AbortController();
@@ -98,7 +97,7 @@ async function runCommand(
   const style = await styleFor(context, context.stdout, globals.color);
   const notices = new Reporter(context, globals, await styleFor(context, context.stderr, globals.color), secrets);
   const own = { signal, globals, notices, secrets, openWrites: new Set<OpenWrite>() };
-  const ports = { ...context, ...own };
+  const ports = { ...context, ...own, ...afterNotices(context, { clock, signal }, notices) };
   const commandContext: CommandContext = { ...ports, ...lazySettings(ports) };
   let code: number = EXIT.ok;
   let kind: string | undefined;
@@ -141,6 +140,24 @@ const READER_MS = 500;
 /** Waits until output is written, and after a signal or the deadline not for long. @throws the signal's reason */
 function taken(stop: Stop, output: Promise<void>): Promise<void> {
   return untilStop(stop, READER_MS, output);
+}
+
+/** Returns questions and a full screen that wait until all notices are printed: a full screen would hide them. */
+function afterNotices(
+  { openScreen, prompt: { hidden, text, confirm } }: Context,
+  stop: Stop,
+  notices: Reporter,
+): Pick<Context, 'openScreen' | 'prompt'> {
+  const after =
+    <Given extends unknown[], Result>(use: (...given: Given) => Promise<Result>) =>
+    async (...given: Given): Promise<Result> => {
+      await taken(stop, notices.flush());
+      return use(...given);
+    };
+  return {
+    openScreen: after(openScreen),
+    prompt: { hidden: after(hidden), text: after(text), confirm: after(confirm) },
+  };
 }
 
 /** Prints a view, and its summary on stderr. @throws {Failure} of the view, its check, or the output */

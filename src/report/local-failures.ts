@@ -72,7 +72,10 @@ export const LOCAL_FAILURES = {
   },
   port: ({ host, port, code }: { host: string; port: number; code: string }) => ({
     ...stops(EXIT.local),
-    message: `petstore cannot listen on port ${port} of ${host}: ${systemWords(code)}.`,
+    message:
+      code === 'EADDRINUSE'
+        ? `Port ${port} of ${host} is in use.`
+        : `petstore cannot listen on port ${port} of ${host}: ${systemWords(code)}.`,
     hint: 'Choose another with --port (0 takes a free one), or another address with --host.',
   }),
   'base-url': ({ shown, problem, hint }: { shown: string; problem: string; hint: string }) => ({
@@ -129,7 +132,10 @@ export const LOCAL_FAILURES = {
   }),
   'key-malformed': ({ source, problem }: { source: string; problem: string }) => ({
     ...stops(EXIT.key),
-    message: `The API key from ${source} ${problem}, so it cannot be sent; its value is not shown.`,
+    message:
+      source === 'stdin' && problem === 'is empty'
+        ? 'No key on stdin.'
+        : `The API key from ${source} ${problem}, so it cannot be sent; its value is not shown.`,
     hint: 'Provide the key alone, on one line, in plain ASCII.',
   }),
 } satisfies FailureTable;
@@ -201,7 +207,6 @@ const SYSTEM_WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',
   EISDIR: 'it is a folder',
   ENOTDIR: 'a part of the path is not a folder',
-  EADDRINUSE: 'another program uses it',
   EADDRNOTAVAIL: 'this machine has no such address',
   ENOTFOUND: 'the host does not exist',
   EFBIG: 'the file would be too large',

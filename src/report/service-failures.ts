@@ -59,10 +59,11 @@ export const SERVICE_FAILURES = {
     message: `No inventory at ${url} (404).`,
     hint: 'Check the base URL: it must be the address of the service and end in /v1.',
   }),
-  unauthorized: (details: Unauthorized) => {
-    const [message, hint] = describeUnauthorized(details);
-    return { ...stops(EXIT.key), message, hint };
-  },
+  unauthorized: (details: Unauthorized) => ({
+    ...stops(EXIT.key),
+    message: describeUnauthorized(details),
+    hint: unauthorizedHint(details),
+  }),
   /** A gateway has refused the request. */
   'gateway-refused': ({ serviceError: { message, status } }: { serviceError: ServiceError }) => ({
     ...stops(EXIT.forbidden),
@@ -173,10 +174,14 @@ export const SERVICE_FAILURES = {
     message: `Invalid response: ${what.charAt(0).toLowerCase()}${what.slice(1)} ${problem}.`,
     hint: fix ?? 'Report it to the owners of the service; --debug shows more.',
   }),
-  redirected: ({ serviceError, target }: { serviceError: ServiceError; target: string | undefined }) => ({
+  /** `target` is undefined if the answer names no address. */
+  redirected: ({ serviceError: { status }, target }: { serviceError: ServiceError; target: string | undefined }) => ({
     ...stops(EXIT.service),
-    message: `The service redirects (${serviceError.status}) to ${target ?? 'no address'}; petstore does not follow redirects and did not send the key there.`,
-    hint: 'Check the base URL. If the new address is right, set it with petstore login',
+    message:
+      target === undefined
+        ? `The service answers with a redirect (${status}) that names no address.`
+        : `The service redirects (${status}) to ${target}; petstore does not follow redirects and did not send the key there.`,
+    hint: target === undefined ? 'Check the base URL.' : 'If the new address is right, set it with petstore login',
   }),
   'unexpected-status': ({ serviceError, isRefusal, begun, fix }: Unexpected) => {
     const answer = `(${serviceError.status}${quote(serviceError)})`;
@@ -196,19 +201,16 @@ function quote({ code, message }: ServiceError): string {
   return words === '' ? '' : `, ${words.replace(/\.$/, '')}`;
 }
 
-function describeUnauthorized({ serviceError, environment, keySource, gateway }: Unauthorized): Words {
-  const says = `(401${quote(serviceError)})`;
-  if (gateway === 'passed') {
-    const hint = 'Your own token is right. Tell the people who run the gateway.';
-    return [`The service refused the key of the gateway ${says}.`, hint];
-  }
-  const isVariable = keySource === 'PETSTORE_API_KEY';
-  return [
-    gateway === 'refused'
-      ? `The gateway does not know the token from ${keySource} (401).`
-      : `${capital(environment)} refused the API key from ${keySource} ${says}.`,
-    isVariable ? 'Correct or unset PETSTORE_API_KEY.' : `Log in again: petstore login --env ${environment}`,
-  ];
+function describeUnauthorized({ serviceError, environment, keySource, gateway }: Unauthorized): string {
+  if (gateway === 'refused') return `The gateway does not know the token from ${keySource} (401).`;
+  if (gateway === 'passed') return `The service refused the key of the gateway (401${quote(serviceError)}).`;
+  return `${capital(environment)} refused the API key from ${keySource} (401${quote(serviceError)}).`;
+}
+
+function unauthorizedHint({ environment, keySource, gateway }: Unauthorized): string {
+  if (gateway === 'passed') return 'Your own token is right. Tell the people who run the gateway.';
+  if (keySource === 'PETSTORE_API_KEY') return 'Correct or unset PETSTORE_API_KEY.';
+  return `Log in again: petstore login --env ${environment}`;
 }
 
 function describeRateLimit(details: RateLimited, now: number): string {

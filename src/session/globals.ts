@@ -77,8 +77,6 @@ export interface Notices extends ClientWatch {
   readonly isLive: boolean;
   /** Marks a command that changes stock: what became of a write belongs in its error. */
   writes(): void;
-  /** Resolves once everything so far is written. */
-  flush(): Promise<void>;
   /** Sets where to read the newest rate limit when the command ends. */
   watchLimits(newest: () => RateLimit | undefined): void;
 }

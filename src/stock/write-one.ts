@@ -213,7 +213,7 @@ export function isRecorded(call: Call): boolean {
 /** Returns the pet that a call updates. Its path is read as leniently as a service may read it. */
 function changedPet({ method, path }: Call): bigint | undefined {
   const [plain = ''] = method === 'PATCH' ? path.split(/[?#]/) : [];
-  return parseInt64(decoded(plain).replace(/^\/+inventory\/+(-?)0*(\d+)\/*$/i, '$1$2'));
+  return parseInt64(decoded(plain).replace(/^\/+inventory\/+\+?(-?)0*(\d+)(?:\.0*)?\/*$/i, '$1$2'));
 }
 
 async function callChecked(

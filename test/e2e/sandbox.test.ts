@@ -91,11 +91,7 @@ describe('fault 107: a port that cannot be had', () => {
   it('is named when another uses it', async () => {
     const port = await listenOnLoopback(createServer());
     const { code, stdout, stderr } = await runPetstore(['sandbox', 'serve', '--port', String(port)]);
-    expect([code, stdout, stderr]).toEqual([
-      3,
-      '',
-      `error: petstore cannot listen on port ${port} of 127.0.0.1: another program uses it (EADDRINUSE).\n${HINT}`,
-    ]);
+    expect([code, stdout, stderr]).toEqual([3, '', `error: Port ${port} of 127.0.0.1 is in use.\n${HINT}`]);
   });
 
   it('is named when the address is another machine’s', async () => {

@@ -37,7 +37,6 @@ export function commandContext(
       info: nothing,
       progress: nothing,
       isLive: false,
-      flush: () => Promise.resolve(),
       waiting: nothing,
       watchLimits: nothing,
       writes: nothing,
