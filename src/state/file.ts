@@ -77,9 +77,9 @@ async function requireOurs({ ports, kind: { name, applicationId }, path }: FileP
 /** Creates the tables before the log exists, so that every file that is not empty has the application id in its header. */
 async function createTables({ ports, kind, path }: FilePlace, database: Database): Promise<void> {
   const version = (): number => Number(database.get('PRAGMA user_version')?.user_version);
-  await whileBusy(ports, () => {
+  await whileBusy(ports, async () => {
     if (version() === 0) {
-      atomically(database, () => {
+      await atomically(database, () => {
         // Another process may just have created the tables.
         if (version() !== 0) return;
         for (const sql of kind.schema) database.exec(sql);
