@@ -7,7 +7,7 @@ import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
 import { nextSteps, shellWord } from '../session/run-commands.ts';
 import { requireBaseUrl, requireKey } from '../session/resolve.ts';
-import { fileFailure, isFailure, type Kind } from '../errors.ts';
+import { fileFailed, isFailure, type Kind } from '../errors.ts';
 import { openStateFile } from '../state/database.ts';
 import { Journal } from '../state/journal.ts';
 import { VERSION } from '../version.ts';
@@ -167,9 +167,7 @@ async function* key(
 async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolean> {
   const folder = stateFolder(context);
   const path = statePath(context, 'state.db');
-  const facts = await context.files.facts(path).catch((cause: unknown) => {
-    throw fileFailure('read', path, cause);
-  });
+  const facts = await context.files.facts(path).catch(fileFailed('read', path));
   const size = facts?.size ?? 0;
   if (size > 0 && (await isDamaged(context, path, size))) {
     yield bad(

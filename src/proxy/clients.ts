@@ -1,6 +1,6 @@
 /** The named clients of the proxy: their tokens, what each may do, and its share of the rate limit. */
 import { hash, timingSafeEqual } from 'node:crypto';
-import { Failure, fileFailure, usageFailure } from '../errors.ts';
+import { Failure, fileFailed, usageFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { stateFolder } from '../session/paths.ts';
 import { readText } from '../session/read-text.ts';
@@ -96,7 +96,5 @@ export async function addClient(
 
 /** Writes a file that only its owner may read. @throws {Failure} `file` */
 export function writeSecret({ files }: CommandContext, path: string, text: string): Promise<void> {
-  return files.replace(path, text, { mode: 0o600 }).catch((cause: unknown) => {
-    throw fileFailure('write', path, cause);
-  });
+  return files.replace(path, text, { mode: 0o600 }).catch(fileFailed('write', path));
 }

@@ -1,6 +1,6 @@
 /** Reads input that the user names (a file, a pipe, or stdin), and adds lines to a log. */
 import { type JsonObject, stringifyJson } from '../api/json.ts';
-import { Failure, fileFailure, usageFailure } from '../errors.ts';
+import { Failure, fileFailed, fileFailure, usageFailure } from '../errors.ts';
 import type { HttpBody } from '../ports.ts';
 import type { CommandContext } from './globals.ts';
 
@@ -48,9 +48,7 @@ export async function openJsonLines({ files, notices }: Pick<CommandContext, 'fi
   const onFailure = (code: string): void => {
     notices.warning(`The log ${path} cannot be written (${code}); petstore continues without it until it can.`);
   };
-  const file = await files.append(path, onFailure).catch((cause: unknown) => {
-    throw fileFailure('write', path, cause);
-  });
+  const file = await files.append(path, onFailure).catch(fileFailed('write', path));
   const add = (object: JsonObject): void => {
     file.write(`${stringifyJson(object)}\n`);
   };
