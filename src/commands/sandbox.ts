@@ -85,7 +85,7 @@ export const sandboxStatus = defineCommand({
         ? { pets: 0, keys: 0 }
         : await withStore(context, { file }, (store) => ({ pets: store.count(), keys: store.keys().length }));
     const lines = [
-      ['file', facts === undefined ? `${file} (not there yet: the first command makes it)` : file],
+      ['file', facts === undefined ? `${file} (not there yet: the first command creates it)` : file],
       ['pets', String(pets)],
       ['added keys', String(keys)],
       ['bytes', facts === undefined ? '-' : String(facts.size)],
@@ -98,14 +98,14 @@ type KeyRow = Usage & { readonly key: string };
 
 export const sandboxKeys = defineCommand({
   path: 'sandbox keys',
-  summary: "List the sandbox's keys and what they have used; add, remove, unban one",
-  description: 'The keys are made up, for the sandbox alone: never give it a real one.',
+  summary: "List the sandbox's keys and their usage; add, remove or unban one",
+  description: 'The keys are made up, for the sandbox only: never give it a real one.',
   examples: {
     'All keys': 'petstore sandbox keys',
     'A second till': 'petstore sandbox keys --add till-2',
   },
   options: {
-    add: option('--add <key>', sandboxKeyValue, 'a further key'),
+    add: option('--add <key>', sandboxKeyValue, 'another key'),
     remove: option('--remove <key>', sandboxKeyValue, 'a key that was added'),
     unban: option('--unban <key>', sandboxKeyValue, 'clear the usage and the ban of a key'),
     data,
