@@ -49,7 +49,7 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
     const rows = batch.map((row) => cellsOf(view.columns, row, screen));
     if (fixed !== undefined) {
       await prepareWidths(texts(rows));
-      yield* aligned({ ...fixed, rows, follows: true }, screen, width);
+      yield* aligned({ ...fixed, rows, header: false }, screen, width);
       continue;
     }
     for (const row of rows) held.push(row);
@@ -85,7 +85,7 @@ async function measured<Row>(
     for (const row of rows) width = Math.max(width, displayWidth(row[place]!.text));
     return { name: names[place]!, kind, width, yields, place };
   });
-  return { columns, rows, header: view.header, follows: false, hasColumns: true };
+  return { columns, rows, header: view.header, hasColumns: true };
 }
 
 /** Returns the heading for people: `petId` -> `Pet`, `outOfStock` -> `Out of stock`. */
@@ -163,7 +163,7 @@ function* aligned(table: Table, screen: Screen, width: number): Generator<string
 }
 
 /** Yields the heading and the rows. In a pipe nothing is cut, even if a text is wider than its column. */
-function* columnLines({ columns, rows, header, follows }: Table, screen: Screen): Generator<string> {
+function* columnLines({ columns, rows, header }: Table, screen: Screen): Generator<string> {
   const { style, width: most } = screen;
   const last = columns.length - 1;
   const line = (cellOf: (column: TableColumn) => Cell): string => {
@@ -178,7 +178,7 @@ function* columnLines({ columns, rows, header, follows }: Table, screen: Screen)
     }
     return text;
   };
-  if (header && !follows) yield style.heading(line(({ kind, name }) => ({ text: name, numeric: kind === 'number' })));
+  if (header) yield style.heading(line(({ kind, name }) => ({ text: name, numeric: kind === 'number' })));
   for (const row of rows) yield line((column) => cellIn(row, column));
 }
 
