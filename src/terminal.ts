@@ -37,8 +37,6 @@ export interface Prompt {
   ): Promise<string>;
   /** `fallback`: the answer for Enter alone; default no. */
   confirm(question: string, signal: AbortSignal, fallback?: boolean): Promise<boolean>;
-  /** Has questions drawn without colour. */
-  withoutColour?(): void;
 }
 
 /** A key press or mouse event. */

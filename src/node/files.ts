@@ -56,13 +56,13 @@ export function closeDatabaseFile(file: number): void {
   if (!isOldSqlite) fs.closeSync(file);
 }
 
-/** Returns the first bytes of a plain file. @throws if it is missing */
-export function headOf(path: string, bytes: number): Uint8Array | undefined {
+/** Returns the first bytes of a plain file, or those after `from`. @throws if it is missing */
+export function headOf(path: string, bytes: number, from = 0): Uint8Array | undefined {
   const file = fs.openSync(path, O_RDONLY | O_NONBLOCK);
   try {
     if (!fs.fstatSync(file).isFile()) return undefined;
     const head = new Uint8Array(bytes);
-    return head.subarray(0, fs.readSync(file, head, 0, bytes, 0));
+    return head.subarray(0, fs.readSync(file, head, 0, bytes, from));
   } finally {
     closeDatabaseFile(file);
   }
@@ -86,6 +86,15 @@ function makeFolder(path: string): void {
 
 function isFolder(path: string): boolean {
   return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** True for a file whose last line was cut, as by a full disk; false for one that cannot be read. */
+function isCut(path: string, size: number): boolean {
+  try {
+    return size > 0 && headOf(path, 1, size - 1)?.[0] !== 0x0a;
+  } catch {
+    return false;
+  }
 }
 
 /** Returns our own stdout or stderr if the path names it: reopening fails for a socket and overwrites a file. */
@@ -134,8 +143,11 @@ export const nodeFiles: Files = {
       };
       const open = (): Writable => {
         const fd = fs.openSync(path, O_WRONLY | O_NONBLOCK | O_APPEND | O_CREAT, 0o600);
-        file = fs.fstatSync(fd).ino;
-        return fs.createWriteStream('', { fd }).once('error', report);
+        const { ino, size } = fs.fstatSync(fd);
+        file = ino;
+        const opened = fs.createWriteStream('', { fd }).once('error', report);
+        if (isCut(path, size)) opened.write('\n');
+        return opened;
       };
       let stream = own?.once('error', report) ?? open();
       return {

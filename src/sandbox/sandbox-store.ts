@@ -78,10 +78,10 @@ export class Store implements Disposable {
     this.database.run('INSERT OR REPLACE INTO allowance VALUES (?, ?)', apiKey, JSON.stringify(allowance));
   }
 
-  /** Resets the usage of all keys, or of the given one. */
-  forgetAllowances(apiKey?: string): void {
-    if (apiKey === undefined) this.database.run('DELETE FROM allowance');
-    else this.database.run('DELETE FROM allowance WHERE apiKey = ?', apiKey);
+  /** Resets the usage of all keys, or of the given one. Returns false if they have used nothing. */
+  forgetAllowances(apiKey?: string): boolean {
+    const [where, ...keys] = apiKey === undefined ? [''] : [' WHERE apiKey = ?', apiKey];
+    return this.database.run(`DELETE FROM allowance${where}`, ...keys).changes > 0n;
   }
 
   /** Returns the keys added to the file. */

@@ -203,6 +203,7 @@ it('the pane: the last changes of the pet, with why, who and a bar, beside the t
   ]);
   const narrow = plainly(await draw(40, 14, { keys }));
   expect(narrow.slice(2, 5)).toEqual(['', 'Goldfish (pet 7)', '^O closes, minimum 7']);
+  expect(plainly(await draw(40, 14, { keys: [...keys, '8'] }))[3]).toBe('No pet matches. Esc shows all.');
 });
 
 it.each([

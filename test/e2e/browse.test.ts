@@ -201,7 +201,11 @@ describe('on the screen', () => {
     const terminal = await opened(createHome(), { cols: 120, rows: 30, env: { NO_COLOR: '1' } });
     terminal.resize(40, 10);
     await terminal.waitFor(/25 pets[^]*type|25 pets[^]*\^C leave/);
-    await terminal.type('99', '1 of 25 pets');
+    // A size that changes and changes back before petstore has seen it.
+    terminal.kill('SIGWINCH');
+    await terminal.waitForFrame(/25 pets[^]*\^C leave/);
+    // Marks of direction, as those of text from a chat, are not searched for.
+    await terminal.type('\u202a99\u202c', '1 of 25 pets');
     const screen = await screenOf(terminal.output.slice(terminal.output.lastIndexOf('\u001b[2J')), {
       cols: 40,
       rows: 10,
