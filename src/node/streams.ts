@@ -34,7 +34,7 @@ export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed = fals
   return {
     isTTY,
     get columns() {
-      return isTTY ? stream().columns : undefined;
+      return isTTY ? stream().columns || 80 : undefined;
     },
     write: (text) =>
       new Promise((resolve, reject) => {
