@@ -165,9 +165,7 @@ export class Turns {
     const { entries } = this;
     const last = entries.findLast(({ claim }) => claim.client === client && claim.isUrgent === isUrgent);
     const round = Math.max(this.rounds.get(isUrgent) ?? 0, last?.round ?? 0) + 1;
-    const later = entries.findIndex(({ claim, ...each }) =>
-      claim.isUrgent === isUrgent ? each.round > round : isUrgent,
-    );
+    const later = entries.findIndex((each) => (each.claim.isUrgent === isUrgent ? each.round > round : isUrgent));
     return { round, place: later === -1 ? entries.length : later };
   }
 
