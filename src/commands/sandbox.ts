@@ -114,18 +114,13 @@ export const sandboxKeys = defineCommand({
     const rows = await withStore(context, { file: dataFile(context, data).file }, (store) =>
       store.exclusively(() => {
         if (add !== undefined && add !== SANDBOX_KEY) store.addKey(add);
-        const isKnown = (key: string): boolean => key === SANDBOX_KEY || store.hasKey(key);
-        if (unban !== undefined && !store.forgetAllowances(unban) && !isKnown(unban)) {
-          throw new Failure('invalid-value', {
-            name: '--unban',
-            value: unban,
-            expected: 'a key that was added or used',
-          });
-        }
-        if (remove !== undefined && !store.removeKey(remove)) {
-          throw new Failure('invalid-value', { name: '--remove', value: remove, expected: 'a key that was added' });
-        }
-        return [SANDBOX_KEY, ...store.keys()].map((key): KeyRow => {
+        const keys = (): string[] => [SANDBOX_KEY, ...store.keys()];
+        const refuse = (name: string, value: string): never => {
+          throw new Failure('invalid-value', { name, value, expected: 'a key that was added' });
+        };
+        if (unban !== undefined && !store.forgetAllowances(unban) && !keys().includes(unban)) refuse('--unban', unban);
+        if (remove !== undefined && !store.removeKey(remove)) refuse('--remove', remove);
+        return keys().map((key): KeyRow => {
           const allowance = store.allowance(key);
           return { ...allowance, ...windowsOf(allowance, PLANS.free, context.clock.now()), key };
         });
