@@ -1,7 +1,7 @@
 /** The options of every command, by purpose. */
 import { flag, type InputOf, type NamedOption, option, optionsOf, under } from './command.ts';
 import { LONGEST_TIMER_MS } from '../duration.ts';
-import { durationValue, pathValue, sizeValue, textValue } from './value-parsers.ts';
+import { durationValue, pathValue, sizeValue, textValue } from '../value-parsers.ts';
 import { SETTINGS, type Setting } from '../session/settings.ts';
 
 /** Has no default for commander, because a variable or the config may have another. */

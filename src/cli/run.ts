@@ -4,11 +4,11 @@ import type { CommandContext, Globals, OpenWrite } from '../session/globals.ts';
 import { readConfigFile } from '../session/config-file.ts';
 import { lazySettings, once } from '../session/resolve.ts';
 import { partsOf } from '../session/environments.ts';
-import { hintedPlace, shellWord, withEnvironment } from '../session/run-commands.ts';
+import { hintedPlace, withEnvironment } from '../session/run-commands.ts';
 import type { Stored } from '../session/settings.ts';
 import { type Context, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { EXIT, Failure, isFailure, usageFailure } from '../errors.ts';
-import type { RunLog, RunStart } from './run-log.ts';
+import type { RunLog } from './run-log.ts';
 import { type Stop, untilStop } from '../stop.ts';
 import {
   type Commands,
@@ -49,7 +49,8 @@ export async function run(
     request = await readRequest(commands, argv);
     safe = { ...safe, env: { ...safe.env, PETSTORE_PROFILE: profileOn(request, safe.env) } };
     onCommand?.(codeName(request, context.env));
-    invocation = await resolveRequest(request, commands, Math.max(context.stdout.columns ?? 80, 20), stored);
+    const width = Math.max(context.stdout.columns ?? 80, 20);
+    invocation = await resolveRequest(request, commands, width, await stored());
     if (typeof invocation === 'string') {
       await safe.stdout.write(invocation);
       return EXIT.ok;
@@ -57,9 +58,7 @@ export async function run(
   } catch (error) {
     invocation = failedInvocation(error, request?.line, await stored());
   }
-  const options = request?.line.tokens.flatMap(({ role, text }) => (role === 'option' ? [text] : [])) ?? [];
-  const line = argv.map(shellWord).join(' ');
-  return runCommand({ ...invocation, options }, { ...safe, configFile, line }, secrets);
+  return runCommand(invocation, { ...safe, configFile, argv }, secrets, request?.line);
 }
 
 /** Returns the profile that the line names, else the variables. @throws {Failure} `usage`: two different ones */
@@ -82,9 +81,10 @@ function codeName({ line }: Request, env: Context['env']): string {
 }
 
 async function runCommand(
-  { command, globals, input, options, invalid }: RunInvocation & Pick<RunStart, 'options'>,
-  context: Context & Pick<CommandContext, 'configFile' | 'line'>,
+  { command, globals, input }: RunInvocation,
+  context: Context & Pick<CommandContext, 'configFile' | 'argv'>,
   secrets: Secrets,
+  line: Request['line'] | undefined,
 ): Promise<number> {
   const { clock } = context;
   const { deadline: deadlineMs } = globals;
@@ -105,11 +105,8 @@ async function runCommand(
   try {
     if (globals.log !== undefined) {
       const { openRunLog } = await import('./run-log.ts');
-      log = await openRunLog(commandContext, globals.log, { command: command.path, options }).catch(
-        (cause: unknown) => {
-          throw invalid ?? cause;
-        },
-      );
+      const options = line?.tokens.flatMap(({ role, text }) => (role === 'option' ? [text] : [])) ?? [];
+      log = await openRunLog(commandContext, globals.log, { command: command.path, options });
       notices.logTo(log);
     }
     const work = async (): Promise<void> => {

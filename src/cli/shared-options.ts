@@ -17,7 +17,7 @@ import {
   repeated,
   textValue,
   wordValue,
-} from './value-parsers.ts';
+} from '../value-parsers.ts';
 import { PET_STATUSES } from '../api/values.ts';
 
 export const PET_ARGUMENT = optionalArgument(petNotNameValue, 'id of the pet, an int64 (or --name, --barcode)');

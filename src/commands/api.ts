@@ -1,7 +1,7 @@
 import { type JsonValue, parseJson, RawNumber, stringifyJson } from '../api/json.ts';
 import { isOneOf } from '../api/values.ts';
 import { argument, defineCommand, flag, type InputOf, option, optionalArgument } from '../cli/command.ts';
-import { parserOf, type Parser, pathValue, repeated, wordValue } from '../cli/value-parsers.ts';
+import { parserOf, type Parser, pathValue, repeated, wordValue } from '../value-parsers.ts';
 import { WHY_OPTIONS, withWhy } from '../cli/shared-options.ts';
 import { isWrite } from '../client/classify.ts';
 import { callRaw } from '../client/raw.ts';

@@ -3,7 +3,7 @@ import type { Catalog, Entry } from '../catalog/local-catalog.ts';
 import { type CatalogRow, type Problem, removePet, storeRows } from '../catalog/store.ts';
 import { CATALOG_FILE, mappingValue } from '../stock/columns.ts';
 import { argument, defineCommand, flag, option } from '../cli/command.ts';
-import { listOf, nameValue, parserOf, pathValue, petIdValue, repeated, textValue } from '../cli/value-parsers.ts';
+import { listOf, nameValue, parserOf, pathValue, petIdValue, repeated, textValue } from '../value-parsers.ts';
 import { catalogOrigin, openCatalog, provideCatalog, SEE_CATALOG } from '../session/open-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { stateFolder } from '../session/paths.ts';

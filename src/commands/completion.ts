@@ -1,6 +1,6 @@
 import type { PlaceOptions } from '../cli/completion/complete.ts';
 import { defineCommand, flag, optionalArgument } from '../cli/command.ts';
-import { wordIn, wordValue } from '../cli/value-parsers.ts';
+import { wordIn, wordValue } from '../value-parsers.ts';
 import { homeProblem, sandboxFile, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, fileFailure, isFailure, usageFailure } from '../errors.ts';

@@ -1,5 +1,5 @@
 import { argument, defineCommand } from '../cli/command.ts';
-import { textValue, wordValue } from '../cli/value-parsers.ts';
+import { textValue, wordValue } from '../value-parsers.ts';
 import { changeConfig, configPath, readConfigFile, requireReadable } from '../session/config-file.ts';
 import { profilesFolder } from '../session/paths.ts';
 import { maskKey } from '../session/resolve.ts';

@@ -3,7 +3,7 @@ import { type Diagnosis, diagnosisView, skipped } from '../doctor/diagnosis.ts';
 import { type Redirect, walkDomain } from '../doctor/domain.ts';
 import { lookAtMachine } from '../doctor/local.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
-import { parserOf, repeated } from '../cli/value-parsers.ts';
+import { parserOf, repeated } from '../value-parsers.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { hintedPlace, withEnvironment } from '../session/run-commands.ts';
 

@@ -1,7 +1,7 @@
 import { parseInteger } from '../api/values.ts';
 import { argument, flag, option } from '../cli/command.ts';
 import { defineWrite, PET_ARGUMENT, PET_OPTIONS, petIdOf } from '../cli/shared-options.ts';
-import { integerValue, parserOf } from '../cli/value-parsers.ts';
+import { integerValue, parserOf } from '../value-parsers.ts';
 import { changePet } from '../stock/change-pet.ts';
 
 /** Accepts a plus sign, too. */

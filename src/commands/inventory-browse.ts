@@ -1,6 +1,6 @@
 import { flag, option } from '../cli/command.ts';
 import { defineWrite, FILTER_OPTIONS } from '../cli/shared-options.ts';
-import { integerValue } from '../cli/value-parsers.ts';
+import { integerValue } from '../value-parsers.ts';
 import { browse } from '../browse/browse.ts';
 
 export const inventoryBrowse = defineWrite({

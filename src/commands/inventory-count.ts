@@ -1,6 +1,6 @@
 import { option } from '../cli/command.ts';
 import { defineWrite } from '../cli/shared-options.ts';
-import { durationValue, numberValue, textValue, wordValue } from '../cli/value-parsers.ts';
+import { durationValue, numberValue, textValue, wordValue } from '../value-parsers.ts';
 import { count } from '../stock/count.ts';
 import { dueForCount } from '../stock/stocktake.ts';
 

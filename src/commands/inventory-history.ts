@@ -1,13 +1,5 @@
 import { defineCommand, flag, option } from '../cli/command.ts';
-import {
-  countValue,
-  instantValue,
-  listOf,
-  nameValue,
-  numberValue,
-  petIdValue,
-  wordValue,
-} from '../cli/value-parsers.ts';
+import { countValue, instantValue, listOf, nameValue, numberValue, petIdValue, wordValue } from '../value-parsers.ts';
 import { usageFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { namedEnvironment } from '../session/resolve.ts';

@@ -2,7 +2,7 @@ import { argument, flag, option } from '../cli/command.ts';
 import { defineWrite } from '../cli/shared-options.ts';
 import { mappingValue, STOCK_FILE } from '../stock/columns.ts';
 import { dryRun, runImport } from '../stock/import.ts';
-import { repeated, pathValue } from '../cli/value-parsers.ts';
+import { repeated, pathValue } from '../value-parsers.ts';
 
 export const inventoryImport = defineWrite({
   path: 'inventory import',

@@ -18,7 +18,7 @@ import {
   textValue,
   wordIn,
   wordValue,
-} from '../cli/value-parsers.ts';
+} from '../value-parsers.ts';
 import { openCatalog, requireCatalog } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';
 import { originOf } from '../session/environments.ts';

@@ -1,5 +1,5 @@
 import { defineCommand, flag, option, optionalArgument, under } from '../cli/command.ts';
-import { countValue, numberValue, wordValue } from '../cli/value-parsers.ts';
+import { countValue, numberValue, wordValue } from '../value-parsers.ts';
 import { namedEnvironment } from '../session/resolve.ts';
 import { usageFailure } from '../errors.ts';
 import { discardRun, listRuns, resumeStopped } from '../stock/runs.ts';

@@ -1,6 +1,6 @@
 import { option, optionalArgument } from '../cli/command.ts';
 import { defineWrite } from '../cli/shared-options.ts';
-import { numberValue } from '../cli/value-parsers.ts';
+import { numberValue } from '../value-parsers.ts';
 import { undo } from '../stock/undo.ts';
 
 export const inventoryUndo = defineWrite({

@@ -1,6 +1,6 @@
 import { argument, defineCommand, flag, option, under } from '../cli/command.ts';
 import { listenOptions } from '../cli/shared-options.ts';
-import { parserOf, pathValue } from '../cli/value-parsers.ts';
+import { parserOf, pathValue } from '../value-parsers.ts';
 import { isProduction } from '../session/environments.ts';
 import { stateFolder } from '../session/paths.ts';
 import { Failure, usageFailure } from '../errors.ts';

@@ -8,7 +8,7 @@ import {
   repeated,
   sandboxKeyValue,
   wordValue,
-} from '../cli/value-parsers.ts';
+} from '../value-parsers.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
 import { Failure, usageFailure } from '../errors.ts';

@@ -1,5 +1,5 @@
 import { defineCommand, option } from '../cli/command.ts';
-import { countValue, pathValue, sandboxKeyValue } from '../cli/value-parsers.ts';
+import { countValue, pathValue, sandboxKeyValue } from '../value-parsers.ts';
 import { storeSandboxCatalog } from '../session/open-catalog.ts';
 import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.ts';
 import { Failure, usageFailure } from '../errors.ts';
@@ -114,14 +114,20 @@ export const sandboxKeys = defineCommand({
     const rows = await withStore(context, { file: dataFile(context, data).file }, (store) =>
       store.exclusively(() => {
         if (add !== undefined && add !== SANDBOX_KEY) store.addKey(add);
-        if (unban !== undefined) store.forgetAllowances(unban);
+        const isKnown = (key: string): boolean => key === SANDBOX_KEY || store.hasKey(key);
+        if (unban !== undefined && !store.forgetAllowances(unban) && !isKnown(unban)) {
+          throw new Failure('invalid-value', {
+            name: '--unban',
+            value: unban,
+            expected: 'a key that was added or used',
+          });
+        }
         if (remove !== undefined && !store.removeKey(remove)) {
           throw new Failure('invalid-value', { name: '--remove', value: remove, expected: 'a key that was added' });
         }
         return [SANDBOX_KEY, ...store.keys()].map((key): KeyRow => {
           const allowance = store.allowance(key);
-          const { minute, day } = windowsOf(allowance, PLANS.free, context.clock.now());
-          return { ...allowance, key, minuteUsed: minute.used, dayUsed: day.used };
+          return { ...allowance, ...windowsOf(allowance, PLANS.free, context.clock.now()), key };
         });
       }),
     );
@@ -133,8 +139,8 @@ function keyRows(rows: readonly KeyRow[], now: number): RowsView<KeyRow> {
   const later = (at: number): Date | undefined => (at <= now ? undefined : new Date(at));
   return list(rows, {
     key: ({ key }) => key,
-    minuteUsed: ({ minuteUsed }) => minuteUsed,
-    dayUsed: ({ dayUsed }) => dayUsed,
+    minuteUsed: ({ minute }) => minute.used,
+    dayUsed: ({ day }) => day.used,
     early: ({ early }) => early,
     blockedUntil: ({ blockedUntil }) => later(blockedUntil),
     bannedUntil: ({ bannedUntil }) => later(bannedUntil),

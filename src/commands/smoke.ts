@@ -1,6 +1,6 @@
 import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { withWhy } from '../cli/shared-options.ts';
-import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordValue } from '../cli/value-parsers.ts';
+import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordValue } from '../value-parsers.ts';
 import { isProduction } from '../session/environments.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { usageFailure } from '../errors.ts';

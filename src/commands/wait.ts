@@ -2,7 +2,7 @@ import { itemMembers, itemToJson, warnOfUnexpected } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
-import { durationValue, integerValue, petNotNameValue, textValue, wordValue } from '../cli/value-parsers.ts';
+import { durationValue, integerValue, petNotNameValue, textValue, wordValue } from '../value-parsers.ts';
 import { onlyFailure, usageFailure } from '../errors.ts';
 import { alertsBy, waitFor } from '../watch/watch.ts';
 import type { CommandContext } from '../session/globals.ts';

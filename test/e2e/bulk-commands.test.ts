@@ -50,8 +50,9 @@ const TERMINAL = { terminal: true, env: { NO_COLOR: '1' } } as const;
 it.each([
   ['set', '4006381333931', ['--read-first']],
   ['adjust', '-96385074', []],
-  // After 12, which was typed before.
+  // After 12, which was typed before; the catalog does not have the second one.
   ['set', '1273513537', ['--read-first']],
+  ['set', '124006381333931', ['--read-first']],
 ])(
   '%s: a barcode that is scanned in place of the quantity is refused at a terminal',
   async (command, scanned, more) => {
@@ -917,7 +918,11 @@ describe('inventory edit', () => {
 
   it('needs a terminal, or an editor that was named', async () => {
     const { home, run } = shop();
-    expect((await run(['inventory', 'edit'])).code).toBe(2);
+    expect(await run(['inventory', 'edit'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching('--yes') as string,
+    });
+    expect((await run(['inventory', 'edit', '--yes'])).stderr).not.toMatch('--yes');
     const script = join(home.path, 'editor');
     writeFileSync(script, '#!/bin/sh\nsed -i s/^7,10,/7,11,/ "$1"\n', { mode: 0o755 });
     const edit = (...args: string[]) =>
