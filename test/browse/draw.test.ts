@@ -128,6 +128,15 @@ it('40 columns: ids leave room for names and status', async () => {
   ]);
 });
 
+it('60 columns: names are not cut beside ids that leave room', async () => {
+  const prepare = (browser: Browser): void => {
+    browser.widths = { id: 19, name: 14, quantity: 2 };
+  };
+  expect(plainly(await draw(60, 12, { keys: ['<right>'], prepare }))[2]).toBe(
+    '   Pet  Name            Quantity            Status',
+  );
+});
+
 it('after a name that is not Latin the column is named, since terminals differ in how wide such names are', async () => {
   const [before = '', after = ''] = (await draw(80, 12, { keys: ['12', '<up>'] }))[3]!
     .replace('\u001b[7m', '')
