@@ -60,11 +60,8 @@ async function ask(question: string, signal: AbortSignal, isHidden = false): Pro
     // The rows above are the shell's when the program goes on after Ctrl-Z.
     Object.assign(reader, { prevRows: 0 }).prompt(true);
   };
-  reader.on('line', resolve).on('close', cancel);
   // In raw mode Ctrl-C is a key.
-  reader.on('SIGINT', () => {
-    signalSelf('SIGINT');
-  });
+  reader.on('line', resolve).on('close', cancel).on('SIGINT', signalSelf.bind(undefined, 'SIGINT'));
   input.on('keypress', (_text: unknown, { name }: { readonly name?: string }) => {
     if (name === 'escape') cancel();
   });
