@@ -179,10 +179,8 @@ async function askEnvironment(
   fallback: RemoteEnvironment,
 ): Promise<RemoteEnvironment> {
   const names = REMOTE_ENVIRONMENTS.join(' or ');
-  const problemOf = (typed: string): string | undefined => {
-    if (wordIn(REMOTE_ENVIRONMENTS, typed) !== undefined) return undefined;
-    return `Type ${names}. The sandbox needs no login.`;
-  };
+  const problemOf = (typed: string): string | undefined =>
+    wordIn(REMOTE_ENVIRONMENTS, typed) === undefined ? `Type ${names}. The sandbox needs no login.` : undefined;
   return wordIn(REMOTE_ENVIRONMENTS, await prompt.text(`Environment, ${names}`, fallback, signal, problemOf))!;
 }
 
