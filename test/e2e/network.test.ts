@@ -179,16 +179,6 @@ describe('a write whose answer is lost', () => {
     expect([code, reported]).toMatchObject([exit, { outcome }]);
   });
 
-  it('fault 6: the outcome is unknown where looking is not possible', async () => {
-    const server = await scriptedServer([reset(), reset(), reset(), reset()]);
-    const { code, error } = await runJson(server.baseUrl, SET);
-    expect({ code, message: error?.message, log: server.log() }).toMatchObject({
-      code: 9,
-      message: expect.stringContaining('the stock could not be read') as string,
-      log: [PATCH, GET, GET, GET],
-    });
-  });
-
   it('fault 10: a kept-alive connection that closes under the write is looked after', async () => {
     // --expect reads first, so that the write goes out on a connection that is already there.
     const server = await scriptedServer([OLD, closeIdle(), OLD, DONE]);
