@@ -153,14 +153,13 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
     if (answer.status === 429) {
       yield warn('service', 'The service asks this key to wait (429).', 'Wait. petstore limits shows until when.');
     } else if (failure !== undefined) yield failed('service', failure, now);
-    if (answer.unreachable !== undefined) return;
-    if (failure === undefined && Array.isArray(answer.json)) {
+    else if (Array.isArray(answer.json)) {
       yield ok('service', `It accepts the key, and lists ${plural(answer.json.length, 'pet')}.`);
-    } else if (failure === undefined) {
+    } else {
       const fix = 'Check the base URL, and for a login page of the network.';
       yield bad('service', 'What answers is not the service: it sent no list.', fix);
     }
-    yield* lookAtHeaders(answer);
+    if (answer.unreachable === undefined) yield* lookAtHeaders(answer);
   } catch (error) {
     if (isAbout(error, KEY_KINDS)) {
       yield skipped('service', 'Not asked without a key.');

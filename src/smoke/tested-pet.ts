@@ -67,10 +67,7 @@ export class TestedPet {
     const { clients, petId } = this;
     const call = updateCall({ petId, quantity: after });
     this.written.add(after);
-    const { answer } = await callOne(this.locked, this.change(after), async () => {
-      const answer = await clients.ask(service, call, true);
-      return { answer, failure: answer.failure };
-    });
+    const answer = await callOne(this.locked, this.change(after), () => clients.ask(service, call, true));
     return this.seen(answer, after);
   }
 
