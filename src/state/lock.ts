@@ -177,7 +177,7 @@ export async function atomically<T>(database: Database, work: () => T | Promise<
 }
 
 /** Rolls back, unless SQLite already has, for example because the disk is full. */
-export function rollBack(database: Database): void {
+function rollBack(database: Database): void {
   try {
     database.exec('ROLLBACK');
   } catch (error) {
