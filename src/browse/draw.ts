@@ -80,14 +80,8 @@ function titlesOf(browser: Browser, environment: string): string[] {
   return [`${pets}, quantity ${sum}${marks}${changes[0]}`, ...changes.map((each) => `${pets}${marks}${each}`)];
 }
 
-function searchLine({ text, status, isChangedOnly, isLowOnly, order }: Browser): string {
-  const filters = [
-    isChangedOnly && 'changed',
-    status !== undefined && `status ${status}`,
-    isLowOnly && 'low stock',
-    order !== 'as listed' && `by ${order}`,
-  ];
-  return [`Search: ${text}_`, ...filters.filter((each) => each !== false)].join(BETWEEN);
+function searchLine({ filters, order, text }: Browser): string {
+  return [`Search: ${text}_`, ...filters, ...(order === 'as listed' ? [] : [`by ${order}`])].join(BETWEEN);
 }
 
 /** Returns the question or message, in full, then shorter. */

@@ -27,7 +27,7 @@ export const nodePrompt: Prompt = {
   },
 };
 
-const [TAB, LF, CR] = [9, 10, 13];
+const [LF, CR] = [10, 13];
 
 /** @throws {Failure} `cancelled` at Ctrl-D and Esc, `interrupted` if the terminal is gone; the signal's reason */
 async function ask(question: string, signal: AbortSignal, isHidden = false): Promise<string> {
@@ -45,8 +45,7 @@ async function ask(question: string, signal: AbortSignal, isHidden = false): Pro
     // What was typed ahead, as a scan after the answer, is for what reads the terminal next.
     const end = bytes.findIndex((byte, i) => byte === LF || (byte === CR && bytes[i + 1] !== LF)) + 1;
     if (end > 0 && end < bytes.length) stdin.pause().unshift(bytes.subarray(end));
-    // Some scanners type Tab after a code.
-    input.write(bytes.subarray(0, end || bytes.length).filter((byte) => byte !== TAB));
+    input.write(bytes.subarray(0, end || bytes.length));
   };
   const cancel = (): void => {
     reject(new Failure('cancelled', {}));
@@ -61,11 +60,8 @@ async function ask(question: string, signal: AbortSignal, isHidden = false): Pro
     // The rows above are the shell's when the program goes on after Ctrl-Z.
     Object.assign(reader, { prevRows: 0 }).prompt(true);
   };
-  reader.on('line', resolve).on('close', cancel);
   // In raw mode Ctrl-C is a key.
-  reader.on('SIGINT', () => {
-    signalSelf('SIGINT');
-  });
+  reader.on('line', resolve).on('close', cancel).on('SIGINT', signalSelf.bind(undefined, 'SIGINT'));
   input.on('keypress', (_text: unknown, { name }: { readonly name?: string }) => {
     if (name === 'escape') cancel();
   });

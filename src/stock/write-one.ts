@@ -130,7 +130,7 @@ export async function callOne<T extends InventoryItem | { readonly failure?: Fai
   if (isRefused && !('id' in write) && write.run === undefined && failure !== undefined)
     failure.outcome = 'not-applied';
   if (outcome.state === 'applied') open.outcome = 'applied';
-  else if (outcome.state !== 'unknown') openWrites.delete(open);
+  else if (isRefused) openWrites.delete(open);
   const because = await pet.journal?.settle(id, outcome).catch(onlyFailure);
   openWrites.delete(open);
   if (isFailure(because)) {

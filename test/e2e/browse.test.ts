@@ -299,6 +299,7 @@ describe('without a full screen', () => {
     await terminal.type('y\r', 'Run 2 (browse) in sandbox: 1 applied.');
     expect(terminal.plain().match(/Run 1/g)).toHaveLength(1);
     await terminal.type('3 6\r', 'to be 6');
+    await terminal.type('find gold\r', 'No pet matches gold, status sold.');
     await left(terminal, 'q\r');
     expect(terminal.plain()).toContain('Continue: petstore --env sandbox inventory browse --plain\n');
     expect(await quantityOf(home, 3)).toBe('5');
