@@ -14,6 +14,8 @@ import { afterStop, untilStop } from '../stop.ts';
 const GRACE_MS = 2_000;
 /** How long the ledger may take to record an answer after a stop signal, in ms. */
 const NOTED_MS = 500;
+/** How long the body of a 429 may take, in ms: the wait is in its headers. */
+const REFUSAL_MS = 1_000;
 /** After how long a slow request is announced, and how often after that, in ms. */
 const LONG_MS = 2_000;
 const TICK_MS = 1_000;
@@ -58,7 +60,8 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
     warnOfSunset(reply.headers, service, call);
     const { body } = reply;
     if (!isWhole(body) || body.reduce((size, { length }) => size + length, 0) > maxBodyBytes) {
-      return { ...reply, body: limited(body, service, url, cut, answered) };
+      const bodyMs = reply.status === 429 ? Math.min(timeoutMs, REFUSAL_MS) : timeoutMs;
+      return { ...reply, body: limited(body, { ...service, timeoutMs: bodyMs }, url, cut, answered) };
     }
     answered();
     return reply;

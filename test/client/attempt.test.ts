@@ -213,6 +213,19 @@ describe('once the program has to stop', () => {
   });
 });
 
+it('the body of a 429 that does not end is waited for one second: its headers name the wait', async () => {
+  const clock = new VirtualClock();
+  async function* silent(signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    await clock.sleep(60_000, signal);
+    yield Buffer.from('x');
+  }
+  const send: Send = ({ signal }) => Promise.resolve({ ...reply(429), body: silent(signal!) });
+  const { service } = scriptedService([send], { clock });
+  const read = text(await exchange(service, LIST)).catch((error: unknown) => error);
+  await clock.advance(1_000);
+  expect(await read).toMatchObject({ facts: { phase: 'body-timeout' } });
+});
+
 it('a body that drips is waited for as long as one attempt may take in all, a slow reader not counted', async () => {
   const clock = new VirtualClock();
   async function* drip(signal: AbortSignal): AsyncGenerator<Uint8Array> {
