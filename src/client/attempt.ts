@@ -170,7 +170,7 @@ async function* limited(
       size += chunk.length;
       if (size > maxBodyBytes) {
         const problem = `is larger than the ${maxBodyBytes} bytes that --max-body allows`;
-        const fix = 'If so long a list is right, allow more with --max-body.';
+        const fix = 'If the list is really this long, allow more with --max-body.';
         throw new Failure('contract', { what: 'The response', problem, fix });
       }
       yield chunk;
@@ -193,7 +193,7 @@ function warnOfSunset(headers: HttpReply['headers'], { clock, watch }: Service, 
   const sunset = parseHttpDate(headers.get('sunset')?.[0] ?? '', clock.now());
   const parts = [
     deprecated !== undefined && `is deprecated as of ${day(Number(deprecated) * 1_000)}`,
-    sunset !== undefined && `goes away on ${day(sunset)}`,
+    sunset !== undefined && `will be removed on ${day(sunset)}`,
   ].filter((part) => part !== false);
   const operation = operationOf(call);
   const seen = warned.get(watch) ?? new Set();

@@ -89,7 +89,7 @@ async function choose<Name extends string>(
     findName(names, MEANINGS[answer.toLowerCase()] ?? '') ??
     choices.find(([number]) => `${number}` === answer)?.[1];
   const problemOf = (answer: string): string | undefined =>
-    find(answer) === undefined ? 'Type a number or a name of the list.' : undefined;
+    find(answer) === undefined ? 'Type a number or a name from the list.' : undefined;
   return find(await prompt.text(questionWith(context, lines, visible(question)), undefined, signal, problemOf))!;
 }
 

@@ -89,7 +89,7 @@ export async function withWriter<T>(
   } catch (error) {
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the callback sets it
     if (isOpen || !isOutOfReach(error)) throw error;
-    context.notices.warning('The state folder cannot be used: a change is not in the history, and cannot be undone.');
+    context.notices.warning('The state folder cannot be used, so changes are not in the history and cannot be undone.');
     return work({ context, session, journal: undefined, withLock });
   }
 }
@@ -140,7 +140,7 @@ export async function callOne<T extends { readonly failure?: Failure | undefined
   if (isFailure(because)) {
     if (failure === undefined) onUnrecorded?.(new Failure('unrecorded', { ...change, because }, because));
     // Without an answer, the failure itself reports the outcome of the write.
-    context.notices.warning('What became of the write could not be noted in the history.');
+    context.notices.warning('The outcome of the write could not be recorded in the history.');
   }
   if (isFailure(sent)) throw sent;
   return sent;

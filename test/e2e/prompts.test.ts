@@ -129,7 +129,7 @@ it('an answer that is refused is not shown as taken; with --quiet, the question 
   writeFileSync(join(home.path, 'rows.csv'), 'Article;Pieces\n7;3\n');
   const terminal = startPty([...SANDBOX, '-q', 'inventory', 'import', 'rows.csv'], { home, cwd: home.path });
   await type(terminal, [[/1 {2}Article\s+2 {2}Pieces\s+Which column has the pet\?/, '9\r']]);
-  await terminal.waitFor('Type a number or a name of the list.');
+  await terminal.waitFor('Type a number or a name from the list.');
   expect(terminal.plain()).not.toContain('✔');
   await terminal.type('\x7f1\r', 'What is in "Article"?');
   expect(terminal.plain()).toMatch(/✔[^✔]*Which column has the pet\? 1/);
