@@ -12,7 +12,7 @@ const PAGE = 10;
 const HELP = [
   '  7 12           sets the quantity of pet 7 to 12 once it is applied; 7 +3 adds, 7 -3 takes away',
   '  7 =            undoes the change of pet 7',
-  '  undo, redo     undo the last change, redo it',
+  '  undo, redo     undoes the last change, redoes it',
   '  find TEXT      only pets with this in their id or name, or with this barcode; find alone: all',
   `  status WORD    only this status: ${PET_STATUSES.join(', ')}; status alone: all`,
   '  low            only low stock; low again: all',
@@ -115,7 +115,9 @@ function list(dialog: Dialog, from: number): void {
   const items = browser.found.slice(from, from + PAGE);
   dialog.at = from + items.length;
   for (const item of items) context.notices.info(lineOf(browser, item));
-  if (items.length === 0) context.notices.info(from === 0 ? 'No pet matches.' : 'There are no more.');
+  const sought = [browser.text, ...browser.filters].filter((each) => each !== '').join(', ');
+  const none = `No pet matches ${sought}`.trim();
+  if (items.length === 0) context.notices.info(from === 0 ? `${none}.` : 'There are no more.');
   else if (dialog.at < length) {
     context.notices.info(`${from + 1} to ${dialog.at} of ${plural(length, 'pet')}; next shows more.`);
   }

@@ -1,6 +1,6 @@
 /** Options of several commands: to choose pets, for every change of stock, and for servers. */
 import type { CommandContext, Why } from '../session/globals.ts';
-import { find, SETTINGS } from '../session/settings.ts';
+import { SETTINGS } from '../session/settings.ts';
 import { CAUSES } from '../state/journal-rows.ts';
 import { usageFailure } from '../errors.ts';
 import { type AnyCommand, type CommandSpec, flag, option, optionalArgument, under } from './command.ts';
@@ -64,7 +64,7 @@ export const FILTER_OPTIONS = under('Filters', {
   max: option('--max <quantity>', integerValue, 'only quantities of at most this'),
 });
 
-const { flags, parser, about } = SETTINGS.person;
+const { flags, variable, parser, about } = SETTINGS.person;
 
 export const WHY_OPTIONS = under('For the history', {
   cause: option('--cause <cause>', wordValue(CAUSES), `why: ${CAUSES.join(', ')}`),
@@ -77,9 +77,8 @@ export const WHY_OPTIONS = under('For the history', {
  * @throws {Failure} `invalid-value`: the variable is not the name of a person
  */
 export function withWhy(context: CommandContext, { cause, note, person: option }: Why): CommandContext {
-  const found = find(SETTINGS.person, { option, env: context.env, config: {} });
-  if (found !== undefined) parser.parse(found.value, found.source.name);
-  return { ...context, why: { cause, note, person: found?.value } };
+  const { [variable]: text } = context.env;
+  return { ...context, why: { cause, note, person: option ?? (text ? parser.parse(text, variable) : undefined) } };
 }
 
 const WRITE_OPTIONS = { dryRun: flag('--dry-run', 'show what would change without sending a write'), ...WHY_OPTIONS };

@@ -104,6 +104,7 @@ function installedAt(context: CommandContext, shell: Shell): { readonly path: st
   const data = folder('XDG_DATA_HOME', '.local/share');
   const config = folder('XDG_CONFIG_HOME', '.config');
   const profile = `${config}/powershell/petstore.ps1`;
+  const quoted = `'${profile.replaceAll("'", "''")}'`;
   const places = {
     bash: {
       path: `${data}/bash-completion/completions/petstore`,
@@ -114,7 +115,7 @@ function installedAt(context: CommandContext, shell: Shell): { readonly path: st
       left: `Add to ~/.zshrc, before compinit: fpath=(${shellWord(`${data}/zsh/site-functions`)} $fpath)`,
     },
     fish: { path: `${config}/fish/completions/petstore.fish`, left: 'fish finds it there.' },
-    powershell: { path: profile, left: `Add to the file that $PROFILE names: . '${profile}'` },
+    powershell: { path: profile, left: `Add to the file that $PROFILE names: . ${quoted}` },
   };
   return places[shell];
 }

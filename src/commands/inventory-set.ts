@@ -1,8 +1,8 @@
 import { argument, flag, option } from '../cli/command.ts';
 import { defineWrite, PET_ARGUMENT, PET_OPTIONS, petIdOf } from '../cli/shared-options.ts';
-import { integerValue } from '../value-parsers.ts';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import { changePet } from '../stock/change-pet.ts';
+import { integerValue } from '../value-parsers.ts';
 
 export const inventorySet = defineWrite({
   path: 'inventory set',
@@ -36,6 +36,8 @@ export const inventorySet = defineWrite({
     allowNegative: flag('--allow-negative', 'allow a quantity below zero'),
   },
   async run(input, context) {
+    if (input.readFirst === false && input.expect !== undefined)
+      throw usageFailure('--expect and --no-read-first cannot be used together.');
     const petId = await petIdOf(context, input, "Missing required argument 'quantity'.");
     if (input.quantity < 0n && input.allowNegative !== true) {
       throw new Failure('invalid-value', {

@@ -114,14 +114,15 @@ export const sandboxKeys = defineCommand({
     const rows = await withStore(context, { file: dataFile(context, data).file }, (store) =>
       store.exclusively(() => {
         if (add !== undefined && add !== SANDBOX_KEY) store.addKey(add);
-        if (unban !== undefined) store.forgetAllowances(unban);
-        if (remove !== undefined && !store.removeKey(remove)) {
-          throw new Failure('invalid-value', { name: '--remove', value: remove, expected: 'a key that was added' });
-        }
-        return [SANDBOX_KEY, ...store.keys()].map((key): KeyRow => {
+        const keys = (): string[] => [SANDBOX_KEY, ...store.keys()];
+        const refuse = (name: string, value: string): never => {
+          throw new Failure('invalid-value', { name, value, expected: 'a key that was added' });
+        };
+        if (unban !== undefined && !store.forgetAllowances(unban) && !keys().includes(unban)) refuse('--unban', unban);
+        if (remove !== undefined && !store.removeKey(remove)) refuse('--remove', remove);
+        return keys().map((key): KeyRow => {
           const allowance = store.allowance(key);
-          const { minute, day } = windowsOf(allowance, PLANS.free, context.clock.now());
-          return { ...allowance, key, minuteUsed: minute.used, dayUsed: day.used };
+          return { ...allowance, ...windowsOf(allowance, PLANS.free, context.clock.now()), key };
         });
       }),
     );
@@ -133,8 +134,8 @@ function keyRows(rows: readonly KeyRow[], now: number): RowsView<KeyRow> {
   const later = (at: number): Date | undefined => (at <= now ? undefined : new Date(at));
   return list(rows, {
     key: ({ key }) => key,
-    minuteUsed: ({ minuteUsed }) => minuteUsed,
-    dayUsed: ({ dayUsed }) => dayUsed,
+    minuteUsed: ({ minute }) => minute.used,
+    dayUsed: ({ day }) => day.used,
     early: ({ early }) => early,
     blockedUntil: ({ blockedUntil }) => later(blockedUntil),
     bannedUntil: ({ bannedUntil }) => later(bannedUntil),

@@ -196,12 +196,8 @@ export function commandFor(key: string): string {
   return `petstore login --env ${key.split('.')[0]}`;
 }
 
-/**
- * Returns the profile in the variable, which a command line overrides; undefined without one.
- * @throws {Failure} `invalid-value`
- */
-export function profileOf(env: Context['env']): string | undefined {
-  const { variable, parser } = SETTINGS.profile;
+/** Returns the value of the setting's variable; undefined if it is unset or empty. @throws {Failure} `invalid-value` */
+export function inVariable<T>({ variable, parser }: Setting<T> & { variable: string }, env: Context['env']) {
   return env[variable] ? parser.parse(env[variable], variable) : undefined;
 }
 

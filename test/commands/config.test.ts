@@ -81,7 +81,8 @@ describe('fault 78: a config that is not a plain file is refused', () => {
     make(configPath(home), home);
     for (const args of [['status'], ['config', 'set', 'environment', 'staging']]) {
       const message = `The config file ${configPath(home)} is not a plain file; it was left as it is.`;
-      expect(await refusal(home, args)).toEqual([3, message]);
+      const stderr = `error: ${message}\nhint: Move it away and log in again: petstore login\n`;
+      expect(await petstore(home, args)).toMatchObject({ code: 3, stderr });
     }
     expect(lstatSync(configPath(home)).isFile()).toBe(false);
     expect(readFileSync(join(home.path, 'elsewhere.json'), 'utf8')).toBe('{"version":1}');

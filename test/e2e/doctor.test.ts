@@ -162,6 +162,7 @@ describe('doctor --offline', () => {
     ['one that lacks v1', { PETSTORE_BASE_URL: 'https://pets.example' }, 'base-url: fail', /does not end in .* v1/],
     ['no key', { PETSTORE_API_KEY: undefined }, 'key: fail', /No API key is set for staging/],
     ['a key of two lines', { PETSTORE_API_KEY: 'one\ntwo' }, 'key: fail', /contains a line break/],
+    ['a person of two lines', { PETSTORE_PERSON: 'one\ntwo' }, 'variables: fail', /PETSTORE_PERSON/],
   ])('%s', async (_what, env, sick, says) => {
     const report = await offline({ env: { ...STAGING_ENV, ...env } });
     expect({ code: report.code, sick: report.sick }).toEqual({ code: 13, sick: [sick] });
