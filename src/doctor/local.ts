@@ -59,8 +59,7 @@ async function* config(context: CommandContext): AsyncGenerator<Diagnosis, Confi
   const file = await context.configFile();
   const { path, exists, unreadable, exposed } = file;
   if (path === '') {
-    const says = `No config: ${homeProblem(context)}. Only variables are read.`;
-    yield warn('config', says, 'Set HOME.');
+    yield warn('config', `No config: ${homeProblem(context)}. Only variables are read.`, 'Set HOME.');
   } else if (unreadable !== undefined) {
     yield bad(
       'config',

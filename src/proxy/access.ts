@@ -26,8 +26,7 @@ export function refusalOf(
 ): Refusal | undefined {
   const { headers, headersDistinct, httpVersionMinor, method = '', url = '' } = incoming;
   const hosts = headersDistinct.host?.length ?? 0;
-  if (hosts > 1 || (hosts === 0 && httpVersionMinor > 0))
-    return [400, 'malformed', 'A request must have exactly one Host header.'];
+  if (hosts > 1 || (hosts === 0 && httpVersionMinor > 0)) return [400, 'malformed', 'Send exactly one Host header.'];
   // The name of another site that resolves to this machine (DNS rebinding).
   if (!isOurs(headers.host, isNamed)) {
     return [403, 'foreign_host', 'The Host header must be localhost, an address or a name from --allow-host.'];
@@ -42,8 +41,7 @@ export function refusalOf(
     return [508, 'loop', 'The request comes from a petstore proxy: its base URL must be that of the service.'];
   }
   // RFC 9112, 6.1: the body would be passed on still encoded.
-  if (!/^(chunked)?$/i.test(headers['transfer-encoding'] ?? ''))
-    return [501, 'unknown_coding', 'Send the body as chunked.'];
+  if (!/^(chunked)?$/i.test(headers['transfer-encoding'] ?? '')) return [501, 'unknown_coding', 'Send it chunked.'];
   if (!isOneOf(METHODS, method)) return [501, 'unknown_method', `The proxy does not pass on ${method}.`];
   if (isOwnPath(url)) return isWrite(method) ? [405, 'method_not_allowed', 'This path is read-only.'] : undefined;
   if (pathBelowBase(url) === undefined) {

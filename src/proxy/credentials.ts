@@ -35,7 +35,7 @@ interface Credentials extends Access {
 /** Refuses to serve other machines without TLS and named clients. @throws {Failure} `usage` */
 export function requireGuard({ tlsCert, tlsKey, tokens }: CredentialOptions, address: string): void {
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
-    throw usageFailure('--tls-cert and --tls-key must be used together.');
+    throw usageFailure('--tls-cert and --tls-key belong together.');
   }
   if (isLoopback(address) || (tlsCert !== undefined && tokens !== undefined)) return;
   throw usageFailure(

@@ -92,7 +92,7 @@ export const LOCAL_FAILURES = {
     ...stops(EXIT.local),
     message: `The output could not be written: ${systemWords(code)}.`,
     hint: isDone
-      ? 'The command has taken effect: do not run it again just for its output.'
+      ? 'The command has taken effect: do not run it again for its output.'
       : 'The output is incomplete: do not use it.',
     outcome: isDone ? 'applied' : undefined,
   }),

@@ -157,8 +157,7 @@ async function withName(context: CommandContext, catalog: Catalog, name: string)
 /** @throws {Failure} `cancelled`: the user chooses none */
 async function choose({ prompt, signal }: CommandContext, quoted: string, found: Found): Promise<bigint> {
   const lines = found.slice(0, SHOWN).map(({ petId, name }, i) => `${i + 1}`.padStart(4) + `  ${name} (pet ${petId})`);
-  const more =
-    found.length > SHOWN ? [`      and ${found.length - SHOWN} more; to see them, type more of the name`] : [];
+  const more = found.length > SHOWN ? [`      and ${found.length - SHOWN} more: type more of the name`] : [];
   const question = [`${quoted} matches ${found.length} pets:`, ...lines, ...more, 'Which one? (Enter cancels)'].join(
     '\n',
   );

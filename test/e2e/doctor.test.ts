@@ -139,12 +139,7 @@ describe('doctor --offline', () => {
   });
 
   it.each([
-    [
-      'PETSTORE_BASE_URL',
-      'https://other.example/v1',
-      /PETSTORE_BASE_URL overrides the config/,
-      /unset PETSTORE_BASE_URL/,
-    ],
+    ['PETSTORE_BASE_URL', 'https://other.example/v1', /URL overrides the config/, /unset PETSTORE_BASE_URL/],
     ['PETSTORE_API_KEY', 'another-key', /PETSTORE_API_KEY overrides the config/, /unset/],
     ['PETSTORE_APIKEY', 'x', /^petstore ignores the variable PETSTORE_APIKEY/, /PETSTORE_API_KEY/],
     ['PETSTORE_LEDGER_LOST', 'share', /LOST without PETSTORE_LEDGER\.$/, /PETSTORE_LEDGER,/],
@@ -317,12 +312,7 @@ describe('doctor, on the way to the service', () => {
       'service: fail',
       'redirects (302) to https://evil',
     ],
-    [
-      'a login page',
-      { body: '<html>', headers: { 'content-type': 'text/html' } },
-      'service: fail',
-      'not from the service',
-    ],
+    ['a login page', { body: '<html>', headers: { 'content-type': 'text/html' } }, 'service: fail', 'is not a list'],
     ['no clock', { headers: { date: 'yesterday' } }, 'clock: warn', 'no valid Date header'],
     ['no limits', { limits: false }, 'limit-headers: warn', 'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-'],
   ])('an answer of %s', async (_what, reply, sick, says) => {

@@ -118,10 +118,7 @@ describe('listening', () => {
       expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
     }
     const half = await runPetstore(['proxy', ...tls.slice(0, 2)], { home, env });
-    expect([half.code, half.stderr]).toEqual([
-      2,
-      expect.stringContaining('--tls-cert and --tls-key must be used together.'),
-    ]);
+    expect([half.code, half.stderr]).toEqual([2, expect.stringContaining('--tls-cert and --tls-key belong together.')]);
   });
 
   it.each<[name: string, text: string, says: string]>([

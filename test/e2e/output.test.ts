@@ -142,11 +142,7 @@ it('a change that was made says so where its output cannot be written: it is not
     stdout: { file: '/dev/full' },
   });
   expect(JSON.parse(set.stderr)).toMatchObject({
-    error: {
-      kind: 'output',
-      exitCode: 3,
-      hint: 'The command has taken effect: do not run it again just for its output.',
-    },
+    error: { kind: 'output', exitCode: 3, hint: 'The command has taken effect: do not run it again for its output.' },
   });
   const { stdout } = await runPetstore(['--env', 'sandbox', 'inventory', 'get', '7', '--json'], { home });
   expect(JSON.parse(stdout)).toMatchObject({ quantity: 11 });
@@ -170,7 +166,7 @@ describe('what happened outranks an output that cannot be written', () => {
   });
 
   it('a raw write that was applied is not to be sent again', async () => {
-    const hint = 'The command has taken effect: do not run it again just for its output.';
+    const hint = 'The command has taken effect: do not run it again for its output.';
     const error = { kind: 'output', exitCode: 3, outcome: 'applied', hint };
     expect(await onFullDisk(json(item(7, 12)), ...PATCH)).toMatchObject(error);
   });
