@@ -23,7 +23,7 @@ const headerValue = parserOf('the name of a header', (text) =>
 
 const OPTIONS = {
   ...listenOptions('4011', 'TLS and --tokens'),
-  ...under('Where', {
+  ...under('Server', {
     tlsCert: option('--tls-cert <file>', pathValue, 'certificate with its chain, PEM; read again when it changes'),
     tlsKey: option('--tls-key <file>', pathValue, 'private key of the certificate, PEM'),
   }),

@@ -76,7 +76,7 @@ export const LOCAL_FAILURES = {
       code === 'EADDRINUSE'
         ? `Port ${port} of ${host} is in use.`
         : `petstore cannot listen on port ${port} of ${host}: ${systemWords(code)}.`,
-    hint: 'Choose another with --port (0 takes a free one), or another address with --host.',
+    hint: 'Choose another with --port (0 picks a free one), or another address with --host.',
   }),
   'base-url': ({ shown, problem, hint }: { shown: string; problem: string; hint: string }) => ({
     ...stops(EXIT.local),
