@@ -68,10 +68,10 @@ function profileOn({ line }: Request, env: Context['env']): string | undefined {
     if (own === undefined || profile === undefined || own === profile) return own ?? profile;
     throw usageFailure(`The profile is named twice: ${own} and ${profile}.`, 'Name one of them.');
   };
-  const said = lastValue(line, '--env');
+  const environment = lastValue(line, '--env');
   return (
-    named(said, lastValue(line, '--profile')) ??
-    named(said === undefined ? env.PETSTORE_ENV : undefined, env.PETSTORE_PROFILE)
+    named(environment, lastValue(line, '--profile')) ??
+    named(environment === undefined ? env.PETSTORE_ENV : undefined, env.PETSTORE_PROFILE)
   );
 }
 

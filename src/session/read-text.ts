@@ -28,7 +28,7 @@ export async function readBytes(
     if (cause instanceof Failure) throw cause;
     throw fileFailure('read', name, cause);
   }
-  throw usageFailure(`${name} holds more than ${maxBytes} bytes.`);
+  throw usageFailure(`${name} is larger than ${maxBytes} bytes.`);
 }
 
 /** Returns the whole stream; undefined, without reading on, if it has more than `maxBytes`. */
