@@ -50,13 +50,19 @@ export function updateCall({ petId, quantity }: Wanted) {
   return { method: route.method, path, body: stringifyJson(new Map([['quantity', quantity]])), petId };
 }
 
+/** Returns the request, with the earlier quantity as a condition if it goes to a gateway. */
+export function conditionalCall(service: Service, update: Update): Call {
+  const { before } = update;
+  return { ...updateCall(update), ...(before !== undefined && isGateway(service) && { ifMatch: before }) };
+}
+
 /**
  * Sends the update. Returns the item as the service stored it, with the pet and the quantity that were asked for.
  * @throws {Failure} `outcome-unknown` if even the list did not tell; see classify.ts for the others
  */
 export async function updateInventory(service: Service, update: Update): Promise<InventoryItem> {
-  const { before, isCurrent, isLocked } = update;
-  const call = { ...updateCall(update), ...(before !== undefined && isGateway(service) && { ifMatch: before }) };
+  const { isCurrent, isLocked } = update;
+  const call = conditionalCall(service, update);
   const tries = new Tries(service, call);
   /** Returns the stored item, or the trouble after which the list has to be read. */
   const send = async (isFresh = isCurrent): Promise<Result<InventoryItem>> => {
