@@ -44,16 +44,12 @@ export function isOutdated(error: unknown): boolean {
 
 type Wanted = Pick<Update, 'petId' | 'quantity'>;
 
-/** Returns the request as it is sent, and as --dry-run shows it. */
-export function updateCall({ petId, quantity }: Wanted) {
+/** Returns the request as --dry-run shows it; if `service` is a gateway, with the earlier quantity as a condition. */
+export function updateCall({ petId, quantity, before }: Update, service?: Service) {
   const path = route.path.replace('{petId}', petId.toString());
-  return { method: route.method, path, body: stringifyJson(new Map([['quantity', quantity]])), petId };
-}
-
-/** Returns the request, with the earlier quantity as a condition if it goes to a gateway. */
-export function conditionalCall(service: Service, update: Update): Call {
-  const { before } = update;
-  return { ...updateCall(update), ...(before !== undefined && isGateway(service) && { ifMatch: before }) };
+  const isConditional = before !== undefined && service !== undefined && isGateway(service);
+  const body = stringifyJson(new Map([['quantity', quantity]]));
+  return { method: route.method, path, body, petId, ...(isConditional && { ifMatch: before }) };
 }
 
 /**
@@ -62,7 +58,7 @@ export function conditionalCall(service: Service, update: Update): Call {
  */
 export async function updateInventory(service: Service, update: Update): Promise<InventoryItem> {
   const { isCurrent, isLocked } = update;
-  const call = conditionalCall(service, update);
+  const call = updateCall(update, service);
   const tries = new Tries(service, call);
   /** Returns the stored item, or the trouble after which the list has to be read. */
   const send = async (isFresh = isCurrent): Promise<Result<InventoryItem>> => {

@@ -3,7 +3,7 @@ import { integer } from '../api/json.ts';
 import { callOne, type LockedPet, recordShown, updateOne, whereOf } from '../stock/write-one.ts';
 import type { Reply } from '../client/probe.ts';
 import type { Service } from '../client/service.ts';
-import { conditionalCall, findPet } from '../client/update.ts';
+import { findPet, updateCall } from '../client/update.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { Change, Run } from '../state/journal.ts';
@@ -65,7 +65,7 @@ export class TestedPet {
   /** Sets the pet once, as a check, and records it. */
   async set(after: bigint, service = this.clients.keyed): Promise<Reply> {
     const { clients, petId } = this;
-    const call = conditionalCall(service, { petId, quantity: after, before: this.present });
+    const call = updateCall({ petId, quantity: after, before: this.present }, service);
     this.written.add(after);
     const { answer } = await callOne(this.locked, this.change(after), async () => {
       const answer = await clients.ask(service, call, true);
