@@ -5,12 +5,12 @@ import { LOADERS } from '../../src/commands/index.ts';
 import { buildTree } from '../../src/commands/command-tree.ts';
 import { commandsOf, grammarOf, type TreeOption } from '../../src/cli/help/tree.ts';
 import { readRequest, resolveRequest } from '../../src/cli/parse.ts';
-import { argumentsIn, type Line, scan } from '../../src/cli/scan.ts';
+import { argumentsIn, Line } from '../../src/cli/scan.ts';
 import { scaled } from '../support/scale.ts';
 
 const TREE = await buildTree();
 const GRAMMAR = grammarOf(TREE);
-const scanLine = (line: string) => scan(GRAMMAR, line.split(' ').filter(Boolean));
+const scanLine = (line: string) => new Line(GRAMMAR, line.split(' ').filter(Boolean));
 
 /** Each use of an option with its value, `true` without one; of a variadic, one for each value. */
 function usesIn({ tokens }: Pick<Line<TreeOption>, 'tokens'>): [string, string | true][] {
@@ -99,31 +99,13 @@ describe('what the words after it are', () => {
 it.each(['limits -- -h --version --json', '--env -h', 'inventory list --pet --json', '-o --version'])(
   'petstore %s asks for neither help nor version nor JSON',
   (line) => {
-    const { help, version, tokens } = scanLine(line);
-    const isJson = tokens.some(({ role, text }) => role === 'option' && text === '--json');
-    expect([help, version, isJson]).toEqual([undefined, false, false]);
+    const scanned = scanLine(line);
+    expect(['--help', '--version', '--json'].filter((name) => scanned.used(name) !== undefined)).toEqual([]);
   },
 );
 
-describe('the first unknown word', () => {
-  it.each<[string, Line<TreeOption>['unknown']]>([
-    ['-h nope', { kind: 'command', text: 'nope', path: '' }],
-    ['inventory lst --bogus', { kind: 'command', text: 'lst', path: 'inventory' }],
-    ['--bogus lst', { kind: 'option', text: '--bogus', path: '' }],
-    ['inventory list --json=x', { kind: 'option', text: '--json=x', path: 'inventory list' }],
-    ['--sort quantity inventory list', { kind: 'option', text: '--sort', path: '' }],
-    ['limits -qx', { kind: 'option', text: '-x', path: 'limits' }],
-    ['inventory -5', { kind: 'option', text: '-5', path: 'inventory' }],
-    ['inventory list more', undefined],
-  ])('petstore %s', (line, unknown) => {
-    expect(scanLine(line).unknown).toEqual(unknown);
-  });
-
-  it("petstore 'inventory list'", () => {
-    expect(scan(GRAMMAR, ['inventory list']).unknown).toMatchObject({ kind: 'command', text: 'inventory list' });
-  });
-
-  it('differs from a missing value', () => {
+describe('a value that is missing', () => {
+  it('is known, and so is that more may follow', () => {
     expect(scanLine('inventory list --sort')).toMatchObject({ pending: { flags: '--sort <field>' } });
     expect(scanLine('inventory list --pet 7')).toMatchObject({ variadic: { flags: '--pet <id...>' } });
     expect(scanLine('inventory list --pet 7 --')).toMatchObject({ isOver: true });
@@ -150,8 +132,9 @@ it('commander sees the options that the scanner sees', async () => {
   await fc.assert(
     fc.asyncProperty(LINES, async (argv) => {
       const request = await readRequest(commands, argv);
-      const { unknown, pending, help, version } = request.line;
-      if (unknown !== undefined || pending !== undefined || help !== undefined || version) return;
+      const { line } = request;
+      const isRead = [line.unknown, line.pending, line.used('--help'), line.used('--version')].every((each) => each === undefined); // prettier-ignore
+      if (!isRead) return;
       seen.read++;
       try {
         await resolveRequest(request, commands, 80);

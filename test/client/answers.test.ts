@@ -1,7 +1,7 @@
 /** Answers outside the service's contract, and how commands handle them. */
 import { describe, expect, it } from 'vitest';
 import { runIn, withReplies } from '../support/in-process.ts';
-import { error, item, json, type PlainReply } from '../support/replies.ts';
+import { error, item, json, type PlainReply, tooMany } from '../support/replies.ts';
 import { type JsonRun, takeApart } from '../support/staging.ts';
 
 const LIST = ['inventory', 'list'];
@@ -62,8 +62,25 @@ it.each<[name: string, args: string[], reply: PlainReply, expected: Readonly<Rec
     error(410),
     { exitCode: 8, message: text(/service \(410/), ...outdated, ...refused },
   ],
-  ['fault 63: 401', LIST, invalidKey, { exitCode: 4, kind: 'unauthorized', message: newKey }],
-  ['fault 29: 429', SET, error(429, 'No', 'slow', { headers: { 'Retry-After': '3600' } }), { exitCode: 6, ...refused }],
+  [
+    'fault 63: 401',
+    LIST,
+    invalidKey,
+    { exitCode: 4, kind: 'unauthorized', message: newKey, hint: 'Correct or unset PETSTORE_API_KEY.' },
+  ],
+  [
+    'fault 29: 429 for longer than --max-wait',
+    SET,
+    tooMany(3_600),
+    {
+      exitCode: 6,
+      message: text(
+        /^This key is rate limited \(429\) until 15:03:2\d \(1 h 1 min\), longer than --max-wait \(1 min 15 s\); nothing more was sent\.$/,
+      ),
+      hint: text(/^Run the command again after 15:03:2\d/),
+      ...refused,
+    },
+  ],
   ['fault 63: 401', SET, invalidKey, { exitCode: 4, kind: 'unauthorized', message: newKey, ...refused }],
   [
     'fault 13: a redirect',
@@ -123,7 +140,10 @@ it('fault 130: an update that is redirected is looked up, and not sent again: it
   expect(await run([moved(302), json([item(7, 12)])], ...SET)).toMatchObject({ code: 0, log: ['PATCH', 'GET'] });
   const { code, error: reported, log } = await run([moved(302), json([item(7, 10)])], ...SET);
   expect([code, reported?.kind, reported?.outcome, log]).toEqual([8, 'redirected', 'not-applied', ['PATCH', 'GET']]);
-  expect(await run([moved(302), moved(302)], ...SET)).toMatchObject({ code: 9, error: { outcome: 'unknown' } });
+  expect(await run([moved(302), moved(302)], ...SET)).toMatchObject({
+    code: 9,
+    error: { outcome: 'unknown', message: text(/the stock could not be read/) },
+  });
 });
 
 describe('fault 16: a server error', () => {

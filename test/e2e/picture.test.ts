@@ -10,7 +10,7 @@ import { runPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 import { play, type Scene } from '../support/pty.ts';
 import { pageHash } from '../support/page-hash.ts';
-import { expectKept, PLAIN, type Run, runsOf, textOf, withoutEmptyEnd } from '../support/screen.ts';
+import { expectKept, PLAIN, type Run, runsOf, withoutEmptyEnd } from '../support/screen.ts';
 import { control, serveSandbox } from '../support/served.ts';
 import { staging } from '../support/staging.ts';
 import { noonZone, steadyLines } from '../support/steady.ts';
@@ -73,14 +73,6 @@ async function take(): Promise<Run[][][]> {
   }
   return frames;
 }
-
-it.each(['1 s', '1 min 3 s', '1 h 2 min'])('no time (%s) is in a picture, nor whether a window has ended', (time) => {
-  const texts = ['', `9 of 60 requests left, resets in ${time} (09:08:07)`, '^X apply'];
-  const lines = texts.map((text) => [{ ...PLAIN, text }]);
-  for (const shown of [lines, lines.with(1, [])]) {
-    expect(steadyLines(shown, 80).map(textOf)[1]).toBe('57 of 60 requests left, resets in 42 s (14:03:20)');
-  }
-});
 
 it('show what the program shows', async () => {
   const frames = await take();

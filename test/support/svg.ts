@@ -1,4 +1,4 @@
-/** Draws a terminal's lines as an SVG picture, for light and dark pages. */
+/** Draws a terminal's lines as an animated SVG picture, for light and dark pages. */
 import type { Run } from './screen.ts';
 
 const WIDTH = 8.4;
@@ -54,7 +54,7 @@ export const THEMES: Readonly<Record<'light' | 'dark', Theme>> = {
 /** How long a frame of an animation is shown, in s. */
 const FRAME_SECONDS = 4;
 
-/** Draws one frame, or an animation of several; readers who prefer no animation see the first frame. */
+/** Draws an animation; readers who prefer none see the first frame. */
 export function toSvg(
   frames: readonly (readonly (readonly Run[])[])[],
   columns: number,
@@ -69,7 +69,7 @@ export function toSvg(
     `font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="${theme.text}">\n` +
     `<title>${escape(says)}</title>\n` +
     `<rect x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="8" fill="${theme.background}" stroke="${theme.border}"/>\n` +
-    `${drawn.length === 1 ? drawn.join('') : animated(drawn)}</svg>\n`
+    `${animated(drawn)}</svg>\n`
   );
 }
 
