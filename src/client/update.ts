@@ -42,8 +42,6 @@ export function isOutdated(error: unknown): boolean {
   return isFailure(error) && error.is('network') && error.details.phase === 'withdrawn';
 }
 
-type Wanted = Pick<Update, 'petId' | 'quantity'>;
-
 /** Returns the request as --dry-run shows it; if `service` is a gateway, with the earlier quantity as a condition. */
 export function updateCall({ petId, quantity, before }: Update, service?: Service) {
   const path = route.path.replace('{petId}', petId.toString());
@@ -194,7 +192,7 @@ function finished(service: Service, item: InventoryItem, { petId, quantity }: Up
 export async function confirmed(
   service: Service,
   { method, path }: Call,
-  update: Wanted,
+  update: Update,
   answer: RawAnswer,
 ): Promise<RawAnswer> {
   const { failure, status } = answer;
@@ -209,7 +207,7 @@ export async function confirmed(
 }
 
 /** @throws {Failure} `contract`, `stored-differently` */
-async function readStored(reply: HttpReply, { petId, quantity }: Wanted, service: Service): Promise<InventoryItem> {
+async function readStored(reply: HttpReply, { petId, quantity }: Update, service: Service): Promise<InventoryItem> {
   const body = await wholeBody(reply);
   let item: InventoryItem;
   try {
