@@ -32,7 +32,7 @@ const ofList = (check: (list: Reply) => Finding) => (answer: Reply) => withStatu
 
 const ofRefusal = (check: (answer: Reply) => Finding): ReadCheck['check'] => {
   return (answer) => {
-    if ((answer.status ?? 0) < 400) return skip('it was not refused');
+    if ((answer.status ?? 0) < 400) return withStatus(answer, 401);
     return gatewayOf(answer.headers) === 'refused' ? skip('a gateway refused it, not the service') : check(answer);
   };
 };
