@@ -5,10 +5,10 @@ import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.t
 import { Failure, usageFailure } from '../errors.ts';
 import { windowsOf } from '../sandbox/limiter.ts';
 import { PLANS, SANDBOX_KEY } from '../sandbox/plans.ts';
-import type { Pets, Usage } from '../sandbox/sandbox-store.ts';
+import type { Pets } from '../sandbox/sandbox-store.ts';
 import { seedCatalog, seedItems } from '../sandbox/seed.ts';
 import { withWritableJournal } from '../stock/open-journal.ts';
-import { confirmation, labelled, list, type RecordView, type RowsView } from '../view/view.ts';
+import { confirmation, labelled, list, type RecordView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 
 const data = option('--data <file>', pathValue, "the sandbox's file (default: that of --env sandbox)");
@@ -94,8 +94,6 @@ export const sandboxStatus = defineCommand({
   },
 });
 
-type KeyRow = Usage & { readonly key: string };
-
 export const sandboxKeys = defineCommand({
   path: 'sandbox keys',
   summary: "List the sandbox's keys and their usage; add, remove or unban one",
@@ -111,6 +109,7 @@ export const sandboxKeys = defineCommand({
     data,
   },
   async run({ add, remove, unban, data }, context) {
+    const now = context.clock.now();
     const rows = await withStore(context, { file: dataFile(context, data).file }, (store) =>
       store.exclusively(() => {
         if (add !== undefined && add !== SANDBOX_KEY) store.addKey(add);
@@ -120,24 +119,20 @@ export const sandboxKeys = defineCommand({
         };
         if (unban !== undefined && !store.forgetAllowances(unban) && !keys().includes(unban)) refuse('--unban', unban);
         if (remove !== undefined && !store.removeKey(remove)) refuse('--remove', remove);
-        return keys().map((key): KeyRow => {
+        return keys().map((key) => {
           const allowance = store.allowance(key);
-          return { ...allowance, ...windowsOf(allowance, PLANS.free, context.clock.now()), key };
+          return { ...allowance, ...windowsOf(allowance, PLANS.free, now), key };
         });
       }),
     );
-    return keyRows(rows, context.clock.now());
+    const later = (at: number): Date | undefined => (at <= now ? undefined : new Date(at));
+    return list(rows, {
+      key: ({ key }) => key,
+      minuteUsed: ({ minute }) => minute.used,
+      dayUsed: ({ day }) => day.used,
+      early: ({ early }) => early,
+      blockedUntil: ({ blockedUntil }) => later(blockedUntil),
+      bannedUntil: ({ bannedUntil }) => later(bannedUntil),
+    });
   },
 });
-
-function keyRows(rows: readonly KeyRow[], now: number): RowsView<KeyRow> {
-  const later = (at: number): Date | undefined => (at <= now ? undefined : new Date(at));
-  return list(rows, {
-    key: ({ key }) => key,
-    minuteUsed: ({ minute }) => minute.used,
-    dayUsed: ({ day }) => day.used,
-    early: ({ early }) => early,
-    blockedUntil: ({ blockedUntil }) => later(blockedUntil),
-    bannedUntil: ({ bannedUntil }) => later(bannedUntil),
-  });
-}

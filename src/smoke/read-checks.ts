@@ -27,14 +27,12 @@ export interface ReadCheck extends CheckFacts {
   check(answer: Reply, bounds: SmokeOptions): Finding;
 }
 
-/** Runs a check only if the list was received. */
-const ofList = (check: ReadCheck['check']): ReadCheck['check'] => {
-  return (answer, bounds) => (answer.status === 200 ? check(answer, bounds) : skip('no list was received'));
-};
+/** Fails as list-status does if no list was received. */
+const ofList = (check: (list: Reply) => Finding) => (answer: Reply) => withStatus(answer, 200, check);
 
 const ofRefusal = (check: (answer: Reply) => Finding): ReadCheck['check'] => {
   return (answer) => {
-    if ((answer.status ?? 0) < 400) return skip('it was not refused');
+    if ((answer.status ?? 0) < 400) return withStatus(answer, 401);
     return gatewayOf(answer.headers) === 'refused' ? skip('a gateway refused it, not the service') : check(answer);
   };
 };
@@ -45,9 +43,7 @@ const repeatsStatus = ofRefusal(({ json: body, status }) => {
   return claimed === status ? PASS : fail(`Error.status ${status}`, String(claimed));
 });
 
-const hasStatus = (status: number): ReadCheck['check'] => {
-  return (answer) => withStatus(answer, status);
-};
+const hasStatus = (status: number) => (answer: Reply) => withStatus(answer, status);
 
 const LIST = ['list'] as const;
 const REFUSALS = ['keyless', 'wrong'] as const;
@@ -84,7 +80,8 @@ function checkList({ status, headers }: Reply): Finding {
   return fail('status 200', `${status}${to === undefined ? '' : `, a redirect to ${to}`}`);
 }
 
-function checkRows({ json, problem }: Reply): Finding {
+/** Fails for a list that does not consist of pets. */
+export function checkRows({ json, problem }: Reply): Finding {
   if (json === undefined) return fail('a JSON array', `a body that is not JSON: ${problem ?? ''}`);
   if (!Array.isArray(json)) return fail('a JSON array', stringifyJson(json).slice(0, SHOWN));
   for (const [i, row] of json.entries()) {
@@ -94,10 +91,10 @@ function checkRows({ json, problem }: Reply): Finding {
   return PASS;
 }
 
-function checkIds({ json }: Reply): Finding {
-  if (!Array.isArray(json)) return skip('the list is empty');
+function checkIds(list: Reply): Finding {
+  if (!Array.isArray(list.json)) return checkRows(list);
   const seen = new Set<string>();
-  for (const row of json) {
+  for (const row of list.json) {
     const id = row instanceof Map ? row.get('petId') : undefined;
     if (typeof id !== 'number' && typeof id !== 'bigint') continue;
     if (seen.has(id.toString())) return fail('each pet once', `pet ${id} twice`);

@@ -101,7 +101,13 @@ async function check(clients: SmokeClients): Promise<readonly Checked[]> {
     notices.progress(undefined);
   }
   const ended = found.has(RAN.id) ? [RAN] : [];
-  return [...chosen, ...ended].map((each) => found.get(each.id) ?? checked(each, skip('the run ended early')));
+  const all = [...chosen, ...ended].map((each) => found.get(each.id) ?? checked(each, skip('the run ended early')));
+  // One fault of an answer fails one check.
+  return all.map((each) => {
+    const { problem, reply } = each;
+    const same = all.find((other) => other.verdict === 'fail' && other.reply === reply && other.problem === problem);
+    return !reply || !same || same === each ? each : checked(each, skip(`see ${same.id}`), reply);
+  });
 }
 
 /** The check for a run that ended early: a report with only skipped checks would look green. */

@@ -10,12 +10,14 @@ import {
   isError,
   isJson,
   notAnItem,
+  PASS,
   skip,
   withStatus,
 } from './finding.ts';
 import type { LockedPet } from '../stock/write-one.ts';
 import type { Reply } from '../client/probe.ts';
 import { Failure } from '../errors.ts';
+import { checkRows } from './read-checks.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { afterStop } from '../stop.ts';
 import type { SmokeClients } from './smoke-clients.ts';
@@ -44,11 +46,12 @@ export async function* runWrites(clients: SmokeClients, locked: LockedPet, list:
   const rows = rowsById(list);
   const present = integer(rows.get(petId)?.get('quantity'));
   if (present === undefined) {
-    // The read checks report a list that breaks the contract.
-    if (Array.isArray(list.json)) {
+    let finding = withStatus(list, 200, checkRows);
+    if (finding === PASS) {
+      finding = skip(`pet ${petId} is not in the list`);
       clients.causes.push(new Failure('pet-not-found', { petId, environment: clients.keyed.environment }));
     }
-    for (const facts of WRITE_CHECKS.filter(isChosen)) yield checked(facts, skip(`pet ${petId} is not in the list`));
+    for (const facts of WRITE_CHECKS.filter(isChosen)) yield checked(facts, finding, list);
     return;
   }
   const send = (to: string, body: string): Promise<Reply> =>

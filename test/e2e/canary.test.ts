@@ -76,7 +76,7 @@ describe('fault 66, 70, 118: the key is in no output and no file, whatever the s
       await run('echo', 'status'),
       await run('echo', 'doctor'),
     ];
-    expect(codes).toEqual([0, 0, 8, 8, 8, 8, 0, 10, 10, 0, 5, 0, 0, 8, 10, 0, 0, 0, 0]);
+    expect(codes).toEqual([0, 0, 8, 8, 8, 8, 0, 10, 10, 0, 5, 0, 0, 10, 10, 0, 0, 0, 0]);
     expectNoKey(here);
     expect(here.printed[0]).toContain('[redacted]');
   });

@@ -147,6 +147,20 @@ describe('each fault fails exactly its check', () => {
   ])('%s', async (_name, spoil, ids) => {
     expect(await failing(spoil)).toEqual([13, ids.split(' ')]);
   });
+
+  it.each(['list-type', 'list-rows', 'list-ids', 'write-set'])('without a list, %s alone fails', async (only) => {
+    const args = ['--only', only, ...(only === 'write-set' ? ['--write', '--pet', '7'] : [])];
+    expect(await failing(list(refusal(404, 'x')), args)).toEqual([13, [only]]);
+  });
+
+  it.each(['error-body', 'error-status', 'error-limits'])('without a refusal, %s alone fails', async (only) => {
+    expect(await failing(refused({ status: 200, body: '[]' }, true), ['--only', only])).toEqual([13, [only]]);
+  });
+
+  it('the row of the pet is not an InventoryItem: not exit 5', async () => {
+    const spoil = list({ body: '[{"petId":7,"quantity":"1","status":"sold"}]' });
+    expect(await failing(spoil, ['--write', '--pet', '7'])).toEqual([13, ['list-rows']]);
+  });
 });
 
 it('a 403 without the key is no ban of the key, in the next run either', async () => {
