@@ -34,7 +34,8 @@ export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed = fals
   return {
     isTTY,
     get columns() {
-      return isTTY ? stream().columns : undefined;
+      // 0 on a serial line, for instance, which has no size.
+      return (isTTY && stream().columns) || undefined;
     },
     write: (text) =>
       new Promise((resolve, reject) => {

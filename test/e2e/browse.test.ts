@@ -1,7 +1,7 @@
 /** `inventory browse` on a real terminal, and line by line. */
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { petstoreCommand, runPetstore } from '../support/binary.ts';
+import { runPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { type Pty, type PtyOptions, startPty } from '../support/pty.ts';
 import { screenOf } from '../support/screen.ts';
@@ -304,14 +304,6 @@ describe('without a full screen', () => {
     expect(terminal.plain()).toContain('Continue: petstore --env sandbox inventory browse --plain\n');
     expect(await quantityOf(home, 3)).toBe('5');
     expect(terminal.output).not.toContain('\u001b[?1049h');
-  });
-
-  it('--plain on a dumb terminal: Backspace corrects a line', async () => {
-    const command = ['env', 'TERM=dumb', ...petstoreCommand()] as const;
-    const terminal = startPty([...browse, '--plain'], { command });
-    await terminal.waitFor('next shows more.');
-    await terminal.type('7 +34\x7f\r', 'pet 7 (Goldfish): 10, to be 13');
-    await left(terminal, 'q\r');
   });
 
   it('--plain from a pipe: a wrong line after an apply tells of both', async () => {
