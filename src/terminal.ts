@@ -3,7 +3,7 @@
 /** Output stream: stdout or stderr. */
 export interface Output {
   readonly isTTY: boolean;
-  /** Width in columns; undefined without a terminal, or if it does not report one. */
+  /** Width in columns, 80 for a terminal that does not know its own; undefined without a terminal. */
   readonly columns: number | undefined;
   /**
    * Writes the text. Resolves when it has been handed to the system (back-pressure).

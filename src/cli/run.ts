@@ -163,14 +163,14 @@ function afterNotices(
 /** Prints a view, and its summary on stderr. @throws {Failure} of the view, its check, or the output */
 async function show(view: View, context: CommandContext, style: Style): Promise<void> {
   const { clock, globals, notices, secrets, stdout } = context;
-  const { columns: width, isTTY } = stdout;
+  const { columns: width } = stdout;
   const { isForPeople } = FORMAT_FACTS[globals.output];
   const { failure, isConfirmation = false } = view.view === 'record' || view.view === 'raw' ? view : {};
   const isDone = isConfirmation && failure === undefined;
   // Prints a confirmation despite --quiet if it has a failure or is for programs.
   const isLeftOut = isDone && globals.quiet && isForPeople && view.view === 'record';
   const shown = isLeftOut ? ({ view: 'text', text: '' } as const) : view;
-  const screen = { now: clock.now(), width, isTTY, style, format: globals.output };
+  const screen = { now: clock.now(), width, style, format: globals.output };
   const chunks = render(shown, { ...screen, redact: (text) => secrets.redact(text) });
   const isWork = view.view === 'rows' && view.isWork === true;
   const count = await print(chunks, context, view.view === 'rows' && !isWork).catch(async (error: unknown) => {
@@ -186,7 +186,7 @@ async function show(view: View, context: CommandContext, style: Style): Promise<
   });
   if (failure !== undefined) throw failure;
   if (view.view !== 'rows') return;
-  const summary = isTTY ? view.summary?.(count) : undefined;
+  const summary = width === undefined ? undefined : view.summary?.(count);
   if (isForPeople)
     notices.info(count === 0 ? withEnvironment(view.empty, await hintedPlace(context)) : (summary ?? ''));
   const failed = view.check?.(count);

@@ -17,12 +17,12 @@ export const completion = defineCommand({
   common: 'output',
   summary: 'Print the completion script of a shell, or install it',
   description:
-    'Commands, options, environments, statuses, columns and the ids of pets are completed from what is on this ' +
-    'machine, never over the network; nothing that was typed is evaluated. The ids are those of the history and of ' +
-    'the sandbox. zsh, fish and PowerShell show the names of the catalog beside them.',
+    'Completes commands, options, environments, statuses, columns and pet ids from what is on this machine, never ' +
+    'over the network, and evaluates nothing that you typed. The ids are those in the history and the sandbox. zsh, ' +
+    'fish and PowerShell also show names from the catalog.',
   examples: {
     'bash, for this session': 'source <(petstore completion bash)',
-    'For good, where the shell looks for it': 'petstore completion zsh --install',
+    'Permanently, where the shell looks for it': 'petstore completion zsh --install',
   },
   arguments: {
     shell: optionalArgument(wordValue(SHELLS), `${SHELLS.join(', ')} (default: the shell in SHELL)`),

@@ -25,7 +25,7 @@ const MOST_KEY_BYTES = 16 * 1024;
 
 const OPTIONS = {
   keyStdin: flag('--key-stdin', 'read the key from stdin, one line', { conflicts: ['keyCommand'] }),
-  keyCommand: option('--key-command <command>', textValue, 'a command that prints the key, stored in place of the key'),
+  keyCommand: option('--key-command <command>', textValue, 'store a command that prints the key, instead of the key'),
   verify: flag('--no-verify', 'store the key without checking it'),
 };
 
@@ -40,10 +40,11 @@ export const login = defineCommand({
   path: 'login',
   summary: 'Store the base URL and API key for an environment',
   description:
-    'Asks for what is missing: environment, base URL and, hidden, the API key. The key is checked with one request, ' +
-    'then stored in the config file, which only you can read. The environment of the first login becomes the ' +
-    'default. The key cannot be passed as an option, because other users can see command lines. With --key-command ' +
-    'the key is not stored: each command that needs it runs yours, without a shell, and reads the key from its stdout.',
+    'Asks for what is missing: the environment, the base URL and, at a hidden prompt, the API key. The key is ' +
+    'checked with one request, then stored in the config file, which only you can read. The environment of the ' +
+    'first login becomes the default. The key cannot be passed as an option, because other users can see command ' +
+    'lines. With --key-command, the key is not stored: each command that needs it runs yours, without a shell, and ' +
+    'reads the key from its stdout.',
   examples: {
     'At a terminal': 'petstore login',
     'In a script': 'petstore login --env staging --base-url https://staging.example.com/v1 --key-stdin < key.txt',

@@ -85,7 +85,7 @@ export const sandboxStatus = defineCommand({
         ? { pets: 0, keys: 0 }
         : await withStore(context, { file }, (store) => ({ pets: store.count(), keys: store.keys().length }));
     const lines = [
-      ['file', facts === undefined ? `${file} (not there yet: the first command makes it)` : file],
+      ['file', facts === undefined ? `${file} (not there yet: the first command creates it)` : file],
       ['pets', String(pets)],
       ['added keys', String(keys)],
       ['bytes', facts === undefined ? '-' : String(facts.size)],
@@ -98,14 +98,14 @@ type KeyRow = Usage & { readonly key: string };
 
 export const sandboxKeys = defineCommand({
   path: 'sandbox keys',
-  summary: "List the sandbox's keys and what they have used; add, remove, unban one",
-  description: 'The keys are made up, for the sandbox alone: never give it a real one.',
+  summary: "List the sandbox's keys and their usage; add, remove or unban one",
+  description: 'The keys are made up, for the sandbox only: never give it a real one.',
   examples: {
     'All keys': 'petstore sandbox keys',
     'A second till': 'petstore sandbox keys --add till-2',
   },
   options: {
-    add: option('--add <key>', sandboxKeyValue, 'a further key'),
+    add: option('--add <key>', sandboxKeyValue, 'another key'),
     remove: option('--remove <key>', sandboxKeyValue, 'a key that was added'),
     unban: option('--unban <key>', sandboxKeyValue, 'clear the usage and the ban of a key'),
     data,
@@ -114,18 +114,13 @@ export const sandboxKeys = defineCommand({
     const rows = await withStore(context, { file: dataFile(context, data).file }, (store) =>
       store.exclusively(() => {
         if (add !== undefined && add !== SANDBOX_KEY) store.addKey(add);
-        const isKnown = (key: string): boolean => key === SANDBOX_KEY || store.hasKey(key);
-        if (unban !== undefined && !store.forgetAllowances(unban) && !isKnown(unban)) {
-          throw new Failure('invalid-value', {
-            name: '--unban',
-            value: unban,
-            expected: 'a key that was added or used',
-          });
-        }
-        if (remove !== undefined && !store.removeKey(remove)) {
-          throw new Failure('invalid-value', { name: '--remove', value: remove, expected: 'a key that was added' });
-        }
-        return [SANDBOX_KEY, ...store.keys()].map((key): KeyRow => {
+        const keys = (): string[] => [SANDBOX_KEY, ...store.keys()];
+        const refuse = (name: string, value: string): never => {
+          throw new Failure('invalid-value', { name, value, expected: 'a key that was added' });
+        };
+        if (unban !== undefined && !store.forgetAllowances(unban) && !keys().includes(unban)) refuse('--unban', unban);
+        if (remove !== undefined && !store.removeKey(remove)) refuse('--remove', remove);
+        return keys().map((key): KeyRow => {
           const allowance = store.allowance(key);
           return { ...allowance, ...windowsOf(allowance, PLANS.free, context.clock.now()), key };
         });

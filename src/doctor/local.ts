@@ -118,7 +118,7 @@ async function* variables(
     found.push(warn('variables', says, `unset ${source.name}, if that is not meant.`));
   }
   for (const name of unreadVariables(env)) {
-    found.push(warn('variables', `Nothing reads the variable ${name}.`, `petstore reads ${VARIABLES.join(', ')}.`));
+    found.push(warn('variables', `petstore ignores the variable ${name}.`, `It reads ${VARIABLES.join(', ')}.`));
   }
   if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
     const says = 'petstore ignores NODE_TLS_REJECT_UNAUTHORIZED=0: it checks every certificate.';

@@ -34,8 +34,7 @@ export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed = fals
   return {
     isTTY,
     get columns() {
-      // 0 on a serial line, for instance, which has no size.
-      return (isTTY && stream().columns) || undefined;
+      return isTTY ? stream().columns || 80 : undefined;
     },
     write: (text) =>
       new Promise((resolve, reject) => {

@@ -72,7 +72,7 @@ export const SETTINGS = {
   profile: {
     flags: '--profile <name>',
     variable: 'PETSTORE_PROFILE',
-    about: 'one of several shops: has its own config, catalog and history',
+    about: 'a shop with its own config, catalog and history',
     parser: profileValue,
   },
   baseUrl: {
@@ -105,7 +105,7 @@ export const SETTINGS = {
   },
   ledgerLost: {
     variable: 'PETSTORE_LEDGER_LOST',
-    about: 'while that server does not answer: hold (default) sends what was lent, share a part of the limit',
+    about: 'while that server does not answer: hold (default) sends what was lent, share its part of the limit',
     parser: wordValue(['hold', 'share']),
   },
   output: {

@@ -130,7 +130,7 @@ export async function callOne<T extends InventoryItem | { readonly failure?: Fai
   if (isRefused && !('id' in write) && write.run === undefined && failure !== undefined)
     failure.outcome = 'not-applied';
   if (outcome.state === 'applied') open.outcome = 'applied';
-  else if (outcome.state !== 'unknown') openWrites.delete(open);
+  else if (isRefused) openWrites.delete(open);
   const because = await pet.journal?.settle(id, outcome).catch(onlyFailure);
   openWrites.delete(open);
   if (isFailure(because)) {
@@ -167,13 +167,13 @@ export async function recordOutcome({ journal }: Pick<Writer, 'journal'>, id: bi
 export async function recordShown(
   { journal }: Pick<Writer, 'journal'>,
   changes: readonly Change[],
-  found: ReadonlyMap<bigint, bigint | undefined>,
+  stock: ReadonlyMap<bigint, { readonly quantity: bigint | undefined }>,
 ): Promise<void> {
   for (const change of changes) {
     const recorded = journal?.sentChange(change.id);
     // Its own command may have learned the outcome, or sent it again.
     if (recorded?.turn !== change.turn || !isUncertain(recorded)) continue;
-    const shown = journal?.foundAfter(change) ?? found.get(change.petId);
+    const shown = journal?.foundAfter(change) ?? stock.get(change.petId)?.quantity;
     if (shown === change.after) await recordOutcome({ journal }, change.id, APPLIED);
     else if (shown !== undefined && shown === change.before)
       await recordOutcome({ journal }, change.id, { state: 'discarded', reason: 'it was not applied' });

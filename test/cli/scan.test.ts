@@ -104,25 +104,8 @@ it.each(['limits -- -h --version --json', '--env -h', 'inventory list --pet --js
   },
 );
 
-describe('the first unknown word', () => {
-  it.each<[string, Line<TreeOption>['unknown']]>([
-    ['-h nope', { kind: 'command', text: 'nope', path: '' }],
-    ['inventory lst --bogus', { kind: 'command', text: 'lst', path: 'inventory' }],
-    ['--bogus lst', { kind: 'option', text: '--bogus', path: '' }],
-    ['inventory list --json=x', { kind: 'option', text: '--json=x', path: 'inventory list' }],
-    ['--sort quantity inventory list', { kind: 'option', text: '--sort', path: '' }],
-    ['limits -qx', { kind: 'option', text: '-x', path: 'limits' }],
-    ['inventory -5', { kind: 'option', text: '-5', path: 'inventory' }],
-    ['inventory list more', undefined],
-  ])('petstore %s', (line, unknown) => {
-    expect(scanLine(line).unknown).toEqual(unknown);
-  });
-
-  it("petstore 'inventory list'", () => {
-    expect(new Line(GRAMMAR, ['inventory list']).unknown).toMatchObject({ kind: 'command', text: 'inventory list' });
-  });
-
-  it('differs from a missing value', () => {
+describe('a value that is missing', () => {
+  it('is known, and so is that more may follow', () => {
     expect(scanLine('inventory list --sort')).toMatchObject({ pending: { flags: '--sort <field>' } });
     expect(scanLine('inventory list --pet 7')).toMatchObject({ variadic: { flags: '--pet <id...>' } });
     expect(scanLine('inventory list --pet 7 --')).toMatchObject({ isOver: true });

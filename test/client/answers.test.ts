@@ -140,7 +140,10 @@ it('fault 130: an update that is redirected is looked up, and not sent again: it
   expect(await run([moved(302), json([item(7, 12)])], ...SET)).toMatchObject({ code: 0, log: ['PATCH', 'GET'] });
   const { code, error: reported, log } = await run([moved(302), json([item(7, 10)])], ...SET);
   expect([code, reported?.kind, reported?.outcome, log]).toEqual([8, 'redirected', 'not-applied', ['PATCH', 'GET']]);
-  expect(await run([moved(302), moved(302)], ...SET)).toMatchObject({ code: 9, error: { outcome: 'unknown' } });
+  expect(await run([moved(302), moved(302)], ...SET)).toMatchObject({
+    code: 9,
+    error: { outcome: 'unknown', message: text(/the stock could not be read/) },
+  });
 });
 
 describe('fault 16: a server error', () => {

@@ -64,6 +64,7 @@ describe('a write whose answer is lost', () => {
     ['overwrote an unknown quantity, and is sent again over the same one', ['lost', 'list 4', 'stored'], 'has 12', { before: undefined }],
     ['is refused when it is sent again: the first may still come', ['lost', 'list 10', 400], 'unknown: looked, rejected after 0'],
     ['cannot be looked for', ['lost', 401], 'unknown: not looked, unauthorized after 0'],
+    ['cannot be looked for, nor any list be read', ['lost', 'lost', 'lost', 'lost'], 'unknown: not looked, network after 3'],
     ['meets a mistake of the program when it is sent again', ['lost', 'list 10', 'mistake'], 'TypeError: a mistake'],
   ])('%s', async (_title, steps, expected, options = {}) => {
     expect(await run(steps, options)).toBe(expected);

@@ -104,8 +104,10 @@ describe('api', () => {
     [403, 12],
     [404, 5],
     [409, 8],
-    [503, 9],
-  ])('%i exits %i, the body printed all the same', async (status, exit) => {
+    [503, 9, 8],
+  ])('%i exits %i, the body printed all the same', async (status, exit, ofRead = exit) => {
+    const read = await runIn(withReplies([error(status)]), ...API, '/x');
+    expect([read.code, JSON.parse(read.stdout)]).toMatchObject([ofRead, { status }]);
     const context = withReplies([error(status)]);
     const { code, stdout, stderr } = await runIn(context, ...API, 'PATCH', '/inventory/7', '-f', 'quantity=1');
     expect([code, JSON.parse(stdout)]).toMatchObject([exit, { status }]);
@@ -181,6 +183,20 @@ describe('an update through api', () => {
     const context = withReplies([reply]);
     const { code } = await runIn(context, ...API, 'PATCH', '/inventory/7', '-f', 'quantity=12');
     expect([code, await outcomes(context)]).toEqual([exit, [['api', 7, 12, state]]]);
+  });
+
+  it('is there with each integer, however it is written, and is not otherwise', async () => {
+    const integers = ['9.0', '1e1', '1200E-2', '-0.0'].map((number) => `{"quantity":${number}}`);
+    const others = ['{"quantity":5e-1}', '{"quantity":1e99}', '{"quantity":1,"quantity":2}', '[1]'];
+    const bodies = ['\ufeff{"quantity":4}', ...integers, ...others];
+    const context = withReplies(bodies.map(() => json(item(7, 12))));
+    const input = join(context.home.path, 'body.json');
+    for (const body of bodies) {
+      writeFileSync(input, body);
+      await runIn(context, ...API, 'PATCH', '/inventory/7', '--input', input);
+    }
+    expect(context.sent.map(({ body }) => String(body))).toEqual(bodies);
+    expect((await outcomes(context)).map(([, , after]) => after)).toEqual([0, 12, 10, 9, 4]);
   });
 
   it('not answered by the deadline: names the deadline', async () => {

@@ -291,10 +291,10 @@ describe('status', () => {
     expect((await petstore(context.home, ['status'], { env })).stdout).not.toMatch(/rate limit|block/);
   });
 
-  it('names variables that nothing reads', async () => {
+  it('names variables that it ignores', async () => {
     const env = { PETSTORE_APIKEY: 'x', PETSTORE_ENV: 'sandbox', PETSTORE_LEDGER_LOST: 'hold' };
     expect((await petstore(createHome(), ['status'], { env })).stderr).toMatch(
-      /^warning: Nothing reads the variable PETSTORE_APIKEY: petstore reads PETSTORE_ENV, .*PETSTORE_KEEP_HISTORY\.\nwarning: .* PETSTORE_LEDGER_LOST without PETSTORE_LEDGER: .*\n$/,
+      /^warning: petstore ignores the variable PETSTORE_APIKEY; it reads PETSTORE_ENV, .*PETSTORE_KEEP_HISTORY\.\nwarning: .* PETSTORE_LEDGER_LOST without PETSTORE_LEDGER; .*\n$/,
     );
   });
 });

@@ -141,7 +141,7 @@ describe('doctor --offline', () => {
   it.each([
     ['PETSTORE_BASE_URL', 'https://other.example/v1', /is used, not what the config has/, /unset PETSTORE_BASE_URL/],
     ['PETSTORE_API_KEY', 'another-key', /is used, not what the config has/, /unset/],
-    ['PETSTORE_APIKEY', 'x', /^Nothing reads the variable PETSTORE_APIKEY/, /PETSTORE_API_KEY/],
+    ['PETSTORE_APIKEY', 'x', /^petstore ignores the variable PETSTORE_APIKEY/, /PETSTORE_API_KEY/],
     ['PETSTORE_LEDGER_LOST', 'share', /LOST without PETSTORE_LEDGER\.$/, /PETSTORE_LEDGER,/],
     ['NODE_TLS_REJECT_UNAUTHORIZED', '0', /it checks every certificate/, /NODE_EXTRA_CA_CERTS/],
     ['NODE_EXTRA_CA_CERTS', '/missing/ca.pem', /names \/missing\/ca\.pem, which cannot be found/, /Correct the path/],

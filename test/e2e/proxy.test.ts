@@ -318,7 +318,7 @@ describe('an update with If-Match', () => {
 });
 
 describe('what is refused', () => {
-  it('reaches no service: tunnels, other sites, other paths, loops', async () => {
+  it('reaches no service: tunnels, other paths, what is no request', async () => {
     const { baseUrl, seen } = await recorder();
     const proxy = await start(staging(baseUrl));
     const close = 'Connection: close';
@@ -326,15 +326,6 @@ describe('what is refused', () => {
     const cases: readonly (readonly [string, number, string])[] = [
       [headOf(proxy, 'CONNECT evil.example:443'), 501, 'no_tunnels'],
       [headOf(proxy, 'GET /v1/%2e%2e%2fadmin', close), 404, 'not_found'],
-      [headOf(proxy, 'GET http://evil.example/v1/inventory', close), 403, 'foreign_host'],
-      [
-        headOf(proxy, `GET ${target}`, close)
-          .replace('HTTP/1.1', 'HTTP/1.0')
-          .replace(/Host.*\r\n/, ''),
-        403,
-        'foreign_host',
-      ],
-      [headOf(proxy, `GET ${target}`, 'Via: 1.1 petstore_proxy', close), 508, 'loop'],
       [headOf(proxy, `GET ${target}`, 'Host: localhost', close), 400, 'malformed'],
       [headOf(proxy, `GET ${target}`, close).replace(/Host.*\r\n/, ''), 400, 'malformed'],
       [headOf(proxy, `GET ${target}`, `X-Long: ${'x'.repeat(20_000)}`), 431, 'head_too_large'],
@@ -629,29 +620,6 @@ describe('a client that is gone', () => {
       { petId: 8, command: 'proxy', who: 'till/3', outcome: 'failed' },
       { petId: 7, command: 'proxy', who: 'till/3', outcome: 'applied', after: 12 },
     ]);
-  });
-
-  it('has each integer in the history, however it is written', async () => {
-    const home = createHome();
-    const bodies = [
-      '{"quantity":9.0}',
-      '{"quantity":1e1}',
-      '{"quantity":1200E-2}',
-      '{"quantity":-0.0}',
-      '\ufeff{"quantity":4}',
-    ];
-    const others = ['{"quantity":1.5}', '{"quantity":5e-1}', '{"quantity":1e99}', '{"quantity":1,"quantity":2}', '[1]'];
-    const { server, proxy } = await inFrontOf(
-      [...bodies, ...others].map(() => json(item(7, 12))),
-      [],
-      { home },
-    );
-    for (const body of [...bodies, ...others]) {
-      expect((await proxy.ask('/inventory/7', { ...PATCH, body })).status).toBe(200);
-    }
-    expect(server.requests.map(({ body }) => body)).toEqual([...bodies, ...others]);
-    const changes = (await history(server, { home })) as readonly { after: number }[];
-    expect(changes.map(({ after }) => after)).toEqual([4, 0, 12, 10, 9]);
   });
 
   it('leaves those that wait for another change of the same pet', async () => {

@@ -17,7 +17,7 @@ describe('the sandbox’s own commands', () => {
     expect(await runIn(context, 'sandbox', 'status')).toEqual({
       code: 0,
       stdout:
-        `file        ${file} (not there yet: the first command makes it)\n` +
+        `file        ${file} (not there yet: the first command creates it)\n` +
         'pets        0\nadded keys  0\nbytes       -\n',
       stderr: '',
     });

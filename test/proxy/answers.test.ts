@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { type Answer, answerOfFailure } from '../../src/proxy/answers.ts';
-import { startProxy } from '../../src/proxy/proxy-server.ts';
-import type { ProxiedRequest } from '../../src/proxy/requests.ts';
-import { open } from '../../src/session/connect.ts';
 import { sharedMeans } from '../../src/stock/write-one.ts';
 import { commandContext } from '../support/command-context.ts';
 import { STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { item, json, type PlainReply, tooMany } from '../support/replies.ts';
 import { ask, sendRaw } from '../support/served.ts';
 import { START } from '../support/virtual-clock.ts';
+import { proxyHere } from './proxy-here.ts';
 
 const bodyOf = ({ body }: Answer): unknown => JSON.parse(body);
 const wait = (waitMs: number) => ({ retryAt: START + waitMs, waitMs, maxWaitMs: 5_000, refusals: 1 });
@@ -27,26 +25,11 @@ const network = (phase: 'connect' | 'response-timeout' | 'connect-timeout' | 'bo
 /** A proxy in this process. Time passes while it waits. */
 async function onVirtualTime(replies: readonly PlainReply[]) {
   const context = commandContext(withReplies(replies));
-  const baseUrl = new URL(STAGING_ENV.PETSTORE_BASE_URL);
-  const target = { environment: 'staging', baseUrl, apiKey: 'the-key', keySource: '' } as const;
-  const session = await open(context, target, { isServer: true });
-  const credentials = { clients: undefined, isReadOnly: false, isNamed: () => false };
-  const requests: ProxiedRequest[] = [];
-  const onRequest = (request: ProxiedRequest): void => void requests.push(request);
-  const proxy = await startProxy(context, session, { host: '127.0.0.1', port: 0, credentials, onRequest });
-  const port = Number(new URL(proxy.baseUrl).port);
-  const update = (headers = {}) => ask(port, '/v1/inventory/7', { method: 'PATCH', headers, body: '{"quantity":9}' });
-  return {
-    context,
-    session,
-    requests,
-    port,
-    update,
-    async [Symbol.asyncDispose]() {
-      await proxy.close(0);
-      await session[Symbol.asyncDispose]();
-    },
-  };
+  const { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: apiKey } = STAGING_ENV;
+  const proxy = await proxyHere(context, { url, apiKey });
+  const update = (headers = {}) =>
+    ask(proxy.port, '/v1/inventory/7', { method: 'PATCH', headers, body: '{"quantity":9}' });
+  return { context, update, ...proxy };
 }
 
 describe('what the proxy answers', () => {
@@ -104,19 +87,19 @@ describe('what the proxy answers', () => {
   });
 
   it('an update that was withdrawn, and whose list then cannot be read, was not sent', async () => {
-    await using proxy = await onVirtualTime([json([item(7, 10)]), tooMany(30), json('no list')]);
+    const proxy = await onVirtualTime([json([item(7, 10)]), tooMany(30), json('no list')]);
     const { status, headers } = await proxy.update({ 'if-match': '"10"' });
     expect([status, headers['petstore-gateway']]).toEqual([502, 'refused']);
   });
 
   it('a refused request whose body does not come is answered', async () => {
-    await using proxy = await onVirtualTime([]);
+    const proxy = await onVirtualTime([]);
     const head = 'POST /other HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n';
     expect(await sendRaw(proxy.port, head)).toMatch(/^HTTP\/1.1 404 /);
   });
 
   it('an update that waits for another process that changes the pet has waited', async () => {
-    await using proxy = await onVirtualTime([]);
+    const proxy = await onVirtualTime([]);
     const { context, session } = proxy;
     const { status } = await sharedMeans(context, session).withLock(7n, () => proxy.update());
     expect(status).toBe(503);

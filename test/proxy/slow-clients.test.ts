@@ -1,12 +1,9 @@
 /** The proxy in this process, with patience for clients that is soon over. */
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { nodeClock } from '../../src/node/clock.ts';
 import type { Patience } from '../../src/http/server.ts';
-import type { ProxiedRequest } from '../../src/proxy/requests.ts';
-import { startProxy } from '../../src/proxy/proxy-server.ts';
-import { open } from '../../src/session/connect.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { commandContext } from '../support/command-context.ts';
 import { gate, gated } from '../support/faults.ts';
@@ -16,6 +13,7 @@ import { ask, openSocket, sendRaw } from '../support/served.ts';
 import { KEY } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { type Identity, tlsIdentities } from '../support/tls.ts';
+import { proxyHere } from './proxy-here.ts';
 
 /** So long that only a client that is slow takes it, on a busy machine too. */
 const PATIENCE: Patience = { headMs: 1_000, requestMs: 2_000 };
@@ -23,35 +21,7 @@ const PATIENCE: Patience = { headMs: 1_000, requestMs: 2_000 };
 async function proxyFor(replies: readonly Reply[], patience?: Patience, identity?: Identity) {
   const server = await scriptedServer(replies);
   const context = commandContext({ ...createTestContext(), clock: nodeClock });
-  const session = await open(
-    context,
-    { environment: 'staging', baseUrl: new URL(server.baseUrl), apiKey: KEY, keySource: 'a test' },
-    { isServer: true },
-  );
-  const requests: ProxiedRequest[] = [];
-  const news = new EventEmitter();
-  const proxy = await startProxy(context, session, {
-    host: '127.0.0.1',
-    port: 0,
-    credentials: { clients: undefined, isReadOnly: false, isNamed: () => false, identity },
-    patience,
-    onRequest: (request) => {
-      requests.push(request);
-      news.emit('request');
-    },
-  });
-  let isClosed = false;
-  const close = async (): Promise<void> => {
-    if (isClosed) return;
-    isClosed = true;
-    await proxy.close(0);
-    await session[Symbol.asyncDispose]();
-  };
-  onCleanup(close);
-  const answered = async (count: number): Promise<void> => {
-    while (requests.length < count) await once(news, 'request');
-  };
-  return { server, requests, answered, close, port: Number(new URL(proxy.baseUrl).port) };
+  return { server, ...(await proxyHere(context, { url: server.baseUrl, apiKey: KEY }, { patience, identity })) };
 }
 
 describe('a slow client', () => {

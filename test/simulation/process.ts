@@ -2,10 +2,9 @@
  * One process of a simulation: ports on simulated time, and a network. It may be killed at any step, which ends all its
  * work, or stopped (SIGSTOP, a closed laptop), after which all of it resumes.
  */
-import { type Clock, type Http, HttpFailure, type HttpReply, type Random } from '../../src/ports.ts';
+import { type Clock, type Http, HttpFailure, type HttpReply, type HttpRequest, type Random } from '../../src/ports.ts';
 import type { Ledger, Step } from '../../src/rate-limit/ledger.ts';
 import { START } from '../support/virtual-clock.ts';
-import { connectionReset, httpOver, type Sendable } from './http-port.ts';
 import type { Job } from './policies.ts';
 import type { Scenario } from './simulate.ts';
 import type { Answer, Block, SimulatedService } from './service.ts';
@@ -72,13 +71,14 @@ export class SimulatedProcess {
       alarm: () => () => undefined,
     };
     const isOpen = (): boolean => time.now < this.#openUntil;
-    this.http = httpOver({
-      open: () => this.#connect(),
+    const connection = {
       get isOpen() {
         return isOpen();
       },
-      exchange: (request, maySend) => this.#exchange(request, maySend),
-    });
+      send: (request: HttpRequest, maySend: () => boolean) => this.#exchange(request, maySend),
+      release: () => undefined,
+    };
+    this.http = { connect: () => this.#connect().then(() => connection), close: async () => undefined };
   }
 
   /** Dies now; the answer that it waits for is lost. */
@@ -181,11 +181,12 @@ export class SimulatedProcess {
     this.#openUntil = this.#world.scenario.connect > 0 ? this.#world.time.now + IDLE_MS : Number.POSITIVE_INFINITY;
   }
 
-  async #exchange({ method, url, body }: Sendable, maySend: () => boolean): Promise<HttpReply | 'closed'> {
+  /** Asks, and in the same instant sends. */
+  async #exchange({ method, url, body }: HttpRequest, maySend: () => boolean): Promise<HttpReply> {
     const { time, service, random, scenario } = this.#world;
     await this.step();
     if (!maySend()) throw HttpFailure.withdrawn(url.host);
-    if (time.now >= this.#openUntil) return 'closed';
+    if (time.now >= this.#openUntil) throw connectionReset(url, false);
     const sentAt = time.now;
     await time.sleep(latencyMs(random));
     const isLost = random() < scenario.crash;
@@ -239,6 +240,11 @@ export class SimulatedProcess {
 
 /** A new promise each time: a shared one would keep all who wait for it in memory. */
 const never = (): Promise<never> => new Promise(() => undefined);
+
+export function connectionReset({ host }: URL, mayHaveBeenSent = true): HttpFailure {
+  const detail = mayHaveBeenSent ? 'the connection was reset' : 'the connection was closed before';
+  return new HttpFailure({ phase: 'reset', mayHaveBeenSent, peer: host, code: 'ECONNRESET', detail });
+}
 
 /** 10 ms to half a second, mostly short; one in a hundred takes up to 10 s. */
 function latencyMs(random: Random): number {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
-import { makeAddingPlan, makePlan, type Stock } from '../../src/stock/plan.ts';
+import { makeAddingPlan, type Stock } from '../../src/stock/plan.ts';
 import type { Store } from '../../src/sandbox/sandbox-store.ts';
 import { DatabaseFailure } from '../../src/ports.ts';
 import { json } from '../support/replies.ts';
@@ -19,27 +19,6 @@ const stockOf = (...rows: readonly (readonly [number, number])[]): Stock =>
   new Map(rows.map(([petId, quantity]) => [BigInt(petId), item(petId, quantity)]));
 
 describe('a plan', () => {
-  it('parts what is to be done from what is so already and what must not be touched', () => {
-    const row = (line: number, petId: number, quantity: number, current?: number) => ({
-      line,
-      petId: BigInt(petId),
-      quantity: BigInt(quantity),
-      ...(current !== undefined && { current: BigInt(current) }),
-    });
-    const rows = [row(2, 1, 5), row(3, 2, 7), row(4, 3, 1, 9), row(5, 4, 1, 2), row(6, 9, 1)];
-    expect(makePlan(rows, stockOf([1, 5], [2, 6], [3, 9], [4, 3]))).toMatchObject({
-      steps: [
-        { line: 3, petId: 2n, before: 6n, after: 7n },
-        { line: 4, petId: 3n, before: 9n, after: 1n },
-      ],
-      unchanged: [{ line: 2, petId: 1n, before: 5n, after: 5n, state: 'unchanged' }],
-      obstacles: [
-        { line: 5, petId: 4n, after: 1n, state: 'conflict', before: 3n, reason: 'the file expects 2, but there are 3' },
-        { line: 6, petId: 9n, after: 1n, state: 'failed', reason: 'the service does not have this pet' },
-      ],
-    });
-  });
-
   it('adds to the present stock, exactly, and never below zero unless that is meant', () => {
     const most = 2n ** 63n - 1n;
     const row = (petId: bigint, quantity: bigint, current?: bigint) => ({ petId, quantity, current });

@@ -4,7 +4,7 @@
  */
 import { HttpFailure, type HttpReply, type HttpRequest, type Random } from '../../../src/ports.ts';
 import { START } from '../../support/virtual-clock.ts';
-import { connectionReset } from '../http-port.ts';
+import { connectionReset } from '../process.ts';
 import type { SimulatedTime } from '../time.ts';
 import type { Scenario } from './scenario.ts';
 
