@@ -158,6 +158,10 @@ it('on a dumb terminal nothing moves the cursor, Backspace corrects a line, and 
     ['Change 1 pet in sandbox?', 'y\r'],
   ]);
   expect((await count.exited).code).toBe(0);
+  const undo = startPty([...SANDBOX, 'inventory', 'undo'], { home, command });
+  await undo.waitFor('Undo run 1');
+  undo.hangUp();
+  expect((await undo.exited).code).toBe(129);
   expect(login.output + count.output).not.toContain('\x1b');
 });
 
