@@ -100,7 +100,7 @@ describe('on the screen', () => {
     if (isRestored) expect(terminal.output).toContain(RESTORED);
     // The question says what it is about, also with --quiet.
     terminal = start(home, { cols: 120 }, '--quiet');
-    await terminal.waitFor('You did not apply 1 change (pet 1: 14 → 15).\nKeep it? (n throws it away)');
+    await terminal.waitFor('You did not apply 1 change (pet 1: 14 → 15).\nKeep it? No throws it away. (Y/n)');
     await terminal.type('\r', '→ 15 +1');
     await left(terminal, `${CTRL.c}d`);
     // Nothing is left to offer.
@@ -167,7 +167,7 @@ describe('on the screen', () => {
     await terminal.exited;
     terminal = start(home);
     await terminal.waitFor('You did not apply 2 changes (pet 1: 14 → 15, pet 2: 3 → 4).');
-    await terminal.waitFor('Keep them? (n throws them away)');
+    await terminal.waitFor('Keep them? No throws them away. (Y/n)');
     await terminal.type('n\r', 'Type to search.');
     await stored(home, 0);
     await left(terminal, CTRL.c);
