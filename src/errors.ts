@@ -100,6 +100,15 @@ export function midway<K extends Kind>(failure: Failure<K>, resume?: string): Fa
 }
 
 /** Converts the error of a system call on a file to a failure. */
-export function fileFailure(operation: FailureDetails['file']['operation'], path: string, cause: unknown): Failure {
+export function fileFailure(operation: FileOperation, path: string, cause: unknown): Failure {
   return new Failure('file', { operation, path, code: errorCode(cause) ?? String(cause) }, cause);
 }
+
+/** Returns a handler that throws the failure of a system call on a file. */
+export function fileFailed(operation: FileOperation, path: string): (cause: unknown) => never {
+  return (cause) => {
+    throw fileFailure(operation, path, cause);
+  };
+}
+
+type FileOperation = FailureDetails['file']['operation'];

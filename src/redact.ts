@@ -68,8 +68,8 @@ function isCommon(secret: string): boolean {
 
 /** Finds secrets in a text: plain, or as encoded in JSON, URLs, XML, CSV and base64, in any case. */
 export class Matcher {
-  /** True if a secret may occur outside the strings of a JSON text, for example as a number. */
-  readonly mindsStrings: boolean;
+  /** True if a secret is common outside of the strings of a JSON text, as a number is: then only strings are redacted. */
+  readonly stringsOnly: boolean;
   /** Length of the longest encoding of a secret, or a piece of one. */
   readonly longest: number;
   private readonly alternatives: readonly string[];
@@ -80,7 +80,7 @@ export class Matcher {
   constructor(secrets: readonly string[]) {
     const whole = secrets.filter((secret) => !isCommon(secret)).flatMap(pieces);
     const common = secrets.filter(isCommon);
-    this.mindsStrings = common.length > 0;
+    this.stringsOnly = common.length > 0;
     this.longest = Math.max(0, ...[...whole, ...common].map(({ length }) => length * LONGEST_SPELLING));
     const encoded = whole.flatMap(base64Forms);
     this.alternatives = [

@@ -177,7 +177,7 @@ export class Browser extends Selection {
     const gone = targets.find(({ petId }) => !kept.has(petId));
     if (mode !== 'quantity' || gone === undefined) return;
     this.mode = 'table';
-    this.message = `Pet ${gone.petId} is not shown any more. No quantity was changed.`;
+    this.message = `Pet ${gone.petId} is no longer shown. No quantity was changed.`;
   }
 
   /** Uses the quantity that was typed; an empty one changes nothing. */

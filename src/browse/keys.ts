@@ -24,7 +24,7 @@ const KEYS: readonly KeyText[] = [
   { key: '?', label: 'help', text: 'Shows these keys.' },
   { key: '^C', label: 'leave', text: 'Leaves; changes can be kept for later (also ^D, ^Q).' },
   { key: '↑↓', label: 'move', text: 'Moves (also PageUp, PageDown, Home, End, a click, the wheel).' },
-  { key: '^Z', label: 'undo', text: 'Takes the last change back (^Y makes it again).' },
+  { key: '^Z', label: 'undo', text: 'Undoes the last change (^Y redoes it).' },
   { key: 'a-z', label: 'search', text: 'Searches by id, name or barcode (Backspace, ^U delete).' },
   { key: '←→', label: 'by one', text: 'Takes one away, or adds one.' },
   { key: 'Ins', label: 'mark', text: 'Marks pets to change together (also ^Space; ^A: all that match).' },
@@ -32,11 +32,11 @@ const KEYS: readonly KeyText[] = [
   { key: 'Tab', label: 'status', text: 'Shows one status, then the next (Shift-Tab: the one before).' },
   { key: '^L', label: 'low stock', text: 'Shows only low stock (▼), or all.' },
   { key: '^P', label: 'changed', text: 'Shows only pets with changes, or all.' },
-  { key: '^W', label: 'why', text: 'Notes a cause and a remark for the changes.' },
+  { key: '^W', label: 'why', text: 'Sets a cause and a note for the changes.' },
   { key: '^S', label: 'sort', text: 'Sorts by another column.' },
   { key: '^R', label: 'refresh', text: 'Reads the stock again (Esc stops it).' },
   { key: 'Esc', label: 'all', text: 'Shows all pets again.' },
-  { key: 'Del', label: 'restore', text: 'Takes the change back, of this pet or those marked.' },
+  { key: 'Del', label: 'restore', text: 'Undoes the change of this pet, or of those marked.' },
 ];
 
 /** Keys and labels while a question is asked. */

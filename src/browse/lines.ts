@@ -11,8 +11,8 @@ import { ORDERS } from './selection.ts';
 const PAGE = 10;
 const HELP = [
   '  7 12           sets the quantity of pet 7 to 12 once it is applied; 7 +3 adds, 7 -3 takes away',
-  '  7 =            takes the change of pet 7 back',
-  '  undo, redo     takes the last change back, makes it again',
+  '  7 =            undoes the change of pet 7',
+  '  undo, redo     undoes the last change, redoes it',
   '  find TEXT      only pets with this in their id or name, or with this barcode; find alone: all',
   `  status WORD    only this status: ${PET_STATUSES.join(', ')}; status alone: all`,
   '  low            only low stock; low again: all',
@@ -21,7 +21,7 @@ const HELP = [
   '  changes        the changes that are not applied yet',
   '  refresh        reads the stock again',
   '  apply          shows what will change, and asks',
-  '  why            asks for a cause and a remark, which the history keeps',
+  '  why            asks for a cause and a note, which the history keeps',
   '  q              leaves; changes are kept (discard leaves without them)',
 ];
 
@@ -117,7 +117,7 @@ function list(dialog: Dialog, from: number): void {
   for (const item of items) context.notices.info(lineOf(browser, item));
   const sought = [browser.text, ...browser.filters].filter((each) => each !== '').join(', ');
   const none = `No pet matches ${sought}`.trim();
-  if (items.length === 0) context.notices.info(from === 0 ? `${none}.` : 'These were all of them.');
+  if (items.length === 0) context.notices.info(from === 0 ? `${none}.` : 'There are no more.');
   else if (dialog.at < length) {
     context.notices.info(`${from + 1} to ${dialog.at} of ${plural(length, 'pet')}; next shows more.`);
   }

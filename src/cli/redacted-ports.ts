@@ -102,7 +102,7 @@ function redactedBody(body: HttpBody, matcher: Matcher): HttpBody {
 
 /** Yields the body with secrets redacted, even those that arrive in several pieces. */
 async function* redactedStream(body: AsyncIterable<Uint8Array>, matcher: Matcher): AsyncGenerator<Uint8Array> {
-  if (matcher.mindsStrings) {
+  if (matcher.stringsOnly) {
     // Only in the whole text is it certain where a string begins and ends.
     yield* redactedBody(await Array.fromAsync(body), matcher);
     return;
@@ -133,7 +133,7 @@ function bytes(text: string): Uint8Array {
 
 /** Redacts a text. In JSON, keeps numbers if a secret may be one. */
 function redactedText(text: string, matcher: Matcher): string {
-  if (!matcher.mindsStrings || !/^(?:\xef\xbb\xbf)?\s*[[{"]/.test(text)) return matcher.redact(text);
+  if (!matcher.stringsOnly || !/^(?:\xef\xbb\xbf)?\s*[[{"]/.test(text)) return matcher.redact(text);
   return text.replace(
     /"([^"\\]*(?:\\[^][^"\\]*)*)("|$)/g,
     (_string, inside: string, end: string) => `"${matcher.redact(inside)}${end}`,

@@ -68,10 +68,10 @@ function profileOn({ line }: Request, env: Context['env']): string | undefined {
     if (own === undefined || profile === undefined || own === profile) return own ?? profile;
     throw usageFailure(`The profile is named twice: ${own} and ${profile}.`, 'Name one of them.');
   };
-  const said = lastValue(line, '--env');
+  const environment = lastValue(line, '--env');
   return (
-    named(said, lastValue(line, '--profile')) ??
-    named(said === undefined ? env.PETSTORE_ENV : undefined, env.PETSTORE_PROFILE)
+    named(environment, lastValue(line, '--profile')) ??
+    named(environment === undefined ? env.PETSTORE_ENV : undefined, env.PETSTORE_PROFILE)
   );
 }
 
@@ -168,10 +168,9 @@ async function show(view: View, context: CommandContext, style: Style): Promise<
   const { failure, isConfirmation = false } = view.view === 'record' || view.view === 'raw' ? view : {};
   const isDone = isConfirmation && failure === undefined;
   // Prints a confirmation despite --quiet if it has a failure or is for programs.
-  const isLeftOut = isDone && globals.quiet && isForPeople && view.view === 'record';
-  const shown = isLeftOut ? ({ view: 'text', text: '' } as const) : view;
+  if (isDone && globals.quiet && isForPeople && view.view === 'record') return;
   const screen = { now: clock.now(), width, style, format: globals.output };
-  const chunks = render(shown, { ...screen, redact: (text) => secrets.redact(text) });
+  const chunks = render(view, { ...screen, redact: (text) => secrets.redact(text) });
   const isWork = view.view === 'rows' && view.isWork === true;
   const count = await print(chunks, context, view.view === 'rows' && !isWork).catch(async (error: unknown) => {
     // A failed command stays failed even if its reader is gone.

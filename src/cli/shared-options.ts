@@ -103,11 +103,9 @@ const hostNameValue = parserOf('a host name such as shop.example, without a port
 
 /** Returns the options of a server. @param beyond what it needs to serve other machines, for the help */
 export function listenOptions(port: string, beyond: string) {
-  return under('Where', {
-    port: option('--port <port>', countValue(0, 65_535), '0 takes a free one', { default: port }),
-    host: option('--host <address>', textValue, `address to listen on; for other machines only with ${beyond}`, {
-      default: '127.0.0.1',
-    }),
+  return under('Server', {
+    port: option('--port <port>', countValue(0, 65_535), 'port; 0 picks a free one', { default: port }),
+    host: option('--host <address>', textValue, `address; any but loopback needs ${beyond}`, { default: '127.0.0.1' }),
     allowHost: option('--allow-host <name...>', repeated(hostNameValue), 'additional host names that clients may use'),
     log: option('--log <file>', pathValue, 'log each request to a file as a JSON object, instead of on stderr'),
   });

@@ -34,7 +34,7 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
   };
   const connect = async (): Promise<Connection> => {
     started = clock.monotonic();
-    return shown(service, call, url, http.connect({ url, timeoutMs, signal })).catch((error: unknown) => {
+    return announced(service, call, url, http.connect({ url, timeoutMs, signal })).catch((error: unknown) => {
       if (error instanceof HttpFailure) tell({ failure: error.facts });
       throw error;
     });
@@ -48,10 +48,9 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
   started = clock.monotonic();
   try {
     const mayLeave = (): boolean => !signal.aborted && ticket.isFresh() && call.isCurrent?.() !== false;
-    const reply = await shown(service, call, url, connection.send(requestOf(service, call, url, cut.signal), mayLeave));
-    const noted = tellsOfService(reply)
-      ? ticket.answered(reply.status, reply.headers, clock.now())
-      : ticket.lost(false);
+    const request = requestOf(service, call, url, cut.signal);
+    const reply = await announced(service, call, url, connection.send(request, mayLeave));
+    const noted = isFromService(reply) ? ticket.answered(reply.status, reply.headers, clock.now()) : ticket.lost(false);
     // Once the program has to stop, this must not keep a write's answer from it. A refusal, which must be recorded, may
     // take longer.
     await untilStop(service, isRefusal(reply) ? GRACE_MS : NOTED_MS, noted, () => undefined);
@@ -76,12 +75,12 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
 }
 
 /** False if a gateway has refused the request for a reason of its own, without a time: no block follows. */
-function tellsOfService({ headers, status }: HttpReply): boolean {
+function isFromService({ headers, status }: HttpReply): boolean {
   return gatewayOf(headers) !== 'refused' || status === 429 || (isRefusal({ status }) && headers.has('retry-after'));
 }
 
 /** Announces a request that takes long, unless it is forwarded for another client. */
-async function shown<T>({ clock, watch }: Service, { headers }: Call, { host }: URL, work: Promise<T>): Promise<T> {
+async function announced<T>({ clock, watch }: Service, { headers }: Call, { host }: URL, work: Promise<T>): Promise<T> {
   if (headers !== undefined) return work;
   const from = clock.monotonic();
   const show = (): void => {
@@ -170,7 +169,7 @@ async function* limited(
       size += chunk.length;
       if (size > maxBodyBytes) {
         const problem = `is larger than the ${maxBodyBytes} bytes that --max-body allows`;
-        const fix = 'If so long a list is right, allow more with --max-body.';
+        const fix = 'If the list is really this long, allow more with --max-body.';
         throw new Failure('contract', { what: 'The response', problem, fix });
       }
       yield chunk;
@@ -193,7 +192,7 @@ function warnOfSunset(headers: HttpReply['headers'], { clock, watch }: Service, 
   const sunset = parseHttpDate(headers.get('sunset')?.[0] ?? '', clock.now());
   const parts = [
     deprecated !== undefined && `is deprecated as of ${day(Number(deprecated) * 1_000)}`,
-    sunset !== undefined && `goes away on ${day(sunset)}`,
+    sunset !== undefined && `will be removed on ${day(sunset)}`,
   ].filter((part) => part !== false);
   if (parts.length === 0) return;
   const operation = operationOf(call);

@@ -42,12 +42,12 @@ export function isOutdated(error: unknown): boolean {
   return isFailure(error) && error.is('network') && error.details.phase === 'withdrawn';
 }
 
-type Wanted = Pick<Update, 'petId' | 'quantity'>;
-
-/** Returns the request as it is sent, and as --dry-run shows it. */
-export function updateCall({ petId, quantity }: Wanted) {
+/** Returns the request as --dry-run shows it; if `service` is a gateway, with the earlier quantity as a condition. */
+export function updateCall({ petId, quantity, before }: Update, service?: Service) {
   const path = route.path.replace('{petId}', petId.toString());
-  return { method: route.method, path, body: stringifyJson(new Map([['quantity', quantity]])), petId };
+  const isConditional = before !== undefined && service !== undefined && isGateway(service);
+  const body = stringifyJson(new Map([['quantity', quantity]]));
+  return { method: route.method, path, body, petId, ...(isConditional && { ifMatch: before }) };
 }
 
 /**
@@ -55,8 +55,8 @@ export function updateCall({ petId, quantity }: Wanted) {
  * @throws {Failure} `outcome-unknown` if even the list did not tell; see classify.ts for the others
  */
 export async function updateInventory(service: Service, update: Update): Promise<InventoryItem> {
-  const { before, isCurrent, isLocked } = update;
-  const call = { ...updateCall(update), ...(before !== undefined && isGateway(service) && { ifMatch: before }) };
+  const { isCurrent, isLocked } = update;
+  const call = updateCall(update, service);
   const tries = new Tries(service, call);
   /** Returns the stored item, or the trouble after which the list has to be read. */
   const send = async (isFresh = isCurrent): Promise<Result<InventoryItem>> => {
@@ -192,7 +192,7 @@ function finished(service: Service, item: InventoryItem, { petId, quantity }: Up
 export async function confirmed(
   service: Service,
   { method, path }: Call,
-  update: Wanted,
+  update: Update,
   answer: RawAnswer,
 ): Promise<RawAnswer> {
   const { failure, status } = answer;
@@ -207,7 +207,7 @@ export async function confirmed(
 }
 
 /** @throws {Failure} `contract`, `stored-differently` */
-async function readStored(reply: HttpReply, { petId, quantity }: Wanted, service: Service): Promise<InventoryItem> {
+async function readStored(reply: HttpReply, { petId, quantity }: Update, service: Service): Promise<InventoryItem> {
   const body = await wholeBody(reply);
   let item: InventoryItem;
   try {

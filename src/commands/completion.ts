@@ -3,7 +3,7 @@ import { defineCommand, flag, optionalArgument } from '../cli/command.ts';
 import { wordIn, wordValue } from '../value-parsers.ts';
 import { homeProblem, sandboxFile, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { Failure, fileFailure, isFailure, usageFailure } from '../errors.ts';
+import { Failure, fileFailed, isFailure, usageFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import { shellWord } from '../session/run-commands.ts';
 import type { KnownPet } from '../state/pets.ts';
@@ -80,12 +80,9 @@ async function originAt(
 /** Writes the script where the shell finds it, or to a file that the user's profile must load. */
 async function installed(context: CommandContext, shell: Shell, script: string): Promise<TextView> {
   const { path, left } = installedAt(context, shell);
-  try {
-    await context.files.makePrivateFolder(path.replace(/\/[^/]*$/, ''));
-    await context.files.replace(path, script);
-  } catch (cause) {
-    throw fileFailure('write', path, cause);
-  }
+  const { files } = context;
+  await files.makePrivateFolder(path.replace(/\/[^/]*$/, '')).catch(fileFailed('write', path));
+  await files.replace(path, script).catch(fileFailed('write', path));
   return { view: 'text', text: `Written to ${path}.\n${left}` };
 }
 

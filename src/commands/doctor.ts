@@ -118,7 +118,7 @@ async function* steps(input: DoctorInput, context: CommandContext): AsyncGenerat
   }
   const isOffline = input.offline === true;
   const url = yield* lookAtMachine(context, isOffline);
-  if (isOffline) yield skipped('service', 'Not asked, because of --offline.');
+  if (isOffline) yield skipped('service', 'Skipped because of --offline.');
   else if (url === undefined) yield skipped('service', 'No base URL is known.');
   else yield* lookAtService(context, url);
 }

@@ -86,5 +86,5 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   },
   config: { summary: 'Settings in the config file', common: 'output', more: ['environments'] },
   'proxy token': { summary: 'Tokens of the clients of the proxy' },
-  sandbox: { summary: 'The service itself, on this machine', common: 'output', more: ['environments', 'rate-limits'] },
+  sandbox: { summary: 'A local copy of the service', common: 'output', more: ['environments', 'rate-limits'] },
 };

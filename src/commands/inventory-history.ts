@@ -99,7 +99,7 @@ function sums(
   { notices }: CommandContext,
 ): RowsView {
   const { unsized, uncertain, ...view } = sumsView(changes, options);
-  if (unsized > 0) notices.warning(`${plural(unsized, 'change')} without an old quantity: in no plus, minus or net.`);
+  if (unsized > 0) notices.warning(`${plural(unsized, 'change')} without an old quantity: not in plus, minus and net.`);
   if (uncertain > 0) notices.warning(`Left out: ${plural(uncertain, 'change')} of unknown outcome.`);
   return view;
 }

@@ -72,6 +72,8 @@ const OPTIONS = {
       'with --watch: run this command with the changes, as a JSON array on its stdin; no shell, 60s at most',
       { needs: 'watch' },
     ),
+  }),
+  ...under('Exit code', {
     failIfAny: flag('--fail-if-any', 'exit 13 if any pet is listed', { conflicts: ['failIfNone'] }),
     failIfNone: flag('--fail-if-none', 'exit 13 if no pet is listed'),
   }),

@@ -14,7 +14,7 @@ import { canAsk, takeKey } from '../session/resolve.ts';
 import { changeConfig, type Config } from '../session/config-file.ts';
 import type { CommandContext, Target } from '../session/globals.ts';
 import { keyFromCommand } from '../session/key-command.ts';
-import { find, inVariable, isSaidNow, keyOf, SETTINGS, type Stored } from '../session/settings.ts';
+import { find, inVariable, isExplicit, keyOf, SETTINGS, type Stored } from '../session/settings.ts';
 import { readText } from '../session/read-text.ts';
 import { Failure, isFailure, usageFailure } from '../errors.ts';
 import { splitWords, textValue, wordIn } from '../value-parsers.ts';
@@ -73,19 +73,19 @@ export const login = defineCommand({
 /** Describes how to use the environment, unless it was the default already. */
 function useText({ env }: CommandContext, environment: RemoteEnvironment, before: Config, after: Config): string {
   const profile = inVariable(SETTINGS.profile, env);
-  const said = profile === undefined ? '' : `--profile ${profile} `;
+  const chosen = profile === undefined ? '' : `--profile ${profile} `;
   if (after.environment !== environment) {
     const place = placeIn(profile, environment);
-    return ` Use it with --env ${place}, or always: petstore ${said}config set environment ${environment}`;
+    return ` Use it with --env ${place}, or always: petstore ${chosen}config set environment ${environment}`;
   }
-  if (said !== '') return ` Use it with ${said.trim()}.`;
+  if (chosen !== '') return ` Use it with ${chosen.trim()}.`;
   return before.environment === undefined ? ` ${environment} is now your default environment.` : '';
 }
 
 async function chooseEnvironment(context: CommandContext, stored: Stored): Promise<RemoteEnvironment> {
   const found = find(SETTINGS.env, { ...stored, option: context.globals.env })!;
   const name = partsOf(found.value).environment;
-  if (!isSaidNow(found)) {
+  if (!isExplicit(found)) {
     if (canAsk(context)) return await askEnvironment(context, isOneOf(REMOTE_ENVIRONMENTS, name) ? name : 'production');
     throw new Failure('no-terminal', { what: 'the environment', instead: 'Add --env staging or --env production.' });
   }
@@ -105,7 +105,7 @@ async function chooseEnvironment(context: CommandContext, stored: Stored): Promi
 
 async function chooseBaseUrl(context: CommandContext, environment: string, stored: Stored): Promise<URL> {
   const found = find(SETTINGS.baseUrl, { ...stored, environment, option: context.globals.baseUrl });
-  if (!isSaidNow(found) && canAsk(context)) return await askBaseUrl(context, environment, found?.value);
+  if (!isExplicit(found) && canAsk(context)) return await askBaseUrl(context, environment, found?.value);
   if (found !== undefined) return parseBaseUrl(found.value, context.globals);
   throw new Failure('no-terminal', { what: 'the base URL', instead: 'Add --base-url https://HOST/v1' });
 }

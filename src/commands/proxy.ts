@@ -10,7 +10,7 @@ import { startProxy } from '../proxy/proxy-server.ts';
 import { logLine, logObject } from '../proxy/requests.ts';
 import { introduce, notifyReady, openLog, stopped } from '../serve/serve.ts';
 import { connect } from '../session/connect.ts';
-import { isSaidNow } from '../session/settings.ts';
+import { isExplicit } from '../session/settings.ts';
 import { record } from '../view/view.ts';
 
 /** Time after a stop signal for requests in flight to finish, and for the whole shutdown, in ms. */
@@ -23,7 +23,7 @@ const headerValue = parserOf('the name of a header', (text) =>
 
 const OPTIONS = {
   ...listenOptions('4011', 'TLS and --tokens'),
-  ...under('Where', {
+  ...under('Server', {
     tlsCert: option('--tls-cert <file>', pathValue, 'certificate with its chain, PEM; read again when it changes'),
     tlsKey: option('--tls-key <file>', pathValue, 'private key of the certificate, PEM'),
   }),
@@ -62,7 +62,7 @@ export const proxy = defineCommand({
   graceMs: GRACE_MS,
   async run(input, context) {
     const { environment } = await context.settings();
-    if (isProduction(environment.value) && !isSaidNow(environment)) {
+    if (isProduction(environment.value) && !isExplicit(environment)) {
       throw usageFailure('A proxy for production needs --env production.', 'Run petstore proxy --env production');
     }
     requireGuard(input, input.host);

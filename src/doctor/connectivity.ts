@@ -153,17 +153,16 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
     if (answer.status === 429) {
       yield warn('service', 'The service asks this key to wait (429).', 'Wait. petstore limits shows until when.');
     } else if (failure !== undefined) yield failed('service', failure, now);
-    if (answer.unreachable !== undefined) return;
-    if (failure === undefined && Array.isArray(answer.json)) {
+    else if (Array.isArray(answer.json)) {
       yield ok('service', `It accepts the key, and lists ${plural(answer.json.length, 'pet')}.`);
-    } else if (failure === undefined) {
-      const fix = 'Check the base URL, and for a login page of the network.';
-      yield bad('service', 'What answers is not the service: it sent no list.', fix);
+    } else {
+      const fix = 'Check the base URL, and whether your network asks you to log in.';
+      yield bad('service', 'The answer is not from the service: it is not a list.', fix);
     }
-    yield* lookAtHeaders(answer);
+    if (answer.unreachable === undefined) yield* lookAtHeaders(answer);
   } catch (error) {
     if (isAbout(error, KEY_KINDS)) {
-      yield skipped('service', 'Not asked without a key.');
+      yield skipped('service', 'Not checked without a key.');
       return;
     }
     // Being rate limited does not mean that the key is bad.
@@ -174,14 +173,14 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
 function* lookAtHeaders(answer: Reply): Generator<Diagnosis> {
   const difference = clockDifference(answer);
   if (difference === undefined) {
-    const fix = 'Tell its owners: limits are safer with a Date.';
-    yield warn('clock', 'The service sends no Date header that can be read.', fix);
+    const fix = 'Tell its owners: with a Date header, waits do not depend on clocks.';
+    yield warn('clock', 'The service sends no valid Date header.', fix);
   } else if (Math.abs(difference.ms) <= SKEW_MS) {
     yield ok('clock', "This machine's clock agrees with the service's.");
   } else {
     const fix =
       'Check this machine first (timedatectl set-ntp true); if its clock is right, tell the owners of the service. ' +
-      'Waits do not depend on either, certificates and logs do.';
+      'Waits do not depend on the clocks, but certificates and logs do.';
     yield warn('clock', `${capital(difference.words)}.`, fix);
   }
   if (gatewayOf(answer.headers) === 'refused') return;

@@ -100,7 +100,7 @@ async function lookAtRecord(walk: Walk, zone: Zone): Promise<Diagnosis> {
   }
   const others = own.filter((address) => !wanted.includes(address));
   if (others.length === 0) return ok('record', `${domain} has the addresses of ${target}.`);
-  return bad('record', `${conflict(domain, others)} is not of ${target}.`, `Delete it. ${create}`);
+  return bad('record', `${conflict(domain, others)} does not belong to ${target}.`, `Delete it. ${create}`);
 }
 
 /** Returns the target's addresses. Asks the system's DNS server if the domain's server does not know them. */

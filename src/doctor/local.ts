@@ -7,7 +7,7 @@ import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
 import { nextSteps, shellWord } from '../session/run-commands.ts';
 import { requireBaseUrl, requireKey } from '../session/resolve.ts';
-import { fileFailure, isFailure, type Kind } from '../errors.ts';
+import { fileFailed, isFailure, type Kind } from '../errors.ts';
 import { openStateFile } from '../state/database.ts';
 import { Journal } from '../state/journal.ts';
 import { VERSION } from '../version.ts';
@@ -59,8 +59,7 @@ async function* config(context: CommandContext): AsyncGenerator<Diagnosis, Confi
   const file = await context.configFile();
   const { path, exists, unreadable, exposed } = file;
   if (path === '') {
-    const says = `No config: ${homeProblem(context)}. Only variables are read.`;
-    yield warn('config', says, 'Set HOME.');
+    yield warn('config', `No config: ${homeProblem(context)}. Only variables are read.`, 'Set HOME.');
   } else if (unreadable !== undefined) {
     yield bad(
       'config',
@@ -89,7 +88,8 @@ async function openToOthers(
     // A link does not have its own mode.
     if (facts === undefined || facts.kind === 'symlink') continue;
     const isFolder = facts.kind === 'directory';
-    if (isForeign(context, facts)) found.push(warn(id, `${path} belongs to another user.`, `chown it to yourself.`));
+    if (isForeign(context, facts))
+      found.push(warn(id, `${path} belongs to another user.`, `Take it over: chown "$USER" ${shellWord(path)}`));
     else if ((facts.mode & 0o022) !== 0) {
       const says = `Others on this machine may change ${isFolder ? 'what is in ' : ''}${path}.`;
       found.push(warn(id, says, `chmod ${isFolder ? '700' : '600'} ${shellWord(path)}`));
@@ -114,8 +114,8 @@ async function* variables(
   for (const value of [settings?.environment, settings?.baseUrl, settings?.apiKey]) {
     if (value?.source.from !== 'variable' || value.shadows === undefined) continue;
     const { source, shadows } = value;
-    const says = `The variable ${source.name} is used, not what ${shadows.name} has.`;
-    found.push(warn('variables', says, `unset ${source.name}, if that is not meant.`));
+    const says = `The variable ${source.name} overrides ${shadows.name}.`;
+    found.push(warn('variables', says, `If that is not intended: unset ${source.name}`));
   }
   for (const name of unreadVariables(env)) {
     found.push(warn('variables', `petstore ignores the variable ${name}.`, `It reads ${VARIABLES.join(', ')}.`));
@@ -126,7 +126,7 @@ async function* variables(
   }
   const authorities = env.NODE_EXTRA_CA_CERTS ?? '';
   if (authorities !== '' && (await files.facts(authorities).catch(() => undefined)) === undefined) {
-    const says = `NODE_EXTRA_CA_CERTS names ${authorities}, which cannot be found: Node trusts no authority of it.`;
+    const says = `NODE_EXTRA_CA_CERTS names ${authorities}, which cannot be found, so it has no effect.`;
     found.push(warn('variables', says, 'Correct the path, or unset NODE_EXTRA_CA_CERTS.'));
   }
   if (found.length === 0) found.push(ok('variables', 'No PETSTORE_* variable overrides the config.'));
@@ -167,9 +167,7 @@ async function* key(
 async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolean> {
   const folder = stateFolder(context);
   const path = statePath(context, 'state.db');
-  const facts = await context.files.facts(path).catch((cause: unknown) => {
-    throw fileFailure('read', path, cause);
-  });
+  const facts = await context.files.facts(path).catch(fileFailed('read', path));
   const size = facts?.size ?? 0;
   if (size > 0 && (await isDamaged(context, path, size))) {
     yield bad(

@@ -70,7 +70,7 @@ export interface Serving {
 
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'timeout', 'The request took too long to arrive.'],
-  HPE_HEADER_OVERFLOW: [431, 'head_too_large', `The head of a request holds at most ${LONGEST_HEAD} bytes.`],
+  HPE_HEADER_OVERFLOW: [431, 'head_too_large', `The head of a request may have at most ${LONGEST_HEAD} bytes.`],
 };
 
 const NO_TUNNELS: Refusal = [501, 'no_tunnels', 'There are no tunnels here: use this address as the base URL.'];

@@ -97,7 +97,7 @@ function toFailure(error: unknown, { kind, isTls, password }: RedisAddress, hasR
     .slice(0, 200);
   const shown = password === '' ? line : line.replaceAll(password, '…');
   const wanted = isTls ? 'a client certificate' : 'TLS (rediss://)';
-  const guess = hasRun || !HANGS_UP.test(words) ? '' : ` before any answer: perhaps the server wants ${wanted}`;
+  const guess = hasRun || !HANGS_UP.test(words) ? '' : ` before any answer: the server may require ${wanted}`;
   return new RedisFailure(shown + guess, isSettings ? 'settings' : 'lost');
 }
 

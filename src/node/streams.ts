@@ -126,12 +126,12 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
 }
 
 /**
- * Calls it each time the program goes on after Ctrl-Z or SIGSTOP: readline does not resume the input that it has paused,
+ * Calls `redraw` each time the program continues after Ctrl-Z or SIGSTOP: readline does not resume the input that it has paused,
  * and the shell has used the terminal. Returns a function that ends this.
  * @param leave called before Ctrl-Z or SIGTSTP stops the program
  */
 export function onContinue(redraw: () => void, leave: () => void = () => undefined): () => void {
-  const goOn = (): void => {
+  const resume = (): void => {
     const { stdin } = process;
     // The shell has turned raw mode off; Node, which thinks that it is on, would not turn it on again.
     if (stdin.isRaw) stdin.setRawMode(false).setRawMode(true);
@@ -139,9 +139,9 @@ export function onContinue(redraw: () => void, leave: () => void = () => undefin
   };
   let next: NodeJS.Immediate | undefined;
   // After readline's own listener.
-  const later = (): void => void (next = setImmediate(goOn));
+  const later = (): void => void (next = setImmediate(resume));
   // Stops the whole job, as the terminal does outside of raw mode: npx, or a script, would otherwise keep the terminal.
-  // Without a shell that could continue the job, the system does not stop it, and it goes on at once.
+  // Without a shell that could continue the job, the system does not stop it, and it continues at once.
   const stop = (): void => {
     leave();
     process.off('SIGTSTP', stop);

@@ -26,10 +26,10 @@ export function refusalOf(
 ): Refusal | undefined {
   const { headers, headersDistinct, httpVersionMinor, method = '', url = '' } = incoming;
   const hosts = headersDistinct.host?.length ?? 0;
-  if (hosts > 1 || (hosts === 0 && httpVersionMinor > 0)) return [400, 'malformed', 'A request has one Host header.'];
+  if (hosts > 1 || (hosts === 0 && httpVersionMinor > 0)) return [400, 'malformed', 'Send exactly one Host header.'];
   // The name of another site that resolves to this machine (DNS rebinding).
   if (!isOurs(headers.host, isNamed)) {
-    return [403, 'foreign_host', 'The Host header must be localhost, an address or a name by --allow-host.'];
+    return [403, 'foreign_host', 'The Host header must be localhost, an address or a name from --allow-host.'];
   }
   if (headers.origin !== undefined || !['none', undefined].includes(headers['sec-fetch-site']?.toString())) {
     return [403, 'from_web_page', 'Web pages cannot use this proxy.'];
@@ -41,14 +41,14 @@ export function refusalOf(
     return [508, 'loop', 'The request comes from a petstore proxy: its base URL must be that of the service.'];
   }
   // RFC 9112, 6.1: the body would be passed on still encoded.
-  if (!/^(chunked)?$/i.test(headers['transfer-encoding'] ?? '')) return [501, 'unknown_coding', 'Send it as chunked.'];
+  if (!/^(chunked)?$/i.test(headers['transfer-encoding'] ?? '')) return [501, 'unknown_coding', 'Send it chunked.'];
   if (!isOneOf(METHODS, method)) return [501, 'unknown_method', `The proxy does not pass on ${method}.`];
-  if (isOwnPath(url)) return isWrite(method) ? [405, 'method_not_allowed', 'This is only for reading.'] : undefined;
+  if (isOwnPath(url)) return isWrite(method) ? [405, 'method_not_allowed', 'This path is read-only.'] : undefined;
   if (pathBelowBase(url) === undefined) {
     return [404, 'not_found', 'Paths begin with /v1, such as /v1/inventory, and have no dot segments.'];
   }
   if (isReadOnly && isWrite(method)) return [405, 'read_only', 'This proxy only passes on GET, HEAD and OPTIONS.'];
-  if (client?.isReadOnly === true && isWrite(method)) return [403, 'read_token', 'This token is for reading only.'];
+  if (client?.isReadOnly === true && isWrite(method)) return [403, 'read_token', 'This token is read-only.'];
   return undefined;
 }
 
@@ -94,7 +94,7 @@ export class Visitors {
     this.strangers.delete(peerOf(socket));
     if (name === undefined || users.get(socket) === name) return undefined;
     if ([...users.values()].filter((user) => user === name).length === MOST_OF_ONE) {
-      return [429, 'too_many_connections', `A token has at most ${MOST_OF_ONE} connections.`];
+      return [429, 'too_many_connections', `A token may have at most ${MOST_OF_ONE} connections.`];
     }
     if (!users.has(socket)) socket.once('close', () => users.delete(socket));
     users.set(socket, name);

@@ -1,6 +1,6 @@
 /** The named clients of the proxy: their tokens, what each may do, and its share of the rate limit. */
 import { hash, timingSafeEqual } from 'node:crypto';
-import { Failure, fileFailure, usageFailure } from '../errors.ts';
+import { Failure, fileFailed, usageFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { stateFolder } from '../session/paths.ts';
 import { readText } from '../session/read-text.ts';
@@ -50,7 +50,7 @@ export function readClients(text: string, path: string): Client[] {
     const [, name = '', hex = '', may, percent] = LINE.exec(line) ?? [];
     const share = percent === undefined ? undefined : shareOf(percent);
     if (!isClientName(name) || (percent === undefined) !== (share === undefined)) {
-      throw refused('is not: NAME, SHA-256 of the token in hex, read or write, and perhaps a share such as 10%');
+      throw refused('is not: NAME, SHA-256 of the token in hex, read or write, and optionally a share such as 10%');
     }
     const digest = Buffer.from(hex, 'hex');
     if (clients.some((each) => each.name === name)) throw refused('has the name of an earlier line');
@@ -84,7 +84,7 @@ export async function addClient(
   const before = isThere ? await readText(context, path, LONGEST_FILE) : '';
   if (readClients(before, path).some((each) => each.name === name)) {
     throw usageFailure(
-      `${path} has a token of ${name} already.`,
+      `${path} already has a token for ${name}.`,
       'Choose another name, or remove its line from the file first.',
     );
   }
@@ -96,7 +96,5 @@ export async function addClient(
 
 /** Writes a file that only its owner may read. @throws {Failure} `file` */
 export function writeSecret({ files }: CommandContext, path: string, text: string): Promise<void> {
-  return files.replace(path, text, { mode: 0o600 }).catch((cause: unknown) => {
-    throw fileFailure('write', path, cause);
-  });
+  return files.replace(path, text, { mode: 0o600 }).catch(fileFailed('write', path));
 }

@@ -35,11 +35,11 @@ interface Credentials extends Access {
 /** Refuses to serve other machines without TLS and named clients. @throws {Failure} `usage` */
 export function requireGuard({ tlsCert, tlsKey, tokens }: CredentialOptions, address: string): void {
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
-    throw usageFailure('--tls-cert and --tls-key need each other.');
+    throw usageFailure('--tls-cert and --tls-key belong together.');
   }
   if (isLoopback(address) || (tlsCert !== undefined && tokens !== undefined)) return;
   throw usageFailure(
-    `The proxy listens on ${address}, for other machines, only with --tls-cert, --tls-key and --tokens.`,
+    `To listen on ${address}, for other machines, the proxy needs --tls-cert, --tls-key and --tokens.`,
   );
 }
 
@@ -112,7 +112,7 @@ function readCertificate(certFile: string, cert: string, keyFile: string, key: s
   };
   const own = read(certFile, 'certificate', () => new X509Certificate(cert));
   const privateKey = read(keyFile, 'private key without a passphrase', () => createPrivateKey(key));
-  if (!own.checkPrivateKey(privateKey)) throw unusable(keyFile, `has another key than the certificate ${certFile}`);
+  if (!own.checkPrivateKey(privateKey)) throw unusable(keyFile, `does not belong to the certificate ${certFile}`);
   try {
     createSecureContext({ cert, key });
   } catch (error) {
@@ -131,8 +131,8 @@ async function openToken(context: CommandContext, path: string, made: string): P
   const value = (await readText(context, path, LONGEST_FILE)).trim();
   if (!/^[!-~]{16,}$/.test(value)) {
     throw usageFailure(
-      `The file ${path} does not contain a token: 16 or more characters without a space, in one line.`,
-      'Remove the file, and petstore proxy creates one.',
+      `The file ${path} does not contain a token: 16 or more characters without spaces, on one line.`,
+      'Remove the file, and petstore proxy creates a new one.',
     );
   }
   // A link does not have its own mode.

@@ -38,10 +38,10 @@ export class Metrics {
   text({ waiting, inFlight }: Queue, { allowance, block, lease }: Known): string {
     const lost = lease?.lost;
     const families = [
-      family('petstore_proxy_requests', 'counter', 'Requests of clients, by method and status of the answer.', [
+      family('petstore_proxy_requests', 'counter', 'Requests from clients, by method and status of the answer.', [
         ...[...this.requests].map(([labels, count]) => [`_total{${labels}}`, count] as const),
       ]),
-      family('petstore_proxy_client_requests', 'counter', 'Requests of clients with a name.', [
+      family('petstore_proxy_client_requests', 'counter', 'Requests from named clients.', [
         ...[...this.clients].map(([name, count]) => [`_total{client="${name}"}`, count] as const),
       ]),
       family('petstore_proxy_wait_seconds', 'histogram', 'Time that requests waited to be sent.', [
@@ -51,14 +51,14 @@ export class Metrics {
         ['_count', this.waitCount],
       ]),
       family('petstore_proxy_wrong_tokens', 'counter', 'Requests with a wrong token.', [['_total', this.wrongTokens]]),
-      gauge('petstore_proxy_queue_length', 'Requests that wait to be sent.', waiting),
-      gauge('petstore_proxy_in_flight', 'Requests that were sent and are not answered yet.', inFlight),
-      gauge('petstore_rate_limit_blocked', '1 while the service must not be called.', block === undefined ? 0 : 1),
-      gauge('petstore_rate_limit_limit', 'Requests in a window, by the newest answer.', allowance?.limit),
-      gauge('petstore_rate_limit_remaining', 'Requests left, by the newest answer.', allowance?.remaining),
-      gauge('petstore_ledger_up', '1 while the Redis of PETSTORE_LEDGER answers.', lease && (lost ? 0 : 1)),
+      gauge('petstore_proxy_queue_length', 'Requests waiting to be sent.', waiting),
+      gauge('petstore_proxy_in_flight', 'Requests sent but not answered yet.', inFlight),
+      gauge('petstore_rate_limit_blocked', '1 while nothing may be sent to the service.', block === undefined ? 0 : 1),
+      gauge('petstore_rate_limit_limit', 'Requests allowed per window, as of the newest answer.', allowance?.limit),
+      gauge('petstore_rate_limit_remaining', 'Requests left, as of the newest answer.', allowance?.remaining),
+      gauge('petstore_ledger_up', '1 while the Redis server of PETSTORE_LEDGER answers.', lease && (lost ? 0 : 1)),
       gauge('petstore_ledger_lost_timestamp_seconds', 'Since when it has not answered.', lost && lost.since / 1_000),
-      gauge('petstore_ledger_machines', 'Machines that share the key, this one included.', lease?.machines),
+      gauge('petstore_ledger_machines', 'Machines that share the key, including this one.', lease?.machines),
     ];
     return `${families.join('')}# EOF\n`;
   }

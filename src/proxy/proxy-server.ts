@@ -42,8 +42,8 @@ import { Turns } from './turns.ts';
 
 /** Most memory for one client's requests, in bytes: each counts as its body and the longest head. */
 const MOST_HELD = 16 * 2 ** 20;
-const TOO_MANY: Refusal = [429, 'too_many_waiting', 'Too many requests of this client are waiting.'];
-const TOO_LARGE: Refusal = [413, 'too_large', `A body holds at most ${LARGEST_BODY} bytes.`];
+const TOO_MANY: Refusal = [429, 'too_many_waiting', 'This client has too many requests waiting.'];
+const TOO_LARGE: Refusal = [413, 'too_large', `A body may have at most ${LARGEST_BODY} bytes.`];
 /** How long the body of a refused request may take, in ms. */
 const REFUSED_MS = 5_000;
 /** Health check for load balancers: without a token, and not logged. */

@@ -15,7 +15,7 @@ export const EXIT_CODES: readonly (readonly [code: number | string, meaning: str
     'run again after retryAt',
   ],
   [EXIT.network, 'network: a read failed, or a write was certainly not sent', 'run again'],
-  [EXIT.service, 'the service failed or broke its contract', 'later; tell its owners'],
+  [EXIT.service, 'the service failed or broke its contract', 'run again later; tell its owners'],
   [EXIT.outcomeUnknown, "a write's outcome is unknown, even after a check", 'check before running again'],
   [EXIT.rejected, 'the service refused the value (400)', 'fix the value'],
   [

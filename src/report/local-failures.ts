@@ -76,7 +76,7 @@ export const LOCAL_FAILURES = {
       code === 'EADDRINUSE'
         ? `Port ${port} of ${host} is in use.`
         : `petstore cannot listen on port ${port} of ${host}: ${systemWords(code)}.`,
-    hint: 'Choose another with --port (0 takes a free one), or another address with --host.',
+    hint: 'Choose another with --port (0 picks a free one), or another address with --host.',
   }),
   'base-url': ({ shown, problem, hint }: { shown: string; problem: string; hint: string }) => ({
     ...stops(EXIT.local),
@@ -92,7 +92,7 @@ export const LOCAL_FAILURES = {
     ...stops(EXIT.local),
     message: `The output could not be written: ${systemWords(code)}.`,
     hint: isDone
-      ? 'The command has done its work: do not run it again for its output.'
+      ? 'The command has taken effect: do not run it again for its output.'
       : 'The output is incomplete: do not use it.',
     outcome: isDone ? 'applied' : undefined,
   }),
@@ -178,7 +178,7 @@ function describeState({ path, problem, what, detail }: StateDetails): Words {
         : 'The next command that writes moves it aside and starts a new one.',
     ],
     replaced: [
-      `The ${file} no longer holds this run: it was moved or replaced meanwhile.`,
+      `The ${file} no longer holds this run: it was moved or replaced in the meantime.`,
       'Check the stock before you run the command again: what it has applied is not in the history.',
     ],
     full: [`The ${file} cannot be used: the disk is full.`, 'Free some space, then run the command again.'],

@@ -22,7 +22,7 @@ export const RUN_FAILURES = {
   'run-too-long': ({ requests, ms, maxWaitMs }: { requests: number; ms: number; maxWaitMs: number }, now) => ({
     ...stops(EXIT.rateLimited),
     message: `This takes about ${duration(ms)} (${plural(requests, 'request')}), longer than --max-wait (${duration(maxWaitMs)}); nothing was sent.`,
-    hint: `Add --max-wait forever: it would be done at about ${clockTime(now + ms, now)}, and can be interrupted and resumed.`,
+    hint: `Add --max-wait forever: it will finish at about ${clockTime(now + ms, now)}, and can be interrupted and resumed.`,
     retryable: true,
   }),
   /** Another process (`what`) applies a run or changes the pet. `isOpen`: true if it is open in another window. */

@@ -131,7 +131,7 @@ export const SERVICE_FAILURES = {
     hint:
       need > limit
         ? 'Run fewer checks with --only or --skip.'
-        : 'Run the command again then, or fewer checks with --only.',
+        : 'Run the command again then, or run fewer checks with --only.',
     retryable: need <= limit,
     ...(need <= limit && { retryAt: resetAt }),
   }),
@@ -164,7 +164,7 @@ export const SERVICE_FAILURES = {
     message:
       `The service failed (${details.serviceError.status}${quote(details.serviceError)}) after ${plural(details.attempts, 'attempt')}.` +
       (details.retryAt === undefined ? '' : ` It expects to be available at ${clockTime(details.retryAt, now)}.`),
-    hint: 'Try again later. If it lasts, report it to the owners of the service.',
+    hint: 'Try again later. If the problem persists, report it to the owners of the service.',
     retryable: true,
     ...(details.retryAt !== undefined && { retryAt: details.retryAt }),
   }),

@@ -82,7 +82,7 @@ export function headersOf({ status, headers, body }: SandboxResponse, now: numbe
 
 function refusalOf({ outcome, limit }: LimiterDecision, { banStatus }: Rules): SandboxResponse | undefined {
   if (outcome === 'banned') {
-    return error(banStatus, 'banned', 'The API key is banned for a while: it came back too often after a 429.');
+    return error(banStatus, 'banned', 'The API key is banned for a while: it was used too often after a 429.');
   }
   if (outcome === 'allowed') return undefined;
   return error(429, 'rate_limited', `The limit of ${limit} is used up: wait as long as Retry-After says.`);

@@ -129,7 +129,7 @@ function* listOf(store: Store): Generator<string> {
 function update({ rules }: Handler, { headers, body }: SandboxRequest, petIdText: string): Operation {
   const petId = parseInt64(petIdText);
   if (petId === undefined) return invalid('petId must be a decimal int64.');
-  if (body === undefined) return answer(error(413, 'too_large', `A body holds at most ${LARGEST_BODY} bytes.`));
+  if (body === undefined) return answer(error(413, 'too_large', `A body may have at most ${LARGEST_BODY} bytes.`));
   if (!/^application\/json *(;|$)/i.test(headers['content-type']?.trim() ?? '')) {
     return invalid('The body must have the content type application/json.');
   }
@@ -164,7 +164,7 @@ async function describe({ baseUrl }: Handler): Promise<Operation> {
 }
 
 function notShown(operation: string): SandboxResponse {
-  return error(501, 'not_shown', `The service has ${operation}, but its specification does not show what it answers.`);
+  return error(501, 'not_shown', `The service has ${operation}, but its specification does not define the response.`);
 }
 
 /** Answers as deprecated, with a sunset (part 9): RFC 9745 and RFC 8594. The spec gives no date. */

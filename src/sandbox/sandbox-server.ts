@@ -102,7 +102,7 @@ async function answerAny(
   outgoing: ServerResponse,
 ): Promise<void> {
   if (!isOurs(incoming.headers.host, (name) => [...names, host].some((each) => each.toLowerCase() === name))) {
-    const message = 'This server is not known by that name; start it with --allow-host to make it so.';
+    const message = 'This server is not known by that name; to allow it, start the server with --allow-host.';
     await send(served, outgoing, await refuse(served, error(403, 'foreign_host', message)));
   } else if (controls === true && isForControls(incoming)) {
     const { control } = await import('./control.ts');

@@ -64,7 +64,7 @@ export class Store implements Disposable {
 
   /** Replaces all pets. */
   replacePets(pets: Pets): void {
-    this.database.exec('DELETE FROM pet');
+    this.database.run('DELETE FROM pet');
     insert(this.database, 'generated' in pets ? generatedPets(pets.generated) : pets);
   }
 

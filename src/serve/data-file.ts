@@ -65,7 +65,7 @@ export async function readPets(context: CommandContext, path: string): Promise<I
     }
     const { petId, quantity } = data;
     // The store's column holds no more.
-    if (quantity > INT64_MAX || quantity < INT64_MIN) throw refused(`has a quantity in ${where} that no store holds`);
+    if (quantity > INT64_MAX || quantity < INT64_MIN) throw refused(`has a quantity in ${where} that is too large`);
     const before = seen.get(petId);
     if (before !== undefined) throw refused(`has pet ${petId} twice: ${before} and ${where}`);
     seen.set(petId, where);

@@ -64,7 +64,7 @@ export async function followFiles(
       if (!isFailure(error)) throw error;
       const { message } = describeFailure(error, clock.now());
       if (message !== problem && !signal.aborted) {
-        notices.warning(`${message} petstore continues with what it read before.`);
+        notices.warning(`${message} petstore keeps what it read before.`);
       }
       problem = message;
     }

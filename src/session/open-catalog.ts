@@ -157,13 +157,13 @@ async function withName(context: CommandContext, catalog: Catalog, name: string)
 /** @throws {Failure} `cancelled`: the user chooses none */
 async function choose({ prompt, signal }: CommandContext, quoted: string, found: Found): Promise<bigint> {
   const lines = found.slice(0, SHOWN).map(({ petId, name }, i) => `${i + 1}`.padStart(4) + `  ${name} (pet ${petId})`);
-  const more = found.length > SHOWN ? [`      and ${found.length - SHOWN} more; for those, type more of the name`] : [];
-  const question = [`${quoted} matches ${found.length} pets:`, ...lines, ...more, 'Which one? (Enter leaves)'].join(
+  const more = found.length > SHOWN ? [`      and ${found.length - SHOWN} more: type more of the name`] : [];
+  const question = [`${quoted} matches ${found.length} pets:`, ...lines, ...more, 'Which one? (Enter cancels)'].join(
     '\n',
   );
   const find = (answer: string) => (/^\d+$/.test(answer) ? found.slice(0, SHOWN)[Number(answer) - 1] : undefined);
   const problemOf = (answer: string): string | undefined =>
-    answer === '' || find(answer) !== undefined ? undefined : 'Type a number of the list.';
+    answer === '' || find(answer) !== undefined ? undefined : 'Type a number from the list.';
   const pet = find(await prompt.text(question, undefined, signal, problemOf));
   if (pet === undefined) throw new Failure('cancelled', {});
   return pet.petId;

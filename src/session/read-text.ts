@@ -1,6 +1,6 @@
 /** Reads input that the user names (a file, a pipe, or stdin), and adds lines to a log. */
 import { type JsonObject, stringifyJson } from '../api/json.ts';
-import { Failure, fileFailure, usageFailure } from '../errors.ts';
+import { Failure, fileFailed, fileFailure, usageFailure } from '../errors.ts';
 import type { HttpBody } from '../ports.ts';
 import type { CommandContext } from './globals.ts';
 
@@ -28,7 +28,7 @@ export async function readBytes(
     if (cause instanceof Failure) throw cause;
     throw fileFailure('read', name, cause);
   }
-  throw usageFailure(`${name} holds more than ${maxBytes} bytes.`);
+  throw usageFailure(`${name} is larger than ${maxBytes} bytes.`);
 }
 
 /** Returns the whole stream; undefined, without reading on, if it has more than `maxBytes`. */
@@ -48,9 +48,7 @@ export async function openJsonLines({ files, notices }: Pick<CommandContext, 'fi
   const onFailure = (code: string): void => {
     notices.warning(`The log ${path} cannot be written (${code}); petstore continues without it until it can.`);
   };
-  const file = await files.append(path, onFailure).catch((cause: unknown) => {
-    throw fileFailure('write', path, cause);
-  });
+  const file = await files.append(path, onFailure).catch(fileFailed('write', path));
   const add = (object: JsonObject): void => {
     file.write(`${stringifyJson(object)}\n`);
   };

@@ -5,7 +5,7 @@ import type { ConfigFile } from './config-file.ts';
 import { type EnvironmentName, isProduction, parseBaseUrl, partsOf, placeIn } from './environments.ts';
 import type { CommandContext, ResolvedSettings, Target } from './globals.ts';
 import { shellWord } from './run-commands.ts';
-import { find, inVariable, isSaidNow, resolve, type Source, SETTINGS, type Stored } from './settings.ts';
+import { find, inVariable, isExplicit, resolve, type Source, SETTINGS, type Stored } from './settings.ts';
 import { FORMAT_FACTS } from '../view/view.ts';
 import { visible } from '../view/words.ts';
 
@@ -119,7 +119,7 @@ async function findTarget(context: Omit<CommandContext, 'target'>): Promise<Targ
 export async function assertWriteAllowed(context: CommandContext): Promise<void> {
   context.notices.writes();
   const { environment } = await context.settings();
-  if (!isProduction(environment.value) || isSaidNow(environment) || context.globals.yes) return;
+  if (!isProduction(environment.value) || isExplicit(environment) || context.globals.yes) return;
   if (context.stdin.isTTY && context.globals.input) return;
   const line = context.argv.map(shellWord).join(' ');
   throw new Failure('production-not-confirmed', { environment: environment.value, line });

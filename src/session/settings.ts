@@ -215,7 +215,7 @@ export interface Sourced<T> {
 }
 
 /** True for a value from an option or a variable: the user has named it for this command. */
-export function isSaidNow(found: Sourced<unknown> | undefined): boolean {
+export function isExplicit(found: Sourced<unknown> | undefined): boolean {
   return found?.source.from === 'flag' || found?.source.from === 'variable';
 }
 

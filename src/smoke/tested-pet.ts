@@ -65,12 +65,9 @@ export class TestedPet {
   /** Sets the pet once, as a check, and records it. */
   async set(after: bigint, service = this.clients.keyed): Promise<Reply> {
     const { clients, petId } = this;
-    const call = updateCall({ petId, quantity: after });
+    const call = updateCall({ petId, quantity: after, before: this.present }, service);
     this.written.add(after);
-    const { answer } = await callOne(this.locked, this.change(after), async () => {
-      const answer = await clients.ask(service, call, true);
-      return { answer, failure: answer.failure };
-    });
+    const answer = await callOne(this.locked, this.change(after), () => clients.ask(service, call, true));
     return this.seen(answer, after);
   }
 

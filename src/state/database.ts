@@ -6,7 +6,7 @@
 import type { Database } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { type DatabaseKind, failureOf, isDamage, openFile, openSound, type FilePlace, type Warned } from './file.ts';
-import { type BusyWait, type FilePorts, rollBack, whileBusy } from './lock.ts';
+import { atomically, type BusyWait, type FilePorts, whileBusy } from './lock.ts';
 import { STATE_DATABASE } from './schema.ts';
 
 export interface Exclusive extends Pick<BusyWait, 'patienceMs'> {
@@ -20,7 +20,7 @@ export interface Exclusive extends Pick<BusyWait, 'patienceMs'> {
 export interface State extends Disposable {
   readonly path: string;
   /** Its methods throw {@link Failure} `state`, which names the file. The object stays the same if the file is replaced. */
-  readonly database: Pick<Database, 'exec' | 'run' | 'all' | 'get'>;
+  readonly database: Pick<Database, 'run' | 'all' | 'get'>;
   /**
    * Runs the work in one transaction while no other process can write. Puts a damaged file aside if allowed, and runs
    * the work again in a new one.
@@ -70,11 +70,6 @@ class DatabaseFile implements State {
     this.connection = connection;
     this.notices = notices;
     this.database = {
-      exec: (sql) => {
-        this.guarded((database) => {
-          database.exec(sql);
-        });
-      },
       run: (...params) => this.guarded((database) => database.run(...params)),
       all: (...params) => this.guarded((database) => database.all(...params)),
       get: (...params) => this.guarded((database) => database.get(...params)),
@@ -113,32 +108,16 @@ class DatabaseFile implements State {
     const once = async (): Promise<T> => {
       // Another process has put the file aside: what is written to it would be lost.
       if (this.renewal !== undefined || !this.connection.isInPlace()) await this.renew();
-      return this.transaction(work, how.durable === true);
+      const { connection, place } = this;
+      const isDurable = how.durable === true;
+      if (isDurable !== this.isDurable) connection.exec(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`);
+      this.isDurable = isDurable;
+      return atomically(connection, work, place.kind.everyTransaction);
     };
     try {
       return await whileBusy(ports, once, { ...how, progress });
     } catch (error) {
       throw failureOf(error, this.place);
-    }
-  }
-
-  /** @throws {DatabaseFailure} `held`: another process holds the lock */
-  private async transaction<T>(work: () => T | Promise<T>, durable: boolean): Promise<T> {
-    const { connection, database } = this;
-    const { everyTransaction } = this.place.kind;
-    if (durable !== this.isDurable) connection.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
-    this.isDurable = durable;
-    connection.exec('BEGIN IMMEDIATE');
-    try {
-      // Awaits only a promise: nothing else in this process may run between BEGIN and COMMIT.
-      const working = work();
-      const result = working instanceof Promise ? await working : working;
-      if (everyTransaction !== undefined) database.run(everyTransaction);
-      database.exec('COMMIT');
-      return result;
-    } catch (error) {
-      rollBack(connection);
-      throw error;
     }
   }
 

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type Database, DatabaseFailure, errorCode } from '../ports.ts';
-import { Failure, fileFailure, isFailure } from '../errors.ts';
+import { Failure, fileFailed, isFailure } from '../errors.ts';
 import { acquireLock, atomically, type FilePorts, folderOf, PATIENCE_MS, whileBusy } from './lock.ts';
 
 /** Receives a warning if a file was put aside. */
@@ -44,11 +44,7 @@ const LOG_PAGES = 250;
 export async function openFile(place: FilePlace): Promise<Database> {
   const { ports, path } = place;
   const folder = folderOf(path);
-  try {
-    if (folder !== '') await ports.files.makePrivateFolder(folder);
-  } catch (cause) {
-    throw fileFailure('create', folder, cause);
-  }
+  if (folder !== '') await ports.files.makePrivateFolder(folder).catch(fileFailed('create', folder));
   await requireOurs(place);
   let database: Database | undefined;
   try {
@@ -63,9 +59,7 @@ export async function openFile(place: FilePlace): Promise<Database> {
 
 /** Checks that a file is petstore's without opening it as a database. A missing or empty file passes. */
 async function requireOurs({ ports, kind: { name, applicationId }, path }: FilePlace): Promise<void> {
-  const head = await ports.files.head(path, HEADER_BYTES).catch((cause: unknown) => {
-    throw fileFailure('read', path, cause);
-  });
+  const head = await ports.files.head(path, HEADER_BYTES).catch(fileFailed('read', path));
   if (head === undefined || head.length === 0) return;
   if (head.length < HEADER_BYTES || !Buffer.from(head).toString('latin1').startsWith(MAGIC)) {
     throw new Failure('state', { path, what: name, problem: 'damaged', detail: 'it is not an SQLite database' });
@@ -77,9 +71,9 @@ async function requireOurs({ ports, kind: { name, applicationId }, path }: FileP
 /** Creates the tables before the log exists, so that every file that is not empty has the application id in its header. */
 async function createTables({ ports, kind, path }: FilePlace, database: Database): Promise<void> {
   const version = (): number => Number(database.get('PRAGMA user_version')?.user_version);
-  await whileBusy(ports, () => {
+  await whileBusy(ports, async () => {
     if (version() === 0) {
-      atomically(database, () => {
+      await atomically(database, () => {
         // Another process may just have created the tables.
         if (version() !== 0) return;
         for (const sql of kind.schema) database.exec(sql);

@@ -160,11 +160,14 @@ function isBusy(error: unknown): boolean {
   return error instanceof DatabaseFailure && error.problem === 'held';
 }
 
-/** Runs the work in one transaction: all of it or nothing. @throws {DatabaseFailure} `held` */
-export function atomically<T>(database: Database, work: () => T): T {
+/** Runs the work, and a statement after it, in one transaction: all or nothing. @throws {DatabaseFailure} `held` */
+export async function atomically<T>(database: Database, work: () => T | Promise<T>, last?: string): Promise<T> {
   database.exec('BEGIN IMMEDIATE');
   try {
-    const result = work();
+    // Awaits only a promise: nothing else in this process may run between BEGIN and COMMIT.
+    const working = work();
+    const result = working instanceof Promise ? await working : working;
+    if (last !== undefined) database.run(last);
     database.exec('COMMIT');
     return result;
   } catch (error) {
@@ -174,7 +177,7 @@ export function atomically<T>(database: Database, work: () => T): T {
 }
 
 /** Rolls back, unless SQLite already has, for example because the disk is full. */
-export function rollBack(database: Database): void {
+function rollBack(database: Database): void {
   try {
     database.exec('ROLLBACK');
   } catch (error) {

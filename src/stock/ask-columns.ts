@@ -31,11 +31,11 @@ export async function nameColumns(
   if (!asks) return mappings;
   const asked = await askColumns(context, headings, mappings, add);
   if (asked.length === 0) return mappings;
-  const said = [...mappings, ...asked];
+  const answers = [...mappings, ...asked];
   if (await prompt.confirm('Remember this for files with the same header?', signal, true)) {
-    await storeAnswers(context, header, said);
+    await storeAnswers(context, header, answers);
   }
-  return said;
+  return answers;
 }
 
 /** Asks for each missing column. Returns nothing if the file has too few columns. */
@@ -48,21 +48,21 @@ async function askColumns(
   const lacksPet = !STOCK_FILE.pets.some((column) => found.has(column));
   const lacksNumber = !STOCK_FILE.needs.some((column) => found.has(column));
   if (new Set(free.map(([, name]) => name)).size < Number(lacksPet) + Number(lacksNumber)) return [];
-  const said: Mapping[] = [];
+  const answers: Mapping[] = [];
   const ask = async (what: string, columns: readonly ColumnName[], meaning: string): Promise<void> => {
-    const left = free.filter(([, name]) => said.every(({ heading }) => heading !== name));
+    const left = free.filter(([, name]) => answers.every(({ heading }) => heading !== name));
     const heading = await choose(context, `Which column has ${what}?`, left);
     const [only, ...others] = columns;
     const question = `What is in ${shown(heading)}? (${meaning})`;
     const column = others.length === 0 ? only! : await choose(context, question, numbered(columns));
-    said.push({ heading, column });
+    answers.push({ heading, column });
   };
   if (lacksPet) await ask('the pet', STOCK_FILE.pets, 'the name or barcode of the catalog, or the id');
   if (lacksNumber) {
     // With --add, both add. The next file with this header does, too, where the option is forgotten.
     await ask('the number', add ? ['delta'] : STOCK_FILE.needs, 'quantity is set, delta is added');
   }
-  return said;
+  return answers;
 }
 
 type Choice<Name> = readonly [number: number, name: Name];
@@ -89,7 +89,7 @@ async function choose<Name extends string>(
     findName(names, MEANINGS[answer.toLowerCase()] ?? '') ??
     choices.find(([number]) => `${number}` === answer)?.[1];
   const problemOf = (answer: string): string | undefined =>
-    find(answer) === undefined ? 'Type a number or a name of the list.' : undefined;
+    find(answer) === undefined ? 'Type a number or a name from the list.' : undefined;
   return find(await prompt.text(questionWith(context, lines, visible(question)), undefined, signal, problemOf))!;
 }
 

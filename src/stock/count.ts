@@ -45,7 +45,7 @@ const HELP = [
   '  7          counts one of pet 7, as a scan does',
   '  7 12       counts twelve of pet 7, as 3x 7 counts three',
   '  In place of the id, a barcode of the catalog.',
-  '  -          takes the last scan back',
+  '  -          takes back the last scan',
   '  list       shows what is counted so far',
   '  done       shows what will change, and asks (also Ctrl-D)',
   '  q          stops; the count can be kept for later',
@@ -82,7 +82,7 @@ async function finish({ context, journal, run, seen }: Stocktake, tally: Tally, 
   if (problems.length > 0 && !context.stdin.isTTY) {
     const resume = resumeCommand({ ...run, left: 0 });
     const saved = scans.length > 0 && {
-      hint: `The other lines are saved. Correct these, and scan them alone: ${resume}`,
+      hint: `The other lines are saved. Correct these and scan only them: ${resume}`,
     };
     throw new Failure('invalid-rows', { source: 'stdin', problems, ...saved });
   }

@@ -9,7 +9,7 @@ import { errorCode } from '../ports.ts';
 import { connect } from '../session/connect.ts';
 import { readBytes } from '../session/read-text.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
-import { Failure, fileFailure, isFailure } from '../errors.ts';
+import { Failure, fileFailed, isFailure } from '../errors.ts';
 import { csvCell } from '../view/formats.ts';
 import { confirmation, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
@@ -46,12 +46,8 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   // In containers that share the folder, each process may have the same number.
   const path = joinPath(folder, `stock-${Buffer.from(context.randomBytes(4)).toString('hex')}.csv`);
   const text = tableOf(items, await openNames(context, origin, items));
-  try {
-    await files.makePrivateFolder(folder);
-    await files.replace(path, text, { mode: 0o600 });
-  } catch (cause) {
-    throw fileFailure('write', path, cause);
-  }
+  await files.makePrivateFolder(folder).catch(fileFailed('write', path));
+  await files.replace(path, text, { mode: 0o600 }).catch(fileFailed('write', path));
   let isUsed = false;
   try {
     const rows = await editedRows(context, path, text, options);

@@ -164,7 +164,7 @@ async function whatToAdd(
   const canChoose = !globals.yes && canAsk(context);
   const isPart = rest.length > 0 && !isDeclined;
   if (!canChoose && !(isPart && !isEdited && options.resume === true)) {
-    const again = 'If they came a second time, add --again.';
+    const again = 'If they arrived a second time, add --again.';
     const others = isEdited ? `Import a file with only the others. ${again}` : 'To add only the others, add --resume.';
     throw usageFailure(`${says}; nothing was sent.`, isPart ? others : again);
   }

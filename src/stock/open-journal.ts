@@ -1,7 +1,7 @@
 /** Opens the journal of a bulk command; one process at a time applies a run. */
 import { stateFolder, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { Failure, fileFailure } from '../errors.ts';
+import { Failure, fileFailed } from '../errors.ts';
 import { inBatches } from '../state/batch.ts';
 import { openState, openStateFile, type State } from '../state/database.ts';
 import { Journal } from '../state/journal.ts';
@@ -30,9 +30,7 @@ export async function* readJournal<T>(
 
 async function openToRead(context: CommandContext): Promise<State> {
   const path = statePath(context, 'state.db');
-  const found = await context.files.facts(path).catch((cause: unknown) => {
-    throw fileFailure('read', path, cause);
-  });
+  const found = await context.files.facts(path).catch(fileFailed('read', path));
   return openStateFile(context, found === undefined ? ':memory:' : path);
 }
 

@@ -39,7 +39,7 @@ export async function resumeNamed(runContext: Omit<RunContext, 'session'>, run: 
   await checkSource(context, run);
   await assertWriteAllowed(context);
   if ((context.why?.cause ?? context.why?.note) !== undefined) {
-    context.notices.warning(`Run ${run.id} keeps the cause and the note that it began with.`);
+    context.notices.warning(`Run ${run.id} keeps the cause and note that it began with.`);
   }
   await using session = await connect(context, { isBulk: true });
   return await resumeRun({ ...runContext, session }, run, await seeStock(session.service, journal));

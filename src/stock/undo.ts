@@ -82,7 +82,7 @@ function announce({ notices }: CommandContext, journal: Journal, target: Target,
   const uncertain = changes.filter(isLeft);
   if (uncertain.length > 0) {
     const of = run === undefined ? '' : ` of ${plural(uncertain.length, 'row')}`;
-    notices.info(`The outcome${of} of ${title} is unknown; it is compared with what is in stock now.`);
+    notices.info(`The outcome${of} of ${title} is unknown; comparing it with the current stock.`);
   }
   const rest = run === undefined ? 0 : journal.changesOf(run.id).filter(({ state }) => state === 'planned').length;
   if (rest > 0) notices.info(`Run ${run?.id} is unfinished; the ${plural(rest, 'row')} left ${verb} be discarded.`);

@@ -84,7 +84,7 @@ export async function withWriter<T>(
     throw error;
   });
   if (state === undefined) {
-    context.notices.warning('The state folder cannot be used: a change is not in the history, and cannot be undone.');
+    context.notices.warning('The state folder cannot be used, so changes are not in the history and cannot be undone.');
     return await work({ ...writer, journal: undefined });
   }
   using _own = keptState === undefined ? state : undefined;
@@ -136,7 +136,7 @@ export async function callOne<T extends InventoryItem | { readonly failure?: Fai
   if (isFailure(because)) {
     if (failure === undefined) onUnrecorded?.(new Failure('unrecorded', { ...change, because }, because));
     // Without an answer, the failure itself reports the outcome of the write.
-    context.notices.warning('What became of the write could not be noted in the history.');
+    context.notices.warning('The outcome of the write could not be recorded in the history.');
   }
   if (isFailure(sent)) throw sent;
   return sent;

@@ -133,18 +133,18 @@ async function* watch(
     const at = clock.now();
     const listed = [...before.values()].filter(matches);
     const oddities = new UnexpectedFields();
-    const told = async (found: readonly Change[]): Promise<Change[]> => {
+    const withNames = async (found: readonly Change[]): Promise<Change[]> => {
       const items = found.map(({ item }) => item);
       warnOfUnexpected(items, notices, oddities);
       const names = await tableNames(context, session.origin, items);
       return found.map((change) => ({ ...change, name: names?.get(change.item.petId) }));
     };
-    yield await told(listed.map((item) => ({ at, event: 'listed', item })));
+    yield await withNames(listed.map((item) => ({ at, event: 'listed', item })));
     notices.info(`Watching ${plural(listed.length, 'pet')}.`);
     for (;;) {
       await pause(context, session.service, intervalMs);
       const stock = await readStock(session.service);
-      yield await told([...changes(before, stock, matches, clock.now())]);
+      yield await withNames([...changes(before, stock, matches, clock.now())]);
       before = stock;
     }
   } catch (error) {

@@ -245,7 +245,7 @@ describe('changes', () => {
       browser.replace(listing(pets as typeof PETS));
       expect([browser.mode, browser.message, browser.marked.size]).toEqual([
         'table',
-        'Pet 7 is not shown any more. No quantity was changed.',
+        'Pet 7 is no longer shown. No quantity was changed.',
         marks,
       ]);
       press('5', '<return>', '<escape>');

@@ -228,7 +228,7 @@ it.each([
   const text = sentences.replace(/ +/g, ' ');
   expect(text).toContain('Enter = Asks for the quantity (12), or what to add (+3) or take away (-3).');
   expect(text).toContain('←→ Takes one away, or adds one.');
-  expect(text).toContain('Del Takes the change back, of this pet or those marked.');
+  expect(text).toContain('Del Undoes the change of this pet, or of those marked.');
 });
 
 it.each([

@@ -266,8 +266,8 @@ describe('a service that says it goes away', () => {
 
   it.each([
     [{ Deprecation: '@1735689600' }, 'is deprecated as of 2025-01-01.'],
-    [{ Deprecation: '@1735689600', Sunset }, 'is deprecated as of 2025-01-01 and goes away on 2030-06-30.'],
-    [{ Sunset }, 'goes away on 2030-06-30.'],
+    [{ Deprecation: '@1735689600', Sunset }, 'is deprecated as of 2025-01-01 and will be removed on 2030-06-30.'],
+    [{ Sunset }, 'will be removed on 2030-06-30.'],
     // An unknown form is ignored.
     [{ Deprecation: 'true', Sunset: 'soon' }, undefined],
   ])('fault 26: is quoted once, on stderr: %o', async (headers, words) => {

@@ -300,7 +300,7 @@ describe('several pets with a name, at a terminal', () => {
     expect([code, stdout]).toEqual([0, '{"petId":8,"quantity":6,"status":"available"}\n']);
     expect(asked.map(({ question }) => question)).toEqual(
       Array(2).fill(
-        '"gold" matches 2 pets:\n   1  Goldfish (pet 7)\n   2  Goldfish, small (pet 8)\nWhich one? (Enter leaves)',
+        '"gold" matches 2 pets:\n   1  Goldfish (pet 7)\n   2  Goldfish, small (pet 8)\nWhich one? (Enter cancels)',
       ),
     );
   });

@@ -503,7 +503,7 @@ describe('inventory import', () => {
     it('and adds: what it began with stays its cause', async () => {
       const { run, delivery } = await stopped('delta');
       const { stderr } = await run([...delivery, '--resume', '--yes', '--cause', 'died']);
-      expect(stderr).toContain('warning: Run 1 keeps the cause and the note that it began with.\n');
+      expect(stderr).toContain('warning: Run 1 keeps the cause and note that it began with.\n');
     });
 
     it('and sets: a warning, and it is set, which closes the unfinished one', async () => {
@@ -624,7 +624,7 @@ describe('inventory count', () => {
         '  line 3: "seven" is not an id, or an id and a quantity\n' +
         '  line 5: there is nothing to take back\n' +
         '  line 6: "8 4006381333931" is not an id, or an id and a quantity\n' +
-        'hint: The other lines are saved. Correct these, and scan them alone: petstore --env sandbox inventory count --resume 1\n',
+        'hint: The other lines are saved. Correct these and scan only them: petstore --env sandbox inventory count --resume 1\n',
     );
     const resumed = await run(['inventory', 'count', '--yes', '--resume', '1'], { stdin: { text: '7 2\n' } });
     expect([resumed.code, ...(await stock(7, 8))]).toEqual([0, 2, 5]);

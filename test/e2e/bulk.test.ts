@@ -417,7 +417,7 @@ it.each([
     '"$@" >/dev/full',
     6,
     3,
-    ['hint: The command has done its work: do not run it again for its output.'],
+    ['hint: The command has taken effect: do not run it again for its output.'],
   ],
   ['cannot be written and a row has failed', '"$@" >/dev/full', 5, 3, ['error: The output could not be written']],
 ])('events: a run is done to its end where its reader %s', async (_name, script, done, exit, said) => {

@@ -86,7 +86,7 @@ describe('doctor --offline', () => {
         ),
       ],
       ['limits', 'ok', 'The service has not asked to wait.'],
-      ['service', 'skip', 'Not asked, because of --offline.'],
+      ['service', 'skip', 'Skipped because of --offline.'],
     ]);
     expect(context.sent).toEqual([]);
   });
@@ -139,8 +139,8 @@ describe('doctor --offline', () => {
   });
 
   it.each([
-    ['PETSTORE_BASE_URL', 'https://other.example/v1', /is used, not what the config has/, /unset PETSTORE_BASE_URL/],
-    ['PETSTORE_API_KEY', 'another-key', /is used, not what the config has/, /unset/],
+    ['PETSTORE_BASE_URL', 'https://other.example/v1', /URL overrides the config/, /unset PETSTORE_BASE_URL/],
+    ['PETSTORE_API_KEY', 'another-key', /PETSTORE_API_KEY overrides the config/, /unset/],
     ['PETSTORE_APIKEY', 'x', /^petstore ignores the variable PETSTORE_APIKEY/, /PETSTORE_API_KEY/],
     ['PETSTORE_LEDGER_LOST', 'share', /LOST without PETSTORE_LEDGER\.$/, /PETSTORE_LEDGER,/],
     ['NODE_TLS_REJECT_UNAUTHORIZED', '0', /it checks every certificate/, /NODE_EXTRA_CA_CERTS/],
@@ -234,7 +234,7 @@ describe('doctor, on the way to the service', () => {
     expect([first?.says, first?.fix]).toEqual([
       expect.stringMatching(/^The service's clock .* ahead of this machine's\.$/),
       expect.stringMatching(
-        /^Check this machine first .*; if its clock is right, tell the owners of the service\. Waits do not depend on either/,
+        /^Check this machine first .*; if its clock is right, tell the owners of the service\. Waits do not depend on the clocks/,
       ),
     ]);
   });
@@ -312,8 +312,8 @@ describe('doctor, on the way to the service', () => {
       'service: fail',
       'redirects (302) to https://evil',
     ],
-    ['a login page', { body: '<html>', headers: { 'content-type': 'text/html' } }, 'service: fail', 'not the service'],
-    ['no clock', { headers: { date: 'yesterday' } }, 'clock: warn', 'no Date header'],
+    ['a login page', { body: '<html>', headers: { 'content-type': 'text/html' } }, 'service: fail', 'is not a list'],
+    ['no clock', { headers: { date: 'yesterday' } }, 'clock: warn', 'no valid Date header'],
     ['no limits', { limits: false }, 'limit-headers: warn', 'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-'],
   ])('an answer of %s', async (_what, reply, sick, says) => {
     const report = await online(way(), reply);
@@ -383,7 +383,7 @@ describe('doctor against real servers', () => {
 
   it.each([
     ['expired', () => tlsIdentities().expired, /expired on/],
-    ['self-signed', () => tlsIdentities().selfSigned, /signed by itself/],
+    ['self-signed', () => tlsIdentities().selfSigned, /is self-signed/],
     ['for another name', () => tlsIdentities().wrongHost, /not for localhost, but for DNS:pets\.example/],
   ])('a certificate that is %s: named, and no request sent', async (_what, identity, says) => {
     const server = await scriptedServer([], { tls: identity() });

@@ -89,7 +89,7 @@ describe.skipIf(!hasNamed)('doctor --domain', () => {
     ['taken.pets.test', ' (192.0.2.7) blocks the CNAME.', /^Delete it\. Create/],
     ['taken6.pets.test', ' (2001:db8::7) blocks', /^Delete it\. Create/],
     ['empty-apex.test', ' has no record.', /ALIAS or ANAME, name @, .*an apex cannot have a CNAME/],
-    ['other-apex.test', ' (192.0.2.7) is not of', /^Delete it\. .*ALIAS/],
+    ['other-apex.test', ' (192.0.2.7) does not belong to', /^Delete it\. .*ALIAS/],
   ])('%s: %s', async (domain, says, fix) => {
     const { code, sick, first, found } = await examine(domain);
     expect({ code, sick, says: first?.says, fix: first?.fix }).toEqual({
@@ -131,7 +131,7 @@ describe.skipIf(!hasNamed)('doctor --domain', () => {
   const theirs = { names: [TARGET] };
   it.each([
     ['expired', { ...ours, days: -1 }, 'fail', /expired on \d{4}-\d\d-\d\d: it was not renewed/],
-    ['self-signed', { ...ours, selfSigned: true }, 'fail', /signed by itself/],
+    ['self-signed', { ...ours, selfSigned: true }, 'fail', /is self-signed/],
     ['of the platform alone', theirs, 'fail', /not for shop\.pets\.test, but for DNS:stores/],
     ['about to end', { ...ours, days: 5 }, 'warn', /5 days|4 days/],
   ])('a certificate that is %s', async (_what, identity, health, says) => {

@@ -114,17 +114,17 @@ describe('listening', () => {
     const env = staging('http://127.0.0.1:9/v1');
     for (const args of [[], tls, tokens, [...tls, '--no-token']]) {
       const { code, stderr } = await runPetstore(['proxy', '--host', '0.0.0.0', '--port', '0', ...args], { home, env });
-      const problem = 'The proxy listens on 0.0.0.0, for other machines, only with --tls-cert, --tls-key and --tokens.';
+      const problem = 'To listen on 0.0.0.0, for other machines, the proxy needs --tls-cert, --tls-key and --tokens.';
       expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
     }
     const half = await runPetstore(['proxy', ...tls.slice(0, 2)], { home, env });
-    expect([half.code, half.stderr]).toEqual([2, expect.stringContaining('--tls-cert and --tls-key need each other.')]);
+    expect([half.code, half.stderr]).toEqual([2, expect.stringContaining('--tls-cert and --tls-key belong together.')]);
   });
 
   it.each<[name: string, text: string, says: string]>([
     ['cert.pem', 'garbage', 'cert.pem has no certificate in PEM that petstore can read.'],
     ['key.pem', 'garbage', 'key.pem has no private key without a passphrase in PEM that petstore can read.'],
-    ['key.pem', tlsIdentities().expired.key, 'key.pem has another key than the certificate'],
+    ['key.pem', tlsIdentities().expired.key, 'key.pem does not belong to the certificate'],
     // Only OpenSSL asks for a minimum.
     ...(isNode ? [['pair', '', 'cert.pem cannot be used for TLS: ee key too small.'] as [string, string, string]] : []),
   ])('an unusable %s is one sentence, and exit 3', async (name, text, says) => {
@@ -153,7 +153,7 @@ describe('listening', () => {
     const first = await serial();
     writeFileSync(join(home.path, 'cert.pem'), 'garbage');
     proxy.kill('SIGHUP');
-    await proxy.waitFor(/cert\.pem has no certificate in PEM.*continues with what it read before/, 'stderr');
+    await proxy.waitFor(/cert\.pem has no certificate in PEM.*keeps what it read before/, 'stderr');
     expect(await serial()).toBe(first);
     expect((await till.ask('/v1/inventory')).status).toBe(200);
     install(home, tlsIdentities().expired);
@@ -206,7 +206,7 @@ describe('tokens', () => {
     expect(statSync(file)).toMatchObject({ mode, uid, gid });
     const again = await runPetstore(['proxy', 'token', 'add', 'till-1', '--tokens', file], { home });
     expect([again.code, again.stdout]).toEqual([2, '']);
-    expect(again.stderr).toContain(`${file} has a token of till-1 already.`);
+    expect(again.stderr).toContain(`${file} already has a token for till-1.`);
     for (const [exit, says, ...args] of [
       [2, 'name must be a name of at most 80 characters', '', '--tokens', file],
       [2, 'name must be a name of at most 80 characters', 'a b', '--tokens', file],
@@ -262,7 +262,7 @@ describe('tokens', () => {
     expect((await askTls(proxy.port, '/v1/inventory', next)).status).toBe(200);
     appendFileSync(file, 'nonsense\n');
     proxy.kill('SIGHUP');
-    await proxy.waitFor(/tokens, line 3, is not: NAME.*continues with what it read before/, 'stderr');
+    await proxy.waitFor(/tokens, line 3, is not: NAME.*keeps what it read before/, 'stderr');
     expect((await till.ask('/v1/inventory')).status).toBe(200);
     const [, kept = ''] = readFileSync(file, 'utf8').split('\n');
     writeFileSync(file, `${kept}\n`);
@@ -320,7 +320,7 @@ describe('petstore as its client', () => {
     const report = tillOf(proxy, clients[0]!.token);
     for (const args of [SET, ['inventory', 'adjust', '7', '+1']]) {
       const { code, error: failure } = await report(...args);
-      expect([code, failure]).toMatchObject([12, { message: 'This token is for reading only.', code: 'read_token' }]);
+      expect([code, failure]).toMatchObject([12, { message: 'This token is read-only.', code: 'read_token' }]);
       expect(JSON.stringify(failure)).not.toMatch(/ban|retryAt/);
     }
     expect((await report(...LIST)).code).toBe(0);

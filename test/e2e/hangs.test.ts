@@ -164,7 +164,7 @@ describe('fault 132: a file without an end', () => {
       const { code, stderr } = await runPetstore([...SANDBOX, ...text.split(' ')]);
       expect({ code, stderr }).toEqual({
         code: 2,
-        stderr: expect.stringMatching(/\/dev\/zero holds more than \d+ bytes\./) as string,
+        stderr: expect.stringMatching(/\/dev\/zero is larger than \d+ bytes\./) as string,
       });
     },
   );

@@ -21,7 +21,7 @@ it.each([{ gzip: false }, { gzip: true }])('fault 59: an endless body (%o) stops
     code: 8,
     stdout: '',
     message: 'Invalid response: the response is larger than the 4194304 bytes that --max-body allows.',
-    hint: 'If so long a list is right, allow more with --max-body.',
+    hint: 'If the list is really this long, allow more with --max-body.',
   });
   // Decoded bytes count, while they come: little more was taken in than the system's own buffers hold.
   expect(reply.bytesSent).toBeLessThan(64 * 2 ** 20);
@@ -142,7 +142,7 @@ it('a change that was made says so where its output cannot be written: it is not
     stdout: { file: '/dev/full' },
   });
   expect(JSON.parse(set.stderr)).toMatchObject({
-    error: { kind: 'output', exitCode: 3, hint: 'The command has done its work: do not run it again for its output.' },
+    error: { kind: 'output', exitCode: 3, hint: 'The command has taken effect: do not run it again for its output.' },
   });
   const { stdout } = await runPetstore(['--env', 'sandbox', 'inventory', 'get', '7', '--json'], { home });
   expect(JSON.parse(stdout)).toMatchObject({ quantity: 11 });
@@ -166,7 +166,7 @@ describe('what happened outranks an output that cannot be written', () => {
   });
 
   it('a raw write that was applied is not to be sent again', async () => {
-    const hint = 'The command has done its work: do not run it again for its output.';
+    const hint = 'The command has taken effect: do not run it again for its output.';
     const error = { kind: 'output', exitCode: 3, outcome: 'applied', hint };
     expect(await onFullDisk(json(item(7, 12)), ...PATCH)).toMatchObject(error);
   });

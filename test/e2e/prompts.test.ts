@@ -132,7 +132,7 @@ it('an answer that is refused is asked for again; with --quiet, the question has
   writeFileSync(join(home.path, 'rows.csv'), 'Article;Pieces\n7;3\n');
   const terminal = startPty([...SANDBOX, '-q', 'inventory', 'import', 'rows.csv'], { home, cwd: home.path });
   await type(terminal, [[/1 {2}Article\s+2 {2}Pieces\s+Which column has the pet\?/, '9\r']]);
-  await terminal.waitFor('Type a number or a name of the list.');
+  await terminal.waitFor('Type a number or a name from the list.');
   await terminal.type('1\r', /Which column has the pet\? 1\n[^?]*What is in "Article"\?/);
   terminal.write('\x04');
   expect((await terminal.exited).code).toBe(2);

@@ -181,7 +181,7 @@ describe('what passes', () => {
       runPetstore(['proxy', '--port', '0', '--token-file', ...args], { home, env: staging(baseUrl) });
     expect(await run('/dev/zero')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('/dev/zero holds more than') as string,
+      stderr: expect.stringContaining('/dev/zero is larger than') as string,
     });
     const file = join(home.path, 'my token');
     writeFileSync(file, `${'t'.repeat(20)}\n`, { mode: 0o640 });

@@ -54,7 +54,7 @@ describe('the sandbox’s own commands', () => {
       'It has pet 1 twice: line 1 and line 2.',
     ],
     ['{"petId":1', 'It is not JSON in line 1:'],
-    ['{"petId":1,"quantity":9223372036854775808,"status":"sold"}', 'It has a quantity in line 1 that no store holds.'],
+    ['{"petId":1,"quantity":9223372036854775808,"status":"sold"}', 'It has a quantity in line 1 that is too large.'],
   ])('seed: a file that holds %j changes nothing', async (text, problem) => {
     const context = createTestContext();
     const path = join(context.home.path, 'pets');

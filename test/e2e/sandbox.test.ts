@@ -86,7 +86,7 @@ describe('fault 106: others than this machine', () => {
 });
 
 describe('fault 107: a port that cannot be had', () => {
-  const HINT = 'hint: Choose another with --port (0 takes a free one), or another address with --host.\n';
+  const HINT = 'hint: Choose another with --port (0 picks a free one), or another address with --host.\n';
 
   it('is named when another uses it', async () => {
     const port = await listenOnLoopback(createServer());

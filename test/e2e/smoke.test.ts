@@ -265,7 +265,7 @@ it('fault 26: what is deprecated is warned of, once, and fails nothing', async (
   const { code, stderr } = await against(spoil, ['--only', 'list-status,list-rows']).run();
   expect([code, stderr.match(/^warning: .*$/gm)]).toEqual([
     0,
-    ['warning: The service says that GET /inventory is deprecated as of 2025-01-01 and goes away on 2027-01-01.'],
+    ['warning: The service says that GET /inventory is deprecated as of 2025-01-01 and will be removed on 2027-01-01.'],
   ]);
 });
 
@@ -299,7 +299,7 @@ describe('the budget', () => {
       stderr:
         'Smoke test of staging: 4 requests, read-only.\n' +
         'error: The checks need 3 requests, but only 2 of 60 are left until 14:04:21; nothing more was sent.\n' +
-        'hint: Run the command again then, or fewer checks with --only.\n',
+        'hint: Run the command again then, or run fewer checks with --only.\n',
     });
     expect(context.sent).toHaveLength(1);
     const again = await runIn(context, 'smoke', '--no-wait');

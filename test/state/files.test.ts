@@ -130,9 +130,11 @@ describe('a state database that is open', () => {
 it('fault 128: a row whose quantity is no number is exit 3, with the file named', async () => {
   const context = createTestContext();
   const state = await openState(context, join(context.home.state, 'petstore'));
-  state.database.exec(`
-    INSERT INTO run (kind, startedAt, environment, origin) VALUES ('import', 0, 'sandbox', 'sandbox');
-    INSERT INTO change (run, environment, origin, command, person, petId, before, after, state, sentAt)
+  state.database.run(
+    "INSERT INTO run (kind, startedAt, environment, origin) VALUES ('import', 0, 'sandbox', 'sandbox')",
+  );
+  state.database
+    .run(`INSERT INTO change (run, environment, origin, command, person, petId, before, after, state, sentAt)
       VALUES (1, 'sandbox', 'sandbox', 'import', 'me', 7, '1', 'x', 'sent', 0)`);
   state[Symbol.dispose]();
   for (const call of [['history'], ['runs', 'resume', '1']]) {

@@ -18,7 +18,7 @@ async function journalOf(rows: number) {
   const random = mulberry32(7);
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
   const { database } = state;
-  database.exec("INSERT INTO run (id, kind, startedAt, environment, origin) VALUES (1, 'import', 1, 'staging', 'x')");
+  database.run("INSERT INTO run (id, kind, startedAt, environment, origin) VALUES (1, 'import', 1, 'staging', 'x')");
   for (let i = 1; i <= rows; i++) {
     database.run(
       `INSERT INTO change (${COLUMNS}) VALUES (${COLUMNS.replace(/\w+/g, '?')})`,
@@ -80,7 +80,7 @@ it('shows a row once, and no row twice, while others are written', async () => {
   for (const page of journal.history({ limit: 1_000_000 })) {
     seen.push(...page);
     // Newer than all of them.
-    state.database.exec(
+    state.database.run(
       `INSERT INTO change (${COLUMNS}) SELECT ${COLUMNS.replace('sentAt', '1900000000000')} FROM change LIMIT 600`,
     );
   }

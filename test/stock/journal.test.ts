@@ -20,8 +20,8 @@ it('fault 91: a journal that lost its last commits to a power cut is an earlier 
   };
   const path = join(context.home.path, 'state.db');
   const state = await open(path);
-  state.database.exec('PRAGMA wal_autocheckpoint = 0');
-  state.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  state.database.run('PRAGMA wal_autocheckpoint = 0');
+  state.database.run('PRAGMA wal_checkpoint(TRUNCATE)');
   const journal = new Journal(state);
   const pets = [1n, 2n, 3n, 4n];
   const run = await journal.begin(

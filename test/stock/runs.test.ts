@@ -107,7 +107,7 @@ describe('only --max-wait decides how long a run waits', () => {
         message: expect.stringMatching(
           /^This takes about 4 min.* \(41 requests\), longer than --max-wait \(\w+.*\); nothing was sent\.$/,
         ) as string,
-        hint: expect.stringMatching(/^Add --max-wait forever: it would be done at about /) as string,
+        hint: expect.stringMatching(/^Add --max-wait forever: it will finish at about /) as string,
         retryable: true,
       });
     },
