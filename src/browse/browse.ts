@@ -98,7 +98,7 @@ async function offerDraft(visit: Visit): Promise<void> {
   const them = kept.length === 1 ? 'it' : 'them';
   const changes = kept.map(({ petId, current, quantity }) => `pet ${petId}: ${current} → ${quantity}`);
   const what = `You did not apply ${plural(kept.length, 'change')} (${firstFew(changes)}).`;
-  if (await prompt.confirm(`${what}\nKeep ${them}? (n throws ${them} away)`, signal, true)) {
+  if (await prompt.confirm(`${what}\nKeep ${them}? No throws ${them} away.`, signal, true)) {
     for (const change of kept) browser.pending.set(change.petId, change);
   } else await save(visit);
 }

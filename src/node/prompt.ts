@@ -1,7 +1,7 @@
 /** Asks questions on the terminal, on stderr because stdout is for data. */
 import { createInterface } from 'node:readline/promises';
 import { PassThrough } from 'node:stream';
-import { ReadStream } from 'node:tty';
+import { isatty, ReadStream } from 'node:tty';
 import { Failure, stoppedByUser } from '../errors.ts';
 import { type Prompt, reasonOf } from '../ports.ts';
 import { signalSelf } from './process.ts';
@@ -38,8 +38,8 @@ async function ask(question: string, signal: AbortSignal, isHidden = false): Pro
   const input = Object.assign(new PassThrough(), { setRawMode: (isRaw: boolean) => stdin.setRawMode(isRaw) });
   // A dumb terminal edits the line itself, as the cursor cannot be moved. This readline edits a hidden one there, too.
   const terminal = isHidden || process.env.TERM !== 'dumb';
-  const output = isHidden ? {} : { output: stderr };
-  const reader = createInterface({ input, ...output, terminal, prompt, historySize: 0, signal });
+  const output = isHidden ? undefined : stderr;
+  const reader = createInterface({ input, output, terminal, prompt, historySize: 0, signal });
   const { promise: answered, resolve, reject } = Promise.withResolvers<string>();
   const onData = (bytes: Uint8Array): void => {
     // What was typed ahead, as a scan after the answer, is for what reads the terminal next.
@@ -50,10 +50,9 @@ async function ask(question: string, signal: AbortSignal, isHidden = false): Pro
   const cancel = (): void => {
     reject(new Failure('cancelled', {}));
   };
-  // A terminal in raw mode ends only when it is closed, which may be noticed before SIGHUP.
+  // A terminal in raw mode ends only when it is closed, which may be noticed before SIGHUP; a dumb one at Ctrl-D, too.
   const end = (): void => {
-    if (terminal) reject(new Failure('interrupted', { signal: 'SIGHUP' }));
-    else cancel();
+    reject(terminal || !isatty(0) ? new Failure('interrupted', { signal: 'SIGHUP' }) : new Failure('cancelled', {}));
   };
   const show = (): void => {
     if (isHidden) stderr.write(prompt);

@@ -83,10 +83,10 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
       const input = stream();
       // On a terminal readline reads key by key, so that stdin can be read again after Ctrl-D ends the lines. On a dumb
       // one it knows no Backspace, but the terminal itself does.
-      const terminal = input.isTTY === true && process.stderr.isTTY && process.env.TERM !== 'dumb';
+      const isTTY = input.isTTY === true;
+      const terminal = isTTY && process.stderr.isTTY && process.env.TERM !== 'dumb';
       const output = terminal ? { output: process.stderr, prompt: '', historySize: 0 } : {};
-      const { createInterface } = process.getBuiltinModule('node:readline');
-      const reader = createInterface({ input, terminal, signal, ...output });
+      const reader = process.getBuiltinModule('node:readline').createInterface({ input, terminal, signal, ...output });
       // In raw mode Ctrl-C is a key.
       reader.on('SIGINT', signalSelf.bind(undefined, 'SIGINT'));
       if (!terminal) endAtLongLine(input);
@@ -106,7 +106,7 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
           yield* lines;
         } catch (error) {
           if (isFailure(error)) throw error;
-          if (!terminal && !signal.aborted) throw fileFailure('read', 'stdin', error);
+          if (!isTTY && !signal.aborted) throw fileFailure('read', 'stdin', error);
         } finally {
           forget();
           reader.close();
@@ -115,8 +115,9 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
           if (terminal && reader.line !== '') process.stderr.write('\n');
         }
         if (signal.aborted) throw reasonOf(signal);
-        // A terminal in raw mode ends only when it is closed, which may be noticed before SIGHUP.
-        if (terminal && (input.readableEnded || input.errored !== null)) {
+        // A terminal that is closed may be noticed before SIGHUP. In raw mode nothing else ends it; elsewhere Ctrl-D does.
+        const isGone = isTTY && (terminal || !process.getBuiltinModule('node:tty').isatty(0));
+        if (isGone && (input.readableEnded || input.errored !== null)) {
           throw new Failure('interrupted', { signal: 'SIGHUP' });
         }
       })();

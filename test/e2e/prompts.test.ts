@@ -138,7 +138,7 @@ it('an answer that is refused is asked for again; with --quiet, the question has
   expect((await terminal.exited).code).toBe(2);
 });
 
-it('on a dumb terminal nothing moves the cursor, Backspace corrects an answer, and Ctrl-D leaves the terminal readable', async () => {
+it('on a dumb terminal nothing moves the cursor, Backspace corrects a line, and Ctrl-D leaves the terminal readable', async () => {
   const home = createHome();
   const command = ['env', 'TERM=dumb', ...petstoreCommand()] as const;
   const server = await scriptedServer([json([item(7, 10)])]);
@@ -153,11 +153,15 @@ it('on a dumb terminal nothing moves the cursor, Backspace corrects an answer, a
   expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
   const count = startPty([...SANDBOX, 'inventory', 'count'], { home, command });
   await type(count, [
-    ['Stocktake', '7\r'],
-    ['1 counted', '\x04'],
+    ['Stocktake', '77\x7f\r'],
+    ['pet 7 (Goldfish): 1 counted', '\x04'],
     ['Change 1 pet in sandbox?', 'y\r'],
   ]);
   expect((await count.exited).code).toBe(0);
+  const undo = startPty([...SANDBOX, 'inventory', 'undo'], { home, command });
+  await undo.waitFor('Undo run 1');
+  undo.hangUp();
+  expect((await undo.exited).code).toBe(129);
   expect(login.output + count.output).not.toContain('\x1b');
 });
 
