@@ -142,8 +142,7 @@ function holdOf(state: LedgerState, now: number, intent: Intent): Hold | undefin
   const tells = (probe: Reservation): boolean =>
     probe.isProbe === true && (state.block !== undefined || addressOf(probe.operation) === addressOf(operation));
   const probe = state.inFlight.findLast((each) => tells(each) && now <= each.lostAt);
-  const isBlocked = state.block !== undefined && now < state.block.until;
-  const isAsked = probe !== undefined && mustProbe(state, now, operation) && !isBlocked;
+  const isAsked = probe !== undefined && mustProbe(state, now, operation) && now >= (state.block?.until ?? now);
   return isAsked && !isPastFirst(state, now, operation, probe) ? forAnswer(probe, now) : forecast(state, now, intent);
 }
 
