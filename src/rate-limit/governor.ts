@@ -142,7 +142,7 @@ function holdOf(state: LedgerState, now: number, intent: Intent): Hold | undefin
   const tells = (probe: Reservation): boolean =>
     probe.isProbe === true && (state.block !== undefined || addressOf(probe.operation) === addressOf(operation));
   const probe = state.inFlight.findLast((each) => tells(each) && now <= each.lostAt);
-  const isAsked = probe !== undefined && mustProbe(state, now, operation) && !isBlocked(state, now);
+  const isAsked = probe !== undefined && mustProbe(state, now, operation) && now >= (state.block?.until ?? now);
   return isAsked && !isPastFirst(state, now, operation, probe) ? forAnswer(probe, now) : forecast(state, now, intent);
 }
 
@@ -160,8 +160,11 @@ export function forecast(state: LedgerState, now: number, demand: Demand): Hold 
   const { block, pace, inFlight, windows } = state;
   const { operation, count = 1 } = demand;
   if (block !== undefined) {
-    // After a block, one probe is due whatever the windows say.
-    return isBlocked(state, now) ? { until: block.until, why: block.why } : undefined;
+    if (now < block.until) return { until: block.until, why: block.why };
+    // After a block, one probe is due whatever the windows say: not of an operation that had none left before.
+    const { answeredAt = now, remaining, resetAt = now } = windowOf(windows, operation) ?? {};
+    const isSpent = remaining === 0 && answeredAt < block.since && now < resetAt;
+    return isSpent ? { until: resetAt, why: 'window-spent' } : undefined;
   }
   const room = roomAt(state, demand, now);
   if (room !== undefined) {
@@ -176,10 +179,6 @@ export function forecast(state: LedgerState, now: number, demand: Demand): Hold 
   if (unanswered !== undefined && count === 1) return forAnswer(unanswered, now);
   const until = pace.nextAt + (count - 1) * pace.everyMs;
   return now < until ? { until, why: 'paced' } : undefined;
-}
-
-function isBlocked({ block }: LedgerState, now: number): boolean {
-  return block !== undefined && now < block.until;
 }
 
 function forAnswer(asked: Reservation, now: number): Hold {

@@ -108,7 +108,6 @@ for _, w in ipairs(r.windows) do
       for _, each in ipairs({ 'answeredAt', 'sentAt' }) do w[each] = math.max(k[each], w[each]) end
     elseif w.seenAt < k.seenAt then w, k = k, w end
     for each in pairs(k.apart) do w.apart[each] = true end
-    w.lengthMs = w.lengthMs or k.lengthMs
     if t < w.resetAt then o.till = math.min(o.till, w.resetAt) end
     o.window = w
   end
@@ -202,8 +201,7 @@ end
 local count = 0
 for _ in pairs(s.ops) do count = count + 1 end
 for name, o in pairs(s.ops) do
-  local ends = math.max(o.window and o.window.resetAt or 0, o.till)
-  if t > ends + KEPT or count > MOST and t >= o.till + LATE then s.ops[name] = nil end
+  if count > MOST and t >= o.till + LATE then s.ops[name] = nil end
 end
 redis.call('SET', place, cjson.encode(m), 'PX', KEPT)
 redis.call('SET', KEYS[1], cjson.encode(s), 'PX', 2 * KEPT)

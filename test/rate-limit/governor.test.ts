@@ -143,6 +143,31 @@ describe('an open window', () => {
     expect(key.passes(5_001).exchange(LIST, 3, 54_999).room()).toBe(3);
   });
 
+  it.each([
+    { lengthMs: 60_000, lateMs: 5_000, room: 46 },
+    { lengthMs: 60_000, lateMs: 5_001, room: 47 },
+    { lengthMs: 8_000, lateMs: 2_001, room: 47 },
+  ])('of $lengthMs ms: one of another operation, until an answer $lateMs ms later', ({ lengthMs, lateMs, room }) => {
+    const key = new Key();
+    const exchange = (operation: string, remaining: number): void => {
+      const left = { limit: 60, remaining, resetInMs: 61_000 - key.now, lengthMs };
+      key.answer(key.send(operation), 200, { window: left });
+    };
+    exchange(LIST, 50);
+    exchange(SET, 49);
+    key.lose(key.send(SET), true);
+    key.passes(lateMs);
+    exchange(LIST, 47);
+    expect(key.room()).toBe(room);
+  });
+
+  it('lets none of the last two go while a lost one may still arrive', () => {
+    const key = Key.open(3);
+    key.lose(key.send(), true);
+    expect(key.ask().why).toBe('asking');
+    expect(key.passes(5_001).ask().why).toBe('sent');
+  });
+
   it('counts it also in a window that is first known by such an answer', () => {
     const key = Key.open(9);
     const lost = key.send(SET);
@@ -318,6 +343,14 @@ describe('fault 133: limits of each operation', () => {
     expect([key.ask(LIST).why, key.ask(SET).why]).toEqual(['window-spent', 'sent']);
     key.now += 600_000;
     expect([key.ask(LIST).why, key.ask(SET).why]).toEqual(['window-spent', 'sent']);
+  });
+
+  it('an operation whose own window was spent before a block does not send the probe after it', () => {
+    const key = new Key().exchange(SET, 5, 3_000, 6).exchange(LIST, 0, 3_600_000, 100).passes(1);
+    key.answer(key.send(SET), 429, { ...window(0, 3_000, 6), retryAfterMs: 3_000 });
+    key.passes(4_000);
+    expect(key.ask(LIST)).toMatchObject({ why: 'window-spent', until: 3_601_000 });
+    expect(key.ask(SET).why).toBe('sent');
   });
 
   it('an operation that no answer has named yet waits for its first answer, and for a window that is spent', () => {

@@ -440,6 +440,26 @@ describe('permits', () => {
     expect(await one.first.asks()).not.toBe('sent');
   });
 
+  it.each([
+    ['is over', 60_000, 60_500, 'asking'],
+    ['may be one with a window that is over', 59_000, 59_500, 'asking'],
+    ['lasts, beside one that is over and ended at another time', 20_000, 21_000, 'sent'],
+  ])('beside the first request of a new window, of an operation whose own %s', async (_name, resetInMs, ms, told) => {
+    const { shop, first, second } = await opened();
+    await first.exchanges(58, { resetInMs }, SET);
+    shop.now += ms;
+    expect([await first.asks(SET), await second.asks()]).toEqual(['sent', told]);
+  });
+
+  it('are counted also where the server has dropped the state of the key alone, as when its memory is short', async () => {
+    const { shop, first, second } = await opened({ left: 41 });
+    expect(await second.asksFor(20)).toBe(20);
+    shop.store.delete('petstore:{pair}');
+    await first.exchanges(20);
+    await second.ledger.close();
+    expect(await first.asksFor(9)).toBe(0);
+  });
+
   it('count for the next window also while the last one of an operation is still believed to last', async () => {
     const { shop, first, second } = await opened({ left: 9 });
     await first.exchanges(8, { resetInMs: 59_000 }, SET);
@@ -615,13 +635,28 @@ describe('a refusal that one machine gets', () => {
     for (const each of all) expect([await each.asks(), each.waits]).toEqual([why, { ms: ms - 40_000 }]);
   });
 
-  it('is over for all, with one probe of one machine', async () => {
-    const { shop, all, second } = await blocked();
+  it('is over for all, with one probe of one machine, and then one of another if there was no answer', async () => {
+    const { shop, all, first, second } = await opened({ machines: 3, window: { resetInMs: 900_000 } });
+    const third = all[2]!;
+    for (const each of all) await each.ledger.view();
+    await first.meets(429, 100_000);
     shop.now += 101_000;
+    // A question that is overtaken by the probe tells nothing of it.
+    const arrive = shop.holdsQuestions();
+    const late = first.otherProcess.view();
+    await new Promise(setImmediate);
+    shop.way = Promise.resolve();
     expect(await Promise.all(all.map((each) => each.asks()))).toEqual(['sent', 'asking', 'asking']);
-    await all[0]!.isAnswered(59);
-    shop.now += second.waits!.againMs!;
-    expect(await second.asks()).toBe('sent');
+    shop.now += 3_000;
+    arrive();
+    await late;
+    expect(await third.asks()).toBe('asking');
+    await first.losesRequest();
+    shop.now += third.waits!.againMs!;
+    expect([await second.asks(), await third.asks()]).toEqual(['sent', 'asking']);
+    await second.isAnswered(59);
+    shop.now += third.waits!.againMs!;
+    expect(await third.asks()).toBe('sent');
   });
 
   it.each([
@@ -729,11 +764,15 @@ describe('a server', () => {
   });
 
   it('that is emptied: one probe of one machine goes first', async () => {
-    const { shop, all, first } = await opened({ machines: 3 });
+    const { shop, all, first, second } = await opened({ machines: 3 });
     shop.isEmptied();
     shop.now += 1_000;
     for (const each of all) await each.ledger.close();
     expect(await Promise.all(all.map((each) => each.asks()))).toEqual(['sent', 'asking', 'asking']);
+    // Whatever its other processes ask meanwhile.
+    await first.otherProcess.view();
+    shop.now += second.waits!.againMs!;
+    expect(await second.asks()).toBe('asking');
     await first.isAnswered(57);
     shop.now += 1_000;
     for (const each of all) expect(await each.asks()).toBe('sent');
