@@ -6,46 +6,16 @@ import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { staging } from '../support/staging.ts';
-import { withoutSandboxNames } from '../support/catalog.ts';
 import { createHome } from '../support/home.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json } from '../support/replies.ts';
+import { sandboxShop, TERMINAL } from '../support/sandbox-shop.ts';
 import { serveSandbox } from '../support/served.ts';
 import { stockService } from '../support/stock-service.ts';
 import { createTestContext, type TestContextOptions } from '../support/test-context.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-/** One shop: each command in a context of its own, all of them with the same home. Its pets have no names. */
-function shop() {
-  const home = createHome();
-  let runs = 0;
-  const run = async (args: readonly string[], options: TestContextOptions = {}) => {
-    const context = await withoutSandboxNames(createTestContext({ home, ...options }));
-    const random = new Uint8Array(4).fill(runs++);
-    const { code, stdout, stderr } = await runIn(
-      { ...context, randomBytes: () => random },
-      '--env',
-      'sandbox',
-      ...args,
-    );
-    return { code, stdout, stderr, questions: context.questions.map(({ question }) => question) };
-  };
-  /** The quantities of these pets. */
-  const stock = async (...pets: readonly number[]): Promise<(number | undefined)[]> => {
-    const { stdout } = await run(['inventory', 'list', '--json', '--pet', pets.join()]);
-    const found = JSON.parse(stdout) as { petId: number; quantity: number }[];
-    return pets.map((pet) => found.find(({ petId }) => petId === pet)?.quantity);
-  };
-  /** Writes a file in the home. */
-  const file = (text: string, name = 'stock.csv'): string => {
-    const path = join(home.path, name);
-    writeFileSync(path, text);
-    return path;
-  };
-  return { home, run, stock, quantity: async (pet: number) => (await stock(pet))[0], file };
-}
-
-const TERMINAL = { terminal: true, env: { NO_COLOR: '1' } } as const;
+const shop = () => sandboxShop({ areNamed: false });
 
 it.each([
   ['set', '4006381333931', ['--read-first']],

@@ -2,39 +2,25 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createHome } from '../support/home.ts';
-import { type Ran, runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
+import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json, type PlainReply, tooMany } from '../support/replies.ts';
+import { sandboxShop, TERMINAL } from '../support/sandbox-shop.ts';
 import { stockService } from '../support/stock-service.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
 
 const OF_TEN = () => new Map([7, 8, 9].map((petId) => [petId, 10]));
 
-/** One shop: each command in a context of its own, all of them with the same home. */
 function shop() {
-  const home = createHome();
-  const at = async (context: TestContext, ...args: string[]): Promise<Ran> => {
-    const ran = await runIn(context, '--env', 'sandbox', 'inventory', ...args);
+  const { home, run: runAll, quantity, file } = sandboxShop({ areNamed: true });
+  const at = async (args: readonly string[], options: TestContextOptions = {}) => {
+    const ran = await runAll(['inventory', ...args], options);
     // The rate limit of the last line is not what these tests are about.
     return { ...ran, stderr: ran.stderr.replace(/^\d+ of \d+ requests left, .*\n/m, '') };
   };
-  const run = (...args: string[]) => at(createTestContext({ home }), ...args);
+  const run = (...args: string[]) => at(args);
   /** At a terminal, with these answers. */
-  const ask = async (answers: readonly boolean[], ...args: string[]) => {
-    const context = createTestContext({ home, terminal: true, env: { NO_COLOR: '1' }, answers });
-    const ran = await at(context, ...args);
-    return { ...ran, questions: context.questions.map(({ question }) => question) };
-  };
-  const quantity = async (pet: number): Promise<number | undefined> => {
-    const { stdout } = await run('list', '--json', '--pet', String(pet));
-    return (JSON.parse(stdout) as { quantity: number }[])[0]?.quantity;
-  };
-  const file = (...rows: readonly string[]): string => {
-    const path = join(home.path, 'stock.csv');
-    writeFileSync(path, ['petId,quantity', ...rows].join('\n'));
-    return path;
-  };
-  return { home, run, ask, quantity, file };
+  const ask = (answers: readonly boolean[], ...args: string[]) => at(args, { ...TERMINAL, answers });
+  return { home, run, ask, quantity, file: (...rows: string[]) => file(['petId,quantity', ...rows].join('\n')) };
 }
 
 describe('set', () => {
