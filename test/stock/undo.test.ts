@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json, type PlainReply, tooMany } from '../support/replies.ts';
 import { sandboxShop, TERMINAL } from '../support/sandbox-shop.ts';
+import { serveSandbox } from '../support/served.ts';
 import { stockService } from '../support/stock-service.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
 
@@ -267,6 +268,38 @@ describe('undo and redo', () => {
     await run('redo', '--yes');
     await run('redo', '--yes');
     expect((await sums()).toSorted()).toEqual(all.toSorted());
+  });
+
+  it('single writes are in the history; one that failed cannot be undone', async () => {
+    const { run } = shop();
+    for (const line of ['set 7 12', 'adjust 7 -2', 'set 999 1']) await run(...line.split(' '));
+    const facts = { who: 'clerk', environment: 'sandbox', run: null };
+    const reason = 'the service does not have this pet';
+    expect(JSON.parse((await run('history', '--json')).stdout)).toMatchObject([
+      { change: 3, petId: 999, before: null, after: 1, outcome: 'failed', reason, ...facts },
+      { change: 2, petId: 7, before: 12, after: 10, outcome: 'applied', command: 'inventory adjust', ...facts },
+      { change: 1, petId: 7, before: null, after: 12, outcome: 'applied', command: 'inventory set', ...facts },
+    ]);
+    const [asked, failed] = [await run('undo'), await run('undo', '3', '--yes')];
+    expect([asked.code, failed.code]).toEqual([2, 2]);
+    expect(asked.stderr).toContain('To change without a question, add --yes.');
+    expect(failed.stderr).toContain('Change 3 does not exist or was not applied');
+  });
+
+  it('the last one is that of the environment', async () => {
+    const { home, run } = shop();
+    const { baseUrl } = await serveSandbox();
+    const context = createTestContext({ home, env: { PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: 'sandbox' } });
+    await run('adjust', '7', '1');
+    expect(await runIn(context, '--env', 'staging', 'inventory', 'adjust', '7', '1')).toMatchObject({ code: 0 });
+    const { code, stderr } = await run('undo', '2', '--yes');
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('Change 2 is for staging, and the environment is sandbox'),
+    ]);
+    expect(await run('undo', '--yes')).toMatchObject({ code: 0 });
+    const { stdout } = await run('history', '--json', '--limit', '1');
+    expect(JSON.parse(stdout)).toMatchObject([{ environment: 'sandbox', command: 'undo of change 1' }]);
   });
 
   it.each([
