@@ -645,55 +645,6 @@ describe('runs', () => {
   });
 });
 
-describe('history', () => {
-  it('is that of the environment that is named, by flag or variable alike', async () => {
-    const { home, run } = shop();
-    await run('set', '7', '12');
-    const lines = async (env: Record<string, string>, ...args: string[]): Promise<number> => {
-      const { stdout } = await runIn(createTestContext({ home, env }), ...args, '-o', 'ndjson');
-      return stdout.split('\n').length - 1;
-    };
-    const history = ['inventory', 'history'];
-    expect([
-      await lines({ PETSTORE_ENV: 'staging' }, ...history),
-      await lines({}, '--env', 'staging', ...history),
-      await lines({ PETSTORE_ENV: 'sandbox' }, ...history),
-      await lines({ PETSTORE_ENV: 'staging' }, ...history, '--all-environments'),
-      await lines({}, ...history),
-    ]).toEqual([0, 0, 1, 1, 1]);
-  });
-
-  it('--since and --until: a date, a time, or a duration before now', async () => {
-    const { run } = shop();
-    await run('set', '7', '12');
-    // The tests' clock begins at 2026-03-02T14:03:20 here.
-    const shown = async (...args: string[]) => (await run('history', ...args, '-o', 'ndjson')).stdout !== '';
-    expect([
-      await shown('--since', '2026-03-02'),
-      await shown('--since', '2026-03-03'),
-      await shown('--until', '2026-03-02'),
-      await shown('--until', '2026-03-01'),
-      await shown('--since', '2026-03-02T14:03:20Z', '--until', '2026-03-02T14:04:00Z'),
-      await shown('--since', '2h'),
-      await shown('--until', '2h'),
-    ]).toEqual([true, false, true, false, true, true, false]);
-    for (const wrong of ['yesterday', '2026-02-31', '2026-13-01', '12', '2026-03-02T25:00']) {
-      expect([wrong, (await run('history', '--since', wrong)).code]).toEqual([wrong, 2]);
-    }
-  });
-
-  it('of the sandbox is gone after its reset, and so is what undo could take back', async () => {
-    const { home, run } = shop();
-    await run('adjust', '7', '2');
-    await runIn(createTestContext({ home }), 'sandbox', 'reset');
-    expect((await run('history')).stdout).toBe('');
-    expect(await run('undo', '--yes')).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('This machine has not changed any stock in sandbox yet') as string,
-    });
-  });
-});
-
 describe('the progress of a run is shown with its wait', () => {
   const slow = error(429, 'slow', 'rate_limited', { headers: { 'retry-after': '30' } });
   const line = /2 of 3 applied; rate limited \(429\), continuing at \d\d:\d\d:\d\d \(\d+ s\)/g;
