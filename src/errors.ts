@@ -88,7 +88,7 @@ export function onlyFailure(error: unknown): Failure {
 }
 
 /** Marks a Ctrl-C that is the usual way to end input or a watch; returns any other error unchanged. */
-export function stoppedByUser(error: unknown, during: 'input' | 'watch'): unknown {
+export function stoppedByUser(error: unknown, during: 'input' | 'prompt' | 'watch'): unknown {
   const isUsual = isFailure(error) && error.is('interrupted') && error.details.signal === 'SIGINT';
   return isUsual ? new Failure('interrupted', { ...error.details, during }, error) : error;
 }

@@ -24,7 +24,7 @@ export function afterStop({ clock, signal }: Stop, ms: number, end: () => void):
  * Settles like the work, but this many ms after the signal like `instead`, which throws the signal's reason by default.
  * Does not stop the work.
  */
-export async function untilStop<T>(
+export function untilStop<T>(
   by: Stop,
   ms: number,
   work: Promise<T>,
@@ -32,11 +32,12 @@ export async function untilStop<T>(
     throw reasonOf(by.signal!);
   },
 ): Promise<T> {
-  const { promise: stopped, resolve } = Promise.withResolvers<undefined>();
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
   const cancel = afterStop(by, ms, () => {
-    resolve(undefined);
+    Promise.resolve().then(instead).then(resolve, reject);
   });
-  return Promise.race([work, stopped.then(instead)]).finally(cancel);
+  work.then(resolve, reject);
+  return promise.finally(cancel);
 }
 
 /** Sleeps, and calls `show` with what is left, in ms: at first, and once a second. */

@@ -3,7 +3,7 @@
 /** Output stream: stdout or stderr. */
 export interface Output {
   readonly isTTY: boolean;
-  /** Width in columns; undefined without a terminal, or if it does not report one. */
+  /** Width in columns, 80 for a terminal that does not know its own; undefined without a terminal. */
   readonly columns: number | undefined;
   /**
    * Writes the text. Resolves when it has been handed to the system (back-pressure).
@@ -37,8 +37,6 @@ export interface Prompt {
   ): Promise<string>;
   /** `fallback`: the answer for Enter alone; default no. */
   confirm(question: string, signal: AbortSignal, fallback?: boolean): Promise<boolean>;
-  /** Has questions drawn without colour. */
-  withoutColour?(): void;
 }
 
 /** A key press or mouse event. */

@@ -70,8 +70,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['rate-limit'],
   ['state'],
   ['node', 'http'],
-  // What users write, in options and in settings.
-  ['cli/value-parsers.ts'],
+  ['value-parsers.ts'],
   ['api'],
   ['redact.ts', 'version.ts', 'duration.ts', 'stop.ts', 'redis-address.ts'],
   // Beside src/: texts that the build takes in.

@@ -70,7 +70,7 @@ export function readJsonValue(text: string, start: number): { readonly value: Js
 /** If an error is so near the end of the text, more text may correct it: `fals`, `1e+`, `"\u123`. */
 export const LONGEST_CUT = 6;
 
-const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
+const WORD_OR_NUMBER = /true|false|null|-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
 /** Valid characters within a string, a part at a time: a long string at once would overflow the stack. */
 // eslint-disable-next-line no-control-regex -- a string must not hold control characters
 const STRING_PART = /[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*){0,1000}/y;
@@ -91,11 +91,7 @@ class JsonReader {
     const c = this.peek();
     if (c === '{') return this.object(depth);
     if (c === '[') return this.array(depth);
-    if (c === '"') return this.string();
-    if (c === 't') return this.literal('true', true);
-    if (c === 'f') return this.literal('false', false);
-    if (c === 'n') return this.literal('null', null);
-    return this.number();
+    return c === '"' ? this.string() : this.wordOrNumber();
   }
 
   private object(depth: number): JsonObject {
@@ -149,21 +145,16 @@ class JsonReader {
     return String(JSON.parse(text.slice(at, this.at)));
   }
 
-  private number(): JsonValue {
-    NUMBER.lastIndex = this.at;
-    const match = NUMBER.exec(this.text);
+  private wordOrNumber(): JsonValue {
+    WORD_OR_NUMBER.lastIndex = this.at;
+    const match = WORD_OR_NUMBER.exec(this.text);
     if (match === null) throw this.unexpected('a value');
     const [source, fraction, exponent] = match;
     this.at += source.length;
+    if (/^[tfn]/.test(source)) return source === 'null' ? null : source === 'true';
     const isInteger = fraction === undefined && exponent === undefined && source !== '-0';
     if (!isInteger || source.length > MOST_DIGITS) return new RawNumber(source);
     return source.length <= 15 ? Number(source) : BigInt(source);
-  }
-
-  private literal(word: string, value: JsonValue): JsonValue {
-    if (!this.text.startsWith(word, this.at)) throw this.unexpected(`"${word}"`);
-    this.at += word.length;
-    return value;
   }
 
   /** Returns the next character that is not white space; undefined at the end. */

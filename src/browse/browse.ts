@@ -1,7 +1,7 @@
 /** `inventory browse`: a table of the stock to search and change. Applies changes as an import does. */
 import { hash } from 'node:crypto';
 import type { Filter } from '../api/select.ts';
-import { noteValue, wordValue } from '../cli/value-parsers.ts';
+import { noteValue, wordValue } from '../value-parsers.ts';
 import { applyPlan, dryRunPlan } from '../stock/apply.ts';
 import { lockHere, takeTurn, withWritableJournal } from '../stock/open-journal.ts';
 import { isUnexpected, makePlan, type Plan, type Stock } from '../stock/plan.ts';

@@ -26,7 +26,9 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
   }
   const isBeside = browser.hasPane && paneWidth(columns) < columns;
   const table = tableOf(browser, isBeside ? { ...around, columns: columns - paneWidth(columns) } : around);
-  const lines = browser.hasPane ? withPane(table.lines, browser, around) : table.lines;
+  // A pane without a pet would hide why none is shown.
+  const isInstead = browser.hasPane && !isBeside && browser.selected !== undefined;
+  const lines = isBeside || isInstead ? withPane(table.lines, browser, around) : table.lines;
   const questions = questionsOf(browser, around);
   const paint = style[browser.message === TIP ? 'muted' : 'attention'];
   // A long message takes the line of the rate limit, too.
@@ -37,7 +39,7 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
   const second =
     rest.length > 0 ? paint(fit(rest.join(' '))) : style.muted(fitting(limitsOf(browser, around.now), columns));
   const below = [paint(fit(first)), second, keyLine(browser.mode, columns)].toSpliced(1, 3 - linesBelow);
-  const heading = style.heading(browser.hasPane && !isBeside ? '' : table.heading);
+  const heading = style.heading(isInstead ? '' : table.heading);
   // The pet at the cursor is more important than what is above it.
   const head = [title, fit(searchLine(browser)), heading].slice(0, Math.max(1, rows - below.length - 1));
   return full([...head, ...lines], below, rows);
@@ -78,14 +80,8 @@ function titlesOf(browser: Browser, environment: string): string[] {
   return [`${pets}, quantity ${sum}${marks}${changes[0]}`, ...changes.map((each) => `${pets}${marks}${each}`)];
 }
 
-function searchLine({ text, status, isChangedOnly, isLowOnly, order }: Browser): string {
-  const filters = [
-    isChangedOnly && 'changed',
-    status !== undefined && `status ${status}`,
-    isLowOnly && 'low stock',
-    order !== 'as listed' && `by ${order}`,
-  ];
-  return [`Search: ${text}_`, ...filters.filter((each) => each !== false)].join(BETWEEN);
+function searchLine({ filters, order, text }: Browser): string {
+  return [`Search: ${text}_`, ...filters, ...(order === 'as listed' ? [] : [`by ${order}`])].join(BETWEEN);
 }
 
 /** Returns the question or message, in full, then shorter. */

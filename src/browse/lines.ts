@@ -115,7 +115,9 @@ function list(dialog: Dialog, from: number): void {
   const items = browser.found.slice(from, from + PAGE);
   dialog.at = from + items.length;
   for (const item of items) context.notices.info(lineOf(browser, item));
-  if (items.length === 0) context.notices.info(from === 0 ? 'No pet matches.' : 'These were all of them.');
+  const sought = [browser.text, ...browser.filters].filter((each) => each !== '').join(', ');
+  const none = `No pet matches ${sought}`.trim();
+  if (items.length === 0) context.notices.info(from === 0 ? `${none}.` : 'These were all of them.');
   else if (dialog.at < length) {
     context.notices.info(`${from + 1} to ${dialog.at} of ${plural(length, 'pet')}; next shows more.`);
   }

@@ -31,6 +31,8 @@ export function barOf(text: string, { columns, style }: Surroundings): string {
 }
 
 const LEAST_NAME = 6;
+/** Least width of names beside ids that have more room than those on the screen need. */
+const ROOMY_NAME = 14;
 const STATUS_WIDTH = Math.max(...PET_STATUSES.map((status) => status.length));
 const LOW_SIGN = '▼ ';
 
@@ -106,19 +108,21 @@ function fittingWidths(browser: Browser, columns: number, items: readonly Invent
   const name = catalog === undefined ? 0 : LEAST_NAME;
   const full = { name, quantity, change: widest(true), status: STATUS_WIDTH, hasDelta: true };
   const short = { ...full, change: widest(false), hasDelta: false };
-  const idsOnScreen = Math.max(0, ...items.map(({ petId }) => String(petId).length));
-  const ids = [widths.id, idsOnScreen].map((longest) => Math.max(HEADING.id.length, longest));
-  const layouts = ids.flatMap((id) => [full, short].map((each): Widths => ({ id, ...each })));
-  const narrow = layouts.slice(2).map((each) => ({ ...each, status: 0 }));
+  const id = Math.max(HEADING.id.length, ...items.map(({ petId }) => String(petId).length));
+  // With room for the first change, so that nothing moves then.
+  const usual = Math.max(full.change, '→  +'.length + 2 * widths.quantity);
+  const roomyName = Math.max(name, Math.min(ROOMY_NAME, widths.name));
+  const roomy = { ...full, id: Math.max(HEADING.id.length, widths.id), name: roomyName, change: usual };
+  const tight: Widths[] = [full, short].map((each) => ({ ...each, id }));
+  const narrow = tight.map((each) => ({ ...each, status: 0 }));
   const room = columns - NO_MARKS.length + BETWEEN.length;
   const leftBy = (layout: Widths): number =>
     COLUMNS.reduce((left, column) => left - (layout[column] > 0 ? layout[column] + BETWEEN.length : 0), room);
-  const found = [...layouts, ...narrow].find((each) => leftBy(each) >= 0) ?? { ...narrow[1]!, name: 0 };
+  const found = [roomy, ...tight, ...narrow].find((each) => leftBy(each) >= 0) ?? { ...narrow[1]!, name: 0 };
   const most = Math.min(found.name + leftBy(found), widths.name);
   const fitted = { ...found, name: found.name === 0 ? 0 : Math.max(found.name, most) };
-  // Leaves room for the first change, so that nothing moves then.
-  const usual = { ...fitted, change: Math.max(found.change, '→  +'.length + 2 * widths.quantity) };
-  return leftBy(usual) >= 0 ? usual : fitted;
+  const steady = { ...fitted, change: Math.max(found.change, usual) };
+  return leftBy(steady) >= 0 ? steady : fitted;
 }
 
 /** `!`: someone else has changed the stock since. */

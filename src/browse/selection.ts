@@ -55,6 +55,13 @@ export class Selection {
     return min !== undefined && quantity <= min;
   }
 
+  /** What is shown only, in words. */
+  get filters(): string[] {
+    const { isChangedOnly, isLowOnly, status } = this;
+    const words = [isChangedOnly && 'changed', status !== undefined && `status ${status}`, isLowOnly && 'low stock'];
+    return words.filter((each) => each !== false);
+  }
+
   /** The pets on the screen, how many are before them, and which of them the cursor is on. */
   get visible(): { readonly items: readonly InventoryItem[]; readonly before: number; readonly cursor: number } {
     const { page } = this;

@@ -158,11 +158,6 @@ function named(expression: string, names: readonly string[]): string {
  * package first runs.
  */
 export const VENDORS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  'vendor-inquirer': {
-    '@inquirer/confirm': ['default'],
-    '@inquirer/input': ['default'],
-    '@inquirer/password': ['default'],
-  },
   'vendor-redis': { '@redis/client': ['createClient'] },
   'vendor-chalk': { chalk: ['Chalk'] },
   'vendor-cli-table3': { 'cli-table3': ['default'] },

@@ -21,13 +21,15 @@ export function parseBarcode(text: string): string | undefined {
 const LABEL_LENGTHS = [8, 12, MOST_DIGITS, DIGITS];
 
 /**
- * Returns the barcode that a scanner has typed into a field for a number: the whole text, or a known barcode at its
- * end, after digits that were typed before.
+ * Returns the barcode that a scanner has typed into a field for a number: the whole text, or one at its end, after digits
+ * that were typed before. A number of eight digits may be an EAN-8 by chance, so that one must be known.
  */
 export function barcodeIn(text: string, catalog: { ownerOf(code: string): unknown } | undefined): string | undefined {
   if (LABEL_LENGTHS.includes(text.length) && parseBarcode(text) !== undefined) return text;
   return LABEL_LENGTHS.map((length) => text.slice(-length)).find(
-    (code) => LABEL_LENGTHS.includes(code.length) && catalog?.ownerOf(code) !== undefined,
+    (code) =>
+      LABEL_LENGTHS.includes(code.length) &&
+      (catalog?.ownerOf(code) !== undefined || (code.length > 8 && parseBarcode(code) !== undefined)),
   );
 }
 

@@ -3,7 +3,7 @@ import type { CommandContext } from '../session/globals.ts';
 import type { View } from '../view/view.ts';
 import type { Topic } from './help/topics.ts';
 import { type ScanOption, shapeOf } from './scan.ts';
-import type { Parser } from './value-parsers.ts';
+import type { Parser } from '../value-parsers.ts';
 
 /** `T`: type of the value in the command's input, with undefined if it may be missing. */
 interface ValueSpec<T> {

@@ -1,7 +1,7 @@
 /** The options of every command, by purpose. */
 import { flag, type InputOf, type NamedOption, option, optionsOf, under } from './command.ts';
 import { LONGEST_TIMER_MS } from '../duration.ts';
-import { durationValue, pathValue, sizeValue, textValue } from './value-parsers.ts';
+import { durationValue, pathValue, sizeValue, textValue } from '../value-parsers.ts';
 import { SETTINGS, type Setting } from '../session/settings.ts';
 
 /** Has no default for commander, because a variable or the config may have another. */
@@ -22,7 +22,7 @@ const OPTIONS = {
       no: 'short for --color never',
     }),
     quiet: flag('-q, --quiet', 'print only data, warnings and errors'),
-    log: option('--log <file>', pathValue, 'add each request, the start and the end to a file, as JSON lines'),
+    log: option('--log <file>', pathValue, 'log the start, each request and the end to a file, as JSON lines'),
     debug: flag('--debug', 'like --verbose, plus internal errors'),
   }),
   ...under('Questions', {
@@ -52,7 +52,7 @@ export type GlobalInput = InputOf<typeof OPTIONS>;
 /** Handled before a command runs. */
 const HELP_OPTIONS = under('Help', {
   help: flag('-h, --help', 'show help: -h in short, --help in full'),
-  pager: flag('--no-pager', 'print long help without PAGER'),
+  pager: flag('--no-pager', 'print long help without a pager'),
   version: flag('-V, --version', 'print the version'),
 });
 

@@ -5,7 +5,7 @@ import { FOREVER_MS } from '../duration.ts';
 import { usageFailure } from '../errors.ts';
 import { GLOBAL_OPTIONS, type GlobalInput } from './global-options.ts';
 import type { Tree } from './help/tree.ts';
-import { argumentsIn, helpWanted, type Line, scan } from './scan.ts';
+import { argumentsIn, helpWanted, Line } from './scan.ts';
 import type { Globals } from '../session/globals.ts';
 import { type Stored, type StoredValues, storedValues } from '../session/settings.ts';
 import { VERSION } from '../version.ts';
@@ -20,10 +20,9 @@ export interface Commands {
   tree(): Promise<Tree>;
 }
 
+/** A scanned line, with the command that it names. */
 export interface Request {
-  readonly argv: readonly string[];
   readonly line: Line<NamedOption>;
-  /** The command that the line names. */
   readonly command?: AnyCommand;
 }
 
@@ -31,42 +30,39 @@ export interface RunInvocation {
   readonly command: Pick<AnyCommand, 'path' | 'graceMs' | 'run'>;
   readonly input: object;
   readonly globals: Globals;
-  /** What is wrong with the command line. The command then only reports it. */
-  readonly invalid?: unknown;
 }
 
 /** Scans the line, then once more with the options of the command that it names. */
 export async function readRequest({ loaders }: Commands, argv: readonly string[]): Promise<Request> {
   const commands = Object.keys(loaders);
-  const line = scan({ commands, optionsAt: () => GLOBAL_OPTIONS }, argv);
+  const line = new Line({ commands, optionsAt: () => GLOBAL_OPTIONS }, argv);
   const command = line.isCommand ? await loaders[line.path]?.() : undefined;
-  if (command === undefined) return { argv, line };
+  if (command === undefined) return { line };
   const all = [...optionsOf(command), ...GLOBAL_OPTIONS];
   const optionsAt = (path: string): readonly NamedOption[] => (path === line.path ? all : GLOBAL_OPTIONS);
-  return { argv, command, line: scan({ commands, optionsAt }, argv) };
+  return { command, line: new Line({ commands, optionsAt }, argv) };
 }
 
 /** Returns the call of a command, or a text if the line only asks for that. @throws {Failure} `usage`, `invalid-value` */
 export async function resolveRequest(
-  request: Request,
+  { line, command }: Request,
   commands: Commands,
   width: number,
-  stored: () => Promise<Stored> = () => Promise.resolve({ env: {}, config: {} }),
+  stored: Stored = { env: {}, config: {} },
 ): Promise<RunInvocation | string> {
-  const { argv, line, command } = request;
   if (helpWanted(line) !== undefined || line.path === 'help') {
     const { helpFor } = await import('./help/render.ts');
-    const help = helpFor(await commands.tree(), argv, width);
+    const help = helpFor(await commands.tree(), line.argv, width);
     if (help !== undefined) return help;
   }
-  if (line.version) return `${VERSION}\n`;
+  if (line.used('--version') !== undefined) return `${VERSION}\n`;
   if (command === undefined || line.unknown !== undefined || line.pending !== undefined) {
     throw (await import('./usage-errors.ts')).scanFailure(line, await commands.tree());
   }
   try {
-    const { input, given } = valuesOn(request, command);
+    const { input, given } = valuesOn(line, command);
     const isConfig = command.path.startsWith('config ');
-    const values = storedValues(await stored(), (option) => isConfig || option in given);
+    const values = storedValues(stored, (option) => isConfig || option in given);
     if (command.path === 'help')
       (await import('./usage-errors.ts')).requireTopic(argumentsIn(line), await commands.tree());
     return { command, input, globals: globalsOf(given, values) };
@@ -93,18 +89,22 @@ export function failedInvocation(error: unknown, line: Request['line'] | undefin
     throw error;
   };
   const values = storedValues(stored, () => true);
-  const globals = globalsOf(given, values);
-  return { command: { path: line?.path ?? '', run }, invalid: error, input: {}, globals };
+  return { command: { path: line?.path ?? '', run }, input: {}, globals: globalsOf(given, values) };
 }
 
 /**
  * Lets commander parse the words after the command's name: its input, and the common options that were given.
  * @throws {CommanderError | Failure}
  */
-function valuesOn({ argv, line }: Request, spec: AnyCommand): { input: Values; given: Values } {
-  const command = configure(new Command(spec.path.replace(/^.* /, '')));
-  // Commander names a command in its messages only if it has a parent.
-  configure(new Command('petstore')).addCommand(command);
+function valuesOn(line: Line<NamedOption>, spec: AnyCommand): { input: Values; given: Values } {
+  // Commander only parses and validates; help text is rendered in help/.
+  const command = new Command(spec.path.replace(/^.* /, ''))
+    .helpOption(false)
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined, outputError: () => undefined });
+  // It names a command in its messages only if it has a parent.
+  new Command('petstore').addCommand(command);
   // Only options on the line: making all of them takes longer than reading the line.
   const options = new Set(line.tokens.flatMap((token) => ('option' in token ? [token.option] : [])));
   for (const each of options) command.addOption(optionFor(each));
@@ -116,18 +116,19 @@ function valuesOn({ argv, line }: Request, spec: AnyCommand): { input: Values; g
     const words = variadic === true ? `${name}...` : name;
     command.argument(optional === true ? `[${words}]` : `<${words}>`);
   }
-  const path = new Set(line.tokens.flatMap(({ role, index }) => (role === 'command' ? [index] : [])));
-  command.parse(
-    argv.filter((_word, i) => !path.has(i)),
-    { from: 'user' },
-  );
+  const path = line.tokens.flatMap(({ role, index }) => (role === 'command' ? [index] : []));
+  const words = line.argv.filter((_word, i) => !path.includes(i));
+  command.parse(words, { from: 'user' });
   const values: { input: Values; given: Values } = { input: {}, given: {} };
   for (const [name, { flags, parser, default: value }] of Object.entries(spec.options)) {
     if (value !== undefined) values.input[name] = parser?.parse(String(value), flags) ?? value;
   }
   for (const each of options) {
-    requireOther(each, options, spec);
     values[each.isCommon ? 'given' : 'input'][each.name] = command.getOptionValue(keyOf(each));
+  }
+  for (const { names, needs } of options) {
+    if (needs === undefined || needs in values.input) continue;
+    throw usageFailure(`${names.at(-1)!} needs ${spec.options[needs]!.flags}.`);
   }
   for (const [i, { name, parser }] of specified.entries()) {
     const value: unknown = command.processedArgs[i];
@@ -135,25 +136,6 @@ function valuesOn({ argv, line }: Request, spec: AnyCommand): { input: Values; g
     else if (typeof value === 'string') values.input[name] = parser.parse(value, name);
   }
   return values;
-}
-
-/** @throws {Failure} `usage`: the option that this one needs is missing */
-function requireOther(
-  { names, needs }: NamedOption,
-  options: ReadonlySet<NamedOption>,
-  { options: own }: AnyCommand,
-): void {
-  if (needs === undefined || [...options].some(({ name, isCommon }) => name === needs && !isCommon)) return;
-  throw usageFailure(`${names.at(-1)!} needs ${own[needs]!.flags}.`);
-}
-
-/** Commander only parses and validates; help text is rendered in help/. */
-function configure(command: Command): Command {
-  return command
-    .helpOption(false)
-    .helpCommand(false)
-    .exitOverride()
-    .configureOutput({ writeErr: () => undefined, outputError: () => undefined });
 }
 
 function optionFor({ flags, parser, conflicts = [], ...spec }: NamedOption): Option {

@@ -23,7 +23,7 @@ export function secretsIn(env: Context['env']): Secrets {
 export function redactedPorts(context: Context, secrets: Secrets): Context {
   const { files, prompt } = context;
   const redact = (text: string): string => secrets.redact(text);
-  // inquirer would break words. Leaves room for its mark and for `(y/N)`.
+  // readline would break words. Leaves room for `(y/N)`.
   const wrapped = (line: string): string => wrapLine(line, (context.stderr.columns ?? 80) - 8, 2);
   const asked = (question: string): string => redact(question).split('\n').map(wrapped).join('\n');
   return {

@@ -214,8 +214,7 @@ export class Reporter implements Notices {
 
   private print(lines: readonly string[], paint: (text: string) => string = String): void {
     if (lines.length === 0) return;
-    const { stderr } = this.context;
-    const width = stderr.isTTY ? stderr.columns : undefined;
+    const { columns: width } = this.context.stderr;
     this.write(forPeople(lines, { width, style: this.style }).then(paint));
   }
 

@@ -4,11 +4,11 @@ import type { CommandContext, Globals, OpenWrite } from '../session/globals.ts';
 import { readConfigFile } from '../session/config-file.ts';
 import { lazySettings, once } from '../session/resolve.ts';
 import { partsOf } from '../session/environments.ts';
-import { hintedPlace, shellWord, withEnvironment } from '../session/run-commands.ts';
+import { hintedPlace, withEnvironment } from '../session/run-commands.ts';
 import type { Stored } from '../session/settings.ts';
 import { type Context, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { EXIT, Failure, isFailure, usageFailure } from '../errors.ts';
-import type { RunLog, RunStart } from './run-log.ts';
+import type { RunLog } from './run-log.ts';
 import { type Stop, untilStop } from '../stop.ts';
 import {
   type Commands,
@@ -49,7 +49,8 @@ export async function run(
     request = await readRequest(commands, argv);
     safe = { ...safe, env: { ...safe.env, PETSTORE_PROFILE: profileOn(request, safe.env) } };
     onCommand?.(codeName(request, context.env));
-    invocation = await resolveRequest(request, commands, Math.max(context.stdout.columns ?? 80, 20), stored);
+    const width = Math.max(context.stdout.columns ?? 80, 20);
+    invocation = await resolveRequest(request, commands, width, await stored());
     if (typeof invocation === 'string') {
       await safe.stdout.write(invocation);
       return EXIT.ok;
@@ -57,9 +58,7 @@ export async function run(
   } catch (error) {
     invocation = failedInvocation(error, request?.line, await stored());
   }
-  const options = request?.line.tokens.flatMap(({ role, text }) => (role === 'option' ? [text] : [])) ?? [];
-  const line = argv.map(shellWord).join(' ');
-  return runCommand({ ...invocation, options }, { ...safe, configFile, line }, secrets);
+  return runCommand(invocation, { ...safe, configFile, argv }, secrets, request?.line);
 }
 
 /** Returns the profile that the line names, else the variables. @throws {Failure} `usage`: two different ones */
@@ -82,11 +81,11 @@ function codeName({ line }: Request, env: Context['env']): string {
 }
 
 async function runCommand(
-  { command, globals, input, options, invalid }: RunInvocation & Pick<RunStart, 'options'>,
-  context: Context & Pick<CommandContext, 'configFile' | 'line'>,
+  { command, globals, input }: RunInvocation,
+  context: Context & Pick<CommandContext, 'configFile' | 'argv'>,
   secrets: Secrets,
+  line: Request['line'] | undefined,
 ): Promise<number> {
-  if (globals.color === 'never') context.prompt.withoutColour?.();
   const { clock } = context;
   const { deadline: deadlineMs } = globals;
   const deadline = new AbortController();
@@ -97,13 +96,8 @@ async function runCommand(
   const signal = AbortSignal.any([context.signal, deadline.signal]);
   const style = await styleFor(context, context.stdout, globals.color);
   const notices = new Reporter(context, globals, await styleFor(context, context.stderr, globals.color), secrets);
-  // What is printed meanwhile would be lost with the screen.
-  const openScreen: Context['openScreen'] = async (events) => {
-    await taken({ clock, signal }, notices.flush());
-    return context.openScreen(events);
-  };
-  const own = { signal, globals, notices, secrets, openScreen, openWrites: new Set<OpenWrite>() };
-  const ports = { ...context, ...own };
+  const own = { signal, globals, notices, secrets, openWrites: new Set<OpenWrite>() };
+  const ports = { ...context, ...own, ...afterNotices(context, { clock, signal }, notices) };
   const commandContext: CommandContext = { ...ports, ...lazySettings(ports) };
   let code: number = EXIT.ok;
   let kind: string | undefined;
@@ -111,11 +105,8 @@ async function runCommand(
   try {
     if (globals.log !== undefined) {
       const { openRunLog } = await import('./run-log.ts');
-      log = await openRunLog(commandContext, globals.log, { command: command.path, options }).catch(
-        (cause: unknown) => {
-          throw invalid ?? cause;
-        },
-      );
+      const options = line?.tokens.flatMap(({ role, text }) => (role === 'option' ? [text] : [])) ?? [];
+      log = await openRunLog(commandContext, globals.log, { command: command.path, options });
       notices.logTo(log);
     }
     const work = async (): Promise<void> => {
@@ -151,17 +142,35 @@ function taken(stop: Stop, output: Promise<void>): Promise<void> {
   return untilStop(stop, READER_MS, output);
 }
 
+/** Returns questions and a full screen that wait until all notices are printed: a full screen would hide them. */
+function afterNotices(
+  { openScreen, prompt: { hidden, text, confirm } }: Context,
+  stop: Stop,
+  notices: Reporter,
+): Pick<Context, 'openScreen' | 'prompt'> {
+  const after =
+    <Given extends unknown[], Result>(use: (...given: Given) => Promise<Result>) =>
+    async (...given: Given): Promise<Result> => {
+      await taken(stop, notices.flush());
+      return use(...given);
+    };
+  return {
+    openScreen: after(openScreen),
+    prompt: { hidden: after(hidden), text: after(text), confirm: after(confirm) },
+  };
+}
+
 /** Prints a view, and its summary on stderr. @throws {Failure} of the view, its check, or the output */
 async function show(view: View, context: CommandContext, style: Style): Promise<void> {
   const { clock, globals, notices, secrets, stdout } = context;
-  const { columns: width, isTTY } = stdout;
+  const { columns: width } = stdout;
   const { isForPeople } = FORMAT_FACTS[globals.output];
   const { failure, isConfirmation = false } = view.view === 'record' || view.view === 'raw' ? view : {};
   const isDone = isConfirmation && failure === undefined;
   // Prints a confirmation despite --quiet if it has a failure or is for programs.
   const isLeftOut = isDone && globals.quiet && isForPeople && view.view === 'record';
   const shown = isLeftOut ? ({ view: 'text', text: '' } as const) : view;
-  const screen = { now: clock.now(), width, isTTY, style, format: globals.output };
+  const screen = { now: clock.now(), width, style, format: globals.output };
   const chunks = render(shown, { ...screen, redact: (text) => secrets.redact(text) });
   const isWork = view.view === 'rows' && view.isWork === true;
   const count = await print(chunks, context, view.view === 'rows' && !isWork).catch(async (error: unknown) => {
@@ -177,7 +186,7 @@ async function show(view: View, context: CommandContext, style: Style): Promise<
   });
   if (failure !== undefined) throw failure;
   if (view.view !== 'rows') return;
-  const summary = isTTY ? view.summary?.(count) : undefined;
+  const summary = width === undefined ? undefined : view.summary?.(count);
   if (isForPeople)
     notices.info(count === 0 ? withEnvironment(view.empty, await hintedPlace(context)) : (summary ?? ''));
   const failed = view.check?.(count);

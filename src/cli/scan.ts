@@ -24,15 +24,8 @@ export type Token<O extends ScanOption> = { readonly index: number; readonly tex
   | { readonly role: 'option' | 'value'; readonly option: O }
 );
 
-/** What the words of a line are. */
-export type Line<O extends ScanOption> = Readonly<Scanner<O>>;
-
 /** A negative number, as commander 15 distinguishes it from an option. */
 const NEGATIVE = /^-(\d+|\d*\.\d+)(e[+-]?\d+)?$/i;
-
-export function scan<O extends ScanOption>(grammar: Grammar<O>, argv: readonly string[]): Line<O> {
-  return new Scanner(grammar, argv);
-}
 
 /** `path`: a command or group, `''` for all commands. */
 export interface HelpRequest {
@@ -46,9 +39,11 @@ export interface HelpRequest {
  * it names an unknown command or an option without its value.
  */
 export function helpWanted(line: Line<ScanOption>): HelpRequest | undefined {
-  const { path, isCommand, help, version, unknown, pending } = line;
+  const { path, isCommand, unknown, pending } = line;
+  const help = line.used('--help');
   if (help !== undefined) return unknown?.kind === 'command' ? undefined : { path, isShort: help === '-h' };
-  return isCommand || version || unknown !== undefined || pending !== undefined ? undefined : { path };
+  const isOther = isCommand || line.used('--version') !== undefined;
+  return isOther || unknown !== undefined || pending !== undefined ? undefined : { path };
 }
 
 /** Returns the words that are the command's arguments. */
@@ -70,7 +65,8 @@ export function shapeOf(flags: string): ScanOption {
 
 const ALIASES: Readonly<Record<string, string>> = { 'inventory ls': 'inventory list' };
 
-class Scanner<O extends ScanOption> {
+/** What the words of a line are. */
+export class Line<O extends ScanOption> {
   readonly tokens: Token<O>[] = [];
   /** The command or group that the words name; `''` if none. */
   path = '';
@@ -85,7 +81,7 @@ class Scanner<O extends ScanOption> {
   isOver = false;
   private next = 0;
   private readonly grammar: Grammar<O>;
-  private readonly argv: readonly string[];
+  readonly argv: readonly string[];
 
   constructor(grammar: Grammar<O>, argv: readonly string[]) {
     this.grammar = grammar;
@@ -93,27 +89,23 @@ class Scanner<O extends ScanOption> {
     while (this.next < argv.length) this.read(this.next, argv[this.next++]!);
   }
 
-  get help(): '-h' | '--help' | undefined {
-    const form = this.used('--help');
-    return form === '-h' || form === undefined ? form : '--help';
-  }
-
-  get version(): boolean {
-    return this.used('--version') !== undefined;
+  /** The form of the first use of an option: `-h` or `--help`. */
+  used(name: string): string | undefined {
+    return this.tokens.find((token) => token.role === 'option' && token.option.names.includes(name))?.text;
   }
 
   /** Reads a word, or the rest of one that combines short options. */
   private read(index: number, text: string): void {
     const isNumber = NEGATIVE.test(text);
-    if (this.isOver || !looksLikeOption(text)) this.readPlain(index, text);
-    else if (text === '--') {
+    if (this.isOver || !looksLikeOption(text) || (isNumber && this.variadic !== undefined)) {
+      this.readPlain(index, text);
+      return;
+    }
+    this.variadic = undefined;
+    if (text === '--') {
       this.isOver = true;
-      this.variadic = undefined;
       this.tokens.push({ role: 'separator', index, text });
-    } else if (isNumber && this.variadic !== undefined) this.readPlain(index, text);
-    else {
-      this.variadic = undefined;
-      if (this.readOption(index, text)) return;
+    } else if (!this.readOption(index, text)) {
       if (isNumber && this.isCommand) this.readPlain(index, text);
       else this.refuse('option', index, text);
     }
@@ -140,27 +132,19 @@ class Scanner<O extends ScanOption> {
     }
   }
 
+  /** Reads `--sort`, `--sort=name`, `-qo json` or `-ojson`. Returns false for an unknown option. */
   private readOption(index: number, text: string): boolean {
-    const option = this.find(text);
-    if (option !== undefined) {
-      this.tokens.push({ role: 'option', index, text, option });
-      this.takeValue(option);
-      return true;
-    }
-    const short = text.startsWith('--') ? undefined : this.find(text.slice(0, 2));
-    if (short !== undefined) {
-      this.tokens.push({ role: 'option', index, text: text.slice(0, 2), option: short });
-      if (short.value === undefined) this.read(index, `-${text.slice(2)}`);
-      else this.tokens.push({ role: 'value', index, text: text.slice(2), option: short });
-      return true;
-    }
-    const [, name = '', value = ''] = /^(--[^=]+)=([^]*)$/.exec(text) ?? [];
-    const long = this.find(name);
-    if (long?.value === undefined) return false;
-    this.tokens.push(
-      { role: 'option', index, text: name, option: long },
-      { role: 'value', index, text: value, option: long },
-    );
+    const known = this.grammar.optionsAt(this.path);
+    const find = (name: string): O | undefined => known.find(({ names }) => names.includes(name));
+    const isLong = text.startsWith('--');
+    const [, name = text, value] =
+      find(text) === undefined ? (/^(--[^=]+)=([^]*)$/.exec(text) ?? /^(-[^-])([^]*)$/.exec(text) ?? []) : [];
+    const option = find(name);
+    if (option === undefined || (isLong && value !== undefined && option.value === undefined)) return false;
+    this.tokens.push({ role: 'option', index, text: name, option });
+    if (value === undefined) this.takeValue(option);
+    else if (option.value === undefined) this.read(index, `-${value}`);
+    else this.tokens.push({ role: 'value', index, text: value, option });
     return true;
   }
 
@@ -180,15 +164,6 @@ class Scanner<O extends ScanOption> {
   private refuse(kind: 'command' | 'option', index: number, text: string): void {
     this.unknown ??= { kind, text, path: this.path };
     this.tokens.push({ role: `unknown-${kind}`, index, text });
-  }
-
-  private find(name: string): O | undefined {
-    return this.grammar.optionsAt(this.path).find(({ names }) => names.includes(name));
-  }
-
-  /** Returns the form of an option's first use: `-h` or `--help`. */
-  private used(name: string): string | undefined {
-    return this.tokens.find((token) => token.role === 'option' && token.option.names.includes(name))?.text;
   }
 }
 

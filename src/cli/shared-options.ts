@@ -1,6 +1,6 @@
 /** Options of several commands: to choose pets, for every change of stock, and for servers. */
 import type { CommandContext, Why } from '../session/globals.ts';
-import { find, SETTINGS } from '../session/settings.ts';
+import { SETTINGS } from '../session/settings.ts';
 import { CAUSES } from '../state/journal-rows.ts';
 import { usageFailure } from '../errors.ts';
 import { type AnyCommand, type CommandSpec, flag, option, optionalArgument, under } from './command.ts';
@@ -17,15 +17,15 @@ import {
   repeated,
   textValue,
   wordValue,
-} from './value-parsers.ts';
+} from '../value-parsers.ts';
 import { PET_STATUSES } from '../api/values.ts';
 
 export const PET_ARGUMENT = optionalArgument(petNotNameValue, 'id of the pet, an int64 (or --name, --barcode)');
 
 /** Options that name one pet in place of its id. */
 export const PET_OPTIONS = {
-  name: option('--name <text>', nameValue, 'the pet by its name in the catalog, or a part of it'),
-  barcode: option('--barcode <code>', nameValue, 'the pet by its barcode in the catalog'),
+  name: option('--name <text>', nameValue, 'the pet, by its name in the catalog or part of it'),
+  barcode: option('--barcode <code>', nameValue, 'the pet, by its barcode in the catalog'),
 };
 
 export interface PetChoice {
@@ -60,11 +60,11 @@ export const FILTER_OPTIONS = under('Filters', {
     `only pets of this status: ${PET_STATUSES.join(', ')}`,
   ),
   pet: option('--pet <id...>', listOf(petIdValue), 'only these pets'),
-  min: option('--min <quantity>', integerValue, 'only a quantity of at least this'),
-  max: option('--max <quantity>', integerValue, 'only a quantity of at most this'),
+  min: option('--min <quantity>', integerValue, 'only quantities of at least this'),
+  max: option('--max <quantity>', integerValue, 'only quantities of at most this'),
 });
 
-const { flags, parser, about } = SETTINGS.person;
+const { flags, variable, parser, about } = SETTINGS.person;
 
 export const WHY_OPTIONS = under('For the history', {
   cause: option('--cause <cause>', wordValue(CAUSES), `why: ${CAUSES.join(', ')}`),
@@ -77,12 +77,11 @@ export const WHY_OPTIONS = under('For the history', {
  * @throws {Failure} `invalid-value`: the variable is not the name of a person
  */
 export function withWhy(context: CommandContext, { cause, note, person: option }: Why): CommandContext {
-  const found = find(SETTINGS.person, { option, env: context.env, config: {} });
-  if (found !== undefined) parser.parse(found.value, found.source.name);
-  return { ...context, why: { cause, note, person: found?.value } };
+  const { [variable]: text } = context.env;
+  return { ...context, why: { cause, note, person: option ?? (text ? parser.parse(text, variable) : undefined) } };
 }
 
-const WRITE_OPTIONS = { dryRun: flag('--dry-run', 'show what would change, and send no write'), ...WHY_OPTIONS };
+const WRITE_OPTIONS = { dryRun: flag('--dry-run', 'show what would change without sending a write'), ...WHY_OPTIONS };
 
 /** Declares a command that changes stock: adds --dry-run, and the options for cause, note and person. */
 export function defineWrite<Arguments extends object = object, Options extends object = object>(
@@ -106,18 +105,10 @@ const hostNameValue = parserOf('a host name such as shop.example, without a port
 export function listenOptions(port: string, beyond: string) {
   return under('Where', {
     port: option('--port <port>', countValue(0, 65_535), '0 takes a free one', { default: port }),
-    host: option('--host <address>', textValue, `address to listen on; beyond this machine only with ${beyond}`, {
+    host: option('--host <address>', textValue, `address to listen on; for other machines only with ${beyond}`, {
       default: '127.0.0.1',
     }),
-    allowHost: option(
-      '--allow-host <name...>',
-      repeated(hostNameValue),
-      'more host names by which clients may reach it',
-    ),
-    log: option(
-      '--log <file>',
-      pathValue,
-      'add one JSON object for each request to a file, in place of lines on stderr',
-    ),
+    allowHost: option('--allow-host <name...>', repeated(hostNameValue), 'additional host names that clients may use'),
+    log: option('--log <file>', pathValue, 'log each request to a file as a JSON object, instead of on stderr'),
   });
 }

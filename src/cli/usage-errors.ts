@@ -2,7 +2,7 @@
 import type { CommanderError } from 'commander';
 import { type Failure, usageFailure } from '../errors.ts';
 import { TOPICS } from './help/topics.ts';
-import { childrenOf, commandsOf, optionsAt, pathsOf, type Tree } from './help/tree.ts';
+import { commandsOf, optionsAt, pathsOf, type Tree } from './help/tree.ts';
 import type { Line, ScanOption } from './scan.ts';
 
 /** Returns the failure of an unknown command or option, or an option without its value. */
@@ -52,25 +52,18 @@ export function requireTopic(words: readonly string[], tree: Tree): void {
   );
 }
 
-function commandHint(line: Line<ScanOption>, tree: Tree): string | undefined {
-  const { path: group = '', text = '' } = line.unknown ?? {};
-  if (group !== '' && text === 'help') return `Did you mean petstore help ${helpPath(line, group, tree)}?`;
-  const found = suggestCommand(tree, group, text);
-  const next = found !== undefined && found in tree.groups ? unknownWords(line)[1] : undefined;
-  const path = (next && suggestCommand(tree, found!, next)) ?? found;
-  if (path === undefined) return undefined;
-  if (group === 'sandbox' && path.startsWith('inventory ')) return `Did you mean petstore --env sandbox ${path}?`;
-  return `Did you mean petstore ${path}?`;
-}
-
-function unknownWords({ tokens }: Line<ScanOption>): string[] {
-  return tokens.flatMap(({ role, text }) => (role === 'unknown-command' ? [text] : []));
-}
-
-/** Returns the command that `inventory help set` names, or else the group. */
-function helpPath(line: Line<ScanOption>, group: string, tree: Tree): string {
-  const path = [group, ...unknownWords(line).slice(1)].join(' ');
-  return pathsOf(tree).includes(path) ? path : group;
+function commandHint({ tokens, unknown }: Line<ScanOption>, tree: Tree): string | undefined {
+  const group = unknown?.path ?? '';
+  const [word = '', ...rest] = tokens.flatMap(({ role, text }) => (role === 'unknown-command' ? [text] : []));
+  if (group !== '' && word === 'help') {
+    const path = [group, ...rest].join(' ');
+    return `Did you mean petstore help ${pathsOf(tree).includes(path) ? path : group}?`;
+  }
+  const found = suggestCommand(tree, group, word);
+  if (found === undefined) return undefined;
+  const path = (found in tree.groups && suggestCommand(tree, found, rest[0] ?? '')) || found;
+  const place = group === 'sandbox' && path.startsWith('inventory ') ? '--env sandbox ' : '';
+  return `Did you mean petstore ${place}${path}?`;
 }
 
 /** Returns the candidate that the word abbreviates, or the nearest within one or two typos; of equal ones the first. */
@@ -96,34 +89,32 @@ const LIST_WORDS = ['ls', 'get', 'show', 'export'];
 export function suggestCommand(tree: Tree, group: string, word: string): string | undefined {
   const words = wordsBelow(tree, group);
   const writes = commandsOf(tree).flatMap(({ path, experimental }) => (experimental ? [path] : []));
-  const elsewhere = wordsBelow(tree, '').get(word);
-  const isOther = elsewhere !== undefined && group !== '' && group !== 'sandbox' && writes.includes(elsewhere);
-  const exact = words.get(word) ?? (isOther ? undefined : elsewhere);
-  if (exact !== undefined) return exact;
   const isWrite = (each: string): boolean => writes.includes(words.get(each) ?? '');
-  const found = nearest(
-    word,
-    [...words.keys()].toSorted((a, b) => Number(isWrite(a)) - Number(isWrite(b))),
-  );
-  if (found === undefined) return undefined;
+  const elsewhere = wordsBelow(tree, '').get(word);
+  const isMeant = ['', 'sandbox'].includes(group) || !writes.includes(elsewhere ?? '');
+  const exact = words.get(word) ?? (isMeant ? elsewhere : undefined);
+  if (exact !== undefined) return exact;
+  const readsFirst = [...words.keys()].toSorted((a, b) => Number(isWrite(a)) - Number(isWrite(b)));
+  const found = nearest(word, readsFirst) ?? '';
   const isFar = !found.startsWith(word) && slipsBetween(word, found) > 1;
   return isFar && isWrite(found) ? undefined : words.get(found);
 }
 
-/** Maps the words that may follow a group to paths; also the last words of the commands in its groups. */
+/** Maps the words that may follow a group to paths, and those that may follow a group in it. */
 function wordsBelow(tree: Tree, group: string): ReadonlyMap<string, string> {
-  const startOf = (path: string): string => (path === '' ? '' : `${path} `);
+  const outside = group === '' ? 0 : group.split(' ').length;
+  const depthOf = (path: string): number => path.split(' ').length - outside;
+  // `add` alone does not mean `proxy token add`.
+  const paths = pathsOf(tree)
+    .filter((path) => path !== '' && path.startsWith(group && `${group} `) && depthOf(path) <= 2)
+    .toSorted((a, b) => depthOf(a) - depthOf(b));
   const words = new Map<string, string>();
   const add = (word: string, path: string): void => {
     if (!words.has(word)) words.set(word, path);
   };
-  // `add` alone does not mean `proxy token add`.
-  const groups = Object.keys(tree.groups).filter((each) => each.startsWith(startOf(group)));
-  for (const parent of [group, ...groups.filter((each) => group !== '' || !each.includes(' '))]) {
-    const names = childrenOf(tree, parent).map(({ name }) => name);
-    for (const name of names) add(name, startOf(parent) + name);
-    if (names.includes('list')) for (const word of LIST_WORDS) add(word, `${parent} list`);
-  }
+  for (const path of paths) add(path.split(' ').at(-1)!, path);
+  const list = paths.find((path) => path.endsWith(' list'));
+  if (list !== undefined) for (const word of LIST_WORDS) add(word, list);
   return words;
 }
 

@@ -195,9 +195,10 @@ function warnOfSunset(headers: HttpReply['headers'], { clock, watch }: Service, 
     deprecated !== undefined && `is deprecated as of ${day(Number(deprecated) * 1_000)}`,
     sunset !== undefined && `goes away on ${day(sunset)}`,
   ].filter((part) => part !== false);
+  if (parts.length === 0) return;
   const operation = operationOf(call);
   const seen = warned.get(watch) ?? new Set();
-  if (parts.length === 0 || seen.has(operation)) return;
+  if (seen.has(operation)) return;
   warned.set(watch, seen.add(operation));
   watch.warning(`The service says that ${operation} ${parts.join(' and ')}.`);
 }

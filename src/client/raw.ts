@@ -44,7 +44,7 @@ export async function callRaw(service: Service, call: Call): Promise<RawAnswer> 
     failure = new Failure('not-found', { path: call.path, serviceError });
   } else if (because?.is('unexpected-status') === true) {
     const fix = 'Check the method, the path and the body: petstore api --help';
-    failure = new Failure('unexpected-status', { ...because.details, fix });
+    failure = new Failure(reply?.status === 400 ? 'rejected' : 'unexpected-status', { ...because.details, fix });
   }
   if (reply === undefined) throw failure;
   return { ...reply, ...(failure !== undefined && { failure }) };

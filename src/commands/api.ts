@@ -1,7 +1,7 @@
 import { type JsonValue, parseJson, RawNumber, stringifyJson } from '../api/json.ts';
 import { isOneOf } from '../api/values.ts';
 import { argument, defineCommand, flag, type InputOf, option, optionalArgument } from '../cli/command.ts';
-import { parserOf, type Parser, pathValue, repeated, wordValue } from '../cli/value-parsers.ts';
+import { parserOf, type Parser, pathValue, repeated, wordValue } from '../value-parsers.ts';
 import { WHY_OPTIONS, withWhy } from '../cli/shared-options.ts';
 import { isWrite } from '../client/classify.ts';
 import { callRaw } from '../client/raw.ts';
@@ -28,14 +28,14 @@ const fieldValue: Parser<readonly [string, JsonValue]> = parserOf('a name and a 
 
 const ARGUMENTS = {
   method: optionalArgument(wordValue(METHODS), `${METHODS.join(', ')} (default: GET)`),
-  path: argument(pathValue, 'below the base URL; or a whole URL of the same service'),
+  path: argument(pathValue, 'relative to the base URL, or a full URL of the same service'),
 };
 
 const OPTIONS = {
   field: option(
     '-f, --field <name=value>',
     repeated(fieldValue),
-    'a member of the JSON body; numbers, true, false and null as such; may be repeated',
+    'a member of the JSON body; numbers, true, false and null keep their type; repeatable',
   ),
   input: option('--input <file>', pathValue, 'the body; - for stdin', { conflicts: ['field'] }),
   dryRun: flag('--dry-run', 'show the request and send nothing'),
@@ -49,10 +49,11 @@ export const api = defineCommand({
   path: 'api',
   summary: 'Send a raw request, with the same key and rate limit',
   description:
-    'Prints the answer as it came, and exits by its status; an update of stock that the answer does not confirm (a 202, a web page, another quantity) ' +
-    'exits 9. The path is below the base URL: /inventory. After a 429 it waits as every command does. Nothing else is ' +
-    'retried, except a read with --retry-for: it is unknown whether an undocumented operation may run twice. A write ' +
-    'to production follows the same rule as inventory set.',
+    'Prints the response as it arrives, and exits by its status. An update of stock that the response does not ' +
+    'confirm (a 202, a web page, another quantity) exits 9. The path is relative to the base URL, such as ' +
+    '/inventory. After a 429 it waits like every command. Nothing else is retried, except a read with --retry-for, ' +
+    'because an undocumented operation may not be safe to repeat. A write to production follows the same rule as ' +
+    'inventory set.',
   examples: {
     'The list, as the service sends it': 'petstore api /inventory',
     'Status and headers too': 'petstore api GET /inventory -i',

@@ -3,7 +3,7 @@ import type { Catalog, Entry } from '../catalog/local-catalog.ts';
 import { type CatalogRow, type Problem, removePet, storeRows } from '../catalog/store.ts';
 import { CATALOG_FILE, mappingValue } from '../stock/columns.ts';
 import { argument, defineCommand, flag, option } from '../cli/command.ts';
-import { listOf, nameValue, parserOf, pathValue, petIdValue, repeated, textValue } from '../cli/value-parsers.ts';
+import { listOf, nameValue, parserOf, pathValue, petIdValue, repeated, textValue } from '../value-parsers.ts';
 import { catalogOrigin, openCatalog, provideCatalog, SEE_CATALOG } from '../session/open-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { stateFolder } from '../session/paths.ts';
@@ -19,9 +19,9 @@ import { confirmation, FORMAT_FACTS, list, type RecordView } from '../view/view.
 import { capital, plural } from '../view/words.ts';
 
 const WHERE =
-  'The catalog is kept on this machine, for the address of the environment. No request is sent, and no key is needed.';
+  'The catalog is stored on this machine, for the address of the environment. It needs no request and no key.';
 
-const FORCE = flag('--force', 'allow a barcode with the digits of a pet id; inventory count takes it for the barcode');
+const FORCE = flag('--force', 'allow a barcode with the digits of a pet id; inventory count reads them as the barcode');
 
 /** Parses a minimum or a target. */
 const levelValue = parserOf(
@@ -38,11 +38,11 @@ export const catalogImport = defineCommand({
   path: 'catalog import',
   summary: 'Read names, barcodes, minimum and target of pets from a CSV file',
   description:
-    'The columns are petId, name, barcode, min and target, in any order, with comma, semicolon, tab or |. A pet with ' +
-    'several barcodes has several rows, or several codes in one cell with spaces, ";" or "|" between them. For the ' +
-    'pets in the file, each column replaces what the catalog has, and an empty cell removes it; other pets are not ' +
-    'changed. min is the quantity at which stock is low, target the one to fill up to. Barcodes are EAN-8, EAN-13 ' +
-    `and UPC-A, with a valid check digit. If any row is bad, nothing is imported. ${WHERE}`,
+    'The columns are petId, name, barcode, min and target, in any order, separated by commas, semicolons, tabs or ' +
+    '|. For a pet with several barcodes, use several rows, or put the codes in one cell, separated by spaces, ";" ' +
+    'or "|". For the pets in the file, each column replaces what the catalog has, and an empty cell removes it; ' +
+    'other pets are not changed. Stock is low at min or below, and an order fills it up to target. Barcodes are ' +
+    `EAN-8, EAN-13 and UPC-A, with a valid check digit. If any row is invalid, nothing is imported. ${WHERE}`,
   examples: {
     'A file with these columns': 'petstore catalog import catalog.csv',
     'Other headings': 'petstore catalog import articles.csv --map "Article=petId" --map "EAN=barcode"',
@@ -76,8 +76,8 @@ export const catalogList = defineCommand({
   path: 'catalog list',
   summary: 'Show the catalog: names, barcodes, minimum and target',
   description:
-    'With -o csv, the output is a file that petstore catalog import reads. source is local for what was entered or ' +
-    `imported here, and service for what a gateway (petstore proxy) or the sandbox provides. ${WHERE}`,
+    'With -o csv, the output is a file that petstore catalog import reads. source is local for what you entered or ' +
+    `imported on this machine, and service for what a gateway (petstore proxy) or the sandbox provides. ${WHERE}`,
   examples: {
     'All of it': 'petstore catalog list',
     'As a file to edit and import again': 'petstore catalog list -o csv > catalog.csv',
@@ -126,8 +126,8 @@ export const catalogSet = defineCommand({
   path: 'catalog set',
   summary: 'Set name, barcodes, minimum or target of one pet',
   description:
-    'Adds the pet to the catalog, or replaces what is given: its name, all of its barcodes, its minimum (at this ' +
-    `quantity or below, stock is low) or its target (what an order fills it up to). ${WHERE}`,
+    'Adds the pet to the catalog, or replaces what you name: its name, all of its barcodes, its minimum (stock is ' +
+    `low at this quantity or below) or its target (an order fills it up to this quantity). ${WHERE}`,
   examples: {
     'Name pet 7': 'petstore catalog set 7 --name "Goldfish, small"',
     'With two barcodes': 'petstore catalog set 7 --barcode 4006381333931 73513537',
@@ -136,7 +136,7 @@ export const catalogSet = defineCommand({
   arguments: { petId: argument(petIdValue, 'id of the pet, an int64') },
   options: {
     name: option('--name <name>', nameValue, 'its name'),
-    barcode: option('--barcode <code...>', listOf(textValue), 'its barcodes, in place of those it has'),
+    barcode: option('--barcode <code...>', listOf(textValue), 'its barcodes, which replace those it has'),
     min: option('--min <quantity>', levelValue, 'the quantity at which its stock is low; none removes it'),
     target: option('--target <quantity>', levelValue, 'the quantity to fill up to; none removes it'),
     force: { ...FORCE, needs: 'barcode' },
@@ -158,7 +158,7 @@ export const catalogSet = defineCommand({
 export const catalogRemove = defineCommand({
   path: 'catalog remove',
   summary: 'Remove one pet from the catalog',
-  description: `Removes all that the catalog has of a pet. Its stock is not changed. ${WHERE}`,
+  description: `Removes everything that the catalog has about a pet. Its stock is not changed. ${WHERE}`,
   examples: { 'Pet 7': 'petstore catalog remove 7' },
   arguments: { petId: argument(petIdValue, 'id of the pet, an int64') },
   async run({ petId }, context) {

@@ -1,6 +1,6 @@
 import type { PlaceOptions } from '../cli/completion/complete.ts';
 import { defineCommand, flag, optionalArgument } from '../cli/command.ts';
-import { wordIn, wordValue } from '../cli/value-parsers.ts';
+import { wordIn, wordValue } from '../value-parsers.ts';
 import { homeProblem, sandboxFile, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, fileFailure, isFailure, usageFailure } from '../errors.ts';
@@ -17,12 +17,12 @@ export const completion = defineCommand({
   common: 'output',
   summary: 'Print the completion script of a shell, or install it',
   description:
-    'Commands, options, environments, statuses, columns and the ids of pets are completed from what is on this ' +
-    'machine, never over the network; nothing that was typed is evaluated. The ids are those of the history and of ' +
-    'the sandbox. zsh, fish and PowerShell show the names of the catalog beside them.',
+    'Completes commands, options, environments, statuses, columns and pet ids from what is on this machine, never ' +
+    'over the network, and evaluates nothing that you typed. The ids are those in the history and the sandbox. zsh, ' +
+    'fish and PowerShell also show names from the catalog.',
   examples: {
     'bash, for this session': 'source <(petstore completion bash)',
-    'For good, where the shell looks for it': 'petstore completion zsh --install',
+    'Permanently, where the shell looks for it': 'petstore completion zsh --install',
   },
   arguments: {
     shell: optionalArgument(wordValue(SHELLS), `${SHELLS.join(', ')} (default: the shell in SHELL)`),
@@ -104,6 +104,7 @@ function installedAt(context: CommandContext, shell: Shell): { readonly path: st
   const data = folder('XDG_DATA_HOME', '.local/share');
   const config = folder('XDG_CONFIG_HOME', '.config');
   const profile = `${config}/powershell/petstore.ps1`;
+  const quoted = `'${profile.replaceAll("'", "''")}'`;
   const places = {
     bash: {
       path: `${data}/bash-completion/completions/petstore`,
@@ -114,7 +115,7 @@ function installedAt(context: CommandContext, shell: Shell): { readonly path: st
       left: `Add to ~/.zshrc, before compinit: fpath=(${shellWord(`${data}/zsh/site-functions`)} $fpath)`,
     },
     fish: { path: `${config}/fish/completions/petstore.fish`, left: 'fish finds it there.' },
-    powershell: { path: profile, left: `Add to the file that $PROFILE names: . '${profile}'` },
+    powershell: { path: profile, left: `Add to the file that $PROFILE names: . ${quoted}` },
   };
   return places[shell];
 }

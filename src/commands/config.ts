@@ -1,5 +1,5 @@
 import { argument, defineCommand } from '../cli/command.ts';
-import { textValue, wordValue } from '../cli/value-parsers.ts';
+import { textValue, wordValue } from '../value-parsers.ts';
 import { changeConfig, configPath, readConfigFile, requireReadable } from '../session/config-file.ts';
 import { profilesFolder } from '../session/paths.ts';
 import { maskKey } from '../session/resolve.ts';
@@ -53,7 +53,7 @@ export const configSet = defineCommand({
   summary: 'Change one setting',
   examples: {
     'Use staging from now on': 'petstore config set environment staging',
-    'Wait as long as the rate limit needs': 'petstore config set max-wait forever',
+    'Wait as long as the rate limit requires': 'petstore config set max-wait forever',
     'Keep the history for 90 days': 'petstore config set keep-history 90d',
   },
   arguments: {
@@ -88,10 +88,10 @@ export const configUnset = defineCommand({
 
 export const configProfiles = defineCommand({
   path: 'config profiles',
-  summary: 'Show the profiles: one for each of several shops',
+  summary: 'Show the profiles, one for each shop',
   description:
-    'A profile has its own settings, keys, catalog and history. petstore login --profile NAME creates one; --profile, ' +
-    'PETSTORE_PROFILE or --env NAME/ENVIRONMENT uses it. The rate limit of a key holds in all of them.',
+    'A profile has its own settings, keys, catalog and history. petstore login --profile NAME creates one; use it ' +
+    'with --profile, PETSTORE_PROFILE or --env NAME/ENVIRONMENT. The rate limit of a key applies in all profiles.',
   examples: {
     'All profiles': 'petstore config profiles',
     'A new one': 'petstore login --profile berlin',

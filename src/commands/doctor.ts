@@ -3,7 +3,7 @@ import { type Diagnosis, diagnosisView, skipped } from '../doctor/diagnosis.ts';
 import { type Redirect, walkDomain } from '../doctor/domain.ts';
 import { lookAtMachine } from '../doctor/local.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
-import { parserOf, repeated } from '../cli/value-parsers.ts';
+import { parserOf, repeated } from '../value-parsers.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { hintedPlace, withEnvironment } from '../session/run-commands.ts';
 
@@ -53,22 +53,17 @@ const OPTIONS = {
   ...under('A custom domain', {
     domain: option('--domain <host>', hostValue, 'check this custom domain', { needs: 'target' }),
     target: option('--target <host>', hostValue, "the platform's name that the domain must point to", NEEDS_DOMAIN),
-    ca: option(
-      '--ca <name>',
-      hostValue,
-      "the platform's authority, as CAA records name it: letsencrypt.org",
-      NEEDS_DOMAIN,
-    ),
+    ca: option('--ca <name>', hostValue, "the platform's authority, as in CAA records: letsencrypt.org", NEEDS_DOMAIN),
     redirect: option(
       '--redirect <entry>',
       repeated(redirectValue),
-      'an entry to check as well: from=HOST,to=HOST,status=301; may be repeated',
+      'also check this redirect: from=HOST,to=HOST,status=301; repeatable',
       NEEDS_DOMAIN,
     ),
     dnsServer: option(
       '--dns-server <address>',
       dnsServerValue,
-      "the server to ask, ADDRESS[:PORT]; the zone's own knows of a change first",
+      "the DNS server to ask, ADDRESS[:PORT]; the zone's own sees changes first",
       NEEDS_DOMAIN,
     ),
     connect: option(
@@ -88,9 +83,9 @@ export const doctor = defineCommand({
   summary: 'Check this machine, the connection, or a custom domain',
   description:
     'Checks config, variables, state, DNS, connection, certificate, proxy, clock and key, with one request to the ' +
-    'service. With --domain it checks the steps of a custom domain instead and sends the service nothing. Removing such a ' +
-    'domain from its project stops its traffic at once: first add and check the one that replaces it. ' +
-    'Each problem comes with a fix; a failed check exits 13, a ban 12.',
+    'service. With --domain, it instead checks the steps of a custom domain, and sends the service nothing. ' +
+    'Removing a domain from its project stops its traffic at once, so first add and check its replacement. Each ' +
+    'problem comes with a fix; a failed check exits 13, a ban 12.',
   examples: {
     Everything: 'petstore doctor',
     'This machine only': 'petstore doctor --offline',

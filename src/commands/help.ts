@@ -1,5 +1,5 @@
 import { defineCommand } from '../cli/command.ts';
-import { repeated, textValue } from '../cli/value-parsers.ts';
+import { repeated, textValue } from '../value-parsers.ts';
 import { EXIT_CODES } from '../report/exit-codes.ts';
 import { Failure } from '../errors.ts';
 import { topicText } from '../cli/help/render.ts';

@@ -1,7 +1,7 @@
 import { parseInteger } from '../api/values.ts';
 import { argument, flag, option } from '../cli/command.ts';
 import { defineWrite, PET_ARGUMENT, PET_OPTIONS, petIdOf } from '../cli/shared-options.ts';
-import { integerValue, parserOf } from '../cli/value-parsers.ts';
+import { integerValue, parserOf } from '../value-parsers.ts';
 import { changePet } from '../stock/change-pet.ts';
 
 /** Accepts a plus sign, too. */
@@ -13,12 +13,12 @@ export const inventoryAdjust = defineWrite({
   path: 'inventory adjust',
   summary: "Add to or take from one pet's stock",
   description:
-    'Reads the current quantity, adds, writes, and shows old and new; petstore inventory undo takes it back. ' +
-    'Commands that change the same pet take turns: those of this user and, with PETSTORE_LEDGER, all that share it. ' +
-    'The service can only set a quantity: a change that anything else makes between the read and the write is ' +
-    'overwritten, except behind petstore proxy: there the pet is read again.',
+    'Reads the current quantity, writes the sum, and shows both; petstore inventory undo takes it back. Commands ' +
+    'that change the same pet take turns: those of this user and, with PETSTORE_LEDGER, those of all machines that ' +
+    'share it. The service can only set a quantity, so a change that another program makes between the read and the ' +
+    'write is overwritten, except behind petstore proxy, where the pet is read again.',
   examples: {
-    'Add three of pet 7': 'petstore inventory adjust 7 +3',
+    'Add three to pet 7': 'petstore inventory adjust 7 +3',
     'One was sold': 'petstore inventory adjust 7 -1',
     'By its barcode in the catalog': 'petstore inventory adjust --barcode 4006381333931 -1',
     'Only if there are ten': 'petstore inventory adjust 7 -1 --expect 10',

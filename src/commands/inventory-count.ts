@@ -1,6 +1,6 @@
 import { option } from '../cli/command.ts';
 import { defineWrite } from '../cli/shared-options.ts';
-import { durationValue, numberValue, textValue, wordValue } from '../cli/value-parsers.ts';
+import { durationValue, numberValue, textValue, wordValue } from '../value-parsers.ts';
 import { count } from '../stock/count.ts';
 import { dueForCount } from '../stock/stocktake.ts';
 
@@ -8,15 +8,19 @@ export const inventoryCount = defineWrite({
   path: 'inventory count',
   summary: 'Take stock with a barcode scanner',
   description:
-    'Reads one scan per line: an id or a barcode of the catalog, alone, with a quantity after it (7 12), or with a ' +
-    'multiplier before it (3x 7). Each scan is saved at once. Unknown codes ring the bell and are not counted; in a pipe, they stop the count before it is applied. "-" takes the last scan back; "list" shows the count so far; "done" (Ctrl-D, or the end of a ' +
-    'pipe) ends the stocktake, shows the differences and asks before it sets them; "q" stops it, to continue later. ' +
-    'After --dry-run, --resume continues. At its end the pets that were not scanned are listed, and left as they are unless you add --rest zero. The report has every pet with what was expected and what was counted. Other commands may change stock while you count: a pet that changed after its first scan is a conflict, and is left as it is.',
+    'Reads one scan per line: an id or a barcode from the catalog, alone, followed by a quantity (7 12), or after a ' +
+    'multiplier (3x 7). Each scan is saved at once. Unknown codes ring the bell and are not counted; in a pipe, ' +
+    'they stop the count before it is applied. "-" takes back the last scan; "list" shows the count so far; "done" ' +
+    '(or Ctrl-D, or the end of a pipe) ends the stocktake, shows the differences and asks before it applies them; ' +
+    '"q" stops, to continue later. After --dry-run, continue with --resume. At the end, pets that were not scanned ' +
+    'are listed, and left as they are unless you add --rest zero. The report has the expected and the counted ' +
+    'quantity of every pet. Other commands may change stock while you count: a pet that has changed since its first ' +
+    'scan is left as it is and reported as a conflict.',
   examples: {
     'At the shelf': 'petstore inventory count',
     'Labels that read PET-7': 'petstore inventory count --prefix PET-',
     'After a crash, or Ctrl-C': 'petstore inventory count --resume',
-    'A part each day: what was not counted for 90 days': 'petstore inventory count --due 90d',
+    'Part of the shop each day: what was not counted for 90 days': 'petstore inventory count --due 90d',
     'Scans from a file': 'petstore inventory count --yes < scans.txt',
   },
   options: {
@@ -28,9 +32,14 @@ export const inventoryCount = defineWrite({
       'pets that were not scanned: leave them, or set them to 0',
       { shownDefault: 'leave' },
     ),
-    due: option('--due <duration>', durationValue(1), 'list the pets not counted for that long, never counted first', {
-      conflicts: ['prefix', 'dryRun', 'resume', 'rest', 'cause', 'note', 'person'],
-    }),
+    due: option(
+      '--due <duration>',
+      durationValue(1),
+      'list the pets not counted for this long, starting with those never counted',
+      {
+        conflicts: ['prefix', 'dryRun', 'resume', 'rest', 'cause', 'note', 'person'],
+      },
+    ),
   },
   run: (input, context) => (input.due === undefined ? count(context, input) : dueForCount(context, input.due)),
 });

@@ -10,7 +10,7 @@ import { type Labelled, labelled } from '../view/view.ts';
 export const inventoryGet = defineCommand({
   path: 'inventory get',
   summary: 'Show one pet',
-  description: 'Reads the list and shows one pet of it; exits 5 if the service does not have the pet.',
+  description: 'Reads the list and shows one pet. Exits 5 if the service does not have it.',
   examples: {
     'Pet 7': 'petstore inventory get 7',
     'By its name in the catalog': 'petstore inventory get --name goldfish',

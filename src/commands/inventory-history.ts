@@ -1,13 +1,5 @@
 import { defineCommand, flag, option } from '../cli/command.ts';
-import {
-  countValue,
-  instantValue,
-  listOf,
-  nameValue,
-  numberValue,
-  petIdValue,
-  wordValue,
-} from '../cli/value-parsers.ts';
+import { countValue, instantValue, listOf, nameValue, numberValue, petIdValue, wordValue } from '../value-parsers.ts';
 import { usageFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { namedEnvironment } from '../session/resolve.ts';
@@ -24,12 +16,12 @@ export const inventoryHistory = defineCommand({
   common: 'environment',
   summary: 'Show changes made from this machine',
   description:
-    'Shows the writes that petstore sent from this machine for this user, newest first, without a request. ' +
-    'Changes made elsewhere are not included. Where --env, PETSTORE_ENV, a profile or the config names an ' +
-    'environment, only its changes are shown; --all-environments shows all of them. The table has the names of ' +
-    'the catalog; on a narrow terminal it leaves out the outcome if all changes were applied. --chart draws a ' +
-    'bar for the quantity after each change, oldest first; a change that may not have been applied has none. --by sums ' +
-    'up the changes that were applied: how many, plus, minus and net.',
+    'Shows the writes that petstore sent from this machine for this user, newest first, without a request. Changes ' +
+    'made elsewhere are not included. If --env, PETSTORE_ENV, a profile or the config names an environment, only ' +
+    'its changes are shown; --all-environments shows all. The table has names from the catalog; on a narrow ' +
+    'terminal, it omits the outcome if all changes were applied. --chart draws a bar for the quantity after each ' +
+    'change, oldest first, but none for a change that may not have been applied. --by sums up the applied changes: ' +
+    'how many, plus, minus and net.',
   examples: {
     'The newest fifty': 'petstore inventory history',
     'All about one pet': 'petstore inventory history --pet 7 --limit 1000',
@@ -42,21 +34,17 @@ export const inventoryHistory = defineCommand({
   },
   options: {
     pet: option('--pet <id...>', listOf(petIdValue), 'only these pets'),
-    run: option('--run <run>', numberValue, 'only this run, in whichever environment it was'),
+    run: option('--run <run>', numberValue, 'only this run, in any environment'),
     cause: option('--cause <cause>', wordValue(CAUSES), `only this cause: ${CAUSES.join(', ')}`),
     person: option('--person <name>', nameValue, 'only changes of this person'),
-    since: option(
-      '--since <time>',
-      instantValue('its start'),
-      'from this time on: 2026-03-01, 2026-03-01T14:00, 2h, 7d',
-    ),
+    since: option('--since <time>', instantValue('its start'), 'from this time: 2026-03-01, 2026-03-01T14:00, 2h, 7d'),
     until: option('--until <time>', instantValue('its end'), 'until this time; a date includes its whole day'),
     limit: option('-n, --limit <count>', countValue(1), 'number of rows to show', {
       shownDefault: '50; with --by, all',
     }),
     by: option('--by <what>', wordValue(SUMS), `sum up by ${SUMS.join(', ')}`, { conflicts: ['chart'] }),
     allEnvironments: flag('--all-environments', 'changes of every environment'),
-    chart: flag('--chart', 'draw the quantity of one pet over its changes', { needs: 'pet' }),
+    chart: flag('--chart', 'draw the quantity of one pet after each change', { needs: 'pet' }),
   },
   async run({ pet, run, cause, person, since, until, limit, by, allEnvironments, chart }, context) {
     if (chart === true) requireOnePet(pet, context);

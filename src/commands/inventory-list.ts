@@ -18,7 +18,7 @@ import {
   textValue,
   wordIn,
   wordValue,
-} from '../cli/value-parsers.ts';
+} from '../value-parsers.ts';
 import { openCatalog, requireCatalog } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';
 import { originOf } from '../session/environments.ts';
@@ -29,7 +29,7 @@ import { plural } from '../view/words.ts';
 import { watchView } from '../watch/watch.ts';
 
 const columnValue = parserOf(
-  'names of fields with commas between them',
+  'names of fields, separated by commas',
   (text) => wordIn(ITEM_FIELDS, text) ?? (/^[^\s,]{1,100}$/u.test(text) ? text : undefined),
   { words: ITEM_FIELDS },
 );
@@ -37,11 +37,11 @@ const columnValue = parserOf(
 const OPTIONS = {
   ...FILTER_OPTIONS,
   ...under('Filters', {
-    name: option('--name <text>', nameValue, 'only pets with these words in their name in the catalog'),
+    name: option('--name <text>', nameValue, 'only pets whose name in the catalog has these words'),
     low: option(
       '--low [quantity]',
       integerValue,
-      'only pets at or below their minimum in the catalog, and how many to order; quantity: for those without one',
+      'only pets at or below their minimum in the catalog (or this quantity, without one), and how many to order',
     ),
   }),
   ...under('Rows and columns', {
@@ -69,7 +69,7 @@ const OPTIONS = {
     onChange: option(
       '--on-change <command>',
       textValue,
-      'with --watch: run this for changes, with an array of them as JSON on its stdin; no shell, 60s at most',
+      'with --watch: run this command with the changes, as a JSON array on its stdin; no shell, 60s at most',
       { needs: 'watch' },
     ),
     failIfAny: flag('--fail-if-any', 'exit 13 if any pet is listed', { conflicts: ['failIfNone'] }),

@@ -1,5 +1,5 @@
 import { defineCommand, flag, option, optionalArgument, under } from '../cli/command.ts';
-import { countValue, numberValue, wordValue } from '../cli/value-parsers.ts';
+import { countValue, numberValue, wordValue } from '../value-parsers.ts';
 import { namedEnvironment } from '../session/resolve.ts';
 import { usageFailure } from '../errors.ts';
 import { discardRun, listRuns, resumeStopped } from '../stock/runs.ts';
@@ -8,14 +8,15 @@ export const inventoryRuns = defineCommand({
   path: 'inventory runs',
   summary: 'List, resume or discard imports, counts, edits and undos',
   description:
-    'A run is what one import, count, edit, browse, undo, redo or smoke --write changes. "list" (the default) shows ' +
-    'them newest first, without a request, of the environments that "inventory history" shows. "resume" continues an unfinished run: the newest, or the one you name; ' +
-    'no acknowledged row is sent twice. "discard" ends an unfinished run without applying the rows that are left.',
+    'A run is everything that one import, count, edit, browse, undo, redo or smoke --write changes. "list" (the ' +
+    'default) shows runs, newest first, without a request, for the same environments as "inventory history". ' +
+    '"resume" continues an unfinished run: the newest, or the one you name; no acknowledged row is sent twice. ' +
+    '"discard" ends an unfinished run without applying its remaining rows.',
   examples: {
     'All runs': 'petstore inventory runs',
-    'Continue the newest that was stopped': 'petstore inventory runs resume',
+    'Continue the newest one': 'petstore inventory runs resume',
     'Continue run 3, waiting as often as needed': 'petstore inventory runs resume 3 --wait',
-    'Give up run 3': 'petstore inventory runs discard 3',
+    'Discard run 3': 'petstore inventory runs discard 3',
   },
   arguments: {
     action: optionalArgument(wordValue(['list', 'resume', 'discard']), 'list, resume or discard (default: list)'),

@@ -1,17 +1,17 @@
 import { argument, flag, option } from '../cli/command.ts';
 import { defineWrite, PET_ARGUMENT, PET_OPTIONS, petIdOf } from '../cli/shared-options.ts';
-import { integerValue } from '../cli/value-parsers.ts';
-import { Failure } from '../errors.ts';
+import { Failure, usageFailure } from '../errors.ts';
 import { changePet } from '../stock/change-pet.ts';
+import { integerValue } from '../value-parsers.ts';
 
 export const inventorySet = defineWrite({
   path: 'inventory set',
   summary: 'Set the stock of one pet',
   description:
-    'At a terminal it reads the pet first and shows the old and the new quantity; petstore inventory undo takes the ' +
-    'change back. Without a terminal it sends one request only, and the history has no old quantity, unless you add ' +
-    '--read-first or --expect. The service calls this operation experimental: its request may still change. ' +
-    'If an answer is lost, the list is read and the write repeated only if it was not applied.',
+    'At a terminal, reads the pet first and shows the old and the new quantity; petstore inventory undo takes the ' +
+    'change back. Without a terminal, sends a single request, so the history has no old quantity, unless you add ' +
+    '--read-first or --expect. The operation is experimental in the service: its request may still change. If an ' +
+    'answer is lost, petstore reads the list, and repeats the write only if it was not applied.',
   examples: {
     'Set pet 7 to 12': 'petstore inventory set 7 12',
     'Only if it is still 10': 'petstore inventory set 7 12 --expect 10',
@@ -31,11 +31,13 @@ export const inventorySet = defineWrite({
       'only if the current quantity is this (else exit 13); a change between check and write is detected only behind petstore proxy',
     ),
     readFirst: flag('--read-first', 'read the old quantity first, so undo works; the default on a terminal', {
-      no: 'send one request only; undo is not possible then',
+      no: 'send a single request; undo is then not possible',
     }),
     allowNegative: flag('--allow-negative', 'allow a quantity below zero'),
   },
   async run(input, context) {
+    if (input.readFirst === false && input.expect !== undefined)
+      throw usageFailure('--expect and --no-read-first cannot be used together.');
     const petId = await petIdOf(context, input, "Missing required argument 'quantity'.");
     if (input.quantity < 0n && input.allowNegative !== true) {
       throw new Failure('invalid-value', {

@@ -13,10 +13,9 @@ export const inventorySummary = defineCommand({
   common: 'requests',
   summary: 'Count pets and stock by status',
   description:
-    'Shows for each status how many pets there are, their quantity in all, and how many of them are out of stock: with ' +
-    'a quantity of 0 or less. Filters run on this machine: the service always returns the full list in one request. ' +
-    'The table also has the share of the pets, as a bar, and the total; csv, json and ndjson have the rows of the ' +
-    'statuses alone.',
+    'Shows the number of pets with each status, their total quantity, and how many are out of stock (a quantity of ' +
+    '0 or less). Filters run on this machine: the service always returns the full list in one request. The table ' +
+    'also has a bar for the share of the pets, and the total; csv, json and ndjson have only the statuses.',
   examples: {
     'All stock': 'petstore inventory summary',
     'What is running out': 'petstore inventory summary --max 3',

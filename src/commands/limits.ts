@@ -12,16 +12,16 @@ import { duration } from '../view/progress.ts';
 import { type Labelled, labelled, type RecordView } from '../view/view.ts';
 
 const RISK =
-  'Requests that come before the time the service named may get the key banned. ' +
+  'Requests before the time that the service named may get the key banned. ' +
   'Clear a block only if you know that it has ended, for example after a plan upgrade.';
 
 export const limits = defineCommand({
   path: 'limits',
   summary: 'Show the remaining rate limit, without a request',
   description:
-    'Shows what this machine knows about the key: the remaining rate limit, a block after a 429, requests under ' +
-    'way, and when the service last answered. With PETSTORE_LEDGER it asks the Redis server, for at most two seconds, and shows ' +
-    `how many machines share the key, or since when the server has not answered. ${RISK}`,
+    'Shows what this machine knows about the key: the remaining rate limit, any block, requests under way, and when ' +
+    'the service last answered. With PETSTORE_LEDGER, it also asks the Redis server, for at most two seconds, and ' +
+    `shows how many machines share the key, or since when the server has not answered. ${RISK}`,
   examples: {
     'What is known': 'petstore limits',
     'Ask the service once, then show': 'petstore limits --refresh',

@@ -1,6 +1,5 @@
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option } from '../cli/command.ts';
-import { splitWords, textValue } from '../cli/value-parsers.ts';
 import { open } from '../session/connect.ts';
 import { isOneOf } from '../api/values.ts';
 import {
@@ -15,9 +14,10 @@ import { canAsk, takeKey } from '../session/resolve.ts';
 import { changeConfig, type Config } from '../session/config-file.ts';
 import type { CommandContext, Target } from '../session/globals.ts';
 import { keyFromCommand } from '../session/key-command.ts';
-import { find, isSaidNow, keyOf, profileOf, SETTINGS, type Stored } from '../session/settings.ts';
+import { find, inVariable, isSaidNow, keyOf, SETTINGS, type Stored } from '../session/settings.ts';
 import { readText } from '../session/read-text.ts';
 import { Failure, isFailure, usageFailure } from '../errors.ts';
+import { splitWords, textValue, wordIn } from '../value-parsers.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
 
 /** Real keys are much shorter. */
@@ -25,7 +25,7 @@ const MOST_KEY_BYTES = 16 * 1024;
 
 const OPTIONS = {
   keyStdin: flag('--key-stdin', 'read the key from stdin, one line', { conflicts: ['keyCommand'] }),
-  keyCommand: option('--key-command <command>', textValue, 'a command that prints the key, stored in place of the key'),
+  keyCommand: option('--key-command <command>', textValue, 'store a command that prints the key, instead of the key'),
   verify: flag('--no-verify', 'store the key without checking it'),
 };
 
@@ -40,10 +40,11 @@ export const login = defineCommand({
   path: 'login',
   summary: 'Store the base URL and API key for an environment',
   description:
-    'Asks for what is missing: environment, base URL and, hidden, the API key. The key is checked with one request, ' +
-    'then stored in the config file, which only you can read. The environment of the first login becomes the ' +
-    'default. The key cannot be passed as an option, because other users can see command lines. With --key-command ' +
-    'the key is not stored: each command that needs it runs yours, without a shell, and reads the key from its stdout.',
+    'Asks for what is missing: the environment, the base URL and, at a hidden prompt, the API key. The key is ' +
+    'checked with one request, then stored in the config file, which only you can read. The environment of the ' +
+    'first login becomes the default. The key cannot be passed as an option, because other users can see command ' +
+    'lines. With --key-command, the key is not stored: each command that needs it runs yours, without a shell, and ' +
+    'reads the key from its stdout.',
   examples: {
     'At a terminal': 'petstore login',
     'In a script': 'petstore login --env staging --base-url https://staging.example.com/v1 --key-stdin < key.txt',
@@ -71,7 +72,7 @@ export const login = defineCommand({
 
 /** Describes how to use the environment, unless it was the default already. */
 function useText({ env }: CommandContext, environment: RemoteEnvironment, before: Config, after: Config): string {
-  const profile = profileOf(env);
+  const profile = inVariable(SETTINGS.profile, env);
   const said = profile === undefined ? '' : `--profile ${profile} `;
   if (after.environment !== environment) {
     const place = placeIn(profile, environment);
@@ -140,7 +141,7 @@ async function chooseKey(
 /** Checks the key with one request. @throws {Failure} `unauthorized` and others; nothing is stored then */
 async function tryKey(context: CommandContext, to: Destination, apiKey: string): Promise<void> {
   context.notices.info(`Checking the key with one request to ${to.baseUrl.host}.`);
-  const environment = placeIn(profileOf(context.env), to.environment);
+  const environment = placeIn(inVariable(SETTINGS.profile, context.env), to.environment);
   await using session = await open(context, { ...to, environment, apiKey, keySource: 'this login' });
   // The first rows prove as much as the whole list.
   await listInventory(session.service).next();
@@ -152,7 +153,7 @@ function warnOfShadows({ env, notices }: CommandContext, environment: RemoteEnvi
     const kept = setting === SETTINGS.env ? environment : config[keyOf(setting, environment)];
     const found = env[setting.variable] ?? '';
     // `berlin/staging` names the profile too.
-    const active = found === placeIn(profileOf(env), environment) ? environment : found;
+    const active = found === placeIn(inVariable(SETTINGS.profile, env), environment) ? environment : found;
     if (active === '' || active === kept || active.replace(/\/+$/, '') === kept) continue;
     notices.warning(
       `${setting.variable} is set and overrides what is stored here; petstore status shows the active settings.`,
@@ -173,22 +174,23 @@ function loggedIn({ keyCommand, verify }: LoginInput, to: Destination, path: str
 }
 
 /** @param fallback taken if the user types nothing */
-async function askEnvironment(context: CommandContext, fallback: RemoteEnvironment): Promise<RemoteEnvironment> {
-  const { notices, prompt, signal } = context;
+async function askEnvironment(
+  { prompt, signal }: CommandContext,
+  fallback: RemoteEnvironment,
+): Promise<RemoteEnvironment> {
   const names = REMOTE_ENVIRONMENTS.join(' or ');
-  for (;;) {
-    const name = (await prompt.text(`Environment, ${names}`, fallback, signal)).toLowerCase();
-    if (isOneOf(REMOTE_ENVIRONMENTS, name)) return name;
-    if (name === 'sandbox') notices.warning(`The sandbox is built in and needs no login. Type ${names}.`);
-    else notices.warning(`${JSON.stringify(name)} is not an environment. Type ${names}.`);
-  }
+  const problemOf = (typed: string): string | undefined =>
+    wordIn(REMOTE_ENVIRONMENTS, typed) === undefined ? `Type ${names}. The sandbox needs no login.` : undefined;
+  return wordIn(REMOTE_ENVIRONMENTS, await prompt.text(`Environment, ${names}`, fallback, signal, problemOf))!;
 }
 
 /** Asks for the URL, and suggests the one probably meant. @param stored taken if the user types nothing */
 async function askBaseUrl(context: CommandContext, name: string, stored: string | undefined): Promise<URL> {
   const { globals, notices, prompt, signal } = context;
+  const problemOf = (typed: string): string | undefined =>
+    typed === '' ? 'Type the base URL. The operator of your service knows it.' : undefined;
   for (;;) {
-    const text = await prompt.text(`Base URL of ${name} (https://…/v1)`, stored, signal);
+    const text = await prompt.text(`Base URL of ${name} (https://…/v1)`, stored, signal, problemOf);
     try {
       return parseBaseUrl(text, globals);
     } catch (error) {

@@ -1,6 +1,6 @@
 import { argument, defineCommand, flag, option, under } from '../cli/command.ts';
 import { listenOptions } from '../cli/shared-options.ts';
-import { parserOf, pathValue } from '../cli/value-parsers.ts';
+import { parserOf, pathValue } from '../value-parsers.ts';
 import { isProduction } from '../session/environments.ts';
 import { stateFolder } from '../session/paths.ts';
 import { Failure, usageFailure } from '../errors.ts';
@@ -30,15 +30,15 @@ const OPTIONS = {
   readOnly: flag('--read-only', 'refuse all but GET, HEAD and OPTIONS'),
   ...under('Who may use it', {
     tokenFile: option('--token-file <file>', pathValue, 'the token that clients send; created if it is missing'),
-    token: flag('--no-token', 'let every program of this machine use it', { conflicts: ['tokenFile'] }),
-    tokens: option('--tokens <file>', pathValue, 'clients by name, with tokens of petstore proxy token add', {
+    token: flag('--no-token', 'let every program on this machine use it', { conflicts: ['tokenFile'] }),
+    tokens: option('--tokens <file>', pathValue, 'named clients, with tokens from petstore proxy token add', {
       conflicts: ['tokenFile', 'token'],
     }),
   }),
   priorityHeader: option(
     '--priority-header <name>',
     headerValue,
-    'requests with this header go first, and may use what --reserve leaves',
+    'requests with this header go first, and may use the --reserve',
   ),
 };
 
@@ -48,15 +48,14 @@ export const proxy = defineCommand({
   summary: 'Let other programs use the key, within its rate limit',
   description:
     'Programs use http://127.0.0.1:4011/v1 as their base URL, and the token as their API key; without --tokens, the ' +
-    'key itself is accepted too. Each request is held until the rate limit allows it. Clients, told apart by their ' +
-    'name in --tokens or their User-Agent, take turns. A wait longer than --max-wait is answered with 429 and ' +
-    'Retry-After at once. Runs until Ctrl-C or SIGTERM, then finishes the requests that were sent. ' +
-    '/__petstore/status and /__petstore/metrics show its state, /__petstore/health whether it runs.',
+    'key itself is accepted too. Each request is held until the rate limit allows it. Clients take turns, told ' +
+    'apart by their name in --tokens or their User-Agent. A request that would wait longer than --max-wait is ' +
+    'answered at once with 429 and Retry-After. Runs until Ctrl-C or SIGTERM, then finishes the requests it has ' +
+    'sent. /__petstore/status and /__petstore/metrics show its state, /__petstore/health whether it is running.',
   examples: {
     'In front of staging': 'petstore proxy --env staging',
-    'Production, for reading only': 'petstore proxy --env production --read-only',
-    'For a service: the token in a file, the log too':
-      'petstore proxy --env staging --token-file token --log proxy.ndjson',
+    'Production, read-only': 'petstore proxy --env production --read-only',
+    'As a service: token and log in files': 'petstore proxy --env staging --token-file token --log proxy.ndjson',
   },
   options: OPTIONS,
   more: ['rate-limits', 'scripting'],
@@ -111,17 +110,17 @@ export const proxyTokenAdd = defineCommand({
   summary: 'Make a token for a client of the proxy',
   description:
     'Prints the token, which cannot be shown again, and adds its name and SHA-256 to the file. A running proxy with ' +
-    '--tokens FILE accepts it within seconds. To take it back, remove its line from the file.',
+    '--tokens FILE accepts it within seconds. To revoke it, remove its line from the file.',
   examples: {
     'For a till': 'petstore proxy token add till-1 --tokens tokens',
-    'For a report that only reads, with a tenth of the rate limit at most':
+    'For a read-only report, with at most a tenth of the rate limit':
       'petstore proxy token add report --read --share 10% --tokens tokens',
   },
-  arguments: { name: argument(clientValue, 'who uses it: the person in the history of changes') },
+  arguments: { name: argument(clientValue, 'who uses it: the person in the history') },
   options: {
     tokens: option('--tokens <file>', pathValue, 'the file; created if it is missing'),
     read: flag('--read', 'refuse all but GET, HEAD and OPTIONS'),
-    share: option('--share <percent>', parserOf('a share such as 10%', shareOf), 'its part of the rate limit at most'),
+    share: option('--share <percent>', parserOf('a share such as 10%', shareOf), 'at most this part of the rate limit'),
   },
   async run({ name, tokens, read, share }, context) {
     if (tokens === undefined) throw usageFailure('The file of the tokens is missing: --tokens FILE');

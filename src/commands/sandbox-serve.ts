@@ -8,7 +8,7 @@ import {
   repeated,
   sandboxKeyValue,
   wordValue,
-} from '../cli/value-parsers.ts';
+} from '../value-parsers.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
 import { Failure, usageFailure } from '../errors.ts';
@@ -39,24 +39,21 @@ const OPTIONS = {
   ...listenOptions('4010', '--key'),
   ...under('Keys and limits', {
     plan: option('--plan <plan>', wordValue(PLAN_NAMES), `limits: ${PLAN_NAMES.join(', ')}`, { default: 'free' }),
-    perMinute: option('--per-minute <requests>', countValue(), 'limit of a minute, for any plan'),
-    perDay: option('--per-day <requests>', countValue(), 'limit of a day, for any plan'),
+    perMinute: option('--per-minute <requests>', countValue(), 'requests per minute, for any plan'),
+    perDay: option('--per-day <requests>', countValue(), 'requests per day, for any plan'),
     minute: option('--minute <duration>', durationValue(1), 'length of the rate-limit minute (default: 60s)'),
     key: option(
       '--key <key...>',
       repeated(sandboxKeyValue),
       'valid keys instead of the usual one; never use a real key',
     ),
-    banAfter: option(
-      '--ban-after <requests>',
-      countValue(),
-      'early requests after a 429 that get a key banned; 0: never',
-      { default: String(banAfter) },
-    ),
+    banAfter: option('--ban-after <requests>', countValue(), 'ban a key after this many early requests; 0: never', {
+      default: String(banAfter),
+    }),
     banFor: option('--ban-for <duration>', durationValue(1), 'how long a ban lasts', {
       default: `${banForMs / 60_000}m`,
     }),
-    banStatus: option('--ban-status <status>', countValue(400, 499), 'what a banned key is answered', {
+    banStatus: option('--ban-status <status>', countValue(400, 499), 'status with which a banned key is answered', {
       default: String(banStatus),
     }),
   }),
@@ -67,12 +64,12 @@ const OPTIONS = {
       pathValue,
       'start with the pets of a file, or with this number of generated pets',
     ),
-    quantity: option('--quantity <least..most>', rangeValue, 'quantities that are accepted', {
+    quantity: option('--quantity <least..most>', rangeValue, 'accepted quantities', {
       default: `${quantity.least}..${quantity.most}`,
     }),
   }),
   ...under('Faults', {
-    clockSkew: option('--clock-skew <duration>', skewValue, "how far the sandbox's clock is off, for instance -1h", {
+    clockSkew: option('--clock-skew <duration>', skewValue, "offset of the sandbox's clock, such as -1h", {
       default: '0s',
     }),
     retryAfterFormat: option('--retry-after-format <form>', wordValue(['seconds', 'date']), 'seconds, date', {
@@ -82,12 +79,10 @@ const OPTIONS = {
       '--with-undocumented',
       '501 for what the specification only names: /pets/{petId}, /store/orders',
     ),
-    fault: option(
-      '--fault <rule>',
-      repeated({ parse: parseFault }),
-      'inject a fault; its form is above; may be repeated',
-    ),
-    faultSeed: option('--fault-seed <number>', countValue(), 'the same seed, the same faults', { default: '1' }),
+    fault: option('--fault <rule>', repeated({ parse: parseFault }), 'inject a fault, as described above; repeatable'),
+    faultSeed: option('--fault-seed <number>', countValue(), 'the same seed produces the same faults', {
+      default: '1',
+    }),
   }),
 };
 
@@ -105,8 +100,9 @@ export const sandboxServe = defineCommand({
     'On port 4010, with the limits of the Free plan': 'petstore sandbox serve',
     'As a test fixture: start it, read the JSON, use it, then kill $!':
       'petstore sandbox serve --port 0 --data fixture.db --json > server.json &',
-    'A stock of its own, a window of 5 seconds': 'petstore sandbox serve --data /tmp/shop.db --minute 5s',
-    'One update in ten is applied, its answer lost': 'petstore sandbox serve --fault reset,after,method=PATCH,p=0.1',
+    'Separate stock, a window of 5 seconds': 'petstore sandbox serve --data /tmp/shop.db --minute 5s',
+    'One update in ten is applied, but its answer lost':
+      'petstore sandbox serve --fault reset,after,method=PATCH,p=0.1',
   },
   options: OPTIONS,
   async run(input, context) {

@@ -1,5 +1,5 @@
 import { defineCommand, option } from '../cli/command.ts';
-import { countValue, pathValue, sandboxKeyValue } from '../cli/value-parsers.ts';
+import { countValue, pathValue, sandboxKeyValue } from '../value-parsers.ts';
 import { storeSandboxCatalog } from '../session/open-catalog.ts';
 import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.ts';
 import { Failure, usageFailure } from '../errors.ts';
@@ -85,7 +85,7 @@ export const sandboxStatus = defineCommand({
         ? { pets: 0, keys: 0 }
         : await withStore(context, { file }, (store) => ({ pets: store.count(), keys: store.keys().length }));
     const lines = [
-      ['file', facts === undefined ? `${file} (not there yet: the first command makes it)` : file],
+      ['file', facts === undefined ? `${file} (not there yet: the first command creates it)` : file],
       ['pets', String(pets)],
       ['added keys', String(keys)],
       ['bytes', facts === undefined ? '-' : String(facts.size)],
@@ -98,14 +98,14 @@ type KeyRow = Usage & { readonly key: string };
 
 export const sandboxKeys = defineCommand({
   path: 'sandbox keys',
-  summary: "List the sandbox's keys and what they have used; add, remove, unban one",
-  description: 'The keys are made up, for the sandbox alone: never give it a real one.',
+  summary: "List the sandbox's keys and their usage; add, remove or unban one",
+  description: 'The keys are made up, for the sandbox only: never give it a real one.',
   examples: {
     'All keys': 'petstore sandbox keys',
     'A second till': 'petstore sandbox keys --add till-2',
   },
   options: {
-    add: option('--add <key>', sandboxKeyValue, 'a further key'),
+    add: option('--add <key>', sandboxKeyValue, 'another key'),
     remove: option('--remove <key>', sandboxKeyValue, 'a key that was added'),
     unban: option('--unban <key>', sandboxKeyValue, 'clear the usage and the ban of a key'),
     data,
@@ -114,14 +114,15 @@ export const sandboxKeys = defineCommand({
     const rows = await withStore(context, { file: dataFile(context, data).file }, (store) =>
       store.exclusively(() => {
         if (add !== undefined && add !== SANDBOX_KEY) store.addKey(add);
-        if (unban !== undefined) store.forgetAllowances(unban);
-        if (remove !== undefined && !store.removeKey(remove)) {
-          throw new Failure('invalid-value', { name: '--remove', value: remove, expected: 'a key that was added' });
-        }
-        return [SANDBOX_KEY, ...store.keys()].map((key): KeyRow => {
+        const keys = (): string[] => [SANDBOX_KEY, ...store.keys()];
+        const refuse = (name: string, value: string): never => {
+          throw new Failure('invalid-value', { name, value, expected: 'a key that was added' });
+        };
+        if (unban !== undefined && !store.forgetAllowances(unban) && !keys().includes(unban)) refuse('--unban', unban);
+        if (remove !== undefined && !store.removeKey(remove)) refuse('--remove', remove);
+        return keys().map((key): KeyRow => {
           const allowance = store.allowance(key);
-          const { minute, day } = windowsOf(allowance, PLANS.free, context.clock.now());
-          return { ...allowance, key, minuteUsed: minute.used, dayUsed: day.used };
+          return { ...allowance, ...windowsOf(allowance, PLANS.free, context.clock.now()), key };
         });
       }),
     );
@@ -133,8 +134,8 @@ function keyRows(rows: readonly KeyRow[], now: number): RowsView<KeyRow> {
   const later = (at: number): Date | undefined => (at <= now ? undefined : new Date(at));
   return list(rows, {
     key: ({ key }) => key,
-    minuteUsed: ({ minuteUsed }) => minuteUsed,
-    dayUsed: ({ dayUsed }) => dayUsed,
+    minuteUsed: ({ minute }) => minute.used,
+    dayUsed: ({ day }) => day.used,
     early: ({ early }) => early,
     blockedUntil: ({ blockedUntil }) => later(blockedUntil),
     bannedUntil: ({ bannedUntil }) => later(bannedUntil),

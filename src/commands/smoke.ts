@@ -1,6 +1,6 @@
 import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { withWhy } from '../cli/shared-options.ts';
-import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordValue } from '../cli/value-parsers.ts';
+import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordValue } from '../value-parsers.ts';
 import { isProduction } from '../session/environments.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { usageFailure } from '../errors.ts';
@@ -39,7 +39,7 @@ const OPTIONS = {
     out: option(
       '--out <file>',
       repeated(outValue),
-      'a report as well: JUnit for .xml, TAP for .tap, JSON for .json, Markdown for .md; or format=file; may be repeated',
+      'also write a report: .xml is JUnit, .tap TAP, .json JSON, .md Markdown; or format=file; repeatable',
     ),
   }),
   ...under('Which checks', {
@@ -48,13 +48,13 @@ const OPTIONS = {
     write: flag('--write', 'check the update too, with --pet', { needs: 'pet' }),
     pet: option('--pet <id>', petIdValue, 'the pet to set and then restore', { needs: 'write' }),
     provoke429: flag('--provoke-429', 'finally, exceed the rate limit on purpose; staging and sandbox only'),
-    list: flag('--list', 'list the checks and run none', {
+    list: flag('--list', 'list the checks without running them', {
       conflicts: ['format', 'out', 'only', 'skip', 'write', 'provoke429', 'maxLatency', 'maxSkew', 'waitReady'],
     }),
   }),
   ...under('Bounds', {
     maxLatency: option('--max-latency <duration>', durationValue(1), 'longest time for the list'),
-    maxSkew: option('--max-skew <duration>', durationValue(1), "largest accepted error of the service's clock", {
+    maxSkew: option('--max-skew <duration>', durationValue(1), "largest accepted skew of the service's clock", {
       shownDefault: '60s',
     }),
     waitReady: option('--wait-ready <duration>', durationValue(1), 'wait until the service answers without a 5xx'),
@@ -66,11 +66,11 @@ export const smoke = defineCommand({
   summary: 'Check that the service answers and keeps its contract',
   description:
     'Requests the list with the key, without a key and with an invalid key, and a path that does not exist. With ' +
-    '--write one pet is set, sent invalid updates, and restored (also after Ctrl-C). Prints how many requests this ' +
-    'needs; if fewer remain, waits up to --max-wait, or sends none. Exits 13 if the service answers but breaks its ' +
-    'contract (docs/service.md); a refused key (4), the rate limit (6), the network (7), a service that is down (8) ' +
-    'and a ban (12) exit as in every command, and the reports are written all the same. With GITHUB_STEP_SUMMARY ' +
-    'set, a table is added to that file.',
+    '--write, it also sets one pet, sends invalid updates, and restores the pet (even after Ctrl-C). First prints ' +
+    'how many requests this needs; if fewer are left, waits up to --max-wait, or sends none. Exits 13 if the ' +
+    'service answers but breaks its contract (docs/service.md). A refused key (4), the rate limit (6), the network ' +
+    '(7), a service that is down (8) and a ban (12) exit as in every command; reports are written in any case. If ' +
+    'GITHUB_STEP_SUMMARY is set, a table is added to that file.',
   examples: {
     'Staging, in CI': 'petstore --env staging smoke --wait-ready 60s --out report.xml',
     'Including updates': 'petstore --env staging smoke --write --pet 7',

@@ -21,9 +21,9 @@ export const status = defineCommand({
   common: 'environment',
   summary: 'Show settings, rate limit and unfinished runs',
   description:
-    'Sends nothing to the service, and runs no key command. With PETSTORE_LEDGER it asks the Redis server once, for at ' +
-    'most two seconds, whether it answers. Names the source of each value: option, variable, config, key-command, ' +
-    'built in or default; and unfinished runs with the command that continues each.',
+    'Sends nothing to the service, and runs no key command. With PETSTORE_LEDGER, it asks the Redis server once ' +
+    'whether it answers, for at most two seconds. Shows the source of each value (option, variable, config, ' +
+    'key-command, built in or default), and unfinished runs with the command that continues each.',
   examples: {
     'The active settings and their sources': 'petstore status',
     'For a program': 'petstore status --json',
@@ -32,7 +32,7 @@ export const status = defineCommand({
   async run(_input, context) {
     const lines = linesOf(await context.settings(), context);
     for (const name of unreadVariables(context.env)) {
-      context.notices.warning(`Nothing reads the variable ${name}: petstore reads ${VARIABLES.join(', ')}.`);
+      context.notices.warning(`petstore ignores the variable ${name}; it reads ${VARIABLES.join(', ')}.`);
     }
     return describe(lines, await knownLimits(context), await unfinishedRuns(context), context);
   },

@@ -2,7 +2,7 @@ import { itemMembers, itemToJson, warnOfUnexpected } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
-import { durationValue, integerValue, petNotNameValue, textValue, wordValue } from '../cli/value-parsers.ts';
+import { durationValue, integerValue, petNotNameValue, textValue, wordValue } from '../value-parsers.ts';
 import { onlyFailure, usageFailure } from '../errors.ts';
 import { alertsBy, waitFor } from '../watch/watch.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -17,15 +17,14 @@ export const wait = defineCommand({
   common: 'requests',
   summary: 'Wait until a pet has a quantity or a status',
   description:
-    'Reads the list repeatedly, as often as the rate limit allows, until all conditions hold, then shows the pet. ' +
-    'It reads a last time when the time is over, and exits 13 if the conditions still do not hold. A pet that the ' +
-    'list does not have ends it at once with exit 5, unless --allow-missing is given; other failures exit as in ' +
-    'every command.',
+    'Reads the list, as often as the rate limit allows, until all conditions hold, then shows the pet. When time is ' +
+    'up, it reads once more, and exits 13 if the conditions still do not hold. If the list does not have the pet, ' +
+    'it exits 5 at once, unless you add --allow-missing; other failures exit as in every command.',
   examples: {
-    'Until a delivery has been booked': 'petstore wait --pet 7 --quantity 12 --for 10m',
+    'Until a delivery has been entered': 'petstore wait --pet 7 --quantity 12 --for 10m',
     'Until it is sold out': 'petstore wait --pet 7 --max 0 --for 1h',
     'Until it has to be ordered': 'petstore wait --pet 7 --low --for 8h',
-    'With a command at the end': "petstore wait --pet 7 --max 0 --for 8h --exec 'mail -s sold-out me'",
+    'Then run a command': "petstore wait --pet 7 --max 0 --for 8h --exec 'mail -s sold-out me'",
     'Until a new pet is listed': 'petstore wait --pet 7 --min 0 --allow-missing --for 1h',
   },
   options: {
@@ -35,24 +34,20 @@ export const wait = defineCommand({
       quantity: option('--quantity <quantity>', integerValue, 'exactly this quantity'),
       min: option('--min <quantity>', integerValue, 'at least this quantity'),
       max: option('--max <quantity>', integerValue, 'at most this quantity'),
-      low: flag('--low', 'at most its minimum in the catalog', { conflicts: ['max'] }),
+      low: flag('--low', 'at or below its minimum in the catalog', { conflicts: ['max'] }),
       status: option('--status <status>', wordValue(PET_STATUSES), PET_STATUSES.join(', ')),
-      allowMissing: flag('--allow-missing', 'wait also while the list does not have the pet; without it, exit 5'),
+      allowMissing: flag('--allow-missing', 'keep waiting while the list does not have the pet (else exit 5)'),
     }),
     ...under('Then', {
       exec: option(
         '--exec <command>',
         textValue,
-        'run this, with an array of the pet as JSON on its stdin; no shell, 60s at most; if it fails, exit 3',
+        'then run this command, with the pet in a JSON array on its stdin; no shell, 60s at most; exit 3 if it fails',
       ),
     }),
     ...under('How long', {
-      for: option(
-        '--for <duration>',
-        durationValue(0),
-        'how long at most (default: --timeout where it is given, else 5m)',
-      ),
-      interval: option('--interval <duration>', durationValue(100), 'shortest time between two reads of the list', {
+      for: option('--for <duration>', durationValue(0), 'longest time to wait (default: --timeout if given, else 5m)'),
+      interval: option('--interval <duration>', durationValue(100), 'minimum time between two reads of the list', {
         default: '5s',
       }),
     }),

@@ -202,11 +202,9 @@ export function networkOf({ globals, signal, openNetwork }: CommandContext): Pro
   return openNetwork({ timeoutMs: Math.min(globals.timeout, 10_000), signal });
 }
 
-export async function orNetworkFailure<T>(step: Promise<T>): Promise<T | NetworkFailure> {
-  try {
-    return await step;
-  } catch (error) {
+export function orNetworkFailure<T>(step: Promise<T>): Promise<T | NetworkFailure> {
+  return step.catch((error: unknown) => {
     if (error instanceof NetworkFailure) return error;
     throw error;
-  }
+  });
 }

@@ -1,6 +1,6 @@
 /** Doctor's checks of this machine. Sends nothing, and reads files as every command does. */
 import { DatabaseFailure } from '../ports.ts';
-import { unreadVariables, VARIABLES } from '../session/settings.ts';
+import { inVariable, SETTINGS, unreadVariables, VARIABLES } from '../session/settings.ts';
 import { configFolder, homeProblem, stateFolder, statePath } from '../session/paths.ts';
 import { type ConfigFile, isForeign } from '../session/config-file.ts';
 import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
@@ -28,7 +28,7 @@ export async function* lookAtMachine(
   yield ok('version', `petstore ${VERSION} on ${name} ${version}, ${machine.platform}.`);
   const file = yield* guarded('config', clock, config(context));
   const settings = file === undefined ? undefined : yield* guarded('environment', clock, environment(context));
-  yield* variables(context, settings);
+  yield* guarded('variables', clock, variables(context, settings));
   let url: URL | undefined;
   if (file !== undefined && settings !== undefined) {
     url = yield* guarded('base-url', clock, baseUrl(context, settings));
@@ -104,11 +104,12 @@ async function* environment(context: CommandContext): AsyncGenerator<Diagnosis, 
   return settings;
 }
 
-/** Checks environment variables that hide a value of the config, are unknown, or weaken or break TLS. */
+/** Checks environment variables that hide a value of the config, are invalid or unknown, or weaken or break TLS. */
 async function* variables(
   { env, files }: CommandContext,
   settings: ResolvedSettings | undefined,
 ): AsyncGenerator<Diagnosis> {
+  inVariable(SETTINGS.person, env);
   const found: Diagnosis[] = [];
   for (const value of [settings?.environment, settings?.baseUrl, settings?.apiKey]) {
     if (value?.source.from !== 'variable' || value.shadows === undefined) continue;
@@ -117,7 +118,7 @@ async function* variables(
     found.push(warn('variables', says, `unset ${source.name}, if that is not meant.`));
   }
   for (const name of unreadVariables(env)) {
-    found.push(warn('variables', `Nothing reads the variable ${name}.`, `petstore reads ${VARIABLES.join(', ')}.`));
+    found.push(warn('variables', `petstore ignores the variable ${name}.`, `It reads ${VARIABLES.join(', ')}.`));
   }
   if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
     const says = 'petstore ignores NODE_TLS_REJECT_UNAUTHORIZED=0: it checks every certificate.';

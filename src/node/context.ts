@@ -32,8 +32,6 @@ export function nodeContext(): Context {
       hidden: async (...asked) => (await import('./prompt.ts')).nodePrompt.hidden(...asked),
       text: async (...asked) => (await import('./prompt.ts')).nodePrompt.text(...asked),
       confirm: async (...asked) => (await import('./prompt.ts')).nodePrompt.confirm(...asked),
-      // inquirer asks only the environment, and only once the first question loads it.
-      withoutColour: () => void (process.env.FORCE_COLOR = '0'),
     },
     machine: {
       platform: process.platform,

@@ -56,13 +56,13 @@ export function closeDatabaseFile(file: number): void {
   if (!isOldSqlite) fs.closeSync(file);
 }
 
-/** Returns the first bytes of a plain file. @throws if it is missing */
-export function headOf(path: string, bytes: number): Uint8Array | undefined {
+/** Returns the first bytes of a plain file, or those after `from`. @throws if it is missing */
+export function headOf(path: string, bytes: number, from = 0): Uint8Array | undefined {
   const file = fs.openSync(path, O_RDONLY | O_NONBLOCK);
   try {
     if (!fs.fstatSync(file).isFile()) return undefined;
     const head = new Uint8Array(bytes);
-    return head.subarray(0, fs.readSync(file, head, 0, bytes, 0));
+    return head.subarray(0, fs.readSync(file, head, 0, bytes, from));
   } finally {
     closeDatabaseFile(file);
   }
@@ -91,12 +91,7 @@ function isFolder(path: string): boolean {
 /** True for a file whose last line was cut, as by a full disk; false for one that cannot be read. */
 function isCut(path: string, size: number): boolean {
   try {
-    if (size === 0) return false;
-    const file = fs.openSync(path, O_RDONLY);
-    const last = Buffer.alloc(1);
-    fs.readSync(file, last, { position: size - 1 });
-    fs.closeSync(file);
-    return last.toString() !== '\n';
+    return size > 0 && headOf(path, 1, size - 1)?.[0] !== 0x0a;
   } catch {
     return false;
   }

@@ -2,6 +2,7 @@
 import { writeSync } from 'node:fs';
 import { emitKeypressEvents, type Key as KeyPress } from 'node:readline';
 import { PassThrough } from 'node:stream';
+import { UNSAFE } from '../api/json.ts';
 import { Failure } from '../errors.ts';
 import type { FullScreen, Key, ScreenEvents } from '../ports.ts';
 import { endBySignal } from './process.ts';
@@ -24,8 +25,8 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
   const stopListening = listen(onKey, () => {
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
   });
-  stdout.on('resize', onRedraw);
-  process.on('exit', restore).on('SIGQUIT', restore).on('SIGQUIT', endBySignal);
+  // Not stdout's `resize`: it misses a size that changes and at once changes back, which cuts what the terminal shows.
+  process.on('SIGWINCH', onRedraw).on('exit', restore).on('SIGQUIT', restore).on('SIGQUIT', endBySignal);
   const forget = onContinue(() => {
     enter();
     onRedraw();
@@ -42,8 +43,7 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
     close() {
       restore();
       stopListening();
-      stdout.off('resize', onRedraw);
-      process.off('exit', restore).off('SIGQUIT', restore).off('SIGQUIT', endBySignal);
+      process.off('SIGWINCH', onRedraw).off('exit', restore).off('SIGQUIT', restore).off('SIGQUIT', endBySignal);
       forget();
     },
   };
@@ -113,7 +113,7 @@ function restore(): void {
   }
 }
 
-function keyOf(text: string | undefined, { name = '', ctrl = false, meta = false, shift = false }: KeyPress): Key {
-  const types = !ctrl && !meta && text !== undefined && /^[^\p{Cc}]+$/u.test(text);
-  return { name, ctrl, shift, text: types ? text : '' };
+function keyOf(text = '', { name = '', ctrl = false, meta = false, shift = false }: KeyPress): Key {
+  // A barcode that is pasted from a chat or a workbook may have invisible marks around it.
+  return { name, ctrl, shift, text: ctrl || meta ? '' : text.replace(UNSAFE, '') };
 }

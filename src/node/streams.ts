@@ -34,7 +34,7 @@ export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed = fals
   return {
     isTTY,
     get columns() {
-      return isTTY ? stream().columns : undefined;
+      return isTTY ? stream().columns || 80 : undefined;
     },
     write: (text) =>
       new Promise((resolve, reject) => {
@@ -88,9 +88,7 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
       const { createInterface } = process.getBuiltinModule('node:readline');
       const reader = createInterface({ input, terminal, signal, ...output });
       // In raw mode Ctrl-C is a key.
-      reader.on('SIGINT', () => {
-        signalSelf('SIGINT');
-      });
+      reader.on('SIGINT', signalSelf.bind(undefined, 'SIGINT'));
       if (!terminal) endAtLongLine(input);
       const forget = onContinue(() => {
         if (terminal) reader.prompt(true);

@@ -180,7 +180,8 @@ class ProxyServer {
       const inFlight = [...this.passing].filter(({ isSent }) => isSent).length;
       return stateAnswer(url, this.session, this.metrics, { waiting: this.turns.waiting, inFlight });
     }
-    const held = [...this.passing].reduce((sum, { client, size }) => sum + (client === passing.client ? size : 0), 0);
+    let held = 0;
+    for (const { client, size } of this.passing) if (client === passing.client) held += size;
     const isFull = held > MOST_HELD;
     const body = await untilStop({ clock, signal }, 0, readBody(incoming, outgoing, isFull ? 0 : LARGEST_BODY));
     if (isFull) return answerOf(TOO_MANY);

@@ -79,13 +79,14 @@ export function givenId({ [ID_HEADER]: id }: IncomingMessage['headers']): string
  * @throws {Failure} `run-locked`: they were not answered for as long as this one may wait
  */
 export async function afterWrites(passing: Passing, all: ReadonlySet<Passing>, clock: Clock): Promise<void> {
-  const list = [...all];
-  const earlier = list.slice(0, list.indexOf(passing));
-  const writes = earlier.filter(({ client, isWrite }) => client === passing.client && isWrite);
+  const writes: Promise<void>[] = [];
+  for (const each of all) {
+    if (each === passing) break;
+    if (each.isWrite && each.client === passing.client) writes.push(each.ended);
+  }
   if (writes.length === 0) return;
   const from = clock.monotonic();
-  const answered = Promise.all(writes.map(({ ended }) => ended));
-  await patiently(clock, passing, 'an earlier write of this client', answered).finally(() => {
+  await patiently(clock, passing, 'an earlier write of this client', Promise.all(writes)).finally(() => {
     passing.waitedMs += clock.monotonic() - from;
   });
 }

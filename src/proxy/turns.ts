@@ -102,10 +102,10 @@ export class Turns {
         const isFirst = await turn;
         signal.throwIfAborted();
         const maxWaitMs = isFirst ? claim.leftMs() : 0;
-        const own = { maxWaitMs, reserve: this.reserveOf(claim), signal, connectsFirst: this.width > 1 };
+        const own = { maxWaitMs, allowedMs: claim.maxWaitMs, signal, connectsFirst: this.width > 1 };
         const stopLooking = isFirst ? this.look() : undefined;
         try {
-          const entered = await gate.enter(operation, connect, own);
+          const entered = await gate.enter(operation, connect, { ...own, reserve: this.reserveOf(claim) });
           this.width = Math.min(MOST_ASKING, this.width + 1);
           claim.isSent = true;
           const answered: Ticket['answered'] = async (...answer) => {
@@ -165,9 +165,7 @@ export class Turns {
     const { entries } = this;
     const last = entries.findLast(({ claim }) => claim.client === client && claim.isUrgent === isUrgent);
     const round = Math.max(this.rounds.get(isUrgent) ?? 0, last?.round ?? 0) + 1;
-    const later = entries.findIndex(({ claim, ...each }) =>
-      claim.isUrgent === isUrgent ? each.round > round : isUrgent,
-    );
+    const later = entries.findIndex((each) => (each.claim.isUrgent === isUrgent ? each.round > round : isUrgent));
     return { round, place: later === -1 ? entries.length : later };
   }
 

@@ -40,6 +40,8 @@ export type Gate = Pick<LedgerGate, 'enter' | 'forecast' | 'limits'>;
 export interface OwnLimits extends Partial<Pick<GateOptions, 'maxWaitMs' | 'reserve' | 'signal'>> {
   /** Connects before it checks the ledger, because no wait is expected. It still asks for permission to send. */
   readonly connectsFirst?: boolean;
+  /** The longest wait that was set, for the failure, if `maxWaitMs` is what is left of it. */
+  readonly allowedMs?: number;
 }
 
 export interface GateOptions {
@@ -93,10 +95,8 @@ export class LedgerGate {
   async enter(operation: string, connect: () => Promise<Connection>, own: OwnLimits = {}): Promise<Admitted> {
     const options = { ...this.options, ...own };
     const { clock, ledger, maxWaitMs, owner, probes, random, reserve, signal, timeoutMs } = options;
-    const failure = (held: Hold): Failure => {
-      const kept = held.why === 'window-spent' && reserve > 0 ? { reserve } : {};
-      return heldFailure(held, clock, { maxWaitMs, refusals: this.refusals, ...kept });
-    };
+    const allowed = { maxWaitMs: own.allowedMs ?? maxWaitMs, ...(reserve > 0 && { reserve }) };
+    const failure = (held: Hold): Failure => heldFailure(held, clock, { ...allowed, refusals: this.refusals });
     if (this.refusals > probes) {
       const { block = { until: clock.monotonic(), why: 'rate-limited' } } = await ledger.view();
       throw failure(block);

@@ -254,6 +254,9 @@ function leaseAfter(before: Lease, instant: Instant, reply: Reply, { leaves, wan
     return { ...next, permits: { ...permits, [operation]: lent } };
   }
   if (hold === undefined) return next;
+  // Perhaps only the permits of its other operations are left: it gives them back, and asks again at once.
+  const hasOthers = Object.values(permits).some(({ many }) => many > 0);
+  if (hold.why === 'window-spent' && hasOthers) return { ...next, permits: {} };
   // Machines that wait for the same moment ask one after another.
   const until = now + hold.left + hold.spread * random;
   const again = hold.again === undefined ? {} : { again: Math.min(until, now + hold.again * (0.5 + random)) };

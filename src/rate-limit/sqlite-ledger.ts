@@ -34,8 +34,8 @@ export function sqliteStep(
     const salt = database.get("SELECT value FROM meta WHERE name = 'salt'")?.value;
     return salt === undefined ? '' : nameOf(String(salt));
   };
-  const read = (now: Moment): LedgerState => {
-    const row = database.get('SELECT state, boot, monotonic, wall FROM ledger WHERE name = ?', nameIn());
+  const read = (name: string, now: Moment): LedgerState => {
+    const row = database.get('SELECT state, boot, monotonic, wall FROM ledger WHERE name = ?', name);
     if (row === undefined) return UNKNOWN;
     const saved = { boot: String(row.boot), monotonic: Number(row.monotonic), wall: Number(row.wall) };
     const known = rebase(parseState(String(row.state)), saved, now);
@@ -43,23 +43,24 @@ export function sqliteStep(
     const dead = known.inFlight.filter(({ id }) => isDeadOwner(id, machine));
     return dead.reduce((left, { id }) => abandon(left, now.monotonic, id), known);
   };
-  const write = (after: LedgerState, { boot, monotonic, wall }: Moment): void => {
-    database.run("INSERT OR IGNORE INTO meta VALUES ('salt', lower(hex(randomblob(32))))");
+  const write = (name: string, after: LedgerState, { boot, monotonic, wall }: Moment): void => {
+    if (name === '') database.run("INSERT INTO meta VALUES ('salt', lower(hex(randomblob(32))))");
     database.run(
       'INSERT OR REPLACE INTO ledger (name, state, boot, monotonic, wall) VALUES (?, ?, ?, ?, ?)',
-      ...[nameIn(), JSON.stringify(after), boot, monotonic, wall],
+      ...[name || nameIn(), JSON.stringify(after), boot, monotonic, wall],
     );
   };
   const run = (items: readonly Item[], keeps: boolean): unknown[] => {
     const now = { boot: machine.bootId, monotonic: clock.monotonic(), wall: clock.now() };
-    const before = read(now);
+    const name = nameIn();
+    const before = read(name, now);
     let after = before;
     const results = items.map(({ work }) => {
       const worked = work(after, now.monotonic);
       after = worked.state;
       return worked.result;
     });
-    if (keeps && after !== before) write(after, now);
+    if (keeps && after !== before) write(name, after, now);
     return results;
   };
   const inOne = (items: readonly Item[]): Promise<unknown[]> =>

@@ -8,7 +8,7 @@
  *
  * The same rules, seed and requests always give the same faults.
  */
-import { countValue, durationValue, type Parser, parserOf } from '../cli/value-parsers.ts';
+import { countValue, durationValue, type Parser, parserOf } from '../value-parsers.ts';
 import { parseSignedDuration } from '../duration.ts';
 import { type Failure, usageFailure } from '../errors.ts';
 

@@ -28,47 +28,37 @@ type LimiterSettings = Pick<Rules, 'plan' | 'banAfter' | 'banForMs'>;
 export function count(store: Store, rules: LimiterSettings, apiKey: string, now: number): LimiterDecision {
   const usage = store.allowance(apiKey);
   const { minute, day } = windowsOf(usage, rules.plan, now);
-  const refuse = (outcome: 'spent' | 'banned', retryAt: number, change: Partial<Usage>): LimiterDecision => {
-    store.setAllowance(apiKey, { ...usage, ...change });
-    return { outcome, ...least(minute, day), retryAt };
+  const decide = (outcome: LimiterDecision['outcome'], change: Partial<Usage>, retryAt?: number): LimiterDecision => {
+    const after = { ...usage, ...change };
+    store.setAllowance(apiKey, after);
+    return { outcome, ...least(windowsOf(after, rules.plan, now)), ...(retryAt !== undefined && { retryAt }) };
   };
-  if (now < usage.bannedUntil) return refuse('banned', usage.bannedUntil, {});
+  if (now < usage.bannedUntil) return decide('banned', {}, usage.bannedUntil);
   const early = now < usage.blockedUntil ? usage.early + 1 : 0;
   if (rules.banAfter > 0 && early >= rules.banAfter) {
     const bannedUntil = now + rules.banForMs;
-    return refuse('banned', bannedUntil, { early: 0, blockedUntil: 0, bannedUntil });
+    return decide('banned', { early: 0, blockedUntil: 0, bannedUntil }, bannedUntil);
   }
   const spent = [minute, day].filter(({ used, limit }) => used >= limit);
   if (spent.length > 0) {
     const blockedUntil = Math.max(...spent.map(({ resetAt }) => resetAt));
-    return refuse('spent', blockedUntil, { early, blockedUntil });
+    return decide('spent', { early, blockedUntil }, blockedUntil);
   }
-  store.setAllowance(apiKey, {
-    ...usage,
-    minuteFrom: minute.from,
-    minuteUsed: minute.used + 1,
-    dayFrom: day.from,
-    dayUsed: day.used + 1,
-    early,
-  });
-  return { outcome: 'allowed', ...least({ ...minute, used: minute.used + 1 }, { ...day, used: day.used + 1 }) };
+  const counted = ({ from, used }: Window): Usage['minute'] => ({ from, used: used + 1 });
+  return decide('allowed', { minute: counted(minute), day: counted(day), early });
 }
 
 /** Returns a key's windows, without counting a request. */
-export function windowsOf(allowance: Usage, plan: Plan, now: number): { minute: Window; day: Window } {
-  const window = (from: number, used: number, ms: number, limit: number): Window => {
+export function windowsOf({ minute, day }: Usage, plan: Plan, now: number): { minute: Window; day: Window } {
+  const window = ({ from, used }: Usage['minute'], ms: number, limit: number): Window => {
     // After the clock was set back, a window must still end.
     const live = now >= from && now < from + ms;
     return live ? { limit, from, used, resetAt: from + ms } : { limit, from: now, used: 0, resetAt: now + ms };
   };
-  const { minuteFrom, minuteUsed, dayFrom, dayUsed } = allowance;
-  return {
-    minute: window(minuteFrom, minuteUsed, plan.minuteMs ?? 60_000, plan.perMinute),
-    day: window(dayFrom, dayUsed, 86_400_000, plan.perDay),
-  };
+  return { minute: window(minute, plan.minuteMs ?? 60_000, plan.perMinute), day: window(day, 86_400_000, plan.perDay) };
 }
 
-function least(minute: Window, day: Window): Pick<LimiterDecision, 'limit' | 'remaining' | 'resetAt'> {
+function least({ minute, day }: ReturnType<typeof windowsOf>): RateLimit {
   const left = ({ limit, used }: Window): number => Math.max(0, limit - used);
   // If both have nothing left, the one that ends later counts.
   const isDay = left(day) < left(minute) || (left(day) === 0 && day.resetAt > minute.resetAt);

@@ -23,11 +23,12 @@ const SCHEMA: readonly string[] = [
   'CREATE TABLE apiKey (apiKey TEXT PRIMARY KEY) STRICT, WITHOUT ROWID',
 ];
 
-const UNUSED = { minuteFrom: 0, minuteUsed: 0, dayFrom: 0, dayUsed: 0, blockedUntil: 0, early: 0, bannedUntil: 0 };
+const NONE = { from: 0, used: 0 };
+const UNUSED = { minute: NONE, day: NONE, blockedUntil: 0, early: 0, bannedUntil: 0 };
 
 /**
- * What one key has used, and how long it must wait: `blockedUntil` is the time that the last 429 named, `early` counts
- * requests before that time. Times are epoch ms; 0 if not set.
+ * What one key has used in the windows that began at `from`, and how long it must wait: `blockedUntil` is the time that
+ * the last 429 named, `early` counts requests before that time. Times are epoch ms; 0 if not set.
  */
 export type Usage = Readonly<typeof UNUSED>;
 
@@ -70,17 +71,17 @@ export class Store implements Disposable {
   /** Returns a key's usage; zeros if it has used nothing. */
   allowance(apiKey: string): Usage {
     const row = this.database.get('SELECT usage FROM allowance WHERE apiKey = ?', apiKey);
-    return row === undefined ? UNUSED : (JSON.parse(text(row, 'usage')) as Usage);
+    return { ...UNUSED, ...(row && (JSON.parse(text(row, 'usage')) as Usage)) };
   }
 
   setAllowance(apiKey: string, allowance: Usage): void {
     this.database.run('INSERT OR REPLACE INTO allowance VALUES (?, ?)', apiKey, JSON.stringify(allowance));
   }
 
-  /** Resets the usage of all keys, or of the given one. */
-  forgetAllowances(apiKey?: string): void {
-    if (apiKey === undefined) this.database.run('DELETE FROM allowance');
-    else this.database.run('DELETE FROM allowance WHERE apiKey = ?', apiKey);
+  /** Resets the usage of all keys, or of the given one. Returns false if they have used nothing. */
+  forgetAllowances(apiKey?: string): boolean {
+    const [where, ...keys] = apiKey === undefined ? [''] : [' WHERE apiKey = ?', apiKey];
+    return this.database.run(`DELETE FROM allowance${where}`, ...keys).changes > 0n;
   }
 
   /** Returns the keys added to the file. */

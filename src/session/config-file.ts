@@ -49,7 +49,10 @@ export async function readConfigFile(context: Context): Promise<ConfigFile> {
     path = configPath(context);
     const facts = await context.files.facts(path);
     if (facts === undefined) return { path, ...NONE };
-    if (facts.kind !== 'file') throw new Failure('config-invalid', { place: path, problem: 'is not a plain file' });
+    if (facts.kind !== 'file') {
+      const hint = 'Move it away and log in again: petstore login';
+      throw new Failure('config-invalid', { place: path, problem: 'is not a plain file', hint });
+    }
     const config = parseConfig(path, await context.files.read(path));
     const modeForOthers = context.machine.platform === 'win32' ? 0 : facts.mode & 0o077;
     return {

@@ -58,20 +58,17 @@ export async function open(context: CommandContext, target: Target, options: Con
   const { name, version } = context.machine.runtime;
   const opened = await openLedger(context, target, { isBusy: options.isServer === true });
   const http = options.http ?? (await context.openHttp());
+  const common = { clock, random, signal, maxWaitMs: globals.maxWait, timeoutMs: globals.timeout };
   const gate = new LedgerGate({
+    ...common,
     ledger: opened.ledger,
     address: opened.address,
     owner: ownerOf(context.machine),
-    clock,
-    random,
-    maxWaitMs: globals.maxWait,
-    timeoutMs: globals.timeout,
     get probes() {
       // Without a ledger that others share, a 429 ends the command.
       return opened.isAlone && options.isServer !== true ? 0 : probesFor(context, options);
     },
     reserve: globals.reserve,
-    signal,
     onWait: (wait) => {
       if (options.isServer !== true) notices.waiting(wait);
     },
@@ -79,16 +76,12 @@ export async function open(context: CommandContext, target: Target, options: Con
   notices.watchLimits(() => gate.limits);
   const service: Service = {
     ...target,
+    ...common,
     userAgent: `petstore/${VERSION} (${name.toLowerCase()} ${version}; ${context.machine.platform})`,
     http,
     gate,
-    clock,
-    random,
-    timeoutMs: globals.timeout,
-    maxWaitMs: globals.maxWait,
     retryForMs: globals.retryFor,
     maxBodyBytes: globals.maxBody,
-    signal,
     watch: notices,
   };
   return {

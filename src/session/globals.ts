@@ -48,8 +48,8 @@ export interface Target extends Pick<Service, 'apiKey' | 'baseUrl' | 'keySource'
 export interface CommandContext extends Context {
   /** Cause, note and person from the command's options. */
   readonly why?: Why;
-  /** The words after `petstore`, quoted for a shell. */
-  readonly line: string;
+  /** The words after `petstore`. */
+  readonly argv: readonly string[];
   readonly globals: Globals;
   readonly notices: Notices;
   /** Secrets, which never appear in any output, file or journal. */

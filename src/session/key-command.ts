@@ -1,5 +1,5 @@
 /** Runs the command that prints the API key. */
-import { splitWords } from '../cli/value-parsers.ts';
+import { splitWords } from '../value-parsers.ts';
 import { Failure } from '../errors.ts';
 import type { ConfigFile } from './config-file.ts';
 import type { CommandContext } from './globals.ts';

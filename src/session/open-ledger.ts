@@ -17,7 +17,7 @@ import { clockTime } from '../view/progress.ts';
 import { addressOf } from './environments.ts';
 import type { CommandContext, Target } from './globals.ts';
 import { stateFolder } from './paths.ts';
-import { SETTINGS } from './settings.ts';
+import { inVariable, SETTINGS } from './settings.ts';
 
 export interface OpenLedger extends AsyncDisposable {
   readonly ledger: Ledger;
@@ -126,9 +126,8 @@ export function ledgerNames(target: LedgerTarget) {
 
 /** Returns PETSTORE_LEDGER and PETSTORE_LEDGER_LOST; undefined without a server. @throws {Failure} `invalid-value` */
 export function sharedLedger({ env }: Pick<CommandContext, 'env'>) {
-  const { parser, variable } = SETTINGS.ledgerLost;
   const address = env.PETSTORE_LEDGER ?? '';
-  const whenLost = parser.parse(env[variable] || 'hold', variable);
+  const whenLost = inVariable(SETTINGS.ledgerLost, env) ?? 'hold';
   if (address === '') return undefined;
   if (parseRedisAddress(address) !== undefined) return { url: address, whenLost };
   throw new Failure('invalid-value', {

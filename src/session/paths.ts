@@ -4,13 +4,13 @@
  */
 import type { Context } from '../ports.ts';
 import { Failure } from '../errors.ts';
-import { profileOf } from './settings.ts';
+import { inVariable, SETTINGS } from './settings.ts';
 
 type Places = Pick<Context, 'env' | 'machine'>;
 
 /** Returns the folder of the profile's config. @throws {Failure} `no-home`, `invalid-value` */
 export function configFolder(places: Places): string {
-  const profile = profileOf(places.env);
+  const profile = inVariable(SETTINGS.profile, places.env);
   return profile === undefined ? commonConfigFolder(places) : joinPath(profilesFolder(places), profile);
 }
 

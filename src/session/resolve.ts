@@ -5,7 +5,7 @@ import type { ConfigFile } from './config-file.ts';
 import { type EnvironmentName, isProduction, parseBaseUrl, partsOf, placeIn } from './environments.ts';
 import type { CommandContext, ResolvedSettings, Target } from './globals.ts';
 import { shellWord } from './run-commands.ts';
-import { find, isSaidNow, profileOf, resolve, type Source, SETTINGS, type Stored } from './settings.ts';
+import { find, inVariable, isSaidNow, resolve, type Source, SETTINGS, type Stored } from './settings.ts';
 import { FORMAT_FACTS } from '../view/view.ts';
 import { visible } from '../view/words.ts';
 
@@ -15,7 +15,7 @@ const KEY_COMMAND: Source = { from: 'key-command', name: 'the key command' };
 export function resolveSettings(call: { env?: string; baseUrl?: string }, stored: Stored): ResolvedSettings {
   const resolved = resolve(SETTINGS.env, { ...stored, option: call.env });
   const name = partsOf(resolved.value).environment as EnvironmentName;
-  const environment = { ...resolved, value: placeIn(profileOf(stored.env), name) };
+  const environment = { ...resolved, value: placeIn(inVariable(SETTINGS.profile, stored.env), name) };
   if (name === 'sandbox') {
     if (call.baseUrl === undefined) return { environment };
     throw usageFailure(
@@ -121,7 +121,8 @@ export async function assertWriteAllowed(context: CommandContext): Promise<void>
   const { environment } = await context.settings();
   if (!isProduction(environment.value) || isSaidNow(environment) || context.globals.yes) return;
   if (context.stdin.isTTY && context.globals.input) return;
-  throw new Failure('production-not-confirmed', { environment: environment.value, line: context.line });
+  const line = context.argv.map(shellWord).join(' ');
+  throw new Failure('production-not-confirmed', { environment: environment.value, line });
 }
 
 /** True if a prompt can be answered: both stderr (questions) and stdin (answers) are terminals. */

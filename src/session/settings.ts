@@ -10,7 +10,7 @@ import {
   textValue,
   waitValue,
   wordValue,
-} from '../cli/value-parsers.ts';
+} from '../value-parsers.ts';
 import { Failure, isFailure, usageFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import { FORMATS } from '../view/view.ts';
@@ -72,7 +72,7 @@ export const SETTINGS = {
   profile: {
     flags: '--profile <name>',
     variable: 'PETSTORE_PROFILE',
-    about: 'one of several shops: has its own config, catalog and history',
+    about: 'a shop with its own config, catalog and history',
     parser: profileValue,
   },
   baseUrl: {
@@ -105,7 +105,7 @@ export const SETTINGS = {
   },
   ledgerLost: {
     variable: 'PETSTORE_LEDGER_LOST',
-    about: 'while that server does not answer: hold (default) sends what was lent, share a part of the limit',
+    about: 'while that server does not answer: hold (default) sends what was lent, share its part of the limit',
     parser: wordValue(['hold', 'share']),
   },
   output: {
@@ -196,12 +196,8 @@ export function commandFor(key: string): string {
   return `petstore login --env ${key.split('.')[0]}`;
 }
 
-/**
- * Returns the profile in the variable, which a command line overrides; undefined without one.
- * @throws {Failure} `invalid-value`
- */
-export function profileOf(env: Context['env']): string | undefined {
-  const { variable, parser } = SETTINGS.profile;
+/** Returns the value of the setting's variable; undefined if it is unset or empty. @throws {Failure} `invalid-value` */
+export function inVariable<T>({ variable, parser }: Setting<T> & { variable: string }, env: Context['env']) {
   return env[variable] ? parser.parse(env[variable], variable) : undefined;
 }
 

@@ -37,8 +37,6 @@ export interface RunSpec extends Omit<NewRun, 'startedAt'> {
    * or redo has a title for them.
    */
   readonly replaces?: { title?: string; uncertain: readonly Change[]; run: Run | undefined } | undefined;
-  /** Awaited before the stock is read. */
-  onConnected?(session: Session): Promise<void>;
   /** Awaited once the rows are in the journal, before the first request; also if there is nothing to change. */
   onBegin?(): Promise<void>;
 }
@@ -52,12 +50,12 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
   const { context, journal } = runContext;
   assertCanConfirm(context);
   await using session = await connect(context, { isBulk: true });
-  await spec.onConnected?.(session);
+  await whileSent(context, session, spec);
   const seen = await seeStock(session.service, journal);
   const plan = spec.plan(seen.stock);
   const isEmpty = plan.steps.length + plan.obstacles.length === 0;
   // A stocktake in which everything is right has a result too.
-  if (isEmpty && spec.kind !== 'count') return await nothingToDo({ ...runContext, session }, spec, plan);
+  if (isEmpty && spec.kind !== 'count') return await nothingToDo({ ...runContext, session }, spec, plan, seen);
   const agreed = await confirmPlan(runContext, session, spec, plan);
   if (agreed === undefined) return await startRun({ ...runContext, session }, spec, plan, seen);
   // The user may have agreed to a longer wait than the session allows.
@@ -81,11 +79,11 @@ export function assertCanConfirm(context: CommandContext): void {
 }
 
 /** Reports that all pets have the wanted quantity. */
-async function nothingToDo(runContext: RunContext, spec: RunSpec, plan: Plan): Promise<RecordView> {
+async function nothingToDo(runContext: RunContext, spec: RunSpec, plan: Plan, { stock }: Seen): Promise<RecordView> {
   const { context, journal, session } = runContext;
   const { environment } = session;
   const unchanged = plan.unchanged.length;
-  await endReplaced(runContext, spec, plan);
+  await endReplaced(runContext, spec, stock);
   // The next undo goes one command further back.
   const isKept = spec.kind === 'undo' || spec.kind === 'redo';
   const run = isKept ? await beginRun(runContext, spec, []) : undefined;
@@ -141,7 +139,7 @@ async function confirmPlan(
 
 async function startRun(runContext: RunContext, spec: RunSpec, plan: Plan, seen: Seen): Promise<RecordView> {
   const { journal } = runContext;
-  await endReplaced(runContext, spec, plan);
+  await endReplaced(runContext, spec, seen.stock);
   const counted = spec.kind === 'count' ? plan.unchanged : [];
   const run = await beginRun(runContext, spec, [...plan.steps, ...plan.obstacles, ...counted]);
   await spec.onBegin?.();
@@ -151,12 +149,18 @@ async function startRun(runContext: RunContext, spec: RunSpec, plan: Plan, seen:
   return resumeRun(runContext, run, seen, plan.unchanged.length - counted.length);
 }
 
+/** Waits for a command that still sends what this one replaces: the lock of its pet is free once it knows the outcome. */
+async function whileSent(context: CommandContext, session: Session, { replaces }: RunSpec): Promise<void> {
+  // No process applies a run: the turn is ours.
+  if (replaces === undefined || replaces.run !== undefined) return;
+  const withLock = petLocksOf(context, session);
+  for (const { petId } of replaces.uncertain) await withLock(petId, () => Promise.resolve());
+}
+
 /** Before the run begins: a process that is killed in between leaves nothing that could be sent again. */
-async function endReplaced({ context, journal }: RunContext, { replaces }: RunSpec, plan: Plan): Promise<void> {
+async function endReplaced({ context, journal }: RunContext, { replaces }: RunSpec, stock: Stock): Promise<void> {
   if (replaces === undefined) return;
-  const rows = [...plan.steps, ...plan.unchanged, ...plan.obstacles];
-  const found = new Map(rows.map(({ petId, before }) => [petId, before]));
-  await recordShown({ journal }, replaces.uncertain, found);
+  await recordShown({ journal }, replaces.uncertain, stock);
   if (replaces.run !== undefined) await journal.discard(replaces.run.id, context.clock.now());
 }
 

@@ -1,7 +1,7 @@
 /** Finds the columns of a file by their headings: `Pet ID`, `pet_id` and `PETID` are all petId. */
 import { firstFew } from '../view/words.ts';
 import { parseInteger } from '../api/values.ts';
-import { type Parser, parserOf } from '../cli/value-parsers.ts';
+import { type Parser, parserOf } from '../value-parsers.ts';
 
 export type ColumnName =
   'petId' | 'quantity' | 'delta' | 'current' | 'name' | 'barcode' | 'min' | 'target' | 'cause' | 'note';

@@ -102,7 +102,7 @@ function needEditor(context: CommandContext): void {
   if (canAsk(context) || (globals.input && isNamed)) return;
   throw new Failure('no-terminal', {
     what: 'confirmation',
-    instead: 'Name an editor with EDITOR and add --yes, or use petstore inventory import.',
+    instead: `Name an editor with EDITOR${globals.yes ? '' : ' and add --yes'}, or use petstore inventory import.`,
   });
 }
 

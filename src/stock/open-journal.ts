@@ -8,7 +8,6 @@ import { Journal } from '../state/journal.ts';
 import { acquireLock, takeLock } from '../state/lock.ts';
 import { pruneIfDue } from './prune.ts';
 
-export type WithJournal = <T>(work: Work<T>) => Promise<T>;
 type Work<T> = (journal: Journal) => T | Promise<T>;
 
 /**
@@ -42,31 +41,32 @@ async function openToRead(context: CommandContext): Promise<State> {
  * @throws {Failure} `state`, `file`, `no-home`
  */
 export async function withWritableJournal<T>(context: CommandContext, work: Work<T>): Promise<T> {
-  using state = await openState(context, stateFolder(context));
+  using state = await openWritable(context);
   return await written(context, state, work);
 }
 
-/**
- * Returns `withWritableJournal` for many concurrent writes: the state database stays open until the process ends, and
- * simultaneous records share a transaction.
- */
-export function journalKeptOpen(context: CommandContext): WithJournal {
-  let opened: Promise<State> | undefined;
-  const open = async (): Promise<State> => {
-    const state = await openState(context, stateFolder(context));
-    return inBatches(state, () => context.clock.turn());
-  };
-  return async (work) => {
-    // The next call tries again.
-    opened ??= open().catch((error: unknown) => {
-      opened = undefined;
-      throw error;
-    });
-    return written(context, await opened, work);
-  };
+/** @throws {Failure} `state`, `file`, `no-home` */
+export async function openWritable(context: CommandContext): Promise<State> {
+  return openState(context, stateFolder(context));
 }
 
-async function written<T>(context: CommandContext, state: State, work: Work<T>): Promise<T> {
+/**
+ * Returns a function that opens the state for many concurrent writes: it stays open until the process ends, and
+ * simultaneous records share a transaction.
+ */
+export function stateKeptOpen(context: CommandContext): () => Promise<State> {
+  let opened: Promise<State> | undefined;
+  const open = async (): Promise<State> => inBatches(await openWritable(context), () => context.clock.turn());
+  return () =>
+    // The next call tries again.
+    (opened ??= open().catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    }));
+}
+
+/** Works with the journal of an open state, then prunes it. @throws {Failure} `state`: a damaged one was replaced */
+export async function written<T>(context: CommandContext, state: State, work: Work<T>): Promise<T> {
   try {
     const result = await work(journalIn(context, state));
     await pruneIfDue(context, state);

@@ -15,7 +15,6 @@ import { applyPlan, assertCanConfirm, dryRunPlan, type RunSpec } from './apply.t
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { assertSameOrigin, cannotResume } from './runs.ts';
 import { commandWords } from './history-view.ts';
-import { petLocksOf } from './pet-lock.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
 
 export interface UndoOptions {
@@ -72,18 +71,7 @@ export async function undo(
     assertCanConfirm(context);
     await assertWriteAllowed(context);
     const replaces = announce(context, journal, target, 'will');
-    return applyPlan(
-      { context, journal, turn },
-      {
-        ...specFor(target, journal, direction),
-        replaces,
-        async onConnected(session) {
-          // A command may still be sending the change: its lock is free once it knows the outcome.
-          if (target.run === undefined && replaces.uncertain.length > 0)
-            await petLocksOf(context, session)(target.changes[0].petId, () => Promise.resolve());
-        },
-      },
-    );
+    return applyPlan({ context, journal, turn }, { ...specFor(target, journal, direction), replaces });
   });
 }
 

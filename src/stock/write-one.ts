@@ -14,9 +14,10 @@ import type { RowOutcome } from '../report/failure-meaning.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext, OpenWrite } from '../session/globals.ts';
 import { isOutOfReach } from '../state/file.ts';
+import type { State } from '../state/database.ts';
 import type { Change, Journal, Settled, Where } from '../state/journal.ts';
 import { isUncertain } from '../state/journal-rows.ts';
-import { journalKeptOpen, type WithJournal, withWritableJournal } from './open-journal.ts';
+import { openWritable, stateKeptOpen, written } from './open-journal.ts';
 import { petLocksOf, type WithLock } from './pet-lock.ts';
 import type { PetLock } from './shared-pet-lock.ts';
 
@@ -29,14 +30,13 @@ export interface Writer {
   readonly withLock: WithLock;
 }
 
-/** How a writer opens the journal and locks pets. */
+/** The state and the locks of pets of many concurrent calls. */
 export interface Means extends Pick<Writer, 'withLock'> {
-  readonly withJournal: WithJournal;
+  readonly keptState: () => Promise<State>;
 }
 
-/** Returns a journal and locks that many concurrent calls share. */
 export function sharedMeans(context: CommandContext, session: Writer['session']): Means {
-  return { withLock: petLocksOf(context, session), withJournal: journalKeptOpen(context) };
+  return { withLock: petLocksOf(context, session), keptState: stateKeptOpen(context) };
 }
 
 /** A write: a planned row of a run, or a change that is not in the journal yet. */
@@ -76,22 +76,19 @@ export async function withWriter<T>(
   context: CommandContext,
   session: Writer['session'],
   work: (writer: Writer) => Promise<T>,
-  means: Partial<Means> = {},
+  { keptState, withLock = petLocksOf(context, session) }: Partial<Means> = {},
 ): Promise<T> {
-  const withJournal: WithJournal = means.withJournal ?? ((use) => withWritableJournal(context, use));
-  const withLock = means.withLock ?? petLocksOf(context, session);
-  let isOpen = false;
-  try {
-    return await withJournal((journal) => {
-      isOpen = true;
-      return work({ context, session, journal, withLock });
-    });
-  } catch (error) {
-    // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the callback sets it
-    if (isOpen || !isOutOfReach(error)) throw error;
+  const writer = { context, session, withLock };
+  const state = await (keptState?.() ?? openWritable(context)).catch((error: unknown) => {
+    if (isOutOfReach(error)) return undefined;
+    throw error;
+  });
+  if (state === undefined) {
     context.notices.warning('The state folder cannot be used: a change is not in the history, and cannot be undone.');
-    return work({ context, session, journal: undefined, withLock });
+    return await work({ ...writer, journal: undefined });
   }
+  using _own = keptState === undefined ? state : undefined;
+  return await written(context, state, (journal) => work({ ...writer, journal }));
 }
 
 /** Sends an update, again if it was lost and not applied. @throws {Failure} `unrecorded`, and see updateInventory */
@@ -102,11 +99,10 @@ export async function updateOne(
 ): Promise<InventoryItem> {
   const { petId, before, after } = write;
   const update = { petId, quantity: after, before, ...watch, isLocked: () => pet.lock.isHeld() };
-  const send = async () => ({ item: await updateInventory(pet.session.service, update) });
-  const { item } = await callOne<{ item: InventoryItem; failure?: undefined }>(pet, write, send, (unrecorded) => {
+  const send = () => updateInventory(pet.session.service, update);
+  return callOne(pet, write, send, (unrecorded) => {
     throw unrecorded;
   });
-  return item;
 }
 
 /**
@@ -114,7 +110,7 @@ export async function updateOne(
  * @param onUnrecorded gets why a write that was applied is not in the history; by default it is a warning
  * @throws {Failure} without an answer
  */
-export async function callOne<T extends { readonly failure?: Failure | undefined }>(
+export async function callOne<T extends InventoryItem | { readonly failure?: Failure | undefined }>(
   pet: LockedPet,
   write: Write,
   send: () => Promise<T>,
@@ -127,14 +123,14 @@ export async function callOne<T extends { readonly failure?: Failure | undefined
   const id = await markSent(pet, write);
   openWrites.add(open);
   const sent = await send().catch(onlyFailure);
-  const failure = isFailure(sent) ? sent : sent.failure;
+  const failure = isFailure(sent) ? sent : 'failure' in sent ? sent.failure : undefined;
   const outcome = failure === undefined ? APPLIED : (await import('../report/failures.ts')).rowOutcome(failure);
   const isRefused = outcome.state === 'planned' || outcome.state === 'failed';
   // In a run, other rows may have been applied.
   if (isRefused && !('id' in write) && write.run === undefined && failure !== undefined)
     failure.outcome = 'not-applied';
   if (outcome.state === 'applied') open.outcome = 'applied';
-  else if (outcome.state !== 'unknown') openWrites.delete(open);
+  else if (isRefused) openWrites.delete(open);
   const because = await pet.journal?.settle(id, outcome).catch(onlyFailure);
   openWrites.delete(open);
   if (isFailure(because)) {
@@ -171,13 +167,13 @@ export async function recordOutcome({ journal }: Pick<Writer, 'journal'>, id: bi
 export async function recordShown(
   { journal }: Pick<Writer, 'journal'>,
   changes: readonly Change[],
-  found: ReadonlyMap<bigint, bigint | undefined>,
+  stock: ReadonlyMap<bigint, { readonly quantity: bigint | undefined }>,
 ): Promise<void> {
   for (const change of changes) {
     const recorded = journal?.sentChange(change.id);
     // Its own command may have learned the outcome, or sent it again.
     if (recorded?.turn !== change.turn || !isUncertain(recorded)) continue;
-    const shown = journal?.foundAfter(change) ?? found.get(change.petId);
+    const shown = journal?.foundAfter(change) ?? stock.get(change.petId)?.quantity;
     if (shown === change.after) await recordOutcome({ journal }, change.id, APPLIED);
     else if (shown !== undefined && shown === change.before)
       await recordOutcome({ journal }, change.id, { state: 'discarded', reason: 'it was not applied' });
@@ -217,7 +213,7 @@ export function isRecorded(call: Call): boolean {
 /** Returns the pet that a call updates. Its path is read as leniently as a service may read it. */
 function changedPet({ method, path }: Call): bigint | undefined {
   const [plain = ''] = method === 'PATCH' ? path.split(/[?#]/) : [];
-  return parseInt64(decoded(plain).replace(/^\/+inventory\/+(-?)0*(\d+)\/*$/i, '$1$2'));
+  return parseInt64(decoded(plain).replace(/^\/+inventory\/+\+?(-?)0*(\d+)(?:\.0*)?\/*$/i, '$1$2'));
 }
 
 async function callChecked(

@@ -34,8 +34,6 @@ export interface Table {
   readonly columns: readonly TableColumn[];
   readonly rows: readonly (readonly Cell[])[];
   readonly header: boolean;
-  /** True if rows of the table have been printed already. */
-  readonly follows: boolean;
   /** False on a terminal that is too narrow for borders. */
   readonly hasColumns: boolean;
 }

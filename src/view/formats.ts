@@ -41,7 +41,7 @@ export async function* render(
       if (view.body.length === 0) return 1;
       const text = Buffer.from(view.body).toString('utf8').replace(/\n$/, '');
       if (view.margin !== undefined) yield await recordText({ text, margin: view.margin }, options);
-      else yield options.isTTY ? `${visibleLines(text)}\n` : view.body;
+      else yield options.width !== undefined ? `${visibleLines(text)}\n` : view.body;
       return 1;
     }
     case 'text':
@@ -78,10 +78,10 @@ async function eventText(view: StreamView, event: unknown, screen: Screen): Prom
 
 async function recordText(
   { text, margin }: Pick<RecordView, 'text' | 'margin'>,
-  { width, isTTY, redact, style }: Screen,
+  { width, redact, style }: Screen,
 ): Promise<string> {
   const lines = visibleLines(redact(text)).split('\n');
-  return `${await forPeople(lines, { width: isTTY ? width : undefined, style, margin })}\n`;
+  return `${await forPeople(lines, { width, style, margin })}\n`;
 }
 
 function recordJson({ json }: RecordView): string {

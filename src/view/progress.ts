@@ -177,8 +177,7 @@ export class LiveLine {
   /** Draws the first text that fits, or what fits of the last. */
   async draw(...texts: readonly [string, ...string[]]): Promise<void> {
     // One column less: a full line would wrap, and could not be erased.
-    // A width of 0 is a terminal that does not know its own.
-    const width = (this.output.columns || 80) - 1;
+    const width = (this.output.columns ?? 80) - 1;
     this.shown = true;
     await prepareWidths(texts);
     await this.output.write(`${ERASE_LINE}${fitting(texts, width)}`);

@@ -103,7 +103,7 @@ export async function forPeople(
   await prepareWidths(lines);
   const wrapped = lines.map((line) => {
     const start = margin ?? LABEL.exec(line)?.[0].length ?? /^ */.exec(line)![0].length + 2;
-    return width ? wrapLine(line, width, start) : line;
+    return width === undefined ? line : wrapLine(line, width, start);
   });
   return highlighted(wrapped.join('\n'), style);
 }

@@ -27,7 +27,7 @@ const BAR_COLUMNS = 20;
 export interface Screen {
   /** Epoch ms: a time of today is shown without its date. */
   readonly now: number;
-  readonly isTTY: boolean;
+  /** In columns; undefined without a terminal. */
   readonly width: number | undefined;
   readonly style: Style;
   /** Redacts secrets in a text before it is wrapped or cut. */
@@ -40,8 +40,7 @@ const LAST_PRIVATE = 0xf8ff;
 const PRIVATE_RUN = /([\ue000-\uf8ff])\1*/g;
 
 export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): AsyncGenerator<string, number> {
-  // A width of 0 is a terminal that does not know its own.
-  const width = screen.isTTY ? screen.width || 80 : Number.POSITIVE_INFINITY;
+  const { width = Number.POSITIVE_INFINITY } = screen;
   const held: Cell[][] = [];
   let fixed: Table | undefined;
   let count = 0;
@@ -50,7 +49,7 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
     const rows = batch.map((row) => cellsOf(view.columns, row, screen));
     if (fixed !== undefined) {
       await prepareWidths(texts(rows));
-      yield* aligned({ ...fixed, rows, follows: true }, screen, width);
+      yield* aligned({ ...fixed, rows, header: false }, screen, width);
       continue;
     }
     for (const row of rows) held.push(row);
@@ -62,7 +61,7 @@ export async function* renderTable<Row>(view: RowsView<Row>, screen: Screen): As
   }
   if (fixed !== undefined || count === 0) return count;
   const tables = choices(await measured(view, held, 0));
-  const drawn = screen.isTTY && count <= MOST_DRAWN;
+  const drawn = screen.width !== undefined && count <= MOST_DRAWN;
   const fitted = drawn ? inBorders(tables, width) : undefined;
   if (fitted !== undefined) yield await draw(fitted, screen);
   else yield* aligned(inColumns(tables, width, drawn ? undefined : LEAST_CUT), screen, width);
@@ -86,7 +85,7 @@ async function measured<Row>(
     for (const row of rows) width = Math.max(width, displayWidth(row[place]!.text));
     return { name: names[place]!, kind, width, yields, place };
   });
-  return { columns, rows, header: view.header, follows: false, hasColumns: true };
+  return { columns, rows, header: view.header, hasColumns: true };
 }
 
 /** Returns the heading for people: `petId` -> `Pet`, `outOfStock` -> `Out of stock`. */
@@ -164,22 +163,22 @@ function* aligned(table: Table, screen: Screen, width: number): Generator<string
 }
 
 /** Yields the heading and the rows. In a pipe nothing is cut, even if a text is wider than its column. */
-function* columnLines({ columns, rows, header, follows }: Table, screen: Screen): Generator<string> {
-  const { isTTY, style } = screen;
+function* columnLines({ columns, rows, header }: Table, screen: Screen): Generator<string> {
+  const { style, width: most } = screen;
   const last = columns.length - 1;
   const line = (cellOf: (column: TableColumn) => Cell): string => {
     let text = '';
     for (let i = 0; i <= last; i++) {
       const { width } = columns[i]!;
       const { numeric, text: whole, role } = cellOf(columns[i]!);
-      const shown = numeric || !isTTY ? whole : truncate(whole, width);
+      const shown = numeric || most === undefined ? whole : truncate(whole, width);
       if (i > 0) text += BETWEEN;
       const cell = i === last && !numeric ? shown : padTo(shown, width, numeric ? 'right' : 'left');
       text += role === undefined || shown === '' ? cell : cell.replace(shown, (value) => style[role](value));
     }
     return text;
   };
-  if (header && !follows) yield style.heading(line(({ kind, name }) => ({ text: name, numeric: kind === 'number' })));
+  if (header) yield style.heading(line(({ kind, name }) => ({ text: name, numeric: kind === 'number' })));
   for (const row of rows) yield line((column) => cellIn(row, column));
 }
 

@@ -7,7 +7,7 @@ import type { Orders } from '../catalog/added-fields.ts';
 import { connect } from '../session/connect.ts';
 import { tableNames } from '../session/open-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { splitWords } from '../cli/value-parsers.ts';
+import { splitWords } from '../value-parsers.ts';
 import { Failure, isFailure, stoppedByUser } from '../errors.ts';
 import { countDown } from '../stop.ts';
 import { operationOf } from '../client/attempt.ts';

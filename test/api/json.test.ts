@@ -40,7 +40,7 @@ describe('parseJson', () => {
 
   it.each([
     ['{"a":1', 'the text ends too early', 6],
-    ['{"a":tru}', 'expected "true", found "t"', 5],
+    ['{"a":tru}', 'expected a value, found "t"', 5],
     ['[1,]', 'expected a value, found "]"', 3],
     ['[1 2]', 'expected "," or "]", found "2"', 3],
     ['{"a" 1}', 'expected ":", found "1"', 5],

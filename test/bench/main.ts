@@ -13,7 +13,7 @@ import { cpus, release, totalmem, type } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { replacePart } from '../../src/build/docs.ts';
-import { versionOf } from './report.ts';
+import { answerHelp, versionOf } from './report.ts';
 
 const PAGE = fileURLToPath(new URL('../../docs/internals/performance.md', import.meta.url));
 const PARTS: Readonly<Record<string, string>> = {
@@ -31,6 +31,7 @@ const PEERS = ['curl', 'jq', 'gh', 'http', 'bash'];
 
 const args = process.argv.slice(2);
 const chosen = args.filter((arg) => arg in PARTS);
+answerHelp(chosen.length === 1 ? new URL(`./${chosen[0]}.ts`, import.meta.url).href : import.meta.url);
 const parts = chosen.length > 0 ? chosen : Object.keys(PARTS);
 const forAll = args.filter((arg) => arg === '--assert');
 const own = args.filter((arg) => !(arg in PARTS) && arg !== '--write' && arg !== '--assert');

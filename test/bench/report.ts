@@ -7,6 +7,14 @@ import { parseArgs } from 'node:util';
 
 export const STANDALONE = fileURLToPath(new URL('../../standalone/petstore', import.meta.url));
 
+/** With --help, prints the comment at the start of a script, and ends. @param script its URL */
+export function answerHelp(script: string): void {
+  if (!process.argv.includes('--help') && !process.argv.includes('-h')) return;
+  const [, text = ''] = /^\/\*\*\n(.*?)\n \*\//s.exec(readFileSync(new URL(script), 'utf8')) ?? [];
+  console.log(text.replace(/^ \* ?/gm, ''));
+  process.exit();
+}
+
 /** Reads options with a value, given with their defaults, and `--assert`. */
 export function readOptions<Name extends string>(
   defaults: Readonly<Record<Name, string>>,

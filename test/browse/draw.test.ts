@@ -117,15 +117,18 @@ it.each([
   expect(plainly(await draw(40, 12, { keys })).at(-1)).toBe(expected);
 });
 
-it('40 columns: ids leave room for names and status', async () => {
+it.each([
+  [40, '   Pet  Name         Quantity  Status', '>    1                      1  available'],
+  [
+    60,
+    '   Pet  Name                             Quantity  Status',
+    '>    1                                          1  available',
+  ],
+])('%i columns: ids leave room for names and status', async (columns, ...lines) => {
   const prepare = (browser: Browser): void => {
     browser.widths = { ...browser.widths, quantity: 3 };
   };
-  const [heading, first] = plainly(await draw(40, 12, { prepare })).slice(2);
-  expect([heading, first]).toEqual([
-    '   Pet  Name         Quantity  Status',
-    '>    1                      1  available',
-  ]);
+  expect(plainly(await draw(columns, 12, { prepare })).slice(2, 4)).toEqual(lines);
 });
 
 it('after a name that is not Latin the column is named, since terminals differ in how wide such names are', async () => {
@@ -203,6 +206,7 @@ it('the pane: the last changes of the pet, with why, who and a bar, beside the t
   ]);
   const narrow = plainly(await draw(40, 14, { keys }));
   expect(narrow.slice(2, 5)).toEqual(['', 'Goldfish (pet 7)', '^O closes, minimum 7']);
+  expect(plainly(await draw(40, 14, { keys: [...keys, '8'] }))[3]).toBe('No pet matches. Esc shows all.');
 });
 
 it.each([

@@ -108,13 +108,13 @@ describe('COMMAND -h', () => {
         quantity  the new quantity
 
       Options:
-        --name <text>        the pet by its name in the catalog, or a part of it
-        --barcode <code>     the pet by its barcode in the catalog
+        --name <text>        the pet, by its name in the catalog or part of it
+        --barcode <code>     the pet, by its barcode in the catalog
         --expect <quantity>  only if the current quantity is this (else exit 13)
         --read-first         read the old quantity first, so undo works
-        --no-read-first      send one request only
+        --no-read-first      send a single request
         --allow-negative     allow a quantity below zero
-        --dry-run            show what would change, and send no write
+        --dry-run            show what would change without sending a write
 
       Examples:
         petstore inventory set 7 12                # Set pet 7 to 12

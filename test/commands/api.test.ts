@@ -104,8 +104,10 @@ describe('api', () => {
     [403, 12],
     [404, 5],
     [409, 8],
-    [503, 9],
-  ])('%i exits %i, the body printed all the same', async (status, exit) => {
+    [503, 9, 8],
+  ])('%i exits %i, the body printed all the same', async (status, exit, ofRead = exit) => {
+    const read = await runIn(withReplies([error(status)]), ...API, '/x');
+    expect([read.code, JSON.parse(read.stdout)]).toMatchObject([ofRead, { status }]);
     const context = withReplies([error(status)]);
     const { code, stdout, stderr } = await runIn(context, ...API, 'PATCH', '/inventory/7', '-f', 'quantity=1');
     expect([code, JSON.parse(stdout)]).toMatchObject([exit, { status }]);

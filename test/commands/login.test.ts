@@ -26,22 +26,20 @@ describe('at a terminal', () => {
   it('asks again after each typo, and never ends before the key', async () => {
     const [environments, addresses] = [
       ['stagin', 'sandbox', 'Staging'],
-      ['clerk:pw@pets.example', 'pets.example', false, URL],
+      ['', 'clerk:pw@pets.example', 'pets.example', false, URL],
     ];
     const answers = [...environments, ...addresses, '', 'a b', KEY];
     const { code, stderr, stdout, config, questions } = await login(['login'], [STOCK], { answers });
     expect(code).toBe(0);
     expect(questions).toEqual([
       ...Array.from({ length: 3 }, () => 'Environment, production or staging'),
-      ...Array.from({ length: 2 }, () => 'Base URL of staging (https://…/v1)'),
+      ...Array.from({ length: 3 }, () => 'Base URL of staging (https://…/v1)'),
       'Use https://pets.example/v1?',
       'Base URL of staging (https://…/v1)',
       ...Array.from({ length: 3 }, () => 'API key of staging'),
     ]);
-    expect(stderr).toContain('"stagin" is not an environment. Type production or staging.');
-    expect(stderr).toContain('The sandbox is built in and needs no login.');
     expect(stderr).toContain('The key is empty. Type it again.');
-    expect(stderr).not.toContain('clerk:pw');
+    expect(stderr).not.toMatch(/clerk:pw|The base URL {2}/);
     expect(stdout).toContain(
       'Logged in to staging at https://pets.example/v1. staging is now your default\n  environment.',
     );

@@ -201,7 +201,11 @@ describe('on the screen', () => {
     const terminal = await opened(createHome(), { cols: 120, rows: 30, env: { NO_COLOR: '1' } });
     terminal.resize(40, 10);
     await terminal.waitFor(/25 pets[^]*type|25 pets[^]*\^C leave/);
-    await terminal.type('99', '1 of 25 pets');
+    // A size that changes and changes back before petstore has seen it.
+    terminal.kill('SIGWINCH');
+    await terminal.waitForFrame(/25 pets[^]*\^C leave/);
+    // Marks of direction, as those of text from a chat, are not searched for.
+    await terminal.type('\u202a99\u202c', '1 of 25 pets');
     const screen = await screenOf(terminal.output.slice(terminal.output.lastIndexOf('\u001b[2J')), {
       cols: 40,
       rows: 10,
@@ -295,6 +299,7 @@ describe('without a full screen', () => {
     await terminal.type('y\r', 'Run 2 (browse) in sandbox: 1 applied.');
     expect(terminal.plain().match(/Run 1/g)).toHaveLength(1);
     await terminal.type('3 6\r', 'to be 6');
+    await terminal.type('find gold\r', 'No pet matches gold, status sold.');
     await left(terminal, 'q\r');
     expect(terminal.plain()).toContain('Continue: petstore --env sandbox inventory browse --plain\n');
     expect(await quantityOf(home, 3)).toBe('5');

@@ -159,10 +159,14 @@ describe('petstore completion', () => {
     expect(readFileSync(join(home.path, path), 'utf8')).toBe(script);
   });
 
-  it('a folder with blanks and quotes is quoted for zsh', async () => {
-    const data = join(createHome().path, "my shop's");
-    const { stdout } = await runPetstore(['completion', 'zsh', '--install'], { env: { XDG_DATA_HOME: data } });
-    expect(stdout).toContain(`fpath=('${data.replace("'", String.raw`'\''`)}/zsh/site-functions' $fpath)\n`);
+  it.each([
+    ['zsh', String.raw`'\''`, (folder: string) => `fpath=('${folder}/zsh/site-functions' $fpath)\n`],
+    ['powershell', "''", (folder: string) => `: . '${folder}/powershell/petstore.ps1'\n`],
+  ])('a folder with blanks and quotes is quoted for %s', async (shell, quote, line) => {
+    const folder = join(createHome().path, "my shop's");
+    const env = { XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+    const { stdout } = await runPetstore(['completion', shell, '--install'], { env });
+    expect(stdout).toContain(line(folder.replace("'", quote)));
   });
 
   it('installs nothing without a home, and proposes no pets', async () => {

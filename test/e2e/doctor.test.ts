@@ -141,7 +141,7 @@ describe('doctor --offline', () => {
   it.each([
     ['PETSTORE_BASE_URL', 'https://other.example/v1', /is used, not what the config has/, /unset PETSTORE_BASE_URL/],
     ['PETSTORE_API_KEY', 'another-key', /is used, not what the config has/, /unset/],
-    ['PETSTORE_APIKEY', 'x', /^Nothing reads the variable PETSTORE_APIKEY/, /PETSTORE_API_KEY/],
+    ['PETSTORE_APIKEY', 'x', /^petstore ignores the variable PETSTORE_APIKEY/, /PETSTORE_API_KEY/],
     ['PETSTORE_LEDGER_LOST', 'share', /LOST without PETSTORE_LEDGER\.$/, /PETSTORE_LEDGER,/],
     ['NODE_TLS_REJECT_UNAUTHORIZED', '0', /it checks every certificate/, /NODE_EXTRA_CA_CERTS/],
     ['NODE_EXTRA_CA_CERTS', '/missing/ca.pem', /names \/missing\/ca\.pem, which cannot be found/, /Correct the path/],
@@ -157,6 +157,7 @@ describe('doctor --offline', () => {
     ['one that lacks v1', { PETSTORE_BASE_URL: 'https://pets.example' }, 'base-url: fail', /does not end in .* v1/],
     ['no key', { PETSTORE_API_KEY: undefined }, 'key: fail', /No API key is set for staging/],
     ['a key of two lines', { PETSTORE_API_KEY: 'one\ntwo' }, 'key: fail', /contains a line break/],
+    ['a person of two lines', { PETSTORE_PERSON: 'one\ntwo' }, 'variables: fail', /PETSTORE_PERSON/],
   ])('%s', async (_what, env, sick, says) => {
     const report = await offline({ env: { ...STAGING_ENV, ...env } });
     expect({ code: report.code, sick: report.sick }).toEqual({ code: 13, sick: [sick] });

@@ -150,7 +150,11 @@ it('leaves alone what is below zero already, and takes no other count below zero
 
 it('needs a terminal, or an editor that was named', async () => {
   const { home, run } = shop();
-  expect((await run(['inventory', 'edit'])).code).toBe(2);
+  expect(await run(['inventory', 'edit'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching('--yes') as string,
+  });
+  expect((await run(['inventory', 'edit', '--yes'])).stderr).not.toMatch('--yes');
   const script = join(home.path, 'editor');
   writeFileSync(script, '#!/bin/sh\nsed -i s/^7,10,/7,11,/ "$1"\n', { mode: 0o755 });
   const edit = (...args: string[]) =>

@@ -2,14 +2,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runPetstore } from '../support/binary.ts';
+import { petstoreCommand, runPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { type Pty, startPty } from '../support/pty.ts';
 import { item, json, tooMany } from '../support/replies.ts';
 import { screenOf } from '../support/screen.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
-import { staging } from '../support/staging.ts';
+import { KEY, staging } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
 
 const SANDBOX = ['--env', 'sandbox'];
@@ -35,7 +35,10 @@ const QUESTIONS: readonly Question[] = [
   {
     name: 'login: another base URL',
     args: LOGIN,
-    before: [['Base URL of staging', 'localhost:9\r']],
+    before: [
+      ['Base URL of staging', '\r'],
+      ['Type the base URL.', 'localhost:9\r'],
+    ],
     asks: 'Use http://localhost:9/v1?',
   },
   { name: 'login: key', args: [...LOGIN, '--base-url', CLOSED], asks: 'API key of staging' },
@@ -48,7 +51,7 @@ const QUESTIONS: readonly Question[] = [
     before: [
       ['Stocktake', '7\rdone\r'],
       ['Change 1 pet', '4006381333931\t\r'],
-      ['You must answer', '\x15'],
+      ['Type y or n.\n', ''],
     ],
     asks: 'Change 1 pet in sandbox?',
   },
@@ -124,27 +127,38 @@ describe.each(QUESTIONS)('$name', (question) => {
   );
 });
 
-it('an answer that is refused is not shown as taken; with --quiet, the question has the choices', async () => {
+it('an answer that is refused is asked for again; with --quiet, the question has the choices', async () => {
   const home = createHome();
   writeFileSync(join(home.path, 'rows.csv'), 'Article;Pieces\n7;3\n');
   const terminal = startPty([...SANDBOX, '-q', 'inventory', 'import', 'rows.csv'], { home, cwd: home.path });
   await type(terminal, [[/1 {2}Article\s+2 {2}Pieces\s+Which column has the pet\?/, '9\r']]);
   await terminal.waitFor('Type a number or a name of the list.');
-  expect(terminal.plain()).not.toContain('✔');
-  await terminal.type('\x7f1\r', 'What is in "Article"?');
-  expect(terminal.plain()).toMatch(/✔[^✔]*Which column has the pet\? 1/);
+  await terminal.type('1\r', /Which column has the pet\? 1\n[^?]*What is in "Article"\?/);
   terminal.write('\x04');
   expect((await terminal.exited).code).toBe(2);
 });
 
-it('--color never holds for questions, too', async () => {
-  const terminal = startPty(['--color', 'never', 'login'], { home: createHome(), env: { FORCE_COLOR: '1' } });
-  await type(terminal, [['Environment', 'staging\r']]);
-  await terminal.waitFor('Base URL');
-  terminal.write('\x04');
-  expect((await terminal.exited).code).toBe(2);
-  // eslint-disable-next-line no-control-regex -- colours are what it is about
-  expect(terminal.output).not.toMatch(/\x1b\[\d+m/);
+it('on a dumb terminal nothing moves the cursor, Backspace corrects an answer, and Ctrl-D leaves the terminal readable', async () => {
+  const home = createHome();
+  const command = ['env', 'TERM=dumb', ...petstoreCommand()] as const;
+  const server = await scriptedServer([json([item(7, 10)])]);
+  const login = startPty(['login'], { home, command });
+  await type(login, [
+    ['Environment', 'sandbox\r'],
+    ['Type production or staging. The sandbox needs no login.', 'stagingg\x7f\r'],
+    ['Base URL of staging', `${server.baseUrl}\r`],
+    ['API key of staging', `${KEY}x\x7f\r`],
+  ]);
+  expect((await login.exited).code).toBe(0);
+  expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
+  const count = startPty([...SANDBOX, 'inventory', 'count'], { home, command });
+  await type(count, [
+    ['Stocktake', '7\r'],
+    ['1 counted', '\x04'],
+    ['Change 1 pet in sandbox?', 'y\r'],
+  ]);
+  expect((await count.exited).code).toBe(0);
+  expect(login.output + count.output).not.toContain('\x1b');
 });
 
 describe('the scans of a stocktake', () => {

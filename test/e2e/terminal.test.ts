@@ -186,6 +186,8 @@ describe('long help', () => {
   it('has 80 columns and 24 rows on a terminal that does not know its size, as a serial line', async () => {
     const known = await help(['inventory', 'set', '--help'], { PAGER: 'head -n 20' });
     expect(await help(['inventory', 'set', '--help'], { PAGER: 'head -n 20' }, 0)).toEqual(known);
+    const list = ['--env', 'sandbox', 'inventory', 'list', '--quiet'];
+    expect(await help(list, {}, 0)).toEqual(await help(list, {}));
   });
 
   it('has bold headings, unless without colour', async () => {

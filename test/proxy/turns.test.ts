@@ -247,7 +247,7 @@ describe('--max-wait', () => {
     await b.clock.advance(1_051);
     expect(b.turns.waiting).toBe(0);
     for (const each of late)
-      expect(await each.ended).toMatchObject({ kind: 'rate-limited', details: { why: 'asking' } });
+      expect(await each.ended).toMatchObject({ kind: 'rate-limited', details: { why: 'asking', maxWaitMs: 5_000 } });
     expect(late[1]?.claim.waitedMs).toBe(5_000);
   });
 

@@ -394,6 +394,18 @@ describe('permits', () => {
     expect(await all[0]!.asksFor(41)).toBe(39);
   });
 
+  it("of one operation that are not used go to another of the machine's operations", async () => {
+    const { first } = await opened({ left: 9 });
+    await first.exchanges(8, {}, SET);
+    for (const left of [7, 6, 5, 4]) await first.exchanges(left);
+    const sent = [];
+    for (let left = 3; left >= 0; left--) {
+      sent.push(await first.asks(SET));
+      if (sent.at(-1) === 'sent') await first.isAnswered(left);
+    }
+    expect(sent).toEqual(['sent', 'sent', 'sent', 'sent']);
+  });
+
   it('that one process is lent while another gives back are not forgotten', async () => {
     const { shop, first, second } = await opened({ left: 41 });
     await second.exchanges(40);

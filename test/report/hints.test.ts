@@ -5,7 +5,7 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { type Commands, readRequest, resolveRequest } from '../../src/cli/parse.ts';
 import { childrenOf, commandsOf, grammarOf } from '../../src/cli/help/tree.ts';
-import { scan } from '../../src/cli/scan.ts';
+import { Line } from '../../src/cli/scan.ts';
 import { LOADERS } from '../../src/commands/index.ts';
 import { buildTree } from '../../src/commands/command-tree.ts';
 import { describeFailure } from '../../src/report/failures.ts';
@@ -70,7 +70,7 @@ async function refusalOf(argv: readonly string[]): Promise<string | undefined> {
 async function problemsOf(all: readonly Advice[]): Promise<string[]> {
   const problems = await Promise.all(
     all.map(async ({ text, argv, isWhole }) => {
-      const { path, unknown } = scan(grammarOf(TREE), argv);
+      const { path, unknown } = new Line(grammarOf(TREE), argv);
       const isCut = path !== '' && unknown?.kind === 'command' ? 'it names no command' : undefined;
       const refusal = isWhole ? await refusalOf(argv) : isCut;
       return refusal === undefined ? [] : [`${text}: petstore ${argv.join(' ')}: ${refusal}`];

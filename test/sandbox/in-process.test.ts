@@ -92,8 +92,8 @@ describe('the sandbox within this process', () => {
     const store = await newStore();
     const refused = send(store, update(99), { maySend: () => false });
     expect(await failureOf(refused)).toEqual(['withdrawn', false]);
-    const { minuteUsed } = store.allowance(SANDBOX_KEY);
-    expect({ pet: store.page(6n, 1)[0]?.quantity, minuteUsed }).toEqual({ pet: 10n, minuteUsed: 0 });
+    const { used } = store.allowance(SANDBOX_KEY).minute;
+    expect({ pet: store.page(6n, 1)[0]?.quantity, used }).toEqual({ pet: 10n, used: 0 });
   });
 
   it('an aborted request is not sent', async () => {

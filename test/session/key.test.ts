@@ -1,6 +1,6 @@
 /** How a key command is split into words. */
 import { describe, expect, it } from 'vitest';
-import { splitWords } from '../../src/cli/value-parsers.ts';
+import { splitWords } from '../../src/value-parsers.ts';
 
 describe('splitWords', () => {
   it.each<[command: string, words: string[]]>([

@@ -7,6 +7,7 @@ import type { Clock, Connection, Redis } from '../../src/ports.ts';
 import { memoryStep } from '../../src/rate-limit/ledger.ts';
 import { LEASE_SCRIPT } from '../../src/rate-limit/lease-script.ts';
 import { RedisLedger } from '../../src/rate-limit/redis-ledger.ts';
+import { answerHelp } from '../bench/report.ts';
 import { gateWith } from '../support/gate.ts';
 import { mulberry32 } from '../support/test-ports.ts';
 import { START } from '../support/virtual-clock.ts';
@@ -129,6 +130,7 @@ export async function simulateChain(chain: Chain, seed: number): Promise<Told> {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  answerHelp(import.meta.url);
   const [shops = 50, terminals = 20, minutes = 10, pause = 30] = process.argv.slice(2).map(Number);
   const chain: Chain = { shops, terminals, minutes, limit: 1_000, pause, crash: 0.01 };
   const told = await simulateChain(chain, 1);

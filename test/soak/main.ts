@@ -6,12 +6,14 @@
  */
 import { parseArgs } from 'node:util';
 import { parseDuration } from '../../src/duration.ts';
+import { answerHelp } from '../bench/report.ts';
 import compileCache from '../support/compile-cache.ts';
 import { withCleanup } from '../support/cleanup.ts';
 import { soakEveryday } from './everyday.ts';
 import { soakGateway } from './gateway.ts';
 import { judge, warmUpOf } from './growth.ts';
 
+answerHelp(import.meta.url);
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {

@@ -7,8 +7,9 @@ const shop = () => sandboxShop({ areNamed: false });
 it.each([
   ['set', '4006381333931', ['--read-first']],
   ['adjust', '-96385074', []],
-  // After 12, which was typed before.
+  // After 12, which was typed before; the catalog does not have the second one.
   ['set', '1273513537', ['--read-first']],
+  ['set', '124006381333931', ['--read-first']],
 ])(
   '%s: a barcode that is scanned in place of the quantity is refused at a terminal',
   async (command, scanned, more) => {

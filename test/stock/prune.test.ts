@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileS
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { journalKeptOpen } from '../../src/stock/open-journal.ts';
+import { stateKeptOpen, written } from '../../src/stock/open-journal.ts';
 import { pruneIfDue } from '../../src/stock/prune.ts';
 import { DatabaseFailure, type SqlValue } from '../../src/ports.ts';
 import { openStateFile } from '../../src/state/database.ts';
@@ -358,9 +358,13 @@ it('a proxy, which keeps the journal open, prunes too', async () => {
   const { run, contextAt, history } = shop();
   for (const day of [0, 1, 2]) await run(day, 'set', '7', `2${day}`);
   const context = commandContext(contextAt(900));
-  const withJournal = journalKeptOpen({ ...context, globals: { ...context.globals, keepHistory: 730 * DAY } });
+  const keeping = { ...context, globals: { ...context.globals, keepHistory: 730 * DAY } };
+  const keptState = stateKeptOpen(keeping);
   const where = { environment: 'sandbox', origin: 'x', command: 'proxy', person: 'ann' };
-  const send = () => withJournal((journal) => journal.sendOne(where, { petId: 7n, after: 1n }, context.clock.now()));
+  const send = async () =>
+    written(keeping, await keptState(), (journal) =>
+      journal.sendOne(where, { petId: 7n, after: 1n }, context.clock.now()),
+    );
   expect(await Promise.all([send(), send()])).toEqual([4n, 5n]);
   // The newest of the sandbox, and those under way.
   expect(await history(900)).toEqual([5, 4, 3]);

@@ -13,7 +13,7 @@ export function commandContext(
 ): CommandContext {
   return {
     ...ports,
-    line: '',
+    argv: [],
     openWrites: new Set(),
     globals: {
       output: 'json',

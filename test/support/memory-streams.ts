@@ -17,7 +17,7 @@ export class MemoryOutput implements Output {
 
   constructor({ isTTY = false, columns }: OutputOptions = {}) {
     this.isTTY = isTTY;
-    this.columns = columns;
+    this.columns = columns ?? (isTTY ? 80 : undefined);
   }
 
   async write(text: string | Uint8Array): Promise<void> {

@@ -39,14 +39,14 @@ describe('columns that yield', () => {
     [29, ['id', 'first', 'last']],
     [25, ['id', 'first', 'last']],
   ])('between borders, %d columns wide', async (width, columns) => {
-    const shown = await text(view([{ id: 12345n, name: 'Goldfishes' }]), 'table', { isTTY: true, width });
+    const shown = await text(view([{ id: 12345n, name: 'Goldfishes' }]), 'table', { width });
     expect(header(shown)).toEqual(columns);
     expect(shown).toContain('┌');
     expect(widest(shown)).toBeLessThanOrEqual(width);
   });
 
   it('are all there where each row becomes lines of its own', async () => {
-    const shown = await text(view([{ id: 12345n, name: 'Rex' }]), 'table', { isTTY: true, width: 9 });
+    const shown = await text(view([{ id: 12345n, name: 'Rex' }]), 'table', { width: 9 });
     expect(shown).toBe('id: 12345\nfirst: x\nname: Rex\nlast: 12345\n\n');
   });
 
@@ -69,7 +69,7 @@ describe('columns that yield', () => {
       name: 'Goldfish, small and rather old',
     }));
     const batches = [rows.slice(0, -1), rows.slice(-1)];
-    const shown = await text({ ...view([]), rows: batches }, 'table', { isTTY: true, width });
+    const shown = await text({ ...view([]), rows: batches }, 'table', { width });
     const lines = shown.trimEnd().split('\n');
     expect(lines).toHaveLength(count + 1);
     expect(header(lines[0]!)).toEqual(columns);
@@ -89,16 +89,16 @@ describe('a bar in a table', () => {
 
   it('is drawn where there is room', async () => {
     expect(await text(bars, 'table')).toBe(`id  \n 1  ${'█'.repeat(10)}\n 2  ${'█'.repeat(20)}\n`);
-    expect(await text(bars, 'table', { isTTY: true, width: 29 })).toContain(`│  2 │ ${'█'.repeat(20)} │`);
-    expect(await text(bars, 'table', { isTTY: true, width: 16 })).toContain('│  1 │ ███▌    │\n│  2 │ ███████ │');
-    expect(await text(bars, 'table', { isTTY: true, width: 14 })).toContain('│  2 │');
-    expect(await text(bars, 'table', { isTTY: true, width: 14 })).not.toContain('█');
+    expect(await text(bars, 'table', { width: 29 })).toContain(`│  2 │ ${'█'.repeat(20)} │`);
+    expect(await text(bars, 'table', { width: 16 })).toContain('│  1 │ ███▌    │\n│  2 │ ███████ │');
+    expect(await text(bars, 'table', { width: 14 })).toContain('│  2 │');
+    expect(await text(bars, 'table', { width: 14 })).not.toContain('█');
   });
 
   it('has its line without a name where each row becomes lines of its own', async () => {
     const wide = { name: 'wide', heading: 'wide', cell: () => 10n ** 30n };
     const rows = [[1n, 0n].map((id) => ({ id, name: '' }))];
-    const shown = await text({ ...bars, rows, columns: [...bars.columns, wide] }, 'table', { isTTY: true, width: 30 });
+    const shown = await text({ ...bars, rows, columns: [...bars.columns, wide] }, 'table', { width: 30 });
     const number = `wide: ${10n ** 30n}`;
     expect(shown.split('\n')).toEqual(['id: 1', '█'.repeat(10), number, '', 'id: 0', number, '', '']);
   });

@@ -136,7 +136,6 @@ describe('the live line', () => {
   });
 
   it.each([
-    [0, `${'a'.repeat(78)}…`],
     [undefined, `${'a'.repeat(78)}…`],
     [1, ''],
     [2, '…'],

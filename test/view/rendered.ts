@@ -25,13 +25,12 @@ export function view(items: readonly InventoryItem[], header = true): RowsView<I
 export async function text(
   shown: Parameters<typeof render>[0],
   format: Format,
-  screen: { width?: number; isTTY?: boolean } = {},
+  screen: { width?: number } = {},
   pieces: string[] = [],
 ): Promise<string> {
   const options = {
     now: 0,
     width: undefined,
-    isTTY: false,
     ...screen,
     format,
     redact: String,

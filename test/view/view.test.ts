@@ -80,7 +80,7 @@ describe('tables', () => {
   });
 
   it('on a terminal have lines', async () => {
-    expect(await text(view([CAT]), 'table', { isTTY: true, width: 80 })).toBe(
+    expect(await text(view([CAT]), 'table', { width: 80 })).toBe(
       [
         '┌─────┬──────────┬───────────┐',
         '│ Pet │ Quantity │ Status    │',
@@ -93,7 +93,7 @@ describe('tables', () => {
   });
 
   it('fault 105: narrower than their numbers, they turn into lines', async () => {
-    expect(await text(view([BIG, CAT]), 'table', { isTTY: true, width: 30 })).toBe(
+    expect(await text(view([BIG, CAT]), 'table', { width: 30 })).toBe(
       'Pet: 9223372036854775807\nQuantity: -1\nStatus: 猫猫\n\nPet: 7\nQuantity: 12\nStatus: available\n\n',
     );
   });
@@ -102,29 +102,22 @@ describe('tables', () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(anyItem, { minLength: 1, maxLength: 5 }),
-        fc.integer({ min: 0, max: 200 }),
+        fc.integer({ min: 1, max: 200 }),
         async (items, width) => {
-          const shown = await text(view(items), 'table', { isTTY: true, width });
+          const shown = await text(view(items), 'table', { width });
           for (const { petId } of items) expect(shown).toContain(petId.toString());
           if (!shown.startsWith('┌')) return;
-          for (const line of shown.split('\n')) expect(stringWidth(line)).toBeLessThanOrEqual(width || 80);
+          for (const line of shown.split('\n')) expect(stringWidth(line)).toBeLessThanOrEqual(width);
         },
       ),
     );
-  });
-
-  it('fault 105: a terminal that does not know its width is taken for one of 80', async () => {
-    const items = [{ ...CAT, status: 'word '.repeat(30).trim() }];
-    const widths = [{}, { width: 0 }, { width: 80 }];
-    const shown = await Promise.all(widths.map((width) => text(view(items), 'table', { isTTY: true, ...width })));
-    expect(new Set(shown).size).toBe(1);
   });
 
   it('fault 105: beyond the rows that are drawn, columns are cut to the terminal, or turn into lines', async () => {
     const statuses = ['available for a very long time', 'x'.repeat(60), '猫 é 猫猫猫猫猫猫猫猫猫猫猫猫猫'];
     const items = Array.from({ length: 1_002 }, (_, i) => ({ ...BIG, status: statuses[i % 3] ?? '' }));
     const linesAt = async (width: number): Promise<string[]> =>
-      (await text(view(items), 'table', { isTTY: true, width })).split('\n');
+      (await text(view(items), 'table', { width })).split('\n');
     const row = (status: string): string => `9223372036854775807        -1  ${status}`;
     expect((await linesAt(55)).slice(0, 4)).toEqual([
       '                Pet  Quantity  Status',
@@ -150,18 +143,18 @@ describe('tables', () => {
       ['have room for any int64', 80, `${'0'.padStart(20)}  ${'1'.padStart(20)}  sold`],
       ['are as wide as the first rows where that room is not there', 40, '    0         1  sold'],
     ])('%s, and are cut at no length', async (_title, width, line) => {
-      const lines = await linesAfter(many(90_000), { isTTY: true, width });
+      const lines = await linesAfter(many(90_000), { width });
       expect([lines.length, lines[1], lines[10_002]]).toEqual([100_002, line, line]);
     });
 
     it('show a later text whole in a pipe, and cut at the width of a terminal', async () => {
       const later = [{ petId: 1n, quantity: 1n, status: 'a status that is longer than all before it' }];
       expect((await linesAfter(later, {})).at(-1)).toContain('a status that is longer than all before it');
-      expect((await linesAfter(later, { isTTY: true, width: 80 })).at(-1)).toMatch(/ a sta…$/);
+      expect((await linesAfter(later, { width: 80 })).at(-1)).toMatch(/ a sta…$/);
     });
 
     it('are lines of `name: value` where nothing else fits, one row apart', async () => {
-      const lines = await linesAfter(many(1), { isTTY: true, width: 10 });
+      const lines = await linesAfter(many(1), { width: 10 });
       const rest = ['Quantity: 1', 'Status:', '  sold'];
       expect(lines.slice(-9)).toEqual(['Pet: 10000', ...rest, '', 'Pet: 0', ...rest]);
     });

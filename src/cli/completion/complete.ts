@@ -1,7 +1,7 @@
 /** Finds completion candidates for the word at the cursor, without loading a command. */
 import { childrenOf, commandsOf, grammarOf, type Tree, type TreeArgument, type TreeOption } from '../help/tree.ts';
 import type { KnownPet } from '../../state/pets.ts';
-import { argumentsIn, lastValue, type Line, scan } from '../scan.ts';
+import { argumentsIn, lastValue, Line } from '../scan.ts';
 
 /** Options on the line that choose the environment. */
 export interface PlaceOptions {
@@ -19,7 +19,7 @@ type KnownPets = (place: PlaceOptions) => Promise<readonly KnownPet[]>;
  */
 export async function complete(tree: Tree, words: readonly string[], knownPets: KnownPets): Promise<string> {
   const word = words.at(-1) ?? '';
-  const line = scan(grammarOf(tree), words.slice(0, -1));
+  const line = new Line(grammarOf(tree), words.slice(0, -1));
   const { before = '', candidates = [], value } = positionOf(tree, line, word);
   const { words: known = [], isPet = false, isList = false } = value?.parser ?? {};
   const pets = isPet ? await knownPets(placeOf(line)) : [];
@@ -62,7 +62,7 @@ function positionOf(tree: Tree, line: Line<TreeOption>, word: string): Position 
   const own = commandsOf(tree).find(({ path }) => path === line.path);
   if (looksLikeOption) {
     // Such as --env=sta or -osc, which contain their value.
-    const last = scan(grammarOf(tree), [...line.path.split(' ').filter(Boolean), word]).tokens.at(-1);
+    const last = new Line(grammarOf(tree), [...line.path.split(' ').filter(Boolean), word]).tokens.at(-1);
     return last?.role === 'value'
       ? { before: word.slice(0, word.length - last.text.length), value: valueOf(last.option) }
       : { candidates: named([...(own?.options ?? []), ...tree.globals]) };

@@ -1,6 +1,6 @@
 /** Renders help for a path of the tree: all commands, a group, or one command in short or in full. */
 import { TOPICS, type Topic } from './topics.ts';
-import { argumentsIn, type HelpRequest, helpWanted, scan } from '../scan.ts';
+import { argumentsIn, type HelpRequest, helpWanted, Line } from '../scan.ts';
 import {
   childrenOf,
   commandsOf,
@@ -20,11 +20,11 @@ export function withHeadings(text: string, { heading }: Pick<Style, 'heading'>):
 
 /** Returns the help that the line asks for; undefined if it asks for none, or for a topic. */
 export function helpFor(tree: Tree, argv: readonly string[], width: number): string | undefined {
-  let line = scan(grammarOf(tree), argv);
+  let line = new Line(grammarOf(tree), argv);
   if (line.path === 'help') {
     if (argumentsIn(line).join(' ') === 'options') return helpText(tree, { path: 'options' }, width);
     // `help inventory set` is `--help inventory set`.
-    line = scan(grammarOf(tree), argv.with(line.tokens.find(({ role }) => role === 'command')!.index, '--help'));
+    line = new Line(grammarOf(tree), argv.with(line.tokens.find(({ role }) => role === 'command')!.index, '--help'));
   }
   const wanted = helpWanted(line);
   return wanted === undefined ? undefined : helpText(tree, wanted, width);

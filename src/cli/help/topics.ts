@@ -28,9 +28,9 @@ An option overrides a variable, a variable overrides the config file:
   --base-url    PETSTORE_BASE_URL   https, ending in /v1
   no flag       PETSTORE_API_KEY    the key; never an option
 
-A key is typed at a hidden prompt, read with --key-stdin, or taken from the variable. It is stored in the config file, mode 0600, and sent only to the base URL. With petstore login --key-command a command of yours prints the key, and petstore does not store it.
+A key is typed at a hidden prompt, read with --key-stdin, or taken from the variable. It is stored in the config file, mode 0600, and sent only to the base URL. With petstore login --key-command, a command of yours prints the key, and petstore does not store it.
 
-Without a terminal a write to production needs --env production, PETSTORE_ENV=production or --yes. A default in the config is not enough.
+Without a terminal, a write to production needs --env production, PETSTORE_ENV=production or --yes. A default in the config is not enough.
 
 All variables and files are in docs/configuration.md of the package.
 `,
@@ -47,7 +47,7 @@ Fields are the service's: petId, quantity, status. petId is an int64 and printed
 
 With JSON output an error is one object on stderr: {"error":{"kind","message","exitCode","retryable",...}}. petstore help schemas lists the JSON Schemas of every output.
 
-A list of more than 10,000 rows is printed while it still arrives, except with --sort. As a table, it has columns of fixed width.
+A list of more than 10,000 rows is printed as it arrives, except with --sort. As a table, it has columns of fixed width.
 
 Control characters in text from the service are escaped. CSV cells that a spreadsheet would run are prefixed with an apostrophe; numbers are not.
 
@@ -58,7 +58,7 @@ Colour is used only on terminals. NO_COLOR, FORCE_COLOR, TERM=dumb, --color and 
     summary: 'why a command waits and for how long',
     title: 'Rate limits',
     text: `
-The service bans keys that keep sending after a 429. After a 429 no petstore of this user sends with that key until the time that the service named, not even after a restart. Then a single request checks whether the key works again.
+The service bans keys that keep sending after a 429. After a 429, no petstore of this user sends with that key before the time that the service named, not even after a restart. Then a single request checks whether the key works again.
 
   --max-wait 75s      the longest wait; a longer one ends with exit code ${EXIT.rateLimited}
   --wait              short for --max-wait forever
@@ -71,14 +71,14 @@ The remaining rate limit is stored too, so many processes can share one key and 
   petstore limits --refresh      ask the service once
   petstore limits --clear-block  clear a block that has ended
 
-Machines that share a key share its rate limit, and the locks of pets, through Redis: PETSTORE_LEDGER=redis://host/0 (rediss:// for TLS). While Redis does not answer, a machine sends only what it was lent; with PETSTORE_LEDGER_LOST=share its part of the limit.
+Machines that share a key share its rate limit, and the locks of pets, through Redis: PETSTORE_LEDGER=redis://host/0 (rediss:// for TLS). While Redis does not answer, a machine sends only what it was lent, or with PETSTORE_LEDGER_LOST=share its part of the limit.
 `,
   },
   scripting: {
     summary: 'exit codes, cron and CI; never prompting',
     title: 'Scripting',
     text: `
-Rely on stdout and the exit code only; both are stable. Without a terminal petstore never prompts; --no-input guarantees it.
+Rely on stdout and the exit code only; both are stable. Without a terminal, petstore never prompts; --no-input guarantees it.
 
   petstore inventory list --max 0 --fail-if-any -o ndjson
   code=$?

@@ -4,7 +4,7 @@
  */
 import type { Common, CommandDescription, NamedArgument, NamedOption } from '../command.ts';
 import type { Grammar } from '../scan.ts';
-import type { Proposals } from '../value-parsers.ts';
+import type { Proposals } from '../../value-parsers.ts';
 
 /** Functions are no data: of a parser, only what it proposes is left. */
 type AsData<Spec> = Omit<Spec, 'parser'> & { readonly parser?: Proposals };

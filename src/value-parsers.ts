@@ -1,7 +1,7 @@
 /** Parsers for the values of options and arguments. */
-import { isLine, parseInt64, parseInteger } from '../api/values.ts';
-import { DAY_MS, FOREVER_MS, parseDuration } from '../duration.ts';
-import { Failure } from '../errors.ts';
+import { isLine, parseInt64, parseInteger } from './api/values.ts';
+import { DAY_MS, FOREVER_MS, parseDuration } from './duration.ts';
+import { Failure } from './errors.ts';
 
 /** What completion can propose for a value. */
 export interface Proposals {
