@@ -6,6 +6,7 @@
  * Holds one chunk and one unfinished row in memory, however long the list is.
  */
 import { Failure } from '../errors.ts';
+import type { HttpBody } from '../ports.ts';
 import { afterSpace, JsonError, LONGEST_CUT, readJsonValue } from './json.ts';
 import type { InventoryItem } from './item.ts';
 import { quickRow } from './long-list.ts';
@@ -17,7 +18,7 @@ const MAX_ROW = 1 << 20;
  * Yields the items of each chunk together. Yields the rows before a bad one, then throws its failure.
  * @throws {Failure} `contract`: not strict JSON, not UTF-8, not an array, or a row that breaks the contract
  */
-export async function* readInventoryList(body: AsyncIterable<Uint8Array>): AsyncGenerator<InventoryItem[]> {
+export async function* readInventoryList(body: HttpBody): AsyncGenerator<InventoryItem[]> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const reader = new ListReader();
   for await (const chunk of body) yield* reader.take(decode(decoder, chunk));

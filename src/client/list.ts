@@ -8,11 +8,10 @@ import { judgeBroken, perform } from './retry.ts';
 import type { Call, Service } from './service.ts';
 
 /**
- * Rows are held back until the list has ended or this many rows or bytes have arrived. A list that breaks off before is
- * read again, and no reader has seen half of it. A longer list streams.
+ * Rows are held back until the list has ended or this many have arrived. A list that breaks off before is read again, and
+ * no reader has seen half of it. A longer list streams.
  */
 const HELD_ROWS = 10_000;
-const HELD_BYTES = 4 << 20;
 
 const CALL: Call = { method: route.method, path: route.path };
 
@@ -36,18 +35,11 @@ export async function* listInventory(service: Service): AsyncGenerator<readonly 
 
 /** `broken`: a row near the start breaks the contract; the rows before it are valid. */
 async function readBeginning(reply: HttpReply) {
-  let bytes = 0;
-  const counted = async function* (): AsyncGenerator<Uint8Array> {
-    for await (const chunk of reply.body) {
-      bytes += chunk.length;
-      yield chunk;
-    }
-  };
-  const rows = readInventoryList(counted());
+  const rows = readInventoryList(reply.body);
   const held: InventoryItem[][] = [];
   let count = 0;
   try {
-    while (count < HELD_ROWS && bytes < HELD_BYTES) {
+    while (count < HELD_ROWS) {
       const next = await rows.next();
       if (next.done === true) break;
       held.push(next.value);

@@ -22,7 +22,7 @@ import { readBody } from '../http/server.ts';
 import { parseFault } from './faults.ts';
 import { refuse, troubleOf } from './handler.ts';
 import { type Window, windowsOf } from './limiter.ts';
-import { error, type SandboxResponse } from './operations.ts';
+import { error, LARGEST_BODY, type SandboxResponse } from './operations.ts';
 import { SANDBOX_KEY } from './plans.ts';
 import { MOST_PETS, seedCatalog, seedItems } from './seed.ts';
 import { send, type Served } from './serve-request.ts';
@@ -33,7 +33,6 @@ interface ControlRequest {
 }
 
 const BELOW = '/__sandbox';
-const LONGEST_COMMAND = 64 * 1024;
 const A_CENTURY_MS = 100 * 365 * 86_400_000;
 
 /** Each runs within a transaction and returns JSON. @throws {Failure} `usage`, `invalid-value` */
@@ -67,7 +66,7 @@ const ACTIONS: Readonly<Record<string, (served: Served, request: ControlRequest)
 export async function control(served: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const { pathname, searchParams: query } = new URL(incoming.url ?? '/', 'http://sandbox');
   const { method = '' } = incoming;
-  const body = (await readBody(incoming, outgoing, LONGEST_COMMAND).catch(() => undefined))?.toString() ?? '';
+  const body = (await readBody(incoming, outgoing, LARGEST_BODY).catch(() => undefined))?.toString() ?? '';
   const result = isForeign(incoming)
     ? error(403, 'foreign_page', 'Only the sandbox’s own page, or a program, may do that.')
     : pathname.startsWith(`${BELOW}/`)

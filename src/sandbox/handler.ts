@@ -10,6 +10,7 @@ import {
   error,
   findOperation,
   type Handler,
+  isPublic,
   type Operation,
   type SandboxRequest,
   type SandboxResponse,
@@ -36,7 +37,7 @@ export async function handle(
     const verdict = count(store, rules, apiKey, now);
     const result =
       refusalOf(verdict, rules) ??
-      (isKnown || operation.isPublic === true
+      (isKnown || isPublic(request)
         ? operate(operation, store, fault)
         : error(401, 'unauthorized', 'The API key is missing or invalid.', { 'WWW-Authenticate': 'Bearer' }));
     const limits = limitHeaders(verdict, now, rules.retryAfter);
@@ -47,7 +48,7 @@ export async function handle(
     const again = { ...result.headers, 'Retry-After': retryAfter(until, now, rules.retryAfter) };
     return withHeaders({ ...result, headers: again }, limits);
   };
-  return store.exclusively(work, { durable: operation.writes });
+  return store.exclusively(work, { durable: request.method === 'PATCH' });
 }
 
 /** Describes an error in the sandbox itself. */
@@ -88,8 +89,8 @@ function refusalOf({ outcome, limit }: LimiterDecision, { banStatus }: Rules): S
 }
 
 function operate(operation: Operation, store: Store, fault: Fault<'status'> | undefined): SandboxResponse {
-  if (fault === undefined) return operation.run(store);
-  if (fault.after === true) operation.run(store);
+  if (fault === undefined) return operation(store);
+  if (fault.after === true) operation(store);
   const { status, 'retry-after': retryAfterS } = fault;
   const headers = retryAfterS === undefined ? {} : { 'Retry-After': String(retryAfterS) };
   return { ...error(status, 'fault', 'Fault injected by the sandbox.', headers), isFault: true };

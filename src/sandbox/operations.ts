@@ -40,16 +40,11 @@ export interface Handler {
   now(): number;
 }
 
-/** A validated operation, ready to run within a transaction. */
-export interface Operation {
-  /** True if its changes must survive a power cut. */
-  readonly writes: boolean;
-  /** True if it needs no key. */
-  readonly isPublic?: boolean;
-  run(store: Store): SandboxResponse;
-}
+/** Runs a validated operation. Call it within a transaction. */
+export type Operation = (store: Store) => SandboxResponse;
 
 export const BASE_PATH = '/v1';
+const OPENAPI = '/openapi.json';
 export const LARGEST_BODY = 64 * 1024;
 /** Longer lists are read and sent in pieces. */
 const WHOLE_LIST = 2_000;
@@ -63,9 +58,9 @@ interface Served {
 }
 
 const SERVED: readonly Served[] = [
-  { method: listInventory.method, path: below(listInventory.path), ask: () => LIST },
+  { method: listInventory.method, path: below(listInventory.path), ask: () => list },
   { method: updateInventory.method, path: below(updateInventory.path), ask: update },
-  { method: 'GET', path: below('/openapi.json'), ask: describe },
+  { method: 'GET', path: below(OPENAPI), ask: describe },
   // The spec names these two, without any details.
   { method: 'GET', path: below('/pets/{petId}'), undocumented: true, ask: sunset },
   {
@@ -102,21 +97,23 @@ export function pathOf(target: string): string {
   return target.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
 }
 
+/** True for what needs no key. */
+export function isPublic({ target }: SandboxRequest): boolean {
+  return pathOf(target) === BASE_PATH + OPENAPI;
+}
+
 function answer(result: SandboxResponse): Operation {
-  return { writes: false, run: () => result };
+  return () => result;
 }
 
 function invalid(message: string): Operation {
   return answer(error(400, 'invalid_request', message));
 }
 
-const LIST: Operation = {
-  writes: false,
-  run(store) {
-    const body = listOf(store);
-    return { status: 200, headers: {}, body: store.count() > WHOLE_LIST ? body : [...body].join('') };
-  },
-};
+function list(store: Store): SandboxResponse {
+  const body = listOf(store);
+  return { status: 200, headers: {}, body: store.count() > WHOLE_LIST ? body : [...body].join('') };
+}
 
 /** Yields the list in pieces. Each shows the stock at the time it is read. */
 function* listOf(store: Store): Generator<string> {
@@ -138,13 +135,10 @@ function update({ rules }: Handler, { headers, body }: SandboxRequest, petIdText
   }
   const quantity = quantityIn(body, rules.quantity);
   if (typeof quantity === 'string') return invalid(quantity);
-  return {
-    writes: true,
-    run(store) {
-      const stored = store.setQuantity(petId, quantity);
-      if (stored === undefined) return error(404, 'not_found', `Pet ${petId} does not exist.`);
-      return { status: 200, headers: {}, body: itemToJsonText(stored) };
-    },
+  return (store) => {
+    const stored = store.setQuantity(petId, quantity);
+    if (stored === undefined) return error(404, 'not_found', `Pet ${petId} does not exist.`);
+    return { status: 200, headers: {}, body: itemToJsonText(stored) };
   };
 }
 
@@ -166,10 +160,7 @@ function quantityIn(body: string, { least, most }: Rules['quantity']): bigint | 
 async function describe({ baseUrl }: Handler): Promise<Operation> {
   const { openapiDocument } = await import('../api/openapi.ts');
   const servers = [{ url: baseUrl, description: 'This sandbox' }];
-  return {
-    ...answer({ status: 200, headers: {}, body: JSON.stringify({ ...openapiDocument(), servers }) }),
-    isPublic: true,
-  };
+  return answer({ status: 200, headers: {}, body: JSON.stringify({ ...openapiDocument(), servers }) });
 }
 
 function notShown(operation: string): SandboxResponse {
