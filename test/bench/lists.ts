@@ -3,7 +3,7 @@
  * sorted, alternating with `curl | jq` and JSON.parse of the whole list. Measures total time and peak memory. Prints
  * Markdown on stdout. Linux only: reads memory from /proc.
  *
- *   npm run bench -- lists [--rounds 5] [--only TEXT] [--assert]
+ *   npm run bench -- lists [--rounds 5] [--assert]
  */
 import {
   alternate,
@@ -50,14 +50,11 @@ interface Contender {
   readonly bound?: Bound;
 }
 
-// `only`: only those whose command holds this text, beside curl | jq and an empty list.
-const values = readOptions({ rounds: '5', only: '' });
+const values = readOptions({ rounds: '5' });
 
 process.exitCode = await withService(async ({ baseUrlOf, env }) => {
-  const contenders = listContenders(baseUrlOf).filter(
-    ({ bound, command, name }) =>
-      (command[0] === 'sh' ? ['curl', 'jq'] : [command[0]]).every(isThere) &&
-      (bound === undefined || name.includes(values.only)),
+  const contenders = listContenders(baseUrlOf).filter(({ command: [program] }) =>
+    (program === 'sh' ? ['curl', 'jq'] : [program]).every(isThere),
   );
   const runs = await alternate(contenders, values.rounds, ({ command, rows }) =>
     runMeasured(command, { ...env, PETSTORE_BASE_URL: baseUrlOf(rows) }),

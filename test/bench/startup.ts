@@ -2,7 +2,7 @@
  * Measures how long the program takes to start, as a ratio to a bare `node -e 0` on the same Node in the same run.
  * The commands alternate, so that a machine that slows down affects all of them. Prints Markdown on stdout.
  *
- *   npm run bench -- startup [--runs 25] [--also FILE] [--assert]
+ *   npm run bench -- startup [--runs 25] [--assert]
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -21,8 +21,7 @@ interface Contender {
   readonly beatsGh?: boolean;
 }
 
-// `also`: another executable of petstore, of another build for instance.
-const values = readOptions({ runs: '25', also: '' });
+const values = readOptions({ runs: '25' });
 
 process.exitCode = await withService(async ({ baseUrl, env }) => {
   const contenders = listContenders(baseUrl).filter(({ command: [program] }) =>
@@ -36,10 +35,6 @@ process.exitCode = await withService(async ({ baseUrl, env }) => {
 function listContenders(baseUrl: string): Contender[] {
   const node = process.execPath;
   const list = ['--env', 'staging', 'inventory', 'list'];
-  const others = [
-    ['standalone', STANDALONE] as const,
-    ...(values.also === '' ? [] : [[values.also, values.also] as const]),
-  ];
   return [
     { name: '`node -e 0`', command: [node, '-e', '0'] },
     { name: '`petstore --version`', command: [node, PETSTORE, '--version'], most: 1.3 },
@@ -50,14 +45,13 @@ function listContenders(baseUrl: string): Contender[] {
       command: [node, PETSTORE, '--env', 'sandbox', 'inventory', 'list'],
       most: 2.4,
     },
-    ...others.flatMap(([name, file]): Contender[] => [
-      { name: `${name}: \`petstore --version\``, command: [file, '--version'], beatsGh: name === 'standalone' },
-      {
-        name: `${name}: \`petstore inventory list\`, 20 rows`,
-        command: [file, ...list],
-        ...(name === 'standalone' && { most: 1.7, beatsGh: true }),
-      },
-    ]),
+    { name: 'standalone: `petstore --version`', command: [STANDALONE, '--version'], beatsGh: true },
+    {
+      name: 'standalone: `petstore inventory list`, 20 rows',
+      command: [STANDALONE, ...list],
+      most: 1.7,
+      beatsGh: true,
+    },
     { name: 'TAB for a command (bash)', command: tab('inv'), most: 2.5 },
     { name: 'TAB for a pet (bash)', command: tab('inventory set '), most: 2.5 },
     { name: GH, command: ['gh', '--version'] },

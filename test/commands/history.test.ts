@@ -1,8 +1,10 @@
-/** `petstore inventory history` in this process: names from the catalog, and the chart. No request is sent. */
+/** `petstore inventory history` in this process: which changes, names from the catalog, sums, and the chart. */
 import { describe, expect, it } from 'vitest';
 import { openStateFile } from '../../src/state/database.ts';
-import { runIn as run, type Ran } from '../support/in-process.ts';
+import { commandWords } from '../../src/stock/history-view.ts';
+import { type Ran, runIn as run } from '../support/in-process.ts';
 import { withoutSandboxNames } from '../support/catalog.ts';
+import { sandboxShop } from '../support/sandbox-shop.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
 import { START } from '../support/virtual-clock.ts';
 
@@ -322,4 +324,70 @@ describe('--chart', () => {
     const ran = await history(await shop([{}]), ...`--chart${rest}`.split(' '));
     expect(ran).toEqual({ code: 2, stdout: '', stderr });
   });
+});
+
+describe('of the sandbox', () => {
+  it('is that of the environment that is named, by flag or variable alike', async () => {
+    const { home, run: runHere } = sandboxShop({ areNamed: true });
+    await runHere(['inventory', 'set', '7', '12']);
+    const lines = async (env: Record<string, string>, ...args: string[]): Promise<number> => {
+      const { stdout } = await run(createTestContext({ home, env }), ...args, '-o', 'ndjson');
+      return stdout.split('\n').length - 1;
+    };
+    const history = ['inventory', 'history'];
+    expect([
+      await lines({ PETSTORE_ENV: 'staging' }, ...history),
+      await lines({}, '--env', 'staging', ...history),
+      await lines({ PETSTORE_ENV: 'sandbox' }, ...history),
+      await lines({ PETSTORE_ENV: 'staging' }, ...history, '--all-environments'),
+      await lines({}, ...history),
+    ]).toEqual([0, 0, 1, 1, 1]);
+  });
+
+  it('--since and --until: a date, a time, or a duration before now', async () => {
+    const { run } = sandboxShop({ areNamed: true });
+    await run(['inventory', 'set', '7', '12']);
+    // The tests' clock begins at 2026-03-02T14:03:20 here.
+    const shown = async (...args: string[]) =>
+      (await run(['inventory', 'history', ...args, '-o', 'ndjson'])).stdout !== '';
+    expect([
+      await shown('--since', '2026-03-02'),
+      await shown('--since', '2026-03-03'),
+      await shown('--until', '2026-03-02'),
+      await shown('--until', '2026-03-01'),
+      await shown('--since', '2026-03-02T14:03:20Z', '--until', '2026-03-02T14:04:00Z'),
+      await shown('--since', '2h'),
+      await shown('--until', '2h'),
+    ]).toEqual([true, false, true, false, true, true, false]);
+    for (const wrong of ['yesterday', '2026-02-31', '2026-13-01', '12', '2026-03-02T25:00']) {
+      expect([wrong, (await run(['inventory', 'history', '--since', wrong])).code]).toEqual([wrong, 2]);
+    }
+  });
+
+  it('of the sandbox is gone after its reset, and so is what undo could take back', async () => {
+    const { run } = sandboxShop({ areNamed: true });
+    await run(['inventory', 'adjust', '7', '2']);
+    await run(['sandbox', 'reset']);
+    expect((await run(['inventory', 'history'])).stdout).toBe('');
+    expect(await run(['inventory', 'undo', '--yes'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('This machine has not changed any stock in sandbox yet') as string,
+    });
+  });
+});
+
+it.each([
+  ['set', 'set'],
+  ['inventory import /data/stock.csv', 'import stock.csv'],
+  ['inventory import --add /data/stock.csv', 'import --add stock.csv'],
+  ['inventory import -', 'import -'],
+  ['inventory import --add /data/of the shop/stock.csv', 'import --add stock.csv'],
+  ['inventory import of the shop/may stock.csv', 'import may stock.csv'],
+  ['inventory import C:\\Users\\Jo Doe\\stock.csv', 'import stock.csv'],
+  ['inventory import /data/a\\b.csv', 'import a\\b.csv'],
+  ['inventory import C:\\data\\stock.csv', 'import stock.csv'],
+  ['inventory import --add C:\\shop\\data/stock.csv', 'import --add stock.csv'],
+  ['inventory import \\\\server\\data\\stock.csv', 'import stock.csv'],
+])('%s is shown as %s', (command, words) => {
+  expect(commandWords(command)).toBe(words);
 });

@@ -9,8 +9,7 @@ import { env } from 'node:process';
 const TESTS = {
   'rate-limit': 'test/rate-limit --exclude "test/rate-limit/{simulation,every-state}.test.ts"',
   client: 'test/client test/commands/{inventory,api,list}.test.ts test/stock/writes.test.ts test/e2e/smoke.test.ts',
-  stock:
-    'test/stock test/commands/inventory.test.ts test/e2e/bulk-commands.test.ts --exclude test/stock/writes.test.ts',
+  stock: 'test/stock test/commands/inventory.test.ts test/e2e/edit.test.ts --exclude test/stock/writes.test.ts',
 };
 const RANGE = 12;
 

@@ -2,39 +2,26 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createHome } from '../support/home.ts';
-import { type Ran, runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
+import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json, type PlainReply, tooMany } from '../support/replies.ts';
+import { sandboxShop, TERMINAL } from '../support/sandbox-shop.ts';
+import { serveSandbox } from '../support/served.ts';
 import { stockService } from '../support/stock-service.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
 
 const OF_TEN = () => new Map([7, 8, 9].map((petId) => [petId, 10]));
 
-/** One shop: each command in a context of its own, all of them with the same home. */
 function shop() {
-  const home = createHome();
-  const at = async (context: TestContext, ...args: string[]): Promise<Ran> => {
-    const ran = await runIn(context, '--env', 'sandbox', 'inventory', ...args);
+  const { home, run: runAll, quantity, file } = sandboxShop({ areNamed: true });
+  const at = async (args: readonly string[], options: TestContextOptions = {}) => {
+    const ran = await runAll(['inventory', ...args], options);
     // The rate limit of the last line is not what these tests are about.
     return { ...ran, stderr: ran.stderr.replace(/^\d+ of \d+ requests left, .*\n/m, '') };
   };
-  const run = (...args: string[]) => at(createTestContext({ home }), ...args);
+  const run = (...args: string[]) => at(args);
   /** At a terminal, with these answers. */
-  const ask = async (answers: readonly boolean[], ...args: string[]) => {
-    const context = createTestContext({ home, terminal: true, env: { NO_COLOR: '1' }, answers });
-    const ran = await at(context, ...args);
-    return { ...ran, questions: context.questions.map(({ question }) => question) };
-  };
-  const quantity = async (pet: number): Promise<number | undefined> => {
-    const { stdout } = await run('list', '--json', '--pet', String(pet));
-    return (JSON.parse(stdout) as { quantity: number }[])[0]?.quantity;
-  };
-  const file = (...rows: readonly string[]): string => {
-    const path = join(home.path, 'stock.csv');
-    writeFileSync(path, ['petId,quantity', ...rows].join('\n'));
-    return path;
-  };
-  return { home, run, ask, quantity, file };
+  const ask = (answers: readonly boolean[], ...args: string[]) => at(args, { ...TERMINAL, answers });
+  return { home, run, ask, quantity, file: (...rows: string[]) => file(['petId,quantity', ...rows].join('\n')) };
 }
 
 describe('set', () => {
@@ -281,6 +268,38 @@ describe('undo and redo', () => {
     await run('redo', '--yes');
     await run('redo', '--yes');
     expect((await sums()).toSorted()).toEqual(all.toSorted());
+  });
+
+  it('single writes are in the history; one that failed cannot be undone', async () => {
+    const { run } = shop();
+    for (const line of ['set 7 12', 'adjust 7 -2', 'set 999 1']) await run(...line.split(' '));
+    const facts = { who: 'clerk', environment: 'sandbox', run: null };
+    const reason = 'the service does not have this pet';
+    expect(JSON.parse((await run('history', '--json')).stdout)).toMatchObject([
+      { change: 3, petId: 999, before: null, after: 1, outcome: 'failed', reason, ...facts },
+      { change: 2, petId: 7, before: 12, after: 10, outcome: 'applied', command: 'inventory adjust', ...facts },
+      { change: 1, petId: 7, before: null, after: 12, outcome: 'applied', command: 'inventory set', ...facts },
+    ]);
+    const [asked, failed] = [await run('undo'), await run('undo', '3', '--yes')];
+    expect([asked.code, failed.code]).toEqual([2, 2]);
+    expect(asked.stderr).toContain('To change without a question, add --yes.');
+    expect(failed.stderr).toContain('Change 3 does not exist or was not applied');
+  });
+
+  it('the last one is that of the environment', async () => {
+    const { home, run } = shop();
+    const { baseUrl } = await serveSandbox();
+    const context = createTestContext({ home, env: { PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: 'sandbox' } });
+    await run('adjust', '7', '1');
+    expect(await runIn(context, '--env', 'staging', 'inventory', 'adjust', '7', '1')).toMatchObject({ code: 0 });
+    const { code, stderr } = await run('undo', '2', '--yes');
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('Change 2 is for staging, and the environment is sandbox'),
+    ]);
+    expect(await run('undo', '--yes')).toMatchObject({ code: 0 });
+    const { stdout } = await run('history', '--json', '--limit', '1');
+    expect(JSON.parse(stdout)).toMatchObject([{ environment: 'sandbox', command: 'undo of change 1' }]);
   });
 
   it.each([
@@ -623,55 +642,6 @@ describe('runs', () => {
     expect((await runIn(context, 'inventory', 'runs', 'discard', '1', '--yes')).stderr).toContain(
       'warning: Pet 7 may or may not have been set to 12. To find out, resume the run instead.\n',
     );
-  });
-});
-
-describe('history', () => {
-  it('is that of the environment that is named, by flag or variable alike', async () => {
-    const { home, run } = shop();
-    await run('set', '7', '12');
-    const lines = async (env: Record<string, string>, ...args: string[]): Promise<number> => {
-      const { stdout } = await runIn(createTestContext({ home, env }), ...args, '-o', 'ndjson');
-      return stdout.split('\n').length - 1;
-    };
-    const history = ['inventory', 'history'];
-    expect([
-      await lines({ PETSTORE_ENV: 'staging' }, ...history),
-      await lines({}, '--env', 'staging', ...history),
-      await lines({ PETSTORE_ENV: 'sandbox' }, ...history),
-      await lines({ PETSTORE_ENV: 'staging' }, ...history, '--all-environments'),
-      await lines({}, ...history),
-    ]).toEqual([0, 0, 1, 1, 1]);
-  });
-
-  it('--since and --until: a date, a time, or a duration before now', async () => {
-    const { run } = shop();
-    await run('set', '7', '12');
-    // The tests' clock begins at 2026-03-02T14:03:20 here.
-    const shown = async (...args: string[]) => (await run('history', ...args, '-o', 'ndjson')).stdout !== '';
-    expect([
-      await shown('--since', '2026-03-02'),
-      await shown('--since', '2026-03-03'),
-      await shown('--until', '2026-03-02'),
-      await shown('--until', '2026-03-01'),
-      await shown('--since', '2026-03-02T14:03:20Z', '--until', '2026-03-02T14:04:00Z'),
-      await shown('--since', '2h'),
-      await shown('--until', '2h'),
-    ]).toEqual([true, false, true, false, true, true, false]);
-    for (const wrong of ['yesterday', '2026-02-31', '2026-13-01', '12', '2026-03-02T25:00']) {
-      expect([wrong, (await run('history', '--since', wrong)).code]).toEqual([wrong, 2]);
-    }
-  });
-
-  it('of the sandbox is gone after its reset, and so is what undo could take back', async () => {
-    const { home, run } = shop();
-    await run('adjust', '7', '2');
-    await runIn(createTestContext({ home }), 'sandbox', 'reset');
-    expect((await run('history')).stdout).toBe('');
-    expect(await run('undo', '--yes')).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('This machine has not changed any stock in sandbox yet') as string,
-    });
   });
 });
 

@@ -10,8 +10,8 @@ import { listenOnLoopback } from './cleanup.ts';
 import { type Gate, gate } from './faults.ts';
 import type { Identity } from './tls.ts';
 
-/** Pauses, in this order: before the CONNECT answer, the TLS handshake, the response's head, its body. */
-export type Step = 'tunnel' | 'handshake' | 'head' | 'body';
+/** Pauses, in this order: before the CONNECT answer, the TLS handshake, the response. */
+export type Step = 'tunnel' | 'handshake' | 'head';
 
 /** Bytes; the same bytes repeated until the client hangs up; or single bytes, `every` ms apart. */
 export type Bytes =
@@ -27,7 +27,7 @@ export interface HostileOptions {
   readonly answers?: { readonly tunnel?: Bytes; readonly head?: Bytes; readonly body?: Bytes };
 }
 
-export type LogEntry = 'accepted' | 'connect' | 'hello' | 'secure' | 'request' | 'closed';
+export type LogEntry = 'accepted' | 'connect' | 'hello' | 'request' | 'closed';
 
 export interface HostileServer {
   readonly port: number;
@@ -80,7 +80,6 @@ export async function hostileServer(options: HostileOptions = {}): Promise<Hosti
       await readWhile(socket, pass('handshake'));
       stream = new TLSSocket(socket, { isServer: true, ...options.tls }).on('error', () => undefined);
       await once(stream, 'secure');
-      note('secure');
     }
     for (;;) {
       heads.push(
@@ -90,7 +89,6 @@ export async function hostileServer(options: HostileOptions = {}): Promise<Hosti
       );
       await pass('head');
       await write(stream, answers.head);
-      await pass('body');
       await write(stream, answers.body);
     }
   };

@@ -6,13 +6,9 @@ export interface ReceivedRequest {
   readonly method: string;
   /** Path and query as sent. */
   readonly path: string;
-  /** Names and values as sent, in order. */
-  readonly rawHeaders: readonly (readonly [name: string, value: string])[];
   /** Lower-case name -> value; repeated ones joined with a comma. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** When its head arrived, epoch ms on the server's clock. */
-  readonly at: number;
   /** Number of its connection, and its number on that connection, both from 1. */
   readonly connection: number;
   readonly onConnection: number;
@@ -25,7 +21,6 @@ export interface Exchange {
   readonly res: ServerResponse;
   /** The TCP connection, below TLS. */
   readonly connection: Socket;
-  readonly clock: { now(): number };
   /** Makes the test fail when it ends. */
   fail(problem: string): void;
 }
@@ -89,10 +84,8 @@ export function bodyOf({ body, json: value }: PlainReply): Buffer {
 }
 
 /** Writes status line and headers. `framing`: the headers that mark the body's end, unless the reply has its own. */
-export function head(reply: PlainReply, { res, clock }: Exchange, framing: Record<string, string>): void {
-  const pairs = headersOf(reply, clock.now(), framing).flatMap(([name, values]) =>
-    values.map((value) => [name, value]),
-  );
+export function head(reply: PlainReply, { res }: Exchange, framing: Record<string, string>): void {
+  const pairs = headersOf(reply, Date.now(), framing).flatMap(([name, values]) => values.map((value) => [name, value]));
   res.sendDate = false;
   // A flat list of names and values keeps case and repetitions; the types do not allow it.
   res.writeHead(reply.status ?? 200, pairs.flat() as unknown as OutgoingHttpHeaders);

@@ -9,12 +9,6 @@ import { onCleanup } from './cleanup.ts';
 import { type Exchange, type ReceivedRequest, type Reply, send } from './replies.ts';
 import type { Identity } from './tls.ts';
 
-export interface ScriptedServerOptions {
-  readonly tls?: Identity;
-  /** Clock for the server's `Date` and `X-RateLimit-Reset`; default: the real clock. */
-  readonly clock?: { now(): number };
-}
-
 export interface ScriptedServer {
   readonly port: number;
   /** Ends in the path segment v1. */
@@ -32,9 +26,9 @@ export interface ScriptedServer {
 
 export async function scriptedServer(
   replies: readonly Reply[],
-  { tls, clock = { now: () => Date.now() } }: ScriptedServerOptions = {},
+  { tls }: { readonly tls?: Identity } = {},
 ): Promise<ScriptedServer> {
-  const script = new Script(replies, clock);
+  const script = new Script(replies);
   const { sockets } = script;
   const listener = (req: IncomingMessage, res: ServerResponse): void => {
     script.answer(req, res).catch((error: unknown) => {
@@ -82,26 +76,23 @@ class Script {
   readonly requests: ReceivedRequest[] = [];
   readonly failures: string[] = [];
   readonly sockets = new Sockets();
-  readonly #clock: { now(): number };
   readonly #waiting = new Set<() => void>();
 
-  constructor(replies: readonly Reply[], clock: { now(): number }) {
+  constructor(replies: readonly Reply[]) {
     this.left = [...replies];
-    this.#clock = clock;
   }
 
   async answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     // Chosen on arrival, before the body is read, so that parallel requests keep the script's order.
     const reply = this.left.shift();
-    const at = this.#clock.now();
     const place = this.sockets.place(req.socket);
     const connection = this.sockets.raw(req.socket);
-    const request = { ...readHead(req), body: await readBody(req), at, ...place };
+    const request = { ...readHead(req), body: await readBody(req), ...place };
     this.requests.push(request);
     for (const look of this.#waiting) look();
     if (reply === undefined) this.failures.push(`no reply was scripted for ${request.method} ${request.path}`);
     const fail = (problem: string): void => void this.failures.push(problem);
-    const exchange: Exchange = { request, req, res, clock: this.#clock, connection, fail };
+    const exchange: Exchange = { request, req, res, connection, fail };
     await send(reply ?? { status: 599, body: 'unscripted' }, exchange);
   }
 
@@ -161,17 +152,9 @@ class Sockets {
   }
 }
 
-function readHead(req: IncomingMessage): Pick<ReceivedRequest, 'method' | 'path' | 'rawHeaders' | 'headers'> {
-  const rawHeaders: [string, string][] = [];
-  for (let i = 0; i + 1 < req.rawHeaders.length; i += 2) {
-    rawHeaders.push([req.rawHeaders[i] ?? '', req.rawHeaders[i + 1] ?? '']);
-  }
-  const headers: Record<string, string> = {};
-  for (const [name, value] of rawHeaders) {
-    const key = name.toLowerCase();
-    headers[key] = headers[key] === undefined ? value : `${headers[key]}, ${value}`;
-  }
-  return { method: req.method ?? '', path: req.url ?? '', rawHeaders, headers };
+function readHead({ method = '', url: path = '', headersDistinct }: IncomingMessage) {
+  const headers = Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join(', ')]);
+  return { method, path, headers: Object.fromEntries(headers) as Record<string, string> };
 }
 
 /** Reads the body, or the part that arrived before the client hung up. */

@@ -41,8 +41,6 @@ export interface TestContextOptions {
   readonly home?: Home;
   /** Default: one that advances by itself. */
   readonly clock?: VirtualClock;
-  /** For the random numbers; default 1. */
-  readonly seed?: number;
   /** Answers to prompts, in order. One too few or too many fails the test. */
   readonly answers?: readonly Answer[];
   readonly machine?: Partial<Machine>;
@@ -86,7 +84,7 @@ export function createTestContext(options: TestContextOptions = {}): TestContext
     stdout: new MemoryOutput({ ...screen, ...options.stdout }),
     stderr,
     clock,
-    random: mulberry32(options.seed ?? 1),
+    random: mulberry32(1),
     randomBytes: (count) => new Uint8Array(count).fill(7),
     files: holdDuring(clock, nodeFiles),
     prompt,

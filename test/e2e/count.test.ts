@@ -1,8 +1,8 @@
-/** A stocktake by barcode at a real terminal: it rejects unknown codes, and loses no scan when it is killed. */
+/** A stocktake by barcode at a real terminal: it rejects unknown codes, and loses no scan when it is killed; and beside sales. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { runPetstore } from '../support/binary.ts';
+import { runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 import { startPty, type Pty } from '../support/pty.ts';
 import { mulberry32 } from '../support/test-ports.ts';
@@ -104,3 +104,17 @@ it('300 scans pasted at once are all counted', async () => {
 function bells({ output }: Pty): number {
   return output.split('\x07').length - 1;
 }
+
+it('a pet that was sold here before its first scan is no conflict; one that was sold after it is', async () => {
+  const home = createHome();
+  const inventory = ['--env', 'sandbox', 'inventory'];
+  const counting = startPetstore([...inventory, 'count', '--yes'], { home, stdin: { open: true } });
+  counting.write('8 5\n');
+  await counting.waitFor(/pet 8 .*: 5 counted \(stock: 6\)/, 'stderr');
+  for (const pet of ['7', '8']) await runPetstore([...inventory, 'adjust', pet, '-2'], { home });
+  counting.write('7 7\ndone\n');
+  const { stdout, stderr } = await counting.exited;
+  expect(stderr).toContain('pet 7 (Goldfish): 7 counted (stock: 8)');
+  expect(stderr).toContain('pet 8 (line 1): conflict, there were 6 when it was first scanned, and there are 4 now');
+  expect(stdout).toBe('Run 1 (count) in sandbox: 1 applied, 1 conflict.\n');
+});
