@@ -161,6 +161,14 @@ describe('an open window', () => {
     expect(key.room()).toBe(room);
   });
 
+  it('counts each lost request until an answer of its own window includes it', () => {
+    const key = new Key().exchange(SET, 5, 60_000, 6).exchange(LIST, 9);
+    for (const operation of [LIST, SET]) key.lose(key.send(operation), true);
+    key.passes(5_001).exchange(LIST, 7, 54_999);
+    key.lose(key.send(), true);
+    expect([key.room(), key.room(SET)]).toEqual([6, 4]);
+  });
+
   it('lets none of the last two go while a lost one may still arrive', () => {
     const key = Key.open(3);
     key.lose(key.send(), true);
