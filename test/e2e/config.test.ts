@@ -98,7 +98,7 @@ describe('fault 77: without a home', () => {
       stderr: expect.stringContaining('{"warning":{"message":"Rate limits cannot be shared') as string,
     });
     expect([code, stdout]).toEqual([0, '{"petId":1,"quantity":6,"status":"available"}\n']);
-    expect(stderr).toContain('a change is not in the history, and cannot be undone.');
+    expect(stderr).toContain('changes are not in the history and cannot be undone.');
     expect((await runPetstore(['inventory', 'edit', '--yes'], { cwd, env })).code).toBe(3);
     expect(readdirSync(cwd)).toEqual([]);
   });
