@@ -41,7 +41,7 @@ const OPTIONS = {
     maxWait: settingOption(SETTINGS.maxWait),
     wait: flag('--wait', 'short for --max-wait forever', { no: 'short for --max-wait 0', conflicts: ['maxWait'] }),
     retryFor: option(SETTINGS.retryFor.flags, SETTINGS.retryFor.parser, SETTINGS.retryFor.about),
-    reserve: settingOption(SETTINGS.reserve),
+    reserve: option(SETTINGS.reserve.flags, SETTINGS.reserve.parser, SETTINGS.reserve.about),
     deadline: option('--deadline <duration>', durationValue(1), 'maximum time for the whole command (default: none)'),
     maxBody: option('--max-body <size>', sizeValue, 'largest response accepted, decoded', { shownDefault: '256MiB' }),
   }),

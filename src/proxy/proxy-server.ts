@@ -106,7 +106,7 @@ class ProxyServer {
     this.options = options;
     this.means = sharedMeans(context, session);
     this.idStart = Buffer.from(context.randomBytes(6)).toString('hex');
-    this.turns = new Turns({ ...session.service, reserve: context.globals.reserve });
+    this.turns = new Turns({ ...session.service, reserve: context.globals.reserve ?? 0 });
   }
 
   accept(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {

@@ -57,7 +57,7 @@ export interface GateOptions {
   readonly probes: number;
   /** Prefix of the ids of reservations; see `ownerOf`. */
   readonly owner: string;
-  /** Number of requests to leave for other programs. */
+  /** Number of requests to leave for other programs; below 1, that part of the limit. */
   readonly reserve: number;
   readonly signal: AbortSignal;
   /** Called once a second while waiting, and with undefined when the wait is over. */
@@ -142,8 +142,9 @@ export class LedgerGate {
   }
 
   /** Resolves with how long requests would have to wait, as far as is known. `until` is on the monotonic clock. */
-  forecast(demand: Demand): Promise<Hold | undefined> {
-    return this.options.ledger.forecast({ ...demand, operation: this.at(demand.operation) });
+  forecast(demand: Omit<Demand, 'reserve'> & Partial<Demand>): Promise<Hold | undefined> {
+    const { ledger, reserve } = this.options;
+    return ledger.forecast({ reserve, ...demand, operation: this.at(demand.operation) });
   }
 
   /** Returns the operation's name in the ledger, which contains the address. */

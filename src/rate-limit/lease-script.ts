@@ -159,7 +159,8 @@ local function room(name, reserve)
         local out = o.lent + (t < o.since + LATE and o.old or 0)
         if out > 0 and drawsOn(user, o.window, other, w) then lent = lent + out end
       end
-      local kept = w.remaining - math.min(reserve, math.max(0, w.limit - 1))
+      local wanted = reserve > 0 and reserve < 1 and math.floor(w.limit * reserve) or reserve
+      local kept = w.remaining - math.min(wanted, math.max(0, w.limit - 1))
       if kept - lent < free then free, ends, left = kept - lent, w.resetAt, kept end
     end
   end

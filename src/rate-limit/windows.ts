@@ -171,8 +171,9 @@ export function roomAt(
 ): { readonly until: number; readonly isEdge: boolean } | undefined {
   const full = liveWindows(known, now, operation).flatMap((window) => {
     const { limit, resetAt, left, isPending } = window;
+    const wanted = reserve > 0 && reserve < 1 ? Math.floor(limit * reserve) : reserve;
     // A reserve as large as the window would never let anything through.
-    const kept = Math.min(reserve, Math.max(0, limit - 1));
+    const kept = Math.min(wanted, Math.max(0, limit - 1));
     const free = Math.max(0, left - kept);
     if (share !== undefined) {
       return [{ until: now + (resetAt - now) / Math.max(1, Math.floor(free * share)), isEdge: false }];

@@ -218,7 +218,7 @@ function describeRateLimit(details: RateLimited, now: number): string {
   const allowed = details.waitMs > details.maxWaitMs ? `, longer than --max-wait (${duration(details.maxWaitMs)})` : '';
   const { reserve = 0, says } = details;
   const why = {
-    'window-spent': `The rate limit is used up${reserve > 0 ? ` but for --reserve (${reserve})` : ''} ${wait}${allowed}`,
+    'window-spent': `The rate limit is used up${reserve > 0 ? ` but for --reserve (${reserve < 1 ? `${reserve * 100}%` : reserve})` : ''} ${wait}${allowed}`,
     asking: `Another request with this key is still unanswered; this one would wait for it ${wait}${allowed}`,
     'ledger-lost': `The Redis server of ${says === undefined ? 'the gateway does not answer' : `PETSTORE_LEDGER does not answer (${says})`}, and other machines share this key's rate limit`,
     paced: `The service sends no rate-limit headers, so petstore sends one request a second; this one would wait ${wait}${allowed}`,

@@ -34,8 +34,14 @@ export interface Known extends Pick<LedgerState, 'lease'> {
   readonly block: LedgerState['block'] | undefined;
 }
 
+/** The part of the limit that bulk changes leave to people at a till, unless --reserve is given. */
+const BULK_RESERVE = 0.1;
+
 export interface ConnectOptions {
-  /** Gives up at the third 429 in a row, not the second; with --max-wait forever, never. */
+  /**
+   * Leaves `BULK_RESERVE` of the limit. Gives up at the third 429 in a row, not the second; with --max-wait forever,
+   * never.
+   */
   readonly isBulk?: boolean;
   /** For a proxy, which sends for many clients: waits out any number of 429s, and shows no waits. */
   readonly isServer?: boolean;
@@ -68,7 +74,7 @@ export async function open(context: CommandContext, target: Target, options: Con
       // Without a ledger that others share, a 429 ends the command.
       return opened.isAlone && options.isServer !== true ? 0 : probesFor(context, options);
     },
-    reserve: globals.reserve,
+    reserve: globals.reserve ?? (options.isBulk === true ? BULK_RESERVE : 0),
     onWait: (wait) => {
       if (options.isServer !== true) notices.waiting(wait);
     },
@@ -110,7 +116,7 @@ async function known({ clock, globals }: CommandContext, opened: OpenLedger): Pr
     ...view,
     allowance: window && {
       limit: window.limit,
-      remaining: Math.max(0, window.left - globals.reserve),
+      remaining: Math.max(0, window.left - (globals.reserve ?? 0)),
       resetAt: window.resetAt,
     },
     block: view.block !== undefined && view.block.until > now ? view.block : undefined,

@@ -144,9 +144,8 @@ export const SETTINGS = {
     flags: '--reserve <requests>',
     variable: 'PETSTORE_RESERVE',
     key: 'reserve',
-    about: 'requests to leave for other programs with this key',
+    about: 'requests to leave for other programs with this key (default: 0; a tenth of the limit for bulk changes)',
     parser: countValue(),
-    default: '0',
   },
   person: {
     flags: '--person <name>',
@@ -296,7 +295,7 @@ export function storedValues(stored: Stored, isIgnored: (option: string) => bool
     color: valueOf(SETTINGS.color, 'color'),
     maxWait: valueOf(SETTINGS.maxWait, 'maxWait', 'wait'),
     retryFor: valueOf(SETTINGS.retryFor, 'retryFor'),
-    reserve: valueOf(SETTINGS.reserve, 'reserve'),
+    reserve: find(SETTINGS.reserve, stored) && valueOf({ ...SETTINGS.reserve, default: '0' }, 'reserve'),
     keepHistory: valueOf(SETTINGS.keepHistory, 'keepHistory'),
   };
 }

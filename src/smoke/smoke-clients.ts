@@ -66,7 +66,7 @@ export class SmokeClients implements AsyncDisposable {
     const { limit, remaining: left, resetAt } = known;
     const { clock, globals, notices } = this.context;
     const waitMs = resetAt - clock.now();
-    if (this.hasWaited || need > limit - globals.reserve || waitMs > globals.maxWait) {
+    if (this.hasWaited || need > limit - (globals.reserve ?? 0) || waitMs > globals.maxWait) {
       throw new Failure('quota-insufficient', { limit, left, resetAt, need, begun: this.isBegun });
     }
     this.hasWaited = true;

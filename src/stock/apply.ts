@@ -113,8 +113,7 @@ async function confirmPlan(
 ): Promise<{ readonly maxWait: number } | undefined> {
   const { clock, globals, notices, prompt, signal } = context;
   const requests = plan.steps.length + 1;
-  const { reserve } = globals;
-  const held = await service.gate.forecast({ operation: UPDATES, reserve, count: requests });
+  const held = await service.gate.forecast({ operation: UPDATES, count: requests });
   const ms = Math.max(0, (held?.until ?? 0) - clock.monotonic());
   const tooLong = ms > globals.maxWait;
   const namesOf = () => openNames(context, origin, plan.steps.slice(0, PLAN_LINES));

@@ -208,8 +208,8 @@ export async function waitFor(context: CommandContext, wanted: WaitCondition): P
 
 /** Sleeps until the next request, so that a watch uses only its share of the rate limit. Shows a countdown on a terminal. */
 async function pause(context: CommandContext, { gate }: Service, leastMs: number, mostMs = Infinity, state = '') {
-  const { clock, globals, notices } = context;
-  const held = await gate.forecast({ operation: operationOf(listInventory), reserve: globals.reserve, share: SHARE });
+  const { clock, notices } = context;
+  const held = await gate.forecast({ operation: operationOf(listInventory), share: SHARE });
   const now = clock.monotonic();
   await countDown(context, Math.min(mostMs, Math.max(leastMs, (held?.until ?? 0) - now)), (left) => {
     notices.progress(`Next check in ${duration(left)}. Ctrl-C stops.${state}`);

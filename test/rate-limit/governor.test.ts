@@ -599,6 +599,8 @@ describe('a forecast', () => {
     ['a block, however many', blocked, { count: 500 }, { why: 'rate-limited', inMs: 31_000 }],
     ['a spent window: its end', () => Key.open(0), {}, { why: 'window-spent', inMs: 60_000 }],
     ['only the reserve is left: its end', () => Key.open(5), { reserve: 5 }, { why: 'window-spent', inMs: 60_000 }],
+    ['more than a tenth of the limit is left', () => Key.open(7), { reserve: 0.1 }, undefined],
+    ['a tenth of it is left: its end', () => Key.open(6), { reserve: 0.1 }, { why: 'window-spent', inMs: 60_000 }],
     ['one too many: its end', () => Key.open(20), { count: 21 }, { why: 'window-spent', inMs: 60_000 }],
     ['a whole window more: its end', () => Key.open(20), { count: 80 }, { why: 'window-spent', inMs: 60_000 }],
     ['and one more: the end after', () => Key.open(20), { count: 81 }, { why: 'window-spent', inMs: 120_000 }],

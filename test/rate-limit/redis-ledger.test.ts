@@ -342,12 +342,15 @@ describe('permits', () => {
     expect(await perStep()).toEqual([1, 1, 0, 1, 0, 0, 0, 1, 0, 0]);
   });
 
-  it('never more than is left, less what is lent and the reserve', async () => {
+  it.each([
+    [5, 15],
+    [0.1, 14],
+  ])('never more than is left, less what is lent and the reserve (%s)', async (reserve, most) => {
     const { all } = await opened({ machines: 4, left: 20 });
     const sent = [];
-    for (const each of all) sent.push(await each.asksFor(20, LIST, { reserve: 5 }));
-    expect(sent.reduce((sum, each) => sum + each)).toBeLessThanOrEqual(15);
-    expect(await all[1]!.asks(LIST, { reserve: 5 })).toBe('window-spent');
+    for (const each of all) sent.push(await each.asksFor(20, LIST, { reserve }));
+    expect(sent.reduce((sum, each) => sum + each)).toBeLessThanOrEqual(most);
+    expect(await all[1]!.asks(LIST, { reserve })).toBe('window-spent');
   });
 
   it('of a machine that dies are free again once their window is over', async () => {

@@ -356,16 +356,21 @@ it('with --no-wait a row waits for the answer to another row of its run', async 
   expect(Math.max(...underWay)).toBeGreaterThan(4);
 });
 
-it('with --no-wait a run uses its window to the last request', async () => {
+it.each([
+  ['leaves a tenth of the limit to the till', [], 48, 6, { applied: 40, left: 0 }],
+  ['is not begun if it needs more', [], 47, 46, { error: { kind: 'run-too-long' } }],
+  ['uses its window to the last request with --reserve 0', ['--reserve', '0'], 42, 0, { applied: 40, left: 0 }],
+])('with --no-wait a run %s', async (_name, options, remaining, after, result) => {
   // The list, 40 updates, and the list once more.
-  const limits = { limit: 600, remaining: 42, resetsIn: 60 };
+  const limits = { limit: 60, remaining, resetsIn: 60 };
   const { context } = service(40, limits, async (_request, _update, clock) => {
     await clock.sleep(300);
     limits.remaining--;
     return undefined;
   });
-  const { code, stdout } = await runIn(context, ...IMPORT, '--no-wait', '--reserve', '0');
-  expect([code, JSON.parse(stdout), limits.remaining]).toMatchObject([0, { applied: 40, left: 0 }, 0]);
+  const { code, stdout, stderr } = await runIn(context, ...IMPORT, '--no-wait', ...options);
+  const output = stdout || stderr.trim().split('\n').at(-1)!;
+  expect([code, JSON.parse(output), limits.remaining]).toMatchObject(['error' in result ? 6 : 0, result, after]);
 });
 
 it('stopped while it reads the stock once more at the end: the run is done, and its summary is shown', async () => {
