@@ -138,8 +138,11 @@ export function onContinue(redraw: () => void, leave: () => void = () => undefin
     redraw();
   };
   let next: NodeJS.Immediate | undefined;
-  // After readline's own listener.
-  const later = (): void => void (next = setImmediate(resume));
+  // After readline's own listener; once for the shell's signal and our own, as the terminal echoes keys for a moment.
+  const later = (): void => {
+    clearImmediate(next);
+    next = setImmediate(() => (next = setImmediate(resume)));
+  };
   // Stops the whole job, as the terminal does outside of raw mode: npx, or a script, would otherwise keep the terminal.
   // Without a shell that could continue the job, the system does not stop it, and it continues at once.
   const stop = (): void => {
