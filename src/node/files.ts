@@ -245,9 +245,10 @@ export async function openConfigWriter() {
       });
       conf.store = { ...content };
     } finally {
-      // A writer that failed or was killed leaves a temporary file that may contain a key. The lock keeps others out.
+      // A writer that failed or was killed leaves a temporary file that may contain a key. The lock keeps others out; conf
+      // itself may be about to remove its own.
       const left = fs.readdirSync(cwd).filter((name) => name.startsWith('config.json.tmp'));
-      for (const name of left) fs.rmSync(`${cwd}/${name}`);
+      for (const name of left) fs.rmSync(`${cwd}/${name}`, { force: true });
     }
   };
 }
