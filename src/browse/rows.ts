@@ -77,7 +77,8 @@ export function tableOf(browser: Browser, around: Surroundings): { heading: stri
       status: shown(item.status),
     };
     const whole = line(marks, cells);
-    const text = truncate(whole, columns);
+    // A number that is cut would look like another one.
+    const text = truncate(whole, columns).replace(/\S*\u2026$/, '…');
     if (i === cursor) return barOf(text, around);
     if (text !== whole) return text;
     return line(marks, cells, {
