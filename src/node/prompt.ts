@@ -4,8 +4,7 @@ import { PassThrough } from 'node:stream';
 import { isatty, ReadStream } from 'node:tty';
 import { Failure, stoppedByUser } from '../errors.ts';
 import { type Prompt, reasonOf } from '../ports.ts';
-import { signalSelf } from './process.ts';
-import { CR, LF, onContinue, typeAgain, withoutRest } from './streams.ts';
+import { CR, LF, withJobControl, withoutRest } from './streams.ts';
 
 export const nodePrompt: Prompt = {
   hidden: (question, signal) => ask(`${question} (not shown)`, signal, true),
@@ -53,17 +52,13 @@ async function ask(question: string, signal: AbortSignal, isHidden = false): Pro
   const end = (): void => {
     reject(terminal || !isatty(0) ? new Failure('interrupted', { signal: 'SIGHUP' }) : new Failure('cancelled', {}));
   };
-  // In raw mode Ctrl-C is a key.
-  reader.on('line', resolve).on('close', cancel).on('SIGINT', signalSelf.bind(undefined, 'SIGINT'));
+  reader.on('line', resolve).on('close', cancel);
   input.on('keypress', (_text: unknown, { name }: { readonly name?: string }) => {
     if (name === 'escape') cancel();
   });
   // readline shows nothing of a hidden line.
   const shown = isHidden ? prompt : '';
-  const forget = onContinue(() => {
-    stderr.write(shown);
-    typeAgain(reader);
-  });
+  const forget = withJobControl(reader, shown);
   stdin.on('data', onData).on('end', end).on('error', end).resume();
   stderr.write(shown);
   reader.prompt();

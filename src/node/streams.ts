@@ -87,12 +87,8 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
       const terminal = isTTY && process.stderr.isTTY && process.env.TERM !== 'dumb';
       const output = terminal ? { output: process.stderr, prompt: '', historySize: 0 } : {};
       const reader = process.getBuiltinModule('node:readline').createInterface({ input, terminal, signal, ...output });
-      // In raw mode Ctrl-C is a key.
-      reader.on('SIGINT', signalSelf.bind(undefined, 'SIGINT'));
       if (!terminal) endAtLongLine(input);
-      const forget = onContinue(() => {
-        if (terminal) typeAgain(reader);
-      });
+      const forget = withJobControl(reader);
       // A terminal that is closed ends no line: what was typed without Enter is dropped.
       const drop = (): void => void Object.assign(reader, { line: '' });
       if (terminal) {
@@ -138,11 +134,18 @@ export function withoutRest(bytes: Uint8Array): Uint8Array {
   return isRest ? bytes.subarray(1) : bytes;
 }
 
-/** Draws the line that is being typed again, below what the shell has printed. */
-export function typeAgain(reader: Pick<Interface, 'getCursorPos' | 'prompt'>): void {
-  // readline goes up to the first row of the line.
-  process.stderr.write('\n'.repeat(reader.getCursorPos().rows));
-  reader.prompt(true);
+/**
+ * Has the keys Ctrl-C and Ctrl-Z of a line do what they do outside of raw mode, and draws the line again when the program
+ * continues, below what the shell has printed. Returns a function that ends this.
+ * @param before written before the line
+ */
+export function withJobControl(reader: Interface, before = ''): () => void {
+  for (const signal of ['SIGINT', 'SIGTSTP'] as const) reader.on(signal, signalSelf.bind(undefined, signal));
+  return onContinue(() => {
+    // readline goes up to the first row of the line.
+    process.stderr.write('\n'.repeat(reader.getCursorPos().rows) + before);
+    reader.prompt(true);
+  });
 }
 
 /**
