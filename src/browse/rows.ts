@@ -77,8 +77,7 @@ export function tableOf(browser: Browser, around: Surroundings): { heading: stri
       status: shown(item.status),
     };
     const whole = line(marks, cells);
-    // A number that is cut would look like another one.
-    const text = truncate(whole, columns).replace(/\S*\u2026$/, '…');
+    const text = truncate(whole, columns);
     if (i === cursor) return barOf(text, around);
     if (text !== whole) return text;
     return line(marks, cells, {
