@@ -171,7 +171,9 @@ describe('changes', () => {
     [['=15', '<return>'], { 7: '15' }],
     [['=+3', '<return>'], { 7: '13' }],
     [['+3', '<return>', '-4', '<return>'], { 7: '9' }],
-    [['=007', '<return>'], { 7: '7' }],
+    // As on a label that is scanned twice.
+    [['=007', '<return>'], {}],
+    [['=+-3', '<return>'], {}],
     [['=10', '<return>'], {}],
     [['=-', '<return>'], {}],
     [['=', '<return>'], {}],
