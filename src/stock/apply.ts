@@ -86,7 +86,7 @@ async function nothingToDo(runContext: RunContext, spec: RunSpec, plan: Plan, { 
   await endReplaced(runContext, spec, stock);
   // The next undo goes one command further back.
   const isKept = spec.kind === 'undo' || spec.kind === 'redo';
-  const run = isKept ? await beginRun(runContext, spec, []) : undefined;
+  const run = isKept ? await beginRun(runContext, spec, plan.unchanged) : undefined;
   await spec.onBegin?.();
   if (run !== undefined) await journal.end(run.id, context.clock.now());
   const { title, uncertain = [] } = spec.replaces ?? {};
