@@ -80,14 +80,11 @@ export class Journal extends History {
       const noted = isNow ? momentOf(this.state) + 1n : null;
       const values = [state, reason === undefined ? null : this.redact(reason), noted];
       this.change('UPDATE change SET state = ?, reason = ?, noted = coalesce(?, noted) WHERE id = ?', ...values, id);
-      if (isUnsent) this.unsend(id);
+      if (!isUnsent) return;
+      // The history has only what was sent: a row that no run can send later is deleted.
+      this.state.database.run('UPDATE change SET sentAt = NULL WHERE id = ?', id);
+      this.state.database.run('DELETE FROM change WHERE id = ? AND run IS NULL', id);
     }, CERTAIN);
-  }
-
-  /** Marks a change as not sent, or deletes it if no run can send it later: the history has only what was sent. */
-  private unsend(id: bigint): void {
-    this.state.database.run('UPDATE change SET sentAt = NULL WHERE id = ?', id);
-    this.state.database.run('DELETE FROM change WHERE id = ? AND run IS NULL', id);
   }
 
   async end(run: bigint, now: number): Promise<void> {

@@ -45,9 +45,7 @@ export async function resumeNamed(runContext: Omit<RunContext, 'session'>, run: 
   return await resumeRun({ ...runContext, session }, run, await seeStock(session.service, journal));
 }
 
-const SEE_RUNS = 'See all runs: petstore inventory runs';
-
-export function cannotResume(problem: string, hint = SEE_RUNS): Failure {
+export function cannotResume(problem: string, hint = 'See all runs: petstore inventory runs'): Failure {
   return new Failure('cannot-resume', { problem, hint });
 }
 
