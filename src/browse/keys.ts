@@ -120,8 +120,8 @@ function pressInTable(browser: Browser, key: Key): Request | undefined {
   return undefined;
 }
 
-function typeQuantity(browser: Browser, { name, text }: Key): void {
-  if (name === 'escape') browser.typed = '';
+function typeQuantity(browser: Browser, { ctrl, name, text }: Key): void {
+  if (name === 'escape' || (ctrl && (name === 'u' || name === 'w'))) browser.typed = '';
   if (name === 'escape' || name === 'return' || name === 'enter') browser.endQuantity();
   else browser.typed = name === 'backspace' ? browser.typed.replace(/.$/u, '') : browser.typed + text;
 }

@@ -72,6 +72,12 @@ describe('on the screen', () => {
     await terminal.type('\x17', 'Esc leaves');
     await terminal.type('\x1b', 'The cause was not changed.');
     await terminal.type('\x17', 'Cause (received,');
+    await terminal.type('sold\r', 'Note');
+    await terminal.type('by mistake\r', 'For the history: sold, by mistake.');
+    await terminal.type('\x17', '- for none (sold)');
+    await terminal.type('-\r', '- for none (by mistake)');
+    await terminal.type('-\r', 'The history will have no cause.');
+    await terminal.type('\x17', 'Cause (received,');
     await terminal.type('returned\r', 'Note');
     await terminal.type('from the fair\r', 'For the history: returned, from the fair.');
     await terminal.type(CTRL.x, 'Change 2 pets in sandbox?');
