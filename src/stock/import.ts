@@ -103,7 +103,7 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
     };
     // A file that is resumed is not parsed again: --map may have named its columns.
     const ready = options.resume === true ? undefined : await prepare();
-    return withLockedJournal(context, 'import', async (journal, turn) => {
+    return withLockedJournal(context, async (journal, turn) => {
       const runContext = { context, journal, turn, onOutcome };
       const begun = await findBegun(context, journal, text, options);
       if (begun !== undefined) return resumeNamed(runContext, sameIn(begun, text));

@@ -25,7 +25,7 @@ export function resumeStopped(
   events: boolean | undefined,
 ): Promise<View> | View {
   return withEvents(context, events, (onOutcome) =>
-    withLockedJournal(context, 'run', async (journal) => {
+    withLockedJournal(context, async (journal) => {
       const environment = (await context.settings()).environment.value;
       return resumeNamed({ context, journal, onOutcome }, findRun(journal, environment, id));
     }),
@@ -151,7 +151,7 @@ function stateOf({ kind, isUnfinished, discarded, done, left, scans }: RunSummar
 /** Ends an unfinished run; its rows are not applied. Asks first. @throws {Failure} `cannot-resume`, `cancelled` */
 export async function discardRun(context: CommandContext, id: bigint): Promise<RecordView> {
   const { clock, globals, notices, prompt, signal } = context;
-  return withLockedJournal(context, 'run', async (journal, turn) => {
+  return withLockedJournal(context, async (journal, turn) => {
     const run = unfinishedRun(journal, id);
     refuseSmoke(run);
     assertCanConfirm(context);
