@@ -8,7 +8,7 @@ import { Failure, usageFailure } from '../errors.ts';
 import type { Journal, Run, RunSummary } from '../state/journal.ts';
 import { isLeft, isUnapplied, isUncertain } from '../state/journal-rows.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
-import { firstFew, plural } from '../view/words.ts';
+import { plural } from '../view/words.ts';
 import { applyPlan, assertCanConfirm, type PlanContext, type RunSpec } from './apply.ts';
 import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';
@@ -233,10 +233,6 @@ async function readImport(
   const { rows, adds, problems, ignored } = read;
   if (problems.length > 0) throw new Failure('invalid-rows', { source: name, problems });
   for (const column of ignored.slice(0, 10)) context.notices.info(`Column ${JSON.stringify(column)} is not used.`);
-  const summed = rows.flatMap(({ petId, lines = [] }) =>
-    lines.length === 0 ? [] : [`pet ${petId} (lines ${firstFew(lines)})`],
-  );
-  if (summed.length > 0) context.notices.info(`Several lines added together: ${firstFew(summed)}.`);
   const planFor: Source['planFor'] = (wanted) => (stock) =>
     adds ? makeAddingPlan(wanted, stock, allowNegative) : makePlan(wanted, stock);
   const command = `inventory import ${add ? '--add ' : ''}${source}`;
