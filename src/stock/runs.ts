@@ -77,15 +77,9 @@ function whyDone(run: Run, changes: readonly Change[]): [problem: string, hint?:
   const rest = changes.filter((each) => isUnapplied(each) && isOpen(each)).length;
   if (rest === 0) return [`Run ${id} is done`];
   const problem = `Run ${id} is done, and ${rest} of its rows could not be applied`;
-  if (adds !== undefined) {
-    // Only the journal has the rows that came through a pipe.
-    if (source === '-') return [problem, 'Import only those rows: the others would be added again.'];
-    return [problem, `Add only those: ${resumeCommand(run)}`];
-  }
-  if (kind !== 'import' || source === undefined)
-    return [problem, 'Run the command again: it sends only what still differs.'];
-  const file = source === '-' ? 'the same rows' : `the file ${source}`;
-  return [problem, `Import ${file} again: only what still differs is sent.`];
+  if (kind !== 'import') return [problem, 'Run the command again: it sends only what still differs.'];
+  // Only the journal has the rows that came through a pipe.
+  return [problem, source === '-' ? 'Import only those rows.' : `Apply only those: ${resumeCommand(run)}`];
 }
 
 /** Refuses a file that has changed since the user agreed to it. The rows themselves come from the journal. */

@@ -417,7 +417,7 @@ describe('of a file whose import is unfinished', () => {
     const again = await run(['runs', 'resume', '1', '--yes']);
     expect(again.code).toBe(2);
     expect(again.stderr).toMatch(
-      /^hint: Add only those: petstore --env staging inventory import ('.+'|\S+) --resume$/m,
+      /^hint: Apply only those: petstore --env staging inventory import ('.+'|\S+) --resume$/m,
     );
   });
 
