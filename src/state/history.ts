@@ -10,7 +10,6 @@ import {
   type Run,
   type RunSummary,
   type Scan,
-  text,
 } from './journal-rows.ts';
 import type { State } from './database.ts';
 
@@ -78,8 +77,6 @@ const NAME = `(SELECT nullif(name, '') FROM catalogPet AS pet
   WHERE pet.origin = change.origin AND pet.petId = change.petId) AS name`;
 /** Most changes that are read at once. */
 const PAGE = 500;
-/** Name of its row in `meta`. */
-export const HOLDER = 'run-holder';
 
 export class History {
   readonly state: State;
@@ -162,12 +159,6 @@ export class History {
         ${next === 'undo' ? `AND NOT ${isUndone(CARRIED_OUT)}` : ''}
       ORDER BY turn DESC, id DESC LIMIT 1`;
     return this.read<Change>(sql, environment)[0];
-  }
-
-  /** Returns the process that last began to apply a run: `import (process 123)`. */
-  holder(): string {
-    const row = this.state.database.get('SELECT value FROM meta WHERE name = ?', HOLDER);
-    return row === undefined ? 'run' : text(row, 'value');
   }
 
   /** Returns when each pet was last counted: the start of that stocktake, epoch ms. */

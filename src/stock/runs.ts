@@ -26,7 +26,7 @@ export function resumeStopped(
   events: boolean | undefined,
 ): Promise<View> | View {
   return withEvents(context, events, (onOutcome) =>
-    withLockedJournal(context, 'run', async (journal) => {
+    withLockedJournal(context, async (journal) => {
       const environment = (await context.settings()).environment.value;
       return resumeNamed({ context, journal, onOutcome }, findRun(journal, environment, id));
     }),
@@ -103,15 +103,9 @@ function whyDone(run: Run, changes: readonly Change[]): [problem: string, hint?:
   const rest = changes.filter((each) => isUnapplied(each) && isOpen(each)).length;
   if (rest === 0) return [`Run ${id} is done`];
   const problem = `Run ${id} is done, and ${rest} of its rows could not be applied`;
-  if (adds !== undefined) {
-    // Only the journal has the rows that came through a pipe.
-    if (source === '-') return [problem, 'Import only those rows: the others would be added again.'];
-    return [problem, `Add only those: ${resumeCommand(run)}`];
-  }
-  if (kind !== 'import' || source === undefined)
-    return [problem, 'Run the command again: it sends only what still differs.'];
-  const file = source === '-' ? 'the same rows' : `the file ${source}`;
-  return [problem, `Import ${file} again: only what still differs is sent.`];
+  if (kind !== 'import') return [problem, 'Run the command again: it sends only what still differs.'];
+  // Only the journal has the rows that came through a pipe.
+  return [problem, source === '-' ? 'Import only those rows.' : `Apply only those: ${resumeCommand(run)}`];
 }
 
 /** Refuses a file that has changed since the user agreed to it. The rows themselves come from the journal. */
@@ -177,7 +171,7 @@ function stateOf({ kind, isUnfinished, discarded, done, left, scans }: RunSummar
 /** Ends an unfinished run; its rows are not applied. Asks first. @throws {Failure} `cannot-resume`, `cancelled` */
 export async function discardRun(context: CommandContext, id: bigint): Promise<RecordView> {
   const { clock, globals, notices, prompt, signal } = context;
-  return withLockedJournal(context, 'run', async (journal, turn) => {
+  return withLockedJournal(context, async (journal, turn) => {
     const run = unfinishedRun(journal, id);
     refuseSmoke(run);
     assertCanConfirm(context);

@@ -69,7 +69,7 @@ export async function undo(
       return dryRunPlan(context, specFor(target, journal, direction));
     });
   }
-  return withLockedJournal(context, direction, async (journal, turn): Promise<RecordView> => {
+  return withLockedJournal(context, async (journal, turn): Promise<RecordView> => {
     const target = await find(journal);
     assertCanConfirm(context);
     await assertWriteAllowed(context);

@@ -225,10 +225,10 @@ it('a run that is done is not resumed: its hint is what can be done', async () =
   expect([resumed.code, resumed.stderr]).toEqual([
     2,
     'error: Run 1 is done, and 1 of its rows could not be applied; nothing was sent.\n' +
-      `hint: Import the file ${file} again: only what still differs is sent.\n`,
+      `hint: Apply only those: petstore --env staging inventory import ${file} --resume\n`,
   ]);
   // What the hint says, done.
-  expect(await runIn(context, 'inventory', 'import', file, '--yes')).toMatchObject({
+  expect(await runIn(context, 'inventory', 'import', file, '--resume', '--yes')).toMatchObject({
     code: 0,
     stdout: 'Run 2 (import) in staging: 1 applied, 1 unchanged.\n',
   });
