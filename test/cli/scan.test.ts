@@ -63,10 +63,10 @@ describe('what the words after it are', () => {
     ['inventory list --pet=7 8', [['--pet <id...>', '7']], ['8']],
     ['inventory list --watch 5s', [['--watch [interval]', '5s']], []],
     [
-      'inventory list --watch --no-header',
+      'inventory list --watch --desc',
       [
         ['--watch [interval]', true],
-        ['--no-header', true],
+        ['--desc', true],
       ],
       [],
     ],
