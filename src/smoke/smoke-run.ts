@@ -14,7 +14,7 @@ import { type CheckFacts, type Checked, checked, skip, type SmokeOptions } from 
 import { probe } from '../client/probe.ts';
 import { marginOf, REPORTERS, type ReportFormat, type Suite } from './reporters.ts';
 import { SmokeClients } from './smoke-clients.ts';
-import { ALL, chosenChecks, requestsFor, runSmoke } from './suite.ts';
+import { ALL, CHECKS_OF, chosenChecks, requestsFor, runSmoke } from './suite.ts';
 
 interface Reports {
   readonly format: ReportFormat;
@@ -30,11 +30,14 @@ export async function smoke(context: CommandContext, options: SmokeOptions & Rep
   if (unknown !== undefined)
     throw usageFailure(`Unknown check ${JSON.stringify(unknown)}.`, 'See: petstore smoke --list');
   const chosen = chosenChecks(options);
-  const idle = only.find((wanted) => chosen.every(({ id }) => id !== wanted));
+  const given = (Object.keys(CHECKS_OF) as (keyof typeof CHECKS_OF)[]).filter((name) => options[name] !== undefined);
+  const wanted = [...only.map((id) => [id]), ...given.map((name) => CHECKS_OF[name])];
+  const idle = wanted.find((ids) => chosen.every(({ id }) => !ids.includes(id)));
   if (idle !== undefined)
     throw usageFailure(
-      `The check ${idle} would not be run.`,
-      'Checks of updates need --write; limit-429 and limit-retry need --provoke-429.',
+      `The ${idle.length === 1 ? 'check' : 'checks'} ${idle.join(', ')} would not be run.`,
+      'Checks of updates need --write; limit-429 and limit-retry need --provoke-429. Each of these options needs one of ' +
+        'its checks, and --max-latency needs latency.',
     );
   // Before the first request.
   for (const path of out.map((each) => dirname(each.path)))

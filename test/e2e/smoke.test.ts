@@ -509,7 +509,14 @@ describe('what is run, and how it is reported', () => {
     // A stored csv does not stand in the way of a format that was asked for.
     const stored = await runIn(against().context, '-o', 'csv', 'smoke', '--format', 'tap', '--only', 'clock');
     expect([stored.code, stored.stdout]).toEqual([0, expect.stringContaining('ok 1 - clock')]);
-    for (const args of ['--only clock,write-set', '--only limit-429', '--only clock --skip clock']) {
+    for (const args of [
+      '--only clock,write-set',
+      '--only limit-429',
+      '--only clock --skip clock',
+      '--only clock --max-latency 1s',
+      '--only clock --write --pet 7',
+      '--only clock --provoke-429',
+    ]) {
       const idle = against(undefined, args.split(' '));
       expect([await idle.run(), idle.context.sent]).toMatchObject([{ code: 2, stdout: '' }, []]);
     }
