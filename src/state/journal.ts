@@ -171,18 +171,18 @@ export class Journal extends History {
   }
 }
 
-/** A pet of a service. */
-type Target = Pick<Change, 'origin' | 'petId'>;
-
 /** Returns the number of transactions so far. Not a time, since a clock may be set back. */
 export function momentOf({ database }: State): bigint {
   const row = database.get("SELECT value FROM meta WHERE name = 'turns'");
   return row === undefined ? 0n : BigInt(text(row, 'value'));
 }
 
-/** True if a command on this machine, in any profile, may have written to the pet after that point. */
-export function hasWrittenSince({ database }: State, { origin, petId }: Target, moment: bigint): boolean {
-  const sql = `SELECT 1 FROM change WHERE petId = ? AND noted > ? AND sentAt IS NOT NULL
+/**
+ * True if another command on this machine, in any profile, may have written to the change's pet after that point. The
+ * write of a process that was killed since may have reached the service after it.
+ */
+export function hasWrittenSince({ database }: State, { id, origin, petId }: Change, moment: bigint): boolean {
+  const sql = `SELECT 1 FROM change WHERE petId = ? AND (noted > ? OR state = 'sent' AND id <> ?) AND sentAt IS NOT NULL
     AND ${withoutProfile('origin')} = ${withoutProfile('?')}`;
-  return database.get(sql, petId, moment, origin, origin) !== undefined;
+  return database.get(sql, petId, moment, id, origin, origin) !== undefined;
 }

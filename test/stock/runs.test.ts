@@ -372,6 +372,19 @@ it.each([
   expect([code, JSON.parse(output), limits.remaining]).toMatchObject(['error' in result ? 6 : 0, result, after]);
 });
 
+it('what a killed command had sent before the run read the stock, and what arrived after it, is a conflict', async () => {
+  let lists = 0;
+  const { context, stock, updates } = service(1, AMPLE, ({ method }) => {
+    if (method === 'PATCH') throw new Error('killed');
+    if (++lists !== 2) return undefined;
+    stock.set(1, 44);
+    return list(1, AMPLE);
+  });
+  await runIn(context, 'inventory', 'list');
+  await runIn(context, 'inventory', 'set', '1', '44');
+  expect([(await runIn(context, ...IMPORT)).code, stock.get(1), updates().length]).toEqual([11, 44, 1]);
+});
+
 it('stopped while it reads the stock once more at the end: the run is done, and its summary is shown', async () => {
   let lists = 0;
   const { context } = service(2, AMPLE, (request) => {
