@@ -83,7 +83,7 @@ function mouseFilter(onMouse: (key: Key) => void, onRest: (rest: Buffer) => void
     if (text !== '') onRest(Buffer.from(text, 'latin1'));
   };
   return (piece) => {
-    const typed = Buffer.from(withoutRest(piece)).toString('latin1').replaceAll('\r\n', '\r');
+    const typed = Buffer.from(withoutRest(piece)).toString('latin1').replace(/\r?\n/g, '\r');
     let text = (held + typed).replace(OLD_MOUSE, (found) => {
       const [button, column, row] = Array.from(found.slice(3), (byte) => byte.charCodeAt(0) - 32);
       return `\u001b[<${button};${column};${row}M`;

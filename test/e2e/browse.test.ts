@@ -96,6 +96,7 @@ describe('on the screen', () => {
     ['SIGINT', (terminal) => terminal.kill('SIGINT'), 130, true],
     ['the end of the terminal', (terminal) => terminal.hangUp(), 129, false],
     ['Ctrl-C twice', (terminal) => terminal.write(CTRL.c + CTRL.c), 0, true],
+    ['Ctrl-C and an Enter that sends LF', (terminal) => terminal.write(`${CTRL.c}\n`), 0, true],
   ])('what is pending survives %s, and is offered on the next start', async (_how, end, code, isRestored) => {
     const home = createHome();
     let terminal = await opened(home);
