@@ -118,7 +118,7 @@ describe('sandbox serve', () => {
     const serve = (...args: string[]) => runPetstore(['sandbox', 'serve', ...data, '--seed', '3', ...args], { home });
     expect((await serve('--port', String(port))).code).toBe(3);
     expect((await serve('--port', '0', '--log', join(home.path, 'no', 'folder'))).code).toBe(3);
-    expect((await control(port, 'GET', '/pets?after=0&limit=100')) as unknown[]).toHaveLength(25);
+    expect((await control(port, 'GET', '/pets')) as unknown[]).toHaveLength(25);
   });
 
   it('one line on stderr for each request; with --json only with -v', async () => {
