@@ -185,8 +185,7 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   const changes = journal.changesOf(run.id);
   const left = changes.filter(isLeft);
   const pace = new Pace(session);
-  // The journal can be used, so the locks beside it can, too, unless something is wrong.
-  const withLock = petLocksOf(context, session, false);
+  const withLock = petLocksOf(context, session);
   const writer = { context, session: { ...session, service: pace.service }, journal, withLock };
   const counts = countStates(changes, 0);
   const showProgress = (): void => {
