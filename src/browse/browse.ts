@@ -199,7 +199,7 @@ async function apply(visit: Visit): Promise<RecordView | undefined> {
     return { ...whole, obstacles: whole.obstacles.filter((each) => each.state !== 'conflict') };
   };
   try {
-    using turn = await takeTurn(context, journal, 'browse');
+    using turn = await takeTurn(context, journal);
     const own = { ...context, why: { ...context.why, ...visit.why } };
     const spec = { kind: 'browse', command: COMMAND, plan, onBegin } as const;
     const applied = await applyPlan({ context: own, journal, turn }, spec);

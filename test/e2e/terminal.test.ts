@@ -51,7 +51,7 @@ describe('login', () => {
 it.each([[LIST], [['doctor']]])('%j: a request that takes long is shown, and Ctrl-C ends it', async (args) => {
   const server = await scriptedServer([never()]);
   const terminal = startPty(args, { env: staging(server.baseUrl) });
-  await terminal.waitFor(/[Ww]aiting for 127\.0\.0\.1:\d+ \(\d+ s\)\. Ctrl-C stops\./);
+  await terminal.waitFor(/[Ww]aiting for 127\.0\.0\.1:\d+[;,] for at most \d+ s\. Ctrl-C stops\./);
   terminal.write('\x03');
   expect((await terminal.exited).code).toBe(130);
 });
