@@ -31,6 +31,9 @@ export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed = fals
       broken ??= error;
     }));
   const isTTY = isDevice(fd) && stream().isTTY === true;
+  // While the program is stopped, the signal of another size goes to the shell. What reads keys looks at it itself.
+  const seeSize = (): boolean => process.listenerCount('SIGTSTP') > 0 || process.emit('SIGWINCH', 'SIGWINCH');
+  if (isTTY && fd === 2) process.on('SIGCONT', seeSize);
   return {
     isTTY,
     get columns() {
@@ -144,7 +147,6 @@ export function withJobControl(reader: Interface, before = ''): () => void {
   return onContinue(() => {
     // readline goes up to the first row of the line.
     process.stderr.write('\n'.repeat(reader.getCursorPos().rows) + before);
-    // A signal of another size went to the shell.
     process.emit('SIGWINCH', 'SIGWINCH');
     reader.prompt(true);
   });
