@@ -133,7 +133,9 @@ describe('the window', () => {
     expect(read(headers(reset)).window).toEqual({ limit: 60, remaining: 57, resetInMs });
   });
 
-  it('may be all that is left', () => {
+  it('may be all that is left, and is the least that is named', () => {
+    const twice = { ...headers(`${second + 23}`), 'x-ratelimit-remaining': ['57', '3'] };
+    expect(read(twice).window).toMatchObject({ limit: 60, remaining: 3 });
     expect(read(headers(`${second + 23}`, '60', '60')).window).toEqual({ limit: 60, remaining: 60, resetInMs: 24_000 });
   });
 
