@@ -74,8 +74,8 @@ end
 -- Gives up the machine's place in the next window.
 local function unclaim(name)
   local o, refused = op(name), m.refused[name]
-  if refused and refused < o.turn then o.first = math.max(0, o.first - 1)
-  elseif refused then o.next = math.max(0, o.next - 1) end
+  if refused == o.turn then o.next = o.next - 1
+  elseif refused == o.turn - 1 then o.first = o.first - 1 end
   m.refused[name] = nil
 end
 if r.leaves then for name in pairs(m.refused) do unclaim(name) end end
@@ -176,9 +176,9 @@ if w then
   local probes = s.block or isWindowless(w.operation)
   local asked = s.probe and s.probe.machine ~= r.machine and t < s.probe.till and s.probe
   local free, ends = room(w.operation, w.reserve)
-  -- Who was refused in a turn before goes first for a while.
+  -- Who was refused in the turn before goes first for a while.
   local refused = m.refused[w.operation]
-  local isFirst = refused and refused < o.turn
+  local isFirst = refused == o.turn - 1
   local claimedTill = o.since + LATE
   local others = (isFirst or t >= claimedTill) and 0 or o.first
   if isBlocked() then -- The reply has its end in any case.
@@ -186,7 +186,7 @@ if w then
   elseif not s.block and free - others < 1 then
     local again = math.max(20 * machines, (ends - t) / 4)
     hold(ends, 'window-spent', free >= 1 and math.min(again, claimedTill - t) or again)
-    if not refused then o.next, m.refused[w.operation] = o.next + 1, o.turn end
+    if refused ~= o.turn then o.next, m.refused[w.operation] = o.next + 1, o.turn end
   else
     local many = probes and 1 or math.max(1, math.min(w.count, math.floor((free - others) / machines)))
     unclaim(w.operation)
