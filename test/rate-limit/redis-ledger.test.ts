@@ -73,6 +73,10 @@ class Shop {
     };
   }
 
+  dropsKey(): void {
+    this.store.delete('petstore:{pair}');
+  }
+
   isEmptied(): void {
     this.store.clear();
   }
@@ -480,10 +484,14 @@ describe('permits', () => {
     expect([await first.asks(SET), await second.asks()]).toEqual(['sent', told]);
   });
 
-  it('are counted also where the server has dropped the state of the key alone, as when its memory is short', async () => {
+  it.each<readonly [string, (shop: Shop, first: Machine) => unknown]>([
+    ['the server has dropped the state of the key alone, as when its memory is short', (shop) => shop.dropsKey()],
+    ['a user has cleared it', (_shop, first) => first.ledger.clearBlock()],
+  ])('are counted also where %s', async (_what, forget) => {
     const { shop, first, second } = await opened({ left: 41 });
     expect(await second.asksFor(20)).toBe(20);
-    shop.store.delete('petstore:{pair}');
+    await forget(shop, first);
+    shop.now += 1;
     await first.exchanges(20);
     await second.ledger.close();
     expect(await first.asksFor(9)).toBe(0);
