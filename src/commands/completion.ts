@@ -77,18 +77,9 @@ async function originAt(
   }
 }
 
-/** Writes the script where the shell finds it, or to a file that the user's profile must load. */
+/** Writes the script where the shell finds it, or to a file that the user's profile must load, and says what is left. */
 async function installed(context: CommandContext, shell: Shell, script: string): Promise<RawView> {
-  const { path, left } = installedAt(context, shell);
-  const { files } = context;
-  await files.makePrivateFolder(path.replace(/\/[^/]*$/, '')).catch(fileFailed('write', path));
-  await files.replace(path, script).catch(fileFailed('write', path));
-  return { view: 'raw', head: '', body: Buffer.from(`Written to ${path}.\n${left}`), margin: 2 };
-}
-
-/** Returns the file for the script, and what is left for the user to do. */
-function installedAt(context: CommandContext, shell: Shell): { readonly path: string; readonly left: string } {
-  const { env, machine } = context;
+  const { env, files, machine } = context;
   const { home } = machine;
   if (home === undefined) {
     const problem = homeProblem(context);
@@ -114,5 +105,8 @@ function installedAt(context: CommandContext, shell: Shell): { readonly path: st
     fish: { path: `${config}/fish/completions/petstore.fish`, left: 'fish finds it there.' },
     powershell: { path: profile, left: `Add to the file that $PROFILE names:\n. ${quoted}` },
   };
-  return places[shell];
+  const { path, left } = places[shell];
+  await files.makePrivateFolder(path.replace(/\/[^/]*$/, '')).catch(fileFailed('write', path));
+  await files.replace(path, script).catch(fileFailed('write', path));
+  return { view: 'raw', head: '', body: Buffer.from(`Written to ${path}.\n${left}`), margin: 2 };
 }
