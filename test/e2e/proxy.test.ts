@@ -221,7 +221,8 @@ describe('the catalog of a gateway', () => {
     const gateway = staging(proxy.baseUrl, proxy.token);
 
     await petstore(gateway, 'catalog', 'set', '8', '--name', 'Budgie');
-    await petstore(gateway, 'inventory', 'list', '--quiet');
+    // A smoke test also asks with a wrong key.
+    await petstore(gateway, 'smoke', '--quiet');
     expect(await petstore(gateway, 'inventory', 'get', '--barcode', '4006381333931')).toContain('Goldfish');
     const goldfish = { petId: 7, name: 'Goldfish', barcodes: ['4006381333931'], min: 4, target: 20, source: 'service' };
     const budgie = { petId: 8, name: 'Budgie', barcodes: [], min: null, target: null, source: 'local' };
