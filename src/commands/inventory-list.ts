@@ -42,6 +42,7 @@ const OPTIONS = {
       wordValue([...SORTS, 'name', '-name']),
       `sort by ${ITEM_FIELDS.join(', ')}, name; -quantity: the largest first (default: the service's order)`,
     ),
+    desc: flag('--desc', 'with --sort: the largest first', { needs: 'sort' }),
     limit: option('-n, --limit <rows>', countValue(1), 'show at most this many pets'),
     columns: option(
       '--columns <fields>',
@@ -55,7 +56,7 @@ const OPTIONS = {
       '--watch [interval]',
       durationValue(1_000),
       'keep checking and print changes (default: every 10s, less often if few requests remain)',
-      { conflicts: ['sort', 'limit', 'columns', 'header', 'failIfAny', 'failIfNone'] },
+      { conflicts: ['sort', 'desc', 'limit', 'columns', 'header', 'failIfAny', 'failIfNone'] },
     ),
     onChange: option(
       '--on-change <command>',
@@ -189,20 +190,21 @@ function column(name: string): Column<InventoryItem> {
   return { name, cell: (item) => jsonCell(of(item) ?? null) };
 }
 
-/** Applies --sort and --limit. */
+/** Applies --sort, --desc and --limit. */
 async function* inOrder(
   batches: AsyncGenerator<readonly InventoryItem[]>,
-  { sort, limit }: ListInput,
+  { sort, desc, limit }: ListInput,
   catalog: Catalog | undefined,
 ): AsyncGenerator<readonly InventoryItem[]> {
-  const field = SORTS.find((each) => each === sort);
-  if (field === undefined) {
-    yield* limited(sort === undefined ? batches : sortedByName(batches, catalog, sort === '-name'), limit);
+  const isDown = desc === true || sort?.startsWith('-') === true;
+  const name = ITEM_FIELDS.find((each) => each === sort?.replace('-', ''));
+  if (name === undefined) {
+    yield* limited(sort === undefined ? batches : sortedByName(batches, catalog, isDown), limit);
     return;
   }
   const items = new SortedItems();
   for await (const batch of batches) items.add(batch);
-  yield* items.batches(field, limit);
+  yield* items.batches(isDown ? `-${name}` : name, limit);
 }
 
 /** Yields up to `limit` items, then stops reading. */

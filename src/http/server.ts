@@ -232,12 +232,18 @@ function received(incoming: IncomingMessage, outgoing: ServerResponse, most: num
 const OWN_NAME = /^([0-9a-f:.]*:[0-9a-f:.]*|[0-9]{1,3}(\.[0-9]{1,3}){3}|(.*\.)?localhost)$/;
 
 /**
- * True if a Host header names this server. A web page whose site resolves to 127.0.0.1 (DNS rebinding) still sends the
- * name of its site. `isNamed` gets a name in lower case.
+ * Returns why the Host header is refused: there must be one (RFC 9112, 3.2), and it must name this server. A web page
+ * whose site resolves to 127.0.0.1 (DNS rebinding) still sends the name of its site. `isNamed` gets it in lower case.
  */
-export function isOurs(host: string | undefined, isNamed: (name: string) => boolean): boolean {
-  const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?$/i.exec(host ?? '');
+export function refusalOfHost(
+  { headers, headersDistinct, httpVersionMinor }: IncomingMessage,
+  isNamed: (name: string) => boolean,
+): Refusal | undefined {
+  const hosts = headersDistinct.host?.length ?? 0;
+  if (hosts > 1 || (hosts === 0 && httpVersionMinor > 0)) return [400, 'malformed', 'Send exactly one Host header.'];
+  const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?$/i.exec(headers.host ?? '');
   // A name may end in the dot of the root (RFC 1034, 3.1).
   const name = (match?.[1] ?? match?.[2])?.toLowerCase().replace(/\.$/, '');
-  return name !== undefined && (OWN_NAME.test(name) || isNamed(name));
+  if (name !== undefined && (OWN_NAME.test(name) || isNamed(name))) return undefined;
+  return [403, 'foreign_host', 'The Host header must be localhost, an address or a name from --allow-host.'];
 }

@@ -252,7 +252,7 @@ describe('low stock', () => {
     ],
     [' -o csv --status pending', 'petId,quantity,status,order\n12,5,pending,4\n'],
     [' -o ndjson --name gold', '{"petId":7,"quantity":10,"status":"available","order":15}\n'],
-    [' -o csv --columns name,order --sort -name', 'name,order\nHamster,4\nGoldfish,15\nGecko,0\n'],
+    [' -o csv --columns name,order --sort name --desc', 'name,order\nHamster,4\nGoldfish,15\nGecko,0\n'],
     // A minimum for pets without one.
     ['=0 19 3 8 -o csv --columns petId,order', 'petId,order\n3,0\n19,6\n'],
   ])('inventory list --low%s', async (rest, stdout) => {

@@ -32,7 +32,7 @@ describe('inventory list', () => {
   it('in a pipe: columns on stdout, nothing on stderr', async () => {
     const context = await withSandbox();
     expect(
-      await run(context, 'inventory', 'list', '--max', '1', '--status', 'available', '--sort', '-quantity'),
+      await run(context, 'inventory', 'list', '--max', '1', '--status', 'available', '--sort', 'quantity', '--desc'),
     ).toEqual({
       code: 0,
       stdout: [
@@ -79,12 +79,16 @@ describe('inventory list', () => {
   });
 });
 
-it.each(['list --no-header --json', 'list --sort price', 'list -o xml', 'list --json -o csv', 'list extra'])(
-  '%s: 2, before anything is sent',
-  async (line) => {
-    expect((await run(withReplies([]), 'inventory', ...line.split(' '))).code).toBe(2);
-  },
-);
+it.each([
+  'list --no-header --json',
+  'list --sort price',
+  'list --desc',
+  'list -o xml',
+  'list --json -o csv',
+  'list extra',
+])('%s: 2, before anything is sent', async (line) => {
+  expect((await run(withReplies([]), 'inventory', ...line.split(' '))).code).toBe(2);
+});
 
 describe('inventory set', () => {
   it('names the environment, and what was stored', async () => {
