@@ -1,4 +1,4 @@
-import { defineCommand, flag, option, optionalArgument, under } from '../cli/command.ts';
+import { defineCommand, flag, option, optionalArgument } from '../cli/command.ts';
 import { countValue, numberValue, wordValue } from '../value-parsers.ts';
 import { namedEnvironment } from '../session/resolve.ts';
 import { usageFailure } from '../errors.ts';
@@ -23,20 +23,14 @@ export const inventoryRuns = defineCommand({
     run: optionalArgument(numberValue, 'number of the run'),
   },
   options: {
-    ...under('List', {
-      unfinished: flag('--unfinished', 'only unfinished runs'),
-      limit: option('-n, --limit <count>', countValue(1), 'number of runs to show (default: 50)'),
-      allEnvironments: flag('--all-environments', 'runs of every environment'),
-    }),
-    ...under('Resume', {
-      events: flag('--events', 'print one JSON object for each row as it is done, and one at the end'),
-    }),
+    unfinished: flag('--unfinished', 'only unfinished runs'),
+    limit: option('-n, --limit <count>', countValue(1), 'number of runs to show (default: 50)'),
+    allEnvironments: flag('--all-environments', 'runs of every environment'),
   },
-  async run({ action = 'list', run, unfinished, limit, allEnvironments, events }, context) {
+  async run({ action = 'list', run, unfinished, limit, allEnvironments }, context) {
     const isList = action === 'list';
     const foreign = [
       isList && run !== undefined && 'number',
-      action !== 'resume' && events === true && '--events',
       !isList && unfinished === true && '--unfinished',
       !isList && limit !== undefined && '--limit',
       !isList && allEnvironments === true && '--all-environments',
@@ -47,7 +41,7 @@ export const inventoryRuns = defineCommand({
         throw usageFailure('Discard which run? Name its number.', 'See all runs: petstore inventory runs');
       return discardRun(context, run);
     }
-    if (action === 'resume') return resumeStopped(context, run, events);
+    if (action === 'resume') return resumeStopped(context, run);
     const environment = allEnvironments === true ? undefined : namedEnvironment(await context.settings());
     return listRuns(context, { environment, limit: limit ?? 50, isUnfinished: unfinished === true });
   },
