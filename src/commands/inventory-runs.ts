@@ -2,7 +2,7 @@ import { defineCommand, flag, option, optionalArgument, under } from '../cli/com
 import { countValue, numberValue, wordValue } from '../value-parsers.ts';
 import { namedEnvironment } from '../session/resolve.ts';
 import { usageFailure } from '../errors.ts';
-import { discardRun, listRuns, resumeStopped } from '../stock/runs.ts';
+import { discardRun, listRuns, resumeStopped, showResume } from '../stock/runs.ts';
 
 export const inventoryRuns = defineCommand({
   path: 'inventory runs',
@@ -29,14 +29,16 @@ export const inventoryRuns = defineCommand({
       allEnvironments: flag('--all-environments', 'runs of every environment'),
     }),
     ...under('Resume', {
+      dryRun: flag('--dry-run', 'show what would change without sending a write', { conflicts: ['events'] }),
       events: flag('--events', 'print one JSON object for each row as it is done, and one at the end'),
     }),
   },
-  async run({ action = 'list', run, unfinished, limit, allEnvironments, events }, context) {
+  async run({ action = 'list', run, unfinished, limit, allEnvironments, dryRun, events }, context) {
     const isList = action === 'list';
     const foreign = [
       isList && run !== undefined && 'number',
       action !== 'resume' && events === true && '--events',
+      action !== 'resume' && dryRun === true && '--dry-run',
       !isList && unfinished === true && '--unfinished',
       !isList && limit !== undefined && '--limit',
       !isList && allEnvironments === true && '--all-environments',
@@ -47,7 +49,7 @@ export const inventoryRuns = defineCommand({
         throw usageFailure('Discard which run? Name its number.', 'See all runs: petstore inventory runs');
       return discardRun(context, run);
     }
-    if (action === 'resume') return resumeStopped(context, run, events);
+    if (action === 'resume') return dryRun === true ? showResume(context, run) : resumeStopped(context, run, events);
     const environment = allEnvironments === true ? undefined : namedEnvironment(await context.settings());
     return listRuns(context, { environment, limit: limit ?? 50, isUnfinished: unfinished === true });
   },

@@ -6,21 +6,21 @@ import { originOf } from '../session/environments.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import type { Journal, Run, RunSummary } from '../state/journal.ts';
-import { isLeft, isUnapplied, isUncertain } from '../state/journal-rows.ts';
+
 import { confirmation, type RecordView, type View } from '../view/view.ts';
-import { firstFew, plural } from '../view/words.ts';
+import { plural } from '../view/words.ts';
 import { applyPlan, assertCanConfirm, type PlanContext, type RunSpec } from './apply.ts';
 import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';
 import { countStates, summaryMembers } from './summary.ts';
 import { withEvents } from './events.ts';
-import { outcomeUnsent, readStock } from './runner.ts';
+import { readStock } from './runner.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { makeAddingPlan, makePlan, planView } from './plan.ts';
 import { hashOfRows, parseRows, type PetOf, type Row } from './file-rows.ts';
 import { earlierOf, findStopped } from './earlier-import.ts';
-import { assertSameOrigin, cannotResume, resumeNamed } from './runs.ts';
+import { cannotResume, planOfRest, resumeNamed } from './runs.ts';
 
 export interface ImportOptions {
   readonly file: string;
@@ -74,23 +74,6 @@ async function planToShow(
   return file.planFor(options.resume === true ? earlier.rest : file.wanted);
 }
 
-/** Returns the plan of the rows that an unfinished run has left. */
-async function planOfRest(context: CommandContext, journal: Journal, run: RunSummary): Promise<RunSpec['plan']> {
-  await assertSameOrigin(context, run, `Run ${run.id}`, `inventory runs resume ${run.id}`);
-  // Rows that could not be applied keep the shop from being as the file says, too.
-  const left = journal
-    .changesOf(run.id)
-    .filter((change) =>
-      isUncertain(change) ? journal.foundAfter(change) !== change.after : isLeft(change) || isUnapplied(change),
-    );
-  const rows = left.map((change) => ({ ...change, quantity: change.after, change }));
-  return (stock) =>
-    makePlan(rows, stock, ({ change }, present) => {
-      const outcome = outcomeUnsent(journal, change, run, present);
-      return isLeft(change) || outcome?.state === 'unchanged' ? outcome?.reason : change.reason;
-    });
-}
-
 export function runImport(context: CommandContext, options: ImportOptions): Promise<View> | View {
   return withEvents(context, options.events, async (onOutcome) => {
     const text = await readSource(context, options.file, STOCK_FILE);
@@ -103,7 +86,7 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
     };
     // A file that is resumed is not parsed again: --map may have named its columns.
     const ready = options.resume === true ? undefined : await prepare();
-    return withLockedJournal(context, 'import', async (journal, turn) => {
+    return withLockedJournal(context, async (journal, turn) => {
       const runContext = { context, journal, turn, onOutcome };
       const begun = await findBegun(context, journal, text, options);
       if (begun !== undefined) return resumeNamed(runContext, sameIn(begun, text));
@@ -233,10 +216,6 @@ async function readImport(
   const { rows, adds, problems, ignored } = read;
   if (problems.length > 0) throw new Failure('invalid-rows', { source: name, problems });
   for (const column of ignored.slice(0, 10)) context.notices.info(`Column ${JSON.stringify(column)} is not used.`);
-  const summed = rows.flatMap(({ petId, lines = [] }) =>
-    lines.length === 0 ? [] : [`pet ${petId} (lines ${firstFew(lines)})`],
-  );
-  if (summed.length > 0) context.notices.info(`Several lines added together: ${firstFew(summed)}.`);
   const planFor: Source['planFor'] = (wanted) => (stock) =>
     adds ? makeAddingPlan(wanted, stock, allowNegative) : makePlan(wanted, stock);
   const command = `inventory import ${add ? '--add ' : ''}${source}`;

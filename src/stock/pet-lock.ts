@@ -8,7 +8,7 @@ import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import type { Clock } from '../ports.ts';
 import { inTime } from '../stop.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import { type KeptOpen, takeLock } from '../state/lock.ts';
 import type { PetLock, LockSession } from './shared-pet-lock.ts';
 
@@ -47,9 +47,8 @@ const OWN_LOCK: PetLock = { isHeld: () => true, lastHeldAt: Number.NEGATIVE_INFI
  * Returns the locks for the writes of a command. Writes of the same command whose pets share a lock wait for each other
  * without a time limit, unless they have their own; the wait for another process has one. The lock files stay open until
  * the process ends.
- * @param isOptional does the work without a lock if this machine has no folder for locks
  */
-export function petLocksOf(context: CommandContext, session: LockSession, isOptional = true): WithLock {
+export function petLocksOf(context: CommandContext, session: LockSession): WithLock {
   const { clock } = context;
   const { redis, service: limits } = session;
   const common: Patience = { leftMs: () => limits.maxWaitMs, signal: context.signal };
@@ -67,11 +66,7 @@ export function petLocksOf(context: CommandContext, session: LockSession, isOpti
   async function locked<T>(petId: bigint, work: (lock: PetLock) => Promise<T>, patience = common): Promise<T> {
     const ports = { ...context, signal: patience.signal };
     // The local lock first, so that only one process of each machine asks the server.
-    using _lock = await ownLock(ports, petId, patience.leftMs()).catch((error: unknown) => {
-      const isPlaceless = isFailure(error) && (error.is('no-home') || error.is('state'));
-      if (isOptional && isPlaceless) return undefined;
-      throw error;
-    });
+    using _lock = await ownLock(ports, petId, patience.leftMs());
     if (redis === undefined) return await work(OWN_LOCK);
     const { takeSharedLock } = await import('./shared-pet-lock.ts');
     const timed = { ...session, redis, service: { ...limits, maxWaitMs: patience.leftMs() } };

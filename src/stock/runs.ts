@@ -10,12 +10,13 @@ import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { RunFilter } from '../state/history.ts';
 import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';
-import { isUnapplied, isUncertain, mayBeApplied } from '../state/journal-rows.ts';
+import { isLeft, isUnapplied, isUncertain, mayBeApplied } from '../state/journal-rows.ts';
 import { confirmation, FORMAT_FACTS, list, type RecordView, type RowsView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
-import { assertCanConfirm, resumeRun } from './apply.ts';
+import { assertCanConfirm, dryRunPlan, resumeRun } from './apply.ts';
 import { withEvents } from './events.ts';
-import { seeStock, type RunContext } from './runner.ts';
+import { makePlan, type Plan, type Stock } from './plan.ts';
+import { outcomeUnsent, seeStock, type RunContext } from './runner.ts';
 import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts';
 
 /** Resumes the newest stopped run, or the one that the user names. @throws {Failure} `cannot-resume` */
@@ -25,11 +26,38 @@ export function resumeStopped(
   events: boolean | undefined,
 ): Promise<View> | View {
   return withEvents(context, events, (onOutcome) =>
-    withLockedJournal(context, 'run', async (journal) => {
+    withLockedJournal(context, async (journal) => {
       const environment = (await context.settings()).environment.value;
       return resumeNamed({ context, journal, onOutcome }, findRun(journal, environment, id));
     }),
   );
+}
+
+/** Shows what `resumeStopped` would change. @throws {Failure} `cannot-resume` */
+export function showResume(context: CommandContext, id: bigint | undefined): Promise<RowsView> {
+  return withJournal(context, async (journal) => {
+    const run = findRun(journal, (await context.settings()).environment.value, id);
+    const plan = await planOfRest(context, journal, run);
+    await checkSource(context, run);
+    return dryRunPlan(context, { plan });
+  });
+}
+
+/** Returns the plan of the rows that an unfinished run has left. */
+export async function planOfRest(context: CommandContext, journal: Journal, run: Run): Promise<(stock: Stock) => Plan> {
+  await assertSameOrigin(context, run, `Run ${run.id}`, `inventory runs resume ${run.id}`);
+  // Rows that could not be applied keep the shop from being as the file says, too.
+  const left = journal
+    .changesOf(run.id)
+    .filter((change) =>
+      isUncertain(change) ? journal.foundAfter(change) !== change.after : isLeft(change) || isUnapplied(change),
+    );
+  const rows = left.map((change) => ({ ...change, quantity: change.after, change }));
+  return (stock) =>
+    makePlan(rows, stock, ({ change }, present) => {
+      const outcome = outcomeUnsent(journal, change, run, present);
+      return isLeft(change) || outcome?.state === 'unchanged' ? outcome?.reason : change.reason;
+    });
 }
 
 /** Resumes this run. The journal must be locked. @throws {Failure} `cannot-resume` */
@@ -45,9 +73,7 @@ export async function resumeNamed(runContext: Omit<RunContext, 'session'>, run: 
   return await resumeRun({ ...runContext, session }, run, await seeStock(session.service, journal));
 }
 
-const SEE_RUNS = 'See all runs: petstore inventory runs';
-
-export function cannotResume(problem: string, hint = SEE_RUNS): Failure {
+export function cannotResume(problem: string, hint = 'See all runs: petstore inventory runs'): Failure {
   return new Failure('cannot-resume', { problem, hint });
 }
 
@@ -77,15 +103,9 @@ function whyDone(run: Run, changes: readonly Change[]): [problem: string, hint?:
   const rest = changes.filter((each) => isUnapplied(each) && isOpen(each)).length;
   if (rest === 0) return [`Run ${id} is done`];
   const problem = `Run ${id} is done, and ${rest} of its rows could not be applied`;
-  if (adds !== undefined) {
-    // Only the journal has the rows that came through a pipe.
-    if (source === '-') return [problem, 'Import only those rows: the others would be added again.'];
-    return [problem, `Add only those: ${resumeCommand(run)}`];
-  }
-  if (kind !== 'import' || source === undefined)
-    return [problem, 'Run the command again: it sends only what still differs.'];
-  const file = source === '-' ? 'the same rows' : `the file ${source}`;
-  return [problem, `Import ${file} again: only what still differs is sent.`];
+  if (kind !== 'import') return [problem, 'Run the command again: it sends only what still differs.'];
+  // Only the journal has the rows that came through a pipe.
+  return [problem, source === '-' ? 'Import only those rows.' : `Apply only those: ${resumeCommand(run)}`];
 }
 
 /** Refuses a file that has changed since the user agreed to it. The rows themselves come from the journal. */
@@ -151,7 +171,7 @@ function stateOf({ kind, isUnfinished, discarded, done, left, scans }: RunSummar
 /** Ends an unfinished run; its rows are not applied. Asks first. @throws {Failure} `cannot-resume`, `cancelled` */
 export async function discardRun(context: CommandContext, id: bigint): Promise<RecordView> {
   const { clock, globals, notices, prompt, signal } = context;
-  return withLockedJournal(context, 'run', async (journal, turn) => {
+  return withLockedJournal(context, async (journal, turn) => {
     const run = unfinishedRun(journal, id);
     refuseSmoke(run);
     assertCanConfirm(context);

@@ -184,6 +184,7 @@ describe('changes', () => {
     [[`=${'9'.repeat(40)}`, '<return>'], { 7: '9'.repeat(40) }],
     [['<return>', '15', '<escape>'], {}],
     [['<return>', '15', '<backspace>', '9', '<return>'], { 7: '19' }],
+    [['<return>', '15', '^U', '17', '^W', '9', '<return>'], { 7: '9' }],
     // Typed or pasted into the search.
     [['T-shirt', '<return>', '<return>', '<return>'], {}],
     [['a=b+c?', '<return>', '<return>', '<return>'], {}],

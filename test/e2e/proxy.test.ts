@@ -338,16 +338,12 @@ describe('what is refused', () => {
     expect(seen).toEqual([]);
   });
 
-  it('a body that is too large, asked for first or not', async () => {
+  it('a body that is too large', async () => {
     const { baseUrl, seen } = await recorder();
     const proxy = await start(staging(baseUrl));
     const large = await proxy.ask('/inventory/7', { ...PATCH, body: ' '.repeat(2 ** 20 + 1) });
     expect([large.status, JSON.parse(large.body)]).toEqual([413, expect.objectContaining({ code: 'too_large' })]);
     const line = 'PATCH /v1/inventory/7';
-    const expected = headOf(proxy, line, 'Content-Length: 1048577', 'Expect: 100-continue', 'Connection: close');
-    expect(statuses(await sendRaw(proxy.port, expected))).toEqual([413]);
-    const stranger = headOf(proxy, line, 'Content-Length: 2', 'Expect: 100-continue').replace('Bearer', 'Basic');
-    expect(statuses(await sendRaw(proxy.port, stranger))).toEqual([401]);
     // Many clients read no answer before they have sent all.
     const slow = openSocket(proxy.port);
     const refusal = heardBy(slow);

@@ -66,6 +66,10 @@ describe('fault 106: others than this machine', () => {
         expect([path, host, await status(path, { host })]).toEqual([path, host, 200]);
       }
     }
+    for (const hosts of ['', 'Host: localhost\r\n'.repeat(2)])
+      expect(await sendRaw(port, `GET / HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`)).toMatch(
+        /^HTTP\/1\.1 400 [^]*"malformed"/,
+      );
   });
 
   it('cannot use the controls through a page in a user’s browser', async () => {

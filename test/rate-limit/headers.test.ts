@@ -74,6 +74,10 @@ describe('Retry-After', () => {
     ['x-retry-after', '7200', 7_200_000],
     ['retry-after-ms', '1500', 1_500],
     ['x-ratelimit-reset-after', '64.57', 64_570],
+    ['retry-after-long', '7200', 7_200_000],
+    ['x-ratelimit-retry-after', '7200', 7_200_000],
+    ['x-ms-retry-after-ms', '1500', 1_500],
+    ['x-ratelimit-retry-after', `${NOW / 1_000 + 7_200}`, 7_200_000],
   ])('%s is read, too', (name, value, retryAfterMs) => {
     expect(read({ [name]: value })).toEqual({ retryAfterMs });
   });

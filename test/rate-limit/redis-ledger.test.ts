@@ -258,6 +258,7 @@ describe('while nothing is known', () => {
   it('one request of one machine goes first, and the others wait for its answer', async () => {
     const all = new Shop().machines(4);
     expect(await Promise.all(all.map((each) => each.asks()))).toEqual(['sent', 'asking', 'asking', 'asking']);
+    expect(all[1]!.waits!.againMs).toBe(100);
     await all[0]!.isAnswered(59);
     expect(await all[0]!.asks()).toBe('sent');
   });
@@ -302,7 +303,7 @@ describe('while nothing is known', () => {
 
   it('without headers requests go one at a time, and paced', async () => {
     const { shop, first, second } = pair();
-    await first.asks();
+    expect(await first.asksFor(3)).toBe(1);
     await first.ledger.answered({ ...first.sent.shift()!, status: 200, headers: {}, random: 0 });
     expect(await second.asks()).toBe('sent');
     shop.now += 500;
@@ -345,6 +346,7 @@ describe('permits', () => {
   it.each([
     [5, 15],
     [0.1, 14],
+    [100, 1],
   ])('never more than is left, less what is lent and the reserve (%s)', async (reserve, most) => {
     const { all } = await opened({ machines: 4, left: 20 });
     const sent = [];
@@ -426,15 +428,21 @@ describe('permits', () => {
     expect(sent + (await first.asksFor(40)) + (await second.asksFor(40))).toBeLessThanOrEqual(40);
   });
 
-  it('of windows that are apart are apart, those of one window are shared', async () => {
+  it.each([
+    ['limit', SET, { limit: 200 }],
+    ['end', SET, { resetInMs: 20_000 }],
+    ['address', 'PATCH @77aa01/inventory/{id}', {}],
+  ])('of windows that are apart, by their %s, are apart', async (_by, operation, window) => {
     const { shop, first, second } = await opened({ left: 3 });
-    await first.exchanges(100, { limit: 200 }, SET);
+    await first.exchanges(40, window, operation);
     await first.ledger.close();
-    expect(await shop.lends(second, 100, SET)).toBe(50);
+    expect(await shop.lends(second, 100, operation)).toBe(20);
     shop.isBack();
     await second.asks();
     expect(await second.asksFor(9)).toBe(0);
+  });
 
+  it('of one window are shared', async () => {
     const one = await opened({ left: 3 });
     await one.first.exchanges(2, {}, SET);
     await one.first.ledger.close();
@@ -484,17 +492,23 @@ describe('permits', () => {
     expect(await first.asks(LIST, { reserve: 2 })).toBe('window-spent');
   });
 
-  it('of windows that one machine has found apart are apart for a machine that has not', async () => {
+  it.each([
+    [LIST, SET],
+    [SET, LIST],
+  ])('of windows that one machine has found apart are apart for a machine that has not: %s', async (spent, other) => {
     const { shop, first, second } = await opened({ left: 50 });
+    await first.exchanges(49, {}, SET);
     expect(await second.asks(SET)).toBe('sent');
     shop.now += 1_000;
-    await first.exchanges(59, { resetInMs: 59_000 }, SET);
+    await first.exchanges(30, { resetInMs: 59_000 });
+    shop.now += 1;
+    await first.exchanges(48, { resetInMs: 59_000 }, SET);
     await first.ledger.close();
     await second.isAnswered(40, { resetInMs: 59_000 });
     await second.ledger.close();
-    await first.exchanges(0, { resetInMs: 59_000 });
+    await first.exchanges(0, { resetInMs: 59_000 }, spent);
     await first.ledger.close();
-    expect([await second.asks(), await second.asks(SET)]).toEqual(['window-spent', 'sent']);
+    expect([await second.asks(spent), await second.asks(other)]).toEqual(['window-spent', 'sent']);
   });
 
   /** A window that is spent: its second machine was refused. */
@@ -512,6 +526,14 @@ describe('permits', () => {
     expect(await first.asks()).toBe('sent');
     await first.isAnswered(1);
     expect([await first.asks(), await second.asks()]).toEqual(['window-spent', 'sent']);
+  });
+
+  it('go first to nobody who has sent since', async () => {
+    const { shop, first, second } = await refused();
+    shop.now += 60_000;
+    expect(await first.asks()).toBe('sent');
+    await first.isAnswered(2);
+    expect([await second.asks(), await first.asks()]).toEqual(['sent', 'sent']);
   });
 
   it('go first to nobody who has given up', async () => {
@@ -551,6 +573,25 @@ describe('permits', () => {
     shop.losesReplies = false;
     await first.ledger.close();
     expect(await first.asksFor(41)).toBe(left);
+  });
+
+  it('are counted also where an older question of the same machine arrives later', async () => {
+    const { shop, first, second } = await opened({ left: 41 });
+    await second.ledger.view();
+    const arrive = shop.holdsQuestions();
+    const late = second.asks();
+    await new Promise(setImmediate);
+    shop.way = Promise.resolve();
+    shop.now += 2_001;
+    const intent = { operation: LIST, reserve: 0, timeoutMs: 30_000 };
+    const { otherProcess } = second;
+    await Promise.all(Array.from({ length: 20 }, (_, i) => otherProcess.admit({ ...intent, id: `x${i}` })));
+    shop.losesReplies = true;
+    arrive();
+    expect(await late).toBe('ledger-lost');
+    shop.losesReplies = false;
+    await first.ledger.close();
+    expect(await first.asksFor(41)).toBe(21);
   });
 
   it('of a window of a second are not lent again to a machine whose question of the window before arrives late', async () => {
@@ -633,8 +674,17 @@ describe('a refusal that one machine gets', () => {
     [403, 'banned', 101_000],
     [503, 'paused', 101_000],
   ])('%i holds for all at once, for as long as it says', async (status, why, ms) => {
-    const { shop, all } = await blocked(status);
-    shop.now += 40_000;
+    const { shop, all, first } = await blocked(status);
+    // Nor longer, although each report of it is under way for some time.
+    for (let i = 0; i < 20; i++) {
+      const arrive = shop.holdsQuestions();
+      const told = first.ledger.view();
+      await new Promise(setImmediate);
+      shop.now += 1_000;
+      arrive();
+      await told;
+      shop.now += 1_000;
+    }
     for (const each of all) expect([await each.asks(), each.waits]).toEqual([why, { ms: ms - 40_000 }]);
   });
 
@@ -679,6 +729,15 @@ describe('a refusal that one machine gets', () => {
     await second.isAnswered(20, { resetInMs: 48_000 });
     shop.now += first.waits!.againMs!;
     expect(await first.asks()).toBe('sent');
+  });
+
+  it('is over once its time has passed, although its window is believed to be spent', async () => {
+    const { shop, first, second } = await opened();
+    await first.asks();
+    const headers = { retryAfterMs: 1_000, window: { limit: 60, remaining: 40, resetInMs: 60_000 } };
+    await first.ledger.answered({ ...first.sent.shift()!, status: 429, headers, random: 0 });
+    shop.now += 3_000;
+    expect(await second.asks(SET)).toBe('sent');
   });
 
   it('is one more strike for whoever gets the next', async () => {
@@ -809,6 +868,18 @@ describe('a server', () => {
     shop.now += 20_000;
     await first.ledger.view();
     expect([await second.asks(), second.waits!.ms]).toEqual(['rate-limited', 81_000]);
+  });
+
+  it('and an hour that a machine is suspended, so that its monotonic clock stops, changes nothing', async () => {
+    const shop = new Shop();
+    const [first, dead, other] = shop.machines(3);
+    await first!.ledger.view();
+    await dead!.asks();
+    shop.now += 1_000;
+    shop.skew += HOUR;
+    first!.wallSkew += HOUR;
+    await first!.ledger.view();
+    expect(await other!.asks()).toBe('sent');
   });
 
   it('whose clock seems set to a process that was stopped: no block of another machine is shorter', async () => {

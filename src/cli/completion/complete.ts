@@ -72,11 +72,6 @@ function positionOf(tree: Tree, line: Line<TreeOption>, word: string): Position 
   if (own === undefined) return { candidates: below };
   const given = argumentsIn(line);
   const argument = own.arguments[given.length] ?? own.arguments.find(({ variadic }) => variadic);
-  // A setting takes what its option takes.
-  const name = `--${given[0]}`.replace(/^--environment$/, '--env');
-  const isSet = own.path === 'config set' && given.length === 1;
-  const setting = isSet ? tree.globals.find(({ names }) => names.includes(name)) : undefined;
-  if (setting !== undefined) return { value: valueOf(setting) };
   // `help` takes commands, too.
   if (argument !== undefined) return { value: argument, candidates: own.path === 'help' ? childrenOf(tree, '') : [] };
   // Without arguments to complete, proposes the command's own options and the commands below it.
