@@ -84,6 +84,7 @@ export async function serve(options: ServerOptions): Promise<Serving> {
     // An earlier answer ends the connection (RFC 9112, 9.6).
     if (lastOn(incoming.socket)?.shouldKeepAlive === false) return;
     unanswered.add(outgoing);
+    useOriginForm(incoming);
     // A server of HTTP/1.0 on the way may have read another end of the body (RFC 9112, 6.1).
     const isDoubtful = incoming.httpVersionMinor === 0 && incoming.headers['transfer-encoding'] !== undefined;
     if (!server.listening || isDoubtful) outgoing.shouldKeepAlive = false;
@@ -159,6 +160,14 @@ function openServer({ identity, mostConnections, patience }: ServerOptions) {
 /** Identifies a connection, which has one socket for TCP and another for TLS. */
 export function peerOf({ localAddress, remoteAddress, remotePort }: Socket): string {
   return `${localAddress} ${remoteAddress} ${remotePort}`;
+}
+
+/** Replaces an absolute target (RFC 9112, 3.2.2) by its path, and the Host header by its host. */
+function useOriginForm(incoming: IncomingMessage): void {
+  const [, host, path = ''] = /^https?:\/\/([^/?]*)(.*)$/i.exec(incoming.url ?? '') ?? [];
+  if (host === undefined) return;
+  incoming.headers.host = host;
+  incoming.url = path.startsWith('/') ? path : `/${path}`;
 }
 
 /** Starts to listen, and returns the address. @throws {Failure} `port`, `usage` */

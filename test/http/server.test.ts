@@ -59,3 +59,14 @@ it('that ends answers the requests that come on idle and on new connections, and
   rings[0]?.();
   await closed;
 });
+
+it.each([
+  ['http://127.0.0.1:80/v1/a?b=//c', '127.0.0.1:80 /v1/a?b=//c'],
+  ['HTTPS://shop.example', 'shop.example /'],
+  ['http://?a', ' /?a'],
+  ['/http://shop.example/', 'localhost /http://shop.example/'],
+])('a target %s is read as %s', async (target, expected) => {
+  const { connect } = await served();
+  const heard = await answer(await connect(), REQUEST.replace('/', target));
+  expect(heard.split('\r\n\r\n')[1]).toBe(expected);
+});
