@@ -66,10 +66,7 @@ export const inventoryHistory = defineCommand({
       const empty = emptyText(journal, filter);
       if (isSum) return { ...sums(journal.history(filter), { by, isForPeople, limit: rows }, context), empty };
       if (chart !== true) return historyView(changes, { uniform, empty });
-      const all = [...journal.history(filter)].flat();
-      const failed = all.filter(({ state }) => state === 'failed').length;
-      if (failed > 0) context.notices.info(`Left out: ${plural(failed, 'change')} that failed.`);
-      return quantityChart(all, empty);
+      return quantityChart([...journal.history(filter)].flat(), empty);
     });
   },
 });
