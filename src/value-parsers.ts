@@ -1,7 +1,7 @@
 /** Parsers for the values of options and arguments. */
 import { isLine, parseInt64, parseInteger } from './api/values.ts';
 import { DAY_MS, FOREVER_MS, parseDuration } from './duration.ts';
-import { Failure } from './errors.ts';
+import { Failure, isFailure } from './errors.ts';
 
 /** What completion can propose for a value. */
 export interface Proposals {
@@ -32,6 +32,20 @@ export function parserOf<T>(
     throw new Failure('invalid-value', { name, value: text, expected, ...hint });
   };
   return { parse, ...proposals };
+}
+
+/** Parses a value of a variable or the config: the call is right. @throws {Failure} `invalid-value`, with `isStored` */
+export function parseStored<T>({ parse }: Parser<T>, text: string, name: string, hint?: string): T {
+  try {
+    return parse(text, name);
+  } catch (error) {
+    if (!isFailure(error) || !error.is('invalid-value')) throw error;
+    throw new Failure(
+      'invalid-value',
+      { ...error.details, ...(hint !== undefined && { hint }), isStored: true },
+      error,
+    );
+  }
 }
 
 export const textValue: Parser<string> = { parse: (text) => text };

@@ -138,11 +138,14 @@ const OUTPUTS: Readonly<Record<string, object>> = {
   'counted-run': one('inventory count, inventory runs resume', union([run, nothing, countKept])),
   due: rows('inventory count --due', { petId: id, name: maybe(text), quantity: number, counted: maybe(time) }),
   'edited-run': one('inventory edit, inventory browse', union([run, nothing])),
-  plan: rows(['import', 'count', 'edit', 'undo', 'redo'].map((name) => `inventory ${name} --dry-run`).join(', '), {
-    ...change,
-    line: maybe(count),
-    problem: maybe(text),
-  }),
+  plan: rows(
+    ['import', 'count', 'edit', 'undo', 'redo', 'runs resume'].map((name) => `inventory ${name} --dry-run`).join(', '),
+    {
+      ...change,
+      line: maybe(count),
+      problem: maybe(text),
+    },
+  ),
   events: one('inventory import --events', union([row, object({ event: is('end'), ...run.shape })])),
   history: rows('inventory history', {
     ...{ change: number, when: maybe(time), who: text, environment, ...change, outcome: state, reason: maybe(text) },

@@ -1,6 +1,6 @@
 /** Options of several commands: to choose pets, for every change of stock, and for servers. */
 import type { CommandContext, Why } from '../session/globals.ts';
-import { SETTINGS } from '../session/settings.ts';
+import { inVariable, SETTINGS } from '../session/settings.ts';
 import { CAUSES } from '../state/journal-rows.ts';
 import { usageFailure } from '../errors.ts';
 import { type AnyCommand, type CommandSpec, flag, option, optionalArgument, under } from './command.ts';
@@ -64,12 +64,10 @@ export const FILTER_OPTIONS = under('Filters', {
   max: option('--max <quantity>', integerValue, 'only quantities of at most this'),
 });
 
-const { flags, variable, parser, about } = SETTINGS.person;
-
 export const WHY_OPTIONS = under('For the history', {
   cause: option('--cause <cause>', wordValue(CAUSES), `why: ${CAUSES.join(', ')}`),
   note: option('--note <text>', noteValue, 'a remark of at most 200 characters'),
-  person: option(flags, parser, about),
+  person: option(SETTINGS.person.flags, SETTINGS.person.parser, SETTINGS.person.about),
 });
 
 /**
@@ -77,8 +75,7 @@ export const WHY_OPTIONS = under('For the history', {
  * @throws {Failure} `invalid-value`: the variable is not the name of a person
  */
 export function withWhy(context: CommandContext, { cause, note, person: option }: Why): CommandContext {
-  const { [variable]: text } = context.env;
-  return { ...context, why: { cause, note, person: option ?? (text ? parser.parse(text, variable) : undefined) } };
+  return { ...context, why: { cause, note, person: option ?? inVariable(SETTINGS.person, context.env) } };
 }
 
 const WRITE_OPTIONS = { dryRun: flag('--dry-run', 'show what would change without sending a write'), ...WHY_OPTIONS };

@@ -1,8 +1,8 @@
-import { defineCommand, flag, option, optionalArgument } from '../cli/command.ts';
+import { defineCommand, flag, option, optionalArgument, under } from '../cli/command.ts';
 import { countValue, numberValue, wordValue } from '../value-parsers.ts';
 import { namedEnvironment } from '../session/resolve.ts';
 import { usageFailure } from '../errors.ts';
-import { discardRun, listRuns, resumeStopped } from '../stock/runs.ts';
+import { discardRun, listRuns, resumeStopped, showResume } from '../stock/runs.ts';
 
 export const inventoryRuns = defineCommand({
   path: 'inventory runs',
@@ -23,14 +23,18 @@ export const inventoryRuns = defineCommand({
     run: optionalArgument(numberValue, 'number of the run'),
   },
   options: {
-    unfinished: flag('--unfinished', 'only unfinished runs'),
-    limit: option('-n, --limit <count>', countValue(1), 'number of runs to show (default: 50)'),
-    allEnvironments: flag('--all-environments', 'runs of every environment'),
+    ...under('List', {
+      unfinished: flag('--unfinished', 'only unfinished runs'),
+      limit: option('-n, --limit <count>', countValue(1), 'number of runs to show (default: 50)'),
+      allEnvironments: flag('--all-environments', 'runs of every environment'),
+    }),
+    ...under('Resume', { dryRun: flag('--dry-run', 'show what would change without sending a write') }),
   },
-  async run({ action = 'list', run, unfinished, limit, allEnvironments }, context) {
+  async run({ action = 'list', run, unfinished, limit, allEnvironments, dryRun }, context) {
     const isList = action === 'list';
     const foreign = [
       isList && run !== undefined && 'number',
+      action !== 'resume' && dryRun === true && '--dry-run',
       !isList && unfinished === true && '--unfinished',
       !isList && limit !== undefined && '--limit',
       !isList && allEnvironments === true && '--all-environments',
@@ -41,7 +45,7 @@ export const inventoryRuns = defineCommand({
         throw usageFailure('Discard which run? Name its number.', 'See all runs: petstore inventory runs');
       return discardRun(context, run);
     }
-    if (action === 'resume') return resumeStopped(context, run);
+    if (action === 'resume') return dryRun === true ? showResume(context, run) : resumeStopped(context, run);
     const environment = allEnvironments === true ? undefined : namedEnvironment(await context.settings());
     return listRuns(context, { environment, limit: limit ?? 50, isUnfinished: unfinished === true });
   },

@@ -100,12 +100,12 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Empty if a container runs as a user without a name. */
+/** The number of a user without a name, as a container may have. */
 function userName(): string {
   try {
     return process.getBuiltinModule('node:os').userInfo().username;
   } catch {
-    return '';
+    return String(process.geteuid?.() ?? '');
   }
 }
 

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { isOneOf } from '../api/values.ts';
 import { isWrite } from '../client/classify.ts';
 import { METHODS } from '../client/service.ts';
-import { isOurs, peerOf, type Refusal } from '../http/server.ts';
+import { peerOf, type Refusal, refusalOfHost } from '../http/server.ts';
 import type { Client } from './clients.ts';
 import { isLooping, pathBelowBase } from './messages.ts';
 import { setNewest } from './shares.ts';
@@ -24,13 +24,9 @@ export function refusalOf(
   { clients, isReadOnly, isNamed }: Access,
   client: Client | undefined,
 ): Refusal | undefined {
-  const { headers, headersDistinct, httpVersionMinor, method = '', url = '' } = incoming;
-  const hosts = headersDistinct.host?.length ?? 0;
-  if (hosts > 1 || (hosts === 0 && httpVersionMinor > 0)) return [400, 'malformed', 'Send exactly one Host header.'];
-  // The name of another site that resolves to this machine (DNS rebinding).
-  if (!isOurs(headers.host, isNamed)) {
-    return [403, 'foreign_host', 'The Host header must be localhost, an address or a name from --allow-host.'];
-  }
+  const { headers, method = '', url = '' } = incoming;
+  const hostRefusal = refusalOfHost(incoming, isNamed);
+  if (hostRefusal !== undefined) return hostRefusal;
   if (headers.origin !== undefined || !['none', undefined].includes(headers['sec-fetch-site']?.toString())) {
     return [403, 'from_web_page', 'Web pages cannot use this proxy.'];
   }

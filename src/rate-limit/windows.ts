@@ -182,7 +182,7 @@ export function roomAt(
     const windows = Math.ceil((count - free) / Math.max(1, limit - kept));
     return [{ until: resetAt + (windows - 1) * lengthOf(window), isEdge: false }];
   });
-  return full.sort((a, b) => b.until - a.until || Number(a.isEdge) - Number(b.isEdge))[0];
+  return full.sort((a, b) => b.until - a.until)[0];
 }
 
 /** Returns the windows after an answer that names one. Within a window, `remaining` only falls. */

@@ -11,8 +11,9 @@ export const LOCAL_FAILURES = {
     message: problem,
     hint: hint ?? 'See: petstore --help',
   }),
-  'invalid-value': (details: { name: string; value: string; expected: string; hint?: string }) => ({
-    ...stops(EXIT.usage),
+  /** `isStored`: true for a value of a variable or the config. */
+  'invalid-value': (details: { name: string; value: string; expected: string; hint?: string; isStored?: true }) => ({
+    ...stops(details.isStored === true ? EXIT.local : EXIT.usage),
     message: `${details.name} must be ${details.expected}, not ${JSON.stringify(details.value)}.`,
     hint: details.hint,
   }),

@@ -1,6 +1,6 @@
 /** Serves the sandbox over HTTP (`petstore sandbox serve`). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isOurs, type Patience, serve, type Serving } from '../http/server.ts';
+import { type Patience, refusalOfHost, serve, type Serving } from '../http/server.ts';
 import { isLoopback } from '../ports.ts';
 import type { FilePorts } from '../state/lock.ts';
 import { type FaultRule, Faults } from './faults.ts';
@@ -101,9 +101,9 @@ async function answerAny(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
-  if (!isOurs(incoming.headers.host, (name) => [...names, host].some((each) => each.toLowerCase() === name))) {
-    const message = 'This server is not known by that name; to allow it, start the server with --allow-host.';
-    await send(served, outgoing, await refuse(served, error(403, 'foreign_host', message)));
+  const refusal = refusalOfHost(incoming, (name) => [...names, host].some((each) => each.toLowerCase() === name));
+  if (refusal !== undefined) {
+    await send(served, outgoing, await refuse(served, error(...refusal)));
   } else if (controls === true && isForControls(incoming)) {
     const { control } = await import('./control.ts');
     await control(served, incoming, outgoing);

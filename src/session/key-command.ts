@@ -1,5 +1,5 @@
 /** Runs the command that prints the API key. */
-import { splitWords } from '../value-parsers.ts';
+import { parseStored, splitWords } from '../value-parsers.ts';
 import { Failure } from '../errors.ts';
 import type { ConfigFile } from './config-file.ts';
 import type { CommandContext } from './globals.ts';
@@ -14,7 +14,7 @@ const TIMEOUT_MS = 30_000;
  */
 export async function keyFromCommand(context: Omit<CommandContext, 'target'>, command: string): Promise<string> {
   const { notices, secrets, signal, stderr } = context;
-  const words = splitWords(command, context.machine.platform);
+  const words = parseStored({ parse: (text) => splitWords(text, context.machine.platform) }, command, '');
   const held: string[] = [];
   const show = (line: string): void => {
     notices.warning(`${words[0]}: ${line}`);

@@ -135,6 +135,7 @@ export function sharedLedger({ env }: Pick<CommandContext, 'env'>) {
     // The address may contain a password, for other programs also as a parameter.
     value: address.replace(/\/\/.*@/, '//…@').replace(/=[^&]*/g, '=…'),
     expected: REDIS_FORMS,
+    isStored: true,
   });
 }
 

@@ -6,12 +6,13 @@ import {
   lineValue,
   type Parser,
   parserOf,
+  parseStored,
   splitWords,
   textValue,
   waitValue,
   wordValue,
 } from '../value-parsers.ts';
-import { Failure, isFailure, usageFailure } from '../errors.ts';
+import { usageFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import { FORMATS } from '../view/view.ts';
 import { ENVIRONMENTS, parseBaseUrl, partsOf, type Place, REMOTE_ENVIRONMENTS } from './environments.ts';
@@ -197,7 +198,7 @@ export function commandFor(key: string): string {
 
 /** Returns the value of the setting's variable; undefined if it is unset or empty. @throws {Failure} `invalid-value` */
 export function inVariable<T>({ variable, parser }: Setting<T> & { variable: string }, env: Context['env']) {
-  return env[variable] ? parser.parse(env[variable], variable) : undefined;
+  return env[variable] ? parseStored(parser, env[variable], variable) : undefined;
 }
 
 /** The origin of a value. `name` is for messages: `--env`, `PETSTORE_ENV`, `the config`. */
@@ -250,13 +251,10 @@ export function find(setting: Setting, { option, env, config, environment }: Giv
 export function resolve<T>(setting: Setting<T> & { readonly default: string }, given: Given): Sourced<T> {
   const found = find(setting, given)!;
   const { from, name } = found.source;
-  if (from !== 'config') return { ...found, value: setting.parser.parse(found.value, name) };
-  try {
-    return { ...found, value: setting.parser.parse(found.value, `${setting.key} of the config`) };
-  } catch (error) {
-    if (!isFailure(error) || !error.is('invalid-value')) throw error;
-    throw new Failure('invalid-value', { ...error.details, hint: `Correct it: ${commandFor(setting.key!)}` }, error);
-  }
+  // An option has been parsed before.
+  const as = from === 'config' ? `${setting.key} of the config` : name;
+  const hint = from === 'config' ? `Correct it: ${commandFor(setting.key!)}` : undefined;
+  return { ...found, value: parseStored(setting.parser, found.value, as, hint) };
 }
 
 /** Values of other common options, unless the command line has them: durations in ms, sizes in bytes. */

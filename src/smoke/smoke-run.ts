@@ -14,7 +14,7 @@ import { type CheckFacts, type Checked, checked, skip, type SmokeOptions } from 
 import { probe } from '../client/probe.ts';
 import { marginOf, REPORTERS, type ReportFormat, type Suite } from './reporters.ts';
 import { SmokeClients } from './smoke-clients.ts';
-import { ALL, chosenChecks, requestsFor, runSmoke } from './suite.ts';
+import { ALL, CHECKS_OF, chosenChecks, requestsFor, runSmoke } from './suite.ts';
 
 interface Reports {
   readonly format: ReportFormat;
@@ -30,11 +30,14 @@ export async function smoke(context: CommandContext, options: SmokeOptions & Rep
   if (unknown !== undefined)
     throw usageFailure(`Unknown check ${JSON.stringify(unknown)}.`, 'See: petstore smoke --list');
   const chosen = chosenChecks(options);
-  const idle = only.find((wanted) => chosen.every(({ id }) => id !== wanted));
+  const given = (Object.keys(CHECKS_OF) as (keyof typeof CHECKS_OF)[]).filter((name) => options[name] !== undefined);
+  const wanted = [...only.map((id) => [id]), ...given.map((name) => CHECKS_OF[name])];
+  const idle = wanted.find((ids) => chosen.every(({ id }) => !ids.includes(id)));
   if (idle !== undefined)
     throw usageFailure(
-      `The check ${idle} would not be run.`,
-      'Checks of updates need --write; limit-429 and limit-retry need --provoke-429.',
+      `The ${idle.length === 1 ? 'check' : 'checks'} ${idle.join(', ')} would not be run.`,
+      'Checks of updates need --write; limit-429 and limit-retry need --provoke-429. Each of these options needs one of ' +
+        'its checks, and --max-latency needs latency.',
     );
   // Before the first request.
   for (const path of out.map((each) => dirname(each.path)))
@@ -70,12 +73,13 @@ export async function smoke(context: CommandContext, options: SmokeOptions & Rep
   };
 }
 
-/** Returns every chosen check. A failure that ends the run early becomes a check, and the rest is skipped. */
+/** Returns every chosen check. What ends the run early becomes a check too, and the rest is skipped. */
 async function check(clients: SmokeClients): Promise<readonly Checked[]> {
   const { context, checks: chosen } = clients;
   const { clock, notices, signal } = context;
   const { waitReady: waitMs, pet: petId } = clients.options;
   const found = new Map<string, Checked>();
+  let ended: Failure | undefined;
   try {
     await clients.afford(requestsFor(chosen));
     const isReady = waitMs === undefined || (await waitReady(clients, waitMs));
@@ -90,15 +94,17 @@ async function check(clients: SmokeClients): Promise<readonly Checked[]> {
     else await withWriter(context, clients.session, (writer) => withPet(writer, petId, run));
   } catch (error) {
     if (!isFailure(error) || (signal.aborted && !error.is('deadline'))) throw error;
-    const cause = clients.isBegun ? midway(error) : error;
-    clients.causes.push(cause);
-    const problem = describeFailure(cause, clock.now()).message;
-    found.set(RAN.id, checked(RAN, { verdict: 'fail', problem, isError: true }));
+    ended = clients.isBegun ? midway(error) : error;
+    clients.causes.push(ended);
   } finally {
     notices.progress(undefined);
   }
-  const ended = found.has(RAN.id) ? [RAN] : [];
-  const all = [...chosen, ...ended].map((each) => found.get(each.id) ?? checked(each, skip('the run ended early')));
+  const all = chosen.map((each) => found.get(each.id) ?? checked(each, skip('the run ended early')));
+  if (all.every(({ verdict }) => verdict !== 'fail')) ended ??= firstCause(clients.causes);
+  if (ended !== undefined) {
+    const problem = describeFailure(ended, clock.now()).message;
+    all.push(checked(RAN, { verdict: 'fail', problem, isError: true }));
+  }
   // One fault of an answer fails one check.
   return all.map((each) => {
     const { problem, reply } = each;
@@ -107,7 +113,7 @@ async function check(clients: SmokeClients): Promise<readonly Checked[]> {
   });
 }
 
-/** The check for a run that ended early: a report with only skipped checks would look green. */
+/** The check for a failure that no other check shows: a report with only skipped checks would look green. */
 const RAN: CheckFacts = { id: 'run', title: 'the checks could be run', clause: undefined };
 
 /**

@@ -43,6 +43,14 @@ const BASIC_CHECKS: readonly CheckFacts[] = [REACHABLE, TLS, ...READ_CHECKS];
 
 export const ALL: readonly CheckFacts[] = [...BASIC_CHECKS, ...WRITE_CHECKS, ...PROVOKED_CHECKS];
 
+const idsOf = (checks: readonly CheckFacts[]): readonly string[] => checks.map(({ id }) => id);
+/** Ids of the checks that an option is for. */
+export const CHECKS_OF = {
+  pet: idsOf(WRITE_CHECKS),
+  provoke429: idsOf(PROVOKED_CHECKS),
+  maxLatency: ['latency'],
+} as const satisfies Partial<Record<keyof SmokeOptions, readonly string[]>>;
+
 /** Returns the checks of this run, in their order. */
 export function chosenChecks({ only, skip: left, pet, provoke429 }: SmokeOptions): readonly CheckFacts[] {
   const possible = [

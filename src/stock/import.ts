@@ -6,7 +6,7 @@ import { originOf } from '../session/environments.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import type { Journal, Run, RunSummary } from '../state/journal.ts';
-import { isLeft, isUnapplied, isUncertain } from '../state/journal-rows.ts';
+
 import { confirmation, type RecordView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { applyPlan, assertCanConfirm, type PlanContext, type RunSpec } from './apply.ts';
@@ -14,13 +14,13 @@ import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';
 import { countStates, summaryMembers } from './summary.ts';
 import { withEvents } from './events.ts';
-import { outcomeUnsent, readStock } from './runner.ts';
+import { readStock } from './runner.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { makeAddingPlan, makePlan, planView } from './plan.ts';
 import { hashOfRows, parseRows, type PetOf, type Row } from './file-rows.ts';
 import { earlierOf, findStopped } from './earlier-import.ts';
-import { assertSameOrigin, cannotResume, resumeNamed } from './runs.ts';
+import { cannotResume, planOfRest, resumeNamed } from './runs.ts';
 
 export interface ImportOptions {
   readonly file: string;
@@ -72,23 +72,6 @@ async function planToShow(
   if (earlier === undefined) return file.planFor(file.wanted);
   context.notices.warning(`${earlier.says}.`);
   return file.planFor(options.resume === true ? earlier.rest : file.wanted);
-}
-
-/** Returns the plan of the rows that an unfinished run has left. */
-async function planOfRest(context: CommandContext, journal: Journal, run: RunSummary): Promise<RunSpec['plan']> {
-  await assertSameOrigin(context, run, `Run ${run.id}`, `inventory runs resume ${run.id}`);
-  // Rows that could not be applied keep the shop from being as the file says, too.
-  const left = journal
-    .changesOf(run.id)
-    .filter((change) =>
-      isUncertain(change) ? journal.foundAfter(change) !== change.after : isLeft(change) || isUnapplied(change),
-    );
-  const rows = left.map((change) => ({ ...change, quantity: change.after, change }));
-  return (stock) =>
-    makePlan(rows, stock, ({ change }, present) => {
-      const outcome = outcomeUnsent(journal, change, run, present);
-      return isLeft(change) || outcome?.state === 'unchanged' ? outcome?.reason : change.reason;
-    });
 }
 
 export function runImport(context: CommandContext, options: ImportOptions): Promise<View> | View {

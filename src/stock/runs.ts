@@ -10,11 +10,12 @@ import { assertWriteAllowed } from '../session/resolve.ts';
 import { Failure } from '../errors.ts';
 import type { RunFilter } from '../state/history.ts';
 import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';
-import { isUnapplied, isUncertain, mayBeApplied } from '../state/journal-rows.ts';
+import { isLeft, isUnapplied, isUncertain, mayBeApplied } from '../state/journal-rows.ts';
 import { confirmation, FORMAT_FACTS, list, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
-import { assertCanConfirm, resumeRun } from './apply.ts';
-import { seeStock, type RunContext } from './runner.ts';
+import { assertCanConfirm, dryRunPlan, resumeRun } from './apply.ts';
+import { makePlan, type Plan, type Stock } from './plan.ts';
+import { outcomeUnsent, seeStock, type RunContext } from './runner.ts';
 import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts';
 
 /** Resumes the newest stopped run, or the one that the user names. @throws {Failure} `cannot-resume` */
@@ -23,6 +24,33 @@ export function resumeStopped(context: CommandContext, id: bigint | undefined): 
     const environment = (await context.settings()).environment.value;
     return resumeNamed({ context, journal }, findRun(journal, environment, id));
   });
+}
+
+/** Shows what `resumeStopped` would change. @throws {Failure} `cannot-resume` */
+export function showResume(context: CommandContext, id: bigint | undefined): Promise<RowsView> {
+  return withJournal(context, async (journal) => {
+    const run = findRun(journal, (await context.settings()).environment.value, id);
+    const plan = await planOfRest(context, journal, run);
+    await checkSource(context, run);
+    return dryRunPlan(context, { plan });
+  });
+}
+
+/** Returns the plan of the rows that an unfinished run has left. */
+export async function planOfRest(context: CommandContext, journal: Journal, run: Run): Promise<(stock: Stock) => Plan> {
+  await assertSameOrigin(context, run, `Run ${run.id}`, `inventory runs resume ${run.id}`);
+  // Rows that could not be applied keep the shop from being as the file says, too.
+  const left = journal
+    .changesOf(run.id)
+    .filter((change) =>
+      isUncertain(change) ? journal.foundAfter(change) !== change.after : isLeft(change) || isUnapplied(change),
+    );
+  const rows = left.map((change) => ({ ...change, quantity: change.after, change }));
+  return (stock) =>
+    makePlan(rows, stock, ({ change }, present) => {
+      const outcome = outcomeUnsent(journal, change, run, present);
+      return isLeft(change) || outcome?.state === 'unchanged' ? outcome?.reason : change.reason;
+    });
 }
 
 /** Resumes this run. The journal must be locked. @throws {Failure} `cannot-resume` */
@@ -38,9 +66,7 @@ export async function resumeNamed(runContext: Omit<RunContext, 'session'>, run: 
   return await resumeRun({ ...runContext, session }, run, await seeStock(session.service, journal));
 }
 
-const SEE_RUNS = 'See all runs: petstore inventory runs';
-
-export function cannotResume(problem: string, hint = SEE_RUNS): Failure {
+export function cannotResume(problem: string, hint = 'See all runs: petstore inventory runs'): Failure {
   return new Failure('cannot-resume', { problem, hint });
 }
 

@@ -9,7 +9,7 @@ import { Failure, usageFailure } from '../errors.ts';
 import type { Change, Journal, Run } from '../state/journal.ts';
 import { isLeft, mayBeApplied } from '../state/journal-rows.ts';
 import type { RecordView, View } from '../view/view.ts';
-import { capital, changeWords, plural } from '../view/words.ts';
+import { capital, changeWords, firstFew, plural } from '../view/words.ts';
 import { changedBy } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan, type RunSpec } from './apply.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
@@ -52,10 +52,13 @@ export async function undo(
   }
   const environment = (await context.settings()).environment.value;
   const find = async (journal: Journal): Promise<Target> => {
-    const target = findTarget(journal, options, environment, direction);
+    const { changeId, run } = options;
+    const isNamed = (changeId ?? run) !== undefined;
+    const target = isNamed
+      ? undoOf(journal, { undoesRun: run, undoesChange: changeId })
+      : nextTarget(context, journal, environment, direction);
     const { name, changes, undoes } = target;
-    const words = undoes.undoesRun === undefined ? `${undoes.undoesChange}` : `--run ${undoes.undoesRun}`;
-    await assertSameOrigin(context, changes[0], capital(name), `inventory undo ${words}`);
+    await assertSameOrigin(context, changes[0], capital(name), `inventory undo ${numberOf(undoes)}`);
     return target;
   };
   if (options.dryRun === true) {
@@ -89,14 +92,19 @@ function announce({ notices }: CommandContext, journal: Journal, target: Target,
   return { title, uncertain, run: run?.endedAt === undefined ? run : undefined };
 }
 
-function findTarget(journal: Journal, options: UndoOptions, environment: string, direction: Direction): Target {
-  const { changeId, run: runId } = options;
-  if (runId !== undefined || changeId !== undefined)
-    return undoOf(journal, { undoesRun: runId, undoesChange: changeId });
+function nextTarget({ notices }: CommandContext, journal: Journal, environment: string, direction: Direction): Target {
   const newest = journal.newestSent(environment, direction);
-  const isNewer = ({ id }: Run): boolean =>
-    id !== newest?.run && journal.changesOf(id).some((row) => isLeft(row) && row.turn > (newest?.turn ?? 0n));
-  refuseUnfinished(journal, undefined, (each) => each.environment === environment && isNewer(each));
+  const newerOf = ({ id }: Run): Change[] =>
+    id === newest?.run ? [] : journal.changesOf(id).filter(({ turn }) => turn > (newest?.turn ?? 0n));
+  refuseUnfinished(journal, undefined, (each) => each.environment === environment && newerOf(each).some(isLeft));
+  const [last] = direction === 'undo' ? journal.runs({ environment, limit: 1 }) : [];
+  // That undo was a step all the same: a pet that it had to leave does not keep older commands from being undone.
+  if (last?.kind === 'undo' && nameOf(last) !== nameOf({ undoesRun: newest?.run, undoesChange: newest?.id })) {
+    const left = newerOf(last).filter(({ state }) => state !== 'applied' && state !== 'unchanged');
+    const pets = `pet ${firstFew(left.map(({ petId }) => petId))}`;
+    const complete = `petstore --env ${environment} inventory undo ${numberOf(last)}`;
+    if (left.length > 0) notices.info(`The undo of ${nameOf(last)} is incomplete: ${pets}. Complete it: ${complete}`);
+  }
   const run = newest?.run === undefined ? undefined : journal.run(newest.run);
   // Only what the undo or redo itself has changed.
   if (run?.kind === 'undo' || run?.kind === 'redo') return targetOf(journal, run, journal.changesOf(run.id), run);
@@ -133,6 +141,11 @@ function refuseUnfinished(journal: Journal, of: string | undefined, isMeant: (ru
 
 function nameOf({ undoesRun, undoesChange }: Target['undoes']): string {
   return undoesRun === undefined ? `change ${undoesChange}` : `run ${undoesRun}`;
+}
+
+/** Returns what `undo` is followed by: `12` or `--run 3`. */
+function numberOf({ undoesRun, undoesChange }: Target['undoes']): string {
+  return undoesRun === undefined ? `${undoesChange}` : `--run ${undoesRun}`;
 }
 
 function changesOf(journal: Journal, { undoesRun, undoesChange = 0n }: Target['undoes']): readonly Change[] {

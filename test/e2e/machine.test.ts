@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { inBash, runPetstore } from '../support/binary.ts';
+import { inBash, mayMount, petstoreCommand, runPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 
 /** The standalone executable is not run by Node. */
@@ -40,6 +40,14 @@ it.runIf(isNode)('a umask that withholds all rights leaves files that petstore c
   const set = ['config', 'set', 'output', 'json'];
   expect(await runPetstore(set, { home, command })).toMatchObject({ code: 0, stderr: '' });
   expect(statSync(join(home.config, 'petstore', 'config.json')).mode & 0o777).toBe(0o600);
+});
+
+it.runIf(isNode && mayMount())('a user without a name, as in a container, has a number in the history', async () => {
+  const home = createHome();
+  const command = ['unshare', '--user', '--map-user=12345', ...petstoreCommand()] as const;
+  await runPetstore([...SANDBOX, 'inventory', 'set', '7', '5'], { home, command });
+  const { stdout } = await runPetstore([...SANDBOX, 'inventory', 'history', '-o', 'csv'], { home });
+  expect(stdout).toContain(',12345,sandbox,7,');
 });
 
 it.runIf(isNode)('a current folder that has been removed ends with 3', async () => {

@@ -138,10 +138,10 @@ describe.skipIf(!hasRedis)('settings that are wrong', () => {
     ['PETSTORE_LEDGER', 'redis://:canary%zz@redis.example', 'redis://…@redis.example'],
     ['PETSTORE_LEDGER', 'redis://redis.example?db=0&password=canary', 'redis://redis.example?db=…&password=…'],
     ['PETSTORE_LEDGER_LOST', 'never', 'never'],
-  ])('%s=%s: exit 2', async (name, value, shown) => {
+  ])('%s=%s: exit 3', async (name, value, shown) => {
     const { run } = await shop([], '');
     const { code, stderr } = await run(createHome(), LIST, { [name]: value });
-    expect({ code, isShown: stderr.includes(shown) }).toEqual({ code: 2, isShown: true });
+    expect({ code, isShown: stderr.includes(shown) }).toEqual({ code: 3, isShown: true });
     const checked = await run(createHome(), ['doctor', '--offline'], { [name]: value });
     expect([checked.code, checked.stdout]).toEqual([13, expect.stringContaining(shown)]);
     expect(checked.stdout).toContain(`Fix: Correct or unset ${name}.\n`);

@@ -206,7 +206,7 @@ describe('what would end any command ends the checks with the same error', () =>
     ['a redirect', list({ status: 302, body: '' }), 8, 'redirected', ['list-status']],
     ['a login page', (reply) => ({ ...reply, status: 200, ...PAGE }), 8, 'contract', ['list-type']],
     ['a ban', list(refusal(403, 'x')), 12, 'forbidden', ['list-status']],
-    ['no connection later on', later(lost('connect', 'ECONNREFUSED')), 7, 'network', []],
+    ['no connection later on', later(lost('connect', 'ECONNREFUSED')), 7, 'network', ['run']],
     ['a 503 later on', later(() => refusal(503, 'x')), 8, 'service-failed', ['keyless-status', 'wrong-status']],
   ])('%s', async (_what, spoil, exit, kind, ids) => {
     const context = against(spoil).context;
@@ -482,7 +482,7 @@ describe('--write', () => {
     const { code, stdout, stderr } = await runPetstore(['--env', 'sandbox', 'smoke', '--write', '--pet', '999']);
     expect({ code, stdout, stderr }).toEqual({
       code: 5,
-      stdout: expect.stringContaining('15 passed, 0 failed, 10 skipped') as string,
+      stdout: expect.stringContaining('15 passed, 1 failed, 10 skipped') as string,
       stderr: expect.stringContaining('error: Pet 999 was not found in sandbox.\n') as string,
     });
   });
@@ -509,7 +509,14 @@ describe('what is run, and how it is reported', () => {
     // A stored csv does not stand in the way of a format that was asked for.
     const stored = await runIn(against().context, '-o', 'csv', 'smoke', '--format', 'tap', '--only', 'clock');
     expect([stored.code, stored.stdout]).toEqual([0, expect.stringContaining('ok 1 - clock')]);
-    for (const args of ['--only clock,write-set', '--only limit-429', '--only clock --skip clock']) {
+    for (const args of [
+      '--only clock,write-set',
+      '--only limit-429',
+      '--only clock --skip clock',
+      '--only clock --max-latency 1s',
+      '--only clock --write --pet 7',
+      '--only clock --provoke-429',
+    ]) {
       const idle = against(undefined, args.split(' '));
       expect([await idle.run(), idle.context.sent]).toMatchObject([{ code: 2, stdout: '' }, []]);
     }
@@ -571,6 +578,11 @@ describe('what is run, and how it is reported', () => {
     const refused = await runIn(key.context, 'smoke', '--format', 'junit');
     expect([refused.code, refused.stdout]).toEqual([4, expect.stringContaining('failures="0" errors="1"')]);
     expect(refused.stdout).toContain('<error message="expected status 200, got 401" type="environment">');
+    const unseen = await runIn(key.context, 'smoke', '--only', 'latency', '--max-latency', '1m');
+    expect([unseen.code, unseen.stdout]).toEqual([
+      4,
+      expect.stringMatching(/^FAIL +run .*401.*\n0 passed, 1 failed, 1/m),
+    ]);
     const limited = against((reply) => ({ ...reply, status: 429, headers: { 'retry-after': '3600' } }));
     const ended = await runIn(limited.context, 'smoke', '--format', 'junit');
     expect([ended.code, ended.stdout]).toEqual([6, expect.stringContaining('name="run: the checks could be run"')]);

@@ -583,6 +583,7 @@ describe('a forecast', () => {
       .passes(lengthMs)
       .exchange(LIST, remaining, lengthMs)
       .passes(lengthMs - 20_000);
+  const rested = () => second(10, 40_000).passes(500_000).exchange(LIST, 10, 20_000);
   const named = (lengthMs: number) =>
     new Key().meets(200, { window: { limit: 60, remaining: 10, resetInMs: 20_000, lengthMs } });
   const day = () => Key.open(0, HOUR).passes(HOUR).exchange(LIST, 999, 86_400_000, 1_000).exchange(LIST, 0, 60_000);
@@ -606,6 +607,7 @@ describe('a forecast', () => {
     ['and one more: the end after', () => Key.open(20), { count: 81 }, { why: 'window-spent', inMs: 120_000 }],
     ['each window keeps the reserve', () => Key.open(20), { count: 61, reserve: 10 }, { inMs: 120_000 }],
     ['a window as long as the one before', () => second(10, 40_000), { count: 130 }, { inMs: 20_000 + 40_000 }],
+    ['a window as long as ever, after a long rest', rested, { count: 130 }, { inMs: 20_000 + 40_000 }],
     ['a window of an hour', () => second(10, HOUR), { count: 130 }, { inMs: 20_000 + HOUR }],
     ['a window whose length is named', () => named(30_000), { count: 130 }, { inMs: 20_000 + 30_000 }],
     ['of unknown length: a minute at least', () => Key.open(10, 20_000), { count: 130 }, { inMs: 20_000 + 60_000 }],

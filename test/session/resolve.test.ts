@@ -74,12 +74,6 @@ describe('the environment', () => {
       expect.objectContaining({ name, value, expected: 'one of production, staging, sandbox' }),
     ]);
   });
-
-  it('in the config, the hint says how to correct it', () => {
-    expect(failureOf(() => resolve({ config: { environment: 'moon' } }))[1]).toMatchObject({
-      hint: 'Correct it: petstore config set environment VALUE',
-    });
-  });
 });
 
 describe('the base URL', () => {

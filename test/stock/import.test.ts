@@ -339,6 +339,7 @@ describe('of a file whose import is unfinished', () => {
     await run(['set', '4', '77']);
     const copy = file(readFileSync(delivery[1]!, 'utf8').replaceAll('\n', end), 'copy.csv');
     const { code, stdout } = await run(['import', copy, '--resume', '--dry-run', '--exit-code', '--json']);
+    expect((await run(['runs', 'resume', '--dry-run', '--json'])).stdout).toBe(stdout);
     expect([code, JSON.parse(stdout)]).toEqual([
       13,
       [
