@@ -55,10 +55,7 @@ export async function knownPets(context: Context, place: PlaceOptions): Promise<
 }
 
 /** Returns the origin of the service; undefined if an option, a variable or the config is invalid. */
-async function originAt(
-  ports: Context,
-  { env, profile, baseUrl, insecureHttp }: PlaceOptions,
-): Promise<string | undefined> {
+async function originAt(ports: Context, { env, profile, baseUrl }: PlaceOptions): Promise<string | undefined> {
   const [{ readConfigFile }, { requireBaseUrl, resolveSettings }, { originOf, partsOf }] = await Promise.all([
     import('../session/config-file.ts'),
     import('../session/resolve.ts'),
@@ -70,7 +67,9 @@ async function originAt(
     const call = { ...(env !== undefined && { env }), ...(baseUrl !== undefined && { baseUrl }) };
     const { config } = await readConfigFile(context);
     const settings = resolveSettings(call, { env: context.env, config });
-    return originOf({ environment: settings.environment.value, baseUrl: requireBaseUrl(settings, { insecureHttp }) });
+    // Nothing is sent, so http may be to another machine.
+    const url = requireBaseUrl(settings, { insecureHttp: true });
+    return originOf({ environment: settings.environment.value, baseUrl: url });
   } catch (error) {
     if (isFailure(error)) return undefined;
     throw error;

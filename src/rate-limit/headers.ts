@@ -232,8 +232,6 @@ function readCounts(textsOf: (part: keyof typeof PARAMETERS) => readonly string[
   const [limits, counts, ends] = [textsOf('limit'), textsOf('remaining'), listOf(textsOf('reset'))];
   const [limit, left] = [least(limits), least(counts)];
   const found = { left, resets: ends.map((text) => readReset(text, clocks)), window: undefined };
-  // A count that comes twice is ambiguous: a proxy may have added one.
-  if (limits.length > 1 || counts.length > 1) return found;
   if (limit === undefined || left === undefined || left > limit) return found;
   // By the server's clock alone: a window must not look longer because the clocks differ.
   const only = { server: clocks.server, local: clocks.server };
@@ -269,7 +267,7 @@ export function refusalOf(
   if (status === 429) {
     const known = named ?? resetMs;
     const least = known === undefined || unreadable === true ? UNNAMED_WAIT_MS : SHORTEST_WAIT_MS;
-    const doublings = isOfGateway === true ? 0 : Math.min(consecutive429s - 1, 30);
+    const doublings = isOfGateway === true ? 0 : consecutive429s - 1;
     const wait = Math.max(known ?? 0, least) * 2 ** doublings;
     return refused('rate-limited', wait + Math.min(wait * 0.1, LONGEST_JITTER_MS) * random);
   }

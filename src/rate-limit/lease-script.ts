@@ -54,28 +54,29 @@ local machines = math.max(s.now, s.before)
 local function op(name)
   local o = s.ops[name]
   if not o then
-    o = { turn = 0, since = 0, till = 0, lent = 0, old = 0, first = 0, next = 0 }
+    o = { before = 0, since = 0, till = 0, lent = 0, old = 0, first = 0, next = 0 }
     s.ops[name] = o
   end
   if t >= o.till then
     o.old, o.lent = t < o.till + LATE and o.lent or 0, 0
     o.first, o.next = o.next, 0
-    o.turn, o.since, o.till = o.turn + 1, t, t + TURN
+    -- When it began names a turn: after all is cleared, none has the name of an earlier one.
+    o.before, o.since, o.till = o.since, t, t + TURN
   end
   return o
 end
 local function lend(name, many)
   local o, before = op(name), m.lent[name]
-  if before and before.turn == o.turn then o.lent = o.lent - before.many end
-  if before and before.turn == o.turn - 1 then o.old = math.max(0, o.old - before.many) end
+  if before and before.turn == o.since then o.lent = o.lent - before.many end
+  if before and before.turn == o.before then o.old = math.max(0, o.old - before.many) end
   o.lent = o.lent + many
-  m.lent[name] = many > 0 and { many = many, turn = o.turn } or nil
+  m.lent[name] = many > 0 and { many = many, turn = o.since } or nil
 end
 -- Gives up the machine's place in the next window.
 local function unclaim(name)
   local o, refused = op(name), m.refused[name]
-  if refused and refused < o.turn then o.first = math.max(0, o.first - 1)
-  elseif refused then o.next = math.max(0, o.next - 1) end
+  if refused == o.since then o.next = o.next - 1
+  elseif refused == o.before then o.first = o.first - 1 end
   m.refused[name] = nil
 end
 if r.leaves then for name in pairs(m.refused) do unclaim(name) end end
@@ -167,26 +168,25 @@ local function room(name, reserve)
 end
 
 local reply = { id = s.id, t = t, machines = machines, windows = {} }
-local function hold(till, why, again)
-  reply.hold = { left = till - t, why = why, again = math.max(100, again) }
-end
 local w = r.want
 if w then
   local o = op(w.operation)
   local probes = s.block or isWindowless(w.operation)
   local asked = s.probe and s.probe.machine ~= r.machine and t < s.probe.till and s.probe
   local free, ends = room(w.operation, w.reserve)
-  -- Who was refused in a turn before goes first for a while.
+  -- Who was refused in the turn before goes first for a while.
   local refused = m.refused[w.operation]
-  local isFirst = refused and refused < o.turn
+  local isFirst = refused == o.before
   local claimedTill = o.since + LATE
   local others = (isFirst or t >= claimedTill) and 0 or o.first
   if isBlocked() then -- The reply has its end in any case.
-  elseif probes and asked then hold(asked.till, 'asking', 2 * machines)
+  elseif probes and asked then
+    reply.hold = { left = asked.till - t, why = 'asking', again = math.max(100, 2 * machines) }
   elseif not s.block and free - others < 1 then
     local again = math.max(20 * machines, (ends - t) / 4)
-    hold(ends, 'window-spent', free >= 1 and math.min(again, claimedTill - t) or again)
-    if not refused then o.next, m.refused[w.operation] = o.next + 1, o.turn end
+    if free >= 1 then again = math.min(again, claimedTill - t) end
+    reply.hold = { left = ends - t, why = 'window-spent', again = math.max(100, again) }
+    if refused ~= o.since then o.next, m.refused[w.operation] = o.next + 1, o.since end
   else
     local many = probes and 1 or math.max(1, math.min(w.count, math.floor((free - others) / machines)))
     unclaim(w.operation)

@@ -191,11 +191,7 @@ export function reportOf(
     }),
     // Requests in flight, and those that may still be sent.
     ...((want ?? leaves) !== undefined && {
-      lent: Object.fromEntries(
-        operations
-          .map((each) => [each, underWay(each) + permitsLeft(lease, now, each)] as const)
-          .filter(([, many]) => many > 0),
-      ),
+      lent: Object.fromEntries(operations.map((each) => [each, underWay(each) + permitsLeft(lease, now, each)])),
     }),
     // If permits are left, this only confirms them. A machine that uses its permits quickly asks for twice as many.
     ...(want !== undefined &&
@@ -257,7 +253,8 @@ function leaseAfter(before: Lease, instant: Instant, reply: Reply, { leaves, wan
   // Perhaps only the permits of its other operations are left: it gives them back, and asks again at once.
   const hasOthers = Object.values(permits).some(({ many }) => many > 0);
   if (hold.why === 'window-spent' && hasOthers) return { ...next, permits: {} };
-  const until = now + hold.left;
+  // Machines that wait for the same moment ask one after another.
+  const until = now + hold.left + (hold.again / 10) * random;
   const again = Math.min(until, now + hold.again * (0.5 + random));
   return { ...next, holds: { ...holds, [operation]: { until, why: hold.why, again } } };
 }

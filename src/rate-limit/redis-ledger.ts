@@ -60,6 +60,8 @@ export class RedisLedger implements Ledger {
   /** The question in flight: every request that needs a permit waits for it. */
   private asking: Promise<void> | undefined;
   private shownAt = Number.NEGATIVE_INFINITY;
+  /** True once this process has asked to send. */
+  private isSender = false;
 
   /** @param step runs a step of this machine's own ledger */
   constructor(step: Step, options: SharedOptions) {
@@ -85,6 +87,7 @@ export class RedisLedger implements Ledger {
   async admit(intent: Intent): Promise<Decision> {
     const { operation, reserve, timeoutMs } = intent;
     this.waiting++;
+    this.isSender = true;
     const { signal } = this.options;
     try {
       for (;;) {
@@ -127,6 +130,8 @@ export class RedisLedger implements Ledger {
   }
 
   async close(): Promise<void> {
+    // A process that only showed the permits leaves them to those that send.
+    if (!this.isSender) return;
     // The reply to its last question may bring permits, which would keep other machines waiting.
     await untilStop(this.options, LAST_REPLY_MS, Promise.resolve(this.asking)).catch(() => undefined);
     const state = await this.step(
