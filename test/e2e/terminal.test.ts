@@ -174,15 +174,18 @@ describe('stopped, and then continued with fg', () => {
   });
 
   it('goes on at once after Ctrl-Z where no shell could continue it, as with ssh -t', async () => {
-    const terminal = startPty(['login', '--env', 'staging'], { cols: 20 });
-    await terminal.waitFor('Base URL of');
-    await terminal.type('\x1a', 'Base URL of');
-    await terminal.type('http://127.0.0.1:9/v1\r', 'API key');
-    await terminal.type('\x1a', 'API key');
-    await terminal.type(`${KEY}\r`, 'Cannot');
+    const terminal = startPty(LOGIN.split(' '));
+    await terminal.waitFor('API key of staging');
+    await terminal.type('\x1a', 'API key of staging');
+    await terminal.type(`${KEY}\r`, 'Cannot connect');
     expect(terminal.output).not.toContain(KEY);
-    // Drawn once each time, though it has two rows.
-    expect(terminal.plain().split('Base URL of')).toHaveLength(3);
+    const narrow = startPty(['login', '--env', 'staging'], { cols: 20 });
+    await narrow.waitFor('Base URL of');
+    await narrow.type('\x1a', 'Base URL of');
+    narrow.write('\x04');
+    await narrow.exited;
+    // Drawn once each time, though it has several rows.
+    expect(narrow.plain().split('Base URL of')).toHaveLength(3);
   });
 });
 
