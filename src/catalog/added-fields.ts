@@ -1,6 +1,11 @@
 /** Adds the catalog's data to the items of a list: names, how many to order, and sorting by name. */
 import type { InventoryItem } from '../api/item.ts';
+import { isOneOf, ITEM_FIELDS } from '../api/values.ts';
+import { usageFailure } from '../errors.ts';
 import type { Catalog } from './local-catalog.ts';
+
+/** How many rows to read before a column that none of them has is refused. */
+const MOST_HELD = 10_000;
 
 type Batches = AsyncIterable<readonly InventoryItem[]>;
 
@@ -53,4 +58,33 @@ export async function* sortedByName(
   const items: InventoryItem[] = [];
   for await (const batch of batches) items.push(...batch);
   yield catalog?.byName(items, isDown) ?? items;
+}
+
+/**
+ * Holds rows back until every column has occurred in one of them, so that nothing is printed for a mistyped name.
+ * @throws {Failure} `usage`
+ */
+export async function* withColumns(
+  batches: AsyncIterable<readonly InventoryItem[]>,
+  columns: readonly string[],
+): AsyncGenerator<readonly InventoryItem[]> {
+  const missing = new Set(columns.filter((name) => !isOneOf(ITEM_FIELDS, name)));
+  const held: InventoryItem[] = [];
+  for await (const items of batches) {
+    if (missing.size === 0) {
+      yield items;
+      continue;
+    }
+    for (const { extra } of items) for (const name of extra?.keys() ?? []) missing.delete(name);
+    held.push(...items);
+    if (missing.size > 0 && held.length >= MOST_HELD) break;
+    if (missing.size === 0) yield held;
+  }
+  if (missing.size === 0 || held.length === 0) return;
+  const known = [...ITEM_FIELDS, ...new Set(held.flatMap(({ extra }) => [...(extra?.keys() ?? [])]))];
+  const names = [...missing].map((name) => JSON.stringify(name)).join(', ');
+  throw usageFailure(
+    `Unknown column ${names}: the pets have ${known.join(', ')}${missing.has('name') ? '' : ', and name from a catalog'}.`,
+    missing.has('name') ? 'Names come from a catalog: petstore catalog import FILE' : undefined,
+  );
 }

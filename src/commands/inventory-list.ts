@@ -2,7 +2,7 @@ import { type InventoryItem, itemToJsonText, UnexpectedFields } from '../api/ite
 import { ITEM_FIELDS } from '../api/values.ts';
 import { type Filter, isFilter, matcher } from '../api/select.ts';
 import { csvTextOfFields, jsonTextOfFields, memberOf, SortedItems, SORTS } from '../api/long-list.ts';
-import { type Orders, ordersOf, sortedByName, withFields } from '../catalog/added-fields.ts';
+import { type Orders, ordersOf, sortedByName, withColumns, withFields } from '../catalog/added-fields.ts';
 import type { Catalog } from '../catalog/local-catalog.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
@@ -13,8 +13,10 @@ import {
   integerValue,
   listOf,
   nameValue,
+  parserOf,
   petNotNameValue,
   textValue,
+  wordIn,
   wordValue,
 } from '../value-parsers.ts';
 import { openCatalog, requireCatalog } from '../session/open-catalog.ts';
@@ -25,6 +27,12 @@ import { Failure, usageFailure } from '../errors.ts';
 import { type Column, FORMAT_FACTS, jsonCell, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { watchView } from '../watch/watch.ts';
+
+const columnValue = parserOf(
+  'names of fields, separated by commas',
+  (text) => wordIn(ITEM_FIELDS, text) ?? (/^[^\s,]{1,100}$/u.test(text) ? text : undefined),
+  { words: ITEM_FIELDS },
+);
 
 const OPTIONS = {
   ...FILTER_OPTIONS,
@@ -46,8 +54,8 @@ const OPTIONS = {
     limit: option('-n, --limit <rows>', countValue(1), 'show at most this many pets'),
     columns: option(
       '--columns <fields>',
-      listOf(wordValue([...ITEM_FIELDS, 'name', 'order'])),
-      'which fields to show, in this order, e.g. petId,quantity; name is from the catalog, order needs --low',
+      listOf(columnValue),
+      'which fields to show, in this order, e.g. petId,quantity; name is from the catalog',
     ),
     header: flag('--no-header', 'omit the header line (table, csv)'),
   }),
@@ -111,9 +119,6 @@ export const inventoryList = defineCommand({
     if (!input.header && isJson) {
       throw usageFailure(`--no-header cannot be used with ${output}, which has none.`);
     }
-    if (input.columns?.includes('order') === true && input.low === undefined) {
-      throw usageFailure('The column order needs --low.');
-    }
     const catalog = await catalogFor(input, context);
     const orders = ordersOf(input.low, catalog);
     const filter = filterOf(input, catalog, orders);
@@ -124,9 +129,10 @@ export const inventoryList = defineCommand({
     const names = showsNames(input, context) ? catalog : undefined;
     const [name, order] = [names === undefined ? [] : ['name'], orders === undefined ? [] : ['order']];
     const columns = input.columns ?? [ITEM_FIELDS[0], ...name, ...ITEM_FIELDS.slice(1), ...order];
+    const fields = input.columns?.filter((each) => ![...name, ...order].includes(each));
     let read = 0;
     let matched = 0;
-    const all = filtered(input, filter, context, (items, found) => {
+    const all = filtered(input, filter, fields, context, (items, found) => {
       read += items.length;
       matched += found.length;
     });
@@ -162,13 +168,8 @@ function showsNames({ columns }: Pick<ListInput, 'columns'>, { globals }: Comman
 
 /** Opens the catalog if an option or the table needs it. @throws {Failure} `usage`: no catalog exists */
 async function catalogFor(input: ListInput, context: CommandContext): Promise<Catalog | undefined> {
-  const { columns, low, name, sort = '', watch } = input;
-  const needed = [
-    name !== undefined && '--name',
-    low === true && '--low',
-    sort.endsWith('name') && '--sort name',
-    columns?.includes('name') === true && '--columns name',
-  ];
+  const { low, name, sort = '', watch } = input;
+  const needed = [name !== undefined && '--name', low === true && '--low', sort.endsWith('name') && '--sort name'];
   const option = needed.find((each) => each !== false);
   if (option !== undefined) return requireCatalog(context, option);
   if (low === undefined && (watch !== undefined || !showsNames(input, context))) return undefined;
@@ -224,13 +225,14 @@ async function* limited(
 async function* filtered(
   input: ListInput,
   filter: Filter,
+  fields: readonly string[] = [],
   context: CommandContext,
   onRead: (items: readonly InventoryItem[], found: readonly InventoryItem[]) => void,
 ): AsyncGenerator<readonly InventoryItem[]> {
   const oddities = new UnexpectedFields(input.pet);
   const matches = matcher(filter);
   await using session = await connect(context);
-  for await (const items of listInventory(session.service)) {
+  for await (const items of withColumns(listInventory(session.service), fields)) {
     oddities.see(items);
     const found = isFilter(filter) ? items.filter(matches) : items;
     onRead(items, found);

@@ -28,16 +28,12 @@ export const inventoryRuns = defineCommand({
       limit: option('-n, --limit <count>', countValue(1), 'number of runs to show (default: 50)'),
       allEnvironments: flag('--all-environments', 'runs of every environment'),
     }),
-    ...under('Resume', {
-      dryRun: flag('--dry-run', 'show what would change without sending a write', { conflicts: ['events'] }),
-      events: flag('--events', 'print one JSON object for each row as it is done, and one at the end'),
-    }),
+    ...under('Resume', { dryRun: flag('--dry-run', 'show what would change without sending a write') }),
   },
-  async run({ action = 'list', run, unfinished, limit, allEnvironments, dryRun, events }, context) {
+  async run({ action = 'list', run, unfinished, limit, allEnvironments, dryRun }, context) {
     const isList = action === 'list';
     const foreign = [
       isList && run !== undefined && 'number',
-      action !== 'resume' && events === true && '--events',
       action !== 'resume' && dryRun === true && '--dry-run',
       !isList && unfinished === true && '--unfinished',
       !isList && limit !== undefined && '--limit',
@@ -49,7 +45,7 @@ export const inventoryRuns = defineCommand({
         throw usageFailure('Discard which run? Name its number.', 'See all runs: petstore inventory runs');
       return discardRun(context, run);
     }
-    if (action === 'resume') return dryRun === true ? showResume(context, run) : resumeStopped(context, run, events);
+    if (action === 'resume') return dryRun === true ? showResume(context, run) : resumeStopped(context, run);
     const environment = allEnvironments === true ? undefined : namedEnvironment(await context.settings());
     return listRuns(context, { environment, limit: limit ?? 50, isUnfinished: unfinished === true });
   },

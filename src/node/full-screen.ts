@@ -28,7 +28,8 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
   process.on('SIGWINCH', onRedraw).on('exit', restore);
   const forget = onContinue(() => {
     enter();
-    onRedraw();
+    // Also has Node look at the terminal's size.
+    process.emit('SIGWINCH', 'SIGWINCH');
   }, restore);
   enter();
   return {
@@ -79,9 +80,6 @@ const BUTTONS: Readonly<Record<string, string>> = { '0M': 'click', '64M': 'wheel
 /** Returns a function that takes terminal input in pieces and passes it on without the mouse events. */
 function mouseFilter(onMouse: (key: Key) => void, onRest: (rest: Buffer) => void): (piece: Buffer) => void {
   let held = '';
-  const handOn = (text: string): void => {
-    if (text !== '') onRest(Buffer.from(text, 'latin1'));
-  };
   return (piece) => {
     const typed = Buffer.from(withoutRest(piece)).toString('latin1').replace(/\r?\n/g, '\r');
     let text = (held + typed).replace(OLD_MOUSE, (found) => {
@@ -89,14 +87,14 @@ function mouseFilter(onMouse: (key: Key) => void, onRest: (rest: Buffer) => void
       return `\u001b[<${button};${column};${row}M`;
     });
     for (let found = MOUSE.exec(text); found !== null; found = MOUSE.exec(text)) {
-      handOn(text.slice(0, found.index));
+      onRest(Buffer.from(text.slice(0, found.index), 'latin1'));
       text = text.slice(found.index + found[0].length);
       const [, button = '', row, end = ''] = found;
       const name = BUTTONS[button + end];
       if (name !== undefined) onMouse({ name, ctrl: false, shift: false, text: '', row: Number(row) - 1 });
     }
     held = MOUSE_BEGUN.exec(text)?.[0] ?? '';
-    handOn(text.slice(0, text.length - held.length));
+    onRest(Buffer.from(text.slice(0, text.length - held.length), 'latin1'));
   };
 }
 

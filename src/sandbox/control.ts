@@ -98,22 +98,17 @@ async function page(method: string, path: string): Promise<SandboxResponse | und
 /** @param name method and path below `/__sandbox` @throws {Failure} `state` */
 async function administer(served: Served, name: string, request: ControlRequest): Promise<SandboxResponse> {
   const action = ACTIONS[name];
-  if (action !== undefined) {
-    return served.store.exclusively(() => {
-      try {
-        return { status: 200, headers: {}, body: action(served, request) };
-      } catch (problem) {
-        // Caught here, because requests may share the transaction. Nothing has been changed yet.
-        const message = refusalIn(problem);
-        if (message === undefined) throw problem;
-        return error(400, 'invalid_request', message);
-      }
-    });
-  }
-  const [, path = ''] = name.split(' ');
-  const allowed = Object.keys(ACTIONS).flatMap((each) => (each.endsWith(` ${path}`) ? [each.split(' ')[0]] : []));
-  if (allowed.length === 0) return error(404, 'not_found', 'The sandbox has no such control.');
-  return error(405, 'method_not_allowed', `Allowed here: ${allowed.join(', ')}.`, { Allow: allowed.join(', ') });
+  if (action === undefined) return error(404, 'not_found', 'The sandbox has no such control.');
+  return served.store.exclusively(() => {
+    try {
+      return { status: 200, headers: {}, body: action(served, request) };
+    } catch (problem) {
+      // Caught here, because requests may share the transaction. Nothing has been changed yet.
+      const message = refusalIn(problem);
+      if (message === undefined) throw problem;
+      return error(400, 'invalid_request', message);
+    }
+  });
 }
 
 function refusalIn(problem: unknown): string | undefined {

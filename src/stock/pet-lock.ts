@@ -58,15 +58,12 @@ export function petLocksOf(context: CommandContext, session: LockSession): WithL
   /** Lock -> resolves with the time when the next row may take it. */
   const next = new Map<bigint, Promise<number>>();
 
-  async function ownLock(ports: CommandContext, petId: bigint, waitMs: number): Promise<Disposable> {
-    const path = `${stateFolder(context)}/locks/${service}-${lockOf(petId)}.db`;
-    return takeLock(ports, path, waitMs, () => `another petstore process that changes pet ${petId}`, kept);
-  }
-
   async function locked<T>(petId: bigint, work: (lock: PetLock) => Promise<T>, patience = common): Promise<T> {
     const ports = { ...context, signal: patience.signal };
+    const path = `${stateFolder(context)}/locks/${service}-${lockOf(petId)}.db`;
+    const holder = (): string => `another petstore process that changes pet ${petId}`;
     // The local lock first, so that only one process of each machine asks the server.
-    using _lock = await ownLock(ports, petId, patience.leftMs());
+    using _lock = await takeLock(ports, path, patience.leftMs(), holder, kept);
     if (redis === undefined) return await work(OWN_LOCK);
     const { takeSharedLock } = await import('./shared-pet-lock.ts');
     const timed = { ...session, redis, service: { ...limits, maxWaitMs: patience.leftMs() } };

@@ -11,26 +11,19 @@ import { Failure } from '../errors.ts';
 import type { RunFilter } from '../state/history.ts';
 import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';
 import { isLeft, isUnapplied, isUncertain, mayBeApplied } from '../state/journal-rows.ts';
-import { confirmation, FORMAT_FACTS, list, type RecordView, type RowsView, type View } from '../view/view.ts';
+import { confirmation, FORMAT_FACTS, list, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { assertCanConfirm, dryRunPlan, resumeRun } from './apply.ts';
-import { withEvents } from './events.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
 import { outcomeUnsent, seeStock, type RunContext } from './runner.ts';
 import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts';
 
 /** Resumes the newest stopped run, or the one that the user names. @throws {Failure} `cannot-resume` */
-export function resumeStopped(
-  context: CommandContext,
-  id: bigint | undefined,
-  events: boolean | undefined,
-): Promise<View> | View {
-  return withEvents(context, events, (onOutcome) =>
-    withLockedJournal(context, async (journal) => {
-      const environment = (await context.settings()).environment.value;
-      return resumeNamed({ context, journal, onOutcome }, findRun(journal, environment, id));
-    }),
-  );
+export function resumeStopped(context: CommandContext, id: bigint | undefined): Promise<RecordView> {
+  return withLockedJournal(context, async (journal) => {
+    const environment = (await context.settings()).environment.value;
+    return resumeNamed({ context, journal }, findRun(journal, environment, id));
+  });
 }
 
 /** Shows what `resumeStopped` would change. @throws {Failure} `cannot-resume` */

@@ -79,10 +79,7 @@ describe('candidates', () => {
     ['inventory set ', {}],
     ['--env staging inventory set ', { env: 'staging' }],
     ['-e staging inventory list --env=sandbox --pet ', { env: 'sandbox' }],
-    [
-      'inventory set --base-url http://a.example/v1 --insecure-http ',
-      { baseUrl: 'http://a.example/v1', insecureHttp: true },
-    ],
+    ['inventory set --base-url http://a.example/v1 --insecure-http ', { baseUrl: 'http://a.example/v1' }],
     ['inventory list -- ', {}],
   ])('petstore %s: the names are those of the environment', async (line, place) => {
     const asked: unknown[] = [];
@@ -90,7 +87,7 @@ describe('candidates', () => {
       asked.push(each);
       return Promise.resolve([]);
     });
-    expect(asked).toEqual([{ env: undefined, baseUrl: undefined, insecureHttp: false, ...place }]);
+    expect(asked).toEqual([{ env: undefined, baseUrl: undefined, ...place }]);
   });
 
   it.each([

@@ -232,6 +232,9 @@ describe('inventory list', () => {
     expect((await run(await offline(), 'inventory', 'list', '7')).stdout).toBe(
       'Pet  Quantity  Status\n  7        10  available\n',
     );
+    expect((await run(await offline(), 'inventory', 'list', '--columns', 'name')).stderr).toMatch(
+      'Unknown column "name"',
+    );
     expect((await run(await offline(), 'inventory', 'list', '--name', 'x')).stderr).toMatch('--name needs a catalog');
   });
 });

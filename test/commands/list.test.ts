@@ -32,13 +32,33 @@ describe('which pets', () => {
   });
 });
 
-it.each([
-  ['id,qty', '--columns must be one of petId, quantity, status, name, order, not "id".'],
-  ['petId,order', 'The column order needs --low.'],
-  ['name', '--columns name needs a catalog, and staging does not have one on this machine.'],
-])('--columns %s is refused before anything is sent', async (columns, problem) => {
-  const { code, stderr } = await refused('inventory', 'list', '--columns', columns);
-  expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
+describe('a column', () => {
+  it('that a pet has beyond the contract is shown', async () => {
+    const { code, stdout } = await list('list', '-o', 'csv', '--columns', 'petId,shelf');
+    expect([code, stdout]).toEqual([0, `petId,shelf\n1,\n7,A\n${MAX},\n`]);
+  });
+
+  it.each(['csv', 'table'])('of numbers has no prefix, however they are written: %s', async (format) => {
+    const reply = { body: body.replace('"A"', '-1.50'), headers: { 'Content-Type': 'application/json' } };
+    const { stdout } = await runIn(withReplies([reply]), 'inventory', 'list', '7', '--columns', 'shelf', '-o', format);
+    expect(stdout).toBe('shelf\n-1.50\n');
+  });
+
+  it.each(['table', 'csv', 'ndjson', 'json'])(
+    'that no pet has is refused, and no row is printed: %s',
+    async (format) => {
+      const { code, stdout, stderr } = await list('list', '-o', format, '--columns', 'id,qty,petId');
+      expect([code, stdout.replace(/^\[\n?$/, '')]).toEqual([2, '']);
+      expect(stderr).toContain('Unknown column');
+      expect(stderr).toContain('the pets have petId, quantity, status, shelf, and name from a catalog.');
+    },
+  );
+
+  it('cannot be checked in an empty list', async () => {
+    const context = withReplies([json([])]);
+    const { code, stdout } = await runIn(context, 'inventory', 'list', '-o', 'csv', '--columns', 'shelf');
+    expect([code, stdout]).toEqual([0, 'shelf\n']);
+  });
 });
 
 describe('inventory get', () => {

@@ -199,7 +199,7 @@ describe('on the screen', () => {
     again.write(CTRL.c);
     await again.exited;
     expect(await screenOf(again.output, { cols: 120, rows: 24 })).toContainEqual(expect.stringContaining('continue: '));
-    await control(sandbox.port, 'DELETE', '/faults');
+    await control(sandbox.port, 'PUT', '/faults', []);
     const resumed = await runPetstore(['inventory', 'runs', 'resume', '1', '--yes'], { home, env });
     expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('2 applied')]);
   });

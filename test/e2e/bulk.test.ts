@@ -150,7 +150,7 @@ describe.each([
     expect(error?.message).not.toMatch(/no write was in flight/);
     expect(stderr).toMatch(/Resume it with: petstore --env staging inventory import ('.+'|\S+) --resume\b/);
     expect(stderr).toMatch(/"hint":"Continue: petstore --env staging inventory import ('.+'|\S+) --resume"/);
-    await control(at.port, 'DELETE', '/faults');
+    await control(at.port, 'PUT', '/faults', []);
     const resumed = await at.run([...RUNS, 'resume']);
     expect([resumed.code, resumed.json]).toMatchObject([0, { applied: 6, unknown: 0, left: 0 }]);
     const rows = (await at.run(['inventory', 'history', '--cause', 'received', '--json'])).json;
@@ -172,7 +172,7 @@ it.each([
     await ruleHasSeen(at, 3);
     running.kill('SIGKILL');
     await running.exited;
-    await control(at.port, 'DELETE', '/faults');
+    await control(at.port, 'PUT', '/faults', []);
     await runPetstore(['inventory', 'adjust', '3', sale], { env: at.env, ...(isHere && { home: at.home }) });
     const sold = (await at.run(['inventory', 'list', '3'])).json;
     const left = (await at.run([...line, '--dry-run'])).json as { petId: number; problem: string | null }[];
@@ -437,7 +437,7 @@ it('a change that was applied without an answer is undone and redone as any othe
   await ruleHasSeen(at, 2);
   running.kill('SIGTERM');
   expect((await running.exited).code).toBe(143);
-  await control(at.port, 'DELETE', '/faults');
+  await control(at.port, 'PUT', '/faults', []);
   const quantities = async () => {
     const { json } = await at.run(['inventory', 'list', '7', '8']);
     return (json as { quantity: number }[]).map(({ quantity }) => quantity);

@@ -57,7 +57,7 @@ describe('fault 66, 70, 118: the key is in no output and no file, whatever the s
       runs(mode, ['--debug', '--no-wait', '-o', format, ...args]);
     const codes = [
       await run('echo', 'inventory', 'list'),
-      await run('echo', 'inventory', 'list', '--pet', '7', '--columns', 'petId,status'),
+      await run('echo', 'inventory', 'list', '--pet', '7', '--columns', 'petId,status,more'),
       await run('bad-row', 'inventory', 'list'),
       await run('no-list', 'inventory', 'list'),
       await run('page', 'inventory', 'list'),
@@ -162,7 +162,7 @@ describe('fault 66, 70, 118: the key is in no output and no file, whatever the s
     const here = await shop();
     const calls: readonly (readonly [Mode, ...string[]])[] = [
       ['echo', 'inventory', 'list'],
-      ['echo', 'inventory', 'list', '--columns', 'petId,status'],
+      ['echo', 'inventory', 'list', '--columns', `petId,more,status`],
       ['echo', 'inventory', 'set', '7', '12', '--yes'],
       ['refuse', '--verbose', 'inventory', 'set', '7', '13', '--yes'],
       ['redirect', 'inventory', 'list'],

@@ -1,7 +1,6 @@
 /** `petstore proxy` between real sockets: what it passes on, what it refuses, and what a client learns of failures. */
 import { once } from 'node:events';
 import { readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -12,6 +11,7 @@ import { error, item, json, type Reply, tooMany } from '../support/replies.ts';
 import { type ScriptedServer, scriptedServer } from '../support/scripted-server.ts';
 import {
   ask,
+  heardBy,
   JSON_TYPE,
   listen,
   openSocket,
@@ -61,13 +61,6 @@ async function recorder(): Promise<{ readonly baseUrl: string; readonly seen: st
 /** The status lines in what a connection heard. */
 const statuses = (heard: string): number[] =>
   [...heard.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
-
-/** All that a socket hears until it is closed. */
-function heardBy(socket: Socket): { readonly text: () => string; readonly closed: Promise<string> } {
-  let text = '';
-  socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
-  return { text: () => text, closed: new Promise((resolve) => socket.once('close', () => resolve(text))) };
-}
 
 /** The proxy's own answer about itself. */
 const own = ({ port, token }: ServedProxy, name: string): Promise<Plain> =>
@@ -221,7 +214,8 @@ describe('the catalog of a gateway', () => {
     const gateway = staging(proxy.baseUrl, proxy.token);
 
     await petstore(gateway, 'catalog', 'set', '8', '--name', 'Budgie');
-    await petstore(gateway, 'inventory', 'list', '--quiet');
+    // A smoke test also asks with a wrong key.
+    await petstore(gateway, 'smoke', '--quiet');
     expect(await petstore(gateway, 'inventory', 'get', '--barcode', '4006381333931')).toContain('Goldfish');
     const goldfish = { petId: 7, name: 'Goldfish', barcodes: ['4006381333931'], min: 4, target: 20, source: 'service' };
     const budgie = { petId: 8, name: 'Budgie', barcodes: [], min: null, target: null, source: 'local' };

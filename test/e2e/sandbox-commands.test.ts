@@ -245,7 +245,7 @@ describe('sandbox serve', () => {
     const { port } = await serveSandbox();
     const refused = [
       ['GET', '/nothing', undefined, 404],
-      ['POST', '/state', {}, 405],
+      ['POST', '/state', {}, 404],
       ['PUT', '/faults', {}, 400],
       ['PUT', '/faults', [1], 400],
       ['POST', '/clock', { advance: 'soon' }, 400],

@@ -238,6 +238,7 @@ describe('undo and redo', () => {
       stderr: expect.stringContaining('pet 7: conflict, it was undone already\n') as string,
     });
     expect([await quantity(7), await quantity(8)]).toEqual([12, 6]);
+    expect(await run('undo', '--yes')).toMatchObject({ stdout: 'Pet 7 (Goldfish): 12 → 10. Undone.\n', stderr: '' });
   });
 
   it('undo takes first what was done last, be it a redo, and only what that has changed', async () => {
@@ -602,7 +603,6 @@ describe('runs', () => {
 
   it.each([
     [['runs', 'list', '9'], 'inventory runs list takes no number.'],
-    [['runs', 'discard', '1', '--events'], 'inventory runs discard takes no --events.'],
     [['runs', 'resume', '--unfinished'], 'inventory runs resume takes no --unfinished.'],
     [['undo', '1', '--run', '1', '--yes'], 'Name one thing to undo: a change, or --run.'],
     [['undo', '9223372036854775808'], 'changeId must be a number such as 3, not "9223372036854775808".'],
@@ -614,7 +614,7 @@ describe('runs', () => {
     });
   });
 
-  it('are listed, resumed and discarded; doctor and status name the commands', async () => {
+  it('are listed, resumed and discarded; status names the commands', async () => {
     const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 2);
     await runIn(context, 'inventory', 'import', '-', '--yes');
     const { stdout } = await runIn(context, 'inventory', 'runs', '--json');
@@ -623,10 +623,8 @@ describe('runs', () => {
     ]);
     const resume = 'petstore --env staging inventory runs resume 1';
     const discard = 'petstore --env staging inventory runs discard 1';
-    for (const command of [['status'], ['doctor', '--offline']]) {
-      const output = (await runIn(context, ...command)).stdout;
-      expect([command, output.includes(resume), output.includes(discard)]).toEqual([command, true, true]);
-    }
+    const status = (await runIn(context, 'status')).stdout;
+    expect([status.includes(resume), status.includes(discard)]).toEqual([true, true]);
     const resumed = await runIn(context, ...resume.split(' ').slice(1));
     expect([resumed.code, stock.get(8)]).toEqual([0, 13]);
     expect((await runIn(context, 'inventory', 'runs')).stdout).toMatch(/1 {2}import {2}staging .* finished +3 +0/);

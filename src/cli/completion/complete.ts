@@ -8,7 +8,6 @@ export interface PlaceOptions {
   readonly env: string | undefined;
   readonly baseUrl: string | undefined;
   readonly profile?: string | undefined;
-  readonly insecureHttp: boolean;
 }
 
 type KnownPets = (place: PlaceOptions) => Promise<readonly KnownPet[]>;
@@ -50,9 +49,8 @@ interface Position {
 }
 
 function placeOf(line: Line<TreeOption>): PlaceOptions {
-  const insecureHttp = line.tokens.some(({ role, text }) => role === 'option' && text === '--insecure-http');
   const [env, profile] = [lastValue(line, '--env'), lastValue(line, '--profile')];
-  return { env, profile, baseUrl: lastValue(line, '--base-url'), insecureHttp };
+  return { env, profile, baseUrl: lastValue(line, '--base-url') };
 }
 
 function positionOf(tree: Tree, line: Line<TreeOption>, word: string): Position {
