@@ -149,6 +149,15 @@ describe('stopped, and then continued with fg', () => {
     if (typed.includes(KEY)) expect(terminal.plain().split(shown)).toHaveLength(3);
   });
 
+  it('a countdown fits the width that the terminal has got meanwhile', async () => {
+    const terminal = startPty(['--norc', '-i'], { command: ['bash'], cols: 120 });
+    terminal.write(`${petstoreCommand().join(' ')} --env sandbox wait --pet 7 --quantity 99 --for 1h\r`);
+    await terminal.waitFor('Next check in');
+    await terminal.type('\x1a', 'Stopped');
+    terminal.resize(30, 24);
+    await terminal.type('fg\r', /Next check in \d+ m?s\. [^.\r]*…/);
+  });
+
   it.each([
     ['a question', LOGIN, 'API key of staging'],
     ['lines', '--env sandbox inventory count', 'Stocktake 1'],
