@@ -34,16 +34,11 @@ export const inventoryRuns = defineCommand({
     }),
   },
   async run({ action = 'list', run, unfinished, limit, allEnvironments, dryRun, events }, context) {
-    const isList = action === 'list';
-    const foreign = [
-      isList && run !== undefined && 'number',
-      action !== 'resume' && events === true && '--events',
-      action !== 'resume' && dryRun === true && '--dry-run',
-      !isList && unfinished === true && '--unfinished',
-      !isList && limit !== undefined && '--limit',
-      !isList && allEnvironments === true && '--all-environments',
-    ].find((each) => each !== false);
-    if (foreign !== undefined) throw usageFailure(`inventory runs ${action} takes no ${foreign}.`);
+    const ofList = { '--unfinished': unfinished, '--limit': limit, '--all-environments': allEnvironments };
+    const ofResume = { '--events': events, '--dry-run': dryRun };
+    const foreign = { ...(action === 'list' ? { number: run } : ofList), ...(action === 'resume' ? {} : ofResume) };
+    const [name] = Object.entries(foreign).find(([, value]) => value !== undefined) ?? [];
+    if (name !== undefined) throw usageFailure(`inventory runs ${action} takes no ${name}.`);
     if (action === 'discard') {
       if (run === undefined)
         throw usageFailure('Discard which run? Name its number.', 'See all runs: petstore inventory runs');

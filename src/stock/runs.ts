@@ -26,17 +26,16 @@ export function resumeStopped(
   events: boolean | undefined,
 ): Promise<View> | View {
   return withEvents(context, events, (onOutcome) =>
-    withLockedJournal(context, 'run', async (journal) => {
-      const environment = (await context.settings()).environment.value;
-      return resumeNamed({ context, journal, onOutcome }, findRun(journal, environment, id));
-    }),
+    withLockedJournal(context, 'run', async (journal) =>
+      resumeNamed({ context, journal, onOutcome }, await findRun(context, journal, id)),
+    ),
   );
 }
 
 /** Shows what `resumeStopped` would change. @throws {Failure} `cannot-resume` */
 export function showResume(context: CommandContext, id: bigint | undefined): Promise<RowsView> {
   return withJournal(context, async (journal) => {
-    const run = findRun(journal, (await context.settings()).environment.value, id);
+    const run = await findRun(context, journal, id);
     const plan = await planOfRest(context, journal, run);
     await checkSource(context, run);
     return dryRunPlan(context, { plan });
@@ -80,7 +79,8 @@ export function cannotResume(problem: string, hint = SEE_RUNS): Failure {
 }
 
 /** Returns the run with this number, else the newest that can be resumed, first of all one of this environment. */
-function findRun(journal: Journal, environment: string, id: bigint | undefined): Run {
+async function findRun(context: CommandContext, journal: Journal, id: bigint | undefined): Promise<Run> {
+  const environment = (await context.settings()).environment.value;
   const unfinished = journal.unfinished();
   const ready = unfinished.filter(({ kind, left }) => kind !== 'smoke' && left > 0);
   const newest = ready.find((each) => each.environment === environment) ?? ready[0] ?? unfinished[0];
