@@ -10,7 +10,7 @@ const elsewhere = [
   'crash/**',
   'limiters/**',
   'rate-limit/{simulation,every-state}.test.ts',
-  'e2e/{docs,fleet,release}.test.ts',
+  'e2e/{docs,fleet}.test.ts',
 ].map((each) => `test/${each}`);
 /** What runs the program in shells and terminals, sends it signals, or reads /proc: it has been run on Linux only. */
 const onLinux = ['e2e/**', 'conformance/**', 'crash/**', 'limiters/**', 'node/**', 'support/**'].map(

@@ -182,9 +182,12 @@ export interface RateLimit {
   readonly resetAt: number;
 }
 
-/** A wait: for the rate limit, after a failed attempt (`backoff`), or for another process (`locked`). Times: epoch ms. */
+/**
+ * A wait: for the rate limit, after a failed attempt (`backoff`), for another process (`locked`), or for a slow answer.
+ * Times: epoch ms.
+ */
 export interface Wait {
-  readonly why: WaitReason | 'backoff' | 'locked';
+  readonly why: WaitReason | 'backoff' | 'locked' | 'answer';
   readonly until: number;
   /** The attempt that follows the wait, from 1, and how many there are at most. */
   readonly attempt: number;
@@ -195,7 +198,7 @@ export interface Wait {
   /** For `backoff`: what failed. */
   readonly status?: number;
   readonly failure?: HttpFailureFacts;
-  /** For `locked`: who has the lock, for example `another petstore process that changes pet 7`. */
+  /** For `locked`: who has the lock, such as `another petstore process that changes pet 7`; for `answer`: the host. */
   readonly holder?: string;
 }
 

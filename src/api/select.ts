@@ -24,14 +24,3 @@ export function matcher({ status, pet, min, max, where }: Filter): (item: Invent
     (max === undefined || item.quantity <= max) &&
     where?.(item) !== false;
 }
-
-/** Yields the same items, after passing each to `see`. */
-export async function* eachSeen(
-  batches: AsyncGenerator<readonly InventoryItem[]>,
-  see: (item: InventoryItem) => void,
-): AsyncGenerator<readonly InventoryItem[]> {
-  for await (const items of batches) {
-    items.forEach(see);
-    yield items;
-  }
-}

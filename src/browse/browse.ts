@@ -156,10 +156,14 @@ async function askWhy(visit: Visit): Promise<void> {
   if (!canAsk(context)) throw new Failure('no-terminal', { what: 'the cause', instead: 'Use --cause and --note.' });
   const given = { ...context.why, ...visit.why };
   try {
-    const word = await prompt.text(`Cause (${CAUSES.join(', ')}; Esc leaves)`, given.cause, signal);
-    const cause = word === '' ? undefined : wordValue(CAUSES).parse(word, 'The cause');
-    const text = await prompt.text('Note', given.note, signal);
-    const note = text === '' ? undefined : noteValue.parse(text, 'The note');
+    const answer = async (question: string, present: string | undefined): Promise<string | undefined> => {
+      const typed = await prompt.text(present === undefined ? question : `${question}, - for none`, present, signal);
+      return ['', '-'].includes(typed) ? undefined : typed;
+    };
+    const word = await answer(`Cause (${CAUSES.join(', ')}; Esc leaves)`, given.cause);
+    const cause = word === undefined ? word : wordValue(CAUSES).parse(word, 'The cause');
+    const text = await answer('Note', given.note);
+    const note = text === undefined ? text : noteValue.parse(text, 'The note');
     visit.why = { cause, note };
     const answers = [cause, note].filter((each) => each !== undefined).join(', ');
     browser.message = answers === '' ? 'The history will have no cause.' : `For the history: ${answers}.`;
@@ -195,7 +199,7 @@ async function apply(visit: Visit): Promise<RecordView | undefined> {
     return { ...whole, obstacles: whole.obstacles.filter((each) => each.state !== 'conflict') };
   };
   try {
-    using turn = await takeTurn(context, journal, 'browse');
+    using turn = await takeTurn(context, journal);
     const own = { ...context, why: { ...context.why, ...visit.why } };
     const spec = { kind: 'browse', command: COMMAND, plan, onBegin } as const;
     const applied = await applyPlan({ context: own, journal, turn }, spec);

@@ -1,6 +1,6 @@
 /** The state of `inventory browse`: the pets that it shows, and the pending changes. Neither draws nor sends. */
 import type { InventoryItem } from '../api/item.ts';
-import { MAX_DIGITS } from '../api/values.ts';
+import { parseInteger } from '../api/values.ts';
 import { barcodeIn } from '../catalog/barcode.ts';
 import type { RateLimit } from '../ports.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -210,7 +210,6 @@ export class Browser extends Selection {
 }
 
 function parseQuantity(typed: string, present: bigint): bigint | undefined {
-  if (!/^[+-]?[0-9]+$/.test(typed) || typed.replace(/^[+-]/, '').length > MAX_DIGITS) return undefined;
-  const value = BigInt(typed.replace(/^\+/, ''));
-  return /^[+-]/.test(typed) ? present + value : value;
+  const value = parseInteger(typed.replace(/^\+(?=\d)/, ''));
+  return value !== undefined && /^[+-]/.test(typed) ? present + value : value;
 }

@@ -97,7 +97,7 @@ function pressInTable(browser: Browser, key: Key): Request | undefined {
   // Must be typed in full and ended with Enter, so that a pasted name changes nothing.
   else if (pressed === '=') browser.askQuantity('');
   else if (pressed === '+' || pressed === '-') browser.askQuantity(text);
-  else if (pressed === 'return' || pressed === 'enter') browser.endSearch();
+  else if (pressed === 'return') browser.endSearch();
   else if (pressed === 'right') browser.change(browser.targets, '+1');
   else if (pressed === 'left') browser.change(browser.targets, '-1');
   else if (pressed === 'delete') browser.change(browser.targets, '=');
@@ -120,9 +120,9 @@ function pressInTable(browser: Browser, key: Key): Request | undefined {
   return undefined;
 }
 
-function typeQuantity(browser: Browser, { name, text }: Key): void {
-  if (name === 'escape') browser.typed = '';
-  if (name === 'escape' || name === 'return' || name === 'enter') browser.endQuantity();
+function typeQuantity(browser: Browser, { ctrl, name, text }: Key): void {
+  if (name === 'escape' || (ctrl && (name === 'u' || name === 'w'))) browser.typed = '';
+  if (name === 'escape' || name === 'return') browser.endQuantity();
   else browser.typed = name === 'backspace' ? browser.typed.replace(/.$/u, '') : browser.typed + text;
 }
 

@@ -4,8 +4,8 @@ import type { Clock, FullScreen } from '../ports.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { CommandContext, Notices } from '../session/globals.ts';
 import { untilStop } from '../stop.ts';
-import { unansweredWords, waitLines } from '../view/progress.ts';
-import { capital, visible } from '../view/words.ts';
+import { waitLines } from '../view/progress.ts';
+import { visible } from '../view/words.ts';
 import { createStyle, isColoured } from '../view/style.ts';
 import { prepareWidths } from '../view/width.ts';
 import type { Browser, End, Reload, Show } from './browser.ts';
@@ -104,9 +104,6 @@ function onScreen({ clock, globals, notices }: CommandContext, browser: Browser,
     },
     waiting: (wait) => {
       say(wait && waitLines(wait, { now: clock.now() })[0]);
-    },
-    unanswered: (wait) => {
-      say(wait && `${capital(unansweredWords(wait))}.`);
     },
     writes: none,
     watchLimits: (newest) => {

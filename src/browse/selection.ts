@@ -122,8 +122,8 @@ export class Selection {
     this.cursor = Math.max(this.top, Math.min(this.cursor, last));
   }
 
-  /** Searches. The cursor goes to this pet if it is shown; by default to the one whose id is typed. */
-  protected search(petId = parseInt64(this.text.trimEnd())): void {
+  /** Searches. The cursor goes to this pet if it is shown; by default to the one whose barcode or id is typed. */
+  protected search(petId = petsWith(this.text.trimEnd(), this.catalog)[0]): void {
     const { catalog, isChangedOnly, pending, status } = this;
     const isMatch = matcherOf(this.text.trimEnd(), catalog);
     const orders = this.isLowOnly ? ordersOf(this.low, catalog) : undefined;
@@ -184,10 +184,13 @@ export function next<T>(values: readonly T[], value: T, step: 1 | -1): T {
 /** Returns a test of a pet by a part of its id or name, or a barcode; undefined if all match. */
 function matcherOf(text: string, catalog: Catalog | undefined): ((petId: bigint) => boolean) | undefined {
   if (text === '') return undefined;
-  const ids = new Set(catalog?.containing(text));
-  // On a label, the id may be padded with zeros.
-  const scanned = [catalog?.ownerOf(text)?.petId, parseInt64(text.replace(/^0+(?=\d)/, ''))];
-  for (const petId of scanned) if (petId !== undefined) ids.add(petId);
+  const ids = new Set([...(catalog?.containing(text) ?? []), ...petsWith(text, catalog)]);
   const mayBeId = /^-?[0-9]*$/.test(text);
   return (petId) => ids.has(petId) || (mayBeId && String(petId).includes(text));
+}
+
+/** Returns the pet with this barcode, and the one with this id: on a label, it may be padded with zeros. */
+function petsWith(code: string, catalog: Catalog | undefined): bigint[] {
+  const found = [catalog?.ownerOf(code)?.petId, parseInt64(code.replace(/^0+(?=\d)/, ''))];
+  return found.filter((petId) => petId !== undefined);
 }

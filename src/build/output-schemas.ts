@@ -146,10 +146,7 @@ const OUTPUTS: Readonly<Record<string, object>> = {
       problem: maybe(text),
     },
   ),
-  events: one(
-    'inventory import --events, inventory runs resume --events',
-    union([row, object({ event: is('end'), ...run.shape })]),
-  ),
+  events: one('inventory import --events', union([row, object({ event: is('end'), ...run.shape })])),
   history: rows('inventory history', {
     ...{ change: number, when: maybe(time), who: text, environment, ...change, outcome: state, reason: maybe(text) },
     ...{ cause: maybe(z.enum(CAUSES)), note: maybe(text), command: text, run: maybe(number) },

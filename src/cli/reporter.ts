@@ -2,23 +2,14 @@
  * Writes everything that goes to stderr: warnings, request attempts, wait countdowns, rate limits and errors. With JSON
  * output each is one line of JSON, and information appears only with --verbose.
  */
-import type { AttemptFacts, Unanswered } from '../client/service.ts';
+import type { AttemptFacts } from '../client/service.ts';
 import type { RunLog } from './run-log.ts';
 import type { CommandContext, Globals, Notices } from '../session/globals.ts';
 import type { Context, RateLimit, Wait } from '../ports.ts';
 import type { ExitCode, Failure } from '../errors.ts';
-import {
-  type Began,
-  duration,
-  limitWords,
-  LiveLine,
-  progressLines,
-  type Share,
-  unansweredWords,
-  waitLines,
-} from '../view/progress.ts';
+import { type Began, duration, limitWords, LiveLine, progressLines, type Share, waitLines } from '../view/progress.ts';
 import { FORMAT_FACTS } from '../view/view.ts';
-import { capital, visible } from '../view/words.ts';
+import { visible } from '../view/words.ts';
 import { forPeople, type Style } from '../view/style.ts';
 
 /** How often the progress of a run is printed without a terminal, in ms. */
@@ -112,11 +103,13 @@ export class Reporter implements Notices {
 
   waiting(wait: Wait | undefined): void {
     if (wait === undefined) {
+      if (this.announced) this.progress(this.progressLine, this.share);
       this.announced = false;
-      this.progress(this.progressLine, this.share);
       return;
     }
     const { live, progressLine } = this;
+    // A log has the attempt.
+    if (live === undefined && wait.why === 'answer') return;
     const progress = progressLine && this.shown(progressLine);
     const lines = waitLines(wait, { now: this.context.clock.now(), canStop: live !== undefined, progress });
     // One line for all waits of --retry-for.
@@ -127,19 +120,6 @@ export class Reporter implements Notices {
     else if (!isAnnounced && lines[0] !== progress) this.info(lines[0]);
     else return;
     this.announced = true;
-  }
-
-  /** Shows a slow request on the live line only: a log has the attempt. */
-  unanswered(wait: Unanswered | undefined): void {
-    const { live, progressLine } = this;
-    if (live === undefined) return;
-    if (wait === undefined) {
-      this.progress(progressLine, this.share);
-      return;
-    }
-    const words = this.shown(unansweredWords(wait));
-    const line = progressLine === undefined ? capital(words) : `${this.shown(progressLine)}; ${words}`;
-    this.later(() => live.draw(`${line}. Ctrl-C stops.`, `${line}.`));
   }
 
   recovered({ attempts, ms }: { readonly attempts: number; readonly ms: number }): void {

@@ -80,15 +80,16 @@ function isFromService({ headers, status }: HttpReply): boolean {
 }
 
 /** Announces a request that takes long, unless it is forwarded for another client. */
-async function announced<T>({ clock, watch }: Service, { headers }: Call, { host }: URL, work: Promise<T>): Promise<T> {
+async function announced<T>(service: Service, { headers }: Call, { host }: URL, work: Promise<T>): Promise<T> {
+  const { clock, timeoutMs, watch } = service;
   if (headers !== undefined) return work;
-  const from = clock.monotonic();
+  const until = clock.now() + timeoutMs;
   const show = (): void => {
-    watch.unanswered({ peer: host, ms: clock.monotonic() - from });
+    watch.waiting({ why: 'answer', until, attempt: 1, holder: host });
     const cancel = clock.alarm(TICK_MS, show);
     end = () => {
       cancel();
-      watch.unanswered(undefined);
+      watch.waiting(undefined);
     };
   };
   let end = clock.alarm(LONG_MS, show);

@@ -57,20 +57,11 @@ export interface AttemptFacts {
   readonly ms: number;
 }
 
-/** A request that has waited for its answer for some time. */
-export interface Unanswered {
-  /** Host and port of the peer. */
-  readonly peer: string;
-  readonly ms: number;
-}
-
 /** Observer for --verbose, the live countdown and warnings. */
 export interface ClientWatch {
   attempt(facts: AttemptFacts): void;
   /** Called once a second during a wait, and with undefined when it is over. */
   waiting(wait: Wait | undefined): void;
-  /** Called once a second while a request takes long, and with undefined at its end. */
-  unanswered(wait: Unanswered | undefined): void;
   /** Called when the service answers after retries. */
   recovered(facts: { readonly attempts: number; readonly ms: number }): void;
   warning(text: string): void;

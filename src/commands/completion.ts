@@ -7,7 +7,7 @@ import { Failure, fileFailed, isFailure, usageFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import { shellWord } from '../session/run-commands.ts';
 import type { KnownPet } from '../state/pets.ts';
-import type { TextView } from '../view/view.ts';
+import type { RawView, TextView } from '../view/view.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 type Shell = (typeof SHELLS)[number];
@@ -29,7 +29,7 @@ export const completion = defineCommand({
   },
   options: { install: flag('--install', 'install it for your user and print the remaining step') },
   more: ['scripting'],
-  async run({ shell: named, install }, context): Promise<TextView> {
+  async run({ shell: named, install }, context): Promise<RawView | TextView> {
     const shell = named ?? loginShell(context);
     const { SHIMS } = await import('../cli/completion/shims.ts');
     const script = SHIMS[shell];
@@ -55,10 +55,7 @@ export async function knownPets(context: Context, place: PlaceOptions): Promise<
 }
 
 /** Returns the origin of the service; undefined if an option, a variable or the config is invalid. */
-async function originAt(
-  ports: Context,
-  { env, profile, baseUrl, insecureHttp }: PlaceOptions,
-): Promise<string | undefined> {
+async function originAt(ports: Context, { env, profile, baseUrl }: PlaceOptions): Promise<string | undefined> {
   const [{ readConfigFile }, { requireBaseUrl, resolveSettings }, { originOf, partsOf }] = await Promise.all([
     import('../session/config-file.ts'),
     import('../session/resolve.ts'),
@@ -70,25 +67,18 @@ async function originAt(
     const call = { ...(env !== undefined && { env }), ...(baseUrl !== undefined && { baseUrl }) };
     const { config } = await readConfigFile(context);
     const settings = resolveSettings(call, { env: context.env, config });
-    return originOf({ environment: settings.environment.value, baseUrl: requireBaseUrl(settings, { insecureHttp }) });
+    // Nothing is sent, so http may be to another machine.
+    const url = requireBaseUrl(settings, { insecureHttp: true });
+    return originOf({ environment: settings.environment.value, baseUrl: url });
   } catch (error) {
     if (isFailure(error)) return undefined;
     throw error;
   }
 }
 
-/** Writes the script where the shell finds it, or to a file that the user's profile must load. */
-async function installed(context: CommandContext, shell: Shell, script: string): Promise<TextView> {
-  const { path, left } = installedAt(context, shell);
-  const { files } = context;
-  await files.makePrivateFolder(path.replace(/\/[^/]*$/, '')).catch(fileFailed('write', path));
-  await files.replace(path, script).catch(fileFailed('write', path));
-  return { view: 'text', text: `Written to ${path}.\n${left}` };
-}
-
-/** Returns the file for the script, and what is left for the user to do. */
-function installedAt(context: CommandContext, shell: Shell): { readonly path: string; readonly left: string } {
-  const { env, machine } = context;
+/** Writes the script where the shell finds it, or to a file that the user's profile must load, and says what is left. */
+async function installed(context: CommandContext, shell: Shell, script: string): Promise<RawView> {
+  const { env, files, machine } = context;
   const { home } = machine;
   if (home === undefined) {
     const problem = homeProblem(context);
@@ -105,14 +95,17 @@ function installedAt(context: CommandContext, shell: Shell): { readonly path: st
   const places = {
     bash: {
       path: `${data}/bash-completion/completions/petstore`,
-      left: 'bash-completion finds it there. Without that package, add to ~/.bashrc: source <(petstore completion bash)',
+      left: 'bash-completion finds it there. Without that package, add to ~/.bashrc:\nsource <(petstore completion bash)',
     },
     zsh: {
       path: `${data}/zsh/site-functions/_petstore`,
-      left: `Add to ~/.zshrc, before compinit: fpath=(${shellWord(`${data}/zsh/site-functions`)} $fpath)`,
+      left: `Add to ~/.zshrc, before compinit:\nfpath=(${shellWord(`${data}/zsh/site-functions`)} $fpath)`,
     },
     fish: { path: `${config}/fish/completions/petstore.fish`, left: 'fish finds it there.' },
-    powershell: { path: profile, left: `Add to the file that $PROFILE names: . ${quoted}` },
+    powershell: { path: profile, left: `Add to the file that $PROFILE names:\n. ${quoted}` },
   };
-  return places[shell];
+  const { path, left } = places[shell];
+  await files.makePrivateFolder(path.replace(/\/[^/]*$/, '')).catch(fileFailed('write', path));
+  await files.replace(path, script).catch(fileFailed('write', path));
+  return { view: 'raw', head: '', body: Buffer.from(`Written to ${path}.\n${left}`), margin: 2 };
 }

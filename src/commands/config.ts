@@ -4,8 +4,7 @@ import { changeConfig, configPath, readConfigFile, requireReadable } from '../se
 import { profilesFolder } from '../session/paths.ts';
 import { maskKey } from '../session/resolve.ts';
 import { commandFor, CONFIG_SETTINGS, isProfileName, SETTINGS } from '../session/settings.ts';
-import { Failure, isFailure } from '../errors.ts';
-import { describeFailure } from '../report/failures.ts';
+import { Failure } from '../errors.ts';
 import { confirmation, list, record } from '../view/view.ts';
 
 const KEYS = [...CONFIG_SETTINGS.keys()];
@@ -101,15 +100,8 @@ export const configProfiles = defineCommand({
     const names = (await context.files.list(profilesFolder(context))).filter(isProfileName);
     const profiles = await Promise.all(
       names.toSorted().map(async (name) => {
-        try {
-          const file = await readConfigFile({ ...context, env: { ...context.env, PETSTORE_PROFILE: name } });
-          return { name, config: requireReadable(file).config };
-        } catch (error) {
-          if (!isFailure(error)) throw error;
-          // One broken file must not hide the other profiles.
-          context.notices.warning(describeFailure(error, context.clock.now()).message);
-          return { name, config: {} };
-        }
+        const file = await readConfigFile({ ...context, env: { ...context.env, PETSTORE_PROFILE: name } });
+        return { name, config: requireReadable(file).config };
       }),
     );
     return list(

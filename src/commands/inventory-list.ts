@@ -1,6 +1,6 @@
 import { type InventoryItem, itemToJsonText, UnexpectedFields } from '../api/item.ts';
 import { ITEM_FIELDS } from '../api/values.ts';
-import { eachSeen, type Filter, isFilter, matcher } from '../api/select.ts';
+import { type Filter, isFilter, matcher } from '../api/select.ts';
 import { csvTextOfFields, jsonTextOfFields, memberOf, SortedItems, SORTS } from '../api/long-list.ts';
 import { type Orders, ordersOf, sortedByName, withColumns, withFields } from '../catalog/added-fields.ts';
 import type { Catalog } from '../catalog/local-catalog.ts';
@@ -112,7 +112,7 @@ export const inventoryList = defineCommand({
   async run({ petId, ...options }, context): Promise<View> {
     const input = petId.length === 0 ? options : { ...options, pet: [...petId, ...(options.pet ?? [])] };
     const { output } = context.globals;
-    const { isForPeople, isJson } = FORMAT_FACTS[output];
+    const { isJson } = FORMAT_FACTS[output];
     if (input.watch !== undefined && output === 'csv') {
       throw usageFailure('--watch cannot be used with csv.', 'Use -o ndjson.');
     }
@@ -139,11 +139,6 @@ export const inventoryList = defineCommand({
     const listed = inOrder(all, input, catalog);
     const roleOf = ({ petId, quantity }: InventoryItem) =>
       quantity > 0n && quantity <= (names?.levelOf(petId).min ?? 0n) ? 'attention' : undefined;
-    let stock = 0n;
-    const add = ({ quantity }: InventoryItem): void => {
-      stock += quantity;
-    };
-    const rows = context.stdout.isTTY && isForPeople ? eachSeen(listed, add) : listed;
     return {
       view: 'rows',
       columns: columns.map((name) => ({
@@ -151,15 +146,14 @@ export const inventoryList = defineCommand({
         ...(input.columns !== undefined && { heading: name }),
         ...(name === 'quantity' && { role: roleOf }),
       })),
-      rows: catalog === undefined && orders === undefined ? rows : withFields(rows, { catalog, names, orders }),
+      rows: catalog === undefined && orders === undefined ? listed : withFields(listed, { catalog, names, orders }),
       jsonText: input.columns === undefined ? itemToJsonText : jsonTextOfFields(columns),
       csvText: csvTextOfFields(columns),
       header: input.header,
       summary: (count) => {
         // With --limit alone, the rest of the list may not have been read.
         const isCut = input.limit !== undefined && input.sort === undefined;
-        const pets = count === read || isCut ? plural(count, 'pet') : `${count} of ${plural(read, 'pet')}`;
-        return `${pets}, quantity ${stock.toLocaleString('en')}`;
+        return count === read || isCut ? plural(count, 'pet') : `${count} of ${plural(read, 'pet')}`;
       },
       empty: isFilter(filter) ? 'No pet matches.' : 'The store tracks no pets.',
       // Pets that have not been read yet may match.

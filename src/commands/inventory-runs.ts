@@ -28,15 +28,14 @@ export const inventoryRuns = defineCommand({
       limit: option('-n, --limit <count>', countValue(1), 'number of runs to show (default: 50)'),
       allEnvironments: flag('--all-environments', 'runs of every environment'),
     }),
-    ...under('Resume', {
-      dryRun: flag('--dry-run', 'show what would change without sending a write', { conflicts: ['events'] }),
-      events: flag('--events', 'print one JSON object for each row as it is done, and one at the end'),
-    }),
+    ...under('Resume', { dryRun: flag('--dry-run', 'show what would change without sending a write') }),
   },
-  async run({ action = 'list', run, unfinished, limit, allEnvironments, dryRun, events }, context) {
+  async run({ action = 'list', run, unfinished, limit, allEnvironments, dryRun }, context) {
     const ofList = { '--unfinished': unfinished, '--limit': limit, '--all-environments': allEnvironments };
-    const ofResume = { '--events': events, '--dry-run': dryRun };
-    const foreign = { ...(action === 'list' ? { number: run } : ofList), ...(action === 'resume' ? {} : ofResume) };
+    const foreign = {
+      ...(action === 'list' ? { number: run } : ofList),
+      ...(action !== 'resume' && { '--dry-run': dryRun }),
+    };
     const [name] = Object.entries(foreign).find(([, value]) => value !== undefined) ?? [];
     if (name !== undefined) throw usageFailure(`inventory runs ${action} takes no ${name}.`);
     if (action === 'discard') {
@@ -44,7 +43,7 @@ export const inventoryRuns = defineCommand({
         throw usageFailure('Discard which run? Name its number.', 'See all runs: petstore inventory runs');
       return discardRun(context, run);
     }
-    if (action === 'resume') return dryRun === true ? showResume(context, run) : resumeStopped(context, run, events);
+    if (action === 'resume') return dryRun === true ? showResume(context, run) : resumeStopped(context, run);
     const environment = allEnvironments === true ? undefined : namedEnvironment(await context.settings());
     return listRuns(context, { environment, limit: limit ?? 50, isUnfinished: unfinished === true });
   },

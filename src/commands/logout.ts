@@ -1,5 +1,5 @@
-import { defineCommand, flag } from '../cli/command.ts';
-import { partsOf, REMOTE_ENVIRONMENTS } from '../session/environments.ts';
+import { defineCommand } from '../cli/command.ts';
+import { partsOf } from '../session/environments.ts';
 import { changeConfig, requireReadable } from '../session/config-file.ts';
 import { usageFailure } from '../errors.ts';
 import { confirmation } from '../view/view.ts';
@@ -11,30 +11,25 @@ export const logout = defineCommand({
   description: 'Removes the key, or the key command, from the config file. The base URL stays. Nothing is sent.',
   examples: {
     'The active environment': 'petstore logout',
-    'Every key': 'petstore logout --all',
+    'Another one': 'petstore logout --env staging',
   },
-  options: { all: flag('--all', 'the keys of all environments') },
   more: ['environments'],
-  async run({ all }, context) {
-    const { value } = (await context.settings()).environment;
-    if (all !== true && value === 'sandbox') {
+  async run(_input, context) {
+    const { environment } = partsOf((await context.settings()).environment.value);
+    if (environment === 'sandbox') {
       throw usageFailure('The key of the sandbox is built in.', 'Name one: --env staging');
     }
-    const file = requireReadable(await context.configFile());
-    const names = REMOTE_ENVIRONMENTS.filter((name) => all === true || name === partsOf(value).environment);
-    const keysOf = (name: string): string[] => [`${name}.api-key`, `${name}.key-command`];
-    const dropped = names.filter((name) => keysOf(name).some((key) => key in file.config));
-    if (dropped.length > 0) {
-      const changes = Object.fromEntries(names.flatMap(keysOf).map((key) => [key, undefined]));
-      await changeConfig(context, () => changes);
-    }
+    const { config, path } = requireReadable(await context.configFile());
+    const keys = [`${environment}.api-key`, `${environment}.key-command`];
+    const dropped = keys.some((key) => key in config) ? [environment] : [];
+    if (dropped.length > 0) await changeConfig(context, () => Object.fromEntries(keys.map((key) => [key, undefined])));
     if ((context.env.PETSTORE_API_KEY ?? '') !== '') {
       context.notices.warning('PETSTORE_API_KEY is set, and petstore still uses the key in it.');
     }
     const text =
       dropped.length === 0
-        ? `No key for ${names.join(' or ')} in ${file.path}.`
-        : `The key for ${dropped.join(' and ')} is removed from ${file.path}.`;
-    return confirmation(text, { loggedOut: [...dropped] }, { csv: { loggedOut: dropped.join(' ') } });
+        ? `No key for ${environment} in ${path}.`
+        : `The key for ${environment} is removed from ${path}.`;
+    return confirmation(text, { loggedOut: dropped }, { csv: { loggedOut: dropped.join(' ') } });
   },
 });

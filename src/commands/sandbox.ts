@@ -96,7 +96,7 @@ export const sandboxStatus = defineCommand({
 
 export const sandboxKeys = defineCommand({
   path: 'sandbox keys',
-  summary: "List the sandbox's keys and their usage; add, remove or unban one",
+  summary: "List the sandbox's keys and their usage; add or remove one",
   description: 'The keys are made up, for the sandbox only: never give it a real one.',
   examples: {
     'All keys': 'petstore sandbox keys',
@@ -105,21 +105,17 @@ export const sandboxKeys = defineCommand({
   options: {
     add: option('--add <key>', sandboxKeyValue, 'another key'),
     remove: option('--remove <key>', sandboxKeyValue, 'a key that was added'),
-    unban: option('--unban <key>', sandboxKeyValue, 'clear the usage and the ban of a key'),
     data,
   },
-  async run({ add, remove, unban, data }, context) {
+  async run({ add, remove, data }, context) {
     const now = context.clock.now();
     const rows = await withStore(context, { file: dataFile(context, data).file }, (store) =>
       store.exclusively(() => {
         if (add !== undefined && add !== SANDBOX_KEY) store.addKey(add);
-        const keys = (): string[] => [SANDBOX_KEY, ...store.keys()];
-        const refuse = (name: string, value: string): never => {
-          throw new Failure('invalid-value', { name, value, expected: 'a key that was added' });
-        };
-        if (unban !== undefined && !store.forgetAllowances(unban) && !keys().includes(unban)) refuse('--unban', unban);
-        if (remove !== undefined && !store.removeKey(remove)) refuse('--remove', remove);
-        return keys().map((key) => {
+        if (remove !== undefined && !store.removeKey(remove)) {
+          throw new Failure('invalid-value', { name: '--remove', value: remove, expected: 'a key that was added' });
+        }
+        return [SANDBOX_KEY, ...store.keys()].map((key) => {
           const allowance = store.allowance(key);
           return { ...allowance, ...windowsOf(allowance, PLANS.free, now), key };
         });

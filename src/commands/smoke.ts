@@ -49,14 +49,11 @@ const OPTIONS = {
     pet: option('--pet <id>', petIdValue, 'the pet to set and then restore', { needs: 'write' }),
     provoke429: flag('--provoke-429', 'finally, exceed the rate limit on purpose; staging and sandbox only'),
     list: flag('--list', 'list the checks without running them', {
-      conflicts: ['format', 'out', 'only', 'skip', 'write', 'provoke429', 'maxLatency', 'maxSkew', 'waitReady'],
+      conflicts: ['format', 'out', 'only', 'skip', 'write', 'provoke429', 'maxLatency', 'waitReady'],
     }),
   }),
   ...under('Bounds', {
     maxLatency: option('--max-latency <duration>', durationValue(1), 'longest time for the list'),
-    maxSkew: option('--max-skew <duration>', durationValue(1), "largest accepted skew of the service's clock", {
-      shownDefault: '60s',
-    }),
     waitReady: option('--wait-ready <duration>', durationValue(1), 'wait until the service answers without a 5xx'),
   }),
 };

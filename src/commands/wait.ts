@@ -19,13 +19,12 @@ export const wait = defineCommand({
   description:
     'Reads the list, as often as the rate limit allows, until all conditions hold, then shows the pet. When time is ' +
     'up, it reads once more, and exits 13 if the conditions still do not hold. If the list does not have the pet, ' +
-    'it exits 5 at once, unless you add --allow-missing; other failures exit as in every command.',
+    'it exits 5 at once; other failures exit as in every command.',
   examples: {
     'Until a delivery has been entered': 'petstore wait --pet 7 --quantity 12 --for 10m',
     'Until it is sold out': 'petstore wait --pet 7 --max 0 --for 1h',
     'Until it has to be ordered': 'petstore wait --pet 7 --low --for 8h',
     'Then run a command': "petstore wait --pet 7 --max 0 --for 8h --exec 'mail -s sold-out me'",
-    'Until a new pet is listed': 'petstore wait --pet 7 --min 0 --allow-missing --for 1h',
   },
   options: {
     ...under('What to wait for', {
@@ -36,7 +35,6 @@ export const wait = defineCommand({
       max: option('--max <quantity>', integerValue, 'at most this quantity'),
       low: flag('--low', 'at or below its minimum in the catalog', { conflicts: ['max'] }),
       status: option('--status <status>', wordValue(PET_STATUSES), PET_STATUSES.join(', ')),
-      allowMissing: flag('--allow-missing', 'keep waiting while the list does not have the pet (else exit 5)'),
     }),
     ...under('Then', {
       exec: option(

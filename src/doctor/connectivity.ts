@@ -12,9 +12,6 @@ import { isAbout, KEY_KINDS } from './local.ts';
 import { probe, type Reply } from '../client/probe.ts';
 import { gatewayOf } from '../rate-limit/headers.ts';
 
-/** A larger offset of the clock makes logs and certificates doubtful. */
-const SKEW_MS = 60_000;
-
 export async function* lookAtService(context: CommandContext, url: URL): AsyncGenerator<Diagnosis> {
   if ((await context.settings()).environment.value !== 'sandbox') {
     const maySend = yield* lookAtLedger(context);
@@ -173,7 +170,7 @@ function* lookAtHeaders(answer: Reply): Generator<Diagnosis> {
   if (difference === undefined) {
     const fix = 'Tell its owners: with a Date header, waits do not depend on clocks.';
     yield warn('clock', 'The service sends no valid Date header.', fix);
-  } else if (Math.abs(difference.ms) <= SKEW_MS) {
+  } else if (!difference.isLarge) {
     yield ok('clock', "This machine's clock agrees with the service's.");
   } else {
     const fix =

@@ -28,15 +28,18 @@ export const skipped = (id: string, says: string): Diagnosis => ({ id, health: '
 export const warn = (id: string, says: string, fix: string): Diagnosis => ({ id, health: 'warn', says, fix });
 export const bad = (id: string, says: string, fix: string): Diagnosis => ({ id, health: 'fail', says, fix });
 
-/** Returns how far the service's clock is ahead of this machine's, in ms and in words; undefined without a Date. */
+/** A larger offset of the clock makes logs and certificates doubtful. */
+const SKEW_MS = 60_000;
+
+/** Returns how far the service's clock is ahead of this machine's, in words; undefined without a Date. */
 export function clockDifference(
   answer: Pick<Reply, 'headers' | 'receivedAt'>,
-): { readonly ms: number; readonly words: string } | undefined {
+): { readonly isLarge: boolean; readonly words: string } | undefined {
   const date = dateOf(answer);
   if (date === undefined) return undefined;
   const ms = date - answer.receivedAt;
   const words = `the service's clock ${duration(Math.abs(ms))} ${ms < 0 ? 'behind' : 'ahead of'} this machine's`;
-  return { ms, words };
+  return { isLarge: Math.abs(ms) > SKEW_MS, words };
 }
 
 /** Returns a failure as a finding. @throws anything that is not a Failure; what ends the whole command */

@@ -79,8 +79,9 @@ async function lookAtRecord(walk: Walk, zone: Zone): Promise<Diagnosis> {
   const { dns, domain, target } = walk;
   const create = `Create it: ${recordWords(zone, target)}. Then click Verify. ${PROPAGATION}`;
   const [alias] = await recordsOf(dns, 'CNAME', domain);
-  const wanted = await targetAddresses(walk);
-  if (wanted?.length === 0) {
+  const wanted = await orNetworkFailure(addressesOf(dns, target));
+  const isKnown = !(wanted instanceof NetworkFailure);
+  if (isKnown && wanted.length === 0) {
     const fix = 'Copy it again from Domains in the settings of the project.';
     return bad('record', `The target ${target} has no address.`, fix);
   }
@@ -95,22 +96,12 @@ async function lookAtRecord(walk: Walk, zone: Zone): Promise<Diagnosis> {
   if (own.length === 0) return bad('record', `${domain} has no record.`, create);
   if (!isApex) return bad('record', `${conflict(domain, own)} blocks the CNAME.`, `Delete it. ${create}`);
   // With an ALIAS or ANAME, the domain has the target's own addresses.
-  if (wanted === undefined) {
+  if (!isKnown) {
     return skipped('record', `The addresses of ${target} are unknown; ask another server with --dns-server.`);
   }
   const others = own.filter((address) => !wanted.includes(address));
   if (others.length === 0) return ok('record', `${domain} has the addresses of ${target}.`);
   return bad('record', `${conflict(domain, others)} does not belong to ${target}.`, `Delete it. ${create}`);
-}
-
-/** Returns the target's addresses. Asks the system's DNS server if the domain's server does not know them. */
-async function targetAddresses({ dns, dnsServer, network, target }: Walk): Promise<readonly string[] | undefined> {
-  const servers = dnsServer === undefined ? [dns] : [dns, network.resolver()];
-  for (const server of servers) {
-    const addresses = await orNetworkFailure(addressesOf(server, target));
-    if (!(addresses instanceof NetworkFailure)) return addresses;
-  }
-  return undefined;
 }
 
 function conflict(domain: string, addresses: readonly string[]): string {

@@ -5,18 +5,14 @@ import { configFolder, homeProblem, stateFolder, statePath } from '../session/pa
 import { type ConfigFile, isForeign } from '../session/config-file.ts';
 import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
-import { nextSteps, shellWord } from '../session/run-commands.ts';
+import { shellWord } from '../session/run-commands.ts';
 import { requireBaseUrl, requireKey } from '../session/resolve.ts';
 import { fileFailed, isFailure, type Kind } from '../errors.ts';
 import { openStateFile } from '../state/database.ts';
-import { Journal } from '../state/journal.ts';
 import { VERSION } from '../version.ts';
-import { capital, plural } from '../view/words.ts';
+import { plural } from '../view/words.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { bad, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
-
-/** Most unfinished runs to show. */
-const MOST_RUNS = 5;
 
 /** Yields findings, and returns the base URL if it is known. */
 export async function* lookAtMachine(
@@ -104,7 +100,7 @@ async function* environment(context: CommandContext): AsyncGenerator<Diagnosis, 
   return settings;
 }
 
-/** Checks environment variables that hide a value of the config, are invalid or unknown, or weaken or break TLS. */
+/** Checks environment variables that hide a value of the config, are invalid or unknown, or name a missing file. */
 async function* variables(
   { env, files }: CommandContext,
   settings: ResolvedSettings | undefined,
@@ -119,10 +115,6 @@ async function* variables(
   }
   for (const name of unreadVariables(env)) {
     found.push(warn('variables', `petstore ignores the variable ${name}.`, `It reads ${VARIABLES.join(', ')}.`));
-  }
-  if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
-    const says = 'petstore ignores NODE_TLS_REJECT_UNAUTHORIZED=0: it checks every certificate.';
-    found.push(warn('variables', says, 'unset it; name an authority of your own with NODE_EXTRA_CA_CERTS=FILE.'));
   }
   const authorities = env.NODE_EXTRA_CA_CERTS ?? '';
   if (authorities !== '' && (await files.facts(authorities).catch(() => undefined)) === undefined) {
@@ -191,10 +183,6 @@ async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolea
   const checked = size > MOST_CHECKED ? ` as far as it was read (the newest ${MOST_CHANGES} changes)` : '';
   yield* open.length > 0 ? open : [ok('state', `${path} is not damaged${checked}, and can be written.`)];
   yield note('state-size', await stateSize(context, folder));
-  for (const run of new Journal(opened).unfinished().slice(0, MOST_RUNS)) {
-    const fix = nextSteps(run).map(capital).join('\n');
-    yield warn('state', `Run ${run.id} (${run.kind}) in ${run.environment} is unfinished.`, fix);
-  }
   return true;
 }
 

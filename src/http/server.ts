@@ -90,7 +90,7 @@ export async function serve(options: ServerOptions): Promise<Serving> {
     if (!server.listening || isDoubtful) outgoing.shouldKeepAlive = false;
     void handle(incoming, outgoing).then(() => unanswered.delete(outgoing));
   };
-  server.on('request', onRequest).on('checkContinue', onRequest).on('checkExpectation', onRequest);
+  server.on('request', onRequest).on('checkExpectation', onRequest);
   /** Returns the last response that a complete request of the connection waits for: a refusal must come after it. */
   const lastOn = (socket: Duplex): ServerResponse | undefined =>
     [...unanswered].findLast(({ req }) => req.socket === socket && req.complete);
@@ -107,14 +107,6 @@ export async function serve(options: ServerOptions): Promise<Serving> {
     else socket.destroy();
   });
   if (onConnection !== undefined) server.on('connection', onConnection);
-  /** Connections whose TLS handshake has not ended, by the client's port. */
-  const shaking = new Map<string, Socket>();
-  secure?.on('connection', (socket: Socket) => {
-    const peer = peerOf(socket);
-    shaking.set(peer, socket);
-    socket.once('close', () => shaking.delete(peer));
-  });
-  secure?.on('secureConnection', (socket) => shaking.delete(peerOf(socket)));
   const { host, port } = await listen(server, options);
   return {
     baseUrl: `${secure === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}/v1`,
@@ -134,7 +126,6 @@ export async function serve(options: ServerOptions): Promise<Serving> {
         server.closeIdleConnections();
         // Node does not count those that have not sent a whole head yet.
         server.headersTimeout = 1;
-        for (const socket of shaking.values()) socket.destroy();
       });
       const cancel = clock.alarm(graceMs, () => {
         server.closeAllConnections();
@@ -218,16 +209,10 @@ export async function readBody(
   outgoing: ServerResponse,
   most: number,
 ): Promise<Buffer | undefined> {
-  const { 'content-length': length, 'transfer-encoding': coding, expect } = incoming.headers;
-  // HTTP/1.0 has no interim answers.
-  const isAsked = expect !== undefined && incoming.httpVersionMinor > 0;
+  const { 'content-length': length, 'transfer-encoding': coding } = incoming.headers;
   if (length === undefined && coding === undefined) return Buffer.alloc(0);
   // Before the body has arrived: a request that is pipelined behind it is not processed.
-  const isTooLong = Number(length ?? 1) > most;
-  if (isTooLong) outgoing.shouldKeepAlive = false;
-  // A client that sends Expect (RFC 9110, 10.1.1) gets the answer before it sends the body.
-  if (isAsked && isTooLong) return undefined;
-  if (isAsked) outgoing.writeContinue();
+  if (Number(length ?? 1) > most) outgoing.shouldKeepAlive = false;
   return received(incoming, outgoing, most);
 }
 

@@ -5,8 +5,7 @@ import { PassThrough } from 'node:stream';
 import { UNSAFE } from '../api/json.ts';
 import { Failure } from '../errors.ts';
 import type { FullScreen, Key, ScreenEvents } from '../ports.ts';
-import { endBySignal } from './process.ts';
-import { nodeOutput, onContinue } from './streams.ts';
+import { nodeOutput, onContinue, withoutRest } from './streams.ts';
 
 /** Alternate screen, hidden cursor; mouse clicks and wheel in SGR form. */
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?1000h\u001b[?1006h';
@@ -26,10 +25,11 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
   });
   // Not stdout's `resize`: it misses a size that changes and at once changes back, which cuts what the terminal shows.
-  process.on('SIGWINCH', onRedraw).on('exit', restore).on('SIGQUIT', restore).on('SIGQUIT', endBySignal);
+  process.on('SIGWINCH', onRedraw).on('exit', restore);
   const forget = onContinue(() => {
     enter();
-    onRedraw();
+    // Also has Node look at the terminal's size.
+    process.emit('SIGWINCH', 'SIGWINCH');
   }, restore);
   enter();
   return {
@@ -43,7 +43,7 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
     close() {
       restore();
       stopListening();
-      process.off('SIGWINCH', onRedraw).off('exit', restore).off('SIGQUIT', restore).off('SIGQUIT', endBySignal);
+      process.off('SIGWINCH', onRedraw).off('exit', restore);
       forget();
     },
   };
@@ -55,16 +55,12 @@ function listen(onKey: (key: Key) => void, onGone: () => void): () => void {
   const keys = new PassThrough();
   // The only option used here: without it, Esc would wait for half a second.
   emitKeypressEvents(keys, { escapeCodeTimeout: ESCAPE_MS } as never);
-  let last = '';
   keys.on('keypress', (text: string | undefined, pressed: KeyPress) => {
     const { meta, sequence = '' } = pressed;
     // Esc and a key that arrive together, as over a slow line, look like one with Alt.
     const isAfterEscape = meta === true && sequence.length === 2;
     if (isAfterEscape) onKey(keyOf(undefined, { name: 'escape' }));
-    const key = isAfterEscape ? keyOf(sequence.slice(1), { ...pressed, meta: false }) : keyOf(text, pressed);
-    // Many scanners end a barcode with CR and LF: one Enter.
-    if (key.name !== 'enter' || last !== 'return') onKey(key);
-    last = key.name;
+    onKey(isAfterEscape ? keyOf(sequence.slice(1), { ...pressed, meta: false }) : keyOf(text, pressed));
   });
   const mouse = mouseFilter(onKey, (piece) => keys.emit('data', piece));
   stdin.on('data', mouse).on('end', onGone).on('error', onGone);
@@ -84,23 +80,21 @@ const BUTTONS: Readonly<Record<string, string>> = { '0M': 'click', '64M': 'wheel
 /** Returns a function that takes terminal input in pieces and passes it on without the mouse events. */
 function mouseFilter(onMouse: (key: Key) => void, onRest: (rest: Buffer) => void): (piece: Buffer) => void {
   let held = '';
-  const handOn = (text: string): void => {
-    if (text !== '') onRest(Buffer.from(text, 'latin1'));
-  };
   return (piece) => {
-    let text = (held + piece.toString('latin1')).replace(OLD_MOUSE, (found) => {
+    const typed = Buffer.from(withoutRest(piece)).toString('latin1').replace(/\r?\n/g, '\r');
+    let text = (held + typed).replace(OLD_MOUSE, (found) => {
       const [button, column, row] = Array.from(found.slice(3), (byte) => byte.charCodeAt(0) - 32);
       return `\u001b[<${button};${column};${row}M`;
     });
     for (let found = MOUSE.exec(text); found !== null; found = MOUSE.exec(text)) {
-      handOn(text.slice(0, found.index));
+      onRest(Buffer.from(text.slice(0, found.index), 'latin1'));
       text = text.slice(found.index + found[0].length);
       const [, button = '', row, end = ''] = found;
       const name = BUTTONS[button + end];
       if (name !== undefined) onMouse({ name, ctrl: false, shift: false, text: '', row: Number(row) - 1 });
     }
     held = MOUSE_BEGUN.exec(text)?.[0] ?? '';
-    handOn(text.slice(0, text.length - held.length));
+    onRest(Buffer.from(text.slice(0, text.length - held.length), 'latin1'));
   };
 }
 

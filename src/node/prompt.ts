@@ -4,8 +4,7 @@ import { PassThrough } from 'node:stream';
 import { isatty, ReadStream } from 'node:tty';
 import { Failure, stoppedByUser } from '../errors.ts';
 import { type Prompt, reasonOf } from '../ports.ts';
-import { signalSelf } from './process.ts';
-import { onContinue } from './streams.ts';
+import { CR, LF, withJobControl, withoutRest } from './streams.ts';
 
 export const nodePrompt: Prompt = {
   hidden: (question, signal) => ask(`${question} (not shown)`, signal, true),
@@ -27,8 +26,6 @@ export const nodePrompt: Prompt = {
   },
 };
 
-const [LF, CR] = [10, 13];
-
 /** @throws {Failure} `cancelled` at Ctrl-D and Esc, `interrupted` if the terminal is gone; the signal's reason */
 async function ask(question: string, signal: AbortSignal, isHidden = false): Promise<string> {
   const { stderr } = process;
@@ -41,7 +38,8 @@ async function ask(question: string, signal: AbortSignal, isHidden = false): Pro
   const output = isHidden ? undefined : stderr;
   const reader = createInterface({ input, output, terminal, prompt, historySize: 0, signal });
   const { promise: answered, resolve, reject } = Promise.withResolvers<string>();
-  const onData = (bytes: Uint8Array): void => {
+  const onData = (piece: Uint8Array): void => {
+    const bytes = withoutRest(piece);
     // What was typed ahead, as a scan after the answer, is for what reads the terminal next.
     const end = bytes.findIndex((byte, i) => byte === LF || (byte === CR && bytes[i + 1] !== LF)) + 1;
     if (end > 0 && end < bytes.length) stdin.pause().unshift(bytes.subarray(end));
@@ -54,19 +52,16 @@ async function ask(question: string, signal: AbortSignal, isHidden = false): Pro
   const end = (): void => {
     reject(terminal || !isatty(0) ? new Failure('interrupted', { signal: 'SIGHUP' }) : new Failure('cancelled', {}));
   };
-  const show = (): void => {
-    if (isHidden) stderr.write(prompt);
-    // The rows above are the shell's when the program goes on after Ctrl-Z.
-    Object.assign(reader, { prevRows: 0 }).prompt(true);
-  };
-  // In raw mode Ctrl-C is a key.
-  reader.on('line', resolve).on('close', cancel).on('SIGINT', signalSelf.bind(undefined, 'SIGINT'));
+  reader.on('line', resolve).on('close', cancel);
   input.on('keypress', (_text: unknown, { name }: { readonly name?: string }) => {
     if (name === 'escape') cancel();
   });
-  const forget = onContinue(show);
+  // readline shows nothing of a hidden line.
+  const shown = isHidden ? prompt : '';
+  const forget = withJobControl(reader, shown);
   stdin.on('data', onData).on('end', end).on('error', end).resume();
-  show();
+  stderr.write(shown);
+  reader.prompt();
   let isShown = isHidden;
   try {
     return await answered;

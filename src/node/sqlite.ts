@@ -1,9 +1,9 @@
 /** The Database port over node:sqlite: private files, exact integers. */
-import { existsSync, openSync, statSync } from 'node:fs';
+import { openSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Context, type Database, DatabaseFailure, type DatabaseProblem, errorCode } from '../ports.ts';
-import { closeDatabaseFile, headOf } from './files.ts';
+import { closeDatabaseFile } from './files.ts';
 
 /** In ms. SQLite blocks the event loop while it waits: keep that short, so that Ctrl-C works; callers retry. */
 const BUSY_MS = 20;
@@ -23,11 +23,8 @@ export const openDatabase: Context['openDatabase'] = async (path, { readOnly = f
   for (let tries = 1; ; tries++) {
     try {
       const place = placeOf(path);
-      // Reading must not change the file. A read-only connection leaves new -wal and -shm files behind; a writable one
-      // removes its own, but it would copy a -wal that was already there into the file.
-      const database = readOnly
-        ? configured(new DatabaseSync(path, { readOnly: !isWalWithoutLog(path) }), TO_READ)
-        : configured(new DatabaseSync(path), isLock ? TO_LOCK : TO_WRITE);
+      const pragmas = readOnly ? TO_READ : isLock ? TO_LOCK : TO_WRITE;
+      const database = configured(new DatabaseSync(path, { readOnly }), pragmas);
       // Otherwise another process has just moved the file aside, and this is the old one.
       if (placeOf(path) === place || tries === OPEN_TRIES) return wrap(database, () => placeOf(path) === place);
       database.close();
@@ -72,16 +69,6 @@ function placeOf(path: string): string | undefined {
     return `${dev}:${ino}`;
   } catch {
     return undefined;
-  }
-}
-
-/** True in WAL mode (byte 19 of the header, sqlite.org/fileformat.html) if there is no log. */
-function isWalWithoutLog(path: string): boolean {
-  try {
-    return !existsSync(`${path}-wal`) && headOf(path, 20)?.[19] === 2;
-  } catch {
-    // Then SQLite cannot open it either, and reports why.
-    return false;
   }
 }
 

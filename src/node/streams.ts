@@ -4,7 +4,7 @@ import type { Interface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { type Input, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { Failure, fileFailure, isFailure, usageFailure } from '../errors.ts';
-import { signalSelf } from './process.ts';
+import { endBySignal, signalSelf } from './process.ts';
 
 /** In bytes. */
 const LONGEST_LINE = 65_536;
@@ -87,17 +87,13 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
       const terminal = isTTY && process.stderr.isTTY && process.env.TERM !== 'dumb';
       const output = terminal ? { output: process.stderr, prompt: '', historySize: 0 } : {};
       const reader = process.getBuiltinModule('node:readline').createInterface({ input, terminal, signal, ...output });
-      // In raw mode Ctrl-C is a key.
-      reader.on('SIGINT', signalSelf.bind(undefined, 'SIGINT'));
       if (!terminal) endAtLongLine(input);
-      const forget = onContinue(() => {
-        if (terminal) reader.prompt(true);
-      });
+      const forget = withJobControl(reader);
       // A terminal that is closed ends no line: what was typed without Enter is dropped.
       const drop = (): void => void Object.assign(reader, { line: '' });
       if (terminal) {
         typing = reader;
-        input.prependListener('end', drop);
+        input.prependListener('end', drop).on('data', withoutRest);
       }
       // Start now, in raw mode, so that text typed from here on is echoed only once and not lost.
       const lines = reader[Symbol.asyncIterator]();
@@ -110,7 +106,7 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
         } finally {
           forget();
           reader.close();
-          input.off('end', drop);
+          input.off('end', drop).off('data', withoutRest);
           typing = undefined;
           if (terminal && reader.line !== '') process.stderr.write('\n');
         }
@@ -125,10 +121,39 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
   };
 }
 
+export const [LF, CR] = [10, 13];
+let lastByte: number | undefined;
+
 /**
- * Calls `redraw` each time the program continues after Ctrl-Z or SIGSTOP: readline does not resume the input that it has paused,
- * and the shell has used the terminal. Returns a function that ends this.
- * @param leave called before Ctrl-Z or SIGTSTP stops the program
+ * Returns what was typed without the rest of an Enter: many scanners send CR and LF as two keys, and the CR may have ended
+ * a question or a list of lines before.
+ */
+export function withoutRest(bytes: Uint8Array): Uint8Array {
+  const isRest = lastByte === CR && bytes[0] === LF;
+  lastByte = bytes.at(-1);
+  return isRest ? bytes.subarray(1) : bytes;
+}
+
+/**
+ * Has the keys Ctrl-C and Ctrl-Z of a line do what they do outside of raw mode, and draws the line again when the program
+ * continues, below what the shell has printed. Returns a function that ends this.
+ * @param before written before the line
+ */
+export function withJobControl(reader: Interface, before = ''): () => void {
+  for (const signal of ['SIGINT', 'SIGTSTP'] as const) reader.on(signal, signalSelf.bind(undefined, signal));
+  return onContinue(() => {
+    // readline goes up to the first row of the line.
+    process.stderr.write('\n'.repeat(reader.getCursorPos().rows) + before);
+    // A signal of another size went to the shell.
+    process.emit('SIGWINCH', 'SIGWINCH');
+    reader.prompt(true);
+  });
+}
+
+/**
+ * Calls `redraw` each time the program continues after Ctrl-Z or SIGSTOP: readline does not resume the input that it
+ * has paused, and the shell has used the terminal. Also leaves raw mode before SIGQUIT. Returns a function that ends this.
+ * @param leave called before Ctrl-Z, SIGTSTP or SIGQUIT
  */
 export function onContinue(redraw: () => void, leave: () => void = () => undefined): () => void {
   const resume = (): void => {
@@ -152,9 +177,14 @@ export function onContinue(redraw: () => void, leave: () => void = () => undefin
     process.on('SIGTSTP', stop);
     signalSelf('SIGCONT');
   };
-  process.on('SIGCONT', later).on('SIGTSTP', stop);
+  const quit = (): void => {
+    leave();
+    if (process.stdin.isRaw) process.stdin.setRawMode(false);
+    endBySignal('SIGQUIT');
+  };
+  process.on('SIGCONT', later).on('SIGTSTP', stop).on('SIGQUIT', quit);
   return () => {
-    process.off('SIGCONT', later).off('SIGTSTP', stop);
+    process.off('SIGCONT', later).off('SIGTSTP', stop).off('SIGQUIT', quit);
     clearImmediate(next);
   };
 }

@@ -41,11 +41,11 @@ export async function openEditor(env: NodeJS.ProcessEnv, path: string, signal: A
     const stdout = isatty(1) ? 1 : 2;
     // cmd.exe has its own quoting rules.
     const child = spawn(file, args, { stdio: [0, stdout, 2], env: own, signal, windowsVerbatimArguments: true });
-    // Ctrl-C reaches the editor, too, which may use it for something else.
+    // Ctrl-C and Ctrl-\ reach the editor, too, which may use them for something else.
     const stops = isatty(0) ? process.listeners('SIGINT') : [];
     const ignore = (): void => undefined;
     // Without any listener for a moment, the signal would end petstore.
-    if (stops.length > 0) process.on('SIGINT', ignore);
+    if (stops.length > 0) process.on('SIGINT', ignore).on('SIGQUIT', ignore);
     for (const stop of stops) process.off('SIGINT', stop);
     child.on('error', (error: NodeJS.ErrnoException) => {
       // An editor that is being ended still restores the terminal.
@@ -53,7 +53,7 @@ export async function openEditor(env: NodeJS.ProcessEnv, path: string, signal: A
     });
     child.on('close', (code, by) => {
       for (const stop of stops) process.on('SIGINT', stop);
-      process.off('SIGINT', ignore);
+      process.off('SIGINT', ignore).off('SIGQUIT', ignore);
       if (signal.aborted) reject(reasonOf(signal));
       else if (code === 0) resolve();
       else if (by === 'SIGINT') reject(new Failure('interrupted', { signal: by }));

@@ -86,11 +86,6 @@ export async function openCredentials(
   if (tlsCert !== undefined && tlsKey !== undefined) {
     await followFiles(context, [tlsCert, tlsKey], ([cert = '', key = '']) => {
       const own = readCertificate(tlsCert, cert, tlsKey, key);
-      const [from = 0, to = 0] = [own.validFrom, own.validTo].map((date) => Date.parse(date));
-      if (context.clock.now() < from || context.clock.now() > to) {
-        const [first, last] = [from, to].map((at) => new Date(at).toISOString().slice(0, 10));
-        context.notices.warning(`${tlsCert} is valid from ${first} to ${last} only: clients refuse it.`);
-      }
       // Also by a wildcard.
       credentials.isNamed = (name) => names.includes(name) || own.checkHost(name) !== undefined;
       credentials.identity = { cert, key };

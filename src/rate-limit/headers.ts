@@ -93,14 +93,8 @@ const PREFIXES = ['x-ratelimit-', 'x-rate-limit-', 'ratelimit-'] as const;
 /** Parts of a window, and their parameters in drafts 8 to 10. */
 const PARAMETERS = { limit: 'q', remaining: 'r', reset: 't', length: 'w' } as const;
 
-/** Headers that name a wait as Retry-After does, with their unit in ms. */
-const RETRY_HEADERS = [
-  ['retry-after', 1_000],
-  ['x-retry-after', 1_000],
-  ['retry-after-ms', 1],
-  ['x-ratelimit-reset-after', 1_000],
-  ['x-rate-limit-retry-after-seconds', 1_000],
-] as const;
+/** Names of headers like Retry-After, some with the name of a limit. Waits are in seconds, unless the name says ms. */
+const RETRY_HEADER = /(?:retry|reset)-after/;
 
 /** Reads the headers; never throws. `receivedAt`: epoch ms on this machine's clock. */
 export function readLimitHeaders(headers: AnswerHeaders, receivedAt: number): LimitHeaders {
@@ -116,11 +110,13 @@ export function readLimitHeaders(headers: AnswerHeaders, receivedAt: number): Li
   const found = [...separate, readDrafts(headers, policies, clocks)];
   const window = found.map((each) => each.window).find((each) => each !== undefined);
   const { left, resets } = tightest(found);
-  const retries = RETRY_HEADERS.flatMap(([name, unit]) =>
-    listOf(valuesOf(headers, name)).map(
+  const retries = [...headers.keys()].flatMap((name) => {
+    if (!RETRY_HEADER.test(name)) return [];
+    const unit = /-(?:ms|milliseconds)$/.test(name) ? 1 : 1_000;
+    return listOf(valuesOf(headers, name)).map(
       (text) => [readRetryAfter(text, unit, clocks), guessDelay(text, unit)] as const,
-    ),
-  );
+    );
+  });
   const retryAfterMs = longest(retries.map(([exact, guess]) => exact ?? guess));
   const resetMs = longest(resets);
   const isUnreadable = retries.length > 0 ? retries.some(([exact]) => exact === undefined) : resets.includes(undefined);
@@ -191,10 +187,14 @@ function longest(waits: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 ? undefined : Math.max(...known);
 }
 
-/** Reads delay-seconds or a date (RFC 9110, 10.2.3). Accepts a fraction, a leading `+` and a trailing `s`, as some send. */
+/** Reads delay-seconds or a date (RFC 9110, 10.2.3). Accepts a fraction, a leading `+`, a trailing `s` and an epoch. */
 function readRetryAfter(text: string, unitMs: number, clocks: Clocks): number | undefined {
   const seconds = /^\+?([0-9]+(?:\.[0-9]+)?)\s*s?$/i.exec(text)?.[1];
-  if (seconds !== undefined) return Math.min(Math.ceil(Number(seconds) * unitMs), LONGEST_WAIT_MS);
+  if (seconds !== undefined) {
+    const wait = Math.min(Math.ceil(Number(seconds) * unitMs), LONGEST_WAIT_MS);
+    // A wait of years is an instant that some send.
+    return wait < SMALLEST_EPOCH_S * 1_000 ? wait : (readReset(seconds, clocks) ?? wait);
+  }
   return waitUntil(parseHttpDate(text, clocks.server), clocks);
 }
 
@@ -232,8 +232,6 @@ function readCounts(textsOf: (part: keyof typeof PARAMETERS) => readonly string[
   const [limits, counts, ends] = [textsOf('limit'), textsOf('remaining'), listOf(textsOf('reset'))];
   const [limit, left] = [least(limits), least(counts)];
   const found = { left, resets: ends.map((text) => readReset(text, clocks)), window: undefined };
-  // A count that comes twice is ambiguous: a proxy may have added one.
-  if (limits.length > 1 || counts.length > 1) return found;
   if (limit === undefined || left === undefined || left > limit) return found;
   // By the server's clock alone: a window must not look longer because the clocks differ.
   const only = { server: clocks.server, local: clocks.server };
@@ -269,7 +267,7 @@ export function refusalOf(
   if (status === 429) {
     const known = named ?? resetMs;
     const least = known === undefined || unreadable === true ? UNNAMED_WAIT_MS : SHORTEST_WAIT_MS;
-    const doublings = isOfGateway === true ? 0 : Math.min(consecutive429s - 1, 30);
+    const doublings = isOfGateway === true ? 0 : consecutive429s - 1;
     const wait = Math.max(known ?? 0, least) * 2 ** doublings;
     return refused('rate-limited', wait + Math.min(wait * 0.1, LONGEST_JITTER_MS) * random);
   }

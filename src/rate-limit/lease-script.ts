@@ -12,18 +12,15 @@
 export const ASKING_MS = 2_000;
 
 export const LEASE_SCRIPT = `
-local SAME_END, LATE, TURN, KEPT, STEP, PACE, PATIENCE = 2500, 5000, 70000, 86400000, 5000, 1000, ${ASKING_MS}
+local SAME_END, LATE, TURN, KEPT, STEP, PATIENCE = 2500, 5000, 70000, 86400000, 5000, ${ASKING_MS}
 local MOST = 64
 local TIMES = { 'resetAt', 'seenAt', 'answeredAt', 'sentAt' }
--- Where nothing is known, and where a user has cleared all, one probe goes first, as after a block.
-local OVER = { since = 0, till = 0, why = 'rate-limited' }
 local r = cjson.decode(ARGV[1])
 local function read(key)
   local isRead, value = pcall(cjson.decode, redis.call('GET', key) or '')
   return isRead and type(value) == 'table' and value.id and value or nil
 end
-local s = read(KEYS[1])
-  or { id = r.newId, setBy = 0, strikes = 0, block = OVER, ops = {}, minute = 0, now = 0, before = 0 }
+local s = read(KEYS[1]) or { id = r.newId, setBy = 0, minute = 0, now = 0, before = 0 }
 local place = KEYS[1] .. ':' .. r.machine
 local m = read(place)
 if not m or m.id ~= s.id then m = { id = s.id, minute = -1, lent = {}, refused = {} } end
@@ -42,43 +39,47 @@ if r.id == s.id and r.setBy == s.setBy then
 -- How old the first question of a machine is cannot be told: it only makes the two known to each other.
 elseif not r.id then r.want = nil end
 
+-- Where nothing is known, and where a user has cleared all, one probe goes first, as after a block.
+if r.clear or not s.ops then
+  s.block, s.strikes, s.ops = { since = t, till = t, why = 'rate-limited' }, 0, {}
+  if r.clear then s.cleared = t end
+end
+
 -- Machines seen lately: in this minute, or in the last.
 local minute = math.floor(t / 60000)
-if minute ~= s.minute then
-  s.before = minute == s.minute + 1 and s.now or 0
-  s.minute, s.now = minute, 0
-end
+if minute ~= s.minute then s.before, s.minute, s.now = s.now, minute, 0 end
 if m.minute ~= minute then m.minute, s.now = minute, s.now + 1 end
 local machines = math.max(s.now, s.before)
 
 local function op(name)
   local o = s.ops[name]
   if not o then
-    o = { turn = 0, since = 0, till = 0, lent = 0, old = 0, first = 0, next = 0 }
+    o = { before = 0, since = 0, till = 0, lent = 0, old = 0, first = 0, next = 0 }
     s.ops[name] = o
   end
   if t >= o.till then
     o.old, o.lent = t < o.till + LATE and o.lent or 0, 0
-    o.first, o.next = math.min(machines, o.first + o.next), 0
-    o.turn, o.since, o.till = o.turn + 1, t, t + TURN
+    o.first, o.next = o.next, 0
+    -- When it began names a turn: after all is cleared, none has the name of an earlier one.
+    o.before, o.since, o.till = o.since, t, t + TURN
   end
   return o
 end
 local function lend(name, many)
   local o, before = op(name), m.lent[name]
-  if before and before.turn == o.turn then o.lent = o.lent - before.many end
-  if before and before.turn == o.turn - 1 then o.old = math.max(0, o.old - before.many) end
+  if before and before.turn == o.since then o.lent = o.lent - before.many end
+  if before and before.turn == o.before then o.old = math.max(0, o.old - before.many) end
   o.lent = o.lent + many
-  m.lent[name] = many > 0 and { many = many, turn = o.turn } or nil
+  m.lent[name] = many > 0 and { many = many, turn = o.since } or nil
 end
 -- Gives up the machine's place in the next window.
 local function unclaim(name)
   local o, refused = op(name), m.refused[name]
-  if refused and refused < o.turn then o.first = math.max(0, o.first - 1)
-  elseif refused then o.next = math.max(0, o.next - 1) end
+  if refused == o.since then o.next = o.next - 1
+  elseif refused == o.before then o.first = o.first - 1 end
   m.refused[name] = nil
 end
-for _, name in ipairs(r.leaves or {}) do unclaim(name) end
+if r.leaves then for name in pairs(m.refused) do unclaim(name) end end
 if r.lent then
   for name in pairs(m.lent) do if not r.lent[name] then lend(name, 0) end end
   for name, many in pairs(r.lent) do lend(name, many) end
@@ -114,7 +115,6 @@ for _, w in ipairs(r.windows) do
 end
 
 local function isBlocked() return s.block and t < s.block.till end
-if r.clear then s.block, s.cleared, s.strikes, s.probe, s.ops = OVER, t, 0, nil, {} end
 -- By a clock that was set back it lasts no longer than it was named, from now on.
 if s.block and s.block.since > t then s.block.since, s.block.till = t, t + s.block.till - s.block.since end
 if r.block and t + r.block.since > cleared and r.block['until'] > 0 then
@@ -150,7 +150,7 @@ local function isWindowless(name)
   return not own
 end
 local function room(name, reserve)
-  local free, ends, left = math.huge, t, math.huge
+  local free, ends = math.huge, t
   for other, each in pairs(s.ops) do
     local w = each.window
     if drawsOn(name, s.ops[name].window, other, w) then
@@ -160,39 +160,37 @@ local function room(name, reserve)
         if out > 0 and drawsOn(user, o.window, other, w) then lent = lent + out end
       end
       local wanted = reserve > 0 and reserve < 1 and math.floor(w.limit * reserve) or reserve
-      local kept = w.remaining - math.min(wanted, math.max(0, w.limit - 1))
-      if kept - lent < free then free, ends, left = kept - lent, w.resetAt, kept end
+      local left = w.remaining - math.min(wanted, math.max(0, w.limit - 1)) - lent
+      if left < free then free, ends = left, w.resetAt end
     end
   end
-  return free, ends, left
+  return free, ends
 end
 
 local reply = { id = s.id, t = t, machines = machines, windows = {} }
-local function hold(till, why, again)
-  reply.hold = { left = till - t, why = why, again = again and math.max(100, again) or nil, spread = 2 * machines }
-end
 local w = r.want
 if w then
   local o = op(w.operation)
   local probes = s.block or isWindowless(w.operation)
   local asked = s.probe and s.probe.machine ~= r.machine and t < s.probe.till and s.probe
-  local free, ends, left = room(w.operation, w.reserve)
-  local isPastFirst = asked and not s.block and not o.window and free < math.huge and t - asked.at >= PACE
-  -- Who was refused in a turn before goes first for a while.
+  local free, ends = room(w.operation, w.reserve)
+  -- Who was refused in the turn before goes first for a while.
   local refused = m.refused[w.operation]
-  local isFirst = refused and refused < o.turn
-  local claimedTill = o.since + LATE + 10 * machines
+  local isFirst = refused == o.before
+  local claimedTill = o.since + LATE
   local others = (isFirst or t >= claimedTill) and 0 or o.first
   if isBlocked() then -- The reply has its end in any case.
-  elseif probes and asked and not isPastFirst then hold(asked.till, 'asking', 2 * machines)
+  elseif probes and asked then
+    reply.hold = { left = asked.till - t, why = 'asking', again = math.max(100, 2 * machines) }
   elseif not s.block and free - others < 1 then
-    local again = left >= 1 and math.max(20 * machines, (ends - t) / 4)
-    hold(ends, 'window-spent', free >= 1 and math.min(again, claimedTill - t) or again)
-    if not refused then o.next, m.refused[w.operation] = o.next + 1, o.turn end
+    local again = math.max(20 * machines, (ends - t) / 4)
+    if free >= 1 then again = math.min(again, claimedTill - t) end
+    reply.hold = { left = ends - t, why = 'window-spent', again = math.max(100, again) }
+    if refused ~= o.since then o.next, m.refused[w.operation] = o.next + 1, o.since end
   else
     local many = probes and 1 or math.max(1, math.min(w.count, math.floor((free - others) / machines)))
     unclaim(w.operation)
-    if probes and not isPastFirst then s.probe = { machine = r.machine, at = t, till = t + w.timeoutMs + LATE } end
+    if probes then s.probe = { machine = r.machine, till = t + w.timeoutMs + LATE } end
     lend(w.operation, (r.lent[w.operation] or 0) + many)
     reply.granted = { many = many, lasts = o.till - t }
   end
@@ -213,9 +211,9 @@ for _, o in pairs(s.ops) do
   end
 end
 -- One that is over, too, until its probe is answered. Where none is known, only to the machine that sends the probe:
--- what others were lent is good, and the block has no times.
+-- what others were lent is good, and their windows hold.
 if s.block and (s.block.till > s.block.since or s.probe and s.probe.machine == r.machine) then
-  reply.block = { since = math.max(-KEPT, s.block.since - t), ['until'] = math.max(-KEPT, s.block.till - t), why = s.block.why }
+  reply.block = { since = s.block.since - t, ['until'] = s.block.till - t, why = s.block.why }
 end
 reply.setBy, reply.strikes, reply.cleared = s.setBy, s.strikes, s.cleared and t - s.cleared
 return cjson.encode(reply)

@@ -31,8 +31,8 @@ export type Leased = LedgerState & { readonly lease: Lease };
 export interface Question {
   /** Asks for permits. `waiting`: how many requests of this process wait for them. */
   readonly want?: Pick<Intent, 'operation' | 'reserve' | 'timeoutMs'> & { readonly waiting: number };
-  /** Gives all permits back. Names the operations that this process was told to wait for, and no longer waits for. */
-  readonly leaves?: readonly string[];
+  /** Gives all permits back, and the places in the next window. */
+  readonly leaves?: true;
   /** The user clears the block. */
   readonly clears?: boolean;
 }
@@ -51,7 +51,7 @@ export interface Reply {
   /** The key's block, also one that is over, until the answer to its probe. */
   readonly block?: Block;
   readonly cleared?: number;
-  readonly hold?: Pick<Hold, 'why' | 'again'> & { readonly left: number; readonly spread: number };
+  readonly hold?: Pick<Hold, 'why'> & { readonly left: number; readonly again: number };
   readonly granted?: { readonly many: number; readonly lasts: number };
 }
 
@@ -191,11 +191,7 @@ export function reportOf(
     }),
     // Requests in flight, and those that may still be sent.
     ...((want ?? leaves) !== undefined && {
-      lent: Object.fromEntries(
-        operations
-          .map((each) => [each, underWay(each) + permitsLeft(lease, now, each)] as const)
-          .filter(([, many]) => many > 0),
-      ),
+      lent: Object.fromEntries(operations.map((each) => [each, underWay(each) + permitsLeft(lease, now, each)])),
     }),
     // If permits are left, this only confirms them. A machine that uses its permits quickly asks for twice as many.
     ...(want !== undefined &&
@@ -258,9 +254,9 @@ function leaseAfter(before: Lease, instant: Instant, reply: Reply, { leaves, wan
   const hasOthers = Object.values(permits).some(({ many }) => many > 0);
   if (hold.why === 'window-spent' && hasOthers) return { ...next, permits: {} };
   // Machines that wait for the same moment ask one after another.
-  const until = now + hold.left + hold.spread * random;
-  const again = hold.again === undefined ? {} : { again: Math.min(until, now + hold.again * (0.5 + random)) };
-  return { ...next, holds: { ...holds, [operation]: { until, why: hold.why, ...again } } };
+  const until = now + hold.left + (hold.again / 10) * random;
+  const again = Math.min(until, now + hold.again * (0.5 + random));
+  return { ...next, holds: { ...holds, [operation]: { until, why: hold.why, again } } };
 }
 
 /**

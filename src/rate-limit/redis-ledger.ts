@@ -59,8 +59,6 @@ export class RedisLedger implements Ledger {
   private waiting = 0;
   /** The question in flight: every request that needs a permit waits for it. */
   private asking: Promise<void> | undefined;
-  /** Operations for which the server had no permit when last asked: it may hold a place for them. */
-  private readonly refused = new Set<string>();
   private shownAt = Number.NEGATIVE_INFINITY;
   /** True once this process has asked to send. */
   private isSender = false;
@@ -146,7 +144,7 @@ export class RedisLedger implements Ledger {
       { despiteSignal: true },
     );
     if (state === undefined) return;
-    await this.visit(state, { leaves: [...this.refused] }).catch(unlessRefused);
+    await this.visit(state, { leaves: true }).catch(unlessRefused);
   }
 
   private read<T>(of: (state: Leased, now: number) => T): Promise<T> {
@@ -183,7 +181,6 @@ export class RedisLedger implements Ledger {
       const text = await redis.run(LEASE_SCRIPT, name, [JSON.stringify(report)], { timeoutMs });
       const reply = parseReply(text);
       if (reply === undefined) throw new RedisFailure(new Error(`it answered ${text.slice(0, 80)}`));
-      if (want !== undefined) this.refused[reply.granted === undefined ? 'add' : 'delete'](want.operation);
       const spread = random();
       await this.step((state) => kept(afterReply(state, instant(), reply, question, spread)), {
         despiteSignal: true,

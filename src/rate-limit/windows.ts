@@ -72,8 +72,6 @@ const EDGE = 2;
 export const LATE_MS = 5_000;
 /** Least assumed length of a window whose length is unknown, in ms. */
 export const LEAST_LENGTH_MS = 60_000;
-/** How long a window is kept after its end, in ms. */
-const KEPT_MS = 86_400_000;
 /** More than any service has, so that a hostile one cannot make the state grow. */
 const MOST_WINDOWS = 32;
 
@@ -182,7 +180,7 @@ export function roomAt(
     const windows = Math.ceil((count - free) / Math.max(1, limit - kept));
     return [{ until: resetAt + (windows - 1) * lengthOf(window), isEdge: false }];
   });
-  return full.sort((a, b) => b.until - a.until || Number(a.isEdge) - Number(b.isEdge))[0];
+  return full.sort((a, b) => b.until - a.until)[0];
 }
 
 /** Returns the windows after an answer that names one. Within a window, `remaining` only falls. */
@@ -210,7 +208,7 @@ export function observeWindow(
   const apart = Object.fromEntries(proved.map((each) => [each.operation, true] as const));
   const length = lengthMs !== undefined && { lengthMs };
   const found = { operation, ...named, ...end, ...length, seenAt: now, answeredAt: now, sentAt, apart };
-  return mergeWindow(windows, found).filter((each) => each.resetAt > now - KEPT_MS);
+  return mergeWindow(windows, found);
 }
 
 /** Merges a window from this or another machine into the windows. Within a window, `remaining` only falls. */

@@ -4,18 +4,16 @@
  * | request                                | does                                                        |
  * |----------------------------------------|-------------------------------------------------------------|
  * | GET /__sandbox/state                   | plan, clock, pets, each key's usage, faults                 |
- * | GET /__sandbox/pets?after=ID&limit=N   | the stock                                                   |
- * | GET /__sandbox/requests?after=N        | the newest requests (at most 1,000); DELETE clears them     |
- * | GET, PUT, DELETE /__sandbox/faults     | the rules, as an array of texts                             |
+ * | GET /__sandbox/pets                    | the first 100 pets                                          |
+ * | GET /__sandbox/requests?after=N        | the newest requests (at most 1,000)                         |
+ * | GET, PUT /__sandbox/faults             | the rules, as an array of texts                             |
  * | POST /__sandbox/clock                  | `{"advance":"1d"}`                                          |
  * | POST /__sandbox/reset                  | reset stock and usage                                       |
- * | POST /__sandbox/seed                   | `{"pets":1000}`                                             |
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as z from 'zod/mini';
 import { itemToJson } from '../api/item.ts';
 import { stringifyJson } from '../api/json.ts';
-import { parseInt64 } from '../api/values.ts';
 import { parseDuration } from '../duration.ts';
 import { isFailure, usageFailure } from '../errors.ts';
 import { readBody } from '../http/server.ts';
@@ -24,7 +22,7 @@ import { refuse, troubleOf } from './handler.ts';
 import { type Window, windowsOf } from './limiter.ts';
 import { error, LARGEST_BODY, type SandboxResponse } from './operations.ts';
 import { SANDBOX_KEY } from './plans.ts';
-import { MOST_PETS, seedCatalog, seedItems } from './seed.ts';
+import { seedCatalog, seedItems } from './seed.ts';
 import { send, type Served } from './serve-request.ts';
 
 interface ControlRequest {
@@ -33,6 +31,8 @@ interface ControlRequest {
 }
 
 const BELOW = '/__sandbox';
+/** Pets that the page shows. */
+const MOST_SHOWN = 100;
 const A_CENTURY_MS = 100 * 365 * 86_400_000;
 
 /** Each runs within a transaction and returns JSON. @throws {Failure} `usage`, `invalid-value` */
@@ -43,23 +43,14 @@ const ACTIONS: Readonly<Record<string, (served: Served, request: ControlRequest)
     const after = Number(query.get('after') ?? 0);
     return JSON.stringify(log.filter(({ id }) => id > after));
   },
-  'DELETE /requests': ({ log }) => {
-    log.length = 0;
-    return '[]';
-  },
   'GET /faults': (served) => JSON.stringify(faultsOf(served)),
   'PUT /faults': setFaults,
-  'DELETE /faults': ({ faults }) => {
-    faults.set([]);
-    return '[]';
-  },
   'POST /clock': advanceClock,
   'POST /reset': ({ store }) => {
     store.replacePets(seedItems());
     store.forgetAllowances();
     return JSON.stringify({ pets: store.count() });
   },
-  'POST /seed': seed,
 };
 
 /** Answers a request for the page or a control. Never rejects. */
@@ -107,22 +98,17 @@ async function page(method: string, path: string): Promise<SandboxResponse | und
 /** @param name method and path below `/__sandbox` @throws {Failure} `state` */
 async function administer(served: Served, name: string, request: ControlRequest): Promise<SandboxResponse> {
   const action = ACTIONS[name];
-  if (action !== undefined) {
-    return served.store.exclusively(() => {
-      try {
-        return { status: 200, headers: {}, body: action(served, request) };
-      } catch (problem) {
-        // Caught here, because requests may share the transaction. Nothing has been changed yet.
-        const message = refusalIn(problem);
-        if (message === undefined) throw problem;
-        return error(400, 'invalid_request', message);
-      }
-    });
-  }
-  const [, path = ''] = name.split(' ');
-  const allowed = Object.keys(ACTIONS).flatMap((each) => (each.endsWith(` ${path}`) ? [each.split(' ')[0]] : []));
-  if (allowed.length === 0) return error(404, 'not_found', 'The sandbox has no such control.');
-  return error(405, 'method_not_allowed', `Allowed here: ${allowed.join(', ')}.`, { Allow: allowed.join(', ') });
+  if (action === undefined) return error(404, 'not_found', 'The sandbox has no such control.');
+  return served.store.exclusively(() => {
+    try {
+      return { status: 200, headers: {}, body: action(served, request) };
+    } catch (problem) {
+      // Caught here, because requests may share the transaction. Nothing has been changed yet.
+      const message = refusalIn(problem);
+      if (message === undefined) throw problem;
+      return error(400, 'invalid_request', message);
+    }
+  });
 }
 
 function refusalIn(problem: unknown): string | undefined {
@@ -131,10 +117,10 @@ function refusalIn(problem: unknown): string | undefined {
   return problem.is('invalid-value') ? `${problem.details.name} must be ${problem.details.expected}.` : undefined;
 }
 
-/** Lists pets with their names in the sandbox's own catalog. */
-function listPets({ store }: Served, { query }: ControlRequest): string {
+/** Lists the first pets with their names in the sandbox's own catalog. */
+function listPets({ store }: Served): string {
   const names = new Map(seedCatalog().map(({ petId, name }) => [petId, name]));
-  const pets = store.page(idIn(query), countIn(query));
+  const pets = store.page(undefined, MOST_SHOWN);
   return stringifyJson(pets.map((item) => new Map([...itemToJson(item), ['name', names.get(item.petId) ?? '']])));
 }
 
@@ -194,30 +180,10 @@ function advanceClock(served: Served, request: ControlRequest): string {
   return JSON.stringify({ now: new Date(served.now()).toISOString() });
 }
 
-function seed({ store }: Served, request: ControlRequest): string {
-  const count = z.int().check(z.minimum(0), z.maximum(MOST_PETS));
-  const { pets } = read(request, z.object({ pets: count }), `the number of pets, at most ${MOST_PETS}: {"pets":1000}`);
-  store.replacePets({ generated: pets });
-  return JSON.stringify({ pets: store.count() });
-}
-
 function read<T>({ body }: ControlRequest, schema: z.ZodMiniType<T>, what: string): T {
   try {
     return schema.parse(JSON.parse(body));
   } catch {
     throw usageFailure(`The body must be ${what}.`);
   }
-}
-
-function idIn(query: URLSearchParams): bigint | undefined {
-  const text = query.get('after');
-  const id = text === null ? undefined : parseInt64(text);
-  if (text !== null && id === undefined) throw usageFailure('after must be a decimal int64.');
-  return id;
-}
-
-function countIn(query: URLSearchParams): number {
-  const text = query.get('limit') ?? '100';
-  if (!/^[1-9][0-9]{0,3}$/.test(text)) throw usageFailure('limit must be from 1 to 9999.');
-  return Number(text);
 }

@@ -78,10 +78,9 @@ export class Store implements Disposable {
     this.database.run('INSERT OR REPLACE INTO allowance VALUES (?, ?)', apiKey, JSON.stringify(allowance));
   }
 
-  /** Resets the usage of all keys, or of the given one. Returns false if they have used nothing. */
-  forgetAllowances(apiKey?: string): boolean {
-    const [where, ...keys] = apiKey === undefined ? [''] : [' WHERE apiKey = ?', apiKey];
-    return this.database.run(`DELETE FROM allowance${where}`, ...keys).changes > 0n;
+  /** Resets the usage of all keys. */
+  forgetAllowances(): void {
+    this.database.run('DELETE FROM allowance');
   }
 
   /** Returns the keys added to the file. */

@@ -1,5 +1,4 @@
 /** Builds commands for messages: to resume or discard a run, and with the environment. */
-import { UNSAFE } from '../api/json.ts';
 import type { Run, RunSummary } from '../state/journal.ts';
 import { partsOf } from './environments.ts';
 import type { CommandContext } from './globals.ts';
@@ -30,12 +29,9 @@ export function discardCommand({ environment, id }: Pick<Run, 'environment' | 'i
   return `petstore --env ${environment} inventory runs discard ${id}`;
 }
 
-/** Quotes a word for a POSIX shell if needed. A control character, which is not shown as it is, needs bash, zsh or ksh. */
+/** Quotes a word for a POSIX shell if needed. */
 export function shellWord(word: string): string {
-  if (/^[\w./:@%+=,-]+$/.test(word)) return word;
-  const code = (unsafe: string): string => Buffer.from(unsafe).toString('hex').replace(/../g, '\\x$&');
-  const coded = word.replace(/['\\]/g, '\\$&').replace(UNSAFE, code);
-  return word.search(UNSAFE) === -1 ? `'${word.replaceAll("'", `'\\''`)}'` : `$'${coded}'`;
+  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /**
@@ -56,7 +52,7 @@ const COMMAND =
   /\bpetstore (?=(api|catalog|doctor|inventory|limits|login|proxy|smoke|status|wait)\b)(?![^.,;:(]* --(?:env|help|profile|all-environments)\b)/g;
 
 /** Words that `shellWord` has quoted. */
-const QUOTED = /((?<=\s)(?:\$'(?:[^'\\]|\\.)*'|'(?:[^']|'\\'')*'))/;
+const QUOTED = /((?<=\s)'(?:[^']|'\\'')*')/;
 
 /** Adds this command's environment to the commands in a hint, since the user's next shell may have another one. */
 export function withEnvironment(hint: string, place: string | undefined): string {

@@ -24,8 +24,6 @@ export interface SmokeOptions {
   readonly provoke429?: boolean;
   /** Longest time for the list; undefined to skip the check. */
   readonly maxLatency?: number;
-  /** For the service's clock; default: a minute. */
-  readonly maxSkew?: number;
   /** How long to wait for a first answer. */
   readonly waitReady?: number;
 }

@@ -37,7 +37,7 @@ export async function smoke(context: CommandContext, options: SmokeOptions & Rep
     throw usageFailure(
       `The ${idle.length === 1 ? 'check' : 'checks'} ${idle.join(', ')} would not be run.`,
       'Checks of updates need --write; limit-429 and limit-retry need --provoke-429. Each of these options needs one of ' +
-        'its checks, --max-latency needs latency, and --max-skew needs clock.',
+        'its checks, and --max-latency needs latency.',
     );
   // Before the first request.
   for (const path of out.map((each) => dirname(each.path)))

@@ -49,7 +49,6 @@ export const CHECKS_OF = {
   pet: idsOf(WRITE_CHECKS),
   provoke429: idsOf(PROVOKED_CHECKS),
   maxLatency: ['latency'],
-  maxSkew: ['clock'],
 } as const satisfies Partial<Record<keyof SmokeOptions, readonly string[]>>;
 
 /** Returns the checks of this run, in their order. */

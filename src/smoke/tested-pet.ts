@@ -39,7 +39,6 @@ export class TestedPet {
     const { context, journal, session } = this.locked;
     const { origin } = session;
     const { clock, notices } = context;
-    if (journal === undefined) return;
     const changesOf = ({ id }: Run): Change[] => journal.changesOf(id).filter(({ petId }) => petId === this.petId);
     for (const killed of journal.unfinished()) {
       const [first, ...others] = killed.kind === 'smoke' && killed.origin === origin ? changesOf(killed) : [];
@@ -101,7 +100,7 @@ export class TestedPet {
       throw this.withOutcome(error);
     } finally {
       if (this.present === this.original) {
-        if (this.run !== undefined) await journal?.end(this.run.id, context.clock.now());
+        if (this.run !== undefined) await journal.end(this.run.id, context.clock.now());
       } else {
         watch.warning(
           `Pet ${this.petId} could not be put back to ${this.original} in ${environment}; ` +
@@ -145,7 +144,7 @@ export class TestedPet {
   /** Records what the stock shows of updates without an answer, before the pet is put back. `before`: that of the run. */
   private async settle({ id }: Run, before: bigint): Promise<void> {
     const { present } = this;
-    const changes = this.locked.journal?.changesOf(id) ?? [];
+    const changes = this.locked.journal.changesOf(id);
     const guarded = changes.map((each) => ({ ...each, before: present === before ? before : (each.before ?? before) }));
     await recordShown(this.locked, guarded, new Map([[this.petId, { quantity: present }]]));
   }

@@ -10,7 +10,6 @@ import {
   type Run,
   type RunSummary,
   type Scan,
-  text,
 } from './journal-rows.ts';
 import type { State } from './database.ts';
 
@@ -45,22 +44,21 @@ const isUndone = (carriedOut: string): string => `(
   ORDER BY undo.id DESC LIMIT 1) IS 'undo'`;
 /** SQL: true for a change that was sent and not refused. */
 const SENT = "sentAt IS NOT NULL AND state NOT IN ('failed', 'discarded')";
-/** SQL: true for an undo or redo with such a row. */
-const hasRow = (what: string): string => `EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id AND (${what}))`;
-/** SQL: true for an undo or redo that has sent a row, or has found nothing to change. */
-const CARRIED_OUT = `(${hasRow(`${SENT} OR state = 'unchanged'`)} OR NOT ${hasRow('1')})`;
+/** SQL: true for an undo or redo that has sent a row, or has found that nothing is to be changed. */
+const CARRIED_OUT = `EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id AND (${SENT} OR state = 'unchanged'))`;
 /** SQL: true for an undo or redo that has changed the pet. The `+` keeps SQLite from reading the whole run each time. */
 const UNDONE = isUndone(
   "EXISTS (SELECT 1 FROM change AS own WHERE own.petId = change.petId AND +own.run = undo.id AND own.state = 'applied')",
 );
 /**
- * SQL: true for an undo or redo that `next` skips: one of its kind, or one that a later one of the same command has
- * replaced; for an undo, also the redo of a row whose run was undone since.
+ * SQL: true for an undo or redo that `next` skips: one of its kind, or one that a later one has replaced: it has changed
+ * a pet of it, for the same command or for the run of that change.
  */
-const isPassed = (next: 'undo' | 'redo'): string => `kind = '${next}' OR kind IN ('undo', 'redo') AND id < (
-  SELECT max(id) FROM run AS undo WHERE (undoesRun = run.undoesRun OR undoesChange = run.undoesChange
-      OR undo.kind = 'undo' AND run.kind = 'redo' AND undoesRun = (SELECT change.run FROM change WHERE id = run.undoesChange))
-    AND (${hasRow(SENT)} OR undo.kind = '${next}' AND ${CARRIED_OUT}))`;
+const isPassed = (next: 'undo' | 'redo'): string => `kind = '${next}' OR kind IN ('undo', 'redo') AND EXISTS (
+  SELECT 1 FROM run AS undo WHERE id > run.id AND (undoesRun = run.undoesRun OR undoesChange = run.undoesChange
+      OR undoesRun = (SELECT change.run FROM change WHERE id = run.undoesChange))
+    AND EXISTS (SELECT petId FROM change AS its WHERE its.run = run.id AND ${SENT} INTERSECT
+      SELECT petId FROM change AS own WHERE own.run = undo.id AND (${SENT} OR undo.kind = '${next}' AND state = 'unchanged')))`;
 /** Columns of the history, and SQL that is true for those that differ from row to row. */
 const DIFFERENCES = {
   who: 'min(person) < max(person)',
@@ -79,8 +77,6 @@ const NAME = `(SELECT nullif(name, '') FROM catalogPet AS pet
   WHERE pet.origin = change.origin AND pet.petId = change.petId) AS name`;
 /** Most changes that are read at once. */
 const PAGE = 500;
-/** Name of its row in `meta`. */
-export const HOLDER = 'run-holder';
 
 export class History {
   readonly state: State;
@@ -163,12 +159,6 @@ export class History {
         ${next === 'undo' ? `AND NOT ${isUndone(CARRIED_OUT)}` : ''}
       ORDER BY turn DESC, id DESC LIMIT 1`;
     return this.read<Change>(sql, environment)[0];
-  }
-
-  /** Returns the process that last began to apply a run: `import (process 123)`. */
-  holder(): string {
-    const row = this.state.database.get('SELECT value FROM meta WHERE name = ?', HOLDER);
-    return row === undefined ? 'run' : text(row, 'value');
   }
 
   /** Returns when each pet was last counted: the start of that stocktake, epoch ms. */

@@ -16,7 +16,7 @@ import type { SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { insertInto, integer, text, type Change, type DraftChange, type Run, type Scan } from './journal-rows.ts';
 import type { Exclusive, State } from './database.ts';
-import { History, HOLDER, withoutProfile } from './history.ts';
+import { History, withoutProfile } from './history.ts';
 
 export type { Change, ChangeState, Run, RunKind, RunSummary, Scan } from './journal-rows.ts';
 
@@ -80,14 +80,11 @@ export class Journal extends History {
       const noted = isNow ? momentOf(this.state) + 1n : null;
       const values = [state, reason === undefined ? null : this.redact(reason), noted];
       this.change('UPDATE change SET state = ?, reason = ?, noted = coalesce(?, noted) WHERE id = ?', ...values, id);
-      if (isUnsent) this.unsend(id);
+      if (!isUnsent) return;
+      // The history has only what was sent: a row that no run can send later is deleted.
+      this.state.database.run('UPDATE change SET sentAt = NULL WHERE id = ?', id);
+      this.state.database.run('DELETE FROM change WHERE id = ? AND run IS NULL', id);
     }, CERTAIN);
-  }
-
-  /** Marks a change as not sent, or deletes it if no run can send it later: the history has only what was sent. */
-  private unsend(id: bigint): void {
-    this.state.database.run('UPDATE change SET sentAt = NULL WHERE id = ?', id);
-    this.state.database.run('DELETE FROM change WHERE id = ? AND run IS NULL', id);
   }
 
   async end(run: bigint, now: number): Promise<void> {
@@ -112,13 +109,6 @@ export class Journal extends History {
       this.state.database.run(`DELETE FROM scan WHERE run IN (${runs})`, environment);
       this.state.database.run('DELETE FROM change WHERE environment = ?', environment);
       this.state.database.run('DELETE FROM run WHERE environment = ?', environment);
-    });
-  }
-
-  /** Notes which process applies a run, for processes that wait: `import (process 123)`. */
-  async noteHolder(holder: string): Promise<void> {
-    await this.state.exclusively(() => {
-      this.state.database.run('INSERT OR REPLACE INTO meta VALUES (?, ?)', HOLDER, holder);
     });
   }
 
@@ -181,18 +171,18 @@ export class Journal extends History {
   }
 }
 
-/** A pet of a service. */
-type Target = Pick<Change, 'origin' | 'petId'>;
-
 /** Returns the number of transactions so far. Not a time, since a clock may be set back. */
 export function momentOf({ database }: State): bigint {
   const row = database.get("SELECT value FROM meta WHERE name = 'turns'");
   return row === undefined ? 0n : BigInt(text(row, 'value'));
 }
 
-/** True if a command on this machine, in any profile, may have written to the pet after that point. */
-export function hasWrittenSince({ database }: State, { origin, petId }: Target, moment: bigint): boolean {
-  const sql = `SELECT 1 FROM change WHERE petId = ? AND noted > ? AND sentAt IS NOT NULL
+/**
+ * True if another command on this machine, in any profile, may have written to the change's pet after that point. The
+ * write of a process that was killed since may have reached the service after it.
+ */
+export function hasWrittenSince({ database }: State, { id, origin, petId }: Change, moment: bigint): boolean {
+  const sql = `SELECT 1 FROM change WHERE petId = ? AND (noted > ? OR state = 'sent' AND id <> ?) AND sentAt IS NOT NULL
     AND ${withoutProfile('origin')} = ${withoutProfile('?')}`;
-  return database.get(sql, petId, moment, origin, origin) !== undefined;
+  return database.get(sql, petId, moment, id, origin, origin) !== undefined;
 }

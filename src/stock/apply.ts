@@ -29,7 +29,7 @@ export interface RunSpec extends Omit<NewRun, 'startedAt'> {
   readonly run?: Run;
   /** The question without the environment: `Undo run 3`. */
   question?(steps: number): string;
-  /** Describes the plan; by default as a table. */
+  /** Describes an undo of one change, which may spend what bulk work reserves. Default: a table. */
   lines?(plan: Plan): readonly string[];
   plan(stock: Stock): Plan;
   /**
@@ -49,7 +49,8 @@ export interface PlanContext extends Omit<RunContext, 'session'> {
 export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise<RecordView> {
   const { context, journal } = runContext;
   assertCanConfirm(context);
-  await using session = await connect(context, { isBulk: true });
+  const options = { isBulk: spec.lines === undefined };
+  await using session = await connect(context, options);
   await whileSent(context, session, spec);
   const seen = await seeStock(session.service, journal);
   const plan = spec.plan(seen.stock);
@@ -60,7 +61,7 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
   if (agreed === undefined) return await startRun({ ...runContext, session }, spec, plan, seen);
   // The user may have agreed to a longer wait than the session allows.
   const patient = { ...context, globals: { ...context.globals, ...agreed } };
-  await using again = await connect(patient, { isBulk: true });
+  await using again = await connect(patient, options);
   // Others may have changed the stock during the question: since the first look.
   const now = { ...(await seeStock(again.service, journal)), moment: seen.moment };
   return await startRun({ ...runContext, session: again }, spec, plan, now);
@@ -86,7 +87,7 @@ async function nothingToDo(runContext: RunContext, spec: RunSpec, plan: Plan, { 
   await endReplaced(runContext, spec, stock);
   // The next undo goes one command further back.
   const isKept = spec.kind === 'undo' || spec.kind === 'redo';
-  const run = isKept ? await beginRun(runContext, spec, []) : undefined;
+  const run = isKept ? await beginRun(runContext, spec, plan.unchanged) : undefined;
   await spec.onBegin?.();
   if (run !== undefined) await journal.end(run.id, context.clock.now());
   const { title, uncertain = [] } = spec.replaces ?? {};
@@ -184,8 +185,7 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   const changes = journal.changesOf(run.id);
   const left = changes.filter(isLeft);
   const pace = new Pace(session);
-  // The journal can be used, so the locks beside it can, too, unless something is wrong.
-  const withLock = petLocksOf(context, session, false);
+  const withLock = petLocksOf(context, session);
   const writer = { context, session: { ...session, service: pace.service }, journal, withLock };
   const counts = countStates(changes, 0);
   const showProgress = (): void => {

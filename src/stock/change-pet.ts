@@ -11,7 +11,6 @@ import { assertWriteAllowed, canAsk, requireBaseUrl, undoLine } from '../session
 import { Failure, isFailure, midway, usageFailure } from '../errors.ts';
 import { capital, changeWords, petLabel, visible } from '../view/words.ts';
 import { confirmation, record, type RecordView } from '../view/view.ts';
-import { petLocksOf } from './pet-lock.ts';
 import { type LockedPet, updateOne, withFreshPet, withWriter } from './write-one.ts';
 
 export type PetChange = {
@@ -40,24 +39,17 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
   await assertWriteAllowed(context);
   await using session = await connect(context);
   const name = (await tableNames(context, session.origin, [change]))?.get(change.petId);
-  return await withWriter(
-    context,
-    session,
-    async (writer) => {
-      const from = context.clock.monotonic();
-      for (let attempts = 1; ; attempts++) {
-        try {
-          return await withFreshPet(writer, change.petId, (pet, freshMs) => readAndWrite(pet, change, name, freshMs));
-        } catch (error) {
-          if (isSet || change.expect !== undefined || !isFailure(error) || !error.is('precondition-failed'))
-            throw error;
-          await waitForOthers(session.service, change, attempts, context.clock.monotonic() - from);
-        }
+  return await withWriter(context, session, async (writer) => {
+    const from = context.clock.monotonic();
+    for (let attempts = 1; ; attempts++) {
+      try {
+        return await withFreshPet(writer, change.petId, (pet, freshMs) => readAndWrite(pet, change, name, freshMs));
+      } catch (error) {
+        if (isSet || change.expect !== undefined || !isFailure(error) || !error.is('precondition-failed')) throw error;
+        await waitForOthers(session.service, change, attempts, context.clock.monotonic() - from);
       }
-    },
-    // Without a lock, `adjust` would lose an update between its read and its write.
-    { withLock: petLocksOf(context, session, isSet) },
-  );
+    }
+  });
 }
 
 /** Longest waits after the first and after later attempts, in ms: another machine's change takes two requests. */

@@ -11,8 +11,6 @@ import { type FileRecord, readRecords, textOf } from './records.ts';
 export interface Row extends Wanted {
   /** Line in the file, from 1; the first one if several lines are added together. */
   readonly line: number;
-  /** All lines that are added together, if there are several. */
-  readonly lines?: number[];
 }
 
 /** Returns the pet with a name or barcode, or why there is not one. `isNeeded`: nothing else names the pet. */
@@ -65,10 +63,7 @@ function merge(row: Row, earlier: Row | undefined, adds: boolean): Row | string 
     return `${problem}, with another value of current`;
   }
   if (earlier.cause !== row.cause || earlier.note !== row.note) return `${problem}, with another cause or note`;
-  const lines = earlier.lines ?? [earlier.line];
-  // Not copied: every line of a large file may be of one pet.
-  lines.push(row.line);
-  return { ...earlier, quantity: earlier.quantity + row.quantity, current: earlier.current ?? row.current, lines };
+  return { ...earlier, quantity: earlier.quantity + row.quantity, current: earlier.current ?? row.current };
 }
 
 function toRow(record: FileRecord, column: 'quantity' | 'delta', adds: boolean, petOf: PetOf): Row | string {

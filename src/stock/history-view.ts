@@ -57,28 +57,23 @@ export function commandWords(command: string): string {
 
 /**
  * Returns a chart of one pet's changes, oldest first: each with the quantity after it, and a bar unless it may not have
- * been applied. Changes that failed are left out. Each service has its own scale, because the same id is another pet
- * there.
+ * been applied.
  */
 export function quantityChart(changes: readonly Change[], empty: string): RowsView<Change> {
-  const shown = changes.filter(({ state }) => state !== 'failed').toReversed();
   const serviceOf = ({ environment, origin }: Change): string => `${environment}, ${origin}`;
-  const most = new Map<string, bigint>();
-  for (const change of shown) {
-    const whole = most.get(serviceOf(change)) ?? 0n;
-    most.set(serviceOf(change), change.state === 'applied' && change.after > whole ? change.after : whole);
-  }
-  const bar: Column<Change>['bar'] = (change) =>
-    change.state === 'applied' ? [change.after, most.get(serviceOf(change))!] : undefined;
+  // The same id is another pet there.
+  const isMixed = new Set(changes.map(serviceOf)).size > 1;
+  const most = changes.reduce((all, { after, state }) => (state === 'applied' && after > all ? after : all), 0n);
+  const bar: Column<Change>['bar'] = ({ after, state }) => (state === 'applied' ? [after, most] : undefined);
   return list(
-    shown,
+    changes.toReversed(),
     {
       when: ({ sentAt = 0 }) => new Date(sentAt),
-      ...(most.size > 1 && { service: serviceOf }),
+      ...(isMixed && { service: serviceOf }),
       quantity: ({ after }) => after,
       '': outcomeOf,
     },
-    { looks: { '': { bar, yields: 1 } }, empty: changes.length === 0 ? empty : 'None of these changes was applied.' },
+    { looks: { '': { bar, yields: 1 } }, empty },
   );
 }
 

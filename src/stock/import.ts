@@ -8,7 +8,7 @@ import { Failure, usageFailure } from '../errors.ts';
 import type { Journal, Run, RunSummary } from '../state/journal.ts';
 
 import { confirmation, type View } from '../view/view.ts';
-import { firstFew, plural } from '../view/words.ts';
+import { plural } from '../view/words.ts';
 import { applyPlan, assertCanConfirm, type PlanContext, type RunSpec } from './apply.ts';
 import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';
@@ -86,7 +86,7 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
     };
     // A file that is resumed is not parsed again: --map may have named its columns.
     const ready = options.resume === true ? undefined : await prepare();
-    return withLockedJournal(context, 'import', async (journal, turn) => {
+    return withLockedJournal(context, async (journal, turn) => {
       const runContext = { context, journal, turn, onOutcome };
       const begun = await findBegun(context, journal, text, options);
       if (begun !== undefined) return resumeNamed(runContext, sameIn(begun, text));
@@ -214,10 +214,6 @@ async function readImport(
   const { rows, adds, problems, ignored } = read;
   if (problems.length > 0) throw new Failure('invalid-rows', { source: name, problems });
   for (const column of ignored.slice(0, 10)) context.notices.info(`Column ${JSON.stringify(column)} is not used.`);
-  const summed = rows.flatMap(({ petId, lines = [] }) =>
-    lines.length === 0 ? [] : [`pet ${petId} (lines ${firstFew(lines)})`],
-  );
-  if (summed.length > 0) context.notices.info(`Several lines added together: ${firstFew(summed)}.`);
   const planFor: Source['planFor'] = (wanted) => (stock) =>
     adds ? makeAddingPlan(wanted, stock, allowNegative) : makePlan(wanted, stock);
   const command = `inventory import ${add ? '--add ' : ''}${source}`;

@@ -8,7 +8,7 @@ import { stateFolder } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import type { Clock } from '../ports.ts';
 import { inTime } from '../stop.ts';
-import { Failure, isFailure } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import { type KeptOpen, takeLock } from '../state/lock.ts';
 import type { PetLock, LockSession } from './shared-pet-lock.ts';
 
@@ -47,9 +47,8 @@ const OWN_LOCK: PetLock = { isHeld: () => true, lastHeldAt: Number.NEGATIVE_INFI
  * Returns the locks for the writes of a command. Writes of the same command whose pets share a lock wait for each other
  * without a time limit, unless they have their own; the wait for another process has one. The lock files stay open until
  * the process ends.
- * @param isOptional does the work without a lock if this machine has no folder for locks
  */
-export function petLocksOf(context: CommandContext, session: LockSession, isOptional = true): WithLock {
+export function petLocksOf(context: CommandContext, session: LockSession): WithLock {
   const { clock } = context;
   const { redis, service: limits } = session;
   const common: Patience = { leftMs: () => limits.maxWaitMs, signal: context.signal };
@@ -59,19 +58,12 @@ export function petLocksOf(context: CommandContext, session: LockSession, isOpti
   /** Lock -> resolves with the time when the next row may take it. */
   const next = new Map<bigint, Promise<number>>();
 
-  async function ownLock(ports: CommandContext, petId: bigint, waitMs: number): Promise<Disposable> {
-    const path = `${stateFolder(context)}/locks/${service}-${lockOf(petId)}.db`;
-    return takeLock(ports, path, waitMs, () => `another petstore process that changes pet ${petId}`, kept);
-  }
-
   async function locked<T>(petId: bigint, work: (lock: PetLock) => Promise<T>, patience = common): Promise<T> {
     const ports = { ...context, signal: patience.signal };
+    const path = `${stateFolder(context)}/locks/${service}-${lockOf(petId)}.db`;
+    const holder = (): string => `another petstore process that changes pet ${petId}`;
     // The local lock first, so that only one process of each machine asks the server.
-    using _lock = await ownLock(ports, petId, patience.leftMs()).catch((error: unknown) => {
-      const isPlaceless = isFailure(error) && (error.is('no-home') || error.is('state'));
-      if (isOptional && isPlaceless) return undefined;
-      throw error;
-    });
+    using _lock = await takeLock(ports, path, patience.leftMs(), holder, kept);
     if (redis === undefined) return await work(OWN_LOCK);
     const { takeSharedLock } = await import('./shared-pet-lock.ts');
     const timed = { ...session, redis, service: { ...limits, maxWaitMs: patience.leftMs() } };

@@ -9,7 +9,6 @@ import { statePath } from '../session/paths.ts';
 import { openStateFile, type State } from '../state/database.ts';
 import { History, MAY_BE_WRITTEN } from '../state/history.ts';
 import { KINDS } from '../state/journal-rows.ts';
-import { plural } from '../view/words.ts';
 
 /** Row of `meta` with the time of the next prune, epoch ms. */
 const PRUNE_AT = 'prune-at';
@@ -40,44 +39,33 @@ export async function pruneIfDue(context: CommandContext, state: State): Promise
     // A new database has nothing old.
     if (!(overdueMs <= LONGEST_PAUSE_MS)) return;
     const before = Math.round(now - globals.keepHistory);
-    const reports = await removeReports(context, before);
-    const changes = await removeHistory(context, own, before);
-    if (changes + reports > 0 && (globals.verbose || globals.debug)) {
-      notices.info(`Removed the oldest history: ${plural(changes, 'change')}, ${plural(reports, 'report')}.`);
-    }
+    await removeReports(context, before);
+    await removeHistory(context, own, before);
   } catch (error) {
     notices.debug(`history not pruned: ${String(error)}`);
   }
 }
 
-/** Removes old reports, and returns how many. Keeps links and other files. */
-async function removeReports(context: CommandContext, before: number): Promise<number> {
+/** Removes old reports. Keeps links and other files. */
+async function removeReports(context: CommandContext, before: number): Promise<void> {
   const { files } = context;
   const folder = statePath(context, 'reports');
-  let count = 0;
   for (const name of await files.list(folder)) {
     if (!REPORT.test(name)) continue;
     const facts = await files.facts(`${folder}/${name}`);
-    if (facts?.kind !== 'file' || facts.modifiedAt >= before) continue;
-    await files.remove(`${folder}/${name}`);
-    count++;
+    if (facts?.kind === 'file' && facts.modifiedAt < before) await files.remove(`${folder}/${name}`);
   }
-  return count;
 }
 
-/** Removes old history, and returns how many changes. */
-async function removeHistory({ clock, signal }: CommandContext, state: State, before: number): Promise<number> {
+async function removeHistory({ clock, signal }: CommandContext, state: State, before: number): Promise<void> {
   const old = oldIn(state, before);
-  let count = 0;
   for (let i = 0; i < MOST_TRANSACTIONS; i++) {
     signal.throwIfAborted();
     const removed = await state.exclusively(() => removeSome(state, old), { patienceMs: PATIENCE_MS });
-    count += removed;
-    if (removed < AT_ONCE) break;
+    if (removed < AT_ONCE) return;
     // Lets other processes take the lock.
     await clock.turn();
   }
-  return count;
 }
 
 /** Returns SQL that selects the ids of old changes and runs. */

@@ -32,7 +32,7 @@ export interface RunnerOptions {
   /** Limits how many rows are in flight. Ended when the run stops; rows in flight are completed. */
   readonly pace: Pace;
   /** Writer that sends through `pace.service`. */
-  readonly writer: Writer & { readonly journal: Journal };
+  readonly writer: Writer;
   readonly run: Run;
   readonly seen: Seen;
   readonly onOutcome: OnOutcome;

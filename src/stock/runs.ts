@@ -11,24 +11,17 @@ import { Failure } from '../errors.ts';
 import type { RunFilter } from '../state/history.ts';
 import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';
 import { isLeft, isUnapplied, isUncertain, mayBeApplied } from '../state/journal-rows.ts';
-import { confirmation, FORMAT_FACTS, list, type RecordView, type RowsView, type View } from '../view/view.ts';
+import { confirmation, FORMAT_FACTS, list, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { assertCanConfirm, dryRunPlan, resumeRun } from './apply.ts';
-import { withEvents } from './events.ts';
 import { makePlan, type Plan, type Stock } from './plan.ts';
 import { outcomeUnsent, seeStock, type RunContext } from './runner.ts';
 import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts';
 
 /** Resumes the newest stopped run, or the one that the user names. @throws {Failure} `cannot-resume` */
-export function resumeStopped(
-  context: CommandContext,
-  id: bigint | undefined,
-  events: boolean | undefined,
-): Promise<View> | View {
-  return withEvents(context, events, (onOutcome) =>
-    withLockedJournal(context, 'run', async (journal) =>
-      resumeNamed({ context, journal, onOutcome }, await findRun(context, journal, id)),
-    ),
+export function resumeStopped(context: CommandContext, id: bigint | undefined): Promise<RecordView> {
+  return withLockedJournal(context, async (journal) =>
+    resumeNamed({ context, journal }, await findRun(context, journal, id)),
   );
 }
 
@@ -72,9 +65,7 @@ export async function resumeNamed(runContext: Omit<RunContext, 'session'>, run: 
   return await resumeRun({ ...runContext, session }, run, await seeStock(session.service, journal));
 }
 
-const SEE_RUNS = 'See all runs: petstore inventory runs';
-
-export function cannotResume(problem: string, hint = SEE_RUNS): Failure {
+export function cannotResume(problem: string, hint = 'See all runs: petstore inventory runs'): Failure {
   return new Failure('cannot-resume', { problem, hint });
 }
 
@@ -105,15 +96,9 @@ function whyDone(run: Run, changes: readonly Change[]): [problem: string, hint?:
   const rest = changes.filter((each) => isUnapplied(each) && isOpen(each)).length;
   if (rest === 0) return [`Run ${id} is done`];
   const problem = `Run ${id} is done, and ${rest} of its rows could not be applied`;
-  if (adds !== undefined) {
-    // Only the journal has the rows that came through a pipe.
-    if (source === '-') return [problem, 'Import only those rows: the others would be added again.'];
-    return [problem, `Add only those: ${resumeCommand(run)}`];
-  }
-  if (kind !== 'import' || source === undefined)
-    return [problem, 'Run the command again: it sends only what still differs.'];
-  const file = source === '-' ? 'the same rows' : `the file ${source}`;
-  return [problem, `Import ${file} again: only what still differs is sent.`];
+  if (kind !== 'import') return [problem, 'Run the command again: it sends only what still differs.'];
+  // Only the journal has the rows that came through a pipe.
+  return [problem, source === '-' ? 'Import only those rows.' : `Apply only those: ${resumeCommand(run)}`];
 }
 
 /** Refuses a file that has changed since the user agreed to it. The rows themselves come from the journal. */
@@ -179,7 +164,7 @@ function stateOf({ kind, isUnfinished, discarded, done, left, scans }: RunSummar
 /** Ends an unfinished run; its rows are not applied. Asks first. @throws {Failure} `cannot-resume`, `cancelled` */
 export async function discardRun(context: CommandContext, id: bigint): Promise<RecordView> {
   const { clock, globals, notices, prompt, signal } = context;
-  return withLockedJournal(context, 'run', async (journal, turn) => {
+  return withLockedJournal(context, async (journal, turn) => {
     const run = unfinishedRun(journal, id);
     refuseSmoke(run);
     assertCanConfirm(context);

@@ -9,7 +9,7 @@ import { Failure, usageFailure } from '../errors.ts';
 import type { Change, Journal, Run } from '../state/journal.ts';
 import { isLeft, mayBeApplied } from '../state/journal-rows.ts';
 import type { RecordView, View } from '../view/view.ts';
-import { capital, changeWords, plural } from '../view/words.ts';
+import { capital, changeWords, firstFew, plural } from '../view/words.ts';
 import { changedBy } from './runner.ts';
 import { applyPlan, assertCanConfirm, dryRunPlan, type RunSpec } from './apply.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
@@ -52,10 +52,13 @@ export async function undo(
   }
   const environment = (await context.settings()).environment.value;
   const find = async (journal: Journal): Promise<Target> => {
-    const target = findTarget(journal, options, environment, direction);
+    const { changeId, run } = options;
+    const isNamed = (changeId ?? run) !== undefined;
+    const target = isNamed
+      ? undoOf(journal, { undoesRun: run, undoesChange: changeId })
+      : nextTarget(context, journal, environment, direction);
     const { name, changes, undoes } = target;
-    const words = undoes.undoesRun === undefined ? `${undoes.undoesChange}` : `--run ${undoes.undoesRun}`;
-    await assertSameOrigin(context, changes[0], capital(name), `inventory undo ${words}`);
+    await assertSameOrigin(context, changes[0], capital(name), `inventory undo ${numberOf(undoes)}`);
     return target;
   };
   if (options.dryRun === true) {
@@ -66,7 +69,7 @@ export async function undo(
       return dryRunPlan(context, specFor(target, journal, direction));
     });
   }
-  return withLockedJournal(context, direction, async (journal, turn): Promise<RecordView> => {
+  return withLockedJournal(context, async (journal, turn): Promise<RecordView> => {
     const target = await find(journal);
     assertCanConfirm(context);
     await assertWriteAllowed(context);
@@ -89,14 +92,23 @@ function announce({ notices }: CommandContext, journal: Journal, target: Target,
   return { title, uncertain, run: run?.endedAt === undefined ? run : undefined };
 }
 
-function findTarget(journal: Journal, options: UndoOptions, environment: string, direction: Direction): Target {
-  const { changeId, run: runId } = options;
-  if (runId !== undefined || changeId !== undefined)
-    return undoOf(journal, { undoesRun: runId, undoesChange: changeId });
+function nextTarget({ notices }: CommandContext, journal: Journal, environment: string, direction: Direction): Target {
   const newest = journal.newestSent(environment, direction);
-  const isNewer = ({ id }: Run): boolean =>
-    id !== newest?.run && journal.changesOf(id).some((row) => isLeft(row) && row.turn > (newest?.turn ?? 0n));
-  refuseUnfinished(journal, undefined, (each) => each.environment === environment && isNewer(each));
+  const newerOf = ({ id }: Run): Change[] =>
+    id === newest?.run ? [] : journal.changesOf(id).filter(({ turn }) => turn > (newest?.turn ?? 0n));
+  refuseUnfinished(journal, undefined, (each) => each.environment === environment && newerOf(each).some(isLeft));
+  const [last] = journal.runs({ environment, limit: 1 });
+  const rows = last?.kind === 'undo' && direction === 'undo' ? newerOf(last) : [];
+  // It was a step all the same: a pet that it had to leave does not keep older commands from being undone.
+  if (last !== undefined && rows.some((row) => mayBeApplied(row) || row.state === 'unchanged')) {
+    const left = new Set(
+      rows.flatMap(({ petId, state }) => (state === 'applied' || state === 'unchanged' ? [] : petId)),
+    );
+    const rest = changesOf(journal, last).filter((each) => left.has(each.petId) && !journal.isUndone(each));
+    const what = `The undo of ${nameOf(last)} is incomplete: pet ${firstFew(rest.map(({ petId }) => petId))}.`;
+    const how = `Complete it: petstore --env ${environment} inventory undo ${numberOf(last)}`;
+    if (rest.length > 0) notices.info(`${what} ${how}`);
+  }
   const run = newest?.run === undefined ? undefined : journal.run(newest.run);
   // Only what the undo or redo itself has changed.
   if (run?.kind === 'undo' || run?.kind === 'redo') return targetOf(journal, run, journal.changesOf(run.id), run);
@@ -133,6 +145,11 @@ function refuseUnfinished(journal: Journal, of: string | undefined, isMeant: (ru
 
 function nameOf({ undoesRun, undoesChange }: Target['undoes']): string {
   return undoesRun === undefined ? `change ${undoesChange}` : `run ${undoesRun}`;
+}
+
+/** Returns what `undo` is followed by: `12` or `--run 3`. */
+function numberOf({ undoesRun, undoesChange }: Target['undoes']): string {
+  return undoesRun === undefined ? `${undoesChange}` : `--run ${undoesRun}`;
 }
 
 function changesOf(journal: Journal, { undoesRun, undoesChange = 0n }: Target['undoes']): readonly Change[] {

@@ -13,7 +13,6 @@ import { Failure, isFailure, onlyFailure, usageFailure } from '../errors.ts';
 import type { RowOutcome } from '../report/failure-meaning.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext, OpenWrite } from '../session/globals.ts';
-import { isOutOfReach } from '../state/file.ts';
 import type { State } from '../state/database.ts';
 import type { Change, Journal, Settled, Where } from '../state/journal.ts';
 import { isUncertain } from '../state/journal-rows.ts';
@@ -25,8 +24,7 @@ import type { PetLock } from './shared-pet-lock.ts';
 export interface Writer {
   readonly context: CommandContext;
   readonly session: Pick<Session, 'environment' | 'origin' | 'service' | 'redis'>;
-  /** Undefined if this machine has no usable state folder: its writes are then not in the history. */
-  readonly journal: Journal | undefined;
+  readonly journal: Journal;
   readonly withLock: WithLock;
 }
 
@@ -78,17 +76,9 @@ export async function withWriter<T>(
   work: (writer: Writer) => Promise<T>,
   { keptState, withLock = petLocksOf(context, session) }: Partial<Means> = {},
 ): Promise<T> {
-  const writer = { context, session, withLock };
-  const state = await (keptState?.() ?? openWritable(context)).catch((error: unknown) => {
-    if (isOutOfReach(error)) return undefined;
-    throw error;
-  });
-  if (state === undefined) {
-    context.notices.warning('The state folder cannot be used, so changes are not in the history and cannot be undone.');
-    return await work({ ...writer, journal: undefined });
-  }
+  const state = await (keptState?.() ?? openWritable(context));
   using _own = keptState === undefined ? state : undefined;
-  return await written(context, state, (journal) => work({ ...writer, journal }));
+  return await written(context, state, (journal) => work({ context, session, withLock, journal }));
 }
 
 /** Sends an update, again if it was lost and not applied. @throws {Failure} `unrecorded`, and see updateInventory */
@@ -131,7 +121,7 @@ export async function callOne<T extends InventoryItem | { readonly failure?: Fai
     failure.outcome = 'not-applied';
   if (outcome.state === 'applied') open.outcome = 'applied';
   else if (isRefused) openWrites.delete(open);
-  const because = await pet.journal?.settle(id, outcome).catch(onlyFailure);
+  const because = await pet.journal.settle(id, outcome).catch(onlyFailure);
   openWrites.delete(open);
   if (isFailure(because)) {
     if (failure === undefined) onUnrecorded?.(new Failure('unrecorded', { ...change, because }, because));
@@ -148,7 +138,6 @@ const APPLIED: RowOutcome = { state: 'applied', continues: 'always' };
 async function markSent(writer: Writer, write: Write): Promise<bigint> {
   const { context, session, journal } = writer;
   const now = context.clock.now();
-  if (journal === undefined) return 0n;
   if (!('id' in write)) {
     const { command, person, ...change } = write;
     const where = { ...whereOf(context, session, command), ...(person !== undefined && { person }) };
@@ -160,7 +149,7 @@ async function markSent(writer: Writer, write: Write): Promise<bigint> {
 
 /** Records the outcome that the stock shows of a write, or that of a row that is not sent. @throws {Failure} `state` */
 export async function recordOutcome({ journal }: Pick<Writer, 'journal'>, id: bigint, outcome: Settled): Promise<void> {
-  await journal?.settle(id, outcome, false);
+  await journal.settle(id, outcome, false);
 }
 
 /** Records what the stock shows of writes without an answer: the quantity that a pet was set to, or the one before. */
@@ -170,10 +159,10 @@ export async function recordShown(
   stock: ReadonlyMap<bigint, { readonly quantity: bigint | undefined }>,
 ): Promise<void> {
   for (const change of changes) {
-    const recorded = journal?.sentChange(change.id);
+    const recorded = journal.sentChange(change.id);
     // Its own command may have learned the outcome, or sent it again.
     if (recorded?.turn !== change.turn || !isUncertain(recorded)) continue;
-    const shown = journal?.foundAfter(change) ?? stock.get(change.petId)?.quantity;
+    const shown = journal.foundAfter(change) ?? stock.get(change.petId)?.quantity;
     if (shown === change.after) await recordOutcome({ journal }, change.id, APPLIED);
     else if (shown !== undefined && shown === change.before)
       await recordOutcome({ journal }, change.id, { state: 'discarded', reason: 'it was not applied' });

@@ -13,7 +13,6 @@ import {
   jsonCell,
   type RecordView,
   type RowsView,
-  type StreamView,
   type View,
 } from './view.ts';
 import { forPeople } from './style.ts';
@@ -28,8 +27,11 @@ export async function* render(
       return yield* WRITERS[view.format ?? options.format].rows(view, options);
     case 'stream':
       for await (const event of view.events) {
-        if (FORMAT_FACTS[options.format].isForPeople) yield await eventText(view, event, options);
-        else yield `${stringifyJson(view.json(event))}\n`;
+        if (FORMAT_FACTS[options.format].isForPeople) {
+          const { isNews, ...line } = view.text(event);
+          const text = await recordText(line, options);
+          yield isNews ? options.style.heading(text) : text;
+        } else yield `${stringifyJson(view.json(event))}\n`;
       }
       return 0;
     case 'record':
@@ -69,12 +71,6 @@ const WRITERS: Readonly<Record<Format, Writer>> = {
   ndjson: { rows: renderNdjson, record: recordJson },
   csv: { rows: renderCsv, record: recordCsv },
 };
-
-async function eventText(view: StreamView, event: unknown, screen: Screen): Promise<string> {
-  const { isNews, ...line } = view.text(event);
-  const text = await recordText(line, screen);
-  return isNews ? screen.style.heading(text) : text;
-}
 
 async function recordText(
   { text, margin }: Pick<RecordView, 'text' | 'margin'>,

@@ -67,6 +67,7 @@ const WHY: Readonly<Record<Wait['why'], string>> = {
   'ledger-lost': 'No answer from Redis',
   backoff: 'Request failed',
   locked: 'Waiting for another petstore',
+  answer: 'Waiting for an answer',
 };
 
 /** What broke a request, by phase. */
@@ -127,13 +128,9 @@ function untilWords({ why, until }: Wait, now: number): string {
   const left = duration(until - now);
   // Another request may be answered at any time, so there is no countdown.
   if (why === 'asking') return `until ${at} at most`;
-  if (why === 'locked') return until - now > YEAR ? 'for as long as it takes' : `for at most ${left}`;
+  if (why === 'locked' || why === 'answer')
+    return until - now > YEAR ? 'for as long as it takes' : `for at most ${left}`;
   return `${why === 'backoff' || why === 'ledger-lost' ? 'retrying' : 'continuing'} at ${at} (${left})`;
-}
-
-/** Returns which server a request waits for, and for how many seconds so far. */
-export function unansweredWords({ peer, ms }: { peer: string; ms: number }): string {
-  return `waiting for ${peer} (${duration(Math.floor(ms / SECOND) * SECOND)})`;
 }
 
 /** How much is done, out of how much. */

@@ -81,10 +81,6 @@ const MEANINGS: readonly (readonly [RegExp, Role])[] = [
   [/(?<= {2}|\()-\d+(?=\)|,| {2}| in all|$)/gm, 'minus'],
 ];
 
-function highlighted(text: string, style: Style): string {
-  return MEANINGS.reduce((painted, [words, role]) => painted.replace(words, (word) => style[role](word)), text);
-}
-
 /** Labels; the rest of a long line is aligned after them. */
 const LABEL = /^(?:error|warning|hint|debug): /;
 
@@ -105,5 +101,6 @@ export async function forPeople(
     const start = margin ?? LABEL.exec(line)?.[0].length ?? /^ */.exec(line)![0].length + 2;
     return width === undefined ? line : wrapLine(line, width, start);
   });
-  return highlighted(wrapped.join('\n'), style);
+  const text = wrapped.join('\n');
+  return MEANINGS.reduce((painted, [words, role]) => painted.replace(words, (word) => style[role](word)), text);
 }

@@ -21,19 +21,18 @@ export function displayWidth(text: string): number {
   return wide === undefined || isLatin(text) ? text.length : wide.wideWidth(text);
 }
 
-/** Cuts the text to at most this many columns, and marks the cut with `…`. */
+/** Cuts the text to at most this many columns, marked with `…`; not within a number, which would look like another one. */
 export function truncate(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   if (columns < 1) return '';
-  if (isLatin(text)) return `${text.slice(0, columns - 1)}…`;
-  let kept = '';
-  let width = 0;
-  for (const character of wide?.graphemes(text) ?? text) {
+  let kept = isLatin(text) ? text.slice(0, columns - 1) : '';
+  let width = kept.length;
+  for (const character of wide?.graphemes(text.slice(width)) ?? text.slice(width)) {
     width += displayWidth(character);
     if (width > columns - 1) break;
     kept += character;
   }
-  return `${kept}…`;
+  return `${/^\d/.test(text.slice(kept.length)) ? kept.replace(/-?\d+$/, '') : kept}…`;
 }
 
 /** Returns the first text that fits, or what fits of the last. */

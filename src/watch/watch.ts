@@ -176,8 +176,6 @@ export interface WaitCondition extends Pick<Filter, 'min' | 'max'> {
   /** In ms. */
   readonly for: number;
   readonly interval: number;
-  /** Keeps waiting if the list does not have the pet. */
-  readonly allowMissing?: boolean;
 }
 
 /**
@@ -193,12 +191,11 @@ export async function waitFor(context: CommandContext, wanted: WaitCondition): P
   await using session = await connect(context);
   for (let isFirst = true; ; isFirst = false) {
     const found = (await readStock(session.service)).get(wanted.pet);
-    if (found === undefined && wanted.allowMissing !== true) {
+    if (found === undefined) {
       throw new Failure('pet-not-found', { petId: wanted.pet, environment: session.environment });
     }
-    if (found !== undefined && holds(found)) return found;
-    const state =
-      found === undefined ? 'is not in the list' : `has a quantity of ${found.quantity} and is ${found.status}`;
+    if (holds(found)) return found;
+    const state = `has a quantity of ${found.quantity} and is ${found.status}`;
     const left = giveUp - clock.monotonic();
     if (left <= 0) throw new Failure('wait-timeout', { petId: wanted.pet, ms: wanted.for, found: state });
     if (isFirst) notices.info(`${label} ${state}; waiting.`);

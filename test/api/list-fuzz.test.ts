@@ -27,7 +27,7 @@ const pick = <T>(random: Random, from: readonly T[]): T => from[random(from.leng
 const SPACES = ['', '', '', '', ' ', '\n', ' \t\r\n'];
 const INTEGERS = [
   '0', '7', '-1', '42', '9007199254740993', '999999999999999999', '1000000000000000000', '9223372036854775807',
-  '-9223372036854775808', '9223372036854775808', '12345678901234567890123',
+  '-9223372036854775808', '9223372036854775808', '-9223372036854775809', '12345678901234567890123',
 ]; // prettier-ignore
 const ODD_NUMBERS = ['-0', '1.0', '1.50', '1e3', '-2E-2', '0.1e+1', '01', '-', '1.', '1e', '.5', '+1', '0x1', 'NaN'];
 const STATUSES = ['"available"', '"pending"', '"sold"', '"on-loan"', '""', '"a b"', '"\\u00e9\\n"', '"é猫"', '"\\ud83d\\ude00"', '"\\ud800"']; // prettier-ignore
@@ -40,7 +40,7 @@ function anyRow(random: Random, gap?: string): string {
   if (random(40) === 0) return pick(random, [...VALUES, ...ODD_NUMBERS]);
   const space = (): string => gap ?? (random(3) === 0 ? pick(random, SPACES) : '');
   const integer = (): string =>
-    pick(random, random(30) === 0 ? ODD_NUMBERS : INTEGERS.slice(0, random(3) === 0 ? 11 : 9));
+    pick(random, random(30) === 0 ? ODD_NUMBERS : INTEGERS.slice(0, random(3) === 0 ? 12 : 9));
   const members = [
     ['"petId"', integer()],
     [random(30) === 0 ? '"qu\\u0061ntity"' : '"quantity"', integer()],

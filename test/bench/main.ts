@@ -21,7 +21,6 @@ const PARTS: Readonly<Record<string, string>> = {
   sizes: 'Sizes',
   lists: 'Long lists',
   browse: 'A long list on the screen',
-  journal: 'A long history, and the plan of a large import',
   ledger: 'What the shared ledger adds to one update',
   proxy: 'The proxy beside a plain one',
   import: 'A stocktake of many rows on one key',

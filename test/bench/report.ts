@@ -51,11 +51,10 @@ export interface Run {
   readonly firstSeconds: number;
 }
 
-/** Runs a command to its end, or until `over` resolves; then it is killed. */
+/** Runs a command to its end. */
 export async function runMeasured(
   [program, ...args]: readonly [string, ...string[]],
   env: NodeJS.ProcessEnv,
-  over?: Promise<unknown>,
 ): Promise<Run> {
   const from = process.hrtime.bigint();
   const since = (): number => Number(process.hrtime.bigint() - from) / 1e9;
@@ -67,12 +66,10 @@ export async function runMeasured(
   const look = setInterval(() => (peakMb = peakOf(child.pid!) ?? peakMb), 5);
   child.stdout.once('data', () => arrivals.push(since())).resume();
   child.stderr.on('data', (piece: Buffer) => (stderr += piece.toString()));
-  await Promise.race([closed, ...(over === undefined ? [] : [over])]);
+  const [code] = await closed;
   const seconds = since();
   clearInterval(look);
-  if (over !== undefined) child.kill('SIGKILL');
-  const [code] = await closed;
-  if (code !== 0 && over === undefined) throw new Error(`${program} ${args.join(' ')}: ${stderr}`);
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')}: ${stderr}`);
   return { peakMb, seconds, firstSeconds: arrivals[0] ?? seconds };
 }
 

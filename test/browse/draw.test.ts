@@ -131,6 +131,11 @@ it.each([
   expect(plainly(await draw(columns, 12, { prepare })).slice(2, 4)).toEqual(lines);
 });
 
+it('a number that does not fit is left out, not cut', async () => {
+  const rows = plainly(await draw(40, 12, { keys: ['<end>'] }));
+  expect(rows).toContain('>  9223372036854775807    …');
+});
+
 it('after a name that is not Latin the column is named, since terminals differ in how wide such names are', async () => {
   const [before = '', after = ''] = (await draw(80, 12, { keys: ['12', '<up>'] }))[3]!
     .replace('\u001b[7m', '')

@@ -36,10 +36,6 @@ describe('candidates', () => {
     ['inventory list --jso', ['--json']],
     ['inventory list -- --st', []],
     ['config get staging.b', ['staging.base-url']],
-    ['config set output js', ['json']],
-    ['config set environment st', ['staging']],
-    ['config set keep-history ', []],
-    ['config set outputs ', []],
     ['help rate', ['rate-limits']],
     ['help inv', ['inventory']],
     ['completion po', ['powershell']],
@@ -83,10 +79,7 @@ describe('candidates', () => {
     ['inventory set ', {}],
     ['--env staging inventory set ', { env: 'staging' }],
     ['-e staging inventory list --env=sandbox --pet ', { env: 'sandbox' }],
-    [
-      'inventory set --base-url http://a.example/v1 --insecure-http ',
-      { baseUrl: 'http://a.example/v1', insecureHttp: true },
-    ],
+    ['inventory set --base-url http://a.example/v1 --insecure-http ', { baseUrl: 'http://a.example/v1' }],
     ['inventory list -- ', {}],
   ])('petstore %s: the names are those of the environment', async (line, place) => {
     const asked: unknown[] = [];
@@ -94,7 +87,7 @@ describe('candidates', () => {
       asked.push(each);
       return Promise.resolve([]);
     });
-    expect(asked).toEqual([{ env: undefined, baseUrl: undefined, insecureHttp: false, ...place }]);
+    expect(asked).toEqual([{ env: undefined, baseUrl: undefined, ...place }]);
   });
 
   it.each([

@@ -63,20 +63,20 @@ it('progress beside JSON is nothing', async () => {
 });
 
 it('a request that takes long is one line on a terminal, and nothing elsewhere', async () => {
-  const wait = { peer: 'shop.example:4011', ms: 2_000 };
+  const wait = { why: 'answer', until: 58_000, attempt: 1, holder: 'shop.example:4011' } as const;
   const request = (reporter: Reporter): void => {
-    reporter.unanswered(wait);
-    reporter.unanswered(undefined);
+    reporter.waiting(wait);
+    reporter.waiting(undefined);
     reporter.progress('1 of 3 set', [1, 3]);
-    reporter.unanswered({ ...wait, ms: 65_000 });
-    reporter.unanswered(undefined);
+    reporter.waiting(wait);
+    reporter.waiting(undefined);
   };
   expect((await writtenBy(request, true)).split(ERASED)).toEqual([
     '',
-    'Waiting for shop.example:4011 (2 s). Ctrl-C stops.',
+    'Waiting for shop.example:4011; for at most 58 s. Ctrl-C stops.',
     '',
     '[█████▎          ] 1 of 3 set',
-    '1 of 3 set; waiting for shop.example:4011 (1 min 5 s). Ctrl-C stops.',
+    '1 of 3 set; waiting for shop.example:4011, for at most 58 s. Ctrl-C stops.',
     '[█████▎          ] 1 of 3 set',
   ]);
   expect(await writtenBy(request, false)).toBe('');

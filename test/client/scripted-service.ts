@@ -99,8 +99,9 @@ export function scriptedService(
     watch: {
       attempt: (facts) => attempts.push(facts),
       recovered: () => undefined,
-      waiting: () => undefined,
-      unanswered: (wait) => events.push(wait === undefined ? 'no longer' : `${wait.peer} for ${wait.ms} ms`),
+      waiting: (wait) => {
+        if (wait?.why === 'answer') events.push(`${wait.holder} for at most ${wait.until - clock.now()} ms`);
+      },
       warning: () => undefined,
       debug: () => undefined,
     },

@@ -8,7 +8,7 @@ import { createTestContext, type TestContext } from '../support/test-context.ts'
 
 type Place = NonNullable<Parameters<typeof knownPets>[1]>;
 
-const ANYWHERE: Place = { env: undefined, baseUrl: undefined, insecureHttp: false };
+const ANYWHERE: Place = { env: undefined, baseUrl: undefined };
 
 /** The pets of the sandbox, of which 7 was changed; it has one name there and others elsewhere. */
 async function shop(env: Readonly<Record<string, string>> = {}, isNamed = true): Promise<TestContext> {

@@ -45,7 +45,7 @@ describe('fault 73: a broken config file is reported with its place, and left as
       'inventory list',
       'config list',
       'config set environment staging',
-      'logout --all',
+      'logout --env staging',
       'login --env staging --base-url http://127.0.0.1:9/v1 --key-stdin --no-verify',
     ]) {
       const refused = await refusal(home, line.split(' '), { stdin: { text: 'some-key-123\n' } });

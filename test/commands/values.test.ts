@@ -29,14 +29,12 @@ describe('fault 51: an int64 goes through digit for digit', () => {
 });
 
 describe('fault 52: a petId that is not an int64 breaks the contract', () => {
-  it.each(['9223372036854775808', '1.0', '1e3', '"7"'])('%s', async (id) => {
+  it.each(['9223372036854775808', '-9223372036854775809', '1.0', '1e3', '-0', '"7"', 'null'])('%s', async (id) => {
     const body = `[{"petId":1,"quantity":2,"status":"sold"},{"petId":${id},"quantity":2,"status":"sold"}]`;
     const context = withReplies([{ body }]);
     const { code, error } = await runJson(context, ...LIST);
     expect([code, error?.kind, context.sent.length]).toEqual([8, 'contract', 1]);
-    expect(error?.message).toMatch(
-      /^Invalid response: row 2 of the list has .* as its petId, which is not an int64\.$/,
-    );
+    expect(error?.message).toBe(`Invalid response: row 2 of the list has ${id} as its petId, which is not an int64.`);
   });
 });
 

@@ -31,9 +31,7 @@ export interface Crashes {
 }
 
 const PETS = 22;
-/** A whole import takes less. */
-const LONGEST_MS = 350;
-/** And has hardly more steps of transactions and connections. */
+/** A whole import has hardly more steps of transactions and connections. */
 const MOST_STEPS = 600;
 /** How often the other client sets a pet, in the mean. */
 const FOREIGN_MS = 120;
@@ -135,19 +133,11 @@ class CrashingMachine {
     const number = ++this.#shop.process;
     const args = ['inventory', ...words, '--yes', '--quiet', '-o', 'json'];
     const isKilled = this.totals.kills < this.#kills;
-    const isStep = isKilled && this.random() < 0.5;
-    const dying = diesAt(this.random() * MOST_STEPS);
     const startedAt = now();
     const running = startPetstore(args, {
       home: this.#home,
-      env: { ...staging(this.#shop.baseUrl), ...(isStep && dying) },
+      env: { ...staging(this.#shop.baseUrl), ...(isKilled && diesAt(this.random() * MOST_STEPS)) },
     });
-    // Of the others, half at a request or while its answer is under way, half at any time.
-    let left = isKilled && !isStep && this.random() < 0.5 ? 1 + Math.floor(this.random() * 2 * (PETS + 1)) : 0;
-    this.#shop.onStep = () => {
-      if (--left === 0) running.kill('SIGKILL');
-    };
-    if (isKilled && !isStep && left === 0) void wait(this.random() * LONGEST_MS).then(() => running.kill('SIGKILL'));
     const meanwhile = new AbortController();
     void this.#interfere(meanwhile.signal);
     const finished = await running.exited;

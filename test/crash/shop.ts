@@ -28,8 +28,6 @@ export class Shop {
   /** Which process is asking: they come one after another. */
   process = 0;
   baseUrl = '';
-  /** Called when a request has come, and again when it is answered. */
-  onStep: () => void = () => undefined;
   #foreign = 10_000_000;
   #connections = 0;
   #onIdle: () => void = () => undefined;
@@ -77,7 +75,6 @@ export class Shop {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { process } = this;
     const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Uint8Array>)).toString();
-    this.onStep();
     const pet = BigInt(/\/inventory\/(\d+)$/.exec(request.url ?? '')?.[1] ?? 0);
     const write = request.method === 'PATCH' ? this.#write(process, pet, body) : undefined;
     const shown = write === undefined ? [...this.versions.keys()] : [pet];
@@ -86,7 +83,6 @@ export class Shop {
     response.writeHead(200, { ...JSON_TYPE, ...plentyLeft() });
     response.end(write === undefined ? `[${items.join(',')}]` : items[0]);
     if (write !== undefined) write.answer = { at: now(), status: 200, isSound: true };
-    this.onStep();
   }
 
   #write(process: number, pet: bigint, body: string): Write {

@@ -72,6 +72,12 @@ describe('on the screen', () => {
     await terminal.type('\x17', 'Esc leaves');
     await terminal.type('\x1b', 'The cause was not changed.');
     await terminal.type('\x17', 'Cause (received,');
+    await terminal.type('sold\r', 'Note');
+    await terminal.type('by mistake\r', 'For the history: sold, by mistake.');
+    await terminal.type('\x17', '- for none (sold)');
+    await terminal.type('-\r', '- for none (by mistake)');
+    await terminal.type('-\r', 'The history will have no cause.');
+    await terminal.type('\x17', 'Cause (received,');
     await terminal.type('returned\r', 'Note');
     await terminal.type('from the fair\r', 'For the history: returned, from the fair.');
     await terminal.type(CTRL.x, 'Change 2 pets in sandbox?');
@@ -90,6 +96,7 @@ describe('on the screen', () => {
     ['SIGINT', (terminal) => terminal.kill('SIGINT'), 130, true],
     ['the end of the terminal', (terminal) => terminal.hangUp(), 129, false],
     ['Ctrl-C twice', (terminal) => terminal.write(CTRL.c + CTRL.c), 0, true],
+    ['Ctrl-C and an Enter that sends LF', (terminal) => terminal.write(`${CTRL.c}\n`), 0, true],
   ])('what is pending survives %s, and is offered on the next start', async (_how, end, code, isRestored) => {
     const home = createHome();
     let terminal = await opened(home);
@@ -192,7 +199,7 @@ describe('on the screen', () => {
     again.write(CTRL.c);
     await again.exited;
     expect(await screenOf(again.output, { cols: 120, rows: 24 })).toContainEqual(expect.stringContaining('continue: '));
-    await control(sandbox.port, 'DELETE', '/faults');
+    await control(sandbox.port, 'PUT', '/faults', []);
     const resumed = await runPetstore(['inventory', 'runs', 'resume', '1', '--yes'], { home, env });
     expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('2 applied')]);
   });

@@ -150,7 +150,7 @@ describe.each([
     expect(error?.message).not.toMatch(/no write was in flight/);
     expect(stderr).toMatch(/Resume it with: petstore --env staging inventory import ('.+'|\S+) --resume\b/);
     expect(stderr).toMatch(/"hint":"Continue: petstore --env staging inventory import ('.+'|\S+) --resume"/);
-    await control(at.port, 'DELETE', '/faults');
+    await control(at.port, 'PUT', '/faults', []);
     const resumed = await at.run([...RUNS, 'resume']);
     expect([resumed.code, resumed.json]).toMatchObject([0, { applied: 6, unknown: 0, left: 0 }]);
     const rows = (await at.run(['inventory', 'history', '--cause', 'received', '--json'])).json;
@@ -172,7 +172,7 @@ it.each([
     await ruleHasSeen(at, 3);
     running.kill('SIGKILL');
     await running.exited;
-    await control(at.port, 'DELETE', '/faults');
+    await control(at.port, 'PUT', '/faults', []);
     await runPetstore(['inventory', 'adjust', '3', sale], { env: at.env, ...(isHere && { home: at.home }) });
     const sold = (await at.run(['inventory', 'list', '3'])).json;
     const left = (await at.run([...line, '--dry-run'])).json as { petId: number; problem: string | null }[];
@@ -337,7 +337,7 @@ describe('fault 95: two imports at once', () => {
       6,
       {
         kind: 'run-locked',
-        message: `Another petstore import (process ${first.pid}) is still running; nothing was sent.`,
+        message: 'Another petstore command that changes stock is still running; nothing was sent.',
         retryable: true,
         outcome: 'not-sent',
       },
@@ -346,10 +346,10 @@ describe('fault 95: two imports at once', () => {
     await first.exited;
   });
 
-  it('the second waits its turn, and says for whom; a killed holder frees the lock', async () => {
+  it('the second waits its turn, and says so; a killed holder frees the lock', async () => {
     const { at, first } = await held();
     const second = startPetstore([...IMPORT, csv(at, [[9, 9]], 'other.csv')], { home: at.home, env: at.env });
-    await second.waitFor(new RegExp(`Waiting for another petstore import \\(process ${first.pid}\\);`), 'stderr');
+    await second.waitFor(/Waiting for another petstore command that changes stock;/, 'stderr');
     first.kill('SIGKILL');
     await first.exited;
     const { code, stdout, stderr } = await second.exited;
@@ -437,7 +437,7 @@ it('a change that was applied without an answer is undone and redone as any othe
   await ruleHasSeen(at, 2);
   running.kill('SIGTERM');
   expect((await running.exited).code).toBe(143);
-  await control(at.port, 'DELETE', '/faults');
+  await control(at.port, 'PUT', '/faults', []);
   const quantities = async () => {
     const { json } = await at.run(['inventory', 'list', '7', '8']);
     return (json as { quantity: number }[]).map(({ quantity }) => quantity);

@@ -161,13 +161,18 @@ describe('petstore completion', () => {
 
   it.each([
     ['zsh', String.raw`'\''`, (folder: string) => `fpath=('${folder}/zsh/site-functions' $fpath)\n`],
-    ['powershell', "''", (folder: string) => `: . '${folder}/powershell/petstore.ps1'\n`],
+    ['powershell', "''", (folder: string) => `:\n. '${folder}/powershell/petstore.ps1'\n`],
   ])('a folder with blanks and quotes is quoted for %s', async (shell, quote, line) => {
     const folder = join(createHome().path, "my shop's");
     const env = { XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
     const { stdout } = await runPetstore(['completion', shell, '--install'], { env });
     expect(stdout).toContain(line(folder.replace("'", quote)));
   });
+
+  it('--install breaks its lines between words', () =>
+    startPty(['completion', 'bash', '--install'], { cols: 40 }).waitFor(
+      'there. Without\n  that package, add to ~/.bashrc:\nsource <(petstore completion bash)\n',
+    ));
 
   it('installs nothing without a home, and proposes no pets', async () => {
     const env = { HOME: undefined, XDG_STATE_HOME: undefined };

@@ -85,21 +85,19 @@ describe('fault 77: without a home', () => {
     ['no home', none],
     ['a home that is a file', { ...none, HOME: process.execPath }],
     ['a relative home, in which each folder would have blocks of its own', { ...none, HOME: 'home' }],
-  ])('%s is enough to read and to set one pet, not to edit', async (_name, home) => {
+  ])('%s is enough to read, not to write: each write is recorded first', async (_name, home) => {
     const { path: cwd } = createHome();
-    const server = await scriptedServer([json([item(1, 5)]), json(item(1, 6)), json([item(1, 6)])]);
+    const server = await scriptedServer([json([item(1, 5)]), json([item(1, 5)])]);
     const env = { ...home, ...staging(server.baseUrl), EDITOR: 'true' };
     const list = await runPetstore([...LIST, '-o', 'ndjson'], { cwd, env });
-    const { code, stdout, stderr } = await runPetstore(['inventory', 'set', '1', '6', '--json'], { cwd, env });
     expect(list).toMatchObject({
       code: 0,
       stdout: '{"petId":1,"quantity":5,"status":"available"}\n',
       // Without a state folder a run knows nothing of other runs.
       stderr: expect.stringContaining('{"warning":{"message":"Rate limits cannot be shared') as string,
     });
-    expect([code, stdout]).toEqual([0, '{"petId":1,"quantity":6,"status":"available"}\n']);
-    expect(stderr).toContain('changes are not in the history and cannot be undone.');
-    expect((await runPetstore(['inventory', 'edit', '--yes'], { cwd, env })).code).toBe(3);
+    for (const line of ['set 1 6', 'edit --yes'])
+      expect((await runPetstore(['inventory', ...line.split(' ')], { cwd, env })).code).toBe(3);
     expect(readdirSync(cwd)).toEqual([]);
   });
 
@@ -158,13 +156,6 @@ describe('profiles', () => {
     );
     mkdirSync(join(home.config, 'petstore', 'profiles', 'cologne'));
     writeFileSync(join(home.config, 'petstore', 'profiles', 'cologne', 'config.json'), '{');
-    expect(await petstore('config', 'profiles', '-o', 'csv')).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining(`\nbonn,staging,,${baseUrl}\ncologne,,,\n`) as string,
-      stderr: expect.stringMatching(
-        /^warning: The config file \S.*cologne\/config.json:1:2 is not valid JSON/,
-      ) as string,
-    });
     expect((await petstore('--profile', 'cologne', 'status')).stderr).toContain('petstore --profile cologne login\n');
 
     await petstore('--profile', 'berlin', 'catalog', 'set', '7', '--name', 'Goldfish');

@@ -158,10 +158,7 @@ describe('listening', () => {
     expect((await till.ask('/v1/inventory')).status).toBe(200);
     install(home, tlsIdentities().expired);
     proxy.kill('SIGHUP');
-    await proxy.waitFor(
-      /cert\.pem is valid from .* only: clients refuse it\.[^]*Read .*cert\.pem and .*key\.pem again\./,
-      'stderr',
-    );
+    await proxy.waitFor(/Read .*cert\.pem and .*key\.pem again\./, 'stderr');
     expect(await serial()).not.toBe(first);
   });
 

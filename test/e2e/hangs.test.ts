@@ -1,12 +1,10 @@
 /** The program never hangs: the deadline and the first signal end it, whatever a file, a pipe or stdin does. */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { createWriteStream, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { inBash, runPetstore, startPetstore } from '../support/binary.ts';
-import { onCleanup } from '../support/cleanup.ts';
 import { catchesSignals, makeFifo, stateOf } from '../support/fifo.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { staging } from '../support/staging.ts';
@@ -215,8 +213,7 @@ describe('the end of the process', () => {
       const { exit } = await import(${JSON.stringify(ours)});
       process.getBuiltinModule('node:fs').promises.open(${JSON.stringify(fifo)});
       setImmediate(() => exit(${code}));`;
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script]);
-    onCleanup(() => void child.kill('SIGKILL'));
-    expect(await once(child, 'exit')).toEqual([code, null]);
+    const ended = await runPetstore(['--input-type=module', '-e', script], { command: [process.execPath] });
+    expect(ended).toMatchObject({ code, signal: null });
   });
 });

@@ -183,7 +183,8 @@ it('a night: the service goes down for more than an hour, answers 429, loses ans
     return new Map(rows.map(([petId = '', quantity]) => [petId, Number(quantity)]));
   };
   const wanted = new Map([...(await stock())].map(([petId, quantity]) => [petId, quantity + 1]));
-  machine.stock(`petId,quantity\n${[...wanted].map((row) => row.join(',')).join('\n')}\n`);
+  // A delivery, which must not be begun a second time.
+  machine.stock(`petId,delta\n${[...wanted.keys()].map((petId) => `${petId},1\n`).join('')}`);
   const answered = () => jsonLines<{ status: number }>(readFileSync(log, 'utf8'));
 
   // Hour 1, an hour being 4 s: the service goes down in the middle of the import, for longer than --retry-for.

@@ -1,6 +1,16 @@
-/** The published package: its contents, and that it installs and runs from the tarball alone. */
-import { execFileSync } from 'node:child_process';
-import { cpSync, globSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+/** The published packages: their contents, and that each installs and runs alone. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  globSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -98,6 +108,58 @@ it.runIf(process.platform === 'linux')('a global install links the man page', ()
   npm('install', ...options, join(folder, packed.filename));
   expect(realpathSync(join(prefix, 'share/man/man1/petstore.1'))).toMatch(/\/petstore-cli\/dist\/petstore\.1$/);
 });
+
+const isThere = (program: string): boolean => spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0;
+const isRoot = process.getuid?.() === 0;
+const canInstall = isThere('dpkg-deb') && (isRoot || isThere('fakeroot'));
+if (!canInstall) process.stderr.write('Skipped: the Debian package; dpkg-deb, and root or fakeroot, are not there.\n');
+
+it.skipIf(!canInstall)(
+  'the Debian package installs, runs, brings man page and completions, and leaves nothing',
+  async () => {
+    const place = join(folder, 'debian');
+    // A system of its own, whose Node comes from elsewhere.
+    const root = join(place, 'root');
+    mkdirSync(join(root, 'var/lib/dpkg/info'), { recursive: true });
+    mkdirSync(join(root, 'var/lib/dpkg/updates'));
+    writeFileSync(join(root, 'var/lib/dpkg/status'), '');
+    execFileSync(process.execPath, [join(ROOT, 'src/build/deb.ts'), place], { stdio: 'ignore' });
+    const dpkg = (...args: string[]): void => {
+      const all = [`--root=${root}`, '--force-depends', '--force-not-root', '--log=/dev/null', ...args];
+      const [program, first] = isRoot ? ['dpkg', all] : ['fakeroot', ['dpkg', ...all]];
+      const { PATH = '' } = process.env;
+      execFileSync(program, first, { stdio: 'ignore', env: { PATH: `${PATH}:/usr/sbin:/sbin` } });
+    };
+    const files = (): string[] =>
+      readdirSync(root, { recursive: true, encoding: 'utf8' })
+        .filter((path) => !path.startsWith('var/') && !lstatSync(join(root, path)).isDirectory())
+        .sort();
+
+    const name = readdirSync(place).find((each) => each.endsWith('.deb')) ?? '';
+    expect(name).toMatch(/^petstore_\d+\.\d+\.\d+_all\.deb$/);
+    dpkg('-i', join(place, name));
+    expect(files().filter((path) => !/^usr\/lib\/petstore\/dist\/|\/docs\/(?!scale)/.test(path))).toEqual([
+      'usr/bin/petstore',
+      'usr/lib/petstore/bin/package.json',
+      'usr/lib/petstore/bin/petstore.js',
+      'usr/lib/petstore/bin/start.js',
+      'usr/lib/petstore/package.json',
+      'usr/share/bash-completion/completions/petstore',
+      'usr/share/doc/petstore/changelog.gz',
+      'usr/share/doc/petstore/copyright',
+      'usr/share/doc/petstore/docs/scale.md',
+      'usr/share/fish/vendor_completions.d/petstore.fish',
+      'usr/share/man/man1/petstore.1.gz',
+      'usr/share/zsh/vendor-completions/_petstore',
+    ]);
+    const { code, stdout } = await runPetstore(['--env', 'sandbox', 'inventory', 'list', '--pet', '7', '--json'], {
+      command: [process.execPath, join(root, 'usr/bin/petstore')],
+    });
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, [{ petId: 7 }]]);
+    dpkg('-r', 'petstore');
+    expect(files()).toEqual([]);
+  },
+);
 
 describe('on a Node that is too old', () => {
   /** Returns a checkout's, or an installed, bin/petstore.js on a Node that calls itself 20. */

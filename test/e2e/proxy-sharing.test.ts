@@ -1,11 +1,8 @@
 /** `petstore proxy` under load with many kinds of clients and kills, checked against the sandbox's own log. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import { parseFault } from '../../src/sandbox/faults.ts';
 import type { LoggedRequest } from '../../src/sandbox/serve-request.ts';
 import { type PetstoreOptions, runPetstore } from '../support/binary.ts';
-import { onCleanup } from '../support/cleanup.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { counted, realSandbox } from '../support/real-sandbox.ts';
 import { scaled } from '../support/scale.ts';
@@ -180,11 +177,7 @@ it('a block outlives a proxy that is killed', async () => {
 });
 
 async function curl(url: string, token: string): Promise<string> {
-  const child = spawn('curl', ['-s', '-o', '/dev/null', '-w', '%{http_code}', '-K', '-', url]);
-  onCleanup(() => void child.kill('SIGKILL'));
-  child.stdin.end(`header = "Authorization: Bearer ${token}"\n`);
-  let text = '';
-  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
-  await once(child, 'close');
-  return text;
+  const args = ['-s', '-o', '/dev/null', '-w', '%{http_code}', '-K', '-', url];
+  const stdin = `header = "Authorization: Bearer ${token}"\n`;
+  return (await runPetstore(args, { command: ['curl'], stdin })).stdout;
 }

@@ -1,7 +1,6 @@
 /** `petstore proxy` between real sockets: what it passes on, what it refuses, and what a client learns of failures. */
 import { once } from 'node:events';
 import { readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -12,6 +11,7 @@ import { error, item, json, type Reply, tooMany } from '../support/replies.ts';
 import { type ScriptedServer, scriptedServer } from '../support/scripted-server.ts';
 import {
   ask,
+  heardBy,
   JSON_TYPE,
   listen,
   openSocket,
@@ -61,13 +61,6 @@ async function recorder(): Promise<{ readonly baseUrl: string; readonly seen: st
 /** The status lines in what a connection heard. */
 const statuses = (heard: string): number[] =>
   [...heard.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
-
-/** All that a socket hears until it is closed. */
-function heardBy(socket: Socket): { readonly text: () => string; readonly closed: Promise<string> } {
-  let text = '';
-  socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
-  return { text: () => text, closed: new Promise((resolve) => socket.once('close', () => resolve(text))) };
-}
 
 /** The proxy's own answer about itself. */
 const own = ({ port, token }: ServedProxy, name: string): Promise<Plain> =>
@@ -346,16 +339,12 @@ describe('what is refused', () => {
     expect(seen).toEqual([]);
   });
 
-  it('a body that is too large, asked for first or not', async () => {
+  it('a body that is too large', async () => {
     const { baseUrl, seen } = await recorder();
     const proxy = await start(staging(baseUrl));
     const large = await proxy.ask('/inventory/7', { ...PATCH, body: ' '.repeat(2 ** 20 + 1) });
     expect([large.status, JSON.parse(large.body)]).toEqual([413, expect.objectContaining({ code: 'too_large' })]);
     const line = 'PATCH /v1/inventory/7';
-    const expected = headOf(proxy, line, 'Content-Length: 1048577', 'Expect: 100-continue', 'Connection: close');
-    expect(statuses(await sendRaw(proxy.port, expected))).toEqual([413]);
-    const stranger = headOf(proxy, line, 'Content-Length: 2', 'Expect: 100-continue').replace('Bearer', 'Basic');
-    expect(statuses(await sendRaw(proxy.port, stranger))).toEqual([401]);
     // Many clients read no answer before they have sent all.
     const slow = openSocket(proxy.port);
     const refusal = heardBy(slow);

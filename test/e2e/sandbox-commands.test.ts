@@ -72,9 +72,7 @@ describe('the sandbox’s own commands', () => {
     );
     await runIn(context, ...LIST);
     expect(await keys('--remove', 'till-2')).toContain('\nsandbox,1,1,0,,\n');
-    expect(await keys('--unban', 'sandbox')).toContain('\nsandbox,0,0,0,,\n');
-    for (const option of ['--remove', '--unban'])
-      expect((await runIn(context, 'sandbox', 'keys', option, 'till-2')).code).toBe(2);
+    expect((await runIn(context, 'sandbox', 'keys', '--remove', 'till-2')).code).toBe(2);
   });
 
   it('another environment does not go with them', async () => {
@@ -120,7 +118,7 @@ describe('sandbox serve', () => {
     const serve = (...args: string[]) => runPetstore(['sandbox', 'serve', ...data, '--seed', '3', ...args], { home });
     expect((await serve('--port', String(port))).code).toBe(3);
     expect((await serve('--port', '0', '--log', join(home.path, 'no', 'folder'))).code).toBe(3);
-    expect((await control(port, 'GET', '/pets?after=0&limit=100')) as unknown[]).toHaveLength(25);
+    expect((await control(port, 'GET', '/pets')) as unknown[]).toHaveLength(25);
   });
 
   it('one line on stderr for each request; with --json only with -v', async () => {
@@ -234,14 +232,12 @@ describe('sandbox serve', () => {
       keys: [{ key: 'made…', minute: { limit: 60, used: 1 }, early: 0, bannedUntil: null }],
       faults: [],
     });
-    expect(await control(served.port, 'GET', '/pets?after=6&limit=1')).toEqual([
-      { petId: 7, quantity: 1, status: 'available', name: 'Goldfish' },
-    ]);
+    const pets = (await control(served.port, 'GET', '/pets')) as unknown[];
+    expect([pets.length, pets[6]]).toEqual([25, { petId: 7, quantity: 1, status: 'available', name: 'Goldfish' }]);
     expect(await control(served.port, 'GET', '/requests')).toEqual([
       expect.objectContaining({ id: 1, method: 'PATCH', target: '/v1/inventory/7', status: 200 }),
     ]);
     expect(await control(served.port, 'GET', '/requests?after=1')).toEqual([]);
-    expect(await control(served.port, 'POST', '/seed', { pets: 2 })).toEqual({ pets: 2 });
     expect(await control(served.port, 'POST', '/reset')).toEqual({ pets: 25 });
   });
 
@@ -249,15 +245,11 @@ describe('sandbox serve', () => {
     const { port } = await serveSandbox();
     const refused = [
       ['GET', '/nothing', undefined, 404],
-      ['POST', '/state', {}, 405],
+      ['POST', '/state', {}, 404],
       ['PUT', '/faults', {}, 400],
       ['PUT', '/faults', [1], 400],
       ['POST', '/clock', { advance: 'soon' }, 400],
       ['POST', '/clock', { advance: '999999d' }, 400],
-      ['POST', '/seed', { pets: -1 }, 400],
-      ['POST', '/seed', { pets: 1_000_001 }, 400],
-      ['GET', '/pets?limit=0', undefined, 400],
-      ['GET', '/pets?after=x', undefined, 400],
     ] as const;
     for (const [method, path, body, status] of refused) {
       await expect(control(port, method, path, body)).rejects.toThrow(`${status}: {"code":`);

@@ -399,8 +399,8 @@ describe('--write', () => {
     const served = await serveSandbox(['--fault', fault, '--data', join(home.path, 'shop.db')], { home });
     const args = ['smoke', '--write', '--pet', '7', '--json'];
     expect(failedIn(await runPetstore(args, { home, env: envOf(served) }))).toEqual([exit, ids]);
-    const pets = (await control(served.port, 'GET', '/pets?after=6&limit=1')) as unknown[];
-    expect(pets).toEqual([{ petId: 7, quantity: 10, status: 'available', name: 'Goldfish' }]);
+    const pets = (await control(served.port, 'GET', '/pets')) as unknown[];
+    expect(pets[6]).toEqual({ petId: 7, quantity: 10, status: 'available', name: 'Goldfish' });
   });
 
   it('a bad body that is taken all the same: its check fails, and the pet is put back', async () => {
@@ -514,7 +514,6 @@ describe('what is run, and how it is reported', () => {
       '--only limit-429',
       '--only clock --skip clock',
       '--only clock --max-latency 1s',
-      '--skip clock --max-skew 5s',
       '--only clock --write --pet 7',
       '--only clock --provoke-429',
     ]) {

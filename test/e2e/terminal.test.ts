@@ -51,7 +51,7 @@ describe('login', () => {
 it.each([[LIST], [['doctor']]])('%j: a request that takes long is shown, and Ctrl-C ends it', async (args) => {
   const server = await scriptedServer([never()]);
   const terminal = startPty(args, { env: staging(server.baseUrl) });
-  await terminal.waitFor(/[Ww]aiting for 127\.0\.0\.1:\d+ \(\d+ s\)\. Ctrl-C stops\./);
+  await terminal.waitFor(/[Ww]aiting for 127\.0\.0\.1:\d+[;,] for at most \d+ s\. Ctrl-C stops\./);
   terminal.write('\x03');
   expect((await terminal.exited).code).toBe(130);
 });
@@ -138,7 +138,10 @@ describe('stopped, and then continued with fg', () => {
     await terminal.waitFor('Stopped');
     // The shell is not on the screen of a program that was asked to stop.
     if (signal === 'SIGTSTP') expect(terminal.output).toContain('\u001b[?1049l');
+    if (line === BROWSE) terminal.resize(40, 24);
     await terminal.type('fg\r', key === undefined || typed.includes(KEY) ? shown : /\nne/);
+    // Drawn for the new size.
+    if (line === BROWSE) await terminal.waitForFrame(/\^C leave(?! )/);
     if (key !== undefined) terminal.write('\b\b');
     await terminal.type(typed, then);
     expect(terminal.output).not.toContain(KEY);
@@ -146,12 +149,31 @@ describe('stopped, and then continued with fg', () => {
     if (typed.includes(KEY)) expect(terminal.plain().split(shown)).toHaveLength(3);
   });
 
+  it.each([
+    ['a question', LOGIN, 'API key of staging'],
+    ['lines', '--env sandbox inventory count', 'Stocktake 1'],
+    ['the full screen', BROWSE, 'Type to search.'],
+  ])('SIGQUIT at %s ends it, and the terminal echoes again', async (_name, line, shown) => {
+    const script = `ulimit -c 0; sh -c 'echo "pid $$"; exec "$0" "$@"' "$0" "$@"; stty -a`;
+    const terminal = startPty(line.split(' '), { command: ['sh', '-c', script, ...petstoreCommand()] });
+    await terminal.waitFor(shown);
+    process.kill(Number(/pid (\d+)/.exec(terminal.plain())![1]), 'SIGQUIT');
+    await terminal.waitFor(/ icanon [^]* echo /);
+    expect(terminal.output.lastIndexOf('\u001b[?1049h')).toBeLessThanOrEqual(
+      terminal.output.lastIndexOf('\u001b[?1049l'),
+    );
+  });
+
   it('goes on at once after Ctrl-Z where no shell could continue it, as with ssh -t', async () => {
-    const terminal = startPty(LOGIN.split(' '));
-    await terminal.waitFor('API key of staging');
-    await terminal.type('\x1a', 'API key of staging');
-    await terminal.type(`${KEY}\r`, 'Cannot connect');
+    const terminal = startPty(['login', '--env', 'staging'], { cols: 20 });
+    await terminal.waitFor('Base URL of');
+    await terminal.type('\x1a', 'Base URL of');
+    await terminal.type('http://127.0.0.1:9/v1\r', 'API key');
+    await terminal.type('\x1a', 'API key');
+    await terminal.type(`${KEY}\r`, 'Cannot');
     expect(terminal.output).not.toContain(KEY);
+    // Drawn once each time, though it has two rows.
+    expect(terminal.plain().split('Base URL of')).toHaveLength(3);
   });
 });
 

@@ -1,8 +1,8 @@
 /** Runs nginx and HAProxy, if they are installed, each as a separate process in a separate folder. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onCleanup } from '../support/cleanup.ts';
+import { NEVER_MS, startPetstore } from '../support/binary.ts';
 import { freePort, isListening } from '../support/free-port.ts';
 import { createHome } from '../support/home.ts';
 import { type Handler, listen } from '../support/served.ts';
@@ -84,16 +84,8 @@ backend app
 
 /** Resolves once it accepts connections. */
 async function start(program: string, args: readonly string[], port: number): Promise<void> {
-  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, PATH } });
-  let output = '';
-  child.stderr.setEncoding('utf8').on('data', (piece: string) => (output += piece));
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  onCleanup(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
-  while (!(await isListening(port))) {
-    if (child.exitCode !== null) throw new Error(`${program} ended: ${output}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  const running = startPetstore(args, { command: [program], env: { PATH }, killAfterMs: NEVER_MS });
+  const ended = running.exited.then(({ stderr }) => Promise.reject(new Error(`${program} ended: ${stderr}`)));
+  ended.catch(() => undefined);
+  while (!(await Promise.race([isListening(port), ended]))) continue;
 }

@@ -1,7 +1,7 @@
 /** Scenarios for each rate limiter, run by real processes that share one home folder. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { runPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 import { type JsonRun, takeApart } from '../support/staging.ts';
@@ -55,15 +55,8 @@ export const importOf = (file: string): string[] => ['inventory', 'import', file
 const wrong = (stock: Stock, pets: number): number[] =>
   Array.from({ length: pets }, (_, i) => i + 1).filter((pet) => stock.item(pet).quantity !== quantityOf(pet));
 
-/** What holds in front of every limiter that has one limit for all and tells it. */
-export function oneLimit(limiter: Limiter): void {
-  it('an import of 30 rows: no refusal, every window used', () => imported(limiter), 100_000);
-
-  it('a block of 90 s: nothing more is sent', () => longBlock(limiter), 120_000);
-}
-
 /** An import with the key to itself: no refusal, and no window left out for long, however busy this machine is. */
-async function imported(limiter: Limiter): Promise<void> {
+export async function imported(limiter: Limiter): Promise<void> {
   const [rows, limit, windowMs] = [30, 12, 2_000];
   const { front, stock, run, file } = await bench((all) => limiter({ limit, windowMs, stock: all }));
   const { code, error } = await run(importOf(file(rows)));

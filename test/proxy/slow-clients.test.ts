@@ -1,5 +1,4 @@
 /** The proxy in this process, with patience for clients that is soon over. */
-import { once } from 'node:events';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { nodeClock } from '../../src/node/clock.ts';
@@ -9,7 +8,7 @@ import { commandContext } from '../support/command-context.ts';
 import { gate, gated } from '../support/faults.ts';
 import { item, json, type Reply, send } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
-import { ask, openSocket, sendRaw } from '../support/served.ts';
+import { ask, heardBy, openSocket, sendRaw } from '../support/served.ts';
 import { KEY } from '../support/staging.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { type Identity, tlsIdentities } from '../support/tls.ts';
@@ -35,11 +34,8 @@ describe('a slow client', () => {
     const slow = sendRaw(port, sent);
     const socket = connectTls({ host: '127.0.0.1', port, ca: tlsIdentities().ca });
     onCleanup(() => void socket.destroy());
-    let heard = '';
-    socket.on('data', (chunk: Buffer) => (heard += chunk.toString()));
     socket.write('GET /v1/inventory HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
-    await once(socket, 'close');
-    expect(heard).toContain('"petId":1');
+    expect(await heardBy(socket).closed).toContain('"petId":1');
     expect(await slow).not.toContain('HTTP');
     expect(server.requests).toHaveLength(1);
   });
@@ -48,14 +44,13 @@ describe('a slow client', () => {
     const held = gate();
     const { server, port } = await proxyFor([gated(held, json([item(1, 2)]))], PATIENCE);
     const socket = openSocket(port);
-    let heard = '';
-    socket.on('data', (chunk: Buffer) => (heard += chunk.toString()));
+    const { closed } = heardBy(socket);
     socket.write('GET /v1/inventory HTTP/1.1\r\nHost: localhost\r\n\r\nGET /v1/inventory HTTP/1.1\r\nX: ');
     await server.received(1);
     // By then the time of the second one is over too.
     expect(await sendRaw(port, 'GET /v1/inventory HTTP/1.1\r\nX: ')).toContain('408');
     held.open();
-    await once(socket, 'close');
+    const heard = await closed;
     expect(heard.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
     expect(heard).toContain('"petId":1');
   });

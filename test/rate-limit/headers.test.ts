@@ -74,6 +74,10 @@ describe('Retry-After', () => {
     ['x-retry-after', '7200', 7_200_000],
     ['retry-after-ms', '1500', 1_500],
     ['x-ratelimit-reset-after', '64.57', 64_570],
+    ['retry-after-long', '7200', 7_200_000],
+    ['x-ratelimit-retry-after', '7200', 7_200_000],
+    ['x-ms-retry-after-ms', '1500', 1_500],
+    ['x-ratelimit-retry-after', `${NOW / 1_000 + 7_200}`, 7_200_000],
   ])('%s is read, too', (name, value, retryAfterMs) => {
     expect(read({ [name]: value })).toEqual({ retryAfterMs });
   });
@@ -133,7 +137,9 @@ describe('the window', () => {
     expect(read(headers(reset)).window).toEqual({ limit: 60, remaining: 57, resetInMs });
   });
 
-  it('may be all that is left', () => {
+  it('may be all that is left, and is the least that is named', () => {
+    const twice = { ...headers(`${second + 23}`), 'x-ratelimit-remaining': ['57', '3'] };
+    expect(read(twice).window).toMatchObject({ limit: 60, remaining: 3 });
     expect(read(headers(`${second + 23}`, '60', '60')).window).toEqual({ limit: 60, remaining: 60, resetInMs: 24_000 });
   });
 
@@ -149,7 +155,8 @@ describe('the window', () => {
     ]).toEqual([6_000, 60_000, 6_000, 6_000]);
   });
 
-  it('fault 36: without a Date that can be read, the clock here serves', () => {
+  it('fault 36: without a Date that can be read, and only then, the clock here serves', () => {
+    expect(read(headers(`${second + 23}`), NOW - 30_000).window?.resetInMs).toBe(24_000);
     for (const date of ['', 'yesterday']) {
       expect(read({ ...headers(`${second + 23}`), date }, NOW - 10_000).window?.resetInMs).toBe(34_000);
       expect(read({ ...headers(`${second + 23}`), date }, NOW + DAY).window?.resetInMs).toBe(60_000);

@@ -60,11 +60,21 @@ class Shop {
     }
   }
 
-  /** Questions are on their way from now on, until the result is called. */
-  holdsQuestions(): () => void {
+  /** The question of this work is on its way until the result is called, and others pass it. */
+  async holds<T>(work: () => Promise<T>): Promise<() => Promise<T>> {
     let arrive = (): void => undefined;
     this.way = new Promise((resolve) => (arrive = resolve));
-    return arrive;
+    const late = work();
+    await new Promise(setImmediate);
+    this.way = Promise.resolve();
+    return () => {
+      arrive();
+      return late;
+    };
+  }
+
+  dropsKey(): void {
+    this.store.delete('petstore:{pair}');
   }
 
   isEmptied(): void {
@@ -258,6 +268,7 @@ describe('while nothing is known', () => {
   it('one request of one machine goes first, and the others wait for its answer', async () => {
     const all = new Shop().machines(4);
     expect(await Promise.all(all.map((each) => each.asks()))).toEqual(['sent', 'asking', 'asking', 'asking']);
+    expect(all[1]!.waits!.againMs).toBe(100);
     await all[0]!.isAnswered(59);
     expect(await all[0]!.asks()).toBe('sent');
   });
@@ -279,6 +290,11 @@ describe('while nothing is known', () => {
     expect(await second.asks()).toBe('sent');
   });
 
+  it('a first request at one address keeps no other address of the machine waiting', async () => {
+    const { first } = await opened();
+    expect([await first.asks('GET @77aa01/pets'), await first.asks('GET @77aa02/pets')]).toEqual(['sent', 'sent']);
+  });
+
   it('a machine that dies with the first request costs the others its timeout and five seconds', async () => {
     const { shop, first: dead, second: other } = pair();
     await dead.asks(LIST, { timeoutMs: 2_000 });
@@ -290,19 +306,16 @@ describe('while nothing is known', () => {
 
   it('a machine that the server has never met, and that has given up by then, keeps nobody waiting', async () => {
     const { shop, first, second } = pair();
-    const arrive = shop.holdsQuestions();
-    void first.asks().catch(String);
-    await new Promise(setImmediate);
+    const arrive = await shop.holds(() => first.asks().catch(String));
     first.ends.abort(new Error('given up'));
     shop.now += 60_000;
-    arrive();
-    await new Promise(setImmediate);
+    await arrive();
     expect(await second.asks()).toBe('sent');
   });
 
   it('without headers requests go one at a time, and paced', async () => {
     const { shop, first, second } = pair();
-    await first.asks();
+    expect(await first.asksFor(3)).toBe(1);
     await first.ledger.answered({ ...first.sent.shift()!, status: 200, headers: {}, random: 0 });
     expect(await second.asks()).toBe('sent');
     shop.now += 500;
@@ -353,6 +366,12 @@ describe('permits', () => {
     expect(await all[1]!.asks(LIST, { reserve })).toBe('window-spent');
   });
 
+  it('are lent whatever reserve is wanted, if nothing has been used', async () => {
+    const { first, second } = await opened({ left: 60 });
+    await first.ledger.close();
+    expect(await second.asks(LIST, { reserve: 100 })).toBe('sent');
+  });
+
   it('of a machine that dies are free again once their window is over', async () => {
     const { shop, all, second } = await opened({ machines: 3, left: 41 });
     expect(await shop.lends(all[2]!)).toBe(20);
@@ -397,6 +416,15 @@ describe('permits', () => {
     expect(await all[0]!.asksFor(41)).toBe(39);
   });
 
+  it('are left to those that send by a process that only shows them', async () => {
+    const { shop, second } = await opened();
+    expect(await second.asksFor(2)).toBe(2);
+    await second.otherProcess.view();
+    const { steps } = shop;
+    await second.otherProcess.close();
+    expect(shop.steps).toBe(steps);
+  });
+
   it("of one operation that are not used go to another of the machine's operations", async () => {
     const { first } = await opened({ left: 9 });
     await first.exchanges(8, {}, SET);
@@ -416,25 +444,27 @@ describe('permits', () => {
     const intent = { id: 'x', operation: LIST, reserve: 0, timeoutMs: 30_000 };
     await second.otherProcess.admit(intent);
     await second.otherProcess.lost(intent.id, false);
-    const arrive = shop.holdsQuestions();
-    const closed = second.otherProcess.close();
-    await new Promise(setImmediate);
-    shop.way = Promise.resolve();
+    const arrive = await shop.holds(() => second.otherProcess.close());
     const sent = await second.asksFor(10);
-    arrive();
-    await closed;
+    await arrive();
     expect(sent + (await first.asksFor(40)) + (await second.asksFor(40))).toBeLessThanOrEqual(40);
   });
 
-  it('of windows that are apart are apart, those of one window are shared', async () => {
+  it.each([
+    ['limit', SET, { limit: 200 }],
+    ['end', SET, { resetInMs: 20_000 }],
+    ['address', 'PATCH @77aa01/inventory/{id}', {}],
+  ])('of windows that are apart, by their %s, are apart', async (_by, operation, window) => {
     const { shop, first, second } = await opened({ left: 3 });
-    await first.exchanges(100, { limit: 200 }, SET);
+    await first.exchanges(40, window, operation);
     await first.ledger.close();
-    expect(await shop.lends(second, 100, SET)).toBe(50);
+    expect(await shop.lends(second, 100, operation)).toBe(20);
     shop.isBack();
     await second.asks();
     expect(await second.asksFor(9)).toBe(0);
+  });
 
+  it('of one window are shared', async () => {
     const one = await opened({ left: 3 });
     await one.first.exchanges(2, {}, SET);
     await one.first.ledger.close();
@@ -454,10 +484,14 @@ describe('permits', () => {
     expect([await first.asks(SET), await second.asks()]).toEqual(['sent', told]);
   });
 
-  it('are counted also where the server has dropped the state of the key alone, as when its memory is short', async () => {
+  it.each<readonly [string, (shop: Shop, first: Machine) => unknown]>([
+    ['the server has dropped the state of the key alone, as when its memory is short', (shop) => shop.dropsKey()],
+    ['a user has cleared it', (_shop, first) => first.ledger.clearBlock()],
+  ])('are counted also where %s', async (_what, forget) => {
     const { shop, first, second } = await opened({ left: 41 });
     expect(await second.asksFor(20)).toBe(20);
-    shop.store.delete('petstore:{pair}');
+    await forget(shop, first);
+    shop.now += 1;
     await first.exchanges(20);
     await second.ledger.close();
     expect(await first.asksFor(9)).toBe(0);
@@ -484,17 +518,23 @@ describe('permits', () => {
     expect(await first.asks(LIST, { reserve: 2 })).toBe('window-spent');
   });
 
-  it('of windows that one machine has found apart are apart for a machine that has not', async () => {
+  it.each([
+    [LIST, SET],
+    [SET, LIST],
+  ])('of windows that one machine has found apart are apart for a machine that has not: %s', async (spent, other) => {
     const { shop, first, second } = await opened({ left: 50 });
+    await first.exchanges(49, {}, SET);
     expect(await second.asks(SET)).toBe('sent');
     shop.now += 1_000;
-    await first.exchanges(59, { resetInMs: 59_000 }, SET);
+    await first.exchanges(30, { resetInMs: 59_000 });
+    shop.now += 1;
+    await first.exchanges(48, { resetInMs: 59_000 }, SET);
     await first.ledger.close();
     await second.isAnswered(40, { resetInMs: 59_000 });
     await second.ledger.close();
-    await first.exchanges(0, { resetInMs: 59_000 });
+    await first.exchanges(0, { resetInMs: 59_000 }, spent);
     await first.ledger.close();
-    expect([await second.asks(), await second.asks(SET)]).toEqual(['window-spent', 'sent']);
+    expect([await second.asks(spent), await second.asks(other)]).toEqual(['window-spent', 'sent']);
   });
 
   /** A window that is spent: its second machine was refused. */
@@ -512,6 +552,14 @@ describe('permits', () => {
     expect(await first.asks()).toBe('sent');
     await first.isAnswered(1);
     expect([await first.asks(), await second.asks()]).toEqual(['window-spent', 'sent']);
+  });
+
+  it('go first to nobody who has sent since', async () => {
+    const { shop, first, second } = await refused();
+    shop.now += 60_000;
+    expect(await first.asks()).toBe('sent');
+    await first.isAnswered(2);
+    expect([await second.asks(), await first.asks()]).toEqual(['sent', 'sent']);
   });
 
   it('go first to nobody who has given up', async () => {
@@ -541,16 +589,28 @@ describe('permits', () => {
   ])('that the server is asked for %s', async (_name, timeoutMs, lateMs, left) => {
     const { shop, first, second } = await opened({ left: 41 });
     await second.ledger.view();
-    const arrive = shop.holdsQuestions();
+    const arrive = await shop.holds(() => second.asksFor(40, LIST, { timeoutMs }));
     shop.losesReplies = true;
-    const asked = second.asksFor(40, LIST, { timeoutMs });
-    await new Promise(setImmediate);
     shop.now += lateMs;
-    arrive();
-    expect(await asked).toBe(0);
+    expect(await arrive()).toBe(0);
     shop.losesReplies = false;
     await first.ledger.close();
     expect(await first.asksFor(41)).toBe(left);
+  });
+
+  it('are counted also where an older question of the same machine arrives later', async () => {
+    const { shop, first, second } = await opened({ left: 41 });
+    await second.ledger.view();
+    const arrive = await shop.holds(() => second.asks());
+    shop.now += 2_001;
+    const intent = { operation: LIST, reserve: 0, timeoutMs: 30_000 };
+    const { otherProcess } = second;
+    await Promise.all(Array.from({ length: 20 }, (_, i) => otherProcess.admit({ ...intent, id: `x${i}` })));
+    shop.losesReplies = true;
+    expect(await arrive()).toBe('ledger-lost');
+    shop.losesReplies = false;
+    await first.ledger.close();
+    expect(await first.asksFor(41)).toBe(21);
   });
 
   it('of a window of a second are not lent again to a machine whose question of the window before arrives late', async () => {
@@ -559,28 +619,21 @@ describe('permits', () => {
     await second.ledger.view();
     shop.now += 1_000;
     expect(await first.asks()).toBe('sent');
-    const arrive = shop.holdsQuestions();
-    const asking = second.asks();
-    await new Promise(setImmediate);
-    shop.way = Promise.resolve();
+    const arrive = await shop.holds(() => second.asks());
     shop.now += 50;
     await first.isAnswered(0, window);
     shop.now += 60;
-    arrive();
-    expect(await asking).toBe('window-spent');
+    expect(await arrive()).toBe('window-spent');
   });
 
   it('lent to a process that has given up while it asked are given back', async () => {
     const { shop, first, second } = pair();
-    const arrive = shop.holdsQuestions();
-    const asked = first.asks().catch(String);
-    await new Promise(setImmediate);
+    const arrive = await shop.holds(() => first.asks().catch(String));
     first.ends.abort(new Error('given up'));
-    expect(await asked).toBe('Error: given up');
+    await new Promise(setImmediate);
     const closed = first.ledger.close();
-    arrive();
+    expect(await arrive()).toBe('Error: given up');
     await closed;
-    shop.way = Promise.resolve();
     expect(await second.asks()).toBe('sent');
   });
 });
@@ -633,8 +686,14 @@ describe('a refusal that one machine gets', () => {
     [403, 'banned', 101_000],
     [503, 'paused', 101_000],
   ])('%i holds for all at once, for as long as it says', async (status, why, ms) => {
-    const { shop, all } = await blocked(status);
-    shop.now += 40_000;
+    const { shop, all, first } = await blocked(status);
+    // Nor longer, although each report of it is under way for some time.
+    for (let i = 0; i < 20; i++) {
+      const arrive = await shop.holds(() => first.ledger.view());
+      shop.now += 1_000;
+      await arrive();
+      shop.now += 1_000;
+    }
     for (const each of all) expect([await each.asks(), each.waits]).toEqual([why, { ms: ms - 40_000 }]);
   });
 
@@ -645,14 +704,10 @@ describe('a refusal that one machine gets', () => {
     await first.meets(429, 100_000);
     shop.now += 101_000;
     // A question that is overtaken by the probe tells nothing of it.
-    const arrive = shop.holdsQuestions();
-    const late = first.otherProcess.view();
-    await new Promise(setImmediate);
-    shop.way = Promise.resolve();
+    const arrive = await shop.holds(() => first.otherProcess.view());
     expect(await Promise.all(all.map((each) => each.asks()))).toEqual(['sent', 'asking', 'asking']);
     shop.now += 3_000;
-    arrive();
-    await late;
+    await arrive();
     expect(await third.asks()).toBe('asking');
     await first.losesRequest();
     shop.now += third.waits!.againMs!;
@@ -679,6 +734,15 @@ describe('a refusal that one machine gets', () => {
     await second.isAnswered(20, { resetInMs: 48_000 });
     shop.now += first.waits!.againMs!;
     expect(await first.asks()).toBe('sent');
+  });
+
+  it('is over once its time has passed, although its window is believed to be spent', async () => {
+    const { shop, first, second } = await opened();
+    await first.asks();
+    const headers = { retryAfterMs: 1_000, window: { limit: 60, remaining: 40, resetInMs: 60_000 } };
+    await first.ledger.answered({ ...first.sent.shift()!, status: 429, headers, random: 0 });
+    shop.now += 3_000;
+    expect(await second.asks(SET)).toBe('sent');
   });
 
   it('is one more strike for whoever gets the next', async () => {
@@ -811,6 +875,20 @@ describe('a server', () => {
     expect([await second.asks(), second.waits!.ms]).toEqual(['rate-limited', 81_000]);
   });
 
+  it('and an hour that a machine is suspended, so that its monotonic clock stops, changes nothing', async () => {
+    const shop = new Shop();
+    const [first, dead, other] = shop.machines(3);
+    await first!.ledger.view();
+    await dead!.asks();
+    shop.now += 1_000;
+    shop.skew += HOUR;
+    first!.wallSkew += HOUR;
+    const arrive = await shop.holds(() => first!.ledger.view());
+    shop.now += 10;
+    await arrive();
+    expect(await other!.asks()).toBe('sent');
+  });
+
   it('whose clock seems set to a process that was stopped: no block of another machine is shorter', async () => {
     const { shop, all, second } = await opened({ machines: 3 });
     const third = all[2]!;
@@ -851,7 +929,8 @@ describe('a server', () => {
       shop.now += 2_000;
     }
     const { ops } = JSON.parse(shop.store.get('petstore:{pair}')!.value) as { ops: object };
-    expect(Object.keys(ops).length).toBeLessThan(75);
+    const { length } = Object.keys(ops);
+    expect([length < 75, length > 35]).toEqual([true, true]);
   });
 
   it('whose script fails is lost', async () => {

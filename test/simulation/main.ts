@@ -1,69 +1,59 @@
 /**
- * npm run simulate: runs many seeds of one scenario, comparing petstore with policies without a shared ledger; or
- * searches every state that the governor can reach within bounds.
+ * Runs many seeds of one scenario, comparing petstore with policies without a shared ledger; or searches every state
+ * that the governor can reach within bounds.
+ *
+ *   npm run simulate -- [options]
+ *   npm run simulate -- every-state [--faults N]   what CI searches; each of N faults more makes it 3 to 5 times as large
+ *
+ *   --seeds N        how many seeds, from 1 (default 100)
+ *   --seed S         this seed alone; with --trace, every request of it
+ *   --clients M      processes that share the key (default 8)
+ *   --updates N      updates of each client, one after another (default 30)
+ *   --pause S        how long a client rests between two of them, in seconds in the mean (default 0)
+ *   --server MODEL   fixed, sliding or bucket: 60 requests a minute (default fixed);
+ *                    short: 20 requests in 3 s;
+ *                    per-operation: 100 reads an hour and 6 writes in 3 s;
+ *                    two-counters: 60 reads and 60 writes a minute
+ *   --foreign RATE   requests a minute of another client with the same key (default 0)
+ *   --burst N        how many of those come at once (default 1)
+ *   --skew S         the machine's clock against the service's, in seconds (default 0)
+ *   --policy NAME    petstore, obey-per-process, undici-retry, local-clock (default all; may be repeated)
+ *
+ * Chances, from 0 to 1 (default 0):
+ *   --crash P        of death at each step, and of an answer's loss
+ *   --connect P      that connecting takes up to 30 s; five times that while the service is refusing
+ *   --stop P         that a process is stopped at a step for up to 5 minutes, and then resumes
+ *   --unwritable P   that a refusal cannot be written to the state database
+ *   --flush P        that the ledger which two machines then share is emptied, or gone, at each use of it
  */
 import { parseArgs } from 'node:util';
+import { answerHelp } from '../bench/report.ts';
 import { SCENARIOS, search } from '../rate-limit/every-state.ts';
 import { POLICIES } from './policies.ts';
 import { SERVERS } from './quota.ts';
 import { CALM, isBroken, type Result, type Scenario, simulate } from './simulate.ts';
 
 const CHANCES = ['crash', 'connect', 'stop', 'unwritable', 'flush'] as const;
-const COUNTS = ['clients', 'updates'] as const;
-const AMOUNTS = ['pause', 'foreign', 'burst', 'skew'] as const;
+const NUMBERS = [...CHANCES, 'clients', 'updates', 'pause', 'foreign', 'burst', 'skew'] as const;
 
-const HELP = `Usage: npm run simulate -- [options]
-       npm run simulate -- every-state [--faults N]
-
-every-state searches what CI searches; each of N faults more makes it three to five times as large.
-
-  --seeds N        how many seeds, from 1 (default 100)
-  --seed S         this seed alone; with --trace, every request of it
-  --clients M      processes that share the key (default ${CALM.clients})
-  --updates N      updates of each client, one after another (default ${CALM.updates})
-  --pause S        how long a client rests between two of them, in seconds in the mean (default 0)
-  --server MODEL   fixed, sliding or bucket: 60 requests a minute (default fixed);
-                   short: 20 requests in 3 s;
-                   per-operation: 100 reads an hour and 6 writes in 3 s;
-                   two-counters: 60 reads and 60 writes a minute
-  --foreign RATE   requests a minute of another client with the same key (default 0)
-  --burst N        how many of those come at once (default 1)
-  --skew S         the machine's clock against the service's, in seconds (default 0)
-  --policy NAME    ${POLICIES.join(', ')} (default all; may be repeated)
-
-Chances, from 0 to 1 (default 0):
-  --crash P        of death at each step, and of an answer's loss
-  --connect P      that connecting takes up to 30 s; five times that while the service is refusing
-  --stop P         that a process is stopped at a step for up to 5 minutes, and then resumes
-  --unwritable P   that a refusal cannot be written to the state database
-  --flush P        that the ledger which two machines then share is emptied, or gone, at each use of it
-`;
-
-function readOptions() {
-  const text = { type: 'string' } as const;
-  const numbers = Object.fromEntries([...CHANCES, ...COUNTS, ...AMOUNTS].map((name) => [name, text]));
-  return parseArgs({
-    allowPositionals: true,
-    options: {
-      ...(numbers as Record<keyof Omit<Scenario, 'server'>, typeof text>),
-      seeds: { ...text, default: '100' },
-      seed: text,
-      server: { ...text, default: CALM.server },
-      policy: { ...text, multiple: true, default: [...POLICIES] },
-      trace: { type: 'boolean', default: false },
-      faults: { ...text, default: '0' },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
-  });
-}
-
-type Options = ReturnType<typeof readOptions>['values'];
-
-function number(name: string, text: string): number {
-  const value = Number(text);
-  if (!(value >= 0)) throw new RangeError(`--${name}: "${text}" is not valid`);
-  return value;
-}
+answerHelp(import.meta.url);
+const text = { type: 'string' } as const;
+const numbers = Object.fromEntries(NUMBERS.map((name) => [name, text])) as Record<
+  (typeof NUMBERS)[number],
+  typeof text
+>;
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    ...numbers,
+    seeds: { ...text, default: '100' },
+    seed: text,
+    server: { ...text, default: CALM.server },
+    policy: { ...text, multiple: true, default: [...POLICIES] },
+    trace: { type: 'boolean', default: false },
+    faults: { ...text, default: '0' },
+  },
+});
 
 function oneOf<T extends string>(name: string, value: string, known: readonly T[]): T {
   const found = known.find((each) => each === value);
@@ -71,21 +61,18 @@ function oneOf<T extends string>(name: string, value: string, known: readonly T[
   return found;
 }
 
-function scenarioOf(options: Options): Scenario {
-  const given = [...COUNTS, ...CHANCES, ...AMOUNTS].flatMap((name) => {
-    const text = options[name];
-    return text === undefined ? [] : [[name, number(name, text)] as const];
-  });
-  return { ...CALM, server: oneOf('server', options.server, SERVERS), ...Object.fromEntries(given) };
-}
-
-async function main(options: Options): Promise<void> {
-  const scenario = scenarioOf(options);
+async function main(): Promise<void> {
+  const given = NUMBERS.flatMap((name) =>
+    options[name] === undefined ? [] : [[name, Number(options[name])] as const],
+  );
+  const server = oneOf('server', options.server, SERVERS);
+  const scenario: Scenario = { ...CALM, server, ...Object.fromEntries(given) };
   const policies = options.policy.map((each) => oneOf('policy', each, POLICIES));
-  const first = options.seed === undefined ? 1 : number('seed', options.seed);
-  const count = options.seed === undefined ? number('seeds', options.seeds) : 1;
-  const seeds = Array.from({ length: count }, (_, i) => first + i);
-  const { clients, updates, server, foreign, skew } = scenario;
+  const seeds =
+    options.seed === undefined
+      ? Array.from({ length: Number(options.seeds) }, (_, i) => 1 + i)
+      : [Number(options.seed)];
+  const { clients, updates, foreign, skew } = scenario;
   const chances = CHANCES.filter((name) => scenario[name] > 0).map((name) => `, ${name} ${scenario[name]}`);
   console.log(
     `${seeds.length} seeds, ${clients} clients x ${updates} updates, ${server}, ` +
@@ -146,8 +133,5 @@ function everyState(more: number): void {
   }
 }
 
-const { values: options, positionals } = readOptions();
-const [word] = positionals;
-if (options.help || (word !== undefined && word !== 'every-state')) console.log(HELP);
-else if (word === undefined) await main(options);
-else everyState(number('faults', options.faults));
+if (positionals[0] === 'every-state') everyState(Number(options.faults));
+else await main();

@@ -43,7 +43,6 @@ const petstore: Policy = async (process, ledger, job) => {
     watch: {
       attempt: nothing,
       waiting: nothing,
-      unanswered: nothing,
       recovered: nothing,
       warning: nothing,
       debug: nothing,

@@ -7,7 +7,7 @@ import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { residentOf } from '../bench/report.ts';
-import { type Running, runPetstore, startPetstore } from '../support/binary.ts';
+import { NEVER_MS, type Running, runPetstore, startPetstore } from '../support/binary.ts';
 import { withCleanup } from '../support/cleanup.ts';
 import { createHome } from '../support/home.ts';
 import { serveProxy, serveSandbox } from '../support/served.ts';
@@ -39,7 +39,7 @@ export async function soakEveryday(lengthMs: number): Promise<Soaked> {
   await runPetstore(['sandbox', 'seed', '--pets', String(SEEDED), ...data], { home });
   const limits = ['--per-minute', '2000', '--per-day', '1000000', '--minute', '10s'];
   const faults = FAULTS.flatMap((rule) => ['--fault', rule]);
-  const lasting = { home, killAfterMs: 2 ** 31 - 1 };
+  const lasting = { home, killAfterMs: NEVER_MS };
   const shop = await serveSandbox([...data, ...limits, ...faults], lasting);
   const env = staging(shop.baseUrl, shop.apiKey);
   const proxy = await serveProxy(env, ['--log', '/dev/null'], lasting);

@@ -3,16 +3,15 @@
  * pause between their turns, as tills do; at the end they all send at once, and again without a pause, more requests
  * than the rate limit allows. The service is a sandbox that bans the key at the first request after a 429.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { json } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { SANDBOX_KEY } from '../../src/sandbox/plans.ts';
 import { residentOf } from '../bench/report.ts';
+import { NEVER_MS, runPetstore } from '../support/binary.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { createHome } from '../support/home.ts';
 import { counted, realSandbox } from '../support/real-sandbox.ts';
@@ -56,7 +55,7 @@ export async function soakGateway({ clients, ...load }: GatewayLoad, sampleMs: n
   };
   const tls = ['--tls-cert', fileOf('cert.pem', good.cert), '--tls-key', fileOf('key.pem', good.key)];
   const args = [...tls, '--tokens', fileOf('tokens', lines.join('')), '--log', join(home.path, 'log.ndjson')];
-  const gateway = await serveProxy(env, args, { home, killAfterMs: 2 ** 31 - 1 });
+  const gateway = await serveProxy(env, args, { home, killAfterMs: NEVER_MS });
 
   const changesOf = (): number => {
     using database = new DatabaseSync(join(home.state, 'petstore', 'state.db'), { readOnly: true });
@@ -123,10 +122,8 @@ export async function soakGateway({ clients, ...load }: GatewayLoad, sampleMs: n
 }
 
 async function runTerminals(load: Load): Promise<Done> {
-  const child: ChildProcess = spawn(process.execPath, [TERMINALS], { stdio: ['pipe', 'pipe', 'inherit'] });
-  onCleanup(() => void child.kill('SIGKILL'));
-  child.stdin!.end(JSON.stringify(load));
-  return (await json(child.stdout!)) as Done;
+  const options = { command: [process.execPath], stdin: JSON.stringify(load), killAfterMs: NEVER_MS } as const;
+  return JSON.parse((await runPetstore([TERMINALS], options)).stdout) as Done;
 }
 
 const agent = new Agent({ keepAlive: true });

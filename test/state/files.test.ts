@@ -100,20 +100,6 @@ describe('a state database that is open', () => {
     expect([got(fresh), context.stderr.text()]).toEqual(['after', '']);
   });
 
-  it('waits for another holder as long as it is set to', async () => {
-    const context = createTestContext();
-    const state = await open(context);
-    const holder = new DatabaseSync(state.path);
-    holder.exec('BEGIN IMMEDIATE');
-    const from = context.clock.monotonic();
-    await expect(state.exclusively(() => undefined, { patienceMs: 500 })).rejects.toMatchObject({
-      details: { problem: 'held' },
-    });
-    const waited = context.clock.monotonic() - from;
-    holder.close();
-    expect(waited >= 500 && waited < 600).toBe(true);
-  });
-
   it('a run that went with a damaged file is not carried on as if its rows were there', async () => {
     const context = createTestContext();
     const state = await open(context);

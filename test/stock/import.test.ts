@@ -159,7 +159,6 @@ it('adds a delivery, shows it first, and adds the same rows again only with --ag
   const command = ['inventory', 'import', '--yes', file('petId,delta\n7,+3\n8,4\n7,2\n')];
   const first = await run(command);
   expect([first.code, first.stdout]).toEqual([0, 'Run 1 (import) in sandbox: 2 applied.\n']);
-  expect(first.stderr).toContain('Several lines added together: pet 7 (lines 2, 4).\n');
   expect(first.stderr).toContain('  pet 7  10 → 15  +5\n  pet 8   6 → 10  +4\n');
   const same = ['inventory', 'import', '--yes', file('Delta;pet id\r\n4;8\r\n5;7\r\n', 'again.csv')];
   const second = await run(same);
@@ -419,7 +418,7 @@ describe('of a file whose import is unfinished', () => {
     const again = await run(['runs', 'resume', '1', '--yes']);
     expect(again.code).toBe(2);
     expect(again.stderr).toMatch(
-      /^hint: Add only those: petstore --env staging inventory import ('.+'|\S+) --resume$/m,
+      /^hint: Apply only those: petstore --env staging inventory import ('.+'|\S+) --resume$/m,
     );
   });
 

@@ -124,7 +124,6 @@ describe('what is added to the stock', () => {
   it('100,000 lines of one pet are added together before the test times out', () => {
     const { rows } = read(`petId,delta\n${'7,1\n'.repeat(100_000)}`);
     expect(rows).toMatchObject([{ petId: 7n, quantity: 100_000n, line: 2 }]);
-    expect(rows[0]!.lines).toHaveLength(100_000);
   });
 
   it.each([
@@ -150,7 +149,7 @@ describe('what is added to the stock', () => {
     const text = 'petId,delta,current\n7,9223372036854775807,10\n8,1,\n7,1,\n7,-3,10\n';
     expect(read(text)).toMatchObject({
       rows: [
-        { line: 2, petId: 7n, quantity: 9_223_372_036_854_775_805n, current: 10n, lines: [2, 4, 5] },
+        { line: 2, petId: 7n, quantity: 9_223_372_036_854_775_805n, current: 10n },
         { line: 3, petId: 8n, quantity: 1n },
       ],
       problems: [],

@@ -8,6 +8,8 @@ import { holdToSchemas } from './schemas.ts';
 
 /** After this many ms a process is killed, and its test fails. */
 const KILL_AFTER = 100_000;
+/** For a server that lasts as long as what uses it: the longest time that Node can set. */
+export const NEVER_MS = 2 ** 31 - 1;
 
 export interface PetstoreOptions {
   /** Default: a new one. */

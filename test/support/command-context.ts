@@ -42,7 +42,6 @@ export function commandContext(
       writes: nothing,
       attempt: nothing,
       recovered: () => undefined,
-      unanswered: nothing,
       debug: nothing,
       warning,
     },

@@ -1,7 +1,7 @@
 /** Addresses on loopback where no service answers. */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { startPetstore } from './binary.ts';
 import { listenOnLoopback, onCleanup } from './cleanup.ts';
 
 /** Returns a port that refuses connections: our own outgoing connection uses it, so no process can listen there. */
@@ -12,19 +12,18 @@ export async function refusedPort(): Promise<number> {
   return socket.localPort ?? 0;
 }
 
-/** Listens, then blocks its event loop, so that it never accepts a connection. Ends after two minutes. */
+/** Listens, then blocks its event loop, so that it never accepts a connection. */
 const SLEEPER = `
 const server = require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
   require('node:fs').writeSync(1, server.address().port + '\\n');
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 120000);
-  process.exit();
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 });`;
 
 /** Returns a port where connect() neither succeeds nor fails: its queue is full (Linux drops the SYN). */
 export async function blackhole(): Promise<number> {
-  const child = spawn(process.execPath, ['-e', SLEEPER], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [line] = (await once(child.stdout, 'data')) as [Buffer];
-  const port = Number(line.toString());
+  const sleeper = startPetstore(['-e', SLEEPER], { command: [process.execPath] });
+  await sleeper.waitFor(/\n/, 'stdout');
+  const port = Number(sleeper.stdout);
   const fillers: Socket[] = [];
   const fill = (): Socket => {
     const socket = connect(port, '127.0.0.1').on('error', () => undefined);
@@ -36,7 +35,6 @@ export async function blackhole(): Promise<number> {
   await once(fill(), 'connect');
   onCleanup(() => {
     for (const socket of fillers) socket.destroy();
-    child.kill('SIGKILL');
   });
   return port;
 }

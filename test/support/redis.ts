@@ -1,10 +1,10 @@
 /** Starts Redis servers for a test, if `redis-server` is installed. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
 import { freePort } from './free-port.ts';
-import { onCleanup } from './cleanup.ts';
+import { NEVER_MS, startPetstore } from './binary.ts';
 import { createHome } from './home.ts';
 import type { Identity } from './tls.ts';
 
@@ -40,7 +40,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
     ...(password === undefined ? [] : [`requirepass ${password}`]),
     ...settings,
   ];
-  const kill = await start(lines, [], 'Ready to accept connections');
+  const kill = await start(lines, [], /Ready to accept connections/);
   return { url: `redis${identity === undefined ? '' : 's'}://127.0.0.1:${port}/0`, port, kill };
 }
 
@@ -58,7 +58,7 @@ export async function startSentinel(
     ...(password === undefined ? [] : [`requirepass ${password}`]),
     ...settings,
   ];
-  const kill = await start(lines, ['--sentinel'], '+monitor master');
+  const kill = await start(lines, ['--sentinel'], /\+monitor master/);
   return { url: `redis+sentinel://127.0.0.1:${port}/petshop`, port, kill };
 }
 
@@ -109,16 +109,16 @@ export async function redisCli(port: number, ...words: string[]): Promise<string
   return (await promisify(execFile)('redis-cli', ['-p', `${port}`, ...words])).stdout.trim();
 }
 
-async function start(lines: readonly string[], flags: readonly string[], sign: string): Promise<RedisServer['kill']> {
-  const config = join(createHome().path, 'redis.conf');
+async function start(lines: readonly string[], flags: readonly string[], sign: RegExp): Promise<RedisServer['kill']> {
+  const home = createHome();
+  const config = join(home.path, 'redis.conf');
   writeFileSync(config, `${lines.join('\n')}\n`);
-  const child = spawn('redis-server', [config, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
-  onCleanup(() => void child.kill('SIGKILL'));
-  await ready(child, sign);
+  const options = { command: ['redis-server'], home, killAfterMs: NEVER_MS } as const;
+  const running = startPetstore([config, ...flags], options);
+  await running.waitFor(sign, 'stdout');
   return async (signal) => {
-    const ended = new Promise((resolve) => child.once('exit', resolve));
-    child.kill(signal);
-    if (signal === 'SIGKILL') await ended;
+    running.kill(signal);
+    if (signal === 'SIGKILL') await running.exited;
   };
 }
 
@@ -133,15 +133,4 @@ function tlsSettings({ key, cert }: Identity, port: number, clientCa: string | u
     ...[`tls-key-file "${write('key.pem', key)}"`, `tls-cert-file "${write('cert.pem', cert)}"`],
     ...(clientCa === undefined ? [] : [`tls-ca-cert-file "${write('ca.pem', clientCa)}"`]),
   ];
-}
-
-function ready(child: ChildProcess, sign: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let output = '';
-    child.stdout?.on('data', (piece: Buffer) => {
-      output += piece.toString();
-      if (output.includes(sign)) resolve();
-    });
-    child.once('exit', () => reject(new Error(`redis-server ended: ${output}`)));
-  });
 }

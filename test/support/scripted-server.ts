@@ -4,8 +4,8 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
-import { onCleanup } from './cleanup.ts';
+import type { Socket } from 'node:net';
+import { listenOnLoopback, onCleanup } from './cleanup.ts';
 import { type Exchange, type ReceivedRequest, type Reply, send } from './replies.ts';
 import type { Identity } from './tls.ts';
 
@@ -47,13 +47,9 @@ export async function scriptedServer(
     if (!HUNG_UP.has(error.code ?? '')) script.failures.push(`a malformed request came: ${error.message}`);
     socket.destroy();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  onCleanup(async () => {
-    for (const socket of sockets.open) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-    script.done();
-  });
+  // Called once the server is closed.
+  onCleanup(() => script.done());
+  const port = await listenOnLoopback(server);
   return {
     port,
     baseUrl: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}/v1`,
@@ -121,16 +117,13 @@ class Script {
 
 /** Numbers the TCP connections; with TLS, a request has only its secure socket. */
 class Sockets {
-  readonly open = new Set<Socket>();
   readonly #byPort = new Map<number | undefined, { socket: Socket; connection: number; requests: number }>();
   accepted = 0;
 
   add(socket: Socket): void {
     const { remotePort } = socket;
     this.accepted += 1;
-    this.open.add(socket);
     this.#byPort.set(remotePort, { socket, connection: this.accepted, requests: 0 });
-    socket.on('close', () => this.open.delete(socket));
     // A client that hangs up must not make the server fail.
     socket.on('error', () => undefined);
   }

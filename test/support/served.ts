@@ -99,15 +99,16 @@ export async function ruleHasSeen({ port }: Pick<Served, 'port'>, requests: numb
 
 /** Sends raw bytes, and returns everything up to the close by the server. */
 export function sendRaw(port: number, text: string): Promise<string> {
-  return new Promise((resolve) => {
-    let heard = '';
-    const socket = openSocket(port);
-    socket.on('data', (chunk) => (heard += chunk.toString('latin1')));
-    socket.on('close', () => {
-      resolve(heard);
-    });
-    socket.write(text, 'latin1');
-  });
+  const socket = openSocket(port);
+  socket.write(text, 'latin1');
+  return heardBy(socket).closed;
+}
+
+/** All that a socket hears until it is closed. */
+export function heardBy(socket: Socket): { readonly text: () => string; readonly closed: Promise<string> } {
+  let text = '';
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
+  return { text: () => text, closed: new Promise((resolve) => socket.once('close', () => resolve(text))) };
 }
 
 /** Opens a socket that closes with the test; ignores its errors. */

@@ -8,7 +8,6 @@ export interface PlaceOptions {
   readonly env: string | undefined;
   readonly baseUrl: string | undefined;
   readonly profile?: string | undefined;
-  readonly insecureHttp: boolean;
 }
 
 type KnownPets = (place: PlaceOptions) => Promise<readonly KnownPet[]>;
@@ -50,9 +49,8 @@ interface Position {
 }
 
 function placeOf(line: Line<TreeOption>): PlaceOptions {
-  const insecureHttp = line.tokens.some(({ role, text }) => role === 'option' && text === '--insecure-http');
   const [env, profile] = [lastValue(line, '--env'), lastValue(line, '--profile')];
-  return { env, profile, baseUrl: lastValue(line, '--base-url'), insecureHttp };
+  return { env, profile, baseUrl: lastValue(line, '--base-url') };
 }
 
 function positionOf(tree: Tree, line: Line<TreeOption>, word: string): Position {
@@ -72,11 +70,6 @@ function positionOf(tree: Tree, line: Line<TreeOption>, word: string): Position 
   if (own === undefined) return { candidates: below };
   const given = argumentsIn(line);
   const argument = own.arguments[given.length] ?? own.arguments.find(({ variadic }) => variadic);
-  // A setting takes what its option takes.
-  const name = `--${given[0]}`.replace(/^--environment$/, '--env');
-  const isSet = own.path === 'config set' && given.length === 1;
-  const setting = isSet ? tree.globals.find(({ names }) => names.includes(name)) : undefined;
-  if (setting !== undefined) return { value: valueOf(setting) };
   // `help` takes commands, too.
   if (argument !== undefined) return { value: argument, candidates: own.path === 'help' ? childrenOf(tree, '') : [] };
   // Without arguments to complete, proposes the command's own options and the commands below it.

@@ -23,12 +23,12 @@ const PRESETS: readonly { readonly says: string; readonly rule: string }[] = [
   { says: 'No rate-limit headers', rule: 'no-header=limits' },
 ];
 const GONE = 'The sandbox does not answer; trying again.';
-const PAGE = 100;
+/** As many as the control lists. */
+const SHOWN_PETS = 100;
 const SHOWN_REQUESTS = 200;
 
 const REFRESH_MS = 1_000;
 
-let pets = PAGE;
 let newest = 0;
 /** The user's actions and the page's refreshes, one after another. */
 let queue: Promise<void> = Promise.resolve();
@@ -141,7 +141,7 @@ function showState(state: State): void {
   for (const box of document.querySelectorAll<HTMLInputElement>('#presets input')) {
     box.checked = state.faults.some(({ text }) => text === box.value);
   }
-  element('more').hidden = state.pets <= pets;
+  element('more').hidden = state.pets <= SHOWN_PETS;
 }
 
 function tableRow(...cells: readonly (readonly [text: string, className?: string])[]): HTMLElement {
@@ -200,7 +200,7 @@ async function refresh(): Promise<void> {
     const state = (await call('GET', '/state')) as State;
     // Older than a click that waits, whose switch it would turn back.
     if (actions === 0) showState(state);
-    showPets((await call('GET', `/pets?limit=${pets}`)) as Pet[]);
+    showPets((await call('GET', '/pets')) as Pet[]);
     addRequests((await call('GET', `/requests?after=${newest}`)) as LoggedRequest[]);
     if (element('message').textContent === GONE) say('');
   } catch (problem) {
@@ -244,10 +244,6 @@ function wire(): void {
   }
   element('reset').addEventListener('click', () => {
     act(() => call('POST', '/reset'), 'The sandbox has been reset.');
-  });
-  element('more').addEventListener('click', () => {
-    pets += PAGE;
-    queue = queue.then(refresh);
   });
 }
 

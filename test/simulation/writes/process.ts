@@ -45,6 +45,7 @@ const ENV = {
   PETSTORE_ENV: 'staging',
   PETSTORE_BASE_URL: 'https://pets.example/v1',
   PETSTORE_API_KEY: 'the-key-of-the-store',
+  EDITOR: 'ed',
 };
 
 export class WritingProcess implements Client, Owner {
@@ -57,6 +58,7 @@ export class WritingProcess implements Client, Owner {
   steps = 0;
   readonly #world: World;
   readonly #fate: Fate;
+  readonly #typed: string;
   readonly #stdout: MemoryOutput;
   readonly #stderr: MemoryOutput;
   readonly #stop = new AbortController();
@@ -64,8 +66,10 @@ export class WritingProcess implements Client, Owner {
   readonly #death = Promise.withResolvers<undefined>();
   #isAlive = true;
 
-  constructor(world: World, number: number, fate: Fate) {
+  /** @param typed on stdin, or in the editor */
+  constructor(world: World, number: number, fate: Fate, typed = '') {
     this.#world = world;
+    this.#typed = typed;
     this.number = number;
     this.#fate = fate;
     this.startedAt = world.time.now;
@@ -134,9 +138,12 @@ export class WritingProcess implements Client, Owner {
   #context(): Context {
     const { disk, random, alive } = this.#world;
     const none = (): Promise<never> => Promise.reject(new Error('this world has none'));
+    const stdin = new MemoryInput({ isTTY: this.#fate.answersAfterMs !== undefined, text: this.#typed });
+    const lines = stdin.lines();
     return {
       env: ENV,
-      stdin: new MemoryInput({ isTTY: this.#fate.answersAfterMs !== undefined }),
+      // What was read once is not there a second time.
+      stdin: Object.assign(stdin, { lines: () => lines }),
       stdout: this.#stdout,
       stderr: this.#stderr,
       clock: this.#clock(),
@@ -161,7 +168,10 @@ export class WritingProcess implements Client, Owner {
       uncaught: never(),
       openHttp: async () => this.#http(),
       openNetwork: none,
-      openEditor: none,
+      openEditor: async (path, signal) => {
+        await this.#sleep(this.#fate.answersAfterMs ?? 0, signal);
+        disk.write(path, this.#typed);
+      },
       openScreen: none,
       runCommand: none,
       openDatabase: async (path) => {

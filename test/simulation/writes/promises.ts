@@ -143,7 +143,9 @@ class Checks {
     const own = this.#reports.filter((report) => report.operation === operation);
     const from = own[0]!.startedAt;
     // An undo that is undone adds once more, and rightly so.
-    const undone = this.#reports.find(({ operation: { kind }, endedAt }) => kind === 'undo' && endedAt >= from);
+    const undone = this.#reports.find(
+      ({ operation: { kind }, endedAt }) => kind !== 'redo' && isReversal(kind) && endedAt >= from,
+    );
     const until = undone?.startedAt ?? Number.POSITIVE_INFINITY;
     const processes = this.#reports.filter((report) => own.includes(report) || report.operation.kind === 'resume');
     const times = processes
@@ -280,7 +282,7 @@ class Checks {
     if (expected !== undefined) return BigInt(before) === expected;
     if (deltas !== undefined) return deltas.get(pet) === BigInt(after - before);
     if (quantities !== undefined) return quantities.get(pet) === BigInt(after);
-    if (kind !== 'undo' && kind !== 'redo') return true;
+    if (!isReversal(kind)) return true;
     return rows.some(
       (row) => row.change < change && row.petId === petId && row.before === after && row.after === before,
     );
@@ -298,6 +300,10 @@ class Checks {
 }
 
 const isCopy = (a: Write, b: Write): boolean => a.pet === b.pet && a.quantity === b.quantity;
+
+function isReversal(kind: Operation['kind']): boolean {
+  return kind === 'redo' || kind.startsWith('undo');
+}
 
 /** A command that sends one write, so that its exit code is about that. */
 function isSingle({ operation: { kind } }: Pick<Report, 'operation'>): boolean {

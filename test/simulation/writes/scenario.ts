@@ -27,18 +27,28 @@ export interface Scenario {
   readonly terminal: number;
 }
 
-export type Kind =
-  | 'set'
-  | 'set --expect'
-  | 'set --read-first'
-  | 'adjust'
-  | 'import'
-  | 'import --add'
-  | 'undo'
-  | 'redo'
-  | 'resume'
-  | 'api'
-  | 'smoke';
+/** The command line of each kind of command. */
+const LINES = {
+  set: ({ pet, quantity }) => `inventory set ${pet} ${quantity}`,
+  'set --expect': ({ pet, quantity, expected }) => `inventory set ${pet} ${quantity} --expect ${expected}`,
+  'set --read-first': ({ pet, quantity }) => `inventory set ${pet} ${quantity} --read-first`,
+  adjust: ({ pet = 0n, deltas }) => `inventory adjust ${pet} +${deltas?.get(pet)}`,
+  import: ({ file }) => `inventory import ${file}`,
+  'import --add': ({ file }) => `inventory import ${file}`,
+  edit: () => 'inventory edit',
+  count: () => 'inventory count',
+  browse: () => 'inventory browse --plain',
+  undo: () => 'inventory undo',
+  'undo N': ({ number }) => `inventory undo ${number}`,
+  'undo --run N': ({ number }) => `inventory undo --run ${number}`,
+  redo: () => 'inventory redo',
+  resume: () => 'inventory runs resume',
+  discard: ({ number }) => `inventory runs discard ${number}`,
+  api: ({ pet, quantity }) => `api PATCH /inventory/${pet} -f quantity=${quantity}`,
+  smoke: ({ pet }) => `smoke --write --pet ${pet} --only write-set,write-restore`,
+} as const satisfies Readonly<Record<string, (operation: Operation) => string>>;
+
+export type Kind = keyof typeof LINES;
 
 /** What a command is asked to do. */
 export interface Operation {
@@ -46,16 +56,20 @@ export interface Operation {
   readonly pet?: bigint;
   readonly quantity?: bigint;
   readonly expected?: bigint;
+  /** Of a change or run. */
+  readonly number?: bigint;
   /** By pet: to be added. */
   readonly deltas?: ReadonlyMap<bigint, bigint>;
   /** By pet: to be set. */
   readonly quantities?: ReadonlyMap<bigint, bigint>;
   readonly file?: string;
+  /** What the user types, or writes in the editor. */
+  readonly typed?: string;
 }
 
 const KINDS: readonly Kind[] = [
-  ...(['set', 'api', 'smoke', 'resume', 'redo', 'set --read-first', 'set --expect', 'undo', 'undo'] as const),
-  ...(['adjust', 'adjust', 'import', 'import', 'import --add', 'import --add'] as const),
+  ...(Object.keys(LINES) as Kind[]),
+  ...(['undo', 'undo', 'undo', 'redo', 'redo', 'adjust', 'import', 'import --add', 'import --add'] as const),
 ];
 
 /** Half of the seeds have a fault not at all, so that each is also met alone. */
@@ -63,7 +77,7 @@ export function drawScenario(random: Random): Scenario {
   const some = (...rates: readonly number[]): number => (random() < 0.5 ? 0 : pick(rates, random));
   return {
     pets: 1 + Math.floor(random() * 4),
-    commands: 2 + Math.floor(random() * 4),
+    commands: 2 + Math.floor(random() * 7),
     together: some(0.3),
     fault: some(0.05, 0.2, 0.5),
     slow: some(0.1, 0.3),
@@ -109,52 +123,32 @@ export function drawOperation(
   const pet = some(1, scenario.pets + 1);
   const all = Array.from({ length: scenario.pets }, (_, i) => BigInt(i + 1));
   const chosen = all.filter((each) => each === pet || random() < 0.7);
+  const amounts = (least: number) => new Map(chosen.map((each) => [each, some(least, 500_000)]));
+  const csv = (column: string, rows: ReturnType<typeof amounts>): string =>
+    [`petId,${column}`, ...[...rows].map((row) => row.join(',')), ''].join('\n');
+  const [quantities, deltas] = [amounts(2_000), amounts(1_000)];
+  const lines = [...quantities].map((row) => row.join(' '));
   switch (kind) {
     case 'import':
-      return {
-        kind,
-        file: `stock-${serial}.csv`,
-        quantities: new Map(chosen.map((each) => [each, some(2_000, 500_000)])),
-      };
+      return { kind, file: `stock-${serial}.csv`, quantities, typed: csv('quantity', quantities) };
     case 'import --add':
-      return { kind, file: `stock-${serial}.csv`, deltas: new Map(chosen.map((each) => [each, some(1_000, 500_000)])) };
+      return { kind, file: `stock-${serial}.csv`, deltas, typed: csv('delta', deltas) };
+    case 'edit':
+      return { kind, quantities, typed: csv('quantity', quantities) };
+    // What an earlier one has left is offered, so that these are not all that may be set.
+    case 'count':
+    case 'browse':
+      return { kind, typed: [...lines, ...(kind === 'count' ? ['done'] : ['apply', 'q']), ''].join('\n') };
     case 'adjust':
       return { kind, pet, deltas: new Map([[pet, some(1_000, 500_000)]]) };
     case 'set --expect':
       return { kind, pet, quantity: some(2_000, 500_000), expected: present(pet) };
     default:
-      return { kind, pet, quantity: some(2_000, 500_000) };
+      return { kind, pet, quantity: some(2_000, 500_000), number: some(1, 5) };
   }
 }
 
 /** The command line of an operation. */
-export function argsOf({ kind, pet, quantity, expected, deltas, file }: Operation): readonly string[] {
-  switch (kind) {
-    case 'set':
-      return ['inventory', 'set', `${pet}`, `${quantity}`];
-    case 'set --expect':
-      return ['inventory', 'set', `${pet}`, `${quantity}`, '--expect', `${expected}`];
-    case 'set --read-first':
-      return ['inventory', 'set', `${pet}`, `${quantity}`, '--read-first'];
-    case 'adjust':
-      return ['inventory', 'adjust', `${pet}`, `+${[...(deltas ?? [])][0]?.[1]}`];
-    case 'import':
-    case 'import --add':
-      return ['inventory', 'import', file ?? ''];
-    case 'undo':
-    case 'redo':
-      return ['inventory', kind];
-    case 'resume':
-      return ['inventory', 'runs', 'resume'];
-    case 'api':
-      return ['api', 'PATCH', `/inventory/${pet}`, '-f', `quantity=${quantity}`];
-    case 'smoke':
-      return ['smoke', '--write', '--pet', `${pet}`, '--only', 'write-set,write-restore'];
-  }
-}
-
-/** The file of an import. */
-export function contentOf({ deltas, quantities }: Operation): string {
-  const [column, rows] = deltas === undefined ? ['quantity', quantities] : ['delta', deltas];
-  return [`petId,${column}`, ...[...(rows ?? [])].map(([pet, amount]) => `${pet},${amount}`), ''].join('\n');
+export function argsOf(operation: Operation): readonly string[] {
+  return LINES[operation.kind](operation).split(' ');
 }

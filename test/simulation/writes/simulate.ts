@@ -5,7 +5,7 @@ import { SimulatedTime } from '../time.ts';
 import { MemoryDisk } from './disk.ts';
 import { HOME, type World, WritingProcess, type Fate } from './process.ts';
 import { brokenPromises, type Violation } from './promises.ts';
-import { argsOf, contentOf, drawFate, drawOperation, drawScenario, type Operation, type Scenario } from './scenario.ts';
+import { argsOf, drawFate, drawOperation, drawScenario, type Operation, type Scenario } from './scenario.ts';
 import { WrittenService } from './service.ts';
 
 /** A row of `inventory history -o json`. */
@@ -128,7 +128,7 @@ class WritingMachine {
   async #obey(serial: number): Promise<void> {
     const { random, disk, service, time } = this.#world;
     const operation = drawOperation(this.#scenario, random, serial, (pet) => service.quantity(pet));
-    if (operation.file !== undefined) disk.write(`${HOME}/${operation.file}`, contentOf(operation));
+    if (operation.file !== undefined) disk.write(`${HOME}/${operation.file}`, operation.typed ?? '');
     for (let tries = 1; ; tries++) {
       const fate = drawFate(this.#scenario, random);
       const deadlineMs = random() < this.#scenario.deadline ? Math.ceil(10 * 4_000 ** random()) : undefined;
@@ -145,7 +145,7 @@ class WritingMachine {
   async #run(operation: Operation, given: readonly string[], fate: Fate, deadlineMs?: number): Promise<Report> {
     const isAsked = fate.answersAfterMs !== undefined;
     const args = [...given, ...(isAsked ? [] : ['--yes']), '-o', 'json'];
-    const process = new WritingProcess(this.#world, ++this.#started, fate);
+    const process = new WritingProcess(this.#world, ++this.#started, fate, operation.typed);
     this.running.push(args.join(' '));
     const code = await process.run(args);
     this.running.splice(this.running.indexOf(args.join(' ')), 1);
@@ -177,9 +177,14 @@ class WritingMachine {
   }
 
   async #hasUnfinished(): Promise<boolean> {
-    const runs = await this.#ask<{ kind: string }>(['inventory', 'runs', '--unfinished', '--all-environments']);
-    // A smoke test is not resumed: undo, or the next one, puts its pet back.
-    return runs.some(({ kind }) => kind !== 'smoke');
+    const runs = await this.#ask<{ kind: string; left: number }>([
+      'inventory',
+      'runs',
+      '--unfinished',
+      '--all-environments',
+    ]);
+    // A smoke test is not resumed: undo, or the next one, puts its pet back. Nor is a stocktake that is still counting.
+    return runs.some(({ kind, left }) => kind !== 'smoke' && left > 0);
   }
 
   /** Runs a command that only reads what this machine knows. */

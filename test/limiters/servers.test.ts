@@ -1,8 +1,8 @@
-/** Against nginx: limits on requests per second and on connections, refused with 429 and with its default, 503. */
+/** Against servers that limit: nginx, with 429 and with its default, 503; HAProxy, which also counts refused requests. */
 import { describe, expect, it } from 'vitest';
-import { type Entry } from './front.ts';
+import type { Entry } from './front.ts';
 import { refused, strikes } from './judge.ts';
-import { hasNginx, nginxBefore } from './native.ts';
+import { haproxyBefore, hasHaproxy, hasNginx, nginxBefore } from './native.ts';
 import { bench, importOf } from './scenarios.ts';
 import { serve } from './stock.ts';
 
@@ -64,3 +64,19 @@ describe.skipIf(!hasNginx)('nginx', () => {
     expect(statuses(front.log, 503)).toBeLessThan(8);
   });
 });
+
+/** Four requests in 5 s. Sends no limits. */
+const RULES = `
+  stick-table type string len 64 size 1k expire 60s store http_req_rate(5s)
+  http-request track-sc0 req.hdr(authorization)
+  http-request return status 429 hdr Retry-After 5 if { sc_http_req_rate(0) gt 4 }`;
+
+it.skipIf(!hasHaproxy)(
+  'HAProxy: 4 requests in 5 s, Retry-After: an import of 12 rows learns a pace that is not refused',
+  async () => {
+    const { front, stock, run, file } = await bench((all) => haproxyBefore(serve(all), RULES));
+    const { code } = await run(importOf(file(12)));
+    expect({ code, strikes: strikes(front.log), set: stock.changed }).toEqual({ code: 0, strikes: [], set: 12 });
+    expect(refused(front.log).length).toBeLessThanOrEqual(2);
+  },
+);
