@@ -28,7 +28,8 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
   process.on('SIGWINCH', onRedraw).on('exit', restore);
   const forget = onContinue(() => {
     enter();
-    onRedraw();
+    // Also has Node look at the terminal's size.
+    process.emit('SIGWINCH', 'SIGWINCH');
   }, restore);
   enter();
   return {

@@ -144,6 +144,8 @@ export function withJobControl(reader: Interface, before = ''): () => void {
   return onContinue(() => {
     // readline goes up to the first row of the line.
     process.stderr.write('\n'.repeat(reader.getCursorPos().rows) + before);
+    // A signal of another size went to the shell.
+    process.emit('SIGWINCH', 'SIGWINCH');
     reader.prompt(true);
   });
 }

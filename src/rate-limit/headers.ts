@@ -267,7 +267,7 @@ export function refusalOf(
   if (status === 429) {
     const known = named ?? resetMs;
     const least = known === undefined || unreadable === true ? UNNAMED_WAIT_MS : SHORTEST_WAIT_MS;
-    const doublings = isOfGateway === true ? 0 : Math.min(consecutive429s - 1, 30);
+    const doublings = isOfGateway === true ? 0 : consecutive429s - 1;
     const wait = Math.max(known ?? 0, least) * 2 ** doublings;
     return refused('rate-limited', wait + Math.min(wait * 0.1, LONGEST_JITTER_MS) * random);
   }

@@ -168,9 +168,6 @@ local function room(name, reserve)
 end
 
 local reply = { id = s.id, t = t, machines = machines, windows = {} }
-local function hold(till, why, again)
-  reply.hold = { left = till - t, why = why, again = math.max(100, again) }
-end
 local w = r.want
 if w then
   local o = op(w.operation)
@@ -183,10 +180,12 @@ if w then
   local claimedTill = o.since + LATE
   local others = (isFirst or t >= claimedTill) and 0 or o.first
   if isBlocked() then -- The reply has its end in any case.
-  elseif probes and asked then hold(asked.till, 'asking', 2 * machines)
+  elseif probes and asked then
+    reply.hold = { left = asked.till - t, why = 'asking', again = math.max(100, 2 * machines) }
   elseif not s.block and free - others < 1 then
     local again = math.max(20 * machines, (ends - t) / 4)
-    hold(ends, 'window-spent', free >= 1 and math.min(again, claimedTill - t) or again)
+    if free >= 1 then again = math.min(again, claimedTill - t) end
+    reply.hold = { left = ends - t, why = 'window-spent', again = math.max(100, again) }
     if refused ~= o.since then o.next, m.refused[w.operation] = o.next + 1, o.since end
   else
     local many = probes and 1 or math.max(1, math.min(w.count, math.floor((free - others) / machines)))

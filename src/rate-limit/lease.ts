@@ -191,11 +191,7 @@ export function reportOf(
     }),
     // Requests in flight, and those that may still be sent.
     ...((want ?? leaves) !== undefined && {
-      lent: Object.fromEntries(
-        operations
-          .map((each) => [each, underWay(each) + permitsLeft(lease, now, each)] as const)
-          .filter(([, many]) => many > 0),
-      ),
+      lent: Object.fromEntries(operations.map((each) => [each, underWay(each) + permitsLeft(lease, now, each)])),
     }),
     // If permits are left, this only confirms them. A machine that uses its permits quickly asks for twice as many.
     ...(want !== undefined &&

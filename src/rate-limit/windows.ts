@@ -72,8 +72,6 @@ const EDGE = 2;
 export const LATE_MS = 5_000;
 /** Least assumed length of a window whose length is unknown, in ms. */
 export const LEAST_LENGTH_MS = 60_000;
-/** How long a window is kept after its end, in ms. */
-const KEPT_MS = 86_400_000;
 /** More than any service has, so that a hostile one cannot make the state grow. */
 const MOST_WINDOWS = 32;
 
@@ -210,7 +208,7 @@ export function observeWindow(
   const apart = Object.fromEntries(proved.map((each) => [each.operation, true] as const));
   const length = lengthMs !== undefined && { lengthMs };
   const found = { operation, ...named, ...end, ...length, seenAt: now, answeredAt: now, sentAt, apart };
-  return mergeWindow(windows, found).filter((each) => each.resetAt > now - KEPT_MS);
+  return mergeWindow(windows, found);
 }
 
 /** Merges a window from this or another machine into the windows. Within a window, `remaining` only falls. */

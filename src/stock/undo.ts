@@ -97,13 +97,17 @@ function nextTarget({ notices }: CommandContext, journal: Journal, environment: 
   const newerOf = ({ id }: Run): Change[] =>
     id === newest?.run ? [] : journal.changesOf(id).filter(({ turn }) => turn > (newest?.turn ?? 0n));
   refuseUnfinished(journal, undefined, (each) => each.environment === environment && newerOf(each).some(isLeft));
-  const [last] = direction === 'undo' ? journal.runs({ environment, limit: 1 }) : [];
-  // That undo was a step all the same: a pet that it had to leave does not keep older commands from being undone.
-  if (last?.kind === 'undo' && nameOf(last) !== nameOf({ undoesRun: newest?.run, undoesChange: newest?.id })) {
-    const left = newerOf(last).filter(({ state }) => state !== 'applied' && state !== 'unchanged');
-    const pets = `pet ${firstFew(left.map(({ petId }) => petId))}`;
-    const complete = `petstore --env ${environment} inventory undo ${numberOf(last)}`;
-    if (left.length > 0) notices.info(`The undo of ${nameOf(last)} is incomplete: ${pets}. Complete it: ${complete}`);
+  const [last] = journal.runs({ environment, limit: 1 });
+  const rows = last?.kind === 'undo' && direction === 'undo' ? newerOf(last) : [];
+  // It was a step all the same: a pet that it had to leave does not keep older commands from being undone.
+  if (last !== undefined && rows.some((row) => mayBeApplied(row) || row.state === 'unchanged')) {
+    const left = new Set(
+      rows.flatMap(({ petId, state }) => (state === 'applied' || state === 'unchanged' ? [] : petId)),
+    );
+    const rest = changesOf(journal, last).filter((each) => left.has(each.petId) && !journal.isUndone(each));
+    const what = `The undo of ${nameOf(last)} is incomplete: pet ${firstFew(rest.map(({ petId }) => petId))}.`;
+    const how = `Complete it: petstore --env ${environment} inventory undo ${numberOf(last)}`;
+    if (rest.length > 0) notices.info(`${what} ${how}`);
   }
   const run = newest?.run === undefined ? undefined : journal.run(newest.run);
   // Only what the undo or redo itself has changed.

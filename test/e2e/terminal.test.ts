@@ -138,7 +138,10 @@ describe('stopped, and then continued with fg', () => {
     await terminal.waitFor('Stopped');
     // The shell is not on the screen of a program that was asked to stop.
     if (signal === 'SIGTSTP') expect(terminal.output).toContain('\u001b[?1049l');
+    if (line === BROWSE) terminal.resize(40, 24);
     await terminal.type('fg\r', key === undefined || typed.includes(KEY) ? shown : /\nne/);
+    // Drawn for the new size.
+    if (line === BROWSE) await terminal.waitForFrame(/\^C leave(?! )/);
     if (key !== undefined) terminal.write('\b\b');
     await terminal.type(typed, then);
     expect(terminal.output).not.toContain(KEY);

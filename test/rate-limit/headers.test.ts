@@ -155,7 +155,8 @@ describe('the window', () => {
     ]).toEqual([6_000, 60_000, 6_000, 6_000]);
   });
 
-  it('fault 36: without a Date that can be read, the clock here serves', () => {
+  it('fault 36: without a Date that can be read, and only then, the clock here serves', () => {
+    expect(read(headers(`${second + 23}`), NOW - 30_000).window?.resetInMs).toBe(24_000);
     for (const date of ['', 'yesterday']) {
       expect(read({ ...headers(`${second + 23}`), date }, NOW - 10_000).window?.resetInMs).toBe(34_000);
       expect(read({ ...headers(`${second + 23}`), date }, NOW + DAY).window?.resetInMs).toBe(60_000);

@@ -238,6 +238,7 @@ describe('undo and redo', () => {
       stderr: expect.stringContaining('pet 7: conflict, it was undone already\n') as string,
     });
     expect([await quantity(7), await quantity(8)]).toEqual([12, 6]);
+    expect(await run('undo', '--yes')).toMatchObject({ stdout: 'Pet 7 (Goldfish): 12 → 10. Undone.\n', stderr: '' });
   });
 
   it('undo takes first what was done last, be it a redo, and only what that has changed', async () => {
