@@ -40,11 +40,8 @@ export function parseStored<T>({ parse }: Parser<T>, text: string, name: string,
     return parse(text, name);
   } catch (error) {
     if (!isFailure(error) || !error.is('invalid-value')) throw error;
-    throw new Failure(
-      'invalid-value',
-      { ...error.details, ...(hint !== undefined && { hint }), isStored: true },
-      error,
-    );
+    const details = { ...error.details, ...(hint !== undefined && { hint }), isStored: true } as const;
+    throw new Failure('invalid-value', details, error);
   }
 }
 

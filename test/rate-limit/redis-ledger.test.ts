@@ -464,13 +464,20 @@ describe('permits', () => {
     expect(await second.asksFor(9)).toBe(0);
   });
 
-  it('of one window are shared', async () => {
-    const one = await opened({ left: 3 });
-    await one.first.exchanges(2, {}, SET);
-    await one.first.ledger.close();
-    expect(await one.second.asks(SET)).toBe('sent');
-    expect(await one.first.asks()).toBe('sent');
-    expect(await one.first.asks()).not.toBe('sent');
+  it('of one window are shared, although the server hears of an older answer later', async () => {
+    const { shop, all } = await opened({ machines: 3, left: 7 });
+    const [first, second, third] = all as [Machine, Machine, Machine];
+    await second.exchanges(6);
+    shop.now += 1;
+    expect(await third.asks(SET)).toBe('sent');
+    shop.now += 1;
+    await first.exchanges(4);
+    for (const each of [first, second]) await each.ledger.close();
+    await third.ledger.view();
+    await third.isAnswered(5);
+    await first.exchanges(0);
+    for (const each of [first, third]) await each.ledger.close();
+    expect(await third.asks(SET)).toBe('window-spent');
   });
 
   it.each([
