@@ -59,7 +59,7 @@ local function op(name)
   end
   if t >= o.till then
     o.old, o.lent = t < o.till + LATE and o.lent or 0, 0
-    o.first, o.next = o.next, 0
+    o.first, o.next = math.min(machines, o.first + o.next), 0
     -- When it began names a turn: after all is cleared, none has the name of an earlier one.
     o.before, o.since, o.till = o.since, t, t + TURN
   end
@@ -75,8 +75,8 @@ end
 -- Gives up the machine's place in the next window.
 local function unclaim(name)
   local o, refused = op(name), m.refused[name]
-  if refused == o.since then o.next = o.next - 1
-  elseif refused == o.before then o.first = o.first - 1 end
+  if refused == o.since then o.next = math.max(0, o.next - 1)
+  elseif refused then o.first = math.max(0, o.first - 1) end
   m.refused[name] = nil
 end
 if r.leaves then for name in pairs(m.refused) do unclaim(name) end end
@@ -174,9 +174,9 @@ if w then
   local probes = s.block or isWindowless(w.operation)
   local asked = s.probe and s.probe.machine ~= r.machine and t < s.probe.till and s.probe
   local free, ends = room(w.operation, w.reserve)
-  -- Who was refused in the turn before goes first for a while.
+  -- Who was refused in a turn before goes first for a while.
   local refused = m.refused[w.operation]
-  local isFirst = refused == o.before
+  local isFirst = refused and refused < o.since
   local claimedTill = o.since + LATE
   local others = (isFirst or t >= claimedTill) and 0 or o.first
   if isBlocked() then -- The reply has its end in any case.
@@ -186,7 +186,7 @@ if w then
     local again = math.max(20 * machines, (ends - t) / 4)
     if free >= 1 then again = math.min(again, claimedTill - t) end
     reply.hold = { left = ends - t, why = 'window-spent', again = math.max(100, again) }
-    if refused ~= o.since then o.next, m.refused[w.operation] = o.next + 1, o.since end
+    if not refused then o.next, m.refused[w.operation] = o.next + 1, o.since end
   else
     local many = probes and 1 or math.max(1, math.min(w.count, math.floor((free - others) / machines)))
     unclaim(w.operation)
