@@ -6,9 +6,9 @@ import { originOf } from '../session/environments.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import type { Journal, Run, RunSummary } from '../state/journal.ts';
-
+import { isLeft, isUnapplied, isUncertain } from '../state/journal-rows.ts';
 import { confirmation, type View } from '../view/view.ts';
-import { plural } from '../view/words.ts';
+import { firstFew, plural } from '../view/words.ts';
 import { applyPlan, assertCanConfirm, type PlanContext, type RunSpec } from './apply.ts';
 import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';

@@ -106,11 +106,9 @@ async function checkSource(context: CommandContext, { id, source, hash: before, 
   if (source === undefined || source === '-' || before === undefined) return;
   // A pipe can be read only once.
   if ((await context.files.facts(source).catch(() => undefined))?.kind === 'other') return;
-  let bytes: Uint8Array;
-  try {
-    bytes = await readBytes(context, source);
-  } catch {
-    if (context.signal.aborted) throw context.signal.reason;
+  const bytes = await readBytes(context, source).catch(() => undefined);
+  if (bytes === undefined) {
+    context.signal.throwIfAborted();
     context.notices.info(`${source} does not exist any more; run ${id} continues with the rows that it had.`);
     return;
   }

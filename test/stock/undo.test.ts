@@ -475,6 +475,20 @@ describe('undo and redo', () => {
     expect((await runIn(context, 'inventory', 'runs', '--unfinished')).stdout).toBe('');
   });
 
+  it('of a run that is resumed during the question sends nothing', async () => {
+    const { context, stock } = service({ terminal: true, stdin: { text: '' } }, 2);
+    const file = join(context.home.path, 'stock.csv');
+    writeFileSync(file, 'petId,quantity\n7,12\n8,13\n9,14\n');
+    expect((await runIn(context, 'inventory', 'import', file, '--yes')).code).toBe(4);
+    const confirm = () => runIn(context, 'inventory', 'runs', 'resume').then(({ code }) => code === 0);
+    const undone = await runIn({ ...context, prompt: { ...context.prompt, confirm } }, 'inventory', 'undo');
+    expect(undone).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('error: Run 1 was resumed meanwhile') as string,
+    });
+    expect([...stock.values()]).toEqual([12, 13, 14]);
+  });
+
   it('of a run that was stopped ends that run, also where the undo is stopped in turn', async () => {
     const { context } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 2, error(401), true);
     expect((await runIn(context, 'inventory', 'import', '-', '--yes')).code).toBe(4);
