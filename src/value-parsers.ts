@@ -34,7 +34,7 @@ export function parserOf<T>(
   return { parse, ...proposals };
 }
 
-/** Parses a value of a variable or the config: the call is right. @throws {Failure} `invalid-value`, with `isStored` */
+/** Parses a value of the config: the call is right. @throws {Failure} `invalid-value`, with `isStored` */
 export function parseStored<T>({ parse }: Parser<T>, text: string, name: string, hint?: string): T {
   try {
     return parse(text, name);
