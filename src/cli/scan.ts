@@ -81,11 +81,12 @@ export class Line<O extends ScanOption> {
   isOver = false;
   private next = 0;
   private readonly grammar: Grammar<O>;
-  readonly argv: readonly string[];
+  /** The words, with `-ojson` for `-o=json`, which commander would read as `=json`. */
+  readonly argv: string[];
 
   constructor(grammar: Grammar<O>, argv: readonly string[]) {
     this.grammar = grammar;
-    this.argv = argv;
+    this.argv = [...argv];
     while (this.next < argv.length) this.read(this.next, argv[this.next++]!);
   }
 
@@ -132,7 +133,7 @@ export class Line<O extends ScanOption> {
     }
   }
 
-  /** Reads `--sort`, `--sort=name`, `-qo json` or `-ojson`. Returns false for an unknown option. */
+  /** Reads `--sort`, `--sort=name`, `-qo json`, `-ojson` or `-o=json`. Returns false for an unknown option. */
   private readOption(index: number, text: string): boolean {
     const known = this.grammar.optionsAt(this.path);
     const find = (name: string): O | undefined => known.find(({ names }) => names.includes(name));
@@ -144,7 +145,11 @@ export class Line<O extends ScanOption> {
     this.tokens.push({ role: 'option', index, text: name, option });
     if (value === undefined) this.takeValue(option);
     else if (option.value === undefined) this.read(index, `-${value}`);
-    else this.tokens.push({ role: 'value', index, text: value, option });
+    else {
+      const isLoose = !isLong && value.startsWith('=');
+      if (isLoose) this.argv[index] = this.argv[index]!.replace('=', '');
+      this.tokens.push({ role: 'value', index, text: isLoose ? value.slice(1) : value, option });
+    }
     return true;
   }
 

@@ -12,6 +12,7 @@ it.each([
   ['inventory list', {}],
   ['inventory list --no-input', { input: false }],
   ['-qe sandbox inventory list', { env: 'sandbox', quiet: true }],
+  ['-qe=sandbox inventory list -o=json', { env: 'sandbox', quiet: true, output: 'json' }],
   ['inventory list --no-color --json', { color: 'never', output: 'json' }],
   ['inventory list --wait', { maxWait: FOREVER_MS }],
   ['inventory list --no-wait', { maxWait: 0 }],

@@ -43,7 +43,7 @@ describe('a value that is missing', () => {
   });
 });
 
-const ODD_WORDS = ['', '-', '--', '-5', '-1.5e3', '-.5', '-5x', '-qv', '-qe', '-qo', '-qx', '-q5', '-q-', '-esandbox', '-ojson', '-e=x', '--env=', '--env=staging', '--json=x', '--=x', '--bogus', '-x', '-quantity', '7', 'nope', 'a b']; // prettier-ignore
+const ODD_WORDS = ['', '-', '--', '-5', '-1.5e3', '-.5', '-5x', '-qv', '-qe', '-qo', '-qx', '-q5', '-q-', '-esandbox', '-ojson', '-o=json', '-e=x', '--env=', '--env=staging', '--json=x', '--=x', '--bogus', '-x', '-quantity', '7', 'nope', 'a b']; // prettier-ignore
 const VALUES = ['sandbox', 'json', '7', '12', 'sold', 'quantity', '5s'];
 
 /** Lines that name a command first, then have options of this and other commands, values and oddities. */

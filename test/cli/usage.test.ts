@@ -78,7 +78,7 @@ describe('what is refused', () => {
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `error: ${problem}\n${hints}` });
   }); // prettier-ignore
 
-  it.each(['-qo json inventory lst', '-ojson nope', 'limits --bogus --output=ndjson', '--json --env nowhere limits'])(
+  it.each(['-qo json inventory lst', '-o=json nope', 'limits --bogus --output=ndjson', '--json --env nowhere limits'])(
     'petstore %s: as JSON',
     async (line) => {
       const { code, stderr } = await run(line);
