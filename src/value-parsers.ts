@@ -34,17 +34,14 @@ export function parserOf<T>(
   return { parse, ...proposals };
 }
 
-/** Parses a value of a variable or the config: the call is right. @throws {Failure} `invalid-value`, with `isStored` */
+/** Parses a value of the config: the call is right. @throws {Failure} `invalid-value`, with `isStored` */
 export function parseStored<T>({ parse }: Parser<T>, text: string, name: string, hint?: string): T {
   try {
     return parse(text, name);
   } catch (error) {
     if (!isFailure(error) || !error.is('invalid-value')) throw error;
-    throw new Failure(
-      'invalid-value',
-      { ...error.details, ...(hint !== undefined && { hint }), isStored: true },
-      error,
-    );
+    const details = { ...error.details, ...(hint !== undefined && { hint }), isStored: true } as const;
+    throw new Failure('invalid-value', details, error);
   }
 }
 

@@ -9,18 +9,11 @@ import { VERSION } from '../version.ts';
 /** Writes the events of one invocation. */
 export type RunLog = Awaited<ReturnType<typeof openRunLog>>;
 
-/** What is logged about a command line: no values, since one may be secret. */
-export interface RunStart {
-  readonly command: string;
-  /** Names of options. */
-  readonly options: readonly string[];
-}
-
-/** Opens the log and writes the start. @throws {Failure} `file` */
+/** Opens the log and writes the start. No values of options: one may be secret. @throws {Failure} `file` */
 export async function openRunLog(
   context: Pick<CommandContext, 'clock' | 'files' | 'notices' | 'randomBytes'>,
   path: string,
-  { command, options }: RunStart,
+  { command, options }: { readonly command: string; readonly options: readonly string[] },
 ) {
   const { clock } = context;
   const run = Buffer.from(context.randomBytes(8)).toString('hex');

@@ -121,6 +121,8 @@ function requestOf(service: Service, call: Call, url: URL, signal: AbortSignal):
   const { body, ifMatch, method, path } = call;
   const own = {
     accept: 'application/json',
+    // By the stock of a cache on the way, a change of someone else would be overwritten.
+    'cache-control': 'no-cache',
     'user-agent': service.userAgent,
     [MAX_WAIT_HEADER]: `${Math.floor(service.maxWaitMs / 1_000)}`,
     ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -189,6 +191,7 @@ const warned = new WeakMap<ClientWatch, Set<string>>();
 
 /** Warns once per command and operation. Ignores a header that cannot be read. */
 function warnOfSunset(headers: HttpReply['headers'], { clock, watch }: Service, call: Call): void {
+  const day = (epochMs: number): string => new Date(epochMs).toISOString().slice(0, 10);
   const deprecated = /^@(\d{1,12})$/.exec(headers.get('deprecation')?.[0]?.trim() ?? '')?.[1];
   const sunset = parseHttpDate(headers.get('sunset')?.[0] ?? '', clock.now());
   const parts = [
@@ -201,8 +204,4 @@ function warnOfSunset(headers: HttpReply['headers'], { clock, watch }: Service, 
   if (seen.has(operation)) return;
   warned.set(watch, seen.add(operation));
   watch.warning(`The service says that ${operation} ${parts.join(' and ')}.`);
-}
-
-function day(epochMs: number): string {
-  return new Date(epochMs).toISOString().slice(0, 10);
 }

@@ -31,15 +31,13 @@ export const inventoryRuns = defineCommand({
     ...under('Resume', { dryRun: flag('--dry-run', 'show what would change without sending a write') }),
   },
   async run({ action = 'list', run, unfinished, limit, allEnvironments, dryRun }, context) {
-    const isList = action === 'list';
-    const foreign = [
-      isList && run !== undefined && 'number',
-      action !== 'resume' && dryRun === true && '--dry-run',
-      !isList && unfinished === true && '--unfinished',
-      !isList && limit !== undefined && '--limit',
-      !isList && allEnvironments === true && '--all-environments',
-    ].find((each) => each !== false);
-    if (foreign !== undefined) throw usageFailure(`inventory runs ${action} takes no ${foreign}.`);
+    const ofList = { '--unfinished': unfinished, '--limit': limit, '--all-environments': allEnvironments };
+    const foreign = {
+      ...(action === 'list' ? { number: run } : ofList),
+      ...(action !== 'resume' && { '--dry-run': dryRun }),
+    };
+    const [name] = Object.entries(foreign).find(([, value]) => value !== undefined) ?? [];
+    if (name !== undefined) throw usageFailure(`inventory runs ${action} takes no ${name}.`);
     if (action === 'discard') {
       if (run === undefined)
         throw usageFailure('Discard which run? Name its number.', 'See all runs: petstore inventory runs');

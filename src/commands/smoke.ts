@@ -4,12 +4,12 @@ import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordV
 import { isProduction } from '../session/environments.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { usageFailure } from '../errors.ts';
-import type { ReportFormat } from '../smoke/reporters.ts';
+import { type ReportFormat, REPORTERS } from '../smoke/reporters.ts';
 import { smoke as runSmoke } from '../smoke/smoke-run.ts';
 import { ALL } from '../smoke/suite.ts';
 import { FORMAT_FACTS, list } from '../view/view.ts';
 
-const FORMATS = ['text', 'junit', 'tap', 'json', 'github', 'markdown'] as const satisfies readonly ReportFormat[];
+const FORMATS = Object.keys(REPORTERS) as ReportFormat[];
 
 const BY_ENDING: Readonly<Record<string, ReportFormat>> = {
   xml: 'junit',

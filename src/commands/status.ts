@@ -68,14 +68,8 @@ async function ledgerTarget(context: CommandContext): Promise<LedgerTarget> {
   return { environment, baseUrl: requireBaseUrl(settings, context.globals), apiKey };
 }
 
-/** What is known of the key's rate limit and block. */
-interface Known {
-  readonly notes: readonly Labelled[];
-  readonly json?: JsonValue;
-}
-
-/** Returns nothing if that would need a key command. */
-async function knownLimits(context: CommandContext): Promise<Known> {
+/** Returns what is known of the key's rate limit and block; nothing if that would need a key command. */
+async function knownLimits(context: CommandContext): Promise<{ notes: readonly Labelled[]; json?: JsonValue }> {
   if ((await context.settings()).keyCommand !== undefined) return { notes: [] };
   try {
     await using opened = await openLedger(context, await ledgerTarget(context), { isShown: true });
@@ -106,7 +100,7 @@ async function unfinishedRuns(context: CommandContext): Promise<readonly RunSumm
 
 async function describe(
   lines: readonly Line[],
-  { notes, json: rateLimit = null }: Known,
+  { notes, json: rateLimit = null }: Awaited<ReturnType<typeof knownLimits>>,
   runs: readonly RunSummary[],
   context: CommandContext,
 ): Promise<RecordView> {

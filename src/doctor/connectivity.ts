@@ -15,12 +15,10 @@ import { gatewayOf } from '../rate-limit/headers.ts';
 export async function* lookAtService(context: CommandContext, url: URL): AsyncGenerator<Diagnosis> {
   if ((await context.settings()).environment.value !== 'sandbox') {
     const maySend = yield* lookAtLedger(context);
-    if (!(yield* lookAtWay(context, await networkOf(context), url))) {
-      yield skipped('service', 'It cannot be reached.');
-      return;
-    }
-    if (!maySend) {
-      yield skipped('service', 'Nothing is sent without the Redis server of PETSTORE_LEDGER.');
+    const isReached = yield* lookAtWay(context, await networkOf(context), url);
+    if (!isReached || !maySend) {
+      const without = 'Nothing is sent without the Redis server of PETSTORE_LEDGER.';
+      yield skipped('service', isReached ? without : 'It cannot be reached.');
       return;
     }
   }

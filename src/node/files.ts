@@ -57,7 +57,7 @@ export function closeDatabaseFile(file: number): void {
 }
 
 /** Returns the first bytes of a plain file, or those after `from`. @throws if it is missing */
-export function headOf(path: string, bytes: number, from = 0): Uint8Array | undefined {
+function headOf(path: string, bytes: number, from = 0): Uint8Array | undefined {
   const file = fs.openSync(path, O_RDONLY | O_NONBLOCK);
   try {
     if (!fs.fstatSync(file).isFile()) return undefined;

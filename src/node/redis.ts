@@ -29,7 +29,7 @@ const SETTINGS = [
   CERTIFICATE,
 ];
 /** Lasts too if the address names one server, unless that has worked before: then it was demoted or replaced. */
-const OTHER_SERVER = /\b(READONLY|MOVED|CROSSSLOT)\b|^Unknown RESP type/;
+const OTHER_SERVER = /\bREADONLY\b|^Unknown RESP type/;
 /** How a server reacts that expects TLS or a client certificate and gets none. */
 const HANGS_UP = /^(ECONNRESET|EPIPE|Socket closed unexpectedly)$/;
 const REDIRECTION = /^(MOVED|ASK) [0-9]+ (.*):([0-9]+)/;
@@ -88,7 +88,8 @@ export function openRedis(url: string): Redis {
 function toFailure(error: unknown, { kind, isTls, password }: RedisAddress, hasRun: boolean): RedisFailure {
   if (error instanceof RedisFailure) return error;
   const words = errorCode(error) ?? messageOf(error);
-  const isOther = kind === 'server' && !hasRun && OTHER_SERVER.test(words);
+  // A node of a cluster may have answered for another key.
+  const isOther = kind === 'server' && (/^MOVED /.test(words) || (!hasRun && OTHER_SERVER.test(words)));
   const isSettings = isOther || SETTINGS.some((each) => each.test(words));
   // A server without AUTH repeats the password; one that rejects a script adds the script's hash and line.
   const line = words

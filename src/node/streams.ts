@@ -31,6 +31,9 @@ export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed = fals
       broken ??= error;
     }));
   const isTTY = isDevice(fd) && stream().isTTY === true;
+  // While the program is stopped, the signal of another size goes to the shell. What reads keys looks at it itself.
+  const seeSize = (): boolean => process.listenerCount('SIGTSTP') > 0 || process.emit('SIGWINCH', 'SIGWINCH');
+  if (isTTY && fd === 2) process.on('SIGCONT', seeSize);
   return {
     isTTY,
     get columns() {
@@ -111,7 +114,7 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
           if (terminal && reader.line !== '') process.stderr.write('\n');
         }
         if (signal.aborted) throw reasonOf(signal);
-        // A terminal that is closed may be noticed before SIGHUP. In raw mode nothing else ends it; elsewhere Ctrl-D does.
+        // A closed terminal may be noticed before SIGHUP. In raw mode nothing else ends it; elsewhere Ctrl-D does.
         const isGone = isTTY && (terminal || !process.getBuiltinModule('node:tty').isatty(0));
         if (isGone && (input.readableEnded || input.errored !== null)) {
           throw new Failure('interrupted', { signal: 'SIGHUP' });
@@ -125,8 +128,8 @@ export const [LF, CR] = [10, 13];
 let lastByte: number | undefined;
 
 /**
- * Returns what was typed without the rest of an Enter: many scanners send CR and LF as two keys, and the CR may have ended
- * a question or a list of lines before.
+ * Returns what was typed without the rest of an Enter: many scanners send CR and LF as two keys, and the CR may have
+ * ended a question or a list of lines before.
  */
 export function withoutRest(bytes: Uint8Array): Uint8Array {
   const isRest = lastByte === CR && bytes[0] === LF;
@@ -135,8 +138,8 @@ export function withoutRest(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * Has the keys Ctrl-C and Ctrl-Z of a line do what they do outside of raw mode, and draws the line again when the program
- * continues, below what the shell has printed. Returns a function that ends this.
+ * Has the keys Ctrl-C and Ctrl-Z of a line do what they do outside of raw mode, and draws the line again when the
+ * program continues, below what the shell has printed. Returns a function that ends this.
  * @param before written before the line
  */
 export function withJobControl(reader: Interface, before = ''): () => void {
@@ -144,7 +147,6 @@ export function withJobControl(reader: Interface, before = ''): () => void {
   return onContinue(() => {
     // readline goes up to the first row of the line.
     process.stderr.write('\n'.repeat(reader.getCursorPos().rows) + before);
-    // A signal of another size went to the shell.
     process.emit('SIGWINCH', 'SIGWINCH');
     reader.prompt(true);
   });
@@ -152,7 +154,7 @@ export function withJobControl(reader: Interface, before = ''): () => void {
 
 /**
  * Calls `redraw` each time the program continues after Ctrl-Z or SIGSTOP: readline does not resume the input that it
- * has paused, and the shell has used the terminal. Also leaves raw mode before SIGQUIT. Returns a function that ends this.
+ * has paused, and the shell has used the terminal. Also leaves raw mode before SIGQUIT. Returns what ends this.
  * @param leave called before Ctrl-Z, SIGTSTP or SIGQUIT
  */
 export function onContinue(redraw: () => void, leave: () => void = () => undefined): () => void {
@@ -163,7 +165,7 @@ export function onContinue(redraw: () => void, leave: () => void = () => undefin
     redraw();
   };
   let next: NodeJS.Immediate | undefined;
-  // After readline's own listener; once for the shell's signal and our own, as the terminal echoes keys for a moment.
+  // Once for the shell's signal and our own, as the terminal echoes keys for a moment.
   const later = (): void => {
     clearImmediate(next);
     next = setImmediate(() => (next = setImmediate(resume)));
@@ -195,7 +197,6 @@ function endAtLongLine(input: Readable): void {
   input.on('data', (piece: Uint8Array) => {
     const end = Math.max(piece.lastIndexOf(10), piece.lastIndexOf(13));
     bytes = end === -1 ? bytes + piece.length : piece.length - end - 1;
-    const problem = `A line of stdin is longer than ${LONGEST_LINE / 1024} KiB.`;
-    if (bytes > LONGEST_LINE) input.destroy(usageFailure(problem));
+    if (bytes > LONGEST_LINE) input.destroy(usageFailure(`A line of stdin is longer than ${LONGEST_LINE / 1024} KiB.`));
   });
 }

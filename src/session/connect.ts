@@ -71,8 +71,11 @@ export async function open(context: CommandContext, target: Target, options: Con
     address: opened.address,
     owner: ownerOf(context.machine),
     get probes() {
+      if (options.isServer === true) return Number.POSITIVE_INFINITY;
       // Without a ledger that others share, a 429 ends the command.
-      return opened.isAlone && options.isServer !== true ? 0 : probesFor(context, options);
+      if (opened.isAlone) return 0;
+      if (options.isBulk !== true) return 1;
+      return globals.maxWait >= FOREVER_MS ? Number.POSITIVE_INFINITY : 2;
     },
     reserve: globals.reserve ?? (options.isBulk === true ? BULK_RESERVE : 0),
     onWait: (wait) => {
@@ -122,11 +125,4 @@ async function known({ clock, globals }: CommandContext, opened: OpenLedger): Pr
     },
     block: view.block !== undefined && view.block.until > now ? view.block : undefined,
   };
-}
-
-/** Returns the number of probes after a 429, each after its wait; a further 429 ends the command. */
-function probesFor({ globals }: CommandContext, { isBulk = false, isServer = false }: ConnectOptions): number {
-  if (isServer) return Number.POSITIVE_INFINITY;
-  if (!isBulk) return 1;
-  return globals.maxWait >= FOREVER_MS ? Number.POSITIVE_INFINITY : 2;
 }

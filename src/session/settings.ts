@@ -198,7 +198,7 @@ export function commandFor(key: string): string {
 
 /** Returns the value of the setting's variable; undefined if it is unset or empty. @throws {Failure} `invalid-value` */
 export function inVariable<T>({ variable, parser }: Setting<T> & { variable: string }, env: Context['env']) {
-  return env[variable] ? parseStored(parser, env[variable], variable) : undefined;
+  return env[variable] ? parser.parse(env[variable], variable) : undefined;
 }
 
 /** The origin of a value. `name` is for messages: `--env`, `PETSTORE_ENV`, `the config`. */
@@ -251,10 +251,9 @@ export function find(setting: Setting, { option, env, config, environment }: Giv
 export function resolve<T>(setting: Setting<T> & { readonly default: string }, given: Given): Sourced<T> {
   const found = find(setting, given)!;
   const { from, name } = found.source;
-  // An option has been parsed before.
-  const as = from === 'config' ? `${setting.key} of the config` : name;
-  const hint = from === 'config' ? `Correct it: ${commandFor(setting.key!)}` : undefined;
-  return { ...found, value: parseStored(setting.parser, found.value, as, hint) };
+  if (from !== 'config') return { ...found, value: setting.parser.parse(found.value, name) };
+  const hint = `Correct it: ${commandFor(setting.key!)}`;
+  return { ...found, value: parseStored(setting.parser, found.value, `${setting.key} of the config`, hint) };
 }
 
 /** Values of other common options, unless the command line has them: durations in ms, sizes in bytes. */

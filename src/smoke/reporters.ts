@@ -5,8 +5,6 @@ import type { Reply } from '../client/probe.ts';
 import type { Checked } from './finding.ts';
 import { LIMITS } from './read-checks.ts';
 
-export type ReportFormat = 'text' | 'junit' | 'tap' | 'json' | 'github' | 'markdown';
-
 export interface Suite {
   readonly name: string;
   /** Epoch ms. */
@@ -14,14 +12,8 @@ export interface Suite {
   readonly checks: readonly Checked[];
 }
 
-export const REPORTERS: Readonly<Record<ReportFormat, (suite: Suite) => string>> = {
-  text,
-  junit,
-  tap,
-  json,
-  github,
-  markdown,
-};
+export const REPORTERS = { text, junit, tap, json, github, markdown };
+export type ReportFormat = keyof typeof REPORTERS;
 
 /**
  * Returns the problem with all text of the service made visible. JSON and TAP's YAML escape control characters

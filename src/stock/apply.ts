@@ -80,11 +80,11 @@ export function assertCanConfirm(context: CommandContext): void {
 }
 
 /** Reports that all pets have the wanted quantity. */
-async function nothingToDo(runContext: RunContext, spec: RunSpec, plan: Plan, { stock }: Seen): Promise<RecordView> {
+async function nothingToDo(runContext: RunContext, spec: RunSpec, plan: Plan, seen: Seen): Promise<RecordView> {
   const { context, journal, session } = runContext;
   const { environment } = session;
   const unchanged = plan.unchanged.length;
-  await endReplaced(runContext, spec, stock);
+  await endReplaced(runContext, spec, seen);
   // The next undo goes one command further back.
   const isKept = spec.kind === 'undo' || spec.kind === 'redo';
   const run = isKept ? await beginRun(runContext, spec, plan.unchanged) : undefined;
@@ -139,7 +139,7 @@ async function confirmPlan(
 
 async function startRun(runContext: RunContext, spec: RunSpec, plan: Plan, seen: Seen): Promise<RecordView> {
   const { journal } = runContext;
-  await endReplaced(runContext, spec, seen.stock);
+  await endReplaced(runContext, spec, seen);
   const counted = spec.kind === 'count' ? plan.unchanged : [];
   const run = await beginRun(runContext, spec, [...plan.steps, ...plan.obstacles, ...counted]);
   await spec.onBegin?.();
@@ -158,10 +158,14 @@ async function whileSent(context: CommandContext, session: Session, { replaces }
 }
 
 /** Before the run begins: a process that is killed in between leaves nothing that could be sent again. */
-async function endReplaced({ context, journal }: RunContext, { replaces }: RunSpec, stock: Stock): Promise<void> {
+async function endReplaced({ context, journal }: RunContext, { replaces }: RunSpec, seen: Seen): Promise<void> {
   if (replaces === undefined) return;
-  await recordShown({ journal }, replaces.uncertain, stock);
-  if (replaces.run !== undefined) await journal.discard(replaces.run.id, context.clock.now());
+  const { run, uncertain } = replaces;
+  const isResumed = run !== undefined && journal.changesOf(run.id).some(({ turn }) => turn > seen.moment);
+  const problem = `Run ${run?.id} was resumed meanwhile`;
+  if (isResumed) throw new Failure('cannot-resume', { problem, hint: 'Run the command again.' });
+  await recordShown({ journal }, uncertain, seen.stock);
+  if (run !== undefined) await journal.discard(run.id, context.clock.now());
 }
 
 async function beginRun(

@@ -56,7 +56,9 @@ export class Pace {
         return await enter();
       } catch (error) {
         this.underWay--;
-        if (this.underWay === 0 || !isForAnAnswer(error)) {
+        // Refused because it would wait too long for another one's answer.
+        const isForAnAnswer = isFailure(error) && error.is('rate-limited') && error.details.why === 'asking';
+        if (this.underWay === 0 || !isForAnAnswer) {
           this.wake();
           throw error;
         }
@@ -98,9 +100,4 @@ export class Pace {
   private wake(): void {
     for (const each of this.waiting.splice(0)) each();
   }
-}
-
-/** True for a request that is refused because it would wait too long for another one's answer. */
-function isForAnAnswer(error: unknown): boolean {
-  return isFailure(error) && error.is('rate-limited') && error.details.why === 'asking';
 }

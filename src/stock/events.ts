@@ -27,7 +27,8 @@ export function withEvents(
       )
       .finally(() => run.emit('end'));
     try {
-      for await (const [row] of outcomes) yield [eventOf(row)];
+      for await (const [{ line = null, petId, before = null, after, state, reason = null }] of outcomes)
+        yield [jsonObject({ event: 'row', line, petId, before, after, state, reason })];
       const { json } = await running;
       yield [new Map<string, JsonValue>([['event', 'end'], ...json])];
     } finally {
@@ -46,9 +47,4 @@ export function withEvents(
     empty: '',
     check: () => failure,
   } satisfies RowsView<JsonValue>;
-}
-
-function eventOf({ line, petId, before, after, state, reason }: Change): JsonValue {
-  const found = { before: before ?? null, after, state, reason: reason ?? null };
-  return jsonObject({ event: 'row', line: line ?? null, petId, ...found });
 }

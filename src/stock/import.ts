@@ -6,9 +6,9 @@ import { originOf } from '../session/environments.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import type { Journal, Run, RunSummary } from '../state/journal.ts';
-
-import { confirmation, type RecordView, type View } from '../view/view.ts';
-import { plural } from '../view/words.ts';
+import { isLeft, isUnapplied, isUncertain } from '../state/journal-rows.ts';
+import { confirmation, type View } from '../view/view.ts';
+import { firstFew, plural } from '../view/words.ts';
 import { applyPlan, assertCanConfirm, type PlanContext, type RunSpec } from './apply.ts';
 import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';
@@ -92,7 +92,10 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
       if (begun !== undefined) return resumeNamed(runContext, sameIn(begun, text));
       const source = ready ?? (await turn.pause(prepare));
       const { wanted, planFor, ...file } = source;
-      if (wanted.length === 0) return nothingIn(context, file.name);
+      if (wanted.length === 0) {
+        const { value } = (await context.settings()).environment;
+        return confirmation(`Nothing to do: ${file.name} has no rows.`, summaryMembers(value, countStates([], 0)));
+      }
       const origin = originOf(await context.target());
       const isSame = (run: Run): boolean =>
         run.adds === file.adds &&
@@ -116,11 +119,6 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
 /** Returns the run with this file as its source: the original may have moved. Without a hash it is not read again. */
 function sameIn(run: RunSummary, { path }: SourceFile): RunSummary {
   return { ...run, source: path, hash: undefined };
-}
-
-async function nothingIn(context: CommandContext, name: string): Promise<RecordView> {
-  const environment = (await context.settings()).environment.value;
-  return confirmation(`Nothing to do: ${name} has no rows.`, summaryMembers(environment, countStates([], 0)));
 }
 
 /**

@@ -20,16 +20,15 @@ import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts
 
 /** Resumes the newest stopped run, or the one that the user names. @throws {Failure} `cannot-resume` */
 export function resumeStopped(context: CommandContext, id: bigint | undefined): Promise<RecordView> {
-  return withLockedJournal(context, async (journal) => {
-    const environment = (await context.settings()).environment.value;
-    return resumeNamed({ context, journal }, findRun(journal, environment, id));
-  });
+  return withLockedJournal(context, async (journal) =>
+    resumeNamed({ context, journal }, await findRun(context, journal, id)),
+  );
 }
 
 /** Shows what `resumeStopped` would change. @throws {Failure} `cannot-resume` */
 export function showResume(context: CommandContext, id: bigint | undefined): Promise<RowsView> {
   return withJournal(context, async (journal) => {
-    const run = findRun(journal, (await context.settings()).environment.value, id);
+    const run = await findRun(context, journal, id);
     const plan = await planOfRest(context, journal, run);
     await checkSource(context, run);
     return dryRunPlan(context, { plan });
@@ -71,7 +70,8 @@ export function cannotResume(problem: string, hint = 'See all runs: petstore inv
 }
 
 /** Returns the run with this number, else the newest that can be resumed, first of all one of this environment. */
-function findRun(journal: Journal, environment: string, id: bigint | undefined): Run {
+async function findRun(context: CommandContext, journal: Journal, id: bigint | undefined): Promise<Run> {
+  const environment = (await context.settings()).environment.value;
   const unfinished = journal.unfinished();
   const ready = unfinished.filter(({ kind, left }) => kind !== 'smoke' && left > 0);
   const newest = ready.find((each) => each.environment === environment) ?? ready[0] ?? unfinished[0];
@@ -106,11 +106,9 @@ async function checkSource(context: CommandContext, { id, source, hash: before, 
   if (source === undefined || source === '-' || before === undefined) return;
   // A pipe can be read only once.
   if ((await context.files.facts(source).catch(() => undefined))?.kind === 'other') return;
-  let bytes: Uint8Array;
-  try {
-    bytes = await readBytes(context, source);
-  } catch {
-    if (context.signal.aborted) throw context.signal.reason;
+  const bytes = await readBytes(context, source).catch(() => undefined);
+  if (bytes === undefined) {
+    context.signal.throwIfAborted();
     context.notices.info(`${source} does not exist any more; run ${id} continues with the rows that it had.`);
     return;
   }

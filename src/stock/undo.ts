@@ -122,9 +122,8 @@ function nothingLeft(journal: Journal, environment: string, direction: Direction
     const problem = `This machine has not changed any stock in ${environment} yet`;
     return nothingFound(problem, 'See changes of every environment: petstore inventory history --all-environments');
   }
-  return direction === 'undo'
-    ? nothingFound(`There is nothing left to undo in ${environment}`)
-    : nothingFound(`There is nothing to redo in ${environment}: nothing was undone after the newest change`);
+  if (direction === 'undo') return nothingFound(`There is nothing left to undo in ${environment}`);
+  return nothingFound(`There is nothing to redo in ${environment}: nothing was undone after the newest change`);
 }
 
 /**

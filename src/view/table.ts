@@ -7,6 +7,7 @@
  *
  * Beyond MOST_HELD rows, those fix the widths, with room for any int64, and the rest streams.
  */
+import { RawNumber } from '../api/json.ts';
 import { BETWEEN, type Cell, choices, fits, inBorders, inColumns, type Table, type TableColumn } from './fit.ts';
 import { clockTime } from './progress.ts';
 import { capital, signed, visible } from './words.ts';
@@ -97,6 +98,7 @@ function cellsOf<Row>(columns: readonly Column<Row>[], row: Row, { now, redact, 
     const share = column.bar?.(row);
     if (share !== undefined) return { text: '', numeric: false, share };
     const value = column.cell(row);
+    if (value instanceof RawNumber) return { text: value.source, numeric: true };
     if (value instanceof Date) return { text: clockTime(value.getTime(), now), numeric: false };
     const role = style === PLAIN ? undefined : (column.role?.(row) ?? roleOf(column.name, value));
     if (typeof value === 'string') return { text: visible(redact(value)), numeric: false, role };

@@ -1,6 +1,6 @@
 /** Views: what commands return, as data and not yet as text, and the formats of `--output`. formats.ts renders them. */
 import type { Failure } from '../errors.ts';
-import { type JsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
+import { type JsonObject, type JsonValue, RawNumber, stringifyJson } from '../api/json.ts';
 import type { Role } from './style.ts';
 
 interface FormatFacts {
@@ -27,7 +27,7 @@ export const FORMATS = Object.keys(TABLE) as readonly Format[];
  * A cell. A number of any kind is aligned right and never gets a formula prefix. An instant is local time in a table,
  * ISO 8601 elsewhere.
  */
-export type CellValue = string | bigint | number | Date;
+export type CellValue = string | bigint | number | RawNumber | Date;
 
 /** One column of a table or CSV file. */
 export interface Column<Row> {
@@ -153,6 +153,7 @@ export function list<Row>(
 /** Returns the cell for a member of a JSON object. */
 export function jsonCell(value: JsonValue): CellValue {
   if (value === null) return '';
+  if (value instanceof RawNumber) return value;
   return typeof value === 'object' || typeof value === 'boolean' ? stringifyJson(value) : value;
 }
 

@@ -185,8 +185,7 @@ export interface WaitCondition extends Pick<Filter, 'min' | 'max'> {
 export async function waitFor(context: CommandContext, wanted: WaitCondition): Promise<InventoryItem> {
   const { clock, notices } = context;
   const { label, quantity, min, max, status } = wanted;
-  const statuses = status === undefined ? undefined : [status];
-  const holds = matcher({ min: quantity ?? min, max: quantity ?? max, status: statuses });
+  const holds = matcher({ min: quantity ?? min, max: quantity ?? max, ...(status && { status: [status] }) });
   const giveUp = clock.monotonic() + wanted.for;
   await using session = await connect(context);
   for (let isFirst = true; ; isFirst = false) {

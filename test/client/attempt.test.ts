@@ -35,6 +35,7 @@ describe('an attempt', () => {
         accept: 'application/json',
         'accept-encoding': 'gzip, br',
         authorization: 'Bearer key',
+        'cache-control': 'no-cache',
         'petstore-max-wait': '0',
         'user-agent': 'petstore/test',
       },

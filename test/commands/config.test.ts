@@ -214,14 +214,14 @@ describe('defaults of common options', () => {
     expect(await doctor({ PETSTORE_KEEP_HISTORY: 'forever' })).toContain('History is kept forever.');
   });
 
-  // Faults 64, 67 and 68 name the codes of a base URL and a key.
+  // Faults 64, 67 and 68 name the codes of a base URL and a key, the contract that of a ledger.
   it.each<[setting: string, variable: string, option: string | undefined, text: string, codes?: readonly number[]]>([
     ['environment', 'PETSTORE_ENV', '--env', 'moon'],
     ['', 'PETSTORE_PROFILE', '--profile', 'Moon'],
     ['staging.base-url', 'PETSTORE_BASE_URL', '--base-url', 'moon', [3, 3, 3]],
     ['staging.api-key', 'PETSTORE_API_KEY', undefined, 'a key', [2, 4, 4]],
     ['staging.key-command', '', undefined, "pass 'show"],
-    ['', 'PETSTORE_LEDGER', undefined, 'http://redis.example'],
+    ['', 'PETSTORE_LEDGER', undefined, 'http://redis.example', [2, 3, 3]],
     ['', 'PETSTORE_LEDGER_LOST', undefined, 'never'],
     ['output', 'PETSTORE_OUTPUT', '--output', 'xml'],
     ['color', 'PETSTORE_COLOR', '--color', 'mauve'],
@@ -230,31 +230,35 @@ describe('defaults of common options', () => {
     ['reserve', 'PETSTORE_RESERVE', '--reserve', 'many'],
     ['', 'PETSTORE_PERSON', '--person', 'Ada\nLovelace'],
     ['keep-history', 'PETSTORE_KEEP_HISTORY', undefined, '1h'],
-  ])('an invalid %s, %s or %s is exit 2 in the call, and else 3', async (setting, variable, option, text, codes) => {
-    const line = ['inventory', 'set', '7', '5'];
-    const named = setting === 'environment' ? [] : ['--env', 'staging'];
-    const usable = { 'staging.base-url': 'http://127.0.0.1:9/v1', 'staging.api-key': 'kept-key-0123456789' };
-    const inOption = option === undefined ? [] : [await petstore(homeWith(usable), [...named, ...line, option, text])];
-    const env = { [variable]: text };
-    const inVariable = variable === '' ? [] : [await petstore(homeWith(usable), [...named, ...line], { env })];
-    const home = homeWith({ ...usable, [setting]: text });
-    const inConfig = setting === '' ? [] : [await petstore(home, [...named, ...line])];
-    const set = setting === '' ? [] : [await petstore(createHome(), ['config', 'set', setting, text])];
-    const [first, second, third] = codes ?? [2, 3, 3];
-    expect([set, inOption, inVariable, inConfig].map((all) => all.map(({ code }) => code))).toEqual([
-      set.map(() => first),
-      inOption.map(() => first),
-      inVariable.map(() => second),
-      inConfig.map(() => third),
-    ]);
-  });
+  ])(
+    'an invalid %s, %s or %s is exit 2 in the call, and 3 in the config',
+    async (setting, variable, option, text, codes) => {
+      const line = ['inventory', 'set', '7', '5'];
+      const named = setting === 'environment' ? [] : ['--env', 'staging'];
+      const usable = { 'staging.base-url': 'http://127.0.0.1:9/v1', 'staging.api-key': 'kept-key-0123456789' };
+      const inOption =
+        option === undefined ? [] : [await petstore(homeWith(usable), [...named, ...line, option, text])];
+      const env = { [variable]: text };
+      const inVariable = variable === '' ? [] : [await petstore(homeWith(usable), [...named, ...line], { env })];
+      const home = homeWith({ ...usable, [setting]: text });
+      const inConfig = setting === '' ? [] : [await petstore(home, [...named, ...line])];
+      const set = setting === '' ? [] : [await petstore(createHome(), ['config', 'set', setting, text])];
+      const [first, second, third] = codes ?? [2, 2, 3];
+      expect([set, inOption, inVariable, inConfig].map((all) => all.map(({ code }) => code))).toEqual([
+        set.map(() => first),
+        inOption.map(() => first),
+        inVariable.map(() => second),
+        inConfig.map(() => third),
+      ]);
+    },
+  );
 
   it('a wrong value of a variable names it, unless an option overrides it', async () => {
     const env = { PETSTORE_OUTPUT: 'xml' };
     expect(await petstore(createHome(), [...GET, '--json'], { env })).toMatchObject({ code: 0, stdout: JSON_ITEM });
     const { code, stderr } = await petstore(createHome(), GET, { env });
     const problem = 'error: PETSTORE_OUTPUT must be one of table, json, ndjson, csv, not "xml".\n';
-    expect([code, stderr]).toEqual([3, problem]);
+    expect([code, stderr]).toEqual([2, problem]);
   });
 
   it('a wrong value in the config can be corrected with config', async () => {

@@ -84,6 +84,7 @@ describe('a request', () => {
         accept: 'application/json',
         'accept-encoding': 'gzip, br',
         authorization: `Bearer ${KEY}`,
+        'cache-control': 'no-cache',
         'content-length': '15',
         'content-type': 'application/json',
         'petstore-max-wait': '75',

@@ -149,6 +149,15 @@ describe('stopped, and then continued with fg', () => {
     if (typed.includes(KEY)) expect(terminal.plain().split(shown)).toHaveLength(3);
   });
 
+  it('a countdown fits the width that the terminal has got meanwhile', async () => {
+    const terminal = startPty(['--norc', '-i'], { command: ['bash'], cols: 120 });
+    terminal.write(`${petstoreCommand().join(' ')} --env sandbox wait --pet 7 --quantity 99 --for 1h\r`);
+    await terminal.waitFor('Next check in');
+    await terminal.type('\x1a', 'Stopped');
+    terminal.resize(30, 24);
+    await terminal.type('fg\r', /Next check in \d+ m?s\. [^.\r]*…/);
+  });
+
   it.each([
     ['a question', LOGIN, 'API key of staging'],
     ['lines', '--env sandbox inventory count', 'Stocktake 1'],
@@ -165,15 +174,18 @@ describe('stopped, and then continued with fg', () => {
   });
 
   it('goes on at once after Ctrl-Z where no shell could continue it, as with ssh -t', async () => {
-    const terminal = startPty(['login', '--env', 'staging'], { cols: 20 });
-    await terminal.waitFor('Base URL of');
-    await terminal.type('\x1a', 'Base URL of');
-    await terminal.type('http://127.0.0.1:9/v1\r', 'API key');
-    await terminal.type('\x1a', 'API key');
-    await terminal.type(`${KEY}\r`, 'Cannot');
+    const terminal = startPty(LOGIN.split(' '));
+    await terminal.waitFor('API key of staging');
+    await terminal.type('\x1a', 'API key of staging');
+    await terminal.type(`${KEY}\r`, 'Cannot connect');
     expect(terminal.output).not.toContain(KEY);
-    // Drawn once each time, though it has two rows.
-    expect(terminal.plain().split('Base URL of')).toHaveLength(3);
+    const narrow = startPty(['login', '--env', 'staging'], { cols: 20 });
+    await narrow.waitFor('Base URL of');
+    await narrow.type('\x1a', 'Base URL of');
+    narrow.write('\x04');
+    await narrow.exited;
+    // Drawn once each time, though it has several rows.
+    expect(narrow.plain().split('Base URL of')).toHaveLength(3);
   });
 });
 

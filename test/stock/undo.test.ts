@@ -105,14 +105,6 @@ describe('--dry-run sends no write', () => {
     expect([await quantity(7), await quantity(8)]).toEqual([10, 5]);
   });
 
-  it('undo and redo name the command', async () => {
-    const { run, file } = shop();
-    await run('import', file('7,12'), '--yes');
-    expect((await run('undo', '--dry-run')).stderr).toBe('Would undo run 1 (import stock.csv) in sandbox.\n');
-    await run('undo', '--yes');
-    expect((await run('redo', '--dry-run')).stderr).toBe('Would redo run 1 (import stock.csv) in sandbox.\n');
-  });
-
   it('edit', async () => {
     const { home, quantity } = shop();
     const editor = (path: string): void => {
@@ -475,12 +467,26 @@ describe('undo and redo', () => {
     expect([...stock.values()]).toEqual([12, 10, 10]);
     const shown = await runIn(context, 'inventory', 'undo', '--dry-run');
     expect(shown.stderr).toMatch(
-      /^Would undo run 1 \(.*\) in staging\.\nRun 1 is unfinished; the 2 rows left would be /m,
+      /^Would undo run 1 \(import -\) in staging\.\nRun 1 is unfinished; the 2 rows left would be /m,
     );
     const undone = await runIn(context, 'inventory', 'undo', '--yes');
     expect(undone).toMatchObject({ code: 0, stdout: 'Pet 7: 12 → 10. Undone.\n' });
     expect(undone.stderr).toContain('Run 1 is unfinished; the 2 rows left will be discarded.\n');
     expect((await runIn(context, 'inventory', 'runs', '--unfinished')).stdout).toBe('');
+  });
+
+  it('of a run that is resumed during the question sends nothing', async () => {
+    const { context, stock } = service({ terminal: true, stdin: { text: '' } }, 2);
+    const file = join(context.home.path, 'stock.csv');
+    writeFileSync(file, 'petId,quantity\n7,12\n8,13\n9,14\n');
+    expect((await runIn(context, 'inventory', 'import', file, '--yes')).code).toBe(4);
+    const confirm = () => runIn(context, 'inventory', 'runs', 'resume').then(({ code }) => code === 0);
+    const undone = await runIn({ ...context, prompt: { ...context.prompt, confirm } }, 'inventory', 'undo');
+    expect(undone).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('error: Run 1 was resumed meanwhile') as string,
+    });
+    expect([...stock.values()]).toEqual([12, 13, 14]);
   });
 
   it('of a run that was stopped ends that run, also where the undo is stopped in turn', async () => {
@@ -496,7 +502,9 @@ describe('undo and redo', () => {
     expect((await runIn(context, 'inventory', 'import', '-', '--yes')).code).toBe(0);
     expect((await runIn(context, 'inventory', 'undo', '--yes')).code).toBe(4);
     const { stderr } = await runIn(context, 'inventory', 'redo', '--dry-run');
-    expect(stderr).toContain('\nRun 2 is unfinished; the 1 row left would be discarded.\n');
+    expect(stderr).toMatch(
+      /^Would redo run 1 \(import -\) in staging\.\nRun 2 is unfinished; the 1 row left would be discarded\.\n/,
+    );
     await runIn(context, 'inventory', 'runs', 'discard', '2', '--yes');
     const next = await runIn(context, 'inventory', 'undo', '--yes');
     expect(next.stderr).toMatch(
