@@ -39,9 +39,9 @@ if r.id == s.id and r.setBy == s.setBy then
 -- How old the first question of a machine is cannot be told: it only makes the two known to each other.
 elseif not r.id then r.want = nil end
 
--- Where nothing is known, and where a user has cleared all, one probe goes first, as after a block.
+-- Where nothing is known, and where a user has cleared all, one probe goes first, as after a block long past.
 if r.clear or not s.ops then
-  s.block, s.strikes, s.ops = { since = t, till = t, why = 'rate-limited' }, 0, {}
+  s.block, s.strikes, s.ops = { since = 0, till = 0, why = 'rate-limited' }, 0, {}
   if r.clear then s.cleared = t end
 end
 
@@ -213,7 +213,7 @@ end
 -- One that is over, too, until its probe is answered. Where none is known, only to the machine that sends the probe:
 -- what others were lent is good, and their windows hold.
 if s.block and (s.block.till > s.block.since or s.probe and s.probe.machine == r.machine) then
-  reply.block = { since = s.block.since - t, ['until'] = s.block.till - t, why = s.block.why }
+  reply.block = { since = math.max(-KEPT, s.block.since - t), ['until'] = math.max(-KEPT, s.block.till - t), why = s.block.why }
 end
 reply.setBy, reply.strikes, reply.cleared = s.setBy, s.strikes, s.cleared and t - s.cleared
 return cjson.encode(reply)
