@@ -193,10 +193,11 @@ export async function resumeRun(runContext: RunContext, run: Run, seen: Seen, un
   const writer = { context, session: { ...session, service: pace.service }, journal, withLock };
   const counts = countStates(changes, 0);
   const showProgress = (): void => {
-    const failed = counts.failed + counts.conflict;
+    const { conflict, failed } = counts;
     const done = counts.applied + counts.unchanged;
-    const line = `${done} of ${changes.length} applied${failed === 0 ? '' : `, ${failed} failed`}`;
-    if (changes.length > 1) context.notices.progress(line, [done + failed, changes.length]);
+    const others = [conflict > 0 ? [plural(conflict, 'conflict')] : [], failed > 0 ? [`${failed} failed`] : []].flat();
+    const line = [`${done} of ${changes.length} applied`, ...others].join(', ');
+    if (changes.length > 1) context.notices.progress(line, [done + conflict + failed, changes.length]);
   };
   showProgress();
   const onOutcome: OnOutcome = (row) => {

@@ -123,7 +123,9 @@ it('--dry-run at a terminal ends with a sum, and rows that cannot be applied loo
 it('a run counts conflicts and failures apart, as its summary does', async () => {
   const { run, file } = shop();
   const command = ['inventory', 'import', file('petId,quantity,current\n7,12,\n8,1,5\n'), '--yes'];
-  expect((await run(command)).stdout).toBe('Run 1 (import) in sandbox: 1 applied, 1 conflict.\n');
+  const all = await run(command, { terminal: true, env: { NO_COLOR: '1' } });
+  expect(all.stdout).toContain('Run 1 (import) in sandbox: 1 applied, 1 conflict.\n');
+  expect(all.stderr).toContain('0 of 2 applied, 1 conflict');
   const { stdout } = await run(['inventory', 'runs', '--json']);
   expect(JSON.parse(stdout)).toMatchObject([{ done: 1, left: 0, conflicts: 1, failed: 0 }]);
   const table = await run(['inventory', 'runs']);
