@@ -12,7 +12,7 @@
 export const ASKING_MS = 2_000;
 
 export const LEASE_SCRIPT = `
-local SAME_END, LATE, TURN, KEPT, STEP, PATIENCE = 2500, 5000, 70000, 86400000, 5000, ${ASKING_MS}
+local SAME_END, LATE, TURN, KEPT, STEP, PACE, PATIENCE = 2500, 5000, 70000, 86400000, 5000, 1000, ${ASKING_MS}
 local MOST = 64
 local TIMES = { 'resetAt', 'seenAt', 'answeredAt', 'sentAt' }
 local r = cjson.decode(ARGV[1])
@@ -174,13 +174,15 @@ if w then
   local probes = s.block or isWindowless(w.operation)
   local asked = s.probe and s.probe.machine ~= r.machine and t < s.probe.till and s.probe
   local free, ends = room(w.operation, w.reserve)
+  -- The first request of an operation may hang, and the windows of others have room: one goes after it all the same.
+  local isPastFirst = asked and not s.block and not o.window and free < math.huge and t - asked.at >= PACE
   -- Who was refused in a turn before goes first for a while.
   local refused = m.refused[w.operation]
   local isFirst = refused and refused < o.since
   local claimedTill = o.since + LATE
   local others = (isFirst or t >= claimedTill) and 0 or o.first
   if isBlocked() then -- The reply has its end in any case.
-  elseif probes and asked then
+  elseif probes and asked and not isPastFirst then
     reply.hold = { left = asked.till - t, why = 'asking', again = math.max(100, 2 * machines) }
   elseif not s.block and free - others < 1 then
     local again = math.max(20 * machines, (ends - t) / 4)
@@ -190,7 +192,7 @@ if w then
   else
     local many = probes and 1 or math.max(1, math.min(w.count, math.floor((free - others) / machines)))
     unclaim(w.operation)
-    if probes then s.probe = { machine = r.machine, till = t + w.timeoutMs + LATE } end
+    if probes and not isPastFirst then s.probe = { machine = r.machine, at = t, till = t + w.timeoutMs + LATE } end
     lend(w.operation, (r.lent[w.operation] or 0) + many)
     reply.granted = { many = many, lasts = o.till - t }
   end
