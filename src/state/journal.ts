@@ -179,10 +179,11 @@ export function momentOf({ database }: State): bigint {
 
 /**
  * True if another command on this machine, in any profile, may have written to the change's pet after that point. The
- * write of a process that was killed since may have reached the service after it.
+ * write of a process that was killed may have reached the service after it, unless a later change found it there.
  */
 export function hasWrittenSince({ database }: State, { id, origin, petId }: Change, moment: bigint): boolean {
-  const sql = `SELECT 1 FROM change WHERE petId = ? AND (noted > ? OR state = 'sent' AND id <> ?) AND sentAt IS NOT NULL
-    AND ${withoutProfile('origin')} = ${withoutProfile('?')}`;
-  return database.get(sql, petId, moment, id, origin, origin) !== undefined;
+  const sql = `SELECT 1 FROM change WHERE petId = ? AND sentAt IS NOT NULL
+    AND ${withoutProfile('origin')} = ${withoutProfile('?')} AND (noted > ? OR state = 'sent' AND id <> ? AND NOT EXISTS (
+      SELECT 1 FROM change AS later WHERE petId = change.petId AND turn > change.turn AND state = 'applied'))`;
+  return database.get(sql, petId, origin, origin, moment, id) !== undefined;
 }

@@ -385,6 +385,18 @@ it('what a killed command had sent before the run read the stock, and what arriv
   expect([(await runIn(context, ...IMPORT)).code, stock.get(1), updates().length]).toEqual([11, 44, 1]);
 });
 
+it('what a killed command had sent costs a run no request, once a later change of the pet was applied', async () => {
+  const { context, stock, updates } = service(1, AMPLE, ({ method }) => {
+    if (method === 'PATCH' && updates().length === 1) throw new Error('killed');
+    return undefined;
+  });
+  await runIn(context, 'inventory', 'set', '1', '44');
+  await runIn(context, 'inventory', 'set', '1', '45');
+  const before = context.sent.length;
+  // As without the killed command: the list, the update, and the list at the end.
+  expect([(await runIn(context, ...IMPORT)).code, stock.get(1), context.sent.length - before]).toEqual([0, 100, 3]);
+});
+
 it('stopped while it reads the stock once more at the end: the run is done, and its summary is shown', async () => {
   let lists = 0;
   const { context } = service(2, AMPLE, (request) => {
