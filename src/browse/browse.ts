@@ -156,11 +156,16 @@ async function askWhy(visit: Visit): Promise<void> {
   if (!canAsk(context)) throw new Failure('no-terminal', { what: 'the cause', instead: 'Use --cause and --note.' });
   const given = { ...context.why, ...visit.why };
   try {
-    const answer = async (question: string, present: string | undefined): Promise<string | undefined> => {
-      const typed = await prompt.text(present === undefined ? question : `${question}, - for none`, present, signal);
+    const answer = async (
+      what: string,
+      present: string | undefined,
+      words: string[] = [],
+    ): Promise<string | undefined> => {
+      const keys = [...words, ...(present === undefined ? [] : ['- clears']), 'Esc leaves'];
+      const typed = await prompt.text(`${what} (${keys.join('; ')})`, present, signal);
       return ['', '-'].includes(typed) ? undefined : typed;
     };
-    const word = await answer(`Cause (${CAUSES.join(', ')}; Esc leaves)`, given.cause);
+    const word = await answer('Cause', given.cause, [CAUSES.join(', ')]);
     const cause = word === undefined ? word : wordValue(CAUSES).parse(word, 'The cause');
     const text = await answer('Note', given.note);
     const note = text === undefined ? text : noteValue.parse(text, 'The note');
@@ -199,7 +204,7 @@ async function apply(visit: Visit): Promise<RecordView | undefined> {
     return { ...whole, obstacles: whole.obstacles.filter((each) => each.state !== 'conflict') };
   };
   try {
-    using turn = await takeTurn(context, journal);
+    using turn = await takeTurn(context, journal, 'browse');
     const own = { ...context, why: { ...context.why, ...visit.why } };
     const spec = { kind: 'browse', command: COMMAND, plan, onBegin } as const;
     const applied = await applyPlan({ context: own, journal, turn }, spec);

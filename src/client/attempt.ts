@@ -121,7 +121,7 @@ function requestOf(service: Service, call: Call, url: URL, signal: AbortSignal):
   const { body, ifMatch, method, path } = call;
   const own = {
     accept: 'application/json',
-    // By the stock of a cache on the way, a change of someone else would be overwritten.
+    // A cached stock could make petstore overwrite someone else's change.
     'cache-control': 'no-cache',
     'user-agent': service.userAgent,
     [MAX_WAIT_HEADER]: `${Math.floor(service.maxWaitMs / 1_000)}`,

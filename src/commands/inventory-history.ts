@@ -19,9 +19,9 @@ export const inventoryHistory = defineCommand({
     'Shows the writes that petstore sent from this machine for this user, newest first, without a request. Changes ' +
     'made elsewhere are not included. If --env, PETSTORE_ENV, a profile or the config names an environment, only ' +
     'its changes are shown; --all-environments shows all. The table has names from the catalog; on a narrow ' +
-    'terminal, it omits the outcome if all changes were applied. With --chart, the table has a bar for the quantity ' +
-    'after each change, oldest first, but none for a change that may not have been applied. --by sums up the applied ' +
-    'changes: how many, plus, minus and net.',
+    'terminal, it omits the outcome if all changes were applied. --chart draws a bar for the quantity after each ' +
+    'change, oldest first, but none for a change that may not have been applied. --by sums up the applied changes: ' +
+    'how many, plus, minus and net.',
   examples: {
     'The newest fifty': 'petstore inventory history',
     'All about one pet': 'petstore inventory history --pet 7 --limit 1000',
@@ -47,7 +47,7 @@ export const inventoryHistory = defineCommand({
     chart: flag('--chart', 'draw the quantity of one pet after each change', { needs: 'pet' }),
   },
   async run({ pet, run, cause, person, since, until, limit, by, allEnvironments, chart }, context) {
-    if (chart === true) requireOnePet(pet);
+    if (chart === true) requireOnePet(pet, context);
     const now = context.clock.now();
     const isMixed = allEnvironments === true || run !== undefined;
     const environment = isMixed ? undefined : namedEnvironment(await context.settings());
@@ -72,7 +72,13 @@ export const inventoryHistory = defineCommand({
 });
 
 /** @throws {Failure} `usage` */
-function requireOnePet(pets: readonly bigint[] = []): void {
+function requireOnePet(pets: readonly bigint[] = [], { globals }: CommandContext): void {
+  if (!FORMAT_FACTS[globals.output].isForPeople) {
+    throw usageFailure(
+      `--chart cannot be used with ${globals.output}, which is for programs.`,
+      'Add -o table, or leave out --chart.',
+    );
+  }
   const count = new Set(pets).size;
   if (count !== 1) {
     throw usageFailure(

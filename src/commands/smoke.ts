@@ -66,8 +66,9 @@ export const smoke = defineCommand({
     '--write, it also sets one pet, sends invalid updates, and restores the pet (even after Ctrl-C). First prints ' +
     'how many requests this needs; if fewer are left, waits up to --max-wait, or sends none. Exits 13 if the ' +
     'service answers but breaks its contract (docs/service.md). A refused key (4), the rate limit (6), the network ' +
-    '(7), a service that is down (8) and a ban (12) exit as in every command. Only a signal prevents the reports. If ' +
-    'GITHUB_STEP_SUMMARY is set, a table is added to that file.',
+    '(7), a service that is down (8) and a ban (12) exit as in every command. Reports are written unless the command ' +
+    'could not start (no key, invalid settings) or a signal ended it. If GITHUB_STEP_SUMMARY is set, a table is added ' +
+    'to that file.',
   examples: {
     'Staging, in CI': 'petstore --env staging smoke --wait-ready 60s --out report.xml',
     'Including updates': 'petstore --env staging smoke --write --pet 7',

@@ -41,7 +41,10 @@ export const RUN_FAILURES = {
   'cannot-undo': ({ petId, reason, direction }: { petId: bigint; reason: string; direction: 'undo' | 'redo' }) => ({
     ...stops(EXIT.incomplete),
     message: `Pet ${petId}: cannot ${direction}: ${reason}.`,
-    hint: 'See what was changed, or undo an older change by its number: petstore inventory history',
+    hint:
+      direction === 'redo'
+        ? `See what was changed: petstore inventory history --pet ${petId}`
+        : 'See what was changed, or undo an older change by its number: petstore inventory history',
     outcome: 'not-applied',
   }),
   /** What the run depends on has changed, for example the file. */

@@ -101,7 +101,7 @@ export async function open(context: CommandContext, target: Target, options: Con
     isAlone: () => opened.isAlone,
     known: () => known(context, opened),
     async [Symbol.asyncDispose]() {
-      // `smoke` has more sessions of one connection, some with a wrong key.
+      // `smoke` opens more sessions on one connection, some with an invalid key.
       if (options.http === undefined && isGateway(service) && !signal.aborted) {
         const { refreshCatalog } = await import('./gateway-catalog.ts');
         await refreshCatalog(context, originOf(target), service);

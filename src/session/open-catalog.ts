@@ -109,7 +109,10 @@ export async function requireCatalog(context: CommandContext, option: string): P
 
 export function noCatalog(option: string, environment: string): Failure {
   const problem = `${option} needs a catalog, and ${environment} does not have one on this machine.`;
-  return usageFailure(problem, 'Import one: petstore catalog import FILE (of a gateway: petstore inventory list)');
+  return usageFailure(
+    problem,
+    'Import one: petstore catalog import FILE. Behind a gateway, petstore inventory list gets its catalog.',
+  );
 }
 
 /** Finds one pet, prints it, and returns its id. @throws {Failure} `usage`: no pet or several match */

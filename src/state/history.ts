@@ -10,6 +10,7 @@ import {
   type Run,
   type RunSummary,
   type Scan,
+  text,
 } from './journal-rows.ts';
 import type { State } from './database.ts';
 
@@ -51,8 +52,8 @@ const UNDONE = isUndone(
   "EXISTS (SELECT 1 FROM change AS own WHERE own.petId = change.petId AND +own.run = undo.id AND own.state = 'applied')",
 );
 /**
- * SQL: true for an undo or redo that `next` skips: one of its kind, or one that a later one has replaced: it has changed
- * a pet of it, for the same command or for the run of that change.
+ * SQL: true for an undo or redo that `next` skips: one of its kind, or one replaced by a later undo or redo of the same
+ * command (or of the change's run) that changed one of its pets.
  */
 const isPassed = (next: 'undo' | 'redo'): string => `kind = '${next}' OR kind IN ('undo', 'redo') AND EXISTS (
   SELECT 1 FROM run AS undo WHERE id > run.id AND (undoesRun = run.undoesRun OR undoesChange = run.undoesChange
@@ -77,6 +78,8 @@ const NAME = `(SELECT nullif(name, '') FROM catalogPet AS pet
   WHERE pet.origin = change.origin AND pet.petId = change.petId) AS name`;
 /** Most changes that are read at once. */
 const PAGE = 500;
+/** Name of its row in `meta`. */
+export const HOLDER = 'run-holder';
 
 export class History {
   readonly state: State;
@@ -159,6 +162,12 @@ export class History {
         ${next === 'undo' ? `AND NOT ${isUndone(CARRIED_OUT)}` : ''}
       ORDER BY turn DESC, id DESC LIMIT 1`;
     return this.read<Change>(sql, environment)[0];
+  }
+
+  /** Returns the process that last began to apply a run: `import (process 123)`. */
+  holder(): string {
+    const row = this.state.database.get('SELECT value FROM meta WHERE name = ?', HOLDER);
+    return row === undefined ? 'run' : text(row, 'value');
   }
 
   /** Returns when each pet was last counted: the start of that stocktake, epoch ms. */

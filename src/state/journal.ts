@@ -16,7 +16,7 @@ import type { SqlValue } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { insertInto, integer, text, type Change, type DraftChange, type Run, type Scan } from './journal-rows.ts';
 import type { Exclusive, State } from './database.ts';
-import { History, withoutProfile } from './history.ts';
+import { History, HOLDER, withoutProfile } from './history.ts';
 
 export type { Change, ChangeState, Run, RunKind, RunSummary, Scan } from './journal-rows.ts';
 
@@ -109,6 +109,13 @@ export class Journal extends History {
       this.state.database.run(`DELETE FROM scan WHERE run IN (${runs})`, environment);
       this.state.database.run('DELETE FROM change WHERE environment = ?', environment);
       this.state.database.run('DELETE FROM run WHERE environment = ?', environment);
+    });
+  }
+
+  /** Notes which process applies a run, for processes that wait: `import (process 123)`. */
+  async noteHolder(holder: string): Promise<void> {
+    await this.state.exclusively(() => {
+      this.state.database.run('INSERT OR REPLACE INTO meta VALUES (?, ?)', HOLDER, holder);
     });
   }
 

@@ -29,7 +29,7 @@ export interface RunSpec extends Omit<NewRun, 'startedAt'> {
   readonly run?: Run;
   /** The question without the environment: `Undo run 3`. */
   question?(steps: number): string;
-  /** Describes an undo of one change, which may spend what bulk work reserves. Default: a table. */
+  /** Lines in place of the table: for an undo of one change, which is not bulk work and spends the reserve too. */
   lines?(plan: Plan): readonly string[];
   plan(stock: Stock): Plan;
   /**

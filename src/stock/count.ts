@@ -100,7 +100,7 @@ async function finish({ context, journal, run, seen }: Stocktake, tally: Tally, 
     context.notices.info(savedText(run));
     return shown;
   }
-  using turn = await takeTurn(context, journal);
+  using turn = await takeTurn(context, journal, 'count');
   const spec = { kind: 'count', command: COMMAND, run, plan, question } as const;
   return await applyPlan({ context, journal, turn }, spec);
 }

@@ -57,7 +57,7 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
       return confirmation('Nothing was changed.', [['applied', 0]]);
     }
     // Locks only now, because an editor may stay open for hours.
-    const done = await withLockedJournal(context, (journal, turn) =>
+    const done = await withLockedJournal(context, 'edit', (journal, turn) =>
       applyPlan({ context, journal, turn }, { kind: 'edit', command: 'inventory edit', ...planOf(rows) }),
     );
     isUsed = done.failure === undefined;

@@ -6,9 +6,8 @@ import { originOf } from '../session/environments.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import type { Journal, Run, RunSummary } from '../state/journal.ts';
-import { isLeft, isUnapplied, isUncertain } from '../state/journal-rows.ts';
 import { confirmation, type View } from '../view/view.ts';
-import { firstFew, plural } from '../view/words.ts';
+import { plural } from '../view/words.ts';
 import { applyPlan, assertCanConfirm, type PlanContext, type RunSpec } from './apply.ts';
 import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';
@@ -86,7 +85,7 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
     };
     // A file that is resumed is not parsed again: --map may have named its columns.
     const ready = options.resume === true ? undefined : await prepare();
-    return withLockedJournal(context, async (journal, turn) => {
+    return withLockedJournal(context, 'import', async (journal, turn) => {
       const runContext = { context, journal, turn, onOutcome };
       const begun = await findBegun(context, journal, text, options);
       if (begun !== undefined) return resumeNamed(runContext, sameIn(begun, text));

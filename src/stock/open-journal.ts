@@ -90,11 +90,16 @@ export interface Turn extends Disposable {
 
 /**
  * Waits up to --max-wait until no other process applies a run.
+ * @param what the kind of run, for others that wait: import, count, edit, undo
  * @throws {Failure} `state`; `run-locked`: another process still applies a run
  */
-export async function takeTurn(context: CommandContext, journal: Journal): Promise<Turn> {
-  const holder = (): string => 'another petstore command that changes stock';
-  const take = () => takeLock(context, `${journal.state.path}.lock`, context.globals.maxWait, holder);
+export async function takeTurn(context: CommandContext, journal: Journal, what: string): Promise<Turn> {
+  const take = async (): Promise<Disposable> => {
+    const holder = (): string => `another petstore ${journal.holder()}`;
+    const taken = await takeLock(context, `${journal.state.path}.lock`, context.globals.maxWait, holder);
+    await journal.noteHolder(`${what} (process ${context.machine.pid})`);
+    return taken;
+  };
   let lock: Disposable | undefined = await take();
   const release = (): void => {
     lock?.[Symbol.dispose]();
@@ -134,10 +139,11 @@ export function lockStocktake(context: CommandContext, run: bigint): Promise<Dis
 /** Opens the journal to apply a run: one process at a time. @throws {Failure} `state`, `run-locked` */
 export function withLockedJournal<T>(
   context: CommandContext,
+  what: string,
   work: (journal: Journal, turn: Turn) => Promise<T>,
 ): Promise<T> {
   return withWritableJournal(context, async (journal) => {
-    using turn = await takeTurn(context, journal);
+    using turn = await takeTurn(context, journal, what);
     return await work(journal, turn);
   });
 }

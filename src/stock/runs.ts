@@ -20,7 +20,7 @@ import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts
 
 /** Resumes the newest stopped run, or the one that the user names. @throws {Failure} `cannot-resume` */
 export function resumeStopped(context: CommandContext, id: bigint | undefined): Promise<RecordView> {
-  return withLockedJournal(context, async (journal) =>
+  return withLockedJournal(context, 'run', async (journal) =>
     resumeNamed({ context, journal }, await findRun(context, journal, id)),
   );
 }
@@ -162,7 +162,7 @@ function stateOf({ kind, isUnfinished, discarded, done, left, scans }: RunSummar
 /** Ends an unfinished run; its rows are not applied. Asks first. @throws {Failure} `cannot-resume`, `cancelled` */
 export async function discardRun(context: CommandContext, id: bigint): Promise<RecordView> {
   const { clock, globals, notices, prompt, signal } = context;
-  return withLockedJournal(context, async (journal, turn) => {
+  return withLockedJournal(context, 'run', async (journal, turn) => {
     const run = unfinishedRun(journal, id);
     refuseSmoke(run);
     assertCanConfirm(context);

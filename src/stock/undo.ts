@@ -69,7 +69,7 @@ export async function undo(
       return dryRunPlan(context, specFor(target, journal, direction));
     });
   }
-  return withLockedJournal(context, async (journal, turn): Promise<RecordView> => {
+  return withLockedJournal(context, direction, async (journal, turn): Promise<RecordView> => {
     const target = await find(journal);
     assertCanConfirm(context);
     await assertWriteAllowed(context);
@@ -99,15 +99,15 @@ function nextTarget({ notices }: CommandContext, journal: Journal, environment: 
   refuseUnfinished(journal, undefined, (each) => each.environment === environment && newerOf(each).some(isLeft));
   const [last] = journal.runs({ environment, limit: 1 });
   const rows = last?.kind === 'undo' && direction === 'undo' ? newerOf(last) : [];
-  // It was a step all the same: a pet that it had to leave does not keep older commands from being undone.
+  // A partial undo counts as a step: the pets that it left out do not block older commands.
   if (last !== undefined && rows.some((row) => mayBeApplied(row) || row.state === 'unchanged')) {
     const left = new Set(
       rows.flatMap(({ petId, state }) => (state === 'applied' || state === 'unchanged' ? [] : petId)),
     );
     const rest = changesOf(journal, last).filter((each) => left.has(each.petId) && !journal.isUndone(each));
-    const what = `The undo of ${nameOf(last)} is incomplete: pet ${firstFew(rest.map(({ petId }) => petId))}.`;
-    const how = `Complete it: petstore --env ${environment} inventory undo ${numberOf(last)}`;
-    if (rest.length > 0) notices.info(`${what} ${how}`);
+    const what = `The undo of ${nameOf(last)} left out pet ${firstFew(rest.map(({ petId }) => petId))}.`;
+    const how = `take it back with: petstore --env ${environment} inventory undo ${numberOf(last)}`;
+    if (rest.length > 0) notices.info(`${what} If it has the quantity from ${nameOf(last)}, ${how}`);
   }
   const run = newest?.run === undefined ? undefined : journal.run(newest.run);
   // Only what the undo or redo itself has changed.

@@ -198,7 +198,7 @@ describe('a pet by its name or barcode', () => {
       code: 2,
       stdout: '',
       stderr:
-        'error: --name needs a catalog, and sandbox does not have one on this machine.\nhint: Import one: petstore catalog import FILE (of a gateway: petstore inventory list)\n',
+        'error: --name needs a catalog, and sandbox does not have one on this machine.\nhint: Import one: petstore catalog import FILE. Behind a gateway, petstore inventory list gets its catalog.\n',
     });
   });
 });

@@ -315,6 +315,11 @@ describe('--chart', () => {
   it.each([
     ['', '--chart needs --pet <id...>.', 'See: petstore inventory history --help'],
     [' --pet 7 8,7 9', '--chart draws one pet, and --pet names 3.', ONE],
+    [
+      ' --pet 7 -o csv',
+      '--chart cannot be used with csv, which is for programs.',
+      'Add -o table, or leave out --chart.',
+    ],
   ])('--chart%s is refused', async (rest, problem, hint) => {
     const stderr = `error: ${problem}\nhint: ${hint}\n`;
     const ran = await history(await shop([{}]), ...`--chart${rest}`.split(' '));

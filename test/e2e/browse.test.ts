@@ -74,8 +74,8 @@ describe('on the screen', () => {
     await terminal.type('\x17', 'Cause (received,');
     await terminal.type('sold\r', 'Note');
     await terminal.type('by mistake\r', 'For the history: sold, by mistake.');
-    await terminal.type('\x17', '- for none (sold)');
-    await terminal.type('-\r', '- for none (by mistake)');
+    await terminal.type('\x17', '(sold)');
+    await terminal.type('-\r', '(- clears; Esc leaves) (by mistake)');
     await terminal.type('-\r', 'The history will have no cause.');
     await terminal.type('\x17', 'Cause (received,');
     await terminal.type('returned\r', 'Note');

@@ -337,7 +337,7 @@ describe('fault 95: two imports at once', () => {
       6,
       {
         kind: 'run-locked',
-        message: 'Another petstore command that changes stock is still running; nothing was sent.',
+        message: `Another petstore import (process ${first.pid}) is still running; nothing was sent.`,
         retryable: true,
         outcome: 'not-sent',
       },
@@ -346,10 +346,10 @@ describe('fault 95: two imports at once', () => {
     await first.exited;
   });
 
-  it('the second waits its turn, and says so; a killed holder frees the lock', async () => {
+  it('the second waits its turn, and says for whom; a killed holder frees the lock', async () => {
     const { at, first } = await held();
     const second = startPetstore([...IMPORT, csv(at, [[9, 9]], 'other.csv')], { home: at.home, env: at.env });
-    await second.waitFor(/Waiting for another petstore command that changes stock;/, 'stderr');
+    await second.waitFor(new RegExp(`Waiting for another petstore import \\(process ${first.pid}\\);`), 'stderr');
     first.kill('SIGKILL');
     await first.exited;
     const { code, stdout, stderr } = await second.exited;

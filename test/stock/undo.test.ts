@@ -184,7 +184,7 @@ describe('undo and redo', () => {
     const { stdout, stderr } = await run('undo');
     expect([stdout, stderr.split('\n')[0]]).toEqual([
       'Pet 9: 9 → 10. Undone.\n',
-      'The undo of run 1 is incomplete: pet 8. Complete it: petstore --env staging inventory undo --run 1',
+      'The undo of run 1 left out pet 8. If it has the quantity from run 1, take it back with: petstore --env staging inventory undo --run 1',
     ]);
     expect([...stock.values()]).toEqual([10, 19, 10]);
     expect(await said('redo')).toBe('Pet 9: 10 → 9. Redone.\n');
@@ -507,9 +507,7 @@ describe('undo and redo', () => {
     );
     await runIn(context, 'inventory', 'runs', 'discard', '2', '--yes');
     const next = await runIn(context, 'inventory', 'undo', '--yes');
-    expect(next.stderr).toMatch(
-      /^The undo of run 1 is incomplete: pet 8\. .* undo --run 1\nerror: There is nothing left/,
-    );
+    expect(next.stderr).toMatch(/^The undo of run 1 left out pet 8\. .* undo --run 1\nerror: There is nothing left/);
   });
 
   it('of a delivery whose last row has no answer: the row can be added again, also beside a conflict', async () => {
