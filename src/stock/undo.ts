@@ -98,22 +98,23 @@ function nextTarget({ notices }: CommandContext, journal: Journal, environment: 
     id === newest?.run ? [] : journal.changesOf(id).filter(({ turn }) => turn > (newest?.turn ?? 0n));
   refuseUnfinished(journal, undefined, (each) => each.environment === environment && newerOf(each).some(isLeft));
   const [last] = journal.runs({ environment, limit: 1 });
-  const rows = last?.kind === 'undo' && direction === 'undo' ? newerOf(last) : [];
-  // A partial undo counts as a step: the pets that it left out do not block older commands.
-  if (last !== undefined && rows.some((row) => mayBeApplied(row) || row.state === 'unchanged')) {
-    const left = new Set(
-      rows.flatMap(({ petId, state }) => (state === 'applied' || state === 'unchanged' ? [] : petId)),
-    );
-    const rest = changesOf(journal, last).filter((each) => left.has(each.petId) && !journal.isUndone(each));
-    const what = `The undo of ${nameOf(last)} left out pet ${firstFew(rest.map(({ petId }) => petId))}.`;
-    const how = `take it back with: petstore --env ${environment} inventory undo ${numberOf(last)}`;
-    if (rest.length > 0) notices.info(`${what} If it has the quantity from ${nameOf(last)}, ${how}`);
-  }
+  if (last?.kind === 'undo' && direction === 'undo') noteLeftOut(notices, journal, last, newerOf(last));
   const run = newest?.run === undefined ? undefined : journal.run(newest.run);
   // Only what the undo or redo itself has changed.
   if (run?.kind === 'undo' || run?.kind === 'redo') return targetOf(journal, run, journal.changesOf(run.id), run);
   if (newest === undefined || direction === 'redo') throw nothingLeft(journal, environment, direction);
   return undoOf(journal, run === undefined ? { undoesChange: newest.id } : { undoesRun: run.id });
+}
+
+/** Names the pets that the undo `last` has left out. A partial undo counts as a step: they do not block older commands. */
+function noteLeftOut(notices: CommandContext['notices'], journal: Journal, last: Run, rows: readonly Change[]): void {
+  if (!rows.some((row) => mayBeApplied(row) || row.state === 'unchanged')) return;
+  const left = new Set(rows.flatMap(({ petId, state }) => (state === 'applied' || state === 'unchanged' ? [] : petId)));
+  const rest = changesOf(journal, last).filter((each) => left.has(each.petId) && !journal.isUndone(each));
+  if (rest.length === 0) return;
+  const what = `The undo of ${nameOf(last)} left out pet ${firstFew(rest.map(({ petId }) => petId))}.`;
+  const how = `take it back with: petstore --env ${last.environment} inventory undo ${numberOf(last)}`;
+  notices.info(`${what} If it has the quantity from ${nameOf(last)}, ${how}`);
 }
 
 function nothingLeft(journal: Journal, environment: string, direction: Direction): Failure {
