@@ -7,6 +7,10 @@ import type { CommandContext } from '../session/globals.ts';
 import { countDown } from '../stop.ts';
 import type { CheckFacts, SmokeOptions } from './finding.ts';
 
+type ClientChange = Partial<
+  Pick<Service, 'apiKey' | 'signal'> & Pick<CommandContext['globals'], 'maxWait' | 'reserve'>
+>;
+
 const USUAL_CAUSES: readonly Kind[] = ['unauthorized', 'service-failed', 'redirected', 'paused'];
 /** Refused by the service or a gateway. */
 const FORBIDDEN: readonly Kind[] = ['forbidden', 'banned', 'gateway-refused'];
@@ -39,13 +43,7 @@ export class SmokeClients implements AsyncDisposable {
   }
 
   /** Opens another client for the same service, with another key, signal or wait. */
-  async open({
-    apiKey = this.keyed.apiKey,
-    signal = this.context.signal,
-    ...globals
-  }: Partial<
-    Pick<Service, 'apiKey' | 'signal'> & Pick<CommandContext['globals'], 'maxWait' | 'reserve'>
-  >): Promise<Service> {
+  async open({ apiKey = this.keyed.apiKey, signal = this.context.signal, ...globals }: ClientChange): Promise<Service> {
     const { context, keyed, session } = this;
     const { baseUrl, http, keySource } = keyed;
     const changed = { ...context, signal, globals: { ...context.globals, ...globals } };
