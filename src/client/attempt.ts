@@ -93,11 +93,9 @@ async function announced<T>(service: Service, { headers }: Call, { host }: URL, 
     };
   };
   let end = clock.alarm(LONG_MS, show);
-  try {
-    return await work;
-  } finally {
+  return work.finally(() => {
     end();
-  }
+  });
 }
 
 /** HTTP clients whose answers have shown that they talk to a gateway. */

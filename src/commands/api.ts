@@ -80,8 +80,7 @@ export const api = defineCommand({
     await using session = await connect(context);
     const { from, name } = settings.environment.source;
     const source = from === 'default' ? 'the default environment' : `environment from ${name}`;
-    const by = { command: 'api', call };
-    const answer = await recordedCall(withWhy(context, input), session, by, () => {
+    const answer = await recordedCall(withWhy(context, input), session, { command: 'api', call }, () => {
       if (isWrite(method)) context.notices.info(`Sending ${method} ${path} to ${environment} (${source}).`);
       return callRaw(session.service, call);
     });
