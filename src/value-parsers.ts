@@ -35,13 +35,12 @@ export function parserOf<T>(
 }
 
 /** Parses a value of the config: the call is right. @throws {Failure} `invalid-value`, with `isStored` */
-export function parseStored<T>({ parse }: Parser<T>, text: string, name: string, hint?: string): T {
+export function parseStored<T>(parse: Parser<T>['parse'], text: string, key: string, command: string): T {
   try {
-    return parse(text, name);
+    return parse(text, `${key} of the config`);
   } catch (error) {
     if (!isFailure(error) || !error.is('invalid-value')) throw error;
-    const details = { ...error.details, ...(hint !== undefined && { hint }), isStored: true } as const;
-    throw new Failure('invalid-value', details, error);
+    throw new Failure('invalid-value', { ...error.details, hint: `Correct it: ${command}`, isStored: true }, error);
   }
 }
 

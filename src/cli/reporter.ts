@@ -108,8 +108,6 @@ export class Reporter implements Notices {
       return;
     }
     const { live, progressLine } = this;
-    // A log has the attempt.
-    if (live === undefined && wait.why === 'answer') return;
     const progress = progressLine && this.shown(progressLine);
     const lines = waitLines(wait, { now: this.context.clock.now(), canStop: live !== undefined, progress });
     // One line for all waits of --retry-for.

@@ -79,10 +79,10 @@ function isFromService({ headers, status }: HttpReply): boolean {
   return gatewayOf(headers) !== 'refused' || status === 429 || (isRefusal({ status }) && headers.has('retry-after'));
 }
 
-/** Announces a request that takes long, unless it is forwarded for another client. */
+/** Announces a request that takes long on a live line, unless it is forwarded for another client. */
 async function announced<T>(service: Service, { headers }: Call, { host }: URL, work: Promise<T>): Promise<T> {
   const { clock, timeoutMs, watch } = service;
-  if (headers !== undefined) return work;
+  if (headers !== undefined || !watch.isLive) return work;
   const until = clock.now() + timeoutMs;
   const show = (): void => {
     watch.waiting({ why: 'answer', until, attempt: 1, holder: host });
@@ -93,11 +93,9 @@ async function announced<T>(service: Service, { headers }: Call, { host }: URL, 
     };
   };
   let end = clock.alarm(LONG_MS, show);
-  try {
-    return await work;
-  } finally {
+  return work.finally(() => {
     end();
-  }
+  });
 }
 
 /** HTTP clients whose answers have shown that they talk to a gateway. */

@@ -59,6 +59,8 @@ export interface AttemptFacts {
 
 /** Observer for --verbose, the live countdown and warnings. */
 export interface ClientWatch {
+  /** True if waits are shown on a live line; otherwise a slow answer is not announced. */
+  readonly isLive: boolean;
   attempt(facts: AttemptFacts): void;
   /** Called once a second during a wait, and with undefined when it is over. */
   waiting(wait: Wait | undefined): void;

@@ -78,14 +78,12 @@ export const api = defineCommand({
     const environment = settings.environment.value;
     if (input.dryRun === true) return dryRun({ environment, method, url: `${baseUrl.href}${path}`, body });
     await using session = await connect(context);
-    if (isWrite(method)) {
-      const { from, name } = settings.environment.source;
-      const source = from === 'default' ? 'the default environment' : `environment from ${name}`;
-      context.notices.info(`Sending ${method} ${path} to ${environment} (${source}).`);
-    }
-    const { service } = session;
-    const by = { command: 'api', call };
-    const answer = await recordedCall(withWhy(context, input), session, by, () => callRaw(service, call));
+    const { from, name } = settings.environment.source;
+    const source = from === 'default' ? 'the default environment' : `environment from ${name}`;
+    const answer = await recordedCall(withWhy(context, input), session, { command: 'api', call }, () => {
+      if (isWrite(method)) context.notices.info(`Sending ${method} ${path} to ${environment} (${source}).`);
+      return callRaw(session.service, call);
+    });
     return {
       view: 'raw',
       head: input.include === true ? headOf(answer) : '',

@@ -31,13 +31,14 @@ export const inventoryRuns = defineCommand({
     ...under('Resume', { dryRun: flag('--dry-run', 'show what would change without sending a write') }),
   },
   async run({ action = 'list', run, unfinished, limit, allEnvironments, dryRun }, context) {
-    const ofList = { '--unfinished': unfinished, '--limit': limit, '--all-environments': allEnvironments };
-    const foreign = {
-      ...(action === 'list' ? { number: run } : ofList),
-      ...(action !== 'resume' && { '--dry-run': dryRun }),
-    };
-    const [name] = Object.entries(foreign).find(([, value]) => value !== undefined) ?? [];
-    if (name !== undefined) throw usageFailure(`inventory runs ${action} takes no ${name}.`);
+    const foreign = [
+      action === 'list' && run !== undefined && 'number',
+      action !== 'list' && unfinished === true && '--unfinished',
+      action !== 'list' && limit !== undefined && '--limit',
+      action !== 'list' && allEnvironments === true && '--all-environments',
+      action !== 'resume' && dryRun === true && '--dry-run',
+    ].find((each) => each !== false);
+    if (foreign !== undefined) throw usageFailure(`inventory runs ${action} takes no ${foreign}.`);
     if (action === 'discard') {
       if (run === undefined)
         throw usageFailure('Discard which run? Name its number.', 'See all runs: petstore inventory runs');

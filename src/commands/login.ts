@@ -120,8 +120,8 @@ async function chooseKey(
     if (verify) await tryKey(context, to, key);
   };
   if (keyCommand !== undefined) {
-    splitWords(keyCommand, context.machine.platform);
-    if (verify) await check(takeKey(context, await keyFromCommand(context, keyCommand), 'the key command'));
+    const words = splitWords(keyCommand, context.machine.platform);
+    if (verify) await check(takeKey(context, await keyFromCommand(context, keyCommand, words), 'the key command'));
     return { name: 'key-command', value: keyCommand };
   }
   if (keyStdin === true) {

@@ -21,15 +21,15 @@ export const logout = defineCommand({
     }
     const { config, path } = requireReadable(await context.configFile());
     const keys = [`${environment}.api-key`, `${environment}.key-command`];
-    const dropped = keys.some((key) => key in config) ? [environment] : [];
-    if (dropped.length > 0) await changeConfig(context, () => Object.fromEntries(keys.map((key) => [key, undefined])));
+    const isStored = keys.some((key) => key in config);
+    if (isStored) await changeConfig(context, () => Object.fromEntries(keys.map((key) => [key, undefined])));
     if ((context.env.PETSTORE_API_KEY ?? '') !== '') {
       context.notices.warning('PETSTORE_API_KEY is set, and petstore still uses the key in it.');
     }
-    const text =
-      dropped.length === 0
-        ? `No key for ${environment} in ${path}.`
-        : `The key for ${environment} is removed from ${path}.`;
-    return confirmation(text, { loggedOut: dropped }, { csv: { loggedOut: dropped.join(' ') } });
+    const text = isStored
+      ? `The key for ${environment} is removed from ${path}.`
+      : `No key for ${environment} in ${path}.`;
+    const csv = { loggedOut: isStored ? environment : '' };
+    return confirmation(text, { loggedOut: isStored ? [environment] : [] }, { csv });
   },
 });

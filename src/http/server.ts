@@ -107,6 +107,14 @@ export async function serve(options: ServerOptions): Promise<Serving> {
     else socket.destroy();
   });
   if (onConnection !== undefined) server.on('connection', onConnection);
+  /** Connections whose TLS handshake has not ended, by the client's port. */
+  const shaking = new Map<string, Socket>();
+  secure?.on('connection', (socket: Socket) => {
+    const peer = peerOf(socket);
+    shaking.set(peer, socket);
+    socket.once('close', () => shaking.delete(peer));
+  });
+  secure?.on('secureConnection', (socket) => shaking.delete(peerOf(socket)));
   const { host, port } = await listen(server, options);
   return {
     baseUrl: `${secure === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}/v1`,
@@ -126,6 +134,7 @@ export async function serve(options: ServerOptions): Promise<Serving> {
         server.closeIdleConnections();
         // Node does not count those that have not sent a whole head yet.
         server.headersTimeout = 1;
+        for (const socket of shaking.values()) socket.destroy();
       });
       const cancel = clock.alarm(graceMs, () => {
         server.closeAllConnections();

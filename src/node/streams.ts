@@ -96,6 +96,7 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
       const drop = (): void => void Object.assign(reader, { line: '' });
       if (terminal) {
         typing = reader;
+        // Only notes the last byte.
         input.prependListener('end', drop).on('data', withoutRest);
       }
       // Start now, in raw mode, so that text typed from here on is echoed only once and not lost.
@@ -129,7 +130,7 @@ let lastByte: number | undefined;
 
 /**
  * Returns what was typed without the rest of an Enter: many scanners send CR and LF as two keys, and the CR may have
- * ended a question or a list of lines before.
+ * ended a question or a list of lines before. Notes the last byte for the next call, which may be another reader's.
  */
 export function withoutRest(bytes: Uint8Array): Uint8Array {
   const isRest = lastByte === CR && bytes[0] === LF;

@@ -36,10 +36,10 @@ export const LOCAL_FAILURES = {
   }),
 
   /** `place`: the path, with line and column where they are known. */
-  'config-invalid': ({ place, problem, hint }: { place: string; problem: string; hint?: string }) => ({
+  'config-invalid': ({ place, problem, hint }: { place: string; problem: string; hint: string }) => ({
     ...stops(EXIT.local),
     message: `The config file ${place} ${problem}; it was left as it is.`,
-    hint: hint ?? 'Fix it in an editor, or move it away and log in again: petstore login',
+    hint,
   }),
   'ledger-refused': ({ says }: { says: string }) => ({
     ...stops(EXIT.local),

@@ -11,7 +11,7 @@ import type { Warned } from '../state/file.ts';
 import { isOneOf } from '../api/values.ts';
 import { ENVIRONMENTS } from './environments.ts';
 import { configFolder, joinPath, stateFolder } from './paths.ts';
-import { CONFIG_SETTINGS, SETTINGS, type Stored } from './settings.ts';
+import { CONFIG_SETTINGS, inVariable, SETTINGS, type Stored } from './settings.ts';
 
 const CONFIG_VERSION = 1;
 
@@ -49,11 +49,13 @@ export async function readConfigFile(context: Context): Promise<ConfigFile> {
     path = configPath(context);
     const facts = await context.files.facts(path);
     if (facts === undefined) return { path, ...NONE };
+    const profile = inVariable(SETTINGS.profile, context.env);
+    const login = `log in again: petstore ${profile === undefined ? '' : `--profile ${profile} `}login`;
     if (facts.kind !== 'file') {
-      const hint = 'Move it away and log in again: petstore login';
+      const hint = `Move it away and ${login}`;
       throw new Failure('config-invalid', { place: path, problem: 'is not a plain file', hint });
     }
-    const config = parseConfig(path, await context.files.read(path));
+    const config = parseConfig(path, await context.files.read(path), login);
     const modeForOthers = context.machine.platform === 'win32' ? 0 : facts.mode & 0o077;
     return {
       path,
@@ -110,10 +112,11 @@ export async function changeConfig(
   });
 }
 
-function parseConfig(path: string, written: string): Config {
+function parseConfig(path: string, written: string, login: string): Config {
   const text = written.replace(/^\uFEFF/, '');
-  const invalid = (problem: string, hint?: string): Failure =>
-    new Failure('config-invalid', { place: path, problem, ...(hint !== undefined && { hint }) });
+  const fix = `Fix it in an editor, or move it away and ${login}`;
+  const invalid = (problem: string, hint = fix, place = path): Failure =>
+    new Failure('config-invalid', { place, problem, hint });
   let value: JsonValue;
   try {
     value = parseJson(text);
@@ -122,7 +125,7 @@ function parseConfig(path: string, written: string): Config {
     const before = text.slice(0, error.at);
     const place = `${path}:${before.split('\n').length}:${error.at - before.lastIndexOf('\n')}`;
     // Without the cause, which may quote the text and so a key.
-    throw new Failure('config-invalid', { place, problem: 'is not valid JSON' });
+    throw invalid('is not valid JSON', fix, place);
   }
   if (!(value instanceof Map)) throw invalid('is not a JSON object');
   const version = value.get('version');

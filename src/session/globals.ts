@@ -73,8 +73,6 @@ export interface Notices extends ClientWatch {
    * seconds if the total is known. undefined removes it.
    */
   progress(line: string | undefined, share?: Share): void;
-  /** True if `progress` shows anything. */
-  readonly isLive: boolean;
   /** Marks a command that changes stock: what became of a write belongs in its error. */
   writes(): void;
   /** Sets where to read the newest rate limit when the command ends. */

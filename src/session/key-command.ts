@@ -1,5 +1,4 @@
 /** Runs the command that prints the API key. */
-import { parseStored, splitWords } from '../value-parsers.ts';
 import { Failure } from '../errors.ts';
 import type { ConfigFile } from './config-file.ts';
 import type { CommandContext } from './globals.ts';
@@ -12,9 +11,12 @@ const TIMEOUT_MS = 30_000;
  * stderr: at once on a terminal, where it may prompt the user; otherwise at the end, without the key.
  * @throws {Failure} `key-command`; the reason of the command's signal
  */
-export async function keyFromCommand(context: Omit<CommandContext, 'target'>, command: string): Promise<string> {
+export async function keyFromCommand(
+  context: Omit<CommandContext, 'target'>,
+  command: string,
+  words: readonly [string, ...string[]],
+): Promise<string> {
   const { notices, secrets, signal, stderr } = context;
-  const words = parseStored({ parse: (text) => splitWords(text, context.machine.platform) }, command, '');
   const held: string[] = [];
   const show = (line: string): void => {
     notices.warning(`${words[0]}: ${line}`);

@@ -5,11 +5,12 @@ import type { ConfigFile } from './config-file.ts';
 import { type EnvironmentName, isProduction, parseBaseUrl, partsOf, placeIn } from './environments.ts';
 import type { CommandContext, ResolvedSettings, Target } from './globals.ts';
 import { shellWord } from './run-commands.ts';
-import { find, inVariable, isExplicit, resolve, type Source, SETTINGS, type Stored } from './settings.ts';
+import { commandFor, find, inVariable, isExplicit, keyOf, resolve, SETTINGS, type Stored } from './settings.ts';
+import { parseStored, splitWords } from '../value-parsers.ts';
 import { FORMAT_FACTS } from '../view/view.ts';
 import { visible } from '../view/words.ts';
 
-const KEY_COMMAND: Source = { from: 'key-command', name: 'the key command' };
+const KEY_COMMAND = { from: 'key-command', name: 'the key command' } as const;
 
 /** @throws {Failure} `usage`, `invalid-value`: an unknown environment */
 export function resolveSettings(call: { env?: string; baseUrl?: string }, stored: Stored): ResolvedSettings {
@@ -107,7 +108,10 @@ async function findTarget(context: Omit<CommandContext, 'target'>): Promise<Targ
   if (keyCommand === undefined) return { environment, baseUrl, apiKey: storedKey, keySource: apiKey!.source.name };
   const { assertTrusted, keyFromCommand } = await import('./key-command.ts');
   assertTrusted(file, keyCommand.value);
-  const printed = takeKey(context, await keyFromCommand(context, keyCommand.value), keyCommand.source.name);
+  const split = (text: string, name: string) => splitWords(text, context.machine.platform, name);
+  const key = keyOf(SETTINGS.keyCommand, partsOf(environment).environment);
+  const words = parseStored(split, keyCommand.value, key, commandFor(key));
+  const printed = takeKey(context, await keyFromCommand(context, keyCommand.value, words), keyCommand.source.name);
   return { environment, baseUrl, apiKey: printed, keySource: keyCommand.source.name };
 }
 

@@ -251,9 +251,9 @@ export function find(setting: Setting, { option, env, config, environment }: Giv
 export function resolve<T>(setting: Setting<T> & { readonly default: string }, given: Given): Sourced<T> {
   const found = find(setting, given)!;
   const { from, name } = found.source;
-  if (from !== 'config') return { ...found, value: setting.parser.parse(found.value, name) };
-  const hint = `Correct it: ${commandFor(setting.key!)}`;
-  return { ...found, value: parseStored(setting.parser, found.value, `${setting.key} of the config`, hint) };
+  const { key = '', parser } = setting;
+  if (from !== 'config') return { ...found, value: parser.parse(found.value, name) };
+  return { ...found, value: parseStored(parser.parse, found.value, key, commandFor(key)) };
 }
 
 /** Values of other common options, unless the command line has them: durations in ms, sizes in bytes. */

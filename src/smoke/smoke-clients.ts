@@ -3,9 +3,11 @@ import { probe, type Reply } from '../client/probe.ts';
 import type { Call, Service } from '../client/service.ts';
 import { Failure, type Kind, midway } from '../errors.ts';
 import { open, type Session } from '../session/connect.ts';
-import type { CommandContext } from '../session/globals.ts';
+import type { CommandContext, Globals } from '../session/globals.ts';
 import { countDown } from '../stop.ts';
 import type { CheckFacts, SmokeOptions } from './finding.ts';
+
+type ClientChange = Partial<Pick<Service, 'apiKey' | 'signal'> & Pick<Globals, 'maxWait' | 'reserve'>>;
 
 const USUAL_CAUSES: readonly Kind[] = ['unauthorized', 'service-failed', 'redirected', 'paused'];
 /** Refused by the service or a gateway. */
@@ -39,13 +41,7 @@ export class SmokeClients implements AsyncDisposable {
   }
 
   /** Opens another client for the same service, with another key, signal or wait. */
-  async open({
-    apiKey = this.keyed.apiKey,
-    signal = this.context.signal,
-    ...globals
-  }: Partial<
-    Pick<Service, 'apiKey' | 'signal'> & Pick<CommandContext['globals'], 'maxWait' | 'reserve'>
-  >): Promise<Service> {
+  async open({ apiKey = this.keyed.apiKey, signal = this.context.signal, ...globals }: ClientChange): Promise<Service> {
     const { context, keyed, session } = this;
     const { baseUrl, http, keySource } = keyed;
     const changed = { ...context, signal, globals: { ...context.globals, ...globals } };

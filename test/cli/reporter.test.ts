@@ -1,12 +1,14 @@
 import { expect, it } from 'vitest';
 import { Reporter } from '../../src/cli/reporter.ts';
-import type { Context } from '../../src/ports.ts';
+import { exchange } from '../../src/client/attempt.ts';
+import type { Context, HttpReply } from '../../src/ports.ts';
 import { Secrets } from '../../src/redact.ts';
 import { PLAIN } from '../../src/view/style.ts';
+import { reply, scriptedService } from '../client/scripted-service.ts';
 
 /** What a reporter writes while its clock stands at `clock.now`. */
 async function writtenBy(
-  work: (reporter: Reporter, clock: { now: number }) => void,
+  work: (reporter: Reporter, clock: { now: number }) => void | Promise<void>,
   isTTY: boolean,
   isJson = false,
 ): Promise<string> {
@@ -27,7 +29,7 @@ async function writtenBy(
     PLAIN,
     new Secrets(),
   );
-  work(reporter, clock);
+  await work(reporter, clock);
   await reporter.flush();
   return text;
 }
@@ -62,7 +64,7 @@ it('progress beside JSON is nothing', async () => {
   expect(await written(false, true)).toBe('');
 });
 
-it('a request that takes long is one line on a terminal, and nothing elsewhere', async () => {
+it('a request that takes long is one line on a terminal', async () => {
   const wait = { why: 'answer', until: 58_000, attempt: 1, holder: 'shop.example:4011' } as const;
   const request = (reporter: Reporter): void => {
     reporter.waiting(wait);
@@ -79,5 +81,19 @@ it('a request that takes long is one line on a terminal, and nothing elsewhere',
     '1 of 3 set; waiting for shop.example:4011, for at most 58 s. Ctrl-C stops.',
     '[█████▎          ] 1 of 3 set',
   ]);
-  expect(await writtenBy(request, false)).toBe('');
+});
+
+it('elsewhere it is nothing, and ends the wait of no other request', async () => {
+  const { promise, resolve } = Promise.withResolvers<HttpReply>();
+  const window = { why: 'window-spent', until: 58_000, attempt: 1 } as const;
+  const written = writtenBy(async (reporter) => {
+    const { clock, service } = scriptedService([() => promise], { watch: reporter });
+    const answered = exchange(service, { method: 'GET', path: '/inventory' });
+    await clock.advance(2_500);
+    reporter.waiting(window);
+    resolve(reply());
+    await answered;
+    reporter.waiting(window);
+  }, false);
+  expect((await written).split('\n')).toEqual(['Rate limit reached; continuing at 00:00:58 (58 s).', '']);
 });

@@ -97,6 +97,7 @@ export function scriptedService(
     maxBodyBytes: 10,
     signal: stop.signal,
     watch: {
+      isLive: true,
       attempt: (facts) => attempts.push(facts),
       recovered: () => undefined,
       waiting: (wait) => {

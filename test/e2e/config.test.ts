@@ -156,7 +156,12 @@ describe('profiles', () => {
     );
     mkdirSync(join(home.config, 'petstore', 'profiles', 'cologne'));
     writeFileSync(join(home.config, 'petstore', 'profiles', 'cologne', 'config.json'), '{');
-    expect((await petstore('--profile', 'cologne', 'status')).stderr).toContain('petstore --profile cologne login\n');
+    for (const line of [
+      ['--profile', 'cologne', 'status'],
+      ['config', 'profiles'],
+    ]) {
+      expect((await petstore(...line)).stderr).toMatch(/^hint: .* log in again: petstore --profile cologne login\n$/m);
+    }
 
     await petstore('--profile', 'berlin', 'catalog', 'set', '7', '--name', 'Goldfish');
     expect((await petstore('--profile', 'berlin', 'inventory', 'list')).stdout).toContain('Goldfish');

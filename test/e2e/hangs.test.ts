@@ -146,12 +146,15 @@ describe('fault 122: a folder that cannot be made below one that is there', () =
     });
   });
 
-  it('XDG_STATE_HOME=/proc: rate limits are not shared, and the command continues', async () => {
+  it('XDG_STATE_HOME=/proc: rate limits are not shared, a read continues, and no write begins', async () => {
     const { code, stderr } = await runPetstore(['inventory', 'list'], { env: { ...NOWHERE, XDG_STATE_HOME: '/proc' } });
     expect({ code, stderr }).toEqual({
       code: 7,
       stderr: expect.stringContaining('its state folder cannot be used') as string,
     });
+    const patch = ['api', 'PATCH', '/inventory/3', '-f', 'quantity=1'];
+    const refused = await runPetstore(patch, { env: { ...NOWHERE, XDG_STATE_HOME: '/proc' } });
+    expect([refused.code, refused.stderr]).toEqual([3, expect.not.stringContaining('Sending')]);
   });
 });
 

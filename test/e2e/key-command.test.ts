@@ -57,8 +57,9 @@ describe('a key command', () => {
     expect(stderr).toContain('warning: ./key: redis:\n');
   });
 
+  const STORED = 'staging.key-command of the config must be a command whose quotes are closed, not "\'unclosed".';
   const REFUSED = 'The API key from the key command contains a line break, so it cannot be sent';
-  it.each<[name: string, code: number, message: string, command: string]>([
+  it.each<[name: string, code: number, message: string, command: string, hint?: string]>([
     ['fails', 4, 'The key command ended with exit code 3: ', "sh -c 'exit 3'"],
     ['is killed', 4, 'The key command was ended by SIGKILL: ', "sh -c 'kill -9 $$'"],
     ['prints nothing', 4, 'The key command printed no key: ', 'true'],
@@ -66,12 +67,14 @@ describe('a key command', () => {
     ['does not exist', 3, 'The key command was not found: ', 'no-such-program x'],
     ['may not be run', 3, 'The key command could not be run (EACCES): ', '/dev/null'],
     ['prints without end', 4, 'The key command printed more than 16384 bytes: ', 'head -c 100000 /dev/zero'],
+    ['has an open quote', 3, STORED, "'unclosed", 'Correct it: petstore config set staging.key-command VALUE'],
     ['prints two lines', 4, `${REFUSED}; its value is not shown.`, "printf 'some-key\\nuser: x\\n'"],
-  ])('that %s is one clear error, and nothing is sent', async (_name, code, message, command) => {
+  ])('that %s is one clear error, and nothing is sent', async (_name, code, message, command, hint) => {
     const server = await scriptedServer([]);
     const finished = await runPetstore(['--json', ...LIST], { home: withCommand(server.baseUrl, command) });
     const { code: exit, error } = takeApart(finished);
     expect([exit, error?.message]).toEqual([code, message.endsWith(': ') ? message + command : message]);
+    if (hint !== undefined) expect(error?.hint).toBe(hint);
   });
 
   it('Ctrl-C ends it; what it asks for is shown at once', async () => {

@@ -2,20 +2,22 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { expect, it } from 'vitest';
-import { serve } from '../../src/http/server.ts';
+import { serve, type ServerOptions } from '../../src/http/server.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { openSocket } from '../support/served.ts';
+import { tlsIdentities } from '../support/tls.ts';
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
 /** A server whose alarms the test rings: the first is for idle connections, the second for all. */
-async function served() {
+async function served(identity?: ServerOptions['identity']) {
   const rings: (() => void)[] = [];
   const arrivals: Socket[] = [];
   const serving = await serve({
     host: '127.0.0.1',
     port: 0,
-    patience: { headMs: 60_000, requestMs: 60_000 },
+    identity,
+    patience: { headMs: 3_600_000, requestMs: 3_600_000 },
     clock: { alarm: (_ms, ring) => (rings.push(ring), () => undefined) },
     handle: ({ headers, url }, outgoing) => {
       outgoing.end(`${headers.host} ${url}`);
@@ -56,6 +58,15 @@ it('that ends answers the requests that come on idle and on new connections, and
     await end;
   }
   expect([quiet.destroyed, silent.destroyed]).toEqual([false, false]);
+  rings[0]?.();
+  await closed;
+});
+
+it('that ends does not wait for a TLS handshake', async () => {
+  const { serving, rings, connect } = await served(tlsIdentities().good);
+  await connect();
+  (await connect()).write('\x16\x03\x01');
+  const closed = serving.close(20_000);
   rings[0]?.();
   await closed;
 });

@@ -22,7 +22,7 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   'production-not-confirmed': [[{ environment: 'production', line: 'c' }, stops(2)]],
   cancelled: [[{}, stops(2)]],
   'no-terminal': [[{ what: 'w', instead: 'i' }, stops(2)]],
-  'config-invalid': [[{ place: 'p', problem: 'p' }, stops(3)]],
+  'config-invalid': [[{ place: 'p', problem: 'p', hint: 'h' }, stops(3)]],
   'ledger-refused': [[{ says: 's' }, stops(3)]],
   'config-unset': [[{ key: 'k', path: 'p', command: 'c' }, stops(3)]],
   'no-home': [[{ what: 'w', variable: 'v', problem: 'p' }, stops(3)]],

@@ -41,6 +41,7 @@ const petstore: Policy = async (process, ledger, job) => {
     maxBodyBytes: 1 << 20,
     signal,
     watch: {
+      isLive: false,
       attempt: nothing,
       waiting: nothing,
       recovered: nothing,
