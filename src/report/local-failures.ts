@@ -11,7 +11,7 @@ export const LOCAL_FAILURES = {
     message: problem,
     hint: hint ?? 'See: petstore --help',
   }),
-  /** `isStored`: the value is from the config, or is the shared ledger's address: exit 3 in place of 2. */
+  /** `isStored`: the value is from the config or names the shared ledger, so the call itself is right. */
   'invalid-value': (details: { name: string; value: string; expected: string; hint?: string; isStored?: true }) => ({
     ...stops(details.isStored === true ? EXIT.local : EXIT.usage),
     message: `${details.name} must be ${details.expected}, not ${JSON.stringify(details.value)}.`,
