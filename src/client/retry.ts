@@ -224,7 +224,8 @@ export async function waitBefore(trouble: Trouble, tries: Tries): Promise<boolea
       if (ms >= NOTICED_MS) watch.waiting(wait);
     });
   } finally {
-    watch.waiting(undefined);
+    // The end of a wait that was not shown would be taken for that of another request.
+    if (ms >= NOTICED_MS) watch.waiting(undefined);
   }
   return true;
 }

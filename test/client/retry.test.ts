@@ -140,8 +140,8 @@ describe('the wait', () => {
     expect(waits).toEqual([wait, wait, wait, undefined]);
   });
 
-  it('is not reported where it is shorter than 0.2 s', async () => {
-    expect((await backoffsOf(503)).waits).toEqual([undefined]);
+  it('is not reported where it is shorter than 0.2 s, nor its end, which would end the wait of another request', async () => {
+    expect((await backoffsOf(503)).waits).toEqual([]);
   });
 
   it('ends when the program is to stop', async () => {
