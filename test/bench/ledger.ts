@@ -1,8 +1,7 @@
 /**
- * Measures the cost of safety: one request with the ledger in the state database and one with a ledger in memory (the
- * state folder is unusable), in pairs, against its own service. A list needs only the ledger; an update is also written
- * to the journal on disk before it is sent. Then measures how many requests per second each kind of ledger handles.
- * Prints Markdown on stdout.
+ * Measures the cost of safety: a list with the ledger in the state database and one with a ledger in memory (the state
+ * folder is unusable), in pairs, against its own service. Then measures how many requests per second each kind of
+ * ledger handles. Prints Markdown on stdout.
  *
  *   npm run bench -- ledger [--runs 150] [--seconds 5] [--assert]
  */
@@ -39,38 +38,27 @@ process.exitCode = await withService(async ({ env, home }) => {
     if (status !== 0 || isShared !== (state !== noFolder)) throw new Error(stderr.toString());
     return ms;
   };
-  const measure = (command: string): Pair[] => {
-    const pairs: Pair[] = [];
-    for (let run = -WARM_UPS; run < Number(values.runs); run++) {
-      // The second run finds the machine warm, so the two alternate.
-      const isFirst = run % 2 === 0;
-      const before = isFirst ? undefined : timed(command, noFolder);
-      const database = timed(command, join(home, 'state'));
-      const memory = before ?? timed(command, noFolder);
-      if (run >= 0) pairs.push({ database, memory });
-    }
-    return pairs;
-  };
-  const list = measure('inventory list --pet 7');
-  const set = measure('inventory set 7 12');
-  const added = (pairs: readonly Pair[]): number[] => pairs.map(({ database, memory }) => database - memory);
-  const row = (name: string, pairs: readonly Pair[], bound = ''): string[] => [
-    name,
+  const command = 'inventory list --pet 7';
+  const pairs: Pair[] = [];
+  for (let run = -WARM_UPS; run < Number(values.runs); run++) {
+    // The second run finds the machine warm, so the two alternate.
+    const isFirst = run % 2 === 0;
+    const before = isFirst ? undefined : timed(command, noFolder);
+    const database = timed(command, join(home, 'state'));
+    const memory = before ?? timed(command, noFolder);
+    if (run >= 0) pairs.push({ database, memory });
+  }
+  const added = pairs.map(({ database, memory }) => database - memory);
+  const row = [
+    '`inventory list`: the ledger',
     median(pairs.map(({ database, memory }) => database / memory)).toFixed(2),
-    `${median(added(pairs)).toFixed(1)}${bound}`,
-    spread(added(pairs), 1),
+    `${median(added).toFixed(1)} (at most ${MOST_MS})`,
+    spread(added, 1),
     median(pairs.map(({ memory }) => memory)).toFixed(1),
   ];
-  console.log(
-    markdownTable(
-      ['', 'ratio to a ledger in memory', 'added, median, ms', 'added, least – most, ms', 'in memory, median, ms'],
-      [
-        row('`inventory list`: the ledger', list, ` (at most ${MOST_MS})`),
-        row('`inventory set`: the ledger, and the journal on the disk', set),
-      ],
-    ),
-  );
+  const head = ['', 'ratio to a ledger in memory', 'added, median, ms', 'added, least – most, ms'];
+  console.log(markdownTable([...head, 'in memory, median, ms'], [row]));
   const loads = await measureLedgers(home, Number(values.seconds) * 1_000);
   console.log(`\n${markdownTable(HEAD, loads)}`);
-  return values.assert && median(added(list)) > MOST_MS ? 1 : 0;
+  return values.assert && median(added) > MOST_MS ? 1 : 0;
 });

@@ -21,7 +21,7 @@ const PARTS: Readonly<Record<string, string>> = {
   sizes: 'Sizes',
   lists: 'Long lists',
   browse: 'A long list on the screen',
-  ledger: 'What the shared ledger adds to one update',
+  ledger: 'What the shared ledger adds to one list',
   proxy: 'The proxy beside a plain one',
   import: 'A stocktake of many rows on one key',
 };
