@@ -23,7 +23,7 @@ async function start(): Promise<void> {
   }
   const asksForAll = argv.includes('help') || argv.includes('--help');
   if (asksForAll || argv.includes('-h') || argv.length === 0) {
-    const [{ helpFor, withHeadings }, tree, { createStyle, isColoured }] = await Promise.all([
+    const [{ helpFor, withHeadings }, tree, { createStyle }] = await Promise.all([
       import('./cli/help/render.ts'),
       loadTree(),
       import('./view/style.ts'),
@@ -32,7 +32,7 @@ async function start(): Promise<void> {
     if (text !== undefined) {
       commandName = 'help';
       const choice = argv.includes('--no-color') ? 'never' : 'auto';
-      const style = await createStyle(isColoured({ choice, env, isTTY: isTerminal() }));
+      const style = await createStyle({ choice, env, isTTY: isTerminal() });
       (asksForAll && !argv.includes('--no-pager') ? pageOrPrint : printAndEnd)(withHeadings(text, style));
       return;
     }

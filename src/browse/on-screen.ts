@@ -6,7 +6,7 @@ import type { CommandContext, Notices } from '../session/globals.ts';
 import { untilStop } from '../stop.ts';
 import { waitLines } from '../view/progress.ts';
 import { visible } from '../view/words.ts';
-import { createStyle, isColoured } from '../view/style.ts';
+import { createStyle } from '../view/style.ts';
 import { prepareWidths } from '../view/width.ts';
 import type { Browser, End, Reload, Show } from './browser.ts';
 import { drawScreen } from './draw.ts';
@@ -18,7 +18,7 @@ export const browseOnScreen: Show = async (context, browser, reload) => {
   const { clock, env, globals, signal } = context;
   await prepareWidths(['→']);
   const looks = {
-    style: await createStyle(isColoured({ choice: globals.color, env, isTTY: true })),
+    style: await createStyle({ choice: globals.color, env, isTTY: true }),
     environment: (await context.target()).environment,
     shown: (text: string): string => visible(context.secrets.redact(text)),
   };

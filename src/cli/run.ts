@@ -23,7 +23,7 @@ import type { Secrets } from '../redact.ts';
 import { redactedPorts, secretsIn } from './redacted-ports.ts';
 import { render } from '../view/formats.ts';
 import { FORMAT_FACTS, type View } from '../view/view.ts';
-import { createStyle, isColoured, type Style } from '../view/style.ts';
+import { createStyle, type Style } from '../view/style.ts';
 
 /**
  * Runs the command that argv names. Never rejects: reports every failure and returns its exit code.
@@ -219,5 +219,5 @@ async function print(
 }
 
 function styleFor(context: Context, output: Output, choice: Globals['color']): Promise<Style> {
-  return createStyle(isColoured({ choice, env: context.env, isTTY: output.isTTY }));
+  return createStyle({ choice, env: context.env, isTTY: output.isTTY });
 }

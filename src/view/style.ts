@@ -30,13 +30,17 @@ export const PLAIN = Object.fromEntries(ROLES.map((role): [Role, Paint] => [role
 
 /**
  * Loads chalk only if there is colour. None of the sixteen colours is readable on both light and dark backgrounds, so a
- * text with a role has its own background. test/view/style.test.ts computes the contrasts.
+ * text with a role has its own background. On some terminals their red is too bright for white and too dark for black:
+ * red is one of the 256 colours, which are the same everywhere. Linux's console has only sixteen, and shows it reversed.
+ * test/view/style.test.ts computes the contrasts.
  */
-export async function createStyle(hasColour: boolean): Promise<Style> {
-  if (!hasColour) return PLAIN;
+export async function createStyle(wishes: ColourWishes): Promise<Style> {
+  if (!isColoured(wishes)) return PLAIN;
   const { Chalk } = await import('chalk');
-  const { bold, dim, black, whiteBright } = new Chalk({ level: 1 });
-  const [good, bad] = [black.bgGreenBright, whiteBright.bgRed];
+  const chalk = new Chalk({ level: 2 });
+  const { bold, dim, black } = chalk;
+  const good = black.bgGreenBright;
+  const bad = wishes.env.TERM === 'linux' ? chalk.inverse : chalk.ansi256(231).bgAnsi256(160);
   return {
     heading: bold,
     muted: dim,

@@ -53,7 +53,7 @@ async function draw(
     columns,
     rows,
     now: 0,
-    style: await createStyle(isColoured),
+    style: await createStyle({ choice: isColoured ? 'always' : 'never', env: {}, isTTY: true }),
     shown: (text) => text,
   });
 }
@@ -186,8 +186,8 @@ it('looks: bars and the cursor in reverse video, changes as plus or minus, low s
   ]);
   expect([first, second, third]).toEqual([
     expect.stringMatching(/^ {2}\+ .*\^\[30m\^\[102m→ 8 \+1\^\[49m\^\[39m .*available$/),
-    expect.stringMatching(/^ {2}- .*\^\[97m\^\[41m→ 7 -1\^\[49m\^\[39m .*available$/),
-    expect.stringMatching(/ \^\[97m\^\[41m▼ 0\^\[49m\^\[39m .*available$/),
+    expect.stringMatching(/^ {2}- .*\^\[38;5;231m\^\[48;5;160m→ 7 -1\^\[49m\^\[39m .*available$/),
+    expect.stringMatching(/ \^\[38;5;231m\^\[48;5;160m▼ 0\^\[49m\^\[39m .*available$/),
   ]);
   const plain = await draw(80, 12, { keys });
   expect(plainly(plain)).toEqual(plainly(lines));

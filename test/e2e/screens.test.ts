@@ -182,7 +182,7 @@ async function screensOf(cols: number, env: Record<string, string>): Promise<Run
 /** As text that a terminal shows in the same colours: `cat test/screens/80.txt`. */
 function coloured(lines: readonly (readonly Run[])[]): string {
   const code = (first: number, colour: number): number[] =>
-    colour < 0 ? [] : [colour < 8 ? first + colour : first + 60 + colour - 8];
+    colour < 0 ? [] : colour < 16 ? [colour < 8 ? first + colour : first + 60 + colour - 8] : [first + 8, 5, colour];
   const shown = lines.map((runs) =>
     runs
       .map(({ text, bold, dim, reverse, colour, ground }) => {

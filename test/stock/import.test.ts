@@ -109,7 +109,7 @@ it('--dry-run at a terminal ends with a sum, and rows that cannot be applied loo
   const pets = stdout.split('\n').map((line) => /^\S+ +(\S*\d+\S*) /.exec(line)?.[1]);
   const [conflict, failed] = [
     '\u001b[30m\u001b[103m8\u001b[49m\u001b[39m',
-    '\u001b[97m\u001b[41m999\u001b[49m\u001b[39m',
+    '\u001b[38;5;231m\u001b[48;5;160m999\u001b[49m\u001b[39m',
   ];
   expect(pets.filter((pet) => pet !== undefined).slice(1)).toEqual(['7', conflict, failed]);
   const text = stripVTControlCharacters(stderr).replaceAll(/\s+/g, ' ');

@@ -31,6 +31,8 @@ export const THEMES: Readonly<Record<'light' | 'dark', Theme>> = {
       11: '#ffe08a',
       14: '#9be3ef',
       15: '#ffffff',
+      160: '#d70000',
+      231: '#ffffff',
     },
   },
   dark: {
@@ -47,6 +49,8 @@ export const THEMES: Readonly<Record<'light' | 'dark', Theme>> = {
       11: '#e3b341',
       14: '#79d3ec',
       15: '#ffffff',
+      160: '#d70000',
+      231: '#ffffff',
     },
   },
 };

@@ -6,7 +6,7 @@ import { render } from '../../src/view/formats.ts';
 import { createStyle } from '../../src/view/style.ts';
 import type { Format, RowsView } from '../../src/view/view.ts';
 
-export const PLAIN = await createStyle(false);
+export const PLAIN = await createStyle({ choice: 'never', env: {}, isTTY: true });
 
 export function view(items: readonly InventoryItem[], header = true): RowsView<InventoryItem> {
   return {

@@ -182,7 +182,7 @@ describe('fault 103: colour', () => {
   });
 
   it('changes nothing but the colour', async () => {
-    const style = await createStyle(true);
+    const style = await createStyle({ choice: 'always', env: {}, isTTY: true });
     expect(stripVTControlCharacters(style.bad('error:'))).toBe('error:');
     expect(PLAIN.bad('error:')).toBe('error:');
   });
