@@ -55,7 +55,7 @@ export class TestedPet {
         this.original = first.before;
         await this.putBack();
       }
-      await journal.discard(killed.id, clock.now());
+      await journal.end(killed.id, clock.now());
     }
     const run = { kind: 'smoke', startedAt: clock.now() } as const;
     this.run = await journal.begin(run, whereOf(context, session, 'smoke'), []);

@@ -4,12 +4,6 @@ import type { Exclusive, State } from './database.ts';
 /** Most turns of the event loop that the first item waits. */
 const MOST_TURNS = 4;
 
-interface Waiting<I> {
-  readonly item: I;
-  resolve(result: unknown): void;
-  reject(error: unknown): void;
-}
-
 /**
  * Returns a function that collects the items of a few turns and passes them to `run` together, in order. `run` returns
  * a result for each.
@@ -18,8 +12,9 @@ export function together<I>(
   turn: () => Promise<void>,
   run: (items: readonly I[]) => Promise<readonly unknown[]>,
 ): (item: I) => Promise<unknown> {
-  let waiting: Waiting<I>[] = [];
-  const flush = async (): Promise<void> => {
+  let waiting: I[] = [];
+  let results: Promise<readonly unknown[]>;
+  const runWaiting = async (): Promise<readonly unknown[]> => {
     // Waits until a turn has added nothing, but not for too many turns.
     for (let turns = 0, before = 0; turns < MOST_TURNS && waiting.length > before; turns++) {
       before = waiting.length;
@@ -27,18 +22,13 @@ export function together<I>(
     }
     const batch = waiting;
     waiting = [];
-    try {
-      const results = await run(batch.map(({ item }) => item));
-      for (const [i, { resolve }] of batch.entries()) resolve(results[i]);
-    } catch (error) {
-      for (const { reject } of batch) reject(error);
-    }
+    return run(batch);
   };
-  return (item) =>
-    new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject });
-      if (waiting.length === 1) void flush();
-    });
+  return async (item) => {
+    const at = waiting.push(item) - 1;
+    if (at === 0) results = runWaiting();
+    return (await results)[at];
+  };
 }
 
 type Strictness = Pick<Exclusive, 'durable' | 'despiteSignal'>;

@@ -24,6 +24,8 @@ export type NewRun = Omit<Run, 'id' | 'endedAt' | 'environment' | 'origin'>;
 /** `cause`, `note`: for this change only; default: those of the run. */
 export type NewChange = Pick<Change, 'petId' | 'after'> &
   Partial<Pick<Change, 'before' | 'line' | 'state' | 'reason' | 'cause' | 'note'>>;
+/** A single write, which is stored as it is sent. `run`: that of a smoke test. */
+export type NewWrite = NewChange & { readonly where: Where; readonly run?: bigint | undefined };
 export type Where = Pick<Change, 'environment' | 'origin' | 'command' | 'person' | 'cause' | 'note'>;
 /** Outcome of a change. `isUnsent`: true if the service never received it. */
 export type Settled = Pick<Change, 'state' | 'reason'> & { readonly isUnsent?: boolean };
@@ -35,43 +37,31 @@ const CERTAIN: Exclusive = { despiteSignal: true };
 const DURABLE_AND_CERTAIN: Exclusive = { ...DURABLE, ...CERTAIN };
 
 export class Journal extends History {
-  /** Stores a run with all its rows, or nothing. @throws {Failure} `state` */
-  begin(run: NewRun, where: Where, changes: readonly NewChange[]): Promise<Run> {
-    const { database } = this.state;
+  /**
+   * Stores a run with all its rows, or nothing. Of a stocktake whose scans are complete, it stores the rows.
+   * @throws {Failure} `state`
+   */
+  begin(run: NewRun | Run, where: Where, changes: readonly NewChange[]): Promise<Run> {
     return this.state.exclusively(() => {
       const { environment, origin } = where;
       const made = { ...run, environment, origin };
-      insertInto(database, 'run', { ...made, source: run.source && this.redact(run.source) });
-      const id = this.lastId();
+      if ('id' in run) this.requireRun(run.id);
+      else insertInto(this.state.database, 'run', { ...made, source: run.source && this.redact(run.source) });
+      const id = 'id' in run ? run.id : this.lastId();
       for (const change of changes) this.insert(where, change, id);
       return { id, ...made };
     }, DURABLE);
   }
 
-  /** Stores a single write that is about to be sent. */
-  sendOne(
-    where: Where,
-    { run, ...change }: NewChange & { readonly run?: bigint | undefined },
-    now: number,
-  ): Promise<bigint> {
+  /** Marks a change as sent, and stores a new one first; on disk once it resolves. @throws {Failure} `state` */
+  send(change: Pick<Change, 'id'> | NewWrite, now: number): Promise<bigint> {
     return this.state.exclusively(() => {
-      this.insert(where, change, run);
-      const id = this.lastId();
-      this.markSent(id, now);
+      if ('where' in change) this.insert(change.where, change, change.run);
+      const id = 'id' in change ? change.id : this.lastId();
+      const [at, turn] = [BigInt(Math.round(now)), momentOf(this.state) + 1n];
+      this.change("UPDATE change SET state = 'sent', sentAt = ?, turn = ?, noted = ? WHERE id = ?", at, turn, turn, id);
       return id;
     }, DURABLE);
-  }
-
-  /** Marks a change as sent; on disk once it resolves. @throws {Failure} `state` */
-  async sent(id: bigint, now: number): Promise<void> {
-    await this.state.exclusively(() => {
-      this.markSent(id, now);
-    }, DURABLE);
-  }
-
-  private markSent(id: bigint, now: number): void {
-    const [at, turn] = [BigInt(Math.round(now)), momentOf(this.state) + 1n];
-    this.change("UPDATE change SET state = 'sent', sentAt = ?, turn = ?, noted = ? WHERE id = ?", at, turn, turn, id);
   }
 
   /** @param isNow false for a write of which the stock has shown the outcome later */
@@ -87,14 +77,8 @@ export class Journal extends History {
     }, CERTAIN);
   }
 
-  async end(run: bigint, now: number): Promise<void> {
-    await this.state.exclusively(() => {
-      this.change('UPDATE run SET endedAt = ? WHERE id = ?', BigInt(Math.round(now)), run);
-    }, CERTAIN);
-  }
-
   /** Ends a run: rows that are left are never applied. A row that was sent may have been applied. */
-  async discard(run: bigint, now: number): Promise<void> {
+  async end(run: bigint, now: number): Promise<void> {
     await this.state.exclusively(() => {
       this.state.database.run("UPDATE change SET state = 'discarded' WHERE run = ? AND state = 'planned'", run);
       this.state.database.run("UPDATE change SET state = 'unknown' WHERE run = ? AND state = 'sent'", run);
@@ -139,14 +123,6 @@ export class Journal extends History {
       this.state.database.run('DELETE FROM draft WHERE origin = ?', origin);
       for (const change of changes.values()) insertInto(this.state.database, 'draft', { origin, ...change });
     }, CERTAIN);
-  }
-
-  /** Stores the rows of a stocktake whose scans are complete. */
-  async plan(run: bigint, where: Where, changes: readonly NewChange[]): Promise<void> {
-    await this.state.exclusively(() => {
-      this.requireRun(run);
-      for (const change of changes) this.insert(where, change, run);
-    }, DURABLE);
   }
 
   private insert(where: Where, change: NewChange, run?: bigint): void {

@@ -165,22 +165,17 @@ async function endReplaced({ context, journal }: RunContext, { replaces }: RunSp
   const problem = `Run ${run?.id} was resumed meanwhile`;
   if (isResumed) throw new Failure('cannot-resume', { problem, hint: 'Run the command again.' });
   await recordShown({ journal }, uncertain, seen.stock);
-  if (run !== undefined) await journal.discard(run.id, context.clock.now());
+  if (run !== undefined) await journal.end(run.id, context.clock.now());
 }
 
-async function beginRun(
+function beginRun(
   { context, journal, session }: RunContext,
   spec: RunSpec,
   changes: readonly NewChange[],
 ): Promise<Run> {
   const { kind, source, hash, adds, undoesRun, undoesChange } = spec;
-  const where = whereOf(context, session, spec.command);
-  if (spec.run === undefined) {
-    const made = { kind, startedAt: context.clock.now(), source, hash, adds, undoesRun, undoesChange };
-    return journal.begin(made, where, changes);
-  }
-  await journal.plan(spec.run.id, where, changes);
-  return spec.run;
+  const made = { kind, startedAt: context.clock.now(), source, hash, adds, undoesRun, undoesChange };
+  return journal.begin(spec.run ?? made, whereOf(context, session, spec.command), changes);
 }
 
 /** Applies the remaining rows of a run, wherever it stopped. */

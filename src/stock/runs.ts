@@ -176,7 +176,7 @@ export async function discardRun(context: CommandContext, id: bigint): Promise<R
     }
     // Another process may have resumed it during the question.
     const { left, scans, environment } = unfinishedRun(journal, id);
-    await journal.discard(id, clock.now());
+    await journal.end(id, clock.now());
     return confirmation(`Run ${id} (${run.kind}) is discarded: ${what} left out.`, [
       ['run', id],
       ['environment', environment],

@@ -110,7 +110,8 @@ export async function callOne<T extends InventoryItem | { readonly failure?: Fai
   const { openWrites } = context;
   const change = { petId: write.petId, quantity: write.after, environment: session.environment };
   const open: OpenWrite = { ...change, outcome: 'unknown' };
-  const id = await markSent(pet, write);
+  const row = 'id' in write ? write : { ...write, where: whereOf(context, session, write.command, write.person) };
+  const id = await pet.journal.send(row, context.clock.now());
   openWrites.add(open);
   const sent = await send().catch(onlyFailure);
   const failure = isFailure(sent) ? sent : 'failure' in sent ? sent.failure : undefined;
@@ -133,19 +134,6 @@ export async function callOne<T extends InventoryItem | { readonly failure?: Fai
 }
 
 const APPLIED: RowOutcome = { state: 'applied', continues: 'always' };
-
-/** Puts the write on the disk as sent. @returns its number in the journal @throws {Failure} `state` */
-async function markSent(writer: Writer, write: Write): Promise<bigint> {
-  const { context, session, journal } = writer;
-  const now = context.clock.now();
-  if (!('id' in write)) {
-    const { command, person, ...change } = write;
-    const where = { ...whereOf(context, session, command), ...(person !== undefined && { person }) };
-    return journal.sendOne(where, change, now);
-  }
-  await journal.sent(write.id, now);
-  return write.id;
-}
 
 /** Records the outcome that the stock shows of a write, or that of a row that is not sent. @throws {Failure} `state` */
 export async function recordOutcome({ journal }: Pick<Writer, 'journal'>, id: bigint, outcome: Settled): Promise<void> {
@@ -247,7 +235,8 @@ export function whereOf(
   { machine, why }: CommandContext,
   session: Pick<Session, 'environment' | 'origin'>,
   command: string,
+  person = why?.person ?? machine.user,
 ): Where {
   const { environment, origin } = session;
-  return { environment, origin, command, ...why, person: why?.person ?? machine.user };
+  return { environment, origin, command, ...why, person };
 }

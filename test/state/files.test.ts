@@ -105,7 +105,7 @@ describe('a state database that is open', () => {
     const state = await open(context);
     const journal = new Journal(state);
     const where = { environment: 'sandbox', origin: 'sandbox', command: 'x', person: 'me' };
-    const id = await journal.sendOne(where, { petId: 7n, after: 12n }, 0);
+    const id = await journal.send({ where, petId: 7n, after: 12n }, 0);
     damage(state.path, 'change');
     await expect(journal.settle(id, { state: 'applied' })).rejects.toMatchObject({
       details: { problem: 'replaced' },

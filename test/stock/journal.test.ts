@@ -37,7 +37,7 @@ it('fault 91: a journal that lost its last commits to a power cut is an earlier 
       .join(' ');
   const history = ['', states(journal)];
   for (const { id } of journal.changesOf(run.id)) {
-    await journal.sent(id, 2);
+    await journal.send({ id }, 2);
     history.push(states(journal));
     await journal.settle(id, { state: 'applied' });
     history.push(states(journal));

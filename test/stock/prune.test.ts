@@ -359,7 +359,7 @@ it('a proxy, which keeps the journal open, prunes too', async () => {
   const where = { environment: 'sandbox', origin: 'x', command: 'proxy', person: 'ann' };
   const send = async () =>
     written(keeping, await keptState(), (journal) =>
-      journal.sendOne(where, { petId: 7n, after: 1n }, context.clock.now()),
+      journal.send({ where, petId: 7n, after: 1n }, context.clock.now()),
     );
   expect(await Promise.all([send(), send()])).toEqual([4n, 5n]);
   // The newest of the sandbox, and those under way.
