@@ -2,9 +2,9 @@
 import { hash } from 'node:crypto';
 import type { Filter } from '../api/select.ts';
 import { noteValue, wordValue } from '../value-parsers.ts';
-import { applyPlan, dryRunPlan } from '../stock/apply.ts';
+import { applyPlan } from '../stock/apply.ts';
 import { lockHere, takeTurn, withWritableJournal } from '../stock/open-journal.ts';
-import { isUnexpected, makePlan, type Plan, type Stock } from '../stock/plan.ts';
+import { dryRunPlan, isUnexpected, makePlan, type Plan, type Stock } from '../stock/plan.ts';
 import { Failure, isFailure, midway, usageFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
 import { nextSteps } from '../session/run-commands.ts';

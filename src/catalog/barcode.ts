@@ -6,15 +6,12 @@
 const DIGITS = 14;
 /** Length of EAN-13, the longest of them. */
 const MOST_DIGITS = 13;
-/** Most characters with leading zeros: more than any scanner adds. */
-const MOST_CHARACTERS = 40;
+/** Most characters of a text to show. */
+const SHOWN = 40;
 
 /** Returns the code with 14 digits; undefined for an invalid one (see `barcodeProblem`). */
 export function parseBarcode(text: string): string | undefined {
-  if (!/^\d+$/.test(text) || text.length > MOST_CHARACTERS) return undefined;
-  const digits = text.replace(/^0+/, '');
-  if (digits === '' || digits.length > MOST_DIGITS) return undefined;
-  return checkDigit(digits.slice(0, -1)) === Number(digits.at(-1)) ? digits.padStart(DIGITS, '0') : undefined;
+  return barcodeProblem(text) === undefined ? text.replace(/^0+/, '').padStart(DIGITS, '0') : undefined;
 }
 
 /** Lengths on labels: EAN-8, UPC-A, EAN-13, and the 14 digits of some scanners. */
@@ -33,9 +30,9 @@ export function barcodeIn(text: string, catalog: { ownerOf(code: string): unknow
   );
 }
 
-/** Returns what is wrong with a text that is not a barcode. */
-export function barcodeProblem(text: string): string {
-  const shown = text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text;
+/** Returns why a text is not a barcode; undefined for one. */
+export function barcodeProblem(text: string): string | undefined {
+  const shown = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
   if (/^\d+([.,]\d+)?E[+-]?\d+$/i.test(text)) {
     return `barcode ${shown} was shortened by a spreadsheet, and its last digits are lost; format the column as text`;
   }
@@ -46,7 +43,9 @@ export function barcodeProblem(text: string): string {
   if (digits.length > MOST_DIGITS) {
     return `barcode ${shown} has ${digits.length} digits; EAN-8, UPC-A and EAN-13 have 8, 12 and 13`;
   }
-  return `barcode ${shown} has the wrong check digit: it ends in ${digits.at(-1)} and should end in ${checkDigit(digits.slice(0, -1))}`;
+  const [last, right] = [digits.at(-1), checkDigit(digits.slice(0, -1))];
+  if (last === `${right}`) return undefined;
+  return `barcode ${shown} has the wrong check digit: it ends in ${last} and should end in ${right}`;
 }
 
 /** Converts a code of 14 digits to the 8, 12 or 13 digits on the label. */

@@ -21,7 +21,7 @@ export interface CatalogRow {
 }
 
 /** The rows of one pet combined. */
-type Said = { -readonly [Column in 'name' | 'min' | 'target']: CatalogRow[Column] };
+type Said = { -readonly [Column in 'name' | 'min' | 'target']?: CatalogRow[Column] };
 
 interface CatalogChange {
   readonly database: Tables;
@@ -38,25 +38,27 @@ export interface Problem {
   readonly reason: string;
 }
 
-/** Rows between two steps of `storeRows`: a few ms of work. */
+/** Rows between two pauses: a few ms of work. */
 const STEP = 1_000;
 
 /**
- * Stores rows step by step, and returns what is wrong with each bad row: the caller then rolls back.
+ * Stores rows, and returns what is wrong with each bad row: the caller then rolls back.
  * @param force allows a barcode with the digits of another pet's id, and stores that barcodes win over ids
+ * @param pause lets a signal arrive
  */
-export function* storeRows(
+export async function storeRows(
   database: Tables,
   origin: string,
   rows: readonly CatalogRow[],
-  force = false,
-): Generator<undefined, readonly Problem[]> {
+  force: boolean,
+  pause: () => Promise<void>,
+): Promise<readonly Problem[]> {
   let done = 0;
   const catalog = new Catalog(database, origin);
   touch(database, origin);
   // First all ids, which no barcode may equal, and the barcodes that are replaced, which become free.
   for (const { petId, barcodes } of rows) {
-    if (++done % STEP === 0) yield;
+    if (++done % STEP === 0) await pause();
     database.run(
       `INSERT INTO catalogPet (origin, petId, provided, name, search) VALUES (?, ?, 0, '', '')
        ON CONFLICT DO UPDATE SET provided = 0`,
@@ -69,9 +71,9 @@ export function* storeRows(
   const change: CatalogChange = { database, origin, catalog, lines: new Map(), force };
   const problems: Problem[] = [];
   for (const row of rows) {
-    if (++done % STEP === 0) yield;
+    if (++done % STEP === 0) await pause();
     const { petId, line } = row;
-    const pet = pets.get(petId) ?? { name: undefined, min: undefined, target: undefined };
+    const pet: Said = pets.get(petId) ?? {};
     pets.set(petId, pet);
     const reasons = [
       idProblem(change, petId),
@@ -81,24 +83,17 @@ export function* storeRows(
     ];
     const found = new Set(reasons.filter((reason) => reason !== undefined));
     if (found.size > 0) problems.push({ line, reason: [...found].join('; ') });
-  }
-  for (const [petId, pet] of pets) {
-    if (++done % STEP === 0) yield;
     update(database, origin, petId, pet);
   }
   return problems;
 }
 
 function update(database: Tables, origin: string, petId: bigint, { name, min, target }: Said): void {
-  const columns = {
-    ...(name !== undefined && { name, search: folded(name) }),
-    ...(min !== undefined && { min: min?.toString() ?? null }),
-    ...(target !== undefined && { target: target?.toString() ?? null }),
-  };
-  const changes = Object.keys(columns).map((column) => `${column} = ?`);
-  if (changes.length === 0) return;
-  const sql = `UPDATE catalogPet SET ${changes.join(', ')} WHERE origin = ? AND petId = ?`;
-  database.run(sql, ...Object.values(columns), origin, petId);
+  const columns = Object.entries({ name, search: name === undefined ? name : folded(name), min, target });
+  const said = columns.filter(([, value]) => value !== undefined);
+  if (said.length === 0) return;
+  const sql = `UPDATE catalogPet SET ${said.map(([column]) => `${column} = ?`).join(', ')} WHERE origin = ? AND petId = ?`;
+  database.run(sql, ...said.map(([, value]) => value?.toString() ?? null), origin, petId);
 }
 
 /** Gives the pet of a row a barcode. Returns why the pet cannot have it. */

@@ -10,7 +10,6 @@ import { stateFolder } from '../session/paths.ts';
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
 import { Failure, usageFailure } from '../errors.ts';
-import { reasonOf } from '../ports.ts';
 import { openState, type State } from '../state/database.ts';
 import { parseCatalog } from '../stock/file-rows.ts';
 import { withJournal } from '../stock/open-journal.ts';
@@ -182,18 +181,16 @@ async function confirmed(context: CommandContext, done: string, members: object)
 function store(
   context: CommandContext,
   rows: readonly CatalogRow[],
-  force: boolean | undefined,
+  force = false,
   refuse: (problems: readonly Problem[]) => void,
 ): Promise<void> {
   const safe = rows.map((row) => ({ ...row, ...(row.name && { name: context.secrets.redact(row.name) }) }));
+  const pause = async (): Promise<void> => {
+    await context.clock.turn();
+    context.signal.throwIfAborted();
+  };
   return update(context, async (database, origin) => {
-    const steps = storeRows(database, origin, safe, force);
-    let step = steps.next();
-    for (; step.done !== true; step = steps.next()) {
-      await context.clock.turn();
-      if (context.signal.aborted) throw reasonOf(context.signal);
-    }
-    refuse(step.value);
+    refuse(await storeRows(database, origin, safe, force, pause));
   });
 }
 

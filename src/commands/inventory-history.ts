@@ -8,8 +8,7 @@ import { CAUSES } from '../state/journal-rows.ts';
 import type { Journal } from '../state/journal.ts';
 import { historyView, quantityChart, SUMS, sumsView } from '../stock/history-view.ts';
 import { readJournal, withJournal } from '../stock/open-journal.ts';
-import { FORMAT_FACTS, type RowsView, type View } from '../view/view.ts';
-import { plural } from '../view/words.ts';
+import { FORMAT_FACTS, type View } from '../view/view.ts';
 
 export const inventoryHistory = defineCommand({
   path: 'inventory history',
@@ -64,7 +63,7 @@ export const inventoryHistory = defineCommand({
       if (environment === undefined && newest?.environment === 'sandbox' && uniform.includes('environment'))
         context.notices.info('These changes were made in the sandbox.');
       const empty = emptyText(journal, filter);
-      if (isSum) return { ...sums(journal.history(filter), { by, isForPeople, limit: rows }, context), empty };
+      if (isSum) return sumsView(journal.history(filter), { by, isForPeople, limit: rows }, context.notices, empty);
       if (chart !== true) return historyView(changes, { uniform, empty });
       return quantityChart([...journal.history(filter)].flat(), empty);
     });
@@ -89,17 +88,6 @@ function requireOnePet(pets: readonly bigint[] = [], { globals }: CommandContext
 }
 
 const EVERY = Number.MAX_SAFE_INTEGER;
-
-function sums(
-  changes: ReturnType<Journal['history']>,
-  options: Parameters<typeof sumsView>[1],
-  { notices }: CommandContext,
-): RowsView {
-  const { unsized, uncertain, ...view } = sumsView(changes, options);
-  if (unsized > 0) notices.warning(`${plural(unsized, 'change')} without an old quantity: not in plus, minus and net.`);
-  if (uncertain > 0) notices.warning(`Left out: ${plural(uncertain, 'change')} of unknown outcome.`);
-  return view;
-}
 
 function emptyText(journal: Pick<Journal, 'hasSent'>, { environment }: HistoryFilter): string {
   if (!journal.hasSent()) return 'This machine has not changed any stock yet.';

@@ -6,7 +6,7 @@ import { defineCommand } from '../cli/command.ts';
 import { FILTER_OPTIONS } from '../cli/shared-options.ts';
 import { connect } from '../session/connect.ts';
 import { percent } from '../view/words.ts';
-import { type Column, FORMAT_FACTS, list, type View } from '../view/view.ts';
+import { FORMAT_FACTS, list, type View } from '../view/view.ts';
 
 export const inventorySummary = defineCommand({
   path: 'inventory summary',
@@ -25,8 +25,10 @@ export const inventorySummary = defineCommand({
   async run(filter, context): Promise<View> {
     const known = PET_STATUSES.filter((status) => filter.status?.includes(status) !== false);
     const counts = new Map<string, StatusSummary>();
+    const none = { pets: 0, quantity: 0n, outOfStock: 0 };
+    const total: StatusSummary = { status: 'total', ...none };
     const countOf = (status: string): StatusSummary => {
-      const counted = counts.get(status) ?? { status, pets: 0, quantity: 0n, outOfStock: 0 };
+      const counted = counts.get(status) ?? { status, ...none };
       counts.set(status, counted);
       return counted;
     };
@@ -36,17 +38,34 @@ export const inventorySummary = defineCommand({
     for await (const items of listInventory(session.service)) {
       oddities.see(items);
       for (const { quantity, status } of items.filter(matches)) {
-        const counted = countOf(status);
-        counted.pets++;
-        counted.quantity += quantity;
-        if (quantity <= 0n) counted.outOfStock++;
+        for (const counted of [countOf(status), total]) {
+          counted.pets++;
+          counted.quantity += quantity;
+          if (quantity <= 0n) counted.outOfStock++;
+        }
       }
     }
     for (const warning of oddities.warnings()) context.notices.warning(warning);
     // Statuses of the contract first, then unknown ones alphabetically.
     const others = [...counts.keys()].filter((status) => !isOneOf(PET_STATUSES, status)).sort();
     const rows = [...known, ...others].map(countOf);
-    return FORMAT_FACTS[context.globals.output].isForPeople ? tableView(rows) : list(rows, MEMBERS);
+    const { isForPeople } = FORMAT_FACTS[context.globals.output];
+    const shareOf = ({ pets }: StatusSummary) => [BigInt(pets), BigInt(total.pets)] as const;
+    return list<StatusSummary>(
+      isForPeople ? [...rows, total] : rows,
+      {
+        status: ({ status }) => status,
+        pets: ({ pets }) => pets,
+        ...(isForPeople && {
+          share: (row: StatusSummary) => percent(...shareOf(row)).padStart(SHARE_COLUMNS),
+          '': () => '',
+        }),
+        quantity: ({ quantity }) => quantity,
+        outOfStock: ({ outOfStock }) => outOfStock,
+      },
+      // The total has no bar: it would only be the longest.
+      { looks: { '': { bar: (row) => (row === total ? undefined : shareOf(row)), yields: 1 } } },
+    );
   },
 });
 
@@ -59,32 +78,4 @@ interface StatusSummary {
   outOfStock: number;
 }
 
-const MEMBERS = {
-  status: ({ status }: StatusSummary) => status,
-  pets: ({ pets }: StatusSummary) => pets,
-  quantity: ({ quantity }: StatusSummary) => quantity,
-  outOfStock: ({ outOfStock }: StatusSummary) => outOfStock,
-};
-
-/** Width of the longest share, `100 %`. */
 const SHARE_COLUMNS = 5;
-
-function tableView(rows: readonly StatusSummary[]): View {
-  const total: StatusSummary = {
-    status: 'total',
-    pets: rows.reduce((sum, { pets }) => sum + pets, 0),
-    quantity: rows.reduce((sum, { quantity }) => sum + quantity, 0n),
-    outOfStock: rows.reduce((sum, { outOfStock }) => sum + outOfStock, 0),
-  };
-  const shareOf = ({ pets }: StatusSummary): [bigint, bigint] => [BigInt(pets), BigInt(total.pets)];
-  const columns: readonly Column<StatusSummary>[] = [
-    { name: 'status', cell: MEMBERS.status },
-    { name: 'pets', cell: MEMBERS.pets },
-    { name: 'share', cell: (row) => percent(...shareOf(row)).padStart(SHARE_COLUMNS) },
-    // The total has no bar: it would only be the longest.
-    { name: '', cell: () => '', bar: (row) => (row === total ? undefined : shareOf(row)), yields: 1 },
-    { name: 'quantity', cell: MEMBERS.quantity },
-    { name: 'outOfStock', cell: MEMBERS.outOfStock },
-  ];
-  return list([...rows, total], MEMBERS, { columns });
-}

@@ -1,6 +1,6 @@
 import { defineCommand, option } from '../cli/command.ts';
 import { countValue, pathValue, sandboxKeyValue } from '../value-parsers.ts';
-import { storeSandboxCatalog } from '../session/open-catalog.ts';
+import { storeProvided } from '../session/open-catalog.ts';
 import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import { windowsOf } from '../sandbox/limiter.ts';
@@ -30,7 +30,7 @@ export const sandboxReset = defineCommand({
     if (data !== undefined) return stocked(`${text}.`, file.file, pets);
     // Earlier changes can no longer be undone.
     await withWritableJournal(context, (journal) => journal.forget('sandbox'));
-    await storeSandboxCatalog(context, seedCatalog());
+    await storeProvided(context, 'sandbox', 'sandbox', seedCatalog());
     return stocked(`${text}, no history.`, file.file, pets);
   },
 });
@@ -61,7 +61,7 @@ export const sandboxSeed = defineCommand({
     });
     if (data === undefined) {
       // The sandbox's own catalog does not describe the pets of a file.
-      await storeSandboxCatalog(context, pets === undefined ? [] : seedCatalog());
+      await storeProvided(context, 'sandbox', 'sandbox', pets === undefined ? [] : seedCatalog());
     }
     return stocked(`The sandbox has ${plural(count, 'pet')} now.`, file.file, count);
   },

@@ -1,5 +1,5 @@
 /** Opens the catalog for a command, without a request or a key, and finds pets in it. */
-import { barcodeProblem, parseBarcode } from '../catalog/barcode.ts';
+import { barcodeProblem } from '../catalog/barcode.ts';
 import type { Catalog } from '../catalog/local-catalog.ts';
 import type { ProvidedEntry } from '../catalog/store.ts';
 import { type Database, DatabaseFailure } from '../ports.ts';
@@ -39,18 +39,11 @@ export async function openCatalog(context: CommandContext, origin: string): Prom
   return undefined;
 }
 
-const SANDBOX = 'sandbox';
-
 /** Stores the sandbox's catalog when it is first needed. @throws {Failure} `state`, `file`, `no-home` */
 export async function provideCatalog(context: CommandContext, origin: string): Promise<void> {
-  if (origin !== SANDBOX || (await providedNote(context, origin)) !== undefined) return;
+  if (origin !== 'sandbox' || (await providedNote(context, origin)) !== undefined) return;
   const { seedCatalog } = await import('../sandbox/seed.ts');
-  await storeSandboxCatalog(context, seedCatalog());
-}
-
-/** Stores the sandbox's catalog. @throws {Failure} `state`, `file`, `no-home` */
-export function storeSandboxCatalog(context: CommandContext, entries: readonly ProvidedEntry[]): Promise<void> {
-  return storeProvided(context, SANDBOX, 'sandbox', entries);
+  await storeProvided(context, origin, 'sandbox', seedCatalog());
 }
 
 /** Returns the note about a gateway's or the sandbox's catalog; undefined before it is stored. */
@@ -118,26 +111,19 @@ export function noCatalog(option: string, environment: string): Failure {
 /** Finds one pet, prints it, and returns its id. @throws {Failure} `usage`: no pet or several match */
 export async function petInCatalog(
   context: CommandContext,
-  { name, barcode = '' }: { readonly name?: string; readonly barcode?: string | undefined },
+  { name, barcode = '' }: { readonly name: string | undefined; readonly barcode: string | undefined },
 ): Promise<bigint> {
   using catalog = await requireCatalog(context, name === undefined ? '--barcode' : '--name');
-  const petId = name === undefined ? withBarcode(catalog, barcode) : await withName(context, catalog, name);
+  const petId = name === undefined ? petOfRow(catalog, 'barcode', barcode) : await withName(context, catalog, name);
+  if (typeof petId === 'string') throw usageFailure(`${capital(petId)}.`, SEE_CATALOG);
   context.notices.info(`Found ${petLabel(petId, catalog.nameOf(petId))}.`);
   return petId;
-}
-
-function withBarcode(catalog: Catalog, barcode: string): bigint {
-  const found = petOfRow(catalog, 'barcode', barcode);
-  if (typeof found === 'bigint') return found;
-  throw usageFailure(`${capital(found)}.`, SEE_CATALOG);
 }
 
 /** Returns the pet that a row of a file names, or why the row does not name exactly one. */
 export function petOfRow(catalog: Catalog, column: 'name' | 'barcode', code: string): bigint | string {
   if (column === 'barcode') {
-    const none =
-      parseBarcode(code) === undefined ? barcodeProblem(code) : `no pet in the catalog has the barcode ${code}`;
-    return catalog.ownerOf(code)?.petId ?? none;
+    return catalog.ownerOf(code)?.petId ?? barcodeProblem(code) ?? `no pet in the catalog has the barcode ${code}`;
   }
   const found = catalog.called(code);
   if (found.length === 1) return found[0]!.petId;
@@ -147,10 +133,11 @@ export function petOfRow(catalog: Catalog, column: 'name' | 'barcode', code: str
     : `${quoted} is the name of ${found.length} pets: ${shown(found)}`;
 }
 
-async function withName(context: CommandContext, catalog: Catalog, name: string): Promise<bigint> {
+/** Returns the pet that the user means by a name or a part of it, or why none is found. */
+async function withName(context: CommandContext, catalog: Catalog, name: string): Promise<bigint | string> {
   const [found, ...others] = catalog.named(name);
   const quoted = JSON.stringify(name);
-  if (found === undefined) throw usageFailure(`No pet in the catalog is named ${quoted}.`, SEE_CATALOG);
+  if (found === undefined) return `no pet in the catalog is named ${quoted}`;
   if (others.length === 0) return found.petId;
   if (canAsk(context) && !context.globals.yes) return choose(context, quoted, [found, ...others]);
   const problem = `${quoted} matches ${others.length + 1} pets: ${shown([found, ...others])}.`;

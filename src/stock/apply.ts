@@ -10,11 +10,11 @@ import { Failure, isFailure } from '../errors.ts';
 import type { Change, NewChange, NewRun, Run } from '../state/journal.ts';
 import { isLeft } from '../state/journal-rows.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import { confirmation, type RecordView, type RowsView } from '../view/view.ts';
+import { confirmation, type RecordView } from '../view/view.ts';
 import { firstFew, plural } from '../view/words.ts';
 import { seeStock, type OnOutcome, readStock, type RunContext, Runner, type Seen } from './runner.ts';
 import { Pace } from './concurrency.ts';
-import { type Plan, PLAN_LINES, planLines, planView, type Stock } from './plan.ts';
+import { type Plan, PLAN_LINES, planLines, type Stock } from './plan.ts';
 import type { Turn } from './open-journal.ts';
 import { petLocksOf } from './pet-lock.ts';
 import { countStates, summarise, summaryMembers } from './summary.ts';
@@ -65,12 +65,6 @@ export async function applyPlan(runContext: PlanContext, spec: RunSpec): Promise
   // Others may have changed the stock during the question: since the first look.
   const now = { ...(await seeStock(again.service, journal)), moment: seen.moment };
   return await startRun({ ...runContext, session: again }, spec, plan, now);
-}
-
-/** Shows what a run would change; nothing is asked, journaled or written. */
-export async function dryRunPlan(context: CommandContext, spec: Pick<RunSpec, 'plan'>): Promise<RowsView> {
-  await using session = await connect(context);
-  return await planView(context, session, spec.plan(await readStock(session.service)));
 }
 
 /** Requires --yes if no question can be asked. @throws {Failure} `no-terminal` */

@@ -13,9 +13,9 @@ import { Failure, fileFailed, isFailure } from '../errors.ts';
 import { csvCell } from '../view/formats.ts';
 import { confirmation, type View } from '../view/view.ts';
 import { readStock } from './runner.ts';
-import { applyPlan, assertCanConfirm, dryRunPlan } from './apply.ts';
+import { applyPlan, assertCanConfirm } from './apply.ts';
 import { withLockedJournal } from './open-journal.ts';
-import { makePlan, type Plan, type Stock } from './plan.ts';
+import { dryRunPlan, makePlan, type Plan, type Stock } from './plan.ts';
 import { belowZero, parseRows, type Row } from './file-rows.ts';
 import { decodeText } from './source-file.ts';
 

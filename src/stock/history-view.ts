@@ -1,9 +1,11 @@
 /** Shows the history as rows (for people as a table, with names from the catalog), as a chart, or summed up. */
 import { jsonObject, stringifyJson } from '../api/json.ts';
+import type { CommandContext } from '../session/globals.ts';
 import type { Change } from '../state/journal.ts';
 import { mayBeApplied, outcomeOf } from '../state/journal-rows.ts';
 import { dayOf } from '../view/progress.ts';
 import { type CellValue, type Column, list, type RowsView } from '../view/view.ts';
+import { plural } from '../view/words.ts';
 
 /** On a terminal that is too narrow, these make room for the names if they are the same in all rows. */
 const YIELDING: readonly string[] = ['run', 'outcome'];
@@ -98,17 +100,18 @@ const KEYS: Readonly<Record<SumBy, readonly [name: string, of: (change: Change) 
 };
 
 /**
- * Sums up changes that were applied. `unsized`: how many have no old quantity and so neither plus nor minus;
- * `uncertain`: how many may have been applied, and are left out.
+ * Sums up changes that were applied. Warns of those without an old quantity, which have neither plus nor minus, and of
+ * those that may have been applied, which are left out.
  * @param isForPeople false in formats for programs, which have the environment in every row, no names and no `none`
  */
 export function sumsView(
   batches: Iterable<readonly Change[]>,
   { by, isForPeople, limit }: { readonly by: SumBy; readonly isForPeople: boolean; readonly limit: number },
-): RowsView<Sum> & { readonly unsized: number; readonly uncertain: number } {
+  notices: CommandContext['notices'],
+  empty: string,
+): RowsView<Sum> {
   const [column, keyOf] = KEYS[by];
-  const { sums, ...left } = sumUp(batches, by);
-  const rows = sums.sort(
+  const rows = sumUp(batches, by, notices).sort(
     ({ first: a }, { first: b }) => compare(a.environment, b.environment) || compare(keyOf(a), keyOf(b)),
   );
   const isMixed = !isForPeople || rows.some(({ first }) => first.environment !== rows[0]?.first.environment);
@@ -122,20 +125,20 @@ export function sumsView(
     minus: ({ minus }: Sum) => minus,
     net: ({ plus, minus }: Sum) => plus - minus,
   };
-  return { ...list(rows.slice(0, limit), members, { looks: { net: { isSigned: true } } }), ...left };
+  return list(rows.slice(0, limit), members, { looks: { net: { isSigned: true } }, empty });
 }
 
-function sumUp(batches: Iterable<readonly Change[]>, by: SumBy) {
+function sumUp(batches: Iterable<readonly Change[]>, by: SumBy, notices: CommandContext['notices']): Sum[] {
   const sums = new Map<string, Sum>();
-  const left = { unsized: 0, uncertain: 0 };
+  let [unsized, uncertain] = [0, 0];
   for (const batch of batches) {
     for (const change of batch) {
       if (change.state !== 'applied') {
-        if (mayBeApplied(change)) left.uncertain++;
+        if (mayBeApplied(change)) uncertain++;
         continue;
       }
       const { before, after } = change;
-      if (before === undefined) left.unsized++;
+      if (before === undefined) unsized++;
       // The same id is another pet in another service.
       const where = [change.environment, by === 'pet' ? change.origin : ''];
       const key = JSON.stringify([...where, KEYS[by][1](change)?.toString()]);
@@ -147,7 +150,9 @@ function sumUp(batches: Iterable<readonly Change[]>, by: SumBy) {
       else sum.minus -= difference;
     }
   }
-  return { sums: [...sums.values()], ...left };
+  if (unsized > 0) notices.warning(`${plural(unsized, 'change')} without an old quantity: not in plus, minus and net.`);
+  if (uncertain > 0) notices.warning(`Left out: ${plural(uncertain, 'change')} of unknown outcome.`);
+  return [...sums.values()];
 }
 
 /** Sorts missing values last. */

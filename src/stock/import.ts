@@ -1,6 +1,5 @@
 /** `inventory import`: sets the stock from the rows of a file, or adds them to it. */
 import { catalogOrigin, noCatalog, openCatalog, petOfRow } from '../session/open-catalog.ts';
-import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { originOf } from '../session/environments.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
@@ -13,10 +12,9 @@ import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';
 import { countStates, summaryMembers } from './summary.ts';
 import { withEvents } from './events.ts';
-import { readStock } from './runner.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { resumeCommand } from '../session/run-commands.ts';
-import { makeAddingPlan, makePlan, planView } from './plan.ts';
+import { dryRunPlan, makeAddingPlan, makePlan } from './plan.ts';
 import { hashOfRows, parseRows, type PetOf, type Row } from './file-rows.ts';
 import { earlierOf, findStopped } from './earlier-import.ts';
 import { cannotResume, planOfRest, resumeNamed } from './runs.ts';
@@ -44,13 +42,7 @@ export async function dryRun(context: CommandContext, options: ImportOptions): P
   const text = await readSource(context, options.file, STOCK_FILE);
   return withJournal(context, async (journal) => {
     const plan = await planToShow(context, journal, options, text);
-    await using session = await connect(context);
-    const shown = plan(await readStock(session.service));
-    const differences = { changes: shown.steps.length, obstacles: shown.obstacles.length };
-    const isSame = differences.changes + differences.obstacles === 0;
-    const check = (): Failure | undefined =>
-      options.exitCode === true && !isSame ? new Failure('would-change', differences) : undefined;
-    return { ...(await planView(context, session, shown)), check };
+    return dryRunPlan(context, { plan }, options.exitCode);
   });
 }
 
@@ -198,11 +190,11 @@ async function readImport(
     if (isNeeded) throw noCatalog(`The column ${column}`, environment);
     return 'there is no catalog';
   };
-  let read = parseRows(text, { add, mappings: map, allowNegative, petOf });
+  const parse = (mappings: readonly Mapping[]) => parseRows(text, { add, mappings, allowNegative, petOf });
+  let read = parse(map);
   if (read.headings !== undefined) {
     const { nameColumns } = await import('./ask-columns.ts');
-    const mappings = await nameColumns(context, read.headings, map, add);
-    read = parseRows(text, { add, mappings, allowNegative, petOf });
+    read = parse(await nameColumns(context, read.headings, map, add));
   }
   if (read.headings !== undefined) {
     throw usageFailure(

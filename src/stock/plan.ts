@@ -1,14 +1,16 @@
 /** Plans rows against the current stock (which pets to change, leave, or report), and shows the plan. */
 import type { InventoryItem } from '../api/item.ts';
 import { jsonObject, stringifyJson } from '../api/json.ts';
+import { Failure } from '../errors.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
-import type { Session } from '../session/connect.ts';
+import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { type PetNames, tableNames } from '../session/open-catalog.ts';
 import type { NewChange } from '../state/journal.ts';
 import { roleOf } from '../view/style.ts';
 import { list, type RowsView } from '../view/view.ts';
 import { plural, signed } from '../view/words.ts';
+import { readStock } from './runner.ts';
 
 export type Stock = ReadonlyMap<bigint, InventoryItem>;
 
@@ -123,13 +125,21 @@ function totalsOf({ steps, unchanged, obstacles }: Plan): string {
   return `${plural(steps.length, 'pet')} to change (${signed(sum)} in all), ${unchanged.length} unchanged${blocked}.`;
 }
 
-/** Returns the output of --dry-run: changes, and rows that cannot be applied; with names in a table. */
-export async function planView(
+/**
+ * Shows what a run would change, and rows that cannot be applied; nothing is asked, journaled or written.
+ * @param isCheck fails with `would-change` if there are any
+ */
+export async function dryRunPlan(
   context: CommandContext,
-  { environment, origin }: Session,
-  plan: Plan,
+  { plan }: { plan(stock: Stock): Plan },
+  isCheck = false,
 ): Promise<RowsView<NewChange>> {
-  const rows = [...plan.steps, ...plan.obstacles];
+  await using session = await connect(context);
+  const { environment, origin } = session;
+  const found = plan(await readStock(session.service));
+  const { steps, obstacles } = found;
+  const rows = [...steps, ...obstacles];
+  const differences = { changes: steps.length, obstacles: obstacles.length };
   const names = await tableNames(context, origin, rows);
   return list<NewChange>(
     rows,
@@ -145,8 +155,9 @@ export async function planView(
       jsonText: ({ petId, before = null, after, line = null, reason: problem = null }) =>
         stringifyJson(jsonObject({ petId, before, after, line, problem })),
       empty: 'Nothing would be changed.',
-      summary: () => `${totalsOf(plan)} Dry run in ${environment}: no write is sent.`,
+      summary: () => `${totalsOf(found)} Dry run in ${environment}: no write is sent.`,
       looks: { petId: { role: ({ state = '' }) => roleOf('state', state) }, change: { isSigned: true } },
+      check: () => (isCheck && rows.length > 0 ? new Failure('would-change', differences) : undefined),
     },
   );
 }

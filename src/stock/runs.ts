@@ -13,8 +13,8 @@ import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';
 import { isLeft, isUnapplied, isUncertain, mayBeApplied } from '../state/journal-rows.ts';
 import { confirmation, FORMAT_FACTS, list, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
-import { assertCanConfirm, dryRunPlan, resumeRun } from './apply.ts';
-import { makePlan, type Plan, type Stock } from './plan.ts';
+import { assertCanConfirm, resumeRun } from './apply.ts';
+import { dryRunPlan, makePlan, type Plan, type Stock } from './plan.ts';
 import { outcomeUnsent, seeStock, type RunContext } from './runner.ts';
 import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts';
 

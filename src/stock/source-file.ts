@@ -29,23 +29,18 @@ export async function readSource(context: CommandContext, file: string, kind: Fi
 }
 
 /** The first bytes of files: .xlsx and .ods are ZIP files, .xls a compound file. */
-const [ZIP, COMPOUND, UTF16_LE, UTF16_BE] = [
-  [0x50, 0x4b, 0x03, 0x04],
-  [0xd0, 0xcf, 0x11, 0xe0],
-  [0xff, 0xfe],
-  [0xfe, 0xff],
-] as const;
+const [ZIP, COMPOUND, UTF16_LE, UTF16_BE] = ['PK\x03\x04', '\xd0\xcf\x11\xe0', '\xff\xfe', '\xfe\xff'] as const;
 
 /**
  * Decodes UTF-8, UTF-16 with a byte order mark, or else Windows-1252, which has all printable characters of Latin-1.
  * @throws {Failure} `usage`: it is not text; `name` is its name in the message
  */
 export function decodeText(bytes: Uint8Array, name: string, kind: FileKind = STOCK_FILE): string {
-  const startsWith = (magic: readonly number[]): boolean => magic.every((byte, i) => bytes[i] === byte);
+  const head = Buffer.from(bytes.subarray(0, 4)).toString('latin1');
   const refused = (problem: string, hint: string): Failure =>
     usageFailure(`${name} ${problem}; ${kind.unchanged}.`, hint);
-  if (startsWith(COMPOUND) || startsWith(ZIP)) throw refused('is a spreadsheet', 'Save it as CSV first.');
-  const utf16 = startsWith(UTF16_LE) ? 'utf-16le' : startsWith(UTF16_BE) ? 'utf-16be' : undefined;
+  if (head === COMPOUND || head === ZIP) throw refused('is a spreadsheet', 'Save it as CSV first.');
+  const utf16 = head.startsWith(UTF16_LE) ? 'utf-16le' : head.startsWith(UTF16_BE) ? 'utf-16be' : undefined;
   // Older spreadsheets write one byte per character. Digits and delimiters are the same in all such encodings.
   const text = utf16 === undefined ? (decoded(bytes, 'utf-8') ?? fromWindows1252(bytes)) : decoded(bytes, utf16);
   if (text === undefined || text.includes('\0')) throw refused('is not text in UTF-8', 'Save it as "CSV UTF-8" first.');

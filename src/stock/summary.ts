@@ -133,16 +133,6 @@ function failureOf(
 
 type ReportRow = Omit<NewChange, 'after' | 'state'> & { readonly after?: bigint; readonly state: string };
 
-const COLUMNS: Readonly<Record<string, (row: ReportRow) => bigint | number | string | undefined>> = {
-  line: ({ line }) => line,
-  petId: ({ petId }) => petId,
-  before: ({ before }) => before,
-  after: ({ after }) => after,
-  state: ({ state }) => state,
-  reason: ({ reason }) => reason,
-  difference: ({ before, after }) => (before === undefined || after === undefined ? undefined : after - before),
-};
-
 /**
  * Writes the report: a CSV file in the state folder with each row's outcome and, after a stocktake, the unscanned pets.
  * @returns its path; undefined if it could not be written, which does not fail the run
@@ -161,9 +151,13 @@ async function writeReport(
     const left = rest.map(({ petId, quantity }) => ({ petId, before: quantity, state: 'not scanned' }));
     const all: readonly ReportRow[] = [...changes, ...left];
     const names = await openNames(context, run.origin, all);
-    const cells = { ...COLUMNS, name: ({ petId }: ReportRow) => names?.get(petId) };
-    const rows = all.map((row) => Object.values(cells).map((cell) => csvCell(cell(row) ?? '')));
-    await context.files.replace(path, stringify([Object.keys(cells), ...rows]), { mode: 0o600 });
+    const heading = ['line', 'petId', 'before', 'after', 'state', 'reason', 'difference', 'name'];
+    const rows = all.map(({ line, petId, before, after, state, reason }) => {
+      const difference = before === undefined || after === undefined ? undefined : after - before;
+      const cells = [line, petId, before, after, state, reason, difference, names?.get(petId)];
+      return cells.map((cell) => csvCell(cell ?? ''));
+    });
+    await context.files.replace(path, stringify([heading, ...rows]), { mode: 0o600 });
     return path;
   } catch (error) {
     context.notices.debug(`no report: ${String(error)}`);

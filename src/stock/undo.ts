@@ -11,11 +11,11 @@ import { isLeft, mayBeApplied } from '../state/journal-rows.ts';
 import type { RecordView, View } from '../view/view.ts';
 import { capital, changeWords, firstFew, plural } from '../view/words.ts';
 import { changedBy } from './runner.ts';
-import { applyPlan, assertCanConfirm, dryRunPlan, type RunSpec } from './apply.ts';
+import { applyPlan, assertCanConfirm, type RunSpec } from './apply.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { assertSameOrigin, cannotResume } from './runs.ts';
 import { commandWords } from './history-view.ts';
-import { makePlan, type Plan, type Stock } from './plan.ts';
+import { dryRunPlan, makePlan, type Plan, type Stock } from './plan.ts';
 
 export interface UndoOptions {
   readonly changeId?: bigint;

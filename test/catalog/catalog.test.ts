@@ -44,10 +44,10 @@ describe('rows of a file', () => {
   /** Header petId,name,barcode. */
   const check = async (lines: string, force = false) => {
     const { catalog, database, store } = await emptyCatalog();
-    store(parseCatalog(FILE).rows);
+    await store(parseCatalog(FILE).rows);
     database.run('UPDATE catalogBarcode SET forced = 1 WHERE barcode = ?', B);
     const { rows, problems } = parseCatalog(`petId,name,barcode\n${lines}`);
-    const all = [...problems, ...store(rows, force)];
+    const all = [...problems, ...(await store(rows, force))];
     return { catalog, problems: all.map(({ line, reason }) => `${line}: ${reason}`) };
   };
 
@@ -106,7 +106,7 @@ describe('rows of a file', () => {
 
 it.each([25, 3_000])('the orders of a list of %i pets take few rows of a large catalog', async (listed) => {
   const { catalog, database, store } = await emptyCatalog();
-  store(Array.from({ length: 5_000 }, (_, i) => ({ line: i, petId: BigInt(i), min: 3n, target: 10n })));
+  await store(Array.from({ length: 5_000 }, (_, i) => ({ line: i, petId: BigInt(i), min: 3n, target: 10n })));
   let read = 0;
   const { all } = database;
   database.all = (...query) => {

@@ -13,7 +13,7 @@ const ORIGIN = 'https://pets.example';
 export async function catalogOf(csv: string, ...forced: string[]): Promise<Catalog> {
   const { rows, problems } = parseCatalog(csv);
   const { catalog, database, store } = await emptyCatalog();
-  const all = [...problems, ...store(rows)];
+  const all = [...problems, ...(await store(rows))];
   if (all.length > 0) throw new Error(JSON.stringify(all));
   for (const barcode of forced) database.run('UPDATE catalogBarcode SET forced = 1 WHERE barcode = ?', barcode);
   return catalog;
@@ -23,13 +23,8 @@ export async function catalogOf(csv: string, ...forced: string[]): Promise<Catal
 export async function emptyCatalog() {
   const database = await openDatabase(':memory:');
   for (const statement of STATE_DATABASE.schema) database.exec(statement);
-  const store = (rows: readonly CatalogRow[], force?: boolean): readonly Problem[] => {
-    const steps = storeRows(database, ORIGIN, rows, force);
-    for (;;) {
-      const { done, value } = steps.next();
-      if (done === true) return value;
-    }
-  };
+  const store = (rows: readonly CatalogRow[], force = false): Promise<readonly Problem[]> =>
+    storeRows(database, ORIGIN, rows, force, () => Promise.resolve());
   return { catalog: new Catalog(database, ORIGIN), database, store };
 }
 
