@@ -12,7 +12,7 @@ import type { Usage, Store } from './sandbox-store.ts';
 export interface LimiterDecision extends RateLimit {
   readonly outcome: 'allowed' | 'spent' | 'banned';
   /** Epoch ms; set if refused. */
-  readonly retryAt?: number;
+  readonly retryAt: number | undefined;
 }
 
 export interface Window {
@@ -22,27 +22,24 @@ export interface Window {
   readonly resetAt: number;
 }
 
-type LimiterSettings = Pick<Rules, 'plan' | 'banAfter' | 'banForMs'>;
-
 /** Counts one request and decides about it. A refused one uses up nothing. Call it within a transaction. */
-export function count(store: Store, rules: LimiterSettings, apiKey: string, now: number): LimiterDecision {
+export function count(store: Store, rules: Rules, apiKey: string, now: number): LimiterDecision {
   const usage = store.allowance(apiKey);
   const { minute, day } = windowsOf(usage, rules.plan, now);
-  const decide = (outcome: LimiterDecision['outcome'], change: Partial<Usage>, retryAt?: number): LimiterDecision => {
+  const decide = (outcome: LimiterDecision['outcome'], change: Partial<Usage>): LimiterDecision => {
     const after = { ...usage, ...change };
     store.setAllowance(apiKey, after);
-    return { outcome, ...least(windowsOf(after, rules.plan, now)), ...(retryAt !== undefined && { retryAt }) };
+    const retryAt = { allowed: undefined, spent: after.blockedUntil, banned: after.bannedUntil }[outcome];
+    return { outcome, ...least(windowsOf(after, rules.plan, now)), retryAt };
   };
-  if (now < usage.bannedUntil) return decide('banned', {}, usage.bannedUntil);
+  if (now < usage.bannedUntil) return decide('banned', {});
   const early = now < usage.blockedUntil ? usage.early + 1 : 0;
   if (rules.banAfter > 0 && early >= rules.banAfter) {
-    const bannedUntil = now + rules.banForMs;
-    return decide('banned', { early: 0, blockedUntil: 0, bannedUntil }, bannedUntil);
+    return decide('banned', { early: 0, blockedUntil: 0, bannedUntil: now + rules.banForMs });
   }
   const spent = [minute, day].filter(({ used, limit }) => used >= limit);
   if (spent.length > 0) {
-    const blockedUntil = Math.max(...spent.map(({ resetAt }) => resetAt));
-    return decide('spent', { early, blockedUntil }, blockedUntil);
+    return decide('spent', { early, blockedUntil: Math.max(...spent.map(({ resetAt }) => resetAt)) });
   }
   const counted = ({ from, used }: Window): Usage['minute'] => ({ from, used: used + 1 });
   return decide('allowed', { minute: counted(minute), day: counted(day), early });
