@@ -9,6 +9,7 @@ import {
   sandboxKeyValue,
   wordValue,
 } from '../value-parsers.ts';
+import type { InventoryItem } from '../api/item.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
 import { Failure, usageFailure } from '../errors.ts';
@@ -17,8 +18,7 @@ import { parseFault, skewValue } from '../sandbox/faults.ts';
 import { DEFAULT_RULES, type Plan, PLAN_NAMES, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
 import { startSandbox } from '../sandbox/sandbox-server.ts';
 import type { LoggedRequest } from '../sandbox/serve-request.ts';
-import type { Pets } from '../sandbox/sandbox-store.ts';
-import { MOST_PETS } from '../sandbox/seed.ts';
+import { generatedPets, MOST_PETS } from '../sandbox/seed.ts';
 import { dataFile, readPets } from '../serve/data-file.ts';
 import { introduce, openLog, stopped } from '../serve/serve.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -122,7 +122,6 @@ export const sandboxServe = defineCommand({
       faults: input.fault ?? [],
       faultSeed: input.faultSeed,
       skewMs: input.clockSkew,
-      controls: true,
       onRequest: log.onRequest,
     });
     const { baseUrl, apiKey } = sandbox;
@@ -177,10 +176,10 @@ function rulesOf(input: ServeInput): Rules {
 }
 
 /** Reads the value of --seed: a number of pets, or a file of them. @throws {Failure} `file`, `invalid-value` */
-async function readSeed(context: CommandContext, from: string): Promise<Pets> {
+async function readSeed(context: CommandContext, from: string): Promise<Iterable<InventoryItem>> {
   if (!/^[0-9]+$/.test(from)) return readPets(context, from);
   const count = Number(from);
-  if (count <= MOST_PETS) return { generated: count };
+  if (count <= MOST_PETS) return generatedPets(count);
   throw new Failure('invalid-value', { name: '--seed', value: from, expected: `at most ${MOST_PETS} pets` });
 }
 

@@ -5,8 +5,7 @@ import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.t
 import { Failure, usageFailure } from '../errors.ts';
 import { windowsOf } from '../sandbox/limiter.ts';
 import { PLANS, SANDBOX_KEY } from '../sandbox/plans.ts';
-import type { Pets } from '../sandbox/sandbox-store.ts';
-import { seedCatalog, seedItems } from '../sandbox/seed.ts';
+import { generatedPets, seedCatalog } from '../sandbox/seed.ts';
 import { withWritableJournal } from '../stock/open-journal.ts';
 import { confirmation, labelled, list, type RecordView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
@@ -22,8 +21,7 @@ export const sandboxReset = defineCommand({
   async run({ data }, context) {
     const file = dataFile(context, data);
     const pets = await changeStore(context, file, (store) => {
-      store.replacePets(seedItems());
-      store.forgetAllowances();
+      store.reset();
       for (const key of store.keys()) store.removeKey(key);
     });
     const text = `Sandbox reset: ${pets} pets, no usage, no bans, no added keys`;
@@ -54,7 +52,7 @@ export const sandboxSeed = defineCommand({
     if (pets === undefined && from === undefined) {
       throw usageFailure('Which pets? Use --pets COUNT or --file FILE.');
     }
-    const others: Pets = pets === undefined ? await readPets(context, from ?? '') : { generated: pets };
+    const others = pets === undefined ? await readPets(context, from ?? '') : generatedPets(pets);
     const file = dataFile(context, data);
     const count = await changeStore(context, file, (store) => {
       store.replacePets(others);

@@ -28,7 +28,7 @@ export async function handle(
 ): Promise<SandboxResponse> {
   const { store, rules } = handler;
   const given = /^Bearer ([\x21-\x7e]+)$/i.exec(request.headers.authorization ?? '')?.[1];
-  const isKnown = given !== undefined && (handler.apiKeys.includes(given) || store.hasKey(given));
+  const isKnown = given !== undefined && (handler.apiKeys.includes(given) || store.keys().includes(given));
   const apiKey = isKnown ? given : NO_KEY;
   // Before the transaction, because the answer may need a module.
   const operation = await findOperation(handler, request);
