@@ -33,7 +33,7 @@ const rangeValue = parserOf('a range such as 0..1000 or -10..10', (text) => {
   return isRange ? { least, most } : undefined;
 });
 
-const { banAfter, banForMs, banStatus, quantity } = DEFAULT_RULES;
+const { banAfter, banFor, banStatus, quantity } = DEFAULT_RULES;
 
 const OPTIONS = {
   ...listenOptions('4010', '--key'),
@@ -51,7 +51,7 @@ const OPTIONS = {
       default: String(banAfter),
     }),
     banFor: option('--ban-for <duration>', durationValue(1), 'how long a ban lasts', {
-      default: `${banForMs / 60_000}m`,
+      default: `${banFor / 60_000}m`,
     }),
     banStatus: option('--ban-status <status>', countValue(400, 499), 'status with which a banned key is answered', {
       default: String(banStatus),
@@ -153,26 +153,19 @@ function usableKeys({ host, key = [SANDBOX_KEY] }: ServeInput): readonly string[
   );
 }
 
-/** @throws {Failure} `usage` */
+/** Returns the rules, which are options but for the plan. @throws {Failure} `usage` */
 function rulesOf(input: ServeInput): Rules {
   const { plan: name, perMinute, perDay, minute } = input;
   if (name === 'custom' && (perMinute === undefined || perDay === undefined)) {
     throw usageFailure('The custom plan needs both its limits: --per-minute and --per-day.');
   }
   const known: Plan = PLANS[name === 'custom' ? 'free' : name];
-  return {
-    plan: {
-      perMinute: perMinute ?? known.perMinute,
-      perDay: perDay ?? known.perDay,
-      ...(minute !== undefined && { minuteMs: minute }),
-    },
-    banAfter: input.banAfter,
-    banForMs: input.banFor,
-    banStatus: input.banStatus,
-    quantity: input.quantity,
-    retryAfter: input.retryAfterFormat,
-    withUndocumented: input.withUndocumented ?? false,
+  const plan = {
+    perMinute: perMinute ?? known.perMinute,
+    perDay: perDay ?? known.perDay,
+    ...(minute !== undefined && { minuteMs: minute }),
   };
+  return { ...input, plan };
 }
 
 /** Reads the value of --seed: a number of pets, or a file of them. @throws {Failure} `file`, `invalid-value` */

@@ -35,7 +35,7 @@ export function count(store: Store, rules: Rules, apiKey: string, now: number): 
   if (now < usage.bannedUntil) return decide('banned', {});
   const early = now < usage.blockedUntil ? usage.early + 1 : 0;
   if (rules.banAfter > 0 && early >= rules.banAfter) {
-    return decide('banned', { early: 0, blockedUntil: 0, bannedUntil: now + rules.banForMs });
+    return decide('banned', { early: 0, blockedUntil: 0, bannedUntil: now + rules.banFor });
   }
   const spent = [minute, day].filter(({ used, limit }) => used >= limit);
   if (spent.length > 0) {
@@ -67,7 +67,7 @@ function least({ minute, day }: ReturnType<typeof windowsOf>): RateLimit {
 export function limitHeaders(
   verdict: LimiterDecision,
   now: number,
-  format: Rules['retryAfter'],
+  format: Rules['retryAfterFormat'],
 ): Record<string, string> {
   const { limit, remaining, resetAt, retryAt } = verdict;
   // Rounded up, so that a client that returns at that second is not early.
@@ -80,7 +80,7 @@ export function limitHeaders(
 }
 
 /** @param until epoch ms */
-export function retryAfter(until: number, now: number, format: Rules['retryAfter']): string {
+export function retryAfter(until: number, now: number, format: Rules['retryAfterFormat']): string {
   if (format === 'seconds') return String(Math.max(1, Math.ceil((until - now) / 1_000)));
   return new Date(Math.ceil(until / 1_000) * 1_000).toUTCString();
 }
