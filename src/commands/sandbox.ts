@@ -7,7 +7,7 @@ import { windowsOf } from '../sandbox/limiter.ts';
 import { PLANS, SANDBOX_KEY } from '../sandbox/plans.ts';
 import { generatedPets, seedCatalog } from '../sandbox/seed.ts';
 import { withWritableJournal } from '../stock/open-journal.ts';
-import { confirmation, labelled, list, type RecordView } from '../view/view.ts';
+import { confirmation, labelled, list } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 
 const data = option('--data <file>', pathValue, "the sandbox's file (default: that of --env sandbox)");
@@ -25,11 +25,11 @@ export const sandboxReset = defineCommand({
       for (const key of store.keys()) store.removeKey(key);
     });
     const text = `Sandbox reset: ${pets} pets, no usage, no bans, no added keys`;
-    if (data !== undefined) return stocked(`${text}.`, file.file, pets);
+    if (data !== undefined) return confirmation(`${text}.`, { pets, file: file.file });
     // Earlier changes can no longer be undone.
     await withWritableJournal(context, (journal) => journal.forget('sandbox'));
     await storeSandboxCatalog(context, seedCatalog());
-    return stocked(`${text}, no history.`, file.file, pets);
+    return confirmation(`${text}, no history.`, { pets, file: file.file });
   },
 });
 
@@ -61,13 +61,9 @@ export const sandboxSeed = defineCommand({
       // The sandbox's own catalog does not describe the pets of a file.
       await storeSandboxCatalog(context, pets === undefined ? [] : seedCatalog());
     }
-    return stocked(`The sandbox has ${plural(count, 'pet')} now.`, file.file, count);
+    return confirmation(`The sandbox has ${plural(count, 'pet')} now.`, { pets: count, file: file.file });
   },
 });
-
-function stocked(text: string, file: string, pets: number): RecordView {
-  return confirmation(text, { pets, file });
-}
 
 export const sandboxStatus = defineCommand({
   path: 'sandbox status',

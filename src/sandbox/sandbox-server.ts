@@ -78,7 +78,7 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
       });
   } catch (problem) {
     await serving?.close(0);
-    store.close();
+    store[Symbol.dispose]();
     throw problem;
   }
   const { baseUrl, close } = serving;
@@ -87,7 +87,7 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
     apiKey: apiKeys[0] ?? SANDBOX_KEY,
     async close(graceMs = 0) {
       await close(graceMs);
-      store.close();
+      store[Symbol.dispose]();
     },
   };
 }

@@ -100,12 +100,8 @@ export class Store implements Disposable {
     return this.state.exclusively(work, { durable, despiteSignal: true });
   }
 
-  close(): void {
-    this.state[Symbol.dispose]();
-  }
-
   [Symbol.dispose](): void {
-    this.close();
+    this.state[Symbol.dispose]();
   }
 }
 

@@ -36,7 +36,7 @@ async function heldStore(context: TestContext): Promise<Store> {
   const holder = await openDatabase(file);
   holder.exec('BEGIN IMMEDIATE');
   onCleanup(() => {
-    store.close();
+    store[Symbol.dispose]();
     holder.close();
   });
   return store;
