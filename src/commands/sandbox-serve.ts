@@ -9,6 +9,7 @@ import {
   sandboxKeyValue,
   wordValue,
 } from '../value-parsers.ts';
+import type { InventoryItem } from '../api/item.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
 import { Failure, usageFailure } from '../errors.ts';
@@ -17,8 +18,7 @@ import { parseFault, skewValue } from '../sandbox/faults.ts';
 import { DEFAULT_RULES, type Plan, PLAN_NAMES, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
 import { startSandbox } from '../sandbox/sandbox-server.ts';
 import type { LoggedRequest } from '../sandbox/serve-request.ts';
-import type { Pets } from '../sandbox/sandbox-store.ts';
-import { MOST_PETS } from '../sandbox/seed.ts';
+import { generatedPets, MOST_PETS } from '../sandbox/seed.ts';
 import { dataFile, readPets } from '../serve/data-file.ts';
 import { introduce, openLog, stopped } from '../serve/serve.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -33,7 +33,7 @@ const rangeValue = parserOf('a range such as 0..1000 or -10..10', (text) => {
   return isRange ? { least, most } : undefined;
 });
 
-const { banAfter, banForMs, banStatus, quantity } = DEFAULT_RULES;
+const { banAfter, banFor, banStatus, quantity } = DEFAULT_RULES;
 
 const OPTIONS = {
   ...listenOptions('4010', '--key'),
@@ -51,7 +51,7 @@ const OPTIONS = {
       default: String(banAfter),
     }),
     banFor: option('--ban-for <duration>', durationValue(1), 'how long a ban lasts', {
-      default: `${banForMs / 60_000}m`,
+      default: `${banFor / 60_000}m`,
     }),
     banStatus: option('--ban-status <status>', countValue(400, 499), 'status with which a banned key is answered', {
       default: String(banStatus),
@@ -122,7 +122,6 @@ export const sandboxServe = defineCommand({
       faults: input.fault ?? [],
       faultSeed: input.faultSeed,
       skewMs: input.clockSkew,
-      controls: true,
       onRequest: log.onRequest,
     });
     const { baseUrl, apiKey } = sandbox;
@@ -154,33 +153,26 @@ function usableKeys({ host, key = [SANDBOX_KEY] }: ServeInput): readonly string[
   );
 }
 
-/** @throws {Failure} `usage` */
+/** Returns the rules, which are options but for the plan. @throws {Failure} `usage` */
 function rulesOf(input: ServeInput): Rules {
   const { plan: name, perMinute, perDay, minute } = input;
   if (name === 'custom' && (perMinute === undefined || perDay === undefined)) {
     throw usageFailure('The custom plan needs both its limits: --per-minute and --per-day.');
   }
   const known: Plan = PLANS[name === 'custom' ? 'free' : name];
-  return {
-    plan: {
-      perMinute: perMinute ?? known.perMinute,
-      perDay: perDay ?? known.perDay,
-      ...(minute !== undefined && { minuteMs: minute }),
-    },
-    banAfter: input.banAfter,
-    banForMs: input.banFor,
-    banStatus: input.banStatus,
-    quantity: input.quantity,
-    retryAfter: input.retryAfterFormat,
-    withUndocumented: input.withUndocumented ?? false,
+  const plan = {
+    perMinute: perMinute ?? known.perMinute,
+    perDay: perDay ?? known.perDay,
+    ...(minute !== undefined && { minuteMs: minute }),
   };
+  return { ...input, plan };
 }
 
 /** Reads the value of --seed: a number of pets, or a file of them. @throws {Failure} `file`, `invalid-value` */
-async function readSeed(context: CommandContext, from: string): Promise<Pets> {
+async function readSeed(context: CommandContext, from: string): Promise<Iterable<InventoryItem>> {
   if (!/^[0-9]+$/.test(from)) return readPets(context, from);
   const count = Number(from);
-  if (count <= MOST_PETS) return { generated: count };
+  if (count <= MOST_PETS) return generatedPets(count);
   throw new Failure('invalid-value', { name: '--seed', value: from, expected: `at most ${MOST_PETS} pets` });
 }
 

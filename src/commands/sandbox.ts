@@ -5,10 +5,9 @@ import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.t
 import { Failure, usageFailure } from '../errors.ts';
 import { windowsOf } from '../sandbox/limiter.ts';
 import { PLANS, SANDBOX_KEY } from '../sandbox/plans.ts';
-import type { Pets } from '../sandbox/sandbox-store.ts';
-import { seedCatalog, seedItems } from '../sandbox/seed.ts';
+import { generatedPets, seedCatalog } from '../sandbox/seed.ts';
 import { withWritableJournal } from '../stock/open-journal.ts';
-import { confirmation, labelled, list, type RecordView } from '../view/view.ts';
+import { confirmation, labelled, list } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 
 const data = option('--data <file>', pathValue, "the sandbox's file (default: that of --env sandbox)");
@@ -22,16 +21,15 @@ export const sandboxReset = defineCommand({
   async run({ data }, context) {
     const file = dataFile(context, data);
     const pets = await changeStore(context, file, (store) => {
-      store.replacePets(seedItems());
-      store.forgetAllowances();
+      store.reset();
       for (const key of store.keys()) store.removeKey(key);
     });
     const text = `Sandbox reset: ${pets} pets, no usage, no bans, no added keys`;
-    if (data !== undefined) return stocked(`${text}.`, file.file, pets);
+    if (data !== undefined) return confirmation(`${text}.`, { pets, file: file.file });
     // Earlier changes can no longer be undone.
     await withWritableJournal(context, (journal) => journal.forget('sandbox'));
     await storeProvided(context, 'sandbox', 'sandbox', seedCatalog());
-    return stocked(`${text}, no history.`, file.file, pets);
+    return confirmation(`${text}, no history.`, { pets, file: file.file });
   },
 });
 
@@ -54,7 +52,7 @@ export const sandboxSeed = defineCommand({
     if (pets === undefined && from === undefined) {
       throw usageFailure('Which pets? Use --pets COUNT or --file FILE.');
     }
-    const others: Pets = pets === undefined ? await readPets(context, from ?? '') : { generated: pets };
+    const others = pets === undefined ? await readPets(context, from ?? '') : generatedPets(pets);
     const file = dataFile(context, data);
     const count = await changeStore(context, file, (store) => {
       store.replacePets(others);
@@ -63,13 +61,9 @@ export const sandboxSeed = defineCommand({
       // The sandbox's own catalog does not describe the pets of a file.
       await storeProvided(context, 'sandbox', 'sandbox', pets === undefined ? [] : seedCatalog());
     }
-    return stocked(`The sandbox has ${plural(count, 'pet')} now.`, file.file, count);
+    return confirmation(`The sandbox has ${plural(count, 'pet')} now.`, { pets: count, file: file.file });
   },
 });
-
-function stocked(text: string, file: string, pets: number): RecordView {
-  return confirmation(text, { pets, file });
-}
 
 export const sandboxStatus = defineCommand({
   path: 'sandbox status',

@@ -22,7 +22,7 @@ import { refuse, troubleOf } from './handler.ts';
 import { type Window, windowsOf } from './limiter.ts';
 import { error, LARGEST_BODY, type SandboxResponse } from './operations.ts';
 import { SANDBOX_KEY } from './plans.ts';
-import { seedCatalog, seedItems } from './seed.ts';
+import { seedCatalog } from './seed.ts';
 import { send, type Served } from './serve-request.ts';
 
 interface ControlRequest {
@@ -47,8 +47,7 @@ const ACTIONS: Readonly<Record<string, (served: Served, request: ControlRequest)
   'PUT /faults': setFaults,
   'POST /clock': advanceClock,
   'POST /reset': ({ store }) => {
-    store.replacePets(seedItems());
-    store.forgetAllowances();
+    store.reset();
     return JSON.stringify({ pets: store.count() });
   },
 };

@@ -28,7 +28,7 @@ export async function handle(
 ): Promise<SandboxResponse> {
   const { store, rules } = handler;
   const given = /^Bearer ([\x21-\x7e]+)$/i.exec(request.headers.authorization ?? '')?.[1];
-  const isKnown = given !== undefined && (handler.apiKeys.includes(given) || store.hasKey(given));
+  const isKnown = given !== undefined && (handler.apiKeys.includes(given) || store.keys().includes(given));
   const apiKey = isKnown ? given : NO_KEY;
   // Before the transaction, because the answer may need a module.
   const operation = await findOperation(handler, request);
@@ -40,12 +40,12 @@ export async function handle(
       (isKnown || isPublic(request)
         ? operate(operation, store, fault)
         : error(401, 'unauthorized', 'The API key is missing or invalid.', { 'WWW-Authenticate': 'Bearer' }));
-    const limits = limitHeaders(verdict, now, rules.retryAfter);
+    const limits = limitHeaders(verdict, now, rules.retryAfterFormat);
     if (fault?.status !== 429) return withHeaders(result, limits);
     const until = now + (fault['retry-after'] ?? 1) * 1_000;
     // A request before that time counts as early.
     store.setAllowance(apiKey, { ...store.allowance(apiKey), blockedUntil: until });
-    const again = { ...result.headers, 'Retry-After': retryAfter(until, now, rules.retryAfter) };
+    const again = { ...result.headers, 'Retry-After': retryAfter(until, now, rules.retryAfterFormat) };
     return withHeaders({ ...result, headers: again }, limits);
   };
   return store.exclusively(work, { durable: request.method === 'PATCH' });
@@ -62,7 +62,7 @@ export function troubleOf(problem: unknown): SandboxResponse {
 export async function refuse({ now, rules, store }: Handler, result: SandboxResponse): Promise<SandboxResponse> {
   const at = now();
   const work = (): SandboxResponse =>
-    withHeaders(result, limitHeaders(count(store, rules, NO_KEY, at), at, rules.retryAfter));
+    withHeaders(result, limitHeaders(count(store, rules, NO_KEY, at), at, rules.retryAfterFormat));
   return store.exclusively(work).catch(() => withHeaders(result));
 }
 

@@ -12,7 +12,7 @@ import type { Usage, Store } from './sandbox-store.ts';
 export interface LimiterDecision extends RateLimit {
   readonly outcome: 'allowed' | 'spent' | 'banned';
   /** Epoch ms; set if refused. */
-  readonly retryAt?: number;
+  readonly retryAt: number | undefined;
 }
 
 export interface Window {
@@ -22,27 +22,24 @@ export interface Window {
   readonly resetAt: number;
 }
 
-type LimiterSettings = Pick<Rules, 'plan' | 'banAfter' | 'banForMs'>;
-
 /** Counts one request and decides about it. A refused one uses up nothing. Call it within a transaction. */
-export function count(store: Store, rules: LimiterSettings, apiKey: string, now: number): LimiterDecision {
+export function count(store: Store, rules: Rules, apiKey: string, now: number): LimiterDecision {
   const usage = store.allowance(apiKey);
   const { minute, day } = windowsOf(usage, rules.plan, now);
-  const decide = (outcome: LimiterDecision['outcome'], change: Partial<Usage>, retryAt?: number): LimiterDecision => {
+  const decide = (outcome: LimiterDecision['outcome'], change: Partial<Usage>): LimiterDecision => {
     const after = { ...usage, ...change };
     store.setAllowance(apiKey, after);
-    return { outcome, ...least(windowsOf(after, rules.plan, now)), ...(retryAt !== undefined && { retryAt }) };
+    const retryAt = { allowed: undefined, spent: after.blockedUntil, banned: after.bannedUntil }[outcome];
+    return { outcome, ...least(windowsOf(after, rules.plan, now)), retryAt };
   };
-  if (now < usage.bannedUntil) return decide('banned', {}, usage.bannedUntil);
+  if (now < usage.bannedUntil) return decide('banned', {});
   const early = now < usage.blockedUntil ? usage.early + 1 : 0;
   if (rules.banAfter > 0 && early >= rules.banAfter) {
-    const bannedUntil = now + rules.banForMs;
-    return decide('banned', { early: 0, blockedUntil: 0, bannedUntil }, bannedUntil);
+    return decide('banned', { early: 0, blockedUntil: 0, bannedUntil: now + rules.banFor });
   }
   const spent = [minute, day].filter(({ used, limit }) => used >= limit);
   if (spent.length > 0) {
-    const blockedUntil = Math.max(...spent.map(({ resetAt }) => resetAt));
-    return decide('spent', { early, blockedUntil }, blockedUntil);
+    return decide('spent', { early, blockedUntil: Math.max(...spent.map(({ resetAt }) => resetAt)) });
   }
   const counted = ({ from, used }: Window): Usage['minute'] => ({ from, used: used + 1 });
   return decide('allowed', { minute: counted(minute), day: counted(day), early });
@@ -70,7 +67,7 @@ function least({ minute, day }: ReturnType<typeof windowsOf>): RateLimit {
 export function limitHeaders(
   verdict: LimiterDecision,
   now: number,
-  format: Rules['retryAfter'],
+  format: Rules['retryAfterFormat'],
 ): Record<string, string> {
   const { limit, remaining, resetAt, retryAt } = verdict;
   // Rounded up, so that a client that returns at that second is not early.
@@ -83,7 +80,7 @@ export function limitHeaders(
 }
 
 /** @param until epoch ms */
-export function retryAfter(until: number, now: number, format: Rules['retryAfter']): string {
+export function retryAfter(until: number, now: number, format: Rules['retryAfterFormat']): string {
   if (format === 'seconds') return String(Math.max(1, Math.ceil((until - now) / 1_000)));
   return new Date(Math.ceil(until / 1_000) * 1_000).toUTCString();
 }

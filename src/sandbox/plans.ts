@@ -26,20 +26,20 @@ export interface Rules {
   readonly plan: Plan;
   /** Number of early requests after a 429 that bans a key; 0 for never. */
   readonly banAfter: number;
-  readonly banForMs: number;
+  /** In ms. */
+  readonly banFor: number;
   readonly banStatus: number;
   readonly quantity: { readonly least: bigint; readonly most: bigint };
-  readonly retryAfter: 'seconds' | 'date';
+  readonly retryAfterFormat: 'seconds' | 'date';
   /** True if operations that the spec only names answer with 501. */
-  readonly withUndocumented: boolean;
+  readonly withUndocumented?: boolean;
 }
 
 export const DEFAULT_RULES: Rules = {
   plan: PLANS.free,
   banAfter: 10,
-  banForMs: 15 * 60_000,
+  banFor: 15 * 60_000,
   banStatus: 403,
   quantity: { least: 0n, most: 2_147_483_647n },
-  retryAfter: 'seconds',
-  withUndocumented: false,
+  retryAfterFormat: 'seconds',
 };

@@ -1,5 +1,6 @@
 /** Serves the sandbox over HTTP (`petstore sandbox serve`). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { InventoryItem } from '../api/item.ts';
 import { type Patience, refusalOfHost, serve, type Serving } from '../http/server.ts';
 import { isLoopback } from '../ports.ts';
 import type { FilePorts } from '../state/lock.ts';
@@ -8,7 +9,7 @@ import { headersOf, refuse } from './handler.ts';
 import { answer, send, type Served } from './serve-request.ts';
 import { error } from './operations.ts';
 import { DEFAULT_RULES, type Rules, SANDBOX_KEY } from './plans.ts';
-import { openStore, type Pets, type SandboxFile } from './sandbox-store.ts';
+import { openStore, type SandboxFile } from './sandbox-store.ts';
 import { inBatches } from '../state/batch.ts';
 
 export interface Sandbox extends Pick<Serving, 'baseUrl'> {
@@ -28,13 +29,11 @@ export interface SandboxOptions extends SandboxFile {
   /** More host names by which clients may reach the server. */
   readonly names?: readonly string[];
   /** Replaces the stock, once the port is known to be free. */
-  readonly pets?: Pets;
+  readonly pets?: Iterable<InventoryItem>;
   readonly faults?: readonly FaultRule[];
   readonly faultSeed?: number;
   /** How far the sandbox's clock runs ahead of this machine's, in ms. */
   readonly skewMs?: number;
-  /** True to serve the page and the controls, to this machine only. */
-  readonly controls?: boolean;
   readonly patience?: Patience;
   readonly onRequest?: Served['onRequest'];
 }
@@ -70,7 +69,6 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
       now: () => clock.now() + served.skewMs,
       faults: new Faults(options.faults ?? [], options.faultSeed ?? 1),
       log: [],
-      answered: 0,
       onRequest: options.onRequest,
       skewMs: options.skewMs ?? 0,
     };
@@ -80,7 +78,7 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
       });
   } catch (problem) {
     await serving?.close(0);
-    store.close();
+    store[Symbol.dispose]();
     throw problem;
   }
   const { baseUrl, close } = serving;
@@ -89,7 +87,7 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
     apiKey: apiKeys[0] ?? SANDBOX_KEY,
     async close(graceMs = 0) {
       await close(graceMs);
-      store.close();
+      store[Symbol.dispose]();
     },
   };
 }
@@ -97,14 +95,14 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
 /** Never rejects. */
 async function answerAny(
   served: Served,
-  { controls, host = '', names = [] }: SandboxOptions,
+  { host = '', names = [] }: SandboxOptions,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
   const refusal = refusalOfHost(incoming, (name) => [...names, host].some((each) => each.toLowerCase() === name));
   if (refusal !== undefined) {
     await send(served, outgoing, await refuse(served, error(...refusal)));
-  } else if (controls === true && isForControls(incoming)) {
+  } else if (isForControls(incoming)) {
     const { control } = await import('./control.ts');
     await control(served, incoming, outgoing);
   } else await answer(served, incoming, outgoing);

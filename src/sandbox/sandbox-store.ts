@@ -8,7 +8,7 @@ import { integer, text } from '../state/journal-rows.ts';
 import { openDatabaseFile, type State } from '../state/database.ts';
 import type { DatabaseKind, Warned } from '../state/file.ts';
 import type { FilePorts } from '../state/lock.ts';
-import { generatedPets, seedItems } from './seed.ts';
+import { seedItems } from './seed.ts';
 
 const SCHEMA: readonly string[] = [
   `CREATE TABLE pet (
@@ -31,9 +31,6 @@ const UNUSED = { minute: NONE, day: NONE, blockedUntil: 0, early: 0, bannedUntil
  * the last 429 named, `early` counts requests before that time. Times are epoch ms; 0 if not set.
  */
 export type Usage = Readonly<typeof UNUSED>;
-
-/** The given pets, or a number of generated ones. */
-export type Pets = Iterable<InventoryItem> | { readonly generated: number };
 
 export class Store implements Disposable {
   private readonly state: State;
@@ -63,9 +60,9 @@ export class Store implements Disposable {
   }
 
   /** Replaces all pets. */
-  replacePets(pets: Pets): void {
+  replacePets(pets: Iterable<InventoryItem>): void {
     this.database.run('DELETE FROM pet');
-    insert(this.database, 'generated' in pets ? generatedPets(pets.generated) : pets);
+    insert(this.database, pets);
   }
 
   /** Returns a key's usage; zeros if it has used nothing. */
@@ -78,18 +75,15 @@ export class Store implements Disposable {
     this.database.run('INSERT OR REPLACE INTO allowance VALUES (?, ?)', apiKey, JSON.stringify(allowance));
   }
 
-  /** Resets the usage of all keys. */
-  forgetAllowances(): void {
+  /** Brings the initial pets back, and resets the usage of all keys. */
+  reset(): void {
+    this.replacePets(seedItems());
     this.database.run('DELETE FROM allowance');
   }
 
   /** Returns the keys added to the file. */
   keys(): string[] {
     return this.database.all('SELECT apiKey FROM apiKey ORDER BY apiKey').map((row) => text(row, 'apiKey'));
-  }
-
-  hasKey(apiKey: string): boolean {
-    return this.database.get('SELECT 1 FROM apiKey WHERE apiKey = ?', apiKey) !== undefined;
   }
 
   addKey(apiKey: string): void {
@@ -106,12 +100,8 @@ export class Store implements Disposable {
     return this.state.exclusively(work, { durable, despiteSignal: true });
   }
 
-  close(): void {
-    this.state[Symbol.dispose]();
-  }
-
   [Symbol.dispose](): void {
-    this.close();
+    this.state[Symbol.dispose]();
   }
 }
 

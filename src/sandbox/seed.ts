@@ -58,10 +58,14 @@ export function seedCatalog() {
 const FIRST_GENERATED = 24n;
 
 /**
- * Yields `count` pets: those of a new sandbox in order, then generated ones, always the same.
- * About one in eight is sold, one in eight pending, and one in twenty out of stock.
+ * Returns `count` pets: those of a new sandbox in order, then generated ones, always the same, however often they are
+ * read. About one in eight is sold, one in eight pending, and one in twenty out of stock.
  */
-export function* generatedPets(count: number): Generator<InventoryItem> {
+export function generatedPets(count: number): Iterable<InventoryItem> {
+  return { [Symbol.iterator]: () => generated(count) };
+}
+
+function* generated(count: number): Generator<InventoryItem> {
   const known = seedItems();
   yield* known.slice(0, count);
   for (let i = 0; i < count - known.length; i++) {

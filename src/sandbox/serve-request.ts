@@ -38,8 +38,6 @@ export interface Served extends Handler {
   readonly faults: Faults;
   /** The newest requests, oldest first. */
   readonly log: LoggedRequest[];
-  /** How many requests have been answered. */
-  answered: number;
   readonly onRequest?: ((request: LoggedRequest) => void) | undefined;
   /** How far the sandbox's clock runs ahead of this machine's, in ms. */
   skewMs: number;
@@ -59,11 +57,11 @@ export async function answer(served: Served, incoming: IncomingMessage, outgoing
   // A request already refused for its key or the rate limit keeps its status.
   const effects = chosen.filter(({ does }) => does !== 'status' || response.isFault === true);
   const request: LoggedRequest = {
-    id: ++served.answered,
+    id: (log.at(-1)?.id ?? 0) + 1,
     at: served.now(),
     method,
     target,
-    status: faultIn(effects, 'reset') === undefined ? response.status : 0,
+    status: response.status,
     ms: clock.monotonic() - from,
     ...numbers(response.headers),
     ...(response.reason !== undefined && { reason: response.reason }),
@@ -96,10 +94,10 @@ async function handled(
     (problem: unknown) => withHeaders(troubleOf(problem)),
   );
   if (delay?.after === true) await served.clock.sleep(delay.delay);
-  return response;
+  return reset === undefined ? response : { ...response, status: 0 };
 }
 
-function numbers(headers: SandboxResponse['headers'] = {}): Pick<LoggedRequest, 'limit' | 'remaining' | 'retryAfter'> {
+function numbers(headers: SandboxResponse['headers']): Pick<LoggedRequest, 'limit' | 'remaining' | 'retryAfter'> {
   const names = { limit: 'X-RateLimit-Limit', remaining: 'X-RateLimit-Remaining', retryAfter: 'Retry-After' };
   const found = Object.entries(names).map(([name, header]) => [name, Number(headers[header] ?? Number.NaN)] as const);
   return Object.fromEntries(found.filter(([, value]) => !Number.isNaN(value)));
@@ -116,12 +114,8 @@ export async function send(
   response: SandboxResponse,
   effects: readonly FaultRule[] = [],
 ): Promise<void> {
-  if (faultIn(effects, 'reset') !== undefined) {
-    outgoing.socket?.resetAndDestroy();
-    return;
-  }
   if (response.status === 0) {
-    outgoing.destroy();
+    outgoing.socket?.resetAndDestroy();
     return;
   }
   const truncate = faultIn(effects, 'truncate')?.truncate;

@@ -183,7 +183,7 @@ describe.skipIf(!hasRedis)('a server that does not answer', () => {
     let requests = 0;
     const sandbox = await realSandbox(
       { perMinute: 100, perDay: 100_000, minuteMs: 2_000 },
-      { pets: { generated: 100 }, onRequest: () => void (++requests === 5 && redis.kill('SIGKILL')) },
+      { pets: generatedPets(100), onRequest: () => void (++requests === 5 && redis.kill('SIGKILL')) },
     );
     const home = createHome();
     const file = join(home.path, 'rows.csv');

@@ -168,7 +168,7 @@ it('what is set stays set, exactly, and a request that is refused changes nothin
     '{"petId":9223372036854775807,"quantity":2147483647,"status":"available"}',
   );
   await ask(patch('9223372036854775807', '{"quantity":5}', { authorization: '' }), { store });
-  store.close();
+  store[Symbol.dispose]();
   const again = await ask({}, { store: await newStore(path) });
   expect(again.body).toContain('{"petId":9223372036854775807,"quantity":2147483647,"status":"available"}');
 });

@@ -5,6 +5,7 @@ import { openDatabase } from '../../src/node/sqlite.ts';
 import { inProcess, openInProcess } from '../../src/sandbox/in-process.ts';
 import { DEFAULT_RULES, SANDBOX_KEY, SANDBOX_URL } from '../../src/sandbox/plans.ts';
 import { openStore, type Store } from '../../src/sandbox/sandbox-store.ts';
+import { generatedPets } from '../../src/sandbox/seed.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { newStore } from '../support/sandbox.ts';
 import { createTestContext, type TestContext } from '../support/test-context.ts';
@@ -35,7 +36,7 @@ async function heldStore(context: TestContext): Promise<Store> {
   const holder = await openDatabase(file);
   holder.exec('BEGIN IMMEDIATE');
   onCleanup(() => {
-    store.close();
+    store[Symbol.dispose]();
     holder.close();
   });
   return store;
@@ -74,7 +75,7 @@ describe('the sandbox within this process', () => {
 
   it('sends a long list in pieces, and a body that breaks is cut', async () => {
     const store = await newStore();
-    store.replacePets({ generated: 5_000 });
+    store.replacePets(generatedPets(5_000));
     const { chunks, text } = await send(store, call('/inventory'));
     expect({ chunks, pets: JSON.parse(text) as unknown }).toMatchObject({ chunks: 5, pets: { length: 5_000 } });
     const ids = [...text.matchAll(/"petId":([0-9]+)/g)].map(([, id = '']) => BigInt(id));

@@ -13,7 +13,7 @@ async function asked(rules: Partial<Rules>, seconds: readonly number[]) {
   return seconds.map((second) => {
     const now = START + second * 1_000;
     const verdict = count(store, { ...DEFAULT_RULES, ...rules }, 'key', now);
-    const { 'Retry-After': retryAfter } = limitHeaders(verdict, now, rules.retryAfter ?? 'seconds');
+    const { 'Retry-After': retryAfter } = limitHeaders(verdict, now, rules.retryAfterFormat ?? 'seconds');
     return [verdict.outcome, verdict.remaining, retryAfter];
   });
 }
@@ -52,7 +52,7 @@ describe('the limits', () => {
     const first = await newStore(path);
     const counted = (store: Store, key: string) => store.exclusively(() => count(store, rules, key, START).outcome);
     expect(await counted(first, 'a')).toBe('allowed');
-    first.close();
+    first[Symbol.dispose]();
     const second = await newStore(path);
     expect(await Promise.all(['a', 'b'].map((key) => counted(second, key)))).toEqual(['spent', 'allowed']);
   });
@@ -66,7 +66,7 @@ describe('the limits', () => {
   });
 
   it('Retry-After as a date, where asked', async () => {
-    const rules = { plan: { perMinute: 1, perDay: 9 }, retryAfter: 'date' } as const;
+    const rules = { plan: { perMinute: 1, perDay: 9 }, retryAfterFormat: 'date' } as const;
     expect((await asked(rules, [0, 1]))[1]).toEqual(['spent', 0, new Date(START + 60_000).toUTCString()]);
   });
 
@@ -79,7 +79,7 @@ describe('the limits', () => {
 });
 
 describe('fault 111: early after a 429', () => {
-  const rules = { plan: { perMinute: 1, perDay: 100 }, banAfter: 3, banForMs: 100_000 };
+  const rules = { plan: { perMinute: 1, perDay: 100 }, banAfter: 3, banFor: 100_000 };
   const outcomes = async (more: Partial<Rules>, seconds: readonly number[]) =>
     (await asked({ ...rules, ...more }, seconds)).map(([outcome, , retryAfter]) => [outcome, retryAfter]);
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 import { makeAddingPlan, type Stock } from '../../src/stock/plan.ts';
 import type { Store } from '../../src/sandbox/sandbox-store.ts';
+import { generatedPets } from '../../src/sandbox/seed.ts';
 import { DatabaseFailure } from '../../src/ports.ts';
 import { json } from '../support/replies.ts';
 import { httpReply } from '../support/test-ports.ts';
@@ -98,7 +99,7 @@ it.each([
     const count = Math.max(scaled(most), 1_000);
     const rows = Array.from({ length: count }, (_, i) => [i + 24, 500 + (i % 7)] as const);
     const { context, store, sent } = await world(1_000, csv(rows), undefined, latencyMs);
-    store.replacePets({ generated: count + 25 });
+    store.replacePets(generatedPets(count + 25));
     const began = context.clock.now();
     const { code, stdout, stderr } = await runIn(
       context,

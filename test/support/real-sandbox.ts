@@ -41,12 +41,10 @@ export async function realSandbox(
     log,
     env: staging(sandbox.baseUrl, sandbox.apiKey),
     async stock() {
-      const store = await openStore(ports, { file });
-      const stock = Object.fromEntries(
+      using store = await openStore(ports, { file });
+      return Object.fromEntries(
         store.page(undefined, 100).map(({ petId, quantity }) => [`${petId}`, Number(quantity)]),
       );
-      store.close();
-      return stock;
     },
   };
 }

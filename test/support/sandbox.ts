@@ -14,7 +14,7 @@ import { sendOver } from './test-ports.ts';
 export async function newStore(file = ':memory:'): Promise<Store> {
   const ports = { clock: nodeClock, files: nodeFiles, openDatabase, random: Math.random };
   const store = await openStore(ports, { file });
-  onCleanup(() => store.close());
+  onCleanup(() => store[Symbol.dispose]());
   return store;
 }
 
