@@ -1,5 +1,5 @@
 /** Reads many JSON values from one text: an array, or one value per line. */
-import { JsonError, type JsonValue, parseJson } from './json.ts';
+import { afterSpace, JsonError, type JsonValue, parseJson, readJsonValue } from './json.ts';
 
 /** `line`: where the value begins, from 1. An error in an array is an error of the whole text. */
 export type JsonRow = { readonly line: number } & ({ readonly value: JsonValue } | { readonly error: JsonError });
@@ -10,19 +10,21 @@ export function parseJsonRows(text: string): readonly JsonRow[] {
   if (!/^\s*\[/.test(plain)) {
     return plain.split(/\r?\n/).flatMap((each, i) => (each.trim() === '' ? [] : [parseRow(each, i + 1)]));
   }
-  const starts: number[] = [];
-  const whole = parseRow(plain, 1, starts);
+  const whole = parseRow(plain, 1);
   if (!('value' in whole) || !Array.isArray(whole.value)) return [whole];
-  let [line, end] = [1, plain.indexOf('\n')];
-  return whole.value.map((value, i) => {
-    for (; end !== -1 && end < starts[i]!; end = plain.indexOf('\n', end + 1)) line++;
+  let [line, from, end] = [1, 0, 0];
+  return whole.value.map((value) => {
+    // After the bracket, or the comma.
+    const start = afterSpace(plain, afterSpace(plain, end) + 1);
+    line += plain.slice(from, start).split('\n').length - 1;
+    [from, end] = [start, readJsonValue(plain, start).end];
     return { line, value };
   });
 }
 
-function parseRow(text: string, line: number, starts?: number[]): JsonRow {
+function parseRow(text: string, line: number): JsonRow {
   try {
-    return { line, value: parseJson(text, starts) };
+    return { line, value: parseJson(text) };
   } catch (error) {
     if (error instanceof JsonError) return { line: line + text.slice(0, error.at).split('\n').length - 1, error };
     throw error;

@@ -49,13 +49,9 @@ export class JsonError extends Error {
   }
 }
 
-/**
- * Parses a text that is exactly one JSON value.
- * @param starts receives the offset of each element, if the value is an array
- * @throws {JsonError}
- */
-export function parseJson(text: string, starts?: number[]): JsonValue {
-  const reader = new JsonReader(text, 0, starts);
+/** Parses a text that is exactly one JSON value. @throws {JsonError} */
+export function parseJson(text: string): JsonValue {
+  const reader = new JsonReader(text, 0);
   const value = reader.value(0);
   if (reader.peek() !== undefined) throw reader.unexpected('nothing after the value');
   return value;
@@ -78,12 +74,10 @@ const STRING_PART = /[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"
 class JsonReader {
   private readonly text: string;
   at: number;
-  private readonly starts: number[] | undefined;
 
-  constructor(text: string, at: number, starts?: number[]) {
+  constructor(text: string, at: number) {
     this.text = text;
     this.at = at;
-    this.starts = starts;
   }
 
   value(depth: number): JsonValue {
@@ -111,8 +105,6 @@ class JsonReader {
   private array(depth: number): JsonValue[] {
     const elements: JsonValue[] = [];
     this.list(']', () => {
-      this.peek();
-      if (depth === 0) this.starts?.push(this.at);
       elements.push(this.value(depth + 1));
     });
     return elements;

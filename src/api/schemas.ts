@@ -14,9 +14,7 @@ const exactInteger = z.pipe(
 );
 
 /** int64, as a bigint. */
-export const Int64 = exactInteger.check(
-  z.refine((value) => value >= INT64_MIN && value <= INT64_MAX, { error: 'is outside the range of int64' }),
-);
+export const Int64 = exactInteger.check(z.refine((value) => value >= INT64_MIN && value <= INT64_MAX));
 
 /** An integer whose range the spec does not give, as a bigint. */
 export const Integer = exactInteger.check(z.refine(() => true));
@@ -48,29 +46,32 @@ export class ContractViolation extends Error {
   override name = 'ContractViolation';
 }
 
+/** Returns the first field that breaks a schema; undefined if none does. Other values than objects lack every field. */
+export function brokenField(schema: z.ZodMiniObject, value: JsonValue): string | undefined {
+  const { error } = schema.safeParse(membersOf(value));
+  return error && String(error.issues[0]?.path[0]);
+}
+
 /** @throws {ContractViolation} */
 export function readItem(value: JsonValue): InventoryItem {
   if (!(value instanceof Map)) throw new ContractViolation(`is ${shown(value)}, not an object`);
-  const result = ReceivedItemSchema.safeParse(pick(value, ITEM_FIELDS));
-  if (!result.success) throw new ContractViolation(explain(value, result.error.issues));
+  const { data } = ReceivedItemSchema.safeParse(membersOf(value));
+  if (data === undefined) throw new ContractViolation(explain(value));
   const extra = new Map([...value].filter(([key]) => !isOneOf(ITEM_FIELDS, key)));
-  return extra.size === 0 ? result.data : { ...result.data, extra };
+  return extra.size === 0 ? data : { ...data, extra };
 }
 
 /** Returns the Error body (part 2); undefined for any other value. */
 export function readErrorBody(value: JsonValue): z.output<typeof ReceivedErrorSchema> | undefined {
-  if (!(value instanceof Map)) return undefined;
-  const result = ReceivedErrorSchema.safeParse(pick(value, ['code', 'message', 'status', 'quantity']));
-  return result.success ? result.data : undefined;
+  return ReceivedErrorSchema.safeParse(membersOf(value)).data;
 }
 
-function pick(members: JsonObject, fields: readonly string[]): Record<string, JsonValue | undefined> {
-  return Object.fromEntries(fields.map((field) => [field, members.get(field)]));
+function membersOf(value: JsonValue): Record<string, JsonValue> {
+  return value instanceof Map ? Object.fromEntries(value) : {};
 }
 
-function explain(members: JsonObject, issues: readonly { path: PropertyKey[]; message: string }[]): string {
-  const issue = issues[0];
-  const field = String(issue?.path[0] ?? 'the item');
+function explain(members: JsonObject): string {
+  const field = brokenField(ReceivedItemSchema, members) ?? '';
   const value = members.get(field);
   if (value === undefined) return `lacks the field ${field}`;
   const wanted = field === 'status' ? 'a string' : field === 'petId' ? 'an int64' : 'an integer';

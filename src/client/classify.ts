@@ -11,7 +11,7 @@
  */
 import type { HttpFailureFacts, HttpReply } from '../ports.ts';
 import { Failure, type ServiceError } from '../errors.ts';
-import type { Gateway } from '../rate-limit/headers.ts';
+import { gatewayOf, readLimitHeaders, refusalOf, ROUNDING_MS } from '../rate-limit/headers.ts';
 import type { Call, Service } from './service.ts';
 
 export type RetryRule = 'never' | 'read' | 'unsent' | 'look' | 'look-only' | 'rate';
@@ -70,17 +70,6 @@ export function brokenAnswer(facts: HttpFailureFacts): string {
 /** Statuses of a server, or of the network in between (511), that fail again: a read is not repeated. */
 const LASTING: readonly number[] = [501, 505, 511];
 
-/** What classification needs of an answer's headers. */
-interface AnswerFacts {
-  readonly location: string | undefined;
-  readonly retryAfterMs: number | undefined;
-  /** How long the key is blocked, in ms. */
-  readonly blockMs: number;
-  /** Epoch ms. */
-  readonly now: number;
-  readonly gateway?: Gateway | undefined;
-}
-
 function never(failure: Failure): Classified {
   return { repeat: 'never', failure };
 }
@@ -90,13 +79,22 @@ export function isUncertain({ repeat }: Partial<Classified>): boolean {
   return repeat === 'look' || repeat === 'look-only';
 }
 
-/** Classifies an answer with any status but 200. */
-export function judgeStatus(serviceError: ServiceError, asked: Asked, more: AnswerFacts): Classified {
+/** Classifies an answer with any status but 200. @param now when it was received, epoch ms */
+export function judgeStatus(
+  serviceError: ServiceError,
+  { attempts, call, service }: Asked,
+  headers: HttpReply['headers'],
+  now: number,
+): Classified {
   const { status } = serviceError;
-  const { call, service } = asked;
   const { environment, keySource } = service;
   const { ifMatch: expected, petId } = call;
-  const { gateway } = more;
+  const gateway = gatewayOf(headers);
+  const limits = readLimitHeaders(headers, now);
+  const { retryAfterMs: namedMs } = limits;
+  // As long as a 503 blocks the key.
+  const retryAfterMs = namedMs === undefined ? undefined : namedMs + ROUNDING_MS;
+  const retryAt = now + (retryAfterMs ?? 0);
   const url = `${service.baseUrl.href}${call.path}`;
   const isUpdate = isWrite(call.method);
 
@@ -105,20 +103,28 @@ export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Answ
   if (status === 412 && petId !== undefined && expected !== undefined && serviceError.quantity !== undefined)
     return never(new Failure('precondition-failed', { petId, expected, found: serviceError.quantity }));
   // A 404 is about the address or the pet, even from a gateway.
-  if (gateway === 'refused' && status !== 404 && status !== 408) return judgeRefusal(serviceError, service, more);
-  if (status === 403)
-    return never(new Failure('forbidden', { serviceError, environment, retryAt: more.now + more.blockMs }));
+  if (gateway === 'refused' && status !== 404 && status !== 408)
+    return judgeRefusal(serviceError, service.maxWaitMs, retryAt, retryAfterMs);
+  if (status === 403) {
+    const { ms: blockMs = 0 } = refusalOf(status, limits, 1, 0) ?? {};
+    return never(new Failure('forbidden', { serviceError, environment, retryAt: now + blockMs }));
+  }
   if (status === 400 && isUpdate) return never(new Failure('rejected', { serviceError }));
   if (status === 404) {
     if (petId !== undefined) return never(new Failure('pet-not-found', { petId, environment, serviceError }));
     return never(new Failure('not-the-service', { url, serviceError }));
   }
   if (status >= 300 && status < 400) {
-    const failure = new Failure('redirected', { serviceError, target: targetOf(more.location, url) });
+    const failure = new Failure('redirected', { serviceError, target: targetOf(headers.get('location')?.[0], url) });
     // The server that redirects may have applied the write.
     return isUpdate ? { repeat: 'look-only', failure } : never(failure);
   }
-  if (status >= 500 || status === 408) return judgeServerError(serviceError, asked, more);
+  if (status >= 500 || status === 408) {
+    const repeat = isUpdate ? 'look' : LASTING.includes(status) ? 'never' : 'read';
+    const named = retryAfterMs !== undefined;
+    const failure = new Failure('service-failed', { serviceError, attempts, ...(named && { retryAt }) });
+    return { repeat, failure, ...(named && { retryAfterMs }) };
+  }
   const failure = new Failure('unexpected-status', { serviceError, isRefusal: isUpdate && status >= 400 });
   // An undocumented 2xx does not tell whether the write was applied.
   return isUpdate && status < 300 ? { repeat: 'look', failure } : never(failure);
@@ -127,30 +133,20 @@ export function judgeStatus(serviceError: ServiceError, asked: Asked, more: Answ
 /** Classifies a refusal by a gateway, which has not sent the request, and has waited for as long as it may. */
 function judgeRefusal(
   serviceError: ServiceError,
-  { maxWaitMs }: Asked['service'],
-  { now, retryAfterMs: waitMs }: AnswerFacts,
+  maxWaitMs: number,
+  retryAt: number,
+  waitMs: number | undefined,
 ): Classified {
   const { code, status } = serviceError;
   if (code === 'run_locked') {
     return never(new Failure('run-locked', { what: 'another change at the gateway', waitedMs: 0 }));
   }
   if (waitMs === undefined) return never(new Failure('gateway-refused', { serviceError }));
-  const wait = { retryAt: now + waitMs, waitMs, maxWaitMs, refusals: 0 };
+  const wait = { retryAt, waitMs, maxWaitMs, refusals: 0 };
   if (status === 403) return never(new Failure('banned', wait));
   if (code === 'ledger_lost') return never(new Failure('rate-limited', { why: 'ledger-lost', ...wait }));
   const failure = new Failure('paused', { ...wait, ...(code !== 'paused' && { serviceError }) });
   return { repeat: 'unsent', failure, retryAfterMs: waitMs };
-}
-
-function judgeServerError(serviceError: ServiceError, asked: Asked, more: AnswerFacts): Classified {
-  const { retryAfterMs } = more;
-  const failure = new Failure('service-failed', {
-    serviceError,
-    attempts: asked.attempts,
-    ...(retryAfterMs !== undefined && { retryAt: more.now + retryAfterMs }),
-  });
-  const repeat = isWrite(asked.call.method) ? 'look' : LASTING.includes(serviceError.status) ? 'never' : 'read';
-  return { repeat, failure, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
 /** Returns the origin that a redirect leads to; on the same one the path, which is all that differs. */

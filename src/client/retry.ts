@@ -5,7 +5,6 @@
 import { HttpFailure, type HttpFailureFacts, type HttpReply, type Wait } from '../ports.ts';
 import { type Failure, isFailure, type ServiceError } from '../errors.ts';
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
-import { gatewayOf, readLimitHeaders, refusalOf, ROUNDING_MS } from '../rate-limit/headers.ts';
 import { countDown } from '../stop.ts';
 import { exchange, operationOf } from './attempt.ts';
 import { type Asked, type Classified, isWrite, judgeFailure, judgeStatus, webPageFailure } from './classify.ts';
@@ -108,15 +107,7 @@ async function judgeReply({ clock, watch }: Service, asked: Asked, reply: HttpRe
   if (bodyStatus !== status)
     watch.debug(`The Error body says status ${bodyStatus}, the response ${status}: the response counts.`);
   if (raw !== undefined) watch.debug(`The body of the ${status} is not an Error body: ${raw}`);
-  const now = clock.now();
-  const { headers } = reply;
-  const limits = readLimitHeaders(headers, now);
-  const { retryAfterMs: namedMs } = limits;
-  const { ms: blockMs = 0 } = refusalOf(status, limits, 1, 0) ?? {};
-  // As long as a 503 blocks the key.
-  const retryAfterMs = namedMs === undefined ? undefined : namedMs + ROUNDING_MS;
-  const more = { location: headers.get('location')?.[0], retryAfterMs, blockMs, now, gateway: gatewayOf(headers) };
-  return { ...judgeStatus(serviceError, asked, more), reply, serviceError };
+  return { ...judgeStatus(serviceError, asked, reply.headers, clock.now()), reply, serviceError };
 }
 
 /** Parses the body of an error from the service or a gateway, as far as possible. */

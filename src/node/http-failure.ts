@@ -13,6 +13,9 @@ const RESPONSE: Readonly<Record<string, HttpFailurePhase>> = {
   HPE_HEADER_OVERFLOW: 'header-overflow',
 };
 
+/** undici's codes for a head with a length and chunks (it names the length), and for a status of 101 or below 100. */
+const NOT_HTTP = ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'ERR_ASSERTION'];
+
 /** Connecting took too long. */
 export class ConnectTimeout extends Error {
   readonly code = 'ETIMEDOUT';
@@ -93,9 +96,7 @@ export function toHttpFailure(thrown: unknown, stage: 'headers' | 'body', exchan
   if (signal?.aborted === true) return facts('aborted');
   if (!isWritten) return facts('reset');
   if (stage === 'body') return facts(RESPONSE[code] ?? 'body-cut');
-  // A head with a length and chunks; undici names the length that no body has yet.
-  const isParsed = error.name !== 'HTTPParserError' && code !== 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
-  if (!isParsed && RESPONSE[code] === undefined) {
+  if ((error.name === 'HTTPParserError' || NOT_HTTP.includes(code)) && RESPONSE[code] === undefined) {
     return forwarder === undefined
       ? facts('protocol')
       : facts('proxy', hostAndPort(forwarder), 'its answer is not HTTP');

@@ -1,6 +1,6 @@
 /** A contract check and its result. */
 import { type JsonValue, stringifyJson } from '../api/json.ts';
-import { ErrorSchema, InventoryItemSchema } from '../api/schemas.ts';
+import { brokenField, ErrorSchema, InventoryItemSchema } from '../api/schemas.ts';
 import type { Reply } from '../client/probe.ts';
 
 export type Verdict = 'pass' | 'fail' | 'skip';
@@ -78,9 +78,8 @@ export function isJson({ headers }: Reply): Finding {
 
 /** Returns which field makes a value something else than an InventoryItem (service spec, part 2); undefined for one. */
 export function notAnItem(value: JsonValue): string | undefined {
-  const { error } = InventoryItemSchema.safeParse(value instanceof Map ? Object.fromEntries(value) : {});
-  if (error === undefined) return undefined;
-  const field = String(error.issues[0]?.path[0] ?? 'petId');
+  const field = brokenField(InventoryItemSchema, value);
+  if (field === undefined) return undefined;
   const found = value instanceof Map ? value.get(field) : undefined;
   return found === undefined ? `no ${field}` : `${field} ${stringifyJson(found).slice(0, SHOWN)}`;
 }
@@ -91,7 +90,6 @@ export function isError(answer: Reply): Finding {
   const type = isJson(answer);
   if (type !== PASS) return type;
   if (json === undefined) return fail('an Error body', `one that is not JSON: ${problem ?? ''}`);
-  const { error } = ErrorSchema.safeParse(json instanceof Map ? Object.fromEntries(json) : {});
-  if (error === undefined) return PASS;
-  return fail('an Error body', `one without a valid ${String(error.issues[0]?.path[0] ?? 'code')}`);
+  const field = brokenField(ErrorSchema, json);
+  return field === undefined ? PASS : fail('an Error body', `one without a valid ${field}`);
 }

@@ -207,8 +207,15 @@ it('informational responses before the response are passed over', async () => {
   expect([reply.status, await textOf(reply)]).toEqual([200, '[]']);
 });
 
-it('a head with a length and chunks is not HTTP: no body was cut, and nothing is sent again', async () => {
-  const head = 'HTTP/1.1 429 Wait\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n';
+it.each([
+  [
+    'with a length and chunks',
+    '429 Wait\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n',
+  ],
+  ['with a status below 100', '099 Odd\r\ncontent-length: 2\r\n\r\n[]'],
+  ['that switches protocols', '101 Switching Protocols\r\nupgrade: x\r\n\r\n'],
+])('a head %s is not HTTP: no body was cut, and nothing is sent again', async (_what, rest) => {
+  const head = `HTTP/1.1 ${rest}`;
   const at = await bench({ answers: { head } });
   expect(await failureOf(send(await at.http.connect(targetOf(at)), at))).toMatchObject({ phase: 'protocol' });
 });
