@@ -64,13 +64,12 @@ export const wait = defineCommand({
     const alert = input.exec === undefined ? undefined : alertsBy(context, '--exec', input.exec);
     const names = await tableNames(context, await catalogOrigin(context), [{ petId: pet }]);
     const label = capital(petLabel(pet, names?.get(pet)));
-    const { timeoutIsExplicit, timeout } = context.globals;
     const found = await waitFor(context, {
       ...input,
       ...(max !== undefined && { max }),
       pet,
       label,
-      for: input.for ?? (timeoutIsExplicit ? timeout : DEFAULT_MS),
+      for: input.for ?? context.globals.timeout ?? DEFAULT_MS,
     });
     warnOfUnexpected([found], context.notices);
     const text = `${label}: ${found.quantity} (${visible(found.status)}).`;

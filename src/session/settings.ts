@@ -266,7 +266,6 @@ const UNSAID = {
   debug: false,
   showLimits: false,
   insecureHttp: false,
-  timeout: 60_000,
   maxBody: 256 * 2 ** 20,
 };
 
