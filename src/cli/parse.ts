@@ -167,6 +167,7 @@ function globalsOf(values: Values, stored: StoredValues): Globals {
   return {
     ...stored,
     ...given,
+    verbose: given.verbose ?? given.debug ?? false,
     color: color === false ? 'never' : color,
     ...(json === true && { output: 'json' }),
     ...(wait !== undefined && { maxWait: wait ? FOREVER_MS : 0 }),

@@ -262,6 +262,7 @@ const UNSAID = {
   input: true,
   yes: false,
   quiet: false,
+  /** True with --debug, too. */
   verbose: false,
   debug: false,
   showLimits: false,
