@@ -6,7 +6,7 @@ import { defineCommand } from '../cli/command.ts';
 import { FILTER_OPTIONS } from '../cli/shared-options.ts';
 import { connect } from '../session/connect.ts';
 import { percent } from '../view/words.ts';
-import { type Column, FORMAT_FACTS, list, type View } from '../view/view.ts';
+import { FORMAT_FACTS, list, type View } from '../view/view.ts';
 
 export const inventorySummary = defineCommand({
   path: 'inventory summary',
@@ -77,14 +77,13 @@ function tableView(rows: readonly StatusSummary[]): View {
     outOfStock: rows.reduce((sum, { outOfStock }) => sum + outOfStock, 0),
   };
   const shareOf = ({ pets }: StatusSummary): [bigint, bigint] => [BigInt(pets), BigInt(total.pets)];
-  const columns: readonly Column<StatusSummary>[] = [
-    { name: 'status', cell: MEMBERS.status },
-    { name: 'pets', cell: MEMBERS.pets },
-    { name: 'share', cell: (row) => percent(...shareOf(row)).padStart(SHARE_COLUMNS) },
-    // The total has no bar: it would only be the longest.
-    { name: '', cell: () => '', bar: (row) => (row === total ? undefined : shareOf(row)), yields: 1 },
-    { name: 'quantity', cell: MEMBERS.quantity },
-    { name: 'outOfStock', cell: MEMBERS.outOfStock },
-  ];
-  return list([...rows, total], MEMBERS, { columns });
+  const { status, pets, ...others } = MEMBERS;
+  const share = (row: StatusSummary): string => percent(...shareOf(row)).padStart(SHARE_COLUMNS);
+  // The total has no bar: it would only be the longest.
+  const bar = (row: StatusSummary) => (row === total ? undefined : shareOf(row));
+  return list(
+    [...rows, total],
+    { status, pets, share, '': () => '', ...others },
+    { looks: { '': { bar, yields: 1 } } },
+  );
 }
