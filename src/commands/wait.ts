@@ -52,8 +52,8 @@ export const wait = defineCommand({
   },
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context) {
-    const { pet: petId, name, barcode, quantity, min, low, status } = input;
-    const pet = await petIdOf(context, { petId, name, barcode }, 'Which pet? Use --pet, --name or --barcode.');
+    const { quantity, min, low, status } = input;
+    const pet = await petIdOf(context, input.pet, input, 'Which pet? Use --pet, --name or --barcode.');
     const max = low === true ? await minimumOf(context, pet) : input.max;
     if ([quantity, min, max, status].every((each) => each === undefined)) {
       throw usageFailure('Wait for what? Use --quantity, --min, --max, --low or --status.');
