@@ -149,17 +149,13 @@ function optionFor({ flags, parser, conflicts = [], ...spec }: NamedOption): Opt
 function reading({ parse }: Parser, name: string) {
   return (text: string, before: unknown): unknown => {
     const value = parse(text, name);
-    return isArray(value) && isArray(before) ? [...before, ...value] : value;
+    return Array.isArray(value) && before !== undefined ? (before as unknown[]).concat(value) : value;
   };
 }
 
 /** Returns the name under which commander stores an option's value. */
 function keyOf({ name, isCommon }: Pick<NamedOption, 'name' | 'isCommon'>): string {
   return isCommon ? `common ${name}` : name;
-}
-
-function isArray(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value);
 }
 
 function globalsOf(values: Values, stored: StoredValues): Globals {
