@@ -100,7 +100,7 @@ function onScreen({ clock, globals, notices }: CommandContext, browser: Browser,
     recovered: none,
     // Lines on stderr would appear on the screen; they go to the log.
     attempt: (facts) => {
-      if (!globals.verbose && !globals.debug) notices.attempt(facts);
+      if (!globals.verbose) notices.attempt(facts);
     },
     waiting: (wait) => {
       say(wait && waitLines(wait, { now: clock.now() })[0]);

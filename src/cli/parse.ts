@@ -8,6 +8,7 @@ import type { Tree } from './help/tree.ts';
 import { argumentsIn, helpWanted, Line } from './scan.ts';
 import type { Globals } from '../session/globals.ts';
 import { type Stored, type StoredValues, storedValues } from '../session/settings.ts';
+import type { Parser } from '../value-parsers.ts';
 import { VERSION } from '../version.ts';
 
 type Values = Record<string, unknown>;
@@ -109,12 +110,13 @@ function valuesOn(line: Line<NamedOption>, spec: AnyCommand): { input: Values; g
   const options = new Set(line.tokens.flatMap((token) => ('option' in token ? [token.option] : [])));
   for (const each of options) command.addOption(optionFor(each));
   const all = argumentsOf(spec);
+  const [first, second] = all;
   // The first argument may be omitted before a required one: `api [method] <path>`.
-  const isShort = all[0]?.optional === true && all[1]?.optional !== true && argumentsIn(line).length < all.length;
-  const specified = isShort && all.length > 1 ? all.slice(1) : all;
-  for (const { name, optional, variadic } of specified) {
+  const isShort = first?.optional === true && second !== undefined && second.optional !== true;
+  const specified = isShort && argumentsIn(line).length < all.length ? all.slice(1) : all;
+  for (const { name, optional, variadic, parser } of specified) {
     const words = variadic === true ? `${name}...` : name;
-    command.argument(optional === true ? `[${words}]` : `<${words}>`);
+    command.argument(optional === true ? `[${words}]` : `<${words}>`, '', reading(parser, name));
   }
   const path = line.tokens.flatMap(({ role, index }) => (role === 'command' ? [index] : []));
   const words = line.argv.filter((_word, i) => !path.includes(i));
@@ -130,10 +132,9 @@ function valuesOn(line: Line<NamedOption>, spec: AnyCommand): { input: Values; g
     if (needs === undefined || needs in values.input) continue;
     throw usageFailure(`${names.at(-1)!} needs ${spec.options[needs]!.flags}.`);
   }
-  for (const [i, { name, parser }] of specified.entries()) {
+  for (const [i, { name }] of specified.entries()) {
     const value: unknown = command.processedArgs[i];
-    if (isArray(value)) values.input[name] = value.flatMap((each) => parser.parse(String(each), name));
-    else if (typeof value === 'string') values.input[name] = parser.parse(value, name);
+    if (value !== undefined) values.input[name] = value;
   }
   return values;
 }
@@ -141,11 +142,15 @@ function valuesOn(line: Line<NamedOption>, spec: AnyCommand): { input: Values; g
 function optionFor({ flags, parser, conflicts = [], ...spec }: NamedOption): Option {
   const option = new Option(flags).conflicts(conflicts.map((name) => keyOf({ ...spec, name })));
   option.attributeName = () => keyOf(spec);
-  if (parser === undefined) return option;
-  return option.argParser((text: string, before: unknown) => {
-    const value = parser.parse(text, option.long ?? flags);
-    return isArray(value) && isArray(before) ? [...before, ...value] : value;
-  });
+  return parser === undefined ? option : option.argParser(reading(parser, option.long ?? flags));
+}
+
+/** Returns a parser for commander, which calls it for each value of a list. */
+function reading({ parse }: Parser, name: string) {
+  return (text: string, before: unknown): unknown => {
+    const value = parse(text, name);
+    return Array.isArray(value) && before !== undefined ? (before as unknown[]).concat(value) : value;
+  };
 }
 
 /** Returns the name under which commander stores an option's value. */
@@ -153,18 +158,14 @@ function keyOf({ name, isCommon }: Pick<NamedOption, 'name' | 'isCommon'>): stri
   return isCommon ? `common ${name}` : name;
 }
 
-function isArray(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value);
-}
-
 function globalsOf(values: Values, stored: StoredValues): Globals {
   const { json, wait, color = stored.color, ...given } = values as Partial<GlobalInput>;
   return {
     ...stored,
     ...given,
+    verbose: given.verbose ?? given.debug ?? false,
     color: color === false ? 'never' : color,
     ...(json === true && { output: 'json' }),
     ...(wait !== undefined && { maxWait: wait ? FOREVER_MS : 0 }),
-    timeoutIsExplicit: given.timeout !== undefined,
   };
 }

@@ -5,6 +5,7 @@
 import type { AttemptFacts } from '../client/service.ts';
 import type { RunLog } from './run-log.ts';
 import type { CommandContext, Globals, Notices } from '../session/globals.ts';
+import { showsInfo } from '../session/resolve.ts';
 import type { Context, RateLimit, Wait } from '../ports.ts';
 import type { ExitCode, Failure } from '../errors.ts';
 import { type Began, duration, limitWords, LiveLine, progressLines, type Share, waitLines } from '../view/progress.ts';
@@ -18,9 +19,9 @@ const LOG_PACE_MS = 10_000;
 const LOW_SHARE = 0.2;
 
 export class Reporter implements Notices {
+  readonly isLive: boolean;
   private readonly context: Pick<Context, 'clock' | 'env' | 'stderr' | 'stdout'>;
-  private readonly settings: Pick<Globals, 'quiet' | 'debug' | 'showLimits'>;
-  private readonly isVerbose: boolean;
+  private readonly settings: Pick<Globals, 'quiet' | 'debug' | 'showLimits' | 'verbose' | 'output'>;
   private readonly isJson: boolean;
   private readonly style: Style;
   private readonly secrets: CommandContext['secrets'];
@@ -39,22 +40,22 @@ export class Reporter implements Notices {
 
   constructor(
     context: Reporter['context'],
-    settings: Pick<Globals, 'quiet' | 'debug' | 'showLimits' | 'verbose' | 'output'>,
+    settings: Reporter['settings'],
     style: Style,
     secrets: CommandContext['secrets'],
   ) {
     this.context = context;
     this.settings = settings;
-    this.isVerbose = settings.verbose || settings.debug;
     this.isJson = FORMAT_FACTS[settings.output].isJson;
     this.style = style;
     this.secrets = secrets;
     const { env, stderr } = context;
     this.live = stderr.isTTY && env.TERM !== 'dumb' && !settings.quiet ? new LiveLine(stderr) : undefined;
+    this.isLive = this.live !== undefined;
   }
 
   info(text: string): void {
-    if (text !== '' && !this.settings.quiet && (!this.isJson || this.isVerbose)) this.say('info', text);
+    if (text !== '' && showsInfo(this.settings)) this.say('info', text);
   }
 
   warning(text: string): void {
@@ -74,15 +75,11 @@ export class Reporter implements Notices {
     const { method, url, status, failure, ms } = facts;
     const limits = this.newestLimits();
     this.log?.attempt(facts, limits);
-    if (!this.isVerbose) return;
+    if (!this.settings.verbose) return;
     const result = status ?? `${failure?.phase ?? 'failed'} (${failure?.code ?? ''})`;
     const left = limits === undefined ? '' : `, ${limits.remaining}/${limits.limit} left`;
     this.say('info', `${method} ${url} ${result} in ${Math.round(ms)} ms${left}`);
     if (failure !== undefined) this.debug(failure.detail);
-  }
-
-  get isLive(): boolean {
-    return this.live !== undefined;
   }
 
   progress(line: string | undefined, share?: Share): void {
@@ -143,7 +140,7 @@ export class Reporter implements Notices {
     const { limit, remaining, resetAt } = limits;
     const isLow = remaining < LOW_SHARE * limit;
     const isForPeople = stderr.isTTY && !this.isJson && (stdout.isTTY || isLow);
-    if (!isForPeople && !settings.showLimits && !this.isVerbose) return;
+    if (!isForPeople && !settings.showLimits && !settings.verbose) return;
     if (this.isJson) this.object('rateLimit', { limit, remaining, resetAt: new Date(resetAt).toISOString() });
     else this.print([limitWords(limits, clock.now())], style[isLow ? 'attention' : 'muted']);
   }
@@ -160,9 +157,9 @@ export class Reporter implements Notices {
     return describeFailure(failure, now).exit;
   }
 
-  /** Resolves once all pending output is written. A closed stderr is ignored. */
-  async flush(): Promise<void> {
-    await this.pending.catch(() => undefined);
+  /** Resolves once all pending output is written. */
+  flush(): Promise<void> {
+    return this.pending;
   }
 
   private stack(failure: Failure): void {
@@ -204,8 +201,8 @@ export class Reporter implements Notices {
     });
   }
 
+  /** A closed stderr is ignored. */
   private later(work: () => Promise<void> | undefined): void {
-    this.pending = this.pending.then(work, work);
-    this.pending.catch(() => undefined);
+    this.pending = this.pending.then(work).catch(() => undefined);
   }
 }

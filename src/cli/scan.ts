@@ -137,18 +137,16 @@ export class Line<O extends ScanOption> {
   private readOption(index: number, text: string): boolean {
     const known = this.grammar.optionsAt(this.path);
     const find = (name: string): O | undefined => known.find(({ names }) => names.includes(name));
-    const isLong = text.startsWith('--');
-    const [, name = text, value] =
-      find(text) === undefined ? (/^(--[^=]+)=([^]*)$/.exec(text) ?? /^(-[^-])([^]*)$/.exec(text) ?? []) : [];
+    const [, name = text, sign, value] =
+      find(text) === undefined ? (/^(--[^=]+)(=)([^]*)$/.exec(text) ?? /^(-[^-])(=?)([^]*)$/.exec(text) ?? []) : [];
     const option = find(name);
-    if (option === undefined || (isLong && value !== undefined && option.value === undefined)) return false;
+    if (option === undefined || (sign === '=' && option.value === undefined)) return false;
     this.tokens.push({ role: 'option', index, text: name, option });
     if (value === undefined) this.takeValue(option);
     else if (option.value === undefined) this.read(index, `-${value}`);
     else {
-      const isLoose = !isLong && value.startsWith('=');
-      if (isLoose) this.argv[index] = this.argv[index]!.replace('=', '');
-      this.tokens.push({ role: 'value', index, text: isLoose ? value.slice(1) : value, option });
+      if (sign === '=' && !name.startsWith('--')) this.argv[index] = this.argv[index]!.replace('=', '');
+      this.tokens.push({ role: 'value', index, text: value, option });
     }
     return true;
   }

@@ -3,7 +3,7 @@ import type { CommandContext, Why } from '../session/globals.ts';
 import { inVariable, SETTINGS } from '../session/settings.ts';
 import { CAUSES } from '../state/journal-rows.ts';
 import { usageFailure } from '../errors.ts';
-import { type AnyCommand, type CommandSpec, flag, option, optionalArgument, under } from './command.ts';
+import { type AnyCommand, type CommandSpec, flag, type InputOf, option, optionalArgument, under } from './command.ts';
 import {
   countValue,
   integerValue,
@@ -28,12 +28,6 @@ export const PET_OPTIONS = {
   barcode: option('--barcode <code>', nameValue, 'the pet, by its barcode in the catalog'),
 };
 
-export interface PetChoice {
-  readonly petId?: bigint | undefined;
-  readonly name?: string | undefined;
-  readonly barcode?: string | undefined;
-}
-
 /**
  * Returns the id of the one pet that a command line names. Opens the catalog only for --name and --barcode.
  * @param missing what is wrong if it names no pet
@@ -41,7 +35,8 @@ export interface PetChoice {
  */
 export async function petIdOf(
   context: CommandContext,
-  { petId, name, barcode }: PetChoice,
+  petId: bigint | undefined,
+  { name, barcode }: InputOf<typeof PET_OPTIONS>,
   missing: string,
 ): Promise<bigint> {
   const given = [petId, name, barcode].filter((each) => each !== undefined).length;

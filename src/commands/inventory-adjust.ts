@@ -34,7 +34,7 @@ export const inventoryAdjust = defineWrite({
     allowNegative: flag('--allow-negative', 'allow a result below zero; without it, exit 13'),
   },
   async run(input, context) {
-    const petId = await petIdOf(context, input, "Missing required argument 'delta'.");
+    const petId = await petIdOf(context, input.petId, input, "Missing required argument 'delta'.");
     return changePet(context, { ...input, petId });
   },
 });

@@ -19,7 +19,7 @@ export const inventoryGet = defineCommand({
   arguments: { petId: PET_ARGUMENT },
   options: PET_OPTIONS,
   async run(input, context) {
-    const petId = await petIdOf(context, input, "Missing required argument 'petId'.");
+    const petId = await petIdOf(context, input.petId, input, "Missing required argument 'petId'.");
     await using session = await connect(context);
     const item = await readPet(session.service, petId, undefined);
     warnOfUnexpected([item], context.notices);

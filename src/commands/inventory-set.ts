@@ -38,7 +38,7 @@ export const inventorySet = defineWrite({
   async run(input, context) {
     if (input.readFirst === false && input.expect !== undefined)
       throw usageFailure('--expect and --no-read-first cannot be used together.');
-    const petId = await petIdOf(context, input, "Missing required argument 'quantity'.");
+    const petId = await petIdOf(context, input.petId, input, "Missing required argument 'quantity'.");
     if (input.quantity < 0n && input.allowNegative !== true) {
       throw new Failure('invalid-value', {
         name: 'quantity',

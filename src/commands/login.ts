@@ -83,10 +83,16 @@ function useText({ env }: CommandContext, environment: RemoteEnvironment, before
 }
 
 async function chooseEnvironment(context: CommandContext, stored: Stored): Promise<RemoteEnvironment> {
-  const found = find(SETTINGS.env, { ...stored, option: context.globals.env })!;
+  const { globals, prompt, signal } = context;
+  const found = find(SETTINGS.env, { ...stored, option: globals.env })!;
   const name = partsOf(found.value).environment;
+  const names = REMOTE_ENVIRONMENTS.join(' or ');
   if (!isExplicit(found)) {
-    if (canAsk(context)) return await askEnvironment(context, isOneOf(REMOTE_ENVIRONMENTS, name) ? name : 'production');
+    const read = (text: string): RemoteEnvironment | undefined => wordIn(REMOTE_ENVIRONMENTS, text);
+    const problemOf = (typed: string): string | undefined =>
+      read(typed) === undefined ? `Type ${names}. The sandbox needs no login.` : undefined;
+    if (canAsk(context))
+      return read(await prompt.text(`Environment, ${names}`, read(name) ?? 'production', signal, problemOf))!;
     throw new Failure('no-terminal', { what: 'the environment', instead: 'Add --env staging or --env production.' });
   }
   if (isOneOf(REMOTE_ENVIRONMENTS, name)) return name;
@@ -99,8 +105,7 @@ async function chooseEnvironment(context: CommandContext, stored: Stored): Promi
         : 'Use it at once: petstore --env sandbox inventory list',
     );
   }
-  const expected = REMOTE_ENVIRONMENTS.join(' or ');
-  throw new Failure('invalid-value', { name: 'environment', value: name, expected });
+  throw new Failure('invalid-value', { name: 'environment', value: name, expected: names });
 }
 
 async function chooseBaseUrl(context: CommandContext, environment: string, stored: Stored): Promise<URL> {
@@ -116,8 +121,14 @@ async function chooseKey(
   context: CommandContext,
   to: Destination,
 ): Promise<{ name: 'api-key' | 'key-command'; value: string }> {
-  const check = async (key: string): Promise<void> => {
-    if (verify) await tryKey(context, to, key);
+  /** Sends one request with the key. @throws {Failure} `unauthorized` and others; nothing is stored then */
+  const check = async (apiKey: string): Promise<void> => {
+    if (!verify) return;
+    context.notices.info(`Checking the key with one request to ${to.baseUrl.host}.`);
+    const environment = placeIn(inVariable(SETTINGS.profile, context.env), to.environment);
+    await using session = await open(context, { ...to, environment, apiKey, keySource: 'this login' });
+    // The first rows prove as much as the whole list.
+    await listInventory(session.service).next();
   };
   if (keyCommand !== undefined) {
     const words = splitWords(keyCommand, context.machine.platform);
@@ -136,15 +147,6 @@ async function chooseKey(
     what: 'the API key',
     instead: 'Pass it on stdin: petstore login --key-stdin < FILE',
   });
-}
-
-/** Checks the key with one request. @throws {Failure} `unauthorized` and others; nothing is stored then */
-async function tryKey(context: CommandContext, to: Destination, apiKey: string): Promise<void> {
-  context.notices.info(`Checking the key with one request to ${to.baseUrl.host}.`);
-  const environment = placeIn(inVariable(SETTINGS.profile, context.env), to.environment);
-  await using session = await open(context, { ...to, environment, apiKey, keySource: 'this login' });
-  // The first rows prove as much as the whole list.
-  await listInventory(session.service).next();
 }
 
 /** Warns of variables that override the stored settings with other values. */
@@ -171,17 +173,6 @@ function loggedIn({ keyCommand, verify }: LoginInput, to: Destination, path: str
     verified: verify,
     config: path,
   });
-}
-
-/** @param fallback taken if the user types nothing */
-async function askEnvironment(
-  { prompt, signal }: CommandContext,
-  fallback: RemoteEnvironment,
-): Promise<RemoteEnvironment> {
-  const names = REMOTE_ENVIRONMENTS.join(' or ');
-  const problemOf = (typed: string): string | undefined =>
-    wordIn(REMOTE_ENVIRONMENTS, typed) === undefined ? `Type ${names}. The sandbox needs no login.` : undefined;
-  return wordIn(REMOTE_ENVIRONMENTS, await prompt.text(`Environment, ${names}`, fallback, signal, problemOf))!;
 }
 
 /** Asks for the URL, and suggests the one probably meant. @param stored taken if the user types nothing */

@@ -52,8 +52,8 @@ export const wait = defineCommand({
   },
   more: ['scripting', 'rate-limits', 'exit-codes'],
   async run(input, context) {
-    const { pet: petId, name, barcode, quantity, min, low, status } = input;
-    const pet = await petIdOf(context, { petId, name, barcode }, 'Which pet? Use --pet, --name or --barcode.');
+    const { quantity, min, low, status } = input;
+    const pet = await petIdOf(context, input.pet, input, 'Which pet? Use --pet, --name or --barcode.');
     const max = low === true ? await minimumOf(context, pet) : input.max;
     if ([quantity, min, max, status].every((each) => each === undefined)) {
       throw usageFailure('Wait for what? Use --quantity, --min, --max, --low or --status.');
@@ -64,13 +64,12 @@ export const wait = defineCommand({
     const alert = input.exec === undefined ? undefined : alertsBy(context, '--exec', input.exec);
     const names = await tableNames(context, await catalogOrigin(context), [{ petId: pet }]);
     const label = capital(petLabel(pet, names?.get(pet)));
-    const { timeoutIsExplicit, timeout } = context.globals;
     const found = await waitFor(context, {
       ...input,
       ...(max !== undefined && { max }),
       pet,
       label,
-      for: input.for ?? (timeoutIsExplicit ? timeout : DEFAULT_MS),
+      for: input.for ?? context.globals.timeout ?? DEFAULT_MS,
     });
     warnOfUnexpected([found], context.notices);
     const text = `${label}: ${found.quantity} (${visible(found.status)}).`;

@@ -193,7 +193,7 @@ function at(address: string, port: number): string {
 
 /** Opens the network. Each step fails after 10 s. */
 export function networkOf({ globals, signal, openNetwork }: CommandContext): Promise<Network> {
-  return openNetwork({ timeoutMs: Math.min(globals.timeout, 10_000), signal });
+  return openNetwork({ timeoutMs: Math.min(globals.timeout ?? 10_000, 10_000), signal });
 }
 
 export function orNetworkFailure<T>(step: Promise<T>): Promise<T | NetworkFailure> {

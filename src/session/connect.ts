@@ -34,6 +34,8 @@ export interface Known extends Pick<LedgerState, 'lease'> {
   readonly block: LedgerState['block'] | undefined;
 }
 
+/** Of a request without --timeout. */
+const TIMEOUT_MS = 60_000;
 /** The part of the limit that bulk changes leave to people at a till, unless --reserve is given. */
 const BULK_RESERVE = 0.1;
 
@@ -64,7 +66,7 @@ export async function open(context: CommandContext, target: Target, options: Con
   const { name, version } = context.machine.runtime;
   const opened = await openLedger(context, target, { isBusy: options.isServer === true });
   const http = options.http ?? (await context.openHttp());
-  const common = { clock, random, signal, maxWaitMs: globals.maxWait, timeoutMs: globals.timeout };
+  const common = { clock, random, signal, maxWaitMs: globals.maxWait, timeoutMs: globals.timeout ?? TIMEOUT_MS };
   const gate = new LedgerGate({
     ...common,
     ledger: opened.ledger,

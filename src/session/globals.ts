@@ -14,8 +14,8 @@ export interface Globals extends StoredValues {
   readonly baseUrl?: string;
   /** Log file. */
   readonly log?: string;
-  /** True if the command line has --timeout: for `wait` it is then the whole wait. */
-  readonly timeoutIsExplicit: boolean;
+  /** Absent without --timeout: for `wait`, it is the whole wait. */
+  readonly timeout?: number;
   /** Absent without a deadline. */
   readonly deadline?: number;
 }

@@ -3,7 +3,7 @@ import { Failure, usageFailure } from '../errors.ts';
 import { SANDBOX_KEY, SANDBOX_URL } from '../sandbox/plans.ts';
 import type { ConfigFile } from './config-file.ts';
 import { type EnvironmentName, isProduction, parseBaseUrl, partsOf, placeIn } from './environments.ts';
-import type { CommandContext, ResolvedSettings, Target } from './globals.ts';
+import type { CommandContext, Globals, ResolvedSettings, Target } from './globals.ts';
 import { shellWord } from './run-commands.ts';
 import { commandFor, find, inVariable, isExplicit, keyOf, resolve, SETTINGS, type Stored } from './settings.ts';
 import { parseStored, splitWords } from '../value-parsers.ts';
@@ -139,8 +139,8 @@ export function questionWith({ globals }: CommandContext, lines: readonly string
   return [...(showsInfo(globals) ? [] : lines.map(visible)), question].join('\n');
 }
 
-export function showsInfo({ debug, output, quiet, verbose }: CommandContext['globals']): boolean {
-  return !quiet && (!FORMAT_FACTS[output].isJson || verbose || debug);
+export function showsInfo({ output, quiet, verbose }: Pick<Globals, 'output' | 'quiet' | 'verbose'>): boolean {
+  return !quiet && (!FORMAT_FACTS[output].isJson || verbose);
 }
 
 /** Masks a key: enough to tell two apart, too little to use one. */

@@ -262,11 +262,11 @@ const UNSAID = {
   input: true,
   yes: false,
   quiet: false,
+  /** True with --debug, too. */
   verbose: false,
   debug: false,
   showLimits: false,
   insecureHttp: false,
-  timeout: 60_000,
   maxBody: 256 * 2 ** 20,
 };
 

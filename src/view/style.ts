@@ -1,4 +1,5 @@
 /** Colours and wraps text for people. Colour is decided once per stream, and is never the only sign of a meaning. */
+import type { Context, Output } from '../ports.ts';
 import { prepareWidths, wrapLine } from './width.ts';
 
 type Paint = (text: string) => string;
@@ -10,12 +11,9 @@ export type Role = (typeof ROLES)[number];
 
 export type Style = Readonly<Record<Role, Paint>>;
 
-export interface ColourWishes {
+interface ColourWishes extends Pick<Context, 'env'>, Pick<Output, 'isTTY'> {
   /** --color. */
   readonly choice: 'auto' | 'always' | 'never';
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** True if the stream is a terminal. */
-  readonly isTTY: boolean;
 }
 
 /** --color, then FORCE_COLOR, then NO_COLOR (no-color.org: any non-empty value), then TERM=dumb, then the terminal. */

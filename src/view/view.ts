@@ -3,25 +3,19 @@ import type { Failure } from '../errors.ts';
 import { type JsonObject, type JsonValue, RawNumber, stringifyJson } from '../api/json.ts';
 import type { Role } from './style.ts';
 
-interface FormatFacts {
-  /** For `petstore help output`. */
-  readonly summary: string;
-  /** True if people read it: local times, names of pets, confirmations that --quiet omits. */
-  readonly isForPeople: boolean;
-  /** True if stderr is JSON too, and there is no header. */
-  readonly isJson: boolean;
-}
-
-const TABLE = {
+/**
+ * `summary`: for `petstore help output`. `isForPeople`: local times, names of pets, confirmations that --quiet omits.
+ * `isJson`: stderr is JSON too, and there is no header.
+ */
+export const FORMAT_FACTS = {
   table: { summary: 'for people; the default, on a terminal and in a pipe', isForPeople: true, isJson: false },
   json: { summary: 'one document (--json is short for it)', isForPeople: false, isJson: true },
   ndjson: { summary: 'one object per line, streamed', isForPeople: false, isJson: true },
   csv: { summary: 'RFC 4180, with a header line unless --no-header', isForPeople: false, isJson: false },
-} satisfies Record<string, FormatFacts>;
+};
 
-export type Format = keyof typeof TABLE;
-export const FORMAT_FACTS: Readonly<Record<Format, FormatFacts>> = TABLE;
-export const FORMATS = Object.keys(TABLE) as readonly Format[];
+export type Format = keyof typeof FORMAT_FACTS;
+export const FORMATS = Object.keys(FORMAT_FACTS) as readonly Format[];
 
 /**
  * A cell. A number of any kind is aligned right and never gets a formula prefix. An instant is local time in a table,
@@ -157,10 +151,12 @@ export function jsonCell(value: JsonValue): CellValue {
   return typeof value === 'object' || typeof value === 'boolean' ? stringifyJson(value) : value;
 }
 
-/** Text that is the same in every format (help topics, a path). Prints nothing if empty. */
+/** Text that is the same in every format, such as a help topic. Prints nothing if empty. */
 export interface TextView {
   readonly view: 'text';
   readonly text: string;
+  /** For text that is wrapped and coloured, as in a record. */
+  readonly margin?: number;
 }
 
 /** Events as they happen: a line each for people, an object each for programs. */
@@ -177,8 +173,6 @@ export interface RawView {
   /** Lines before the body, if any. */
   readonly head: string;
   readonly body: Uint8Array;
-  /** For text that people read, as in a record. */
-  readonly margin?: number;
   readonly failure?: Failure;
   /** True for the answer to a write: where it cannot be printed, the write is not to be sent again. */
   readonly isConfirmation?: boolean;

@@ -6,7 +6,7 @@ import { buildTree } from '../../src/commands/command-tree.ts';
 import { FOREVER_MS } from '../../src/duration.ts';
 
 const COMMANDS = { loaders: LOADERS, tree: buildTree };
-const PLAIN = { color: 'auto', output: 'table', input: true, yes: false, maxWait: 75_000, timeout: 60_000 };
+const PLAIN = { color: 'auto', output: 'table', input: true, yes: false, maxWait: 75_000 };
 
 it.each([
   ['inventory list', {}],
@@ -17,10 +17,10 @@ it.each([
   ['inventory list --wait', { maxWait: FOREVER_MS }],
   ['inventory list --no-wait', { maxWait: 0 }],
   ['inventory list --max-wait 5s', { maxWait: 5_000 }],
-  ['inventory list --timeout 30d', { timeout: 2 ** 31 - 1, timeoutIsExplicit: true }],
-  ['inventory list -y --timeout=2s', { yes: true, timeout: 2_000, timeoutIsExplicit: true }],
+  ['inventory list --timeout 30d', { timeout: 2 ** 31 - 1 }],
+  ['inventory list -y --timeout=2s', { yes: true, timeout: 2_000 }],
 ])('petstore %s', async (line, changed) => {
   const request = await readRequest(COMMANDS, line.split(' '));
   const invocation = await resolveRequest(request, COMMANDS, 80);
-  expect(invocation).toMatchObject({ globals: { ...PLAIN, timeoutIsExplicit: false, ...changed } });
+  expect(invocation).toMatchObject({ globals: { ...PLAIN, ...changed } });
 });

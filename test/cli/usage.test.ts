@@ -54,6 +54,7 @@ describe('what is refused', () => {
     ['inventory bogus list', "Unknown command 'bogus'.", 'See: petstore inventory --help'],
     ['--sort quantity inventory list', "Unknown option '--sort'.", 'Put --sort after the command, inventory list.'],
     ['inventory adjust 7 -1O', '-1O is not a whole number.', 'See: petstore inventory adjust --help'],
+    ['limits -q=1', "Option '-q' takes no value.", 'See: petstore limits --help'],
     ['limits -qx', "Unknown option '-x'.", 'See: petstore limits --help'],
     ['inventory list --sort', "Option '--sort' needs a value.", 'See: petstore inventory list --help'],
     ['--env', "Option '--env' needs a value.", 'See: petstore --help'],

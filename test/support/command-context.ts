@@ -26,7 +26,6 @@ export function commandContext(
       showLimits: false,
       insecureHttp: false,
       timeout: 30_000,
-      timeoutIsExplicit: false,
       maxWait: 75_000,
       retryFor: 0,
       reserve: 0,
