@@ -26,34 +26,25 @@ const XML: Readonly<Record<string, readonly string[]>> = {
 
 /** The secrets that must not appear in any output or file but the config. */
 export class Secrets {
-  /** Secret -> true for a key that was sent to the service, which may repeat it. */
-  private readonly values = new Map<string, boolean>();
-  private compiled: Matcher | undefined;
-  private compiledKeys: Matcher | undefined;
+  private readonly values = new Set<string>();
+  private matcher = new Matcher([]);
+  /** For the service's texts as they arrive: also any key that was sent to it, which it may repeat. */
+  keyMatcher = new Matcher([]);
 
   /** Adds a secret that is redacted in everything that the program writes. `isKey`: it is about to be sent. */
   add(secret: string, isKey = false): void {
-    const isKnown = this.values.has(secret) && (!isKey || this.values.get(secret) === true);
-    if (secret === '' || isPublic(secret) || isKnown) return;
-    this.values.set(secret, isKey);
-    this.compiled = undefined;
-    this.compiledKeys = undefined;
+    if (isPublic(secret) || this.values.has(secret) || (isCommon(secret) && !isKey)) return;
+    const all = [...this.values.add(secret)];
+    this.keyMatcher = new Matcher(all);
+    this.matcher = new Matcher(all.filter((value) => !isCommon(value)));
   }
 
   /**
    * Redacts everything that is written, except secrets of digits, which look like ids and quantities, and short ones,
-   * which occur in our own words. `keyMatcher` redacts those too, in the service's texts as they arrive.
+   * which occur in our own words.
    */
   redact(text: string): string {
-    this.compiled ??= new Matcher([...this.values.keys()].filter((value) => !isCommon(value)));
-    return this.compiled.redact(text);
-  }
-
-  /** Returns the matcher for the service's texts: any key that was sent to it, and all other secrets of the usual form. */
-  get keyMatcher(): Matcher {
-    const { values } = this;
-    this.compiledKeys ??= new Matcher([...values.keys()].filter((value) => values.get(value)! || !isCommon(value)));
-    return this.compiledKeys;
+    return this.matcher.redact(text);
   }
 }
 
@@ -71,11 +62,12 @@ export class Matcher {
   /** True if a secret is common outside of the strings of a JSON text, as a number is: then only strings are redacted. */
   readonly stringsOnly: boolean;
   /** Length of the longest encoding of a secret, or a piece of one. */
-  readonly longest: number;
-  private readonly alternatives: readonly string[];
+  private readonly longest: number;
+  /** Makes the alternatives of the expression, which is rarely needed. */
+  private readonly spell: () => readonly string[];
   private compiled: RegExp | undefined;
-  /** Every encoding of a secret contains one of these; undefined if there is no such list. */
-  private readonly anchors: { readonly lower: readonly string[]; readonly all: readonly string[] } | undefined;
+  /** Every encoding of a secret contains one of these: in lower case for small texts. */
+  private readonly anchors: { readonly small: readonly string[]; readonly large: readonly string[] };
 
   constructor(secrets: readonly string[]) {
     const whole = secrets.filter((secret) => !isCommon(secret)).flatMap(pieces);
@@ -83,24 +75,22 @@ export class Matcher {
     this.stringsOnly = common.length > 0;
     this.longest = Math.max(0, ...[...whole, ...common].map(({ length }) => length * LONGEST_SPELLING));
     const encoded = whole.flatMap(base64Forms);
-    this.alternatives = [
+    this.spell = () => [
       ...whole.map(spelled),
       ...encoded.map((form) => form.replace(/\W/g, '\\$&')),
       ...common.map((secret) => `(?<![A-Za-z0-9])${spelled(secret)}(?![A-Za-z0-9])`),
     ];
-    const anchors = whole.map(longestPlain);
-    if (common.length === 0 && anchors.every(({ length }) => length >= 4)) {
-      const exact = ['\\u', '%', '&#', ...anchors];
-      const lower = exact.map((anchor) => anchor.toLowerCase());
-      this.anchors = {
-        lower: [...lower, ...encoded.map((form) => form.toLowerCase())],
-        all: [...new Set([...exact, ...lower, ...encoded])],
-      };
-    }
+    const plain = whole.map(longestPlain);
+    const isListed = common.length === 0 && plain.every(({ length }) => length >= 4);
+    const exact = isListed ? ['\\u', '%', '&#', ...plain] : [''];
+    const lower = exact.map((anchor) => anchor.toLowerCase());
+    const small = [...lower, ...encoded.map((form) => form.toLowerCase())];
+    const large = [...new Set([...exact, ...lower, ...encoded])];
+    this.anchors = secrets.length === 0 ? { small: [], large: [] } : { small, large };
   }
 
   private get pattern(): RegExp {
-    this.compiled ??= new RegExp(this.alternatives.join('|'), 'gi');
+    this.compiled ??= new RegExp(this.spell().join('|'), 'gi');
     return this.compiled;
   }
 
@@ -113,25 +103,19 @@ export class Matcher {
    */
   redactStart(text: string): readonly [done: string, rest: string] {
     const sure = Math.max(0, text.length - this.longest + 1);
-    if (!this.mayMatch(text)) return [text.slice(0, sure), text.slice(sure)];
-    let done = '';
-    let at = 0;
-    for (const { 0: found, index } of text.matchAll(this.pattern)) {
-      if (index >= sure) break;
-      done += text.slice(at, index) + MARK;
-      at = index + found.length;
-    }
-    const end = Math.max(at, sure);
-    return [done + text.slice(at, end), text.slice(end)];
+    const found = this.mayMatch(text) ? [...text.matchAll(this.pattern)] : [];
+    const last = found.findLast(({ index }) => index < sure);
+    const end = last === undefined ? sure : Math.max(sure, last.index + last[0].length);
+    const done = text.slice(0, end);
+    return [found.length === 0 ? done : this.redact(done), text.slice(end)];
   }
 
-  /** Quick test, mostly false, so that the expression is rarely needed. Each byte is a character. */
-  mayMatch(text: string | Buffer): boolean {
-    if (this.alternatives.length === 0 || this.anchors === undefined) return this.alternatives.length > 0;
-    const { all, lower } = this.anchors;
-    if (text.length > SMALL) return all.some((each) => text.includes(each));
-    const small = (typeof text === 'string' ? text : text.toString('latin1')).toLowerCase();
-    return lower.some((each) => small.includes(each));
+  /** Quick test, mostly false, so that the expression is rarely needed. */
+  private mayMatch(text: string): boolean {
+    const { small, large } = this.anchors;
+    if (text.length > SMALL) return large.some((anchor) => text.includes(anchor));
+    const lower = text.toLowerCase();
+    return small.some((anchor) => lower.includes(anchor));
   }
 }
 

@@ -1,4 +1,5 @@
 /** Receives a response from undici: headers as a map, and the decoded body. */
+import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { HttpFailure, type HttpReply, reasonOf } from '../ports.ts';
 import { type Exchange, proxyRefusal, toHttpFailure } from './http-failure.ts';
@@ -26,13 +27,11 @@ export class Receiver implements Dispatcher.DispatchHandler {
   private readonly head = Promise.withResolvers<Omit<HttpReply, 'body'>>();
   private controller: Controller | undefined;
   private timer: NodeJS.Timeout | undefined;
-  private chunks: Uint8Array[] = [];
-  private waiting = 0;
+  private readonly arrived = new Readable({ highWaterMark: MOST_WAITING, read: () => this.controller?.resume() });
   private received = 0;
   private isOver = false;
   /** What broke the body. What arrived before is still read. */
   private failure: unknown;
-  private wake: (() => void) | undefined;
 
   constructor(reception: Reception) {
     this.reception = reception;
@@ -72,10 +71,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
   onResponseData(controller: Controller, chunk: Uint8Array): void {
     if (this.received < LONG_BODY && this.received + chunk.length >= LONG_BODY) saveMemory();
     this.received += chunk.length;
-    this.chunks.push(chunk);
-    this.waiting += chunk.length;
-    if (this.waiting > MOST_WAITING) controller.pause();
-    this.wake?.();
+    if (!this.arrived.push(chunk)) controller.pause();
   }
 
   onResponseEnd(): void {
@@ -83,7 +79,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
     this.isOver = true;
     clearTimeout(this.timer);
     this.reception.signal?.removeEventListener('abort', this.onAbort);
-    this.wake?.();
+    this.arrived.push(null);
     this.reception.onOver();
   }
 
@@ -102,14 +98,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
     if (codings.length > 0 && !(isWhole && this.received === 0)) {
       return { status, headers, body: this.decoded(codings) };
     }
-    return { status, headers, body: isWhole ? [this.take()] : this.body() };
-  }
-
-  /** Returns all chunks that wait as one: a service may send single bytes. */
-  private take(): Uint8Array {
-    const chunks = this.chunks.splice(0);
-    this.waiting = 0;
-    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+    return { status, headers, body: isWhole ? [(this.arrived.read() ?? Buffer.alloc(0)) as Uint8Array] : this.body() };
   }
 
   /** Closes the connection if more of the body would arrive. */
@@ -117,17 +106,10 @@ export class Receiver implements Dispatcher.DispatchHandler {
     if (!this.isOver) this.controller?.abort(new Error('the rest of the body is not read'));
   }
 
-  /** Yields the body as it arrives. */
+  /** Yields the body as it arrives, all chunks that wait as one: a service may send single bytes. */
   private async *body(): AsyncGenerator<Uint8Array> {
     try {
-      while (!this.isOver || this.chunks.length > 0) {
-        if (this.chunks.length === 0) await new Promise<void>((resolve) => (this.wake = resolve));
-        else {
-          const chunk = this.take();
-          this.controller?.resume();
-          yield chunk;
-        }
-      }
+      yield* this.arrived;
     } finally {
       this.leaveRest();
     }
@@ -170,7 +152,6 @@ export class Receiver implements Dispatcher.DispatchHandler {
 }
 
 function codingsOf(text = ''): string[] {
-  if (text === '') return [];
   const codings = text.split(',').map((coding) => coding.trim().toLowerCase());
   return codings.filter((coding) => coding !== '' && coding !== 'identity');
 }
