@@ -14,7 +14,6 @@ export const ASKING_MS = 2_000;
 export const LEASE_SCRIPT = `
 local SAME_END, LATE, TURN, KEPT, STEP, PACE, PATIENCE = 2500, 5000, 70000, 86400000, 5000, 1000, ${ASKING_MS}
 local MOST = 64
-local TIMES = { 'resetAt', 'seenAt', 'answeredAt', 'sentAt' }
 local r = cjson.decode(ARGV[1])
 local function read(key)
   local isRead, value = pcall(cjson.decode, redis.call('GET', key) or '')
@@ -94,7 +93,7 @@ end
 -- What the machine's answers have said, since a user cleared all. Within a window what is left only falls.
 local cleared = s.cleared or 0
 for _, w in ipairs(r.windows) do
-  for _, each in ipairs(TIMES) do w[each] = t + w[each] end
+  for _, each in ipairs({ 'resetAt', 'seenAt', 'answeredAt', 'sentAt' }) do w[each] = t + w[each] end
   if w.answeredAt > cleared then
     local o = op(w.operation)
     local k = o.window or w
@@ -206,16 +205,11 @@ for name, o in pairs(s.ops) do
 end
 redis.call('SET', place, cjson.encode(m), 'PX', KEPT)
 redis.call('SET', KEYS[1], cjson.encode(s), 'PX', 2 * KEPT)
-for _, o in pairs(s.ops) do
-  if o.window then
-    for _, each in ipairs(TIMES) do o.window[each] = o.window[each] - t end
-    table.insert(reply.windows, o.window)
-  end
-end
+for _, o in pairs(s.ops) do table.insert(reply.windows, o.window) end
 -- One that is over, too, until its probe is answered. Where none is known, only to the machine that sends the probe:
 -- what others were lent is good, and their windows hold.
 if s.block and (s.block.till > s.block.since or s.probe and s.probe.machine == r.machine) then
-  reply.block = { since = math.max(-KEPT, s.block.since - t), ['until'] = math.max(-KEPT, s.block.till - t), why = s.block.why }
+  reply.block = { since = s.block.since, ['until'] = s.block.till, why = s.block.why }
 end
 reply.setBy, reply.strikes, reply.cleared = s.setBy, s.strikes, s.cleared and t - s.cleared
 return cjson.encode(reply)

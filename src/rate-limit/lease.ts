@@ -86,11 +86,15 @@ export function decideLeased(before: Leased, now: number, intent: Intent, shares
   const { lease } = before;
   const { state, hold } = decide(before, now, intent);
   if (hold !== undefined) return { state: { ...state, lease }, hold };
-  const taken = takePermit(lease, now, operation) ?? (shares ? takeShare(before, now, operation) : undefined);
-  if (taken !== undefined) return { state: { ...state, lease: taken } };
+  const permitted = takePermit(lease, now, operation);
+  if (permitted !== undefined) return { state: { ...state, lease: permitted } };
   const { lost, holds } = lease;
-  const isLost = lost !== undefined && now < lost.next;
-  const known = isLost ? untilBack(before, lost, now, { operation }, shares) : holds[operation];
+  const back = lost && untilBack(before, lost, now, { operation }, shares);
+  // A request of this machine's share.
+  if (back && shares && back.until <= now) {
+    return { state: { ...state, lease: { ...lease, lost: { ...lost, sharedAt: now } } } };
+  }
+  const known = lost && now < lost.next ? back : holds[operation];
   const isHeld = known !== undefined && now < (known.again ?? known.until);
   return { state: before, ...(isHeld ? { hold: known } : { mustAsk: true }) };
 }
@@ -116,37 +120,23 @@ function takePermit(lease: Lease, now: number, operation: string): Lease | undef
   return { ...lease, permits: { ...lease.permits, [operation]: { ...lease.permits[operation]!, many: many - 1 } } };
 }
 
-/** Takes one request of this machine's share while the server is lost; undefined if none is due. */
-function takeShare(before: Leased, now: number, operation: string): Lease | undefined {
-  const { lost } = before.lease;
-  if (lost === undefined || now < paceOf(before, lost, now, operation).nextAt) return undefined;
-  return { ...before.lease, lost: { ...lost, sharedAt: now } };
-}
-
 /**
- * Returns the pace of this machine's share, by the newest window even if that is over. The first request is due once
- * the longest known window has passed.
+ * Returns when this many requests may be sent while the server is lost: once it is back, or as this machine's share.
+ * The newest window tells the pace of the share, even if it is over; the longest has to pass first.
  */
-function paceOf({ windows, lease }: Leased, { sharedAt, since }: Loss, now: number, operation: string) {
-  const known = [windowOf(windows, operation) ?? [], windowsFor(windows, operation, now)].flat();
-  const spacings = known.map((each) => (lengthOf(each) * lease.machines) / Math.max(1, each.limit));
-  const everyMs = known.length === 0 ? LEAST_LENGTH_MS : Math.max(...spacings);
-  const firstAt = since + Math.max(LEAST_LENGTH_MS, ...windows.map(lengthOf));
-  return { everyMs, nextAt: sharedAt === undefined ? firstAt : sharedAt + everyMs };
-}
-
-/** Returns when this many requests may be sent while the server is lost. It may be back at the next try. */
 function untilBack(
-  state: Leased,
-  lost: Loss,
+  { lease, windows }: Leased,
+  { next, says, sharedAt, since }: Loss,
   now: number,
   { operation, count = 1 }: Pick<Demand, 'operation' | 'count'>,
   shares: boolean,
 ): Hold {
-  const { next, says } = lost;
   if (!shares) return { until: next, why: 'ledger-lost', again: next, says };
-  const { everyMs, nextAt } = paceOf(state, lost, now, operation);
-  const first = Math.max(now, nextAt);
+  const known = [windowOf(windows, operation) ?? [], windowsFor(windows, operation, now)].flat();
+  const spacings = known.map((each) => (lengthOf(each) * lease.machines) / Math.max(1, each.limit));
+  const everyMs = known.length === 0 ? LEAST_LENGTH_MS : Math.max(...spacings);
+  const longestMs = Math.max(LEAST_LENGTH_MS, ...windows.map(lengthOf));
+  const first = Math.max(now, sharedAt === undefined ? since + longestMs : sharedAt + everyMs);
   return { until: first + (count - 1) * everyMs, why: 'ledger-lost', again: Math.min(next, first), says };
 }
 
@@ -219,14 +209,14 @@ export function afterReply(before: Leased, instant: Instant, reply: Reply, quest
   const isBlocked = block !== undefined && block.since > cleared && now < block.until;
   const state: LedgerState = {
     ...rest,
-    windows: Object.values(shift(reply.windows, now)).reduce(
+    windows: Object.values(shift(reply.windows, now - reply.t)).reduce(
       mergeWindow,
       before.windows.filter(({ answeredAt }) => answeredAt > cleared),
     ),
     ...(isBlocked && { block }),
     strikes: isBlocked && reply.block === undefined ? before.strikes : reply.strikes,
   };
-  const learnt = reply.block === undefined ? state : learn(state, shift(reply.block, now));
+  const learnt = reply.block === undefined ? state : learn(state, shift(reply.block, now - reply.t));
   return { ...learnt, lease: leaseAfter(before.lease, instant, reply, question, random) };
 }
 
