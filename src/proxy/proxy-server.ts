@@ -26,7 +26,6 @@ import { clientOf } from './clients.ts';
 import { pathBelowBase, sendReply, sentHeaders, TAKING_MS } from './messages.ts';
 import { Metrics, stateAnswer } from './metrics.ts';
 import {
-  acceptPassing,
   afterWrites,
   givenId,
   ID_HEADER,
@@ -80,7 +79,7 @@ export async function startProxy(context: CommandContext, session: Session, opti
       proxy.stop();
       await closed;
       // Records writes even if their clients are gone.
-      await Promise.all([...proxy.passing].map(({ ended }) => ended));
+      await Promise.all([...proxy.passing].map(({ ended }) => ended.promise));
     },
   };
 }
@@ -109,18 +108,21 @@ class ProxyServer {
     this.turns = new Turns({ ...session.service, reserve: context.globals.reserve ?? 0 });
   }
 
-  accept(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  /** Answers a request; never rejects. */
+  async accept(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { headers, method, url } = incoming;
     outgoing.setHeader(GATEWAY_HEADER, '1');
     if (url === HEALTH && (method === 'GET' || method === 'HEAD')) {
       outgoing.writeHead(this.isStopping ? 503 : 204).end();
-      return Promise.resolve();
+      return;
     }
     const { credentials, priorityHeader } = this.options;
+    const { clock, globals } = this.context;
     const known = clientOf(headers.authorization, credentials.clients);
-    const passing = newPassing(this.context.clock, incoming, outgoing, known, {
+    const refusal = refusalOf(incoming, credentials, known) ?? this.visitors.recognize(incoming.socket, known?.name);
+    const passing = newPassing(clock, incoming, outgoing, known, refusal, {
       isUrgent: priorityHeader !== undefined && headers[priorityHeader] !== undefined,
-      maxWaitMs: maxWaitOf(headers, this.context.globals.maxWait),
+      maxWaitMs: maxWaitOf(headers, globals.maxWait),
     });
     outgoing.setHeader(ID_HEADER, givenId(headers) ?? `${this.idStart}-${++this.count}`);
     this.passing.add(passing);
@@ -129,14 +131,6 @@ class ProxyServer {
       passing.isGone = true;
       passing.gone.abort(new Failure('cancelled', {}));
     });
-    passing.ended = this.answer(passing);
-    return passing.ended;
-  }
-
-  /** Answers a request; never rejects. */
-  private async answer(passing: Passing): Promise<void> {
-    const { clock } = this.context;
-    const { known, outgoing } = passing;
     const own = await this.handle(passing).catch((error: unknown) => {
       if (!outgoing.headersSent && !passing.isGone) return answerOfFailure(error, clock.now(), passing);
       // A response that has begun can only be cut off.
@@ -149,6 +143,7 @@ class ProxyServer {
     const request = proxiedRequest(passing, clock, own?.code);
     this.metrics.observe(request, known?.name);
     this.options.onRequest?.(request);
+    passing.ended.resolve();
   }
 
   /** Refuses all requests that wait, and all new ones. */
@@ -159,10 +154,8 @@ class ProxyServer {
 
   /** Returns the proxy's own answer, or passes the request on and sends the service's answer. */
   private async handle(passing: Passing): Promise<Answer | undefined> {
-    const { incoming, known, method, outgoing, signal, url } = passing;
-    const { credentials, priorityHeader } = this.options;
+    const { incoming, method, outgoing, refusal, signal, url } = passing;
     const { clock } = this.context;
-    const refusal = refusalOf(incoming, credentials, known) ?? this.visitors.recognize(incoming.socket, known?.name);
     if (refusal !== undefined) {
       outgoing.shouldKeepAlive = false;
       if (refusal[0] === 401 && incoming.headers.authorization !== undefined) {
@@ -173,7 +166,6 @@ class ProxyServer {
       await Promise.race([readBody(incoming, outgoing, 0), clock.sleep(REFUSED_MS, signal)]);
       return answerOf(refusal);
     }
-    acceptPassing(passing);
     if (this.isStopping) throw stopping();
     if (url === CATALOG_PATH) return this.catalog(incoming.headers['if-none-match']);
     if (isOwnPath(url)) {
@@ -191,7 +183,7 @@ class ProxyServer {
     outgoing.setTimeout(0);
     const path = pathBelowBase(url);
     if (path === undefined || !isOneOf(METHODS, method)) throw new Failure('bug', { message: `a request for ${url}` });
-    const headers = sentHeaders(incoming.headers, priorityHeader);
+    const headers = sentHeaders(incoming.headers, this.options.priorityHeader);
     const hasBody = body.length > 0 || incoming.headers['content-length'] !== undefined;
     const call: Call = { method, path, headers, ...(hasBody && { body }) };
     await sendReply(outgoing, await this.pass(call, passing), method);

@@ -4,14 +4,18 @@ import { isOneOf } from '../api/values.ts';
 import { isWrite } from '../client/classify.ts';
 import { MAX_WAIT_HEADER, METHODS } from '../client/service.ts';
 import type { Clock } from '../ports.ts';
-import { LONGEST_HEAD } from '../http/server.ts';
+import { LONGEST_HEAD, type Refusal } from '../http/server.ts';
 import { patiently } from '../stock/pet-lock.ts';
 import type { Client } from './clients.ts';
-import type { Claim } from './shares.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
 import { clockTime } from '../view/progress.ts';
 
 export type Passing = ReturnType<typeof newPassing>;
+/** What is needed to send a request in its turn. */
+export type Claim = Pick<
+  Passing,
+  'client' | 'isSent' | 'isUrgent' | 'leftMs' | 'maxWaitMs' | 'share' | 'signal' | 'waitedMs'
+>;
 
 /** Most bytes of a body. It is read into memory first, so that a slow client does not use up the permission to send. */
 export const LARGEST_BODY = 2 ** 20;
@@ -19,53 +23,60 @@ export const LARGEST_BODY = 2 ** 20;
 const LONGEST_CLIENT = 80;
 export const ID_HEADER = 'x-request-id';
 
-/** @param known the client that the token belongs to */
+/**
+ * @param known the client that the token belongs to
+ * @param refusal why it is refused: it then counts neither as a write nor as memory, since its client is only a claim
+ * @param maxWaitMs longest wait from its arrival
+ */
 export function newPassing(
   clock: Clock,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   known: Client | undefined,
-  options: Pick<Claim, 'isUrgent' | 'maxWaitMs'>,
+  refusal: Refusal | undefined,
+  { isUrgent, maxWaitMs }: { readonly isUrgent: boolean; readonly maxWaitMs: number },
 ) {
   const { headers, method = '', url = '' } = incoming;
+  const { 'content-length': length, 'transfer-encoding': coding } = headers;
   const gone = new AbortController();
   const since = clock.monotonic();
+  const ended: PromiseWithResolvers<void> = Promise.withResolvers();
+  const body = Number(length ?? (coding === undefined ? 0 : LARGEST_BODY));
   return {
-    ...options,
+    isUrgent,
+    maxWaitMs,
     since,
-    leftMs: () => Math.max(0, options.maxWaitMs - (clock.monotonic() - since)),
+    /** Returns what is left of the wait, in ms. */
+    leftMs: () => Math.max(0, maxWaitMs - (clock.monotonic() - since)),
     incoming,
     method,
     url,
     outgoing,
     known,
+    refusal,
     client: known?.name ?? (headers['user-agent'] || 'unknown').slice(0, LONGEST_CLIENT),
+    /** The client's share of the rate limit; undefined for all of it. */
     share: known?.share,
-    /** Set with `size` (memory to count, in bytes) once the token was checked; until then the name is only a claim. */
-    isWrite: false,
-    size: 0,
-    /** Aborts when the client has left or the proxy stops. */
+    isWrite: refusal === undefined && isOneOf(METHODS, method) && isWrite(method),
+    /** Memory to count, in bytes. */
+    size: refusal === undefined ? LONGEST_HEAD + Math.min(body, LARGEST_BODY) : 0,
+    /** Aborts when the client has left or the proxy stops, with a Failure as the reason. */
     gone,
     signal: gone.signal,
     /** True if the client left before its answer was complete. */
     isGone: false,
+    /** How long it has waited to be sent, in ms. */
     waitedMs: 0,
+    /** True once the gate has allowed it. */
     isSent: false,
     /** Resolves when it has been answered. */
-    ended: Promise.resolve(),
+    ended,
   };
 }
 
 /** Returns how long a request may wait to be sent, in ms: as the client's header says, at most `mostMs`. */
 export function maxWaitOf({ [MAX_WAIT_HEADER]: seconds }: IncomingMessage['headers'], mostMs: number): number {
   return typeof seconds === 'string' && /^\d{1,12}$/.test(seconds) ? Math.min(Number(seconds) * 1_000, mostMs) : mostMs;
-}
-
-/** Counts a request as one of its client's. */
-export function acceptPassing(passing: Passing): void {
-  const { 'content-length': length, 'transfer-encoding': coding } = passing.incoming.headers;
-  passing.size = LONGEST_HEAD + Math.min(Number(length ?? (coding === undefined ? 0 : LARGEST_BODY)), LARGEST_BODY);
-  passing.isWrite = isOneOf(METHODS, passing.method) && isWrite(passing.method);
 }
 
 /** Returns the id that the client, or a server in front of the proxy, has given the request. */
@@ -82,7 +93,7 @@ export async function afterWrites(passing: Passing, all: ReadonlySet<Passing>, c
   const writes: Promise<void>[] = [];
   for (const each of all) {
     if (each === passing) break;
-    if (each.isWrite && each.client === passing.client) writes.push(each.ended);
+    if (each.isWrite && each.client === passing.client) writes.push(each.ended.promise);
   }
   if (writes.length === 0) return;
   const from = clock.monotonic();

@@ -1,29 +1,13 @@
 /** Counts what each client with a share sends in a window, so that it gets no more than its share of the rate limit. */
 import type { Clock, RateLimit } from '../ports.ts';
 import { heldFailure } from '../rate-limit/gate.ts';
+import type { Claim } from './requests.ts';
 
 /** Before an answer has named the window: how often to check for one, and how long to count without one, in ms. */
 const LOOK_MS = 100;
 const UNKNOWN_WINDOW_MS = 60_000;
 /** Most operations. Clients choose their names, so the oldest are forgotten. */
 const MOST_PARTS = 10_000;
-
-/** A request that wants to be sent. */
-export interface Claim {
-  readonly client: string;
-  /** Longest wait from its arrival, in ms, and what is left of it. */
-  readonly maxWaitMs: number;
-  leftMs(): number;
-  /** The client's share of the rate limit; undefined for all of it. */
-  readonly share: number | undefined;
-  readonly isUrgent: boolean;
-  /** Aborts when the client is gone, with a Failure as the reason. */
-  readonly signal: AbortSignal;
-  /** How long it has waited to be sent, in ms. */
-  waitedMs: number;
-  /** True once the gate has allowed it. */
-  isSent: boolean;
-}
 
 /** How much one client sends in a window. */
 interface Part {

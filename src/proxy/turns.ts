@@ -5,7 +5,8 @@
 import { type Admitted, type Gate, heldFailure, isHeld, type Ticket } from '../rate-limit/gate.ts';
 import { isTooLong } from '../rate-limit/governor.ts';
 import type { Clock, Connection } from '../ports.ts';
-import { type Claim, Shares } from './shares.ts';
+import type { Claim } from './requests.ts';
+import { Shares } from './shares.ts';
 
 /** How many requests may ask the gate at once: it then admits them together. */
 const MOST_ASKING = 64;

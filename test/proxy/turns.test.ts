@@ -1,7 +1,7 @@
 /** Turns before a gate with an in-memory ledger, on virtual time. */
 import { describe, expect, it } from 'vitest';
 import { Failure, isFailure } from '../../src/errors.ts';
-import type { Claim } from '../../src/proxy/shares.ts';
+import type { Claim } from '../../src/proxy/requests.ts';
 import { type TurnOptions, Turns } from '../../src/proxy/turns.ts';
 import type { Connection } from '../../src/ports.ts';
 import type { Ticket } from '../../src/rate-limit/gate.ts';
