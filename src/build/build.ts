@@ -15,12 +15,6 @@ import { manPage } from './man.ts';
 import { readPackage, ROOT } from './package.ts';
 import { buildPage } from './page.ts';
 
-/** Packages made from the build: `npm run build -- --deb`. */
-const PACKAGES: Readonly<Record<string, string>> = {
-  '--standalone': 'standalone.ts',
-  '--deb': 'deb.ts',
-  '--artifacts': 'artifacts.ts',
-};
 const DIST = join(ROOT, 'dist');
 const { version } = readPackage(ROOT);
 const tree = await buildTree();
@@ -33,9 +27,7 @@ function hashed(text: string): string {
 
 const { metafile, outputFiles, warnings } = await build({
   absWorkingDir: ROOT,
-  entryPoints: Object.fromEntries(
-    [...Object.keys(FILES), ...Object.keys(VENDORS)].map((file) => [file, `file:${file}`]),
-  ),
+  entryPoints: Object.keys({ ...FILES, ...VENDORS }).map((file) => ({ in: `file:${file}`, out: file })),
   outdir: DIST,
   bundle: true,
   platform: 'node',
@@ -67,7 +59,9 @@ writeFileSync(join(DIST, 'petstore.1'), manPage(tree, version));
 const kilobytes = Math.round(outputFiles.reduce((sum, { contents }) => sum + contents.length, 0) / 1000);
 console.log(`${relative(ROOT, DIST)}: ${outputFiles.length} modules, ${kilobytes} kB`);
 
-const [kind = '', ...args] = process.argv.slice(2);
-if (kind in PACKAGES) {
-  execFileSync(process.execPath, [join(import.meta.dirname, PACKAGES[kind] ?? ''), ...args], { stdio: 'inherit' });
+// Packages made from the build: --standalone, --deb or --artifacts, each a file here.
+const [kind, ...args] = process.argv.slice(2);
+if (kind !== undefined) {
+  const file = join(import.meta.dirname, `${kind.replace(/^--/, '')}.ts`);
+  execFileSync(process.execPath, [file, ...args], { stdio: 'inherit' });
 }

@@ -2,18 +2,11 @@
 import { EXIT_CODES } from '../report/exit-codes.ts';
 import { commonText, ownText, summaryOf } from '../cli/help/render.ts';
 import type { Tree } from '../cli/help/tree.ts';
-import { buildTree } from '../commands/command-tree.ts';
 
-/** Returns docs/commands.md with an updated reference. */
-export async function generateCommands(text: string): Promise<string> {
-  return replacePart(text, 'commands', commands(await buildTree()));
-}
-
-/** Returns docs/exit-codes.md with an updated table. */
-export function generateExitCodes(text: string): string {
+/** Returns the table of docs/exit-codes.md. */
+export function exitCodes(): string {
   const rows = EXIT_CODES.map(([code, meaning, then]) => `| ${code} | ${meaning} | ${then} |`);
-  const table = ['| code | meaning | what a script does |', '| --- | --- | --- |', ...rows].join('\n');
-  return replacePart(text, 'exit-codes', table);
+  return ['| code | meaning | what a script does |', '| --- | --- | --- |', ...rows].join('\n');
 }
 
 /** Replaces the text between the markers of a part. Throws if the markers are missing. */
@@ -25,7 +18,7 @@ export function replacePart(text: string, name: string, content: string): string
 }
 
 /** Returns the help of each command, folded, and the common options once. */
-function commands(tree: Tree): string {
+export function commands(tree: Tree): string {
   const folded = (summary: string, text: string): string =>
     `<details>\n<summary>${summary}</summary>\n\n\`\`\`text\n${text}\n\`\`\`\n\n</details>`;
   const all = tree.sections.map(({ title, commands: below }) =>

@@ -2,15 +2,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
-import { generateCommands, generateExitCodes } from './docs.ts';
+import { buildTree } from '../commands/command-tree.ts';
+import { commands, exitCodes, replacePart } from './docs.ts';
 import { ROOT } from './package.ts';
 import { schemas } from './output-schemas.ts';
 
 /** Maps paths below the root to functions from the old text to the new one. */
 const FILES: Readonly<Record<string, (text: string, path: string) => string | Promise<string>>> = {
   'schemas.json': schemas,
-  'docs/commands.md': async (text, path) => formatted(path, await generateCommands(text)),
-  'docs/exit-codes.md': (text, path) => formatted(path, generateExitCodes(text)),
+  'docs/commands.md': async (text, path) => formatted(path, replacePart(text, 'commands', commands(await buildTree()))),
+  'docs/exit-codes.md': (text, path) => formatted(path, replacePart(text, 'exit-codes', exitCodes())),
 };
 
 const stale: string[] = [];
