@@ -1,7 +1,7 @@
 /** `inventory browse`: a table of the stock to search and change. Applies changes as an import does. */
 import { hash } from 'node:crypto';
 import type { Filter } from '../api/select.ts';
-import { noteValue, wordValue } from '../value-parsers.ts';
+import { noteValue, type Parser, wordValue } from '../value-parsers.ts';
 import { applyPlan } from '../stock/apply.ts';
 import { lockHere, takeTurn, withWritableJournal } from '../stock/open-journal.ts';
 import { dryRunPlan, isUnexpected, makePlan, type Plan, type Stock } from '../stock/plan.ts';
@@ -156,19 +156,14 @@ async function askWhy(visit: Visit): Promise<void> {
   if (!canAsk(context)) throw new Failure('no-terminal', { what: 'the cause', instead: 'Use --cause and --note.' });
   const given = { ...context.why, ...visit.why };
   try {
-    const answer = async (
-      what: string,
-      present: string | undefined,
-      words: string[] = [],
-    ): Promise<string | undefined> => {
-      const keys = [...words, ...(present === undefined ? [] : ['- clears']), 'Esc leaves'];
-      const typed = await prompt.text(`${what} (${keys.join('; ')})`, present, signal);
-      return ['', '-'].includes(typed) ? undefined : typed;
+    const answer = async <T extends string>(what: string, present: T | undefined, { parse, words }: Parser<T>) => {
+      const keys = [words?.join(', '), present === undefined ? undefined : '- clears', 'Esc leaves'];
+      const question = `${what} (${keys.filter((key) => key !== undefined).join('; ')})`;
+      const typed = await prompt.text(question, present, signal);
+      return ['', '-'].includes(typed) ? undefined : parse(typed, `The ${what.toLowerCase()}`);
     };
-    const word = await answer('Cause', given.cause, [CAUSES.join(', ')]);
-    const cause = word === undefined ? word : wordValue(CAUSES).parse(word, 'The cause');
-    const text = await answer('Note', given.note);
-    const note = text === undefined ? text : noteValue.parse(text, 'The note');
+    const cause = await answer('Cause', given.cause, wordValue(CAUSES));
+    const note = await answer('Note', given.note, noteValue);
     visit.why = { cause, note };
     const answers = [cause, note].filter((each) => each !== undefined).join(', ');
     browser.message = answers === '' ? 'The history will have no cause.' : `For the history: ${answers}.`;
