@@ -19,12 +19,8 @@ export type Reload = (context: CommandContext) => Promise<void>;
 /** `quantity`: the user types one for the pet at the cursor. `leave`: the user is asked about pending changes. */
 type Mode = 'table' | 'quantity' | 'leave' | 'help';
 
-/** What one keystroke has changed: by pet, the pending change before and after it. */
-type Step = readonly {
-  readonly petId: bigint;
-  readonly before: DraftChange | undefined;
-  readonly after: DraftChange | undefined;
-}[];
+/** The pending changes that a keystroke, an undo or a redo makes, by pet; undefined takes the pet's change back. */
+type Step = ReadonlyMap<bigint, DraftChange | undefined>;
 
 /** Shown until the first key. */
 export const TIP = 'Type to search. Enter sets the quantity.';
@@ -77,7 +73,7 @@ export class Browser extends Selection {
    * that the pet has. Returns whether all are allowed; if not, changes none, and the message says why.
    */
   change(items: readonly InventoryItem[], typed: string): boolean {
-    const step: Step[number][] = [];
+    const step = new Map<bigint, DraftChange | undefined>();
     const isBarcode = barcodeIn(typed, this.catalog) !== undefined;
     for (const item of items) {
       const { petId, quantity: current } = item;
@@ -92,43 +88,42 @@ export class Browser extends Selection {
       }
       const before = this.pending.get(petId);
       const after = quantity === current ? undefined : { petId, current, quantity };
-      if (before?.quantity !== after?.quantity || before?.current !== after?.current)
-        step.push({ petId, before, after });
+      if (before?.quantity !== after?.quantity || before?.current !== after?.current) step.set(petId, after);
     }
-    if (step.length === 0) return true;
-    this.take(step, 'after');
-    this.done.push(step);
+    if (step.size === 0) return true;
+    this.done.push(this.take(step));
     this.undone = [];
     return true;
   }
 
   undo(): void {
     const nothing = `Nothing to undo here. Applied changes: ${this.petstore} inventory undo`;
-    this.message = this.moveStep(this.done, this.undone, 'before') ?? nothing;
+    this.message = this.moveStep(this.done, this.undone, 'Undone') ?? nothing;
   }
 
   redo(): void {
-    this.message = this.moveStep(this.undone, this.done, 'after') ?? 'There is nothing to redo.';
+    this.message = this.moveStep(this.undone, this.done, 'Redone') ?? 'There is nothing to redo.';
   }
 
   /** Undoes or redoes the last step. Returns it in words; undefined without a step. */
-  private moveStep(from: Step[], to: Step[], side: 'before' | 'after'): string | undefined {
+  private moveStep(from: Step[], to: Step[], word: string): string | undefined {
     const step = from.pop();
     if (step === undefined) return undefined;
-    to.push(step);
-    this.take(step, side);
-    const word = side === 'before' ? 'Undone' : 'Redone';
-    const { petId, [side]: change } = step[0]!;
-    if (step.length > 1) return `${word}: ${step.length} pets.`;
-    return `${word}: pet ${petId} is ${change === undefined ? 'without a change' : change.quantity} again.`;
+    to.push(this.take(step));
+    const [[petId, change] = []] = step;
+    if (step.size > 1) return `${word}: ${step.size} pets.`;
+    return `${word}: pet ${petId} is ${change?.quantity ?? 'without a change'} again.`;
   }
 
-  private take(step: Step, side: 'before' | 'after'): void {
-    for (const { petId, [side]: change } of step) {
+  /** Returns the step that goes back. */
+  private take(step: Step): Step {
+    const back = new Map(Array.from(step.keys(), (petId) => [petId, this.pending.get(petId)]));
+    for (const [petId, change] of step) {
       if (change === undefined) this.pending.delete(petId);
       else this.pending.set(petId, change);
     }
     this.onChange();
+    return back;
   }
 
   /** Replaces the pending changes, and forgets the steps. */
