@@ -46,7 +46,9 @@ async function send(clock: Clock, handler: Handler, request: HttpRequest, maySen
     headers: request.headers,
     body: Buffer.byteLength(body) > LARGEST_BODY ? undefined : body,
   });
-  const late = (): Error => broken(url, 'response-timeout', 'TIMEOUT', 'the sandbox did not answer in time');
+  const detail = 'the sandbox did not answer in time';
+  const late = (): Error =>
+    new HttpFailure({ phase: 'response-timeout', mayHaveBeenSent: true, peer: url.host, code: 'TIMEOUT', detail });
   const response = await inTime({ clock, ...request }, late, work).catch((error: unknown) => {
     throw request.signal?.aborted === true ? aborted(url, true) : error;
   });
@@ -70,20 +72,13 @@ async function* pieces(
       yield Buffer.from(piece);
     }
   } catch (error) {
-    throw error instanceof HttpFailure ? error : broken(url, 'body-cut', 'SQLITE', String(error));
+    if (error instanceof HttpFailure) throw error;
+    const [peer, detail] = [url.host, String(error)];
+    throw new HttpFailure({ phase: 'body-cut', mayHaveBeenSent: true, peer, code: 'SQLITE', detail });
   }
 }
 
-function broken(
-  { host: peer }: URL,
-  phase: 'aborted' | 'response-timeout' | 'body-cut',
-  code: string,
-  detail: string,
-  mayHaveBeenSent = true,
-): HttpFailure {
-  return new HttpFailure({ phase, mayHaveBeenSent, peer, code, detail });
-}
-
-function aborted(url: URL, mayHaveBeenSent: boolean): HttpFailure {
-  return broken(url, 'aborted', 'ABORT_ERR', 'the request was aborted', mayHaveBeenSent);
+function aborted({ host: peer }: URL, mayHaveBeenSent: boolean): HttpFailure {
+  const detail = 'the request was aborted';
+  return new HttpFailure({ phase: 'aborted', mayHaveBeenSent, peer, code: 'ABORT_ERR', detail });
 }

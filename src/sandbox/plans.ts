@@ -19,8 +19,7 @@ export const PLANS = {
   business: { perMinute: 1_000, perDay: 100_000 },
 } as const satisfies Readonly<Record<string, Plan>>;
 
-export type PlanName = keyof typeof PLANS | 'custom';
-export const PLAN_NAMES: readonly PlanName[] = ['free', 'pro', 'business', 'custom'];
+export const PLAN_NAMES = ['free', 'pro', 'business', 'custom'] as const;
 
 export interface Rules {
   readonly plan: Plan;
