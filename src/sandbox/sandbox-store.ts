@@ -34,65 +34,63 @@ export type Usage = Readonly<typeof UNUSED>;
 
 export class Store implements Disposable {
   private readonly state: State;
-  private readonly database: State['database'];
 
   constructor(state: State) {
     this.state = state;
-    this.database = state.database;
   }
 
   count(): number {
-    return Number(this.database.get('SELECT count(*) AS pets FROM pet')?.pets);
+    return Number(this.state.database.get('SELECT count(*) AS pets FROM pet')?.pets);
   }
 
   /** Returns at most `limit` pets with an id above `after`, by id. */
   page(after: bigint | undefined, limit: number): InventoryItem[] {
     const from = after === undefined ? '' : 'WHERE petId > ?';
     const sql = `SELECT petId, quantity, status FROM pet ${from} ORDER BY petId LIMIT ?`;
-    return this.database.all(sql, ...(after === undefined ? [] : [after]), BigInt(limit)).map(toItem);
+    return this.state.database.all(sql, ...(after === undefined ? [] : [after]), BigInt(limit)).map(toItem);
   }
 
   /** Returns the entry as now stored; undefined for an unknown pet. */
   setQuantity(petId: bigint, quantity: bigint): InventoryItem | undefined {
     const sql = 'UPDATE pet SET quantity = ? WHERE petId = ? RETURNING petId, quantity, status';
-    const row = this.database.get(sql, quantity, petId);
+    const row = this.state.database.get(sql, quantity, petId);
     return row === undefined ? undefined : toItem(row);
   }
 
   /** Replaces all pets. */
   replacePets(pets: Iterable<InventoryItem>): void {
-    this.database.run('DELETE FROM pet');
-    insert(this.database, pets);
+    this.state.database.run('DELETE FROM pet');
+    insert(this.state.database, pets);
   }
 
   /** Returns a key's usage; zeros if it has used nothing. */
   allowance(apiKey: string): Usage {
-    const row = this.database.get('SELECT usage FROM allowance WHERE apiKey = ?', apiKey);
+    const row = this.state.database.get('SELECT usage FROM allowance WHERE apiKey = ?', apiKey);
     return { ...UNUSED, ...(row && (JSON.parse(text(row, 'usage')) as Usage)) };
   }
 
   setAllowance(apiKey: string, allowance: Usage): void {
-    this.database.run('INSERT OR REPLACE INTO allowance VALUES (?, ?)', apiKey, JSON.stringify(allowance));
+    this.state.database.run('INSERT OR REPLACE INTO allowance VALUES (?, ?)', apiKey, JSON.stringify(allowance));
   }
 
   /** Brings the initial pets back, and resets the usage of all keys. */
   reset(): void {
     this.replacePets(seedItems());
-    this.database.run('DELETE FROM allowance');
+    this.state.database.run('DELETE FROM allowance');
   }
 
   /** Returns the keys added to the file. */
   keys(): string[] {
-    return this.database.all('SELECT apiKey FROM apiKey ORDER BY apiKey').map((row) => text(row, 'apiKey'));
+    return this.state.database.all('SELECT apiKey FROM apiKey ORDER BY apiKey').map((row) => text(row, 'apiKey'));
   }
 
   addKey(apiKey: string): void {
-    this.database.run('INSERT OR IGNORE INTO apiKey VALUES (?)', apiKey);
+    this.state.database.run('INSERT OR IGNORE INTO apiKey VALUES (?)', apiKey);
   }
 
   /** Returns false if the key is unknown. */
   removeKey(apiKey: string): boolean {
-    return this.database.run('DELETE FROM apiKey WHERE apiKey = ?', apiKey).changes > 0n;
+    return this.state.database.run('DELETE FROM apiKey WHERE apiKey = ?', apiKey).changes > 0n;
   }
 
   /** Runs the work in one transaction, which survives a crash; `durable`: a power cut too. @throws {Failure} `state` */
