@@ -10,33 +10,29 @@ import { reverse } from './rows.ts';
 /** Requests that need more than the rows. `stop`: stop reading the stock. */
 export type Request = End | 'refresh' | 'stop';
 
-interface KeyText {
-  readonly key: string;
-  /** Label in the last line; with the key, at most 20 columns. */
-  readonly label: string;
-  readonly text: string;
-}
-
-/** Keys for the last line, the most important first: as many as fit. */
-const KEYS: readonly KeyText[] = [
-  { key: '^X', label: 'apply', text: 'Shows all changes, and applies them.' },
-  { key: 'Enter =', label: 'set', text: 'Asks for the quantity (12), or what to add (+3) or take away (-3).' },
-  { key: '?', label: 'help', text: 'Shows these keys.' },
-  { key: '^C', label: 'leave', text: 'Leaves; changes can be kept for later (also ^D, ^Q).' },
-  { key: '↑↓', label: 'move', text: 'Moves (also PageUp, PageDown, Home, End, a click, the wheel).' },
-  { key: '^Z', label: 'undo', text: 'Undoes the last change (^Y redoes it).' },
-  { key: 'a-z', label: 'search', text: 'Searches by id, name or barcode (Backspace, ^U delete).' },
-  { key: '←→', label: 'by one', text: 'Takes one away, or adds one.' },
-  { key: 'Ins', label: 'mark', text: 'Marks pets to change together (also ^Space; ^A: all that match).' },
-  { key: '^O', label: 'history', text: "Shows or hides the pet's last changes from this machine." },
-  { key: 'Tab', label: 'status', text: 'Shows one status, then the next (Shift-Tab: the one before).' },
-  { key: '^L', label: 'low stock', text: 'Shows only low stock (▼), or all.' },
-  { key: '^P', label: 'changed', text: 'Shows only pets with changes, or all.' },
-  { key: '^W', label: 'why', text: 'Sets a cause and a note for the changes.' },
-  { key: '^S', label: 'sort', text: 'Sorts by another column.' },
-  { key: '^R', label: 'refresh', text: 'Reads the stock again (Esc stops it).' },
-  { key: 'Esc', label: 'all', text: 'Shows all pets again.' },
-  { key: 'Del', label: 'restore', text: 'Undoes the change of this pet, or of those marked.' },
+/**
+ * Keys for the last line, the most important first: as many as fit. A label has, with its key, at most 20 columns; the
+ * text is for the help.
+ */
+const KEYS: readonly (readonly [key: string, label: string, text: string])[] = [
+  ['^X', 'apply', 'Shows all changes, and applies them.'],
+  ['Enter =', 'set', 'Asks for the quantity (12), or what to add (+3) or take away (-3).'],
+  ['?', 'help', 'Shows these keys.'],
+  ['^C', 'leave', 'Leaves; changes can be kept for later (also ^D, ^Q).'],
+  ['↑↓', 'move', 'Moves (also PageUp, PageDown, Home, End, a click, the wheel).'],
+  ['^Z', 'undo', 'Undoes the last change (^Y redoes it).'],
+  ['a-z', 'search', 'Searches by id, name or barcode (Backspace, ^U delete).'],
+  ['←→', 'by one', 'Takes one away, or adds one.'],
+  ['Ins', 'mark', 'Marks pets to change together (also ^Space; ^A: all that match).'],
+  ['^O', 'history', "Shows or hides the pet's last changes from this machine."],
+  ['Tab', 'status', 'Shows one status, then the next (Shift-Tab: the one before).'],
+  ['^L', 'low stock', 'Shows only low stock (▼), or all.'],
+  ['^P', 'changed', 'Shows only pets with changes, or all.'],
+  ['^W', 'why', 'Sets a cause and a note for the changes.'],
+  ['^S', 'sort', 'Sorts by another column.'],
+  ['^R', 'refresh', 'Reads the stock again (Esc stops it).'],
+  ['Esc', 'all', 'Shows all pets again.'],
+  ['Del', 'restore', 'Undoes the change of this pet, or of those marked.'],
 ];
 
 /** Keys and labels while a question is asked. */
@@ -126,12 +122,12 @@ function typeQuantity(browser: Browser, { ctrl, name, text }: Key): void {
   else browser.typed = name === 'backspace' ? browser.typed.replace(/.$/u, '') : browser.typed + text;
 }
 
-const MARGIN = Math.max(...KEYS.map(({ key }) => key.length)) + BETWEEN.length;
+const MARGIN = Math.max(...KEYS.map(([key]) => key.length)) + BETWEEN.length;
 
 /** Returns the pages of the help, with this many rows each: all keys with a sentence each. */
 export function helpPages(columns: number, rows: number): string[][] {
   const pages: string[][] = [[]];
-  for (const { key, text } of KEYS) {
+  for (const [key, , text] of KEYS) {
     const lines = wrapLine(key.padEnd(MARGIN) + text, columns, MARGIN).split('\n');
     lines[0] = lines[0]!.replace(key, reverse);
     const last = pages.at(-1)!;
@@ -145,7 +141,7 @@ export function helpPages(columns: number, rows: number): string[][] {
 export function keyLine(mode: Browser['mode'], columns: number): string {
   let line = '';
   let width = 0;
-  for (const [key, label] of ANSWERS[mode] ?? KEYS.map((each) => [each.key, each.label] as const)) {
+  for (const [key, label] of ANSWERS[mode] ?? KEYS) {
     const between = line === '' ? '' : BETWEEN;
     width += between.length + key.length + 1 + label.length;
     if (width > columns) break;
