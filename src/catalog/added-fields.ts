@@ -49,17 +49,6 @@ export async function* withFields(
   }
 }
 
-/** Yields all items sorted by name, those without a name last. @param isDown sorts from Z to A */
-export async function* sortedByName(
-  batches: Batches,
-  catalog: Catalog | undefined,
-  isDown: boolean,
-): AsyncGenerator<readonly InventoryItem[]> {
-  const items: InventoryItem[] = [];
-  for await (const batch of batches) items.push(...batch);
-  yield catalog?.byName(items, isDown) ?? items;
-}
-
 /**
  * Holds rows back until every column has occurred in one of them, so that nothing is printed for a mistyped name.
  * @throws {Failure} `usage`

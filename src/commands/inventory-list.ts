@@ -2,7 +2,7 @@ import { type InventoryItem, itemToJsonText, UnexpectedFields } from '../api/ite
 import { ITEM_FIELDS } from '../api/values.ts';
 import { type Filter, isFilter, matcher } from '../api/select.ts';
 import { csvTextOfFields, jsonTextOfFields, memberOf, SortedItems, SORTS } from '../api/long-list.ts';
-import { type Orders, ordersOf, sortedByName, withColumns, withFields } from '../catalog/added-fields.ts';
+import { type Orders, ordersOf, withColumns, withFields } from '../catalog/added-fields.ts';
 import type { Catalog } from '../catalog/local-catalog.ts';
 import { listInventory } from '../client/list.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
@@ -197,10 +197,16 @@ async function* inOrder(
   { sort, desc, limit }: ListInput,
   catalog: Catalog | undefined,
 ): AsyncGenerator<readonly InventoryItem[]> {
-  const isDown = desc === true || sort?.startsWith('-') === true;
-  const name = ITEM_FIELDS.find((each) => each === sort?.replace('-', ''));
+  if (sort === undefined) {
+    yield* limited(batches, limit);
+    return;
+  }
+  const isDown = desc === true || sort.startsWith('-');
+  const name = ITEM_FIELDS.find((each) => each === sort.replace('-', ''));
   if (name === undefined) {
-    yield* limited(sort === undefined ? batches : sortedByName(batches, catalog, isDown), limit);
+    // By the name in the catalog, which the option requires.
+    const all = (await Array.fromAsync(batches)).flat();
+    yield catalog?.byName(all, isDown).slice(0, limit) ?? [];
     return;
   }
   const items = new SortedItems();
