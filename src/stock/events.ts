@@ -3,7 +3,7 @@ import { EventEmitter, on } from 'node:events';
 import { jsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import { type Failure, isFailure, usageFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
-import type { RecordView, RowsView, View } from '../view/view.ts';
+import { list, type RecordView, type View } from '../view/view.ts';
 import type { Change } from '../state/journal.ts';
 import type { OnOutcome } from './runner.ts';
 
@@ -36,15 +36,6 @@ export function withEvents(
       await ended;
     }
   }
-  return {
-    view: 'rows',
-    format: 'ndjson',
-    columns: [],
-    rows: events(),
-    jsonText: stringifyJson,
-    header: false,
-    isWork: true,
-    empty: '',
-    check: () => failure,
-  } satisfies RowsView<JsonValue>;
+  const ndjson = { jsonText: stringifyJson, header: false, format: 'ndjson', isWork: true } as const;
+  return { ...list<JsonValue>([], {}, { ...ndjson, check: () => failure }), rows: events() };
 }
