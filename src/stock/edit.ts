@@ -12,10 +12,10 @@ import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { Failure, fileFailed, isFailure } from '../errors.ts';
 import { csvCell } from '../view/formats.ts';
 import { confirmation, type View } from '../view/view.ts';
-import { readStock } from './runner.ts';
+import { readStock, type Stock } from './runner.ts';
 import { applyPlan, assertCanConfirm } from './apply.ts';
 import { withLockedJournal } from './open-journal.ts';
-import { dryRunPlan, makePlan, type Plan, type Stock } from './plan.ts';
+import { dryRunPlan, makePlan, type Plan } from './plan.ts';
 import { belowZero, parseRows, type Row } from './file-rows.ts';
 import { decodeText } from './source-file.ts';
 
@@ -50,7 +50,7 @@ export async function edit(context: CommandContext, options: EditOptions): Promi
   await files.replace(path, text, { mode: 0o600 }).catch(fileFailed('write', path));
   let isUsed = false;
   try {
-    const rows = await editedRows(context, path, text, options);
+    const rows = await editedRows(context, path, (edited) => changedRows(edited, path, items, options));
     if (isDryRun) return await dryRunPlan(context, planOf(rows));
     if (rows.length === 0) {
       isUsed = true;
@@ -76,12 +76,12 @@ async function presentStock(context: CommandContext): Promise<{ stock: Stock; or
 }
 
 /** Returns the changed rows. On a terminal the user may fix invalid ones at once. */
-async function editedRows(context: CommandContext, path: string, text: string, options: EditOptions): Promise<Row[]> {
+async function editedRows(context: CommandContext, path: string, read: (edited: string) => Row[]): Promise<Row[]> {
   const { globals, notices, prompt, signal } = context;
   for (;;) {
     await context.openEditor(path, signal);
     try {
-      return changedRows(decodeText(await readBytes(context, path), path), text, path, options);
+      return read(decodeText(await readBytes(context, path), path));
     } catch (error) {
       if (!isFailure(error) || !error.is('invalid-rows')) throw error;
       if (globals.yes || !canAsk(context)) throw error;
@@ -115,21 +115,20 @@ function tableOf(items: readonly InventoryItem[], names: ReadonlyMap<bigint, str
 }
 
 /** The rows that differ, each guarded by what was shown. @throws {Failure} `invalid-rows` */
-function changedRows(edited: string, original: string, path: string, { allowNegative }: EditOptions): Row[] {
-  const parse = (text: string) => parseRows(text.replace(/^\ufeff?#.*(?:\r?\n|$)/gm, '\n'), { allowNegative: true });
-  const shown = new Map(parse(original).rows.map(({ petId, quantity }) => [petId, quantity]));
-  const read = parse(edited);
+function changedRows(edited: string, path: string, shown: readonly InventoryItem[], options: EditOptions): Row[] {
+  const before = new Map(shown.map(({ petId, quantity }) => [petId, quantity]));
+  const read = parseRows(edited.replace(/^#.*(?:\r?\n|$)/gm, '\n'), { allowNegative: true });
   const hint = 'To start again from the current stock, run the command again.';
   if (read.adds || read.headings !== undefined) {
     const problems = [{ line: 1, reason: 'the heading must have the columns petId and quantity' }];
     throw new Failure('invalid-rows', { source: path, problems, hint });
   }
   const changed = read.rows.flatMap((row) => {
-    const current = shown.get(row.petId);
+    const current = before.get(row.petId);
     return current === row.quantity ? [] : [{ ...row, current }];
   });
   // A quantity that was below zero already, and is unchanged, is allowed.
-  const below = allowNegative === true ? [] : changed.filter(({ quantity }) => quantity < 0n);
+  const below = options.allowNegative === true ? [] : changed.filter(({ quantity }) => quantity < 0n);
   const problems = [
     ...read.problems,
     ...below.map(({ line, quantity }) => ({ line, reason: belowZero(quantity) })),

@@ -32,7 +32,6 @@ export interface ImportOptions {
 
 /** A file that has been read, and its rows. */
 interface Source extends Required<Pick<RunSpec, 'command' | 'source' | 'hash' | 'adds'>> {
-  readonly name: string;
   readonly wanted: readonly Row[];
   planFor(wanted: readonly Row[]): RunSpec['plan'];
 }
@@ -56,7 +55,6 @@ async function planToShow(
   const begun = await findBegun(context, journal, text, options);
   if (begun !== undefined) return planOfRest(context, journal, begun);
   const file = await readImport(context, options, text);
-  if (file.wanted.length === 0) return file.planFor([]);
   const stopped = await findStopped(context, journal, ({ adds }) => adds !== undefined && adds === file.adds);
   if (stopped !== undefined && options.resume === true) return planOfRest(context, journal, stopped);
   const earlier = await earlierOf(context, journal, file, options.again === true);
@@ -85,7 +83,7 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
       const { wanted, planFor, ...file } = source;
       if (wanted.length === 0) {
         const { value } = (await context.settings()).environment;
-        return confirmation(`Nothing to do: ${file.name} has no rows.`, summaryMembers(value, countStates([], 0)));
+        return confirmation(`Nothing to do: ${text.name} has no rows.`, summaryMembers(value, countStates([], 0)));
       }
       const origin = originOf(await context.target());
       const isSame = (run: Run): boolean =>
@@ -208,5 +206,5 @@ async function readImport(
   const planFor: Source['planFor'] = (wanted) => (stock) =>
     adds ? makeAddingPlan(wanted, stock, allowNegative) : makePlan(wanted, stock);
   const command = `inventory import ${add ? '--add ' : ''}${source}`;
-  return { name, command, source, hash, adds: adds ? hashOfRows(rows) : undefined, wanted: rows, planFor };
+  return { command, source, hash, adds: adds ? hashOfRows(rows) : undefined, wanted: rows, planFor };
 }

@@ -10,9 +10,7 @@ import type { NewChange } from '../state/journal.ts';
 import { roleOf } from '../view/style.ts';
 import { list, type RowsView } from '../view/view.ts';
 import { plural, signed } from '../view/words.ts';
-import { readStock } from './runner.ts';
-
-export type Stock = ReadonlyMap<bigint, InventoryItem>;
+import { readStock, type Stock } from './runner.ts';
 
 export interface Plan {
   readonly steps: readonly Step[];

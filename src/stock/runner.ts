@@ -14,8 +14,9 @@ import { isUncertain } from '../state/journal-rows.ts';
 import { NO_SUCH_PET } from '../report/failure-meaning.ts';
 import { firstCause, rowOutcome } from '../report/failures.ts';
 import type { Pace } from './concurrency.ts';
-import type { Stock } from './plan.ts';
 import { type LockedPet, recordOutcome, updateOne, withPet, type Writer } from './write-one.ts';
+
+export type Stock = ReadonlyMap<bigint, InventoryItem>;
 
 /** Receives each row with its outcome. */
 export type OnOutcome = (row: Change) => void;

@@ -14,8 +14,8 @@ import { isLeft, isUnapplied, isUncertain, mayBeApplied } from '../state/journal
 import { confirmation, FORMAT_FACTS, list, type RecordView, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { assertCanConfirm, resumeRun } from './apply.ts';
-import { dryRunPlan, makePlan, type Plan, type Stock } from './plan.ts';
-import { outcomeUnsent, seeStock, type RunContext } from './runner.ts';
+import { dryRunPlan, makePlan, type Plan } from './plan.ts';
+import { outcomeUnsent, seeStock, type RunContext, type Stock } from './runner.ts';
 import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts';
 
 /** Resumes the newest stopped run, or the one that the user names. @throws {Failure} `cannot-resume` */

@@ -7,8 +7,8 @@ import type { Journal, Run } from '../state/journal.ts';
 import { FORMAT_FACTS, list, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { withJournal } from './open-journal.ts';
-import { aligned, isUnexpected, makePlan, type Plan, type Stock, type Wanted } from './plan.ts';
-import { readStock } from './runner.ts';
+import { aligned, isUnexpected, makePlan, type Plan, type Wanted } from './plan.ts';
+import { readStock, type Stock } from './runner.ts';
 import { assertSameOrigin, cannotResume } from './runs.ts';
 
 /** Most unscanned pets to print. */

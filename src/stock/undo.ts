@@ -10,12 +10,12 @@ import type { Change, Journal, Run } from '../state/journal.ts';
 import { isLeft, mayBeApplied } from '../state/journal-rows.ts';
 import type { RecordView, View } from '../view/view.ts';
 import { capital, changeWords, firstFew, plural } from '../view/words.ts';
-import { changedBy } from './runner.ts';
+import { changedBy, type Stock } from './runner.ts';
 import { applyPlan, assertCanConfirm, type RunSpec } from './apply.ts';
 import { withJournal, withLockedJournal } from './open-journal.ts';
 import { assertSameOrigin, cannotResume } from './runs.ts';
 import { commandWords } from './history-view.ts';
-import { dryRunPlan, makePlan, type Plan, type Stock } from './plan.ts';
+import { dryRunPlan, makePlan, type Plan } from './plan.ts';
 
 export interface UndoOptions {
   readonly changeId?: bigint;

@@ -16,8 +16,7 @@ import { describeFailure } from '../report/failures.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { petLabel, plural, signed, visible } from '../view/words.ts';
 import type { StreamView } from '../view/view.ts';
-import { readStock } from '../stock/runner.ts';
-import type { Stock } from '../stock/plan.ts';
+import { readStock, type Stock } from '../stock/runner.ts';
 
 interface Change {
   /** Epoch ms. */

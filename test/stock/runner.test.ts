@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
-import { makeAddingPlan, type Stock } from '../../src/stock/plan.ts';
+import { makeAddingPlan } from '../../src/stock/plan.ts';
+import type { Stock } from '../../src/stock/runner.ts';
 import type { Store } from '../../src/sandbox/sandbox-store.ts';
 import { generatedPets } from '../../src/sandbox/seed.ts';
 import { DatabaseFailure } from '../../src/ports.ts';
