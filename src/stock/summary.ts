@@ -79,32 +79,20 @@ export function countStates(changes: readonly Pick<Change, 'state'>[], unchanged
 }
 
 /** `8 applied, 1 unchanged, …`: without the zeros, except the first. */
-function countWords(counts: Counts): string {
-  const { applied, unchanged, conflict, failed, unknown, planned, discarded } = counts;
-  const parts: readonly (readonly [number, string])[] = [
-    [unchanged, 'unchanged'],
-    [conflict, conflict === 1 ? 'conflict' : 'conflicts'],
-    [failed, 'failed'],
-    [unknown, 'unknown'],
-    [planned, 'left to do'],
-    [discarded, 'discarded'],
-  ];
-  const others = parts.filter(([n]) => n > 0).map(([n, word]) => `, ${n} ${word}`);
-  return `${applied} applied${others.join('')}`;
+function countWords({ applied, unchanged, conflict, failed, unknown, planned, discarded }: Counts): string {
+  const conflicts = { [conflict === 1 ? 'conflict' : 'conflicts']: conflict };
+  const others = { unchanged, ...conflicts, failed, unknown, 'left to do': planned, discarded };
+  const parts = Object.entries(others).flatMap(([word, n]) => (n > 0 ? [`${n} ${word}`] : []));
+  return [`${applied} applied`, ...parts].join(', ');
 }
 
-export function summaryMembers(environment: string, counts: Counts, run?: bigint, report?: string) {
-  return {
-    run: run ?? null,
-    environment,
-    applied: counts.applied,
-    unchanged: counts.unchanged,
-    conflicts: counts.conflict,
-    failed: counts.failed,
-    unknown: counts.unknown,
-    left: counts.planned,
-    report: report ?? null,
-  };
+export function summaryMembers(
+  environment: string,
+  { applied, unchanged, conflict: conflicts, failed, unknown, planned: left }: Counts,
+  run: bigint | null = null,
+  report: string | null = null,
+) {
+  return { run, environment, applied, unchanged, conflicts, failed, unknown, left, report };
 }
 
 /** Returns the failure of a run; of several causes the most important one. */
