@@ -211,6 +211,10 @@ function* fromJson(text: string, kind: FileKind, mappings: readonly Mapping[]): 
   const known = new Map<string, Columns>();
   for (const row of rows) {
     const { line } = row;
+    if ('error' in row && row !== rows.at(-1) && row.error.problem.endsWith('ends too early')) {
+      yield { line, reason: 'an object must be on one line, as jq -c prints it, or in an array' };
+      return;
+    }
     if ('error' in row) yield { line, reason: `not valid JSON: ${row.error.message}` };
     else if (!(row.value instanceof Map)) yield { line, reason: 'not an object such as {"petId":7,"quantity":12}' };
     else {

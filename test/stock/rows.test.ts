@@ -279,6 +279,10 @@ describe('what cannot be used is named with its line', () => {
     ['{"petId":7,"quantity":1.5}', ['1: quantity is "1.5": format the column as a number without decimals']],
     ['[1]', ['1: not an object such as {"petId":7,"quantity":12}']],
     ['{"petId":7,"quantity":1}\n{"petId":', [expect.stringMatching(/^2: not valid JSON: /)]],
+    [
+      '{\n  "petId":7,\n  "quantity":1\n}\n{\n  "petId":8\n}',
+      ['1: an object must be on one line, as jq -c prints it, or in an array'],
+    ],
     ['{"petId":7,"pet_id":7,"quantity":1}', ['1: the columns "petId" and "pet_id" are both petId']],
     ['{"petId":7,"quantity":1}\n{"petId":8,"delta":1}', ['2: has delta, but line 1 has the other; use one of them']],
   ])('%j', (text, problems) => {
