@@ -22,11 +22,11 @@ const LABEL_LENGTHS = [8, 12, MOST_DIGITS, DIGITS];
  * that were typed before. A number of eight digits may be an EAN-8 by chance, so that one must be known.
  */
 export function barcodeIn(text: string, catalog: { ownerOf(code: string): unknown } | undefined): string | undefined {
-  if (LABEL_LENGTHS.includes(text.length) && parseBarcode(text) !== undefined) return text;
-  return LABEL_LENGTHS.map((length) => text.slice(-length)).find(
+  return [text, ...LABEL_LENGTHS.map((length) => text.slice(-length))].find(
     (code) =>
       LABEL_LENGTHS.includes(code.length) &&
-      (catalog?.ownerOf(code) !== undefined || (code.length > 8 && parseBarcode(code) !== undefined)),
+      parseBarcode(code) !== undefined &&
+      (code === text || code.length > 8 || catalog?.ownerOf(code) !== undefined),
   );
 }
 

@@ -44,7 +44,7 @@ async function askColumns(
 ): Promise<readonly Mapping[]> {
   const { found } = findColumns(headings, mappings);
   const taken = [...found.values()];
-  const free = numbered(headings).filter(([number]) => !taken.includes(number - 1));
+  const free = [...headings.entries()].filter(([at]) => !taken.includes(at));
   const lacksPet = !STOCK_FILE.pets.some((column) => found.has(column));
   const lacksNumber = !STOCK_FILE.needs.some((column) => found.has(column));
   if (new Set(free.map(([, name]) => name)).size < Number(lacksPet) + Number(lacksNumber)) return [];
@@ -54,7 +54,7 @@ async function askColumns(
     const heading = await choose(context, `Which column has ${what}?`, left);
     const [only, ...others] = columns;
     const question = `What is in ${shown(heading)}? (${meaning})`;
-    const column = others.length === 0 ? only! : await choose(context, question, numbered(columns));
+    const column = others.length === 0 ? only! : await choose(context, question, [...columns.entries()]);
     answers.push({ heading, column });
   };
   if (lacksPet) await ask('the pet', STOCK_FILE.pets, 'the name or barcode of the catalog, or the id');
@@ -65,29 +65,23 @@ async function askColumns(
   return answers;
 }
 
-type Choice<Name> = readonly [number: number, name: Name];
-
-function numbered<Name>(names: readonly Name[]): readonly Choice<Name>[] {
-  return names.map((name, at) => [at + 1, name]);
-}
-
 /** Answers that the question suggests, and the columns that they mean. */
 const MEANINGS: Readonly<Record<string, ColumnName>> = { add: 'delta', set: 'quantity' };
 
-/** Asks until the answer is one of the names, or its number. */
+/** Asks until the answer is one of the names, or its number. `at` counts from 0. */
 async function choose<Name extends string>(
   context: CommandContext,
   question: string,
-  choices: readonly Choice<Name>[],
+  choices: readonly (readonly [at: number, name: Name])[],
 ): Promise<Name> {
   const { notices, prompt, signal } = context;
-  const lines = choices.map(([number, name]) => `  ${number}  ${name}`);
+  const lines = choices.map(([at, name]) => `  ${at + 1}  ${name}`);
   for (const line of lines) notices.info(line);
   const names = choices.map(([, name]) => name);
   const find = (answer: string): Name | undefined =>
     findName(names, answer) ??
     findName(names, MEANINGS[answer.toLowerCase()] ?? '') ??
-    choices.find(([number]) => `${number}` === answer)?.[1];
+    choices.find(([at]) => `${at + 1}` === answer)?.[1];
   const problemOf = (answer: string): string | undefined =>
     find(answer) === undefined ? 'Type a number or a name from the list.' : undefined;
   return find(await prompt.text(questionWith(context, lines, visible(question)), undefined, signal, problemOf))!;
