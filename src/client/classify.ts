@@ -142,7 +142,7 @@ function judgeRefusal(
     return never(new Failure('run-locked', { what: 'another change at the gateway', waitedMs: 0 }));
   }
   if (waitMs === undefined) return never(new Failure('gateway-refused', { serviceError }));
-  const wait = { retryAt, waitMs, maxWaitMs, refusals: 0 };
+  const wait = { retryAt, waitMs, maxWaitMs };
   if (status === 403) return never(new Failure('banned', wait));
   if (code === 'ledger_lost') return never(new Failure('rate-limited', { why: 'ledger-lost', ...wait }));
   const failure = new Failure('paused', { ...wait, ...(code !== 'paused' && { serviceError }) });

@@ -65,7 +65,7 @@ export class Shares {
     if (count < Math.max(1, Math.floor(this.limitOf(operation) * claim.share))) return 0;
     const waitMs = isKnown ? until - clock.monotonic() : LOOK_MS;
     if (waitMs <= claim.leftMs()) return waitMs;
-    throw heldFailure({ until: clock.monotonic() + waitMs, why: 'window-spent' }, clock, { maxWaitMs, refusals: 0 });
+    throw heldFailure({ until: clock.monotonic() + waitMs, why: 'window-spent' }, clock, { maxWaitMs });
   }
 
   /** Notes what an answer says about the window. */

@@ -73,7 +73,7 @@ export class Turns {
     const before = this.entries.slice(0, place).filter((each) => this.shares.limitOf(each.operation) === limit);
     const held = await gate.forecast({ operation, reserve: this.reserveOf(claim), count: before.length + 1 });
     if (held === undefined || !isTooLong(held, clock.monotonic(), claim.leftMs())) return;
-    throw heldFailure(held, clock, { maxWaitMs: claim.maxWaitMs, refusals: 0 });
+    throw heldFailure(held, clock, { maxWaitMs: claim.maxWaitMs });
   }
 
   private reserveOf({ isUrgent }: Claim): number {

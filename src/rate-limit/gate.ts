@@ -96,7 +96,7 @@ export class LedgerGate {
     const options = { ...this.options, ...own };
     const { clock, ledger, maxWaitMs, owner, probes, random, reserve, signal, timeoutMs } = options;
     const allowed = { maxWaitMs: own.allowedMs ?? maxWaitMs, ...(reserve > 0 && { reserve }) };
-    const failure = (held: Hold): Failure => heldFailure(held, clock, { ...allowed, refusals: this.refusals });
+    const failure = (held: Hold): Failure => heldFailure(held, clock, { ...allowed, begun: this.refusals > 0 });
     if (this.refusals > probes) {
       const { block = { until: clock.monotonic(), why: 'rate-limited' } } = await ledger.view();
       throw failure(block);
@@ -178,7 +178,7 @@ export class LedgerGate {
 export function heldFailure(
   { until, why, says }: Hold,
   clock: Clock,
-  known: { readonly maxWaitMs: number; readonly refusals: number; readonly reserve?: number },
+  known: { readonly maxWaitMs: number; readonly begun?: boolean; readonly reserve?: number },
 ): Failure {
   const waitMs = Math.max(0, until - clock.monotonic());
   const facts = { retryAt: clock.now() + waitMs, waitMs, ...known };

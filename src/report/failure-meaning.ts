@@ -52,7 +52,7 @@ export function refused(exit: ExitCode, reason: string): SharedMeaning {
 }
 
 /** `begun`: true if the command has sent other requests before. */
-export function nothingSent(begun: boolean): string {
+export function nothingSent(begun = false): string {
   return begun ? 'nothing more was sent' : 'nothing was sent';
 }
 

@@ -19,8 +19,6 @@ interface Waiting {
   retryAt: number;
   waitMs: number;
   maxWaitMs: number;
-  /** How many blocks in a row this command has met. */
-  refusals: number;
   /** True if the command has sent other requests before. */
   begun?: boolean;
   /** The command that continues a run. */
@@ -117,7 +115,7 @@ export const SERVICE_FAILURES = {
     ...stops(EXIT.service),
     message:
       serviceError === undefined
-        ? `The service is unavailable (503) until about ${clockTime(details.retryAt, now)}; ${unsent(details)}.`
+        ? `The service is unavailable (503) until about ${clockTime(details.retryAt, now)}; ${nothingSent(details.begun)}.`
         : `The gateway did not pass this on (${serviceError.status}${quote(serviceError)}).`,
     hint: waitHint(details, now),
     retryable: true,
@@ -224,11 +222,7 @@ function describeRateLimit(details: RateLimited, now: number): string {
     paced: `The service sends no rate-limit headers, so petstore sends one request a second; this one would wait ${wait}${allowed}`,
     'rate-limited': `This key is rate limited (429) ${wait}${allowed}`,
   };
-  return `${why[details.why]}; ${unsent(details)}.`;
-}
-
-function unsent({ refusals, begun }: Waiting): string {
-  return nothingSent(refusals > 0 || begun === true);
+  return `${why[details.why]}; ${nothingSent(details.begun)}.`;
 }
 
 function waitHint({ retryAt, waitMs, maxWaitMs, resume }: Waiting, now: number): string {
@@ -240,7 +234,7 @@ function waitHint({ retryAt, waitMs, maxWaitMs, resume }: Waiting, now: number):
 /** Describes a network failure. Never suggests skipping the check of a certificate. */
 function describeNetwork(details: NetworkDetails): Words {
   const { code, detail, mayHaveBeenSent, peer, resume, timeoutMs } = details;
-  const nothing = nothingSent(details.begun === true);
+  const nothing = nothingSent(details.begun);
   const unsentYet = mayHaveBeenSent ? '' : '; nothing was sent';
   const tries = details.attempts > 1 ? ` after ${details.attempts} attempts` : '';
   const again = `Check the network${resume === undefined ? ' and run the command again.' : `, then continue: ${resume}`}`;

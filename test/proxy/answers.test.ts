@@ -10,7 +10,7 @@ import { START } from '../support/virtual-clock.ts';
 import { proxyHere } from './proxy-here.ts';
 
 const bodyOf = ({ body }: Answer): unknown => JSON.parse(body);
-const wait = (waitMs: number) => ({ retryAt: START + waitMs, waitMs, maxWaitMs: 5_000, refusals: 1 });
+const wait = (waitMs: number) => ({ retryAt: START + waitMs, waitMs, maxWaitMs: 5_000, begun: true });
 const network = (phase: 'connect' | 'response-timeout' | 'connect-timeout' | 'body-timeout' | 'reset') =>
   new Failure('network', {
     phase,

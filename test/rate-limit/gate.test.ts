@@ -89,7 +89,7 @@ describe('after a 429', () => {
         retryAt: START + 4_000 + 7_000,
         waitMs: 7_000,
         maxWaitMs: 75_000,
-        refusals: 2,
+        begun: true,
       },
     });
   });
@@ -145,7 +145,7 @@ describe('the connection comes first', () => {
     await clock.turn();
     await refuse(ticket, '30');
     made.resolve(late);
-    expect(await entering).toMatchObject({ kind: 'rate-limited', details: { refusals: 0 } });
+    expect(await entering).toMatchObject({ kind: 'rate-limited', details: { begun: false } });
     expect(late.release).toHaveBeenCalledOnce();
   });
 

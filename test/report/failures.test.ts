@@ -5,7 +5,7 @@ import { formatErrorJson } from '../../src/cli/error-output.ts';
 import { describeFailure, rowOutcome } from '../../src/report/failures.ts';
 
 const serviceError = { status: 500, code: 'X', message: 'x' };
-const waiting = { retryAt: 60_000, waitMs: 60_000, maxWaitMs: 1_000, refusals: 0 };
+const waiting = { retryAt: 60_000, waitMs: 60_000, maxWaitMs: 1_000 };
 const write = { petId: 7n, quantity: 1n, environment: 'staging' };
 const network = { code: 'ECONNRESET', peer: 'pets.example:443', detail: '', timeoutMs: 1_000, attempts: 1 };
 const lost = { ...network, phase: 'reset', mayHaveBeenSent: true } as const;
