@@ -130,12 +130,8 @@ export const inventoryList = defineCommand({
     const [name, order] = [names === undefined ? [] : ['name'], orders === undefined ? [] : ['order']];
     const columns = input.columns ?? [ITEM_FIELDS[0], ...name, ...ITEM_FIELDS.slice(1), ...order];
     const fields = input.columns?.filter((each) => ![...name, ...order].includes(each));
-    let read = 0;
-    let matched = 0;
-    const all = filtered(input, filter, fields, context, (items, found) => {
-      read += items.length;
-      matched += found.length;
-    });
+    const counts = { read: 0, matched: 0 };
+    const all = filtered(input, filter, fields, context, counts);
     const listed = inOrder(all, input, catalog);
     const roleOf = ({ petId, quantity }: InventoryItem) =>
       quantity > 0n && quantity <= (names?.levelOf(petId).min ?? 0n) ? 'attention' : undefined;
@@ -153,11 +149,12 @@ export const inventoryList = defineCommand({
       summary: (count) => {
         // With --limit alone, the rest of the list may not have been read.
         const isCut = input.limit !== undefined && input.sort === undefined;
-        return count === read || isCut ? plural(count, 'pet') : `${count} of ${plural(read, 'pet')}`;
+        return count === counts.read || isCut ? plural(count, 'pet') : `${count} of ${plural(counts.read, 'pet')}`;
       },
       empty: isFilter(filter) ? 'No pet matches.' : 'The store tracks no pets.',
       // Pets that have not been read yet may match.
-      check: (count) => (count === undefined && matched === 0 ? undefined : check(input, count ?? matched)),
+      check: (count) =>
+        count === undefined && counts.matched === 0 ? undefined : check(input, count ?? counts.matched),
     };
   },
 });
@@ -221,13 +218,13 @@ async function* limited(
   }
 }
 
-/** Streams the matching items; the session stays open until the last one. @param onRead gets all, and those */
+/** Streams the matching items; the session stays open until the last one. */
 async function* filtered(
   input: ListInput,
   filter: Filter,
   fields: readonly string[] = [],
   context: CommandContext,
-  onRead: (items: readonly InventoryItem[], found: readonly InventoryItem[]) => void,
+  counts: { read: number; matched: number },
 ): AsyncGenerator<readonly InventoryItem[]> {
   const oddities = new UnexpectedFields(input.pet);
   const matches = matcher(filter);
@@ -235,7 +232,8 @@ async function* filtered(
   for await (const items of withColumns(listInventory(session.service), fields)) {
     oddities.see(items);
     const found = isFilter(filter) ? items.filter(matches) : items;
-    onRead(items, found);
+    counts.read += items.length;
+    counts.matched += found.length;
     yield found;
   }
   for (const warning of oddities.warnings()) context.notices.warning(warning);
