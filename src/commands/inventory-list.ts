@@ -24,7 +24,7 @@ import { connect } from '../session/connect.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, usageFailure } from '../errors.ts';
-import { type Column, FORMAT_FACTS, jsonCell, type View } from '../view/view.ts';
+import { FORMAT_FACTS, jsonCell, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { watchView } from '../watch/watch.ts';
 
@@ -137,11 +137,15 @@ export const inventoryList = defineCommand({
       quantity > 0n && quantity <= (names?.levelOf(petId).min ?? 0n) ? 'attention' : undefined;
     return {
       view: 'rows',
-      columns: columns.map((name) => ({
-        ...column(name),
-        ...(input.columns !== undefined && { heading: name }),
-        ...(name === 'quantity' && { role: roleOf }),
-      })),
+      columns: columns.map((name) => {
+        const of = memberOf(name);
+        return {
+          name,
+          cell: (item: InventoryItem) => jsonCell(of(item) ?? null),
+          ...(input.columns !== undefined && { heading: name }),
+          ...(name === 'quantity' && { role: roleOf }),
+        };
+      }),
       rows: catalog === undefined && orders === undefined ? listed : withFields(listed, { catalog, names, orders }),
       jsonText: input.columns === undefined ? itemToJsonText : jsonTextOfFields(columns),
       csvText: csvTextOfFields(columns),
@@ -181,11 +185,6 @@ function filterOf({ name, pet, ...filter }: ListInput, catalog: Catalog | undefi
     ...(found !== undefined && { pet: found }),
     ...(orders !== undefined && { where: (item) => orders(item) !== undefined }),
   };
-}
-
-function column(name: string): Column<InventoryItem> {
-  const of = memberOf(name);
-  return { name, cell: (item) => jsonCell(of(item) ?? null) };
 }
 
 /** Applies --sort, --desc and --limit. */
