@@ -76,7 +76,12 @@ export const api = defineCommand({
       throw usageFailure('This request sets no quantity, so --cause, --note and --person do not apply.');
     }
     const environment = settings.environment.value;
-    if (input.dryRun === true) return dryRun({ environment, method, url: `${baseUrl.href}${path}`, body });
+    if (input.dryRun === true) {
+      const url = `${baseUrl.href}${path}`;
+      const request = `${method} ${url}${body === undefined ? '' : `\n${body}`}`;
+      const members = { dryRun: true, environment, method, url, body: body ?? null };
+      return record(`Dry run in ${environment}: nothing is sent.\n${request}`, members);
+    }
     await using session = await connect(context);
     const { from, name } = settings.environment.source;
     const source = from === 'default' ? 'the default environment' : `environment from ${name}`;
@@ -93,13 +98,6 @@ export const api = defineCommand({
     };
   },
 });
-
-function dryRun(call: { environment: string; method: string; url: string; body: string | undefined }): RecordView {
-  const { environment, method, url, body = null } = call;
-  const request = `${method} ${url}${body === null ? '' : `\n${body}`}`;
-  const members = { dryRun: true, environment, method, url, body };
-  return record(`Dry run in ${environment}: nothing is sent.\n${request}`, members);
-}
 
 async function bodyOf(
   { field, input, method = 'GET' }: ApiInput,

@@ -3,7 +3,7 @@ import { defineCommand, flag, optionalArgument } from '../cli/command.ts';
 import { wordIn, wordValue } from '../value-parsers.ts';
 import { homeProblem, sandboxFile, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { Failure, fileFailed, isFailure, usageFailure } from '../errors.ts';
+import { Failure, fileFailed, onlyFailure, usageFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import { shellWord } from '../session/run-commands.ts';
 import type { KnownPet } from '../state/pets.ts';
@@ -51,11 +51,11 @@ function loginShell({ env }: Context): Shell {
 export async function knownPets(context: Context, place: PlaceOptions): Promise<readonly KnownPet[]> {
   const { petsSeen } = await import('../state/pets.ts');
   const paths = { sandbox: sandboxFile(context), state: statePath(context, 'state.db') };
-  return petsSeen(context, paths, () => originAt(context, place));
+  // No names if an option, a variable or the config is invalid.
+  return petsSeen(context, paths, () => originAt(context, place).catch((error: unknown) => void onlyFailure(error)));
 }
 
-/** Returns the origin of the service; undefined if an option, a variable or the config is invalid. */
-async function originAt(ports: Context, { env, profile, baseUrl }: PlaceOptions): Promise<string | undefined> {
+async function originAt(ports: Context, { env, profile, baseUrl }: PlaceOptions): Promise<string> {
   const [{ readConfigFile }, { requireBaseUrl, resolveSettings }, { originOf, partsOf }] = await Promise.all([
     import('../session/config-file.ts'),
     import('../session/resolve.ts'),
@@ -63,17 +63,12 @@ async function originAt(ports: Context, { env, profile, baseUrl }: PlaceOptions)
   ]);
   const named = partsOf(env ?? '').profile ?? profile;
   const context = named === undefined ? ports : { ...ports, env: { ...ports.env, PETSTORE_PROFILE: named } };
-  try {
-    const call = { ...(env !== undefined && { env }), ...(baseUrl !== undefined && { baseUrl }) };
-    const { config } = await readConfigFile(context);
-    const settings = resolveSettings(call, { env: context.env, config });
-    // Nothing is sent, so http may be to another machine.
-    const url = requireBaseUrl(settings, { insecureHttp: true });
-    return originOf({ environment: settings.environment.value, baseUrl: url });
-  } catch (error) {
-    if (isFailure(error)) return undefined;
-    throw error;
-  }
+  const call = { ...(env !== undefined && { env }), ...(baseUrl !== undefined && { baseUrl }) };
+  const { config } = await readConfigFile(context);
+  const settings = resolveSettings(call, { env: context.env, config });
+  // Nothing is sent, so http may be to another machine.
+  const url = requireBaseUrl(settings, { insecureHttp: true });
+  return originOf({ environment: settings.environment.value, baseUrl: url });
 }
 
 /** Writes the script where the shell finds it, or to a file that the user's profile must load, and says what is left. */

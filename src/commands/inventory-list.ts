@@ -24,7 +24,7 @@ import { connect } from '../session/connect.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, usageFailure } from '../errors.ts';
-import { type Column, FORMAT_FACTS, jsonCell, type View } from '../view/view.ts';
+import { FORMAT_FACTS, jsonCell, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { watchView } from '../watch/watch.ts';
 
@@ -130,22 +130,22 @@ export const inventoryList = defineCommand({
     const [name, order] = [names === undefined ? [] : ['name'], orders === undefined ? [] : ['order']];
     const columns = input.columns ?? [ITEM_FIELDS[0], ...name, ...ITEM_FIELDS.slice(1), ...order];
     const fields = input.columns?.filter((each) => ![...name, ...order].includes(each));
-    let read = 0;
-    let matched = 0;
-    const all = filtered(input, filter, fields, context, (items, found) => {
-      read += items.length;
-      matched += found.length;
-    });
+    const counts = { read: 0, matched: 0 };
+    const all = filtered(input, filter, fields, context, counts);
     const listed = inOrder(all, input, catalog);
     const roleOf = ({ petId, quantity }: InventoryItem) =>
       quantity > 0n && quantity <= (names?.levelOf(petId).min ?? 0n) ? 'attention' : undefined;
     return {
       view: 'rows',
-      columns: columns.map((name) => ({
-        ...column(name),
-        ...(input.columns !== undefined && { heading: name }),
-        ...(name === 'quantity' && { role: roleOf }),
-      })),
+      columns: columns.map((name) => {
+        const of = memberOf(name);
+        return {
+          name,
+          cell: (item: InventoryItem) => jsonCell(of(item) ?? null),
+          ...(input.columns !== undefined && { heading: name }),
+          ...(name === 'quantity' && { role: roleOf }),
+        };
+      }),
       rows: catalog === undefined && orders === undefined ? listed : withFields(listed, { catalog, names, orders }),
       jsonText: input.columns === undefined ? itemToJsonText : jsonTextOfFields(columns),
       csvText: csvTextOfFields(columns),
@@ -153,11 +153,12 @@ export const inventoryList = defineCommand({
       summary: (count) => {
         // With --limit alone, the rest of the list may not have been read.
         const isCut = input.limit !== undefined && input.sort === undefined;
-        return count === read || isCut ? plural(count, 'pet') : `${count} of ${plural(read, 'pet')}`;
+        return count === counts.read || isCut ? plural(count, 'pet') : `${count} of ${plural(counts.read, 'pet')}`;
       },
       empty: isFilter(filter) ? 'No pet matches.' : 'The store tracks no pets.',
       // Pets that have not been read yet may match.
-      check: (count) => (count === undefined && matched === 0 ? undefined : check(input, count ?? matched)),
+      check: (count) =>
+        count === undefined && counts.matched === 0 ? undefined : check(input, count ?? counts.matched),
     };
   },
 });
@@ -184,11 +185,6 @@ function filterOf({ name, pet, ...filter }: ListInput, catalog: Catalog | undefi
     ...(found !== undefined && { pet: found }),
     ...(orders !== undefined && { where: (item) => orders(item) !== undefined }),
   };
-}
-
-function column(name: string): Column<InventoryItem> {
-  const of = memberOf(name);
-  return { name, cell: (item) => jsonCell(of(item) ?? null) };
 }
 
 /** Applies --sort, --desc and --limit. */
@@ -227,13 +223,13 @@ async function* limited(
   }
 }
 
-/** Streams the matching items; the session stays open until the last one. @param onRead gets all, and those */
+/** Streams the matching items; the session stays open until the last one. */
 async function* filtered(
   input: ListInput,
   filter: Filter,
   fields: readonly string[] = [],
   context: CommandContext,
-  onRead: (items: readonly InventoryItem[], found: readonly InventoryItem[]) => void,
+  counts: { read: number; matched: number },
 ): AsyncGenerator<readonly InventoryItem[]> {
   const oddities = new UnexpectedFields(input.pet);
   const matches = matcher(filter);
@@ -241,7 +237,8 @@ async function* filtered(
   for await (const items of withColumns(listInventory(session.service), fields)) {
     oddities.see(items);
     const found = isFilter(filter) ? items.filter(matches) : items;
-    onRead(items, found);
+    counts.read += items.length;
+    counts.matched += found.length;
     yield found;
   }
   for (const warning of oddities.warnings()) context.notices.warning(warning);

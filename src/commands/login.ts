@@ -18,7 +18,7 @@ import { find, inVariable, isExplicit, keyOf, SETTINGS, type Stored } from '../s
 import { readText } from '../session/read-text.ts';
 import { Failure, isFailure, usageFailure } from '../errors.ts';
 import { splitWords, textValue, wordIn } from '../value-parsers.ts';
-import { confirmation, type RecordView } from '../view/view.ts';
+import { confirmation } from '../view/view.ts';
 
 /** Real keys are much shorter. */
 const MOST_KEY_BYTES = 16 * 1024;
@@ -66,7 +66,14 @@ export const login = defineCommand({
       [`${environment}.${key.name}`]: key.value,
     }));
     warnOfShadows(context, environment, config);
-    return loggedIn(input, to, path, useText(context, environment, before, config));
+    const checked = input.verify ? 'The key works' : 'The key was not tried';
+    const kept = input.keyCommand === undefined ? 'it is stored' : 'the command that prints it is stored';
+    const baseUrl = to.baseUrl.href;
+    return confirmation(
+      `${checked}; ${kept} in ${path}.\n` +
+        `Logged in to ${environment} at ${baseUrl}.${useText(context, environment, before, config)}`,
+      { environment, baseUrl, verified: input.verify, config: path },
+    );
   },
 });
 
@@ -161,18 +168,6 @@ function warnOfShadows({ env, notices }: CommandContext, environment: RemoteEnvi
       `${setting.variable} is set and overrides what is stored here; petstore status shows the active settings.`,
     );
   }
-}
-
-function loggedIn({ keyCommand, verify }: LoginInput, to: Destination, path: string, use: string): RecordView {
-  const { environment, baseUrl } = to;
-  const checked = verify ? 'The key works' : 'The key was not tried';
-  const kept = keyCommand === undefined ? 'it is stored' : 'the command that prints it is stored';
-  return confirmation(`${checked}; ${kept} in ${path}.\nLogged in to ${environment} at ${baseUrl.href}.${use}`, {
-    environment,
-    baseUrl: baseUrl.href,
-    verified: verify,
-    config: path,
-  });
 }
 
 /** Asks for the URL, and suggests the one probably meant. @param stored taken if the user types nothing */

@@ -3,13 +3,13 @@ import { defineCommand } from '../cli/command.ts';
 import { parseBaseUrl } from '../session/environments.ts';
 import type { ConfigFile } from '../session/config-file.ts';
 import { blockWords, limitsJson, rateLimitWords, sharingWords } from '../session/limit-words.ts';
-import { type LedgerTarget, openLedger } from '../session/open-ledger.ts';
+import { openLedger } from '../session/open-ledger.ts';
 import { homeProblem } from '../session/paths.ts';
 import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
 import { maskKey, requireBaseUrl, requireKey } from '../session/resolve.ts';
 import { type Source, type Sourced, unreadVariables, VARIABLES } from '../session/settings.ts';
 import { SANDBOX_KEY } from '../sandbox/plans.ts';
-import { isFailure } from '../errors.ts';
+import { isFailure, onlyFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
 import { hintedPlace, nextSteps, resumeCommand, shellWord, withEnvironment } from '../session/run-commands.ts';
 import type { RunSummary } from '../state/journal.ts';
@@ -34,7 +34,10 @@ export const status = defineCommand({
     for (const name of unreadVariables(context.env)) {
       context.notices.warning(`petstore ignores the variable ${name}; it reads ${VARIABLES.join(', ')}.`);
     }
-    return describe(lines, await knownLimits(context), await unfinishedRuns(context), context);
+    const limits = await knownLimits(context);
+    // None if the state cannot be read: `doctor` explains why.
+    const runs = await withJournal(context, (journal) => journal.unfinished()).catch(onlyFailure);
+    return describe(lines, limits, isFailure(runs) ? [] : runs, context);
   },
 });
 
@@ -61,18 +64,15 @@ function linesOf(settings: ResolvedSettings, context: CommandContext): readonly 
 /** In the text. */
 const LABELS: Readonly<Record<string, string>> = { baseUrl: 'base URL', apiKey: 'API key' };
 
-async function ledgerTarget(context: CommandContext): Promise<LedgerTarget> {
-  const settings = await context.settings();
-  const environment = settings.environment.value;
-  const apiKey = environment === 'sandbox' ? SANDBOX_KEY : requireKey(settings, await context.configFile());
-  return { environment, baseUrl: requireBaseUrl(settings, context.globals), apiKey };
-}
-
 /** Returns what is known of the key's rate limit and block; nothing if that would need a key command. */
 async function knownLimits(context: CommandContext): Promise<{ notes: readonly Labelled[]; json?: JsonValue }> {
-  if ((await context.settings()).keyCommand !== undefined) return { notes: [] };
+  const settings = await context.settings();
+  if (settings.keyCommand !== undefined) return { notes: [] };
+  const environment = settings.environment.value;
   try {
-    await using opened = await openLedger(context, await ledgerTarget(context), { isShown: true });
+    const apiKey = environment === 'sandbox' ? SANDBOX_KEY : requireKey(settings, await context.configFile());
+    const target = { environment, baseUrl: requireBaseUrl(settings, context.globals), apiKey };
+    await using opened = await openLedger(context, target, { isShown: true });
     const view = await opened.view();
     const now = context.clock.now();
     const notes: Labelled[] = [
@@ -85,16 +85,6 @@ async function knownLimits(context: CommandContext): Promise<{ notes: readonly L
     if (!isFailure(error)) throw error;
     const isLedger = error.is('ledger-refused') || error.is('invalid-value');
     return { notes: isLedger ? [['shared', describeFailure(error, context.clock.now()).message]] : [] };
-  }
-}
-
-/** Returns no runs if the state cannot be read: `doctor` explains why. */
-async function unfinishedRuns(context: CommandContext): Promise<readonly RunSummary[]> {
-  try {
-    return await withJournal(context, (journal) => journal.unfinished());
-  } catch (error) {
-    if (!isFailure(error)) throw error;
-    return [];
   }
 }
 
@@ -121,10 +111,12 @@ async function describe(
       `run ${run.id} (${run.kind}) in ${run.environment}  (${withEnvironment(nextSteps(run).join('; '), place)})`,
     ]),
   ];
-  const wordsOf = (source: Source | undefined): string | null => (source === undefined ? null : words(source));
   const members = lines.map(([name, found]) => {
     const { value = null, source, shadows } = found ?? {};
-    return [name, jsonObject({ value, source: wordsOf(source), shadows: wordsOf(shadows) })] as const;
+    return [
+      name,
+      jsonObject({ value, source: source ? words(source) : null, shadows: shadows ? words(shadows) : null }),
+    ] as const;
   });
   const config = jsonObject({ path: file.path, exists: file.exists, private: !file.exposed });
   const unfinished = runs.map((run) => {

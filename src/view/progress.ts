@@ -4,28 +4,25 @@ import { bar, fitting, prepareWidths } from './width.ts';
 import { capital } from './words.ts';
 
 const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-const YEAR = 365 * DAY;
+const DAY_S = 86_400;
+const YEAR = 365 * DAY_S * SECOND;
 /** Latest possible Date (ECMA-262, 21.4.1.1), epoch ms. */
 const LAST_INSTANT = 8.64e15;
 
 /** Returns `400 ms`, `23 s`, `4 min 5 s`, `2 h 3 min` or `3 days`, rounded up so that a countdown never ends early. */
 export function duration(ms: number): string {
   if (ms > 0 && ms <= SECOND - 1) return `${Math.ceil(ms)} ms`;
-  const seconds = Math.max(0, Math.ceil(ms / SECOND)) * SECOND;
-  if (seconds < MINUTE) return `${seconds / SECOND} s`;
-  if (seconds < HOUR) return two(seconds, MINUTE, 'min', SECOND, 's');
-  if (seconds < 2 * DAY) return two(seconds, HOUR, 'h', MINUTE, 'min');
-  return `${Math.ceil(seconds / DAY)} days`;
+  const seconds = Math.max(0, Math.ceil(ms / SECOND));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return two(seconds, 'min', 's');
+  if (seconds < 2 * DAY_S) return two(Math.ceil(seconds / 60), 'h', 'min');
+  return `${Math.ceil(seconds / DAY_S)} days`;
 }
 
-function two(ms: number, large: number, largeName: string, small: number, smallName: string): string {
-  const units = Math.ceil(ms / small);
-  const wholes = Math.floor((units * small) / large);
-  const rest = units - (wholes * large) / small;
-  return `${wholes} ${largeName}${rest === 0 ? '' : ` ${rest} ${smallName}`}`;
+/** Sixty of the small units are a large one. */
+function two(units: number, large: string, small: string): string {
+  const rest = units % 60;
+  return `${Math.floor(units / 60)} ${large}${rest === 0 ? '' : ` ${rest} ${small}`}`;
 }
 
 /** Returns the local time `14:03:20`, with the date unless it is today. Both epoch ms. */

@@ -8,18 +8,37 @@ export function isLatin(text: string): boolean {
   return LATIN.test(text);
 }
 
-let wide: typeof import('./unicode-width.ts') | undefined;
+/** Its tables take as long to load as everything else. */
+let stringWidth: typeof import('string-width').default | undefined;
 
 /** Loads the tables for texts beyond Latin ones if needed. Must be called with all texts before they are measured. */
 export async function prepareWidths(texts: Iterable<string>): Promise<void> {
-  if (wide !== undefined || Array.from(texts).every(isLatin)) return;
-  const { graphemes, wideWidth } = await import('./unicode-width.ts');
-  wide = { graphemes, wideWidth };
+  if (stringWidth !== undefined || Array.from(texts).every(isLatin)) return;
+  ({ default: stringWidth } = await import('string-width'));
 }
 
+/** Caches widths: lists repeat their texts, and measuring takes as long as hundreds of look-ups. */
+const known = new Map<string, number>();
+const MOST_KNOWN = 10_000;
+
 export function displayWidth(text: string): number {
-  return wide === undefined || isLatin(text) ? text.length : wide.wideWidth(text);
+  if (stringWidth === undefined || isLatin(text)) return text.length;
+  let width = known.get(text);
+  if (width === undefined) {
+    if (known.size >= MOST_KNOWN) known.clear();
+    width = stringWidth(text);
+    known.set(text, width);
+  }
+  return width;
 }
+
+/** Splits a text into what readers see as characters, with combining marks and emoji sequences whole. */
+function graphemes(text: string): string[] {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+}
+
+let segmenter: Intl.Segmenter | undefined;
 
 /** Cuts the text to at most this many columns, marked with `…`; not within a number, which would look like another one. */
 export function truncate(text: string, columns: number): string {
@@ -27,7 +46,7 @@ export function truncate(text: string, columns: number): string {
   if (columns < 1) return '';
   let kept = isLatin(text) ? text.slice(0, columns - 1) : '';
   let width = kept.length;
-  for (const character of wide?.graphemes(text.slice(width)) ?? text.slice(width)) {
+  for (const character of isLatin(text) ? text.slice(width) : graphemes(text.slice(width))) {
     width += displayWidth(character);
     if (width > columns - 1) break;
     kept += character;

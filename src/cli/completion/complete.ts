@@ -21,7 +21,8 @@ export async function complete(tree: Tree, words: readonly string[], knownPets: 
   const line = new Line(grammarOf(tree), words.slice(0, -1));
   const { before = '', candidates = [], value } = positionOf(tree, line, word);
   const { words: known = [], isPet = false, isList = false } = value?.parser ?? {};
-  const pets = isPet ? await knownPets(placeOf(line)) : [];
+  const [env, profile, baseUrl] = ['--env', '--profile', '--base-url'].map((name) => lastValue(line, name));
+  const pets = isPet ? await knownPets({ env, profile, baseUrl }) : [];
   const all: readonly Candidate[] = [
     ...known.map((name) => ({ name })),
     ...pets.map(({ petId, name }) => ({ name: `${petId}`, summary: name })),
@@ -46,11 +47,6 @@ interface Position {
   readonly before?: string;
   readonly candidates?: readonly Candidate[];
   readonly value?: Pick<TreeArgument, 'name' | 'parser'>;
-}
-
-function placeOf(line: Line<TreeOption>): PlaceOptions {
-  const [env, profile] = [lastValue(line, '--env'), lastValue(line, '--profile')];
-  return { env, profile, baseUrl: lastValue(line, '--base-url') };
 }
 
 function positionOf(tree: Tree, line: Line<TreeOption>, word: string): Position {
