@@ -227,23 +227,14 @@ export interface Connection {
   release(): void;
 }
 
-export type DnsType = 'A' | 'AAAA' | 'CNAME' | 'SOA';
+export type DnsType = 'A' | 'AAAA' | 'CAA' | 'CNAME' | 'SOA';
 
-/** One property of a CAA record (RFC 8659, 4.1): `issue`, `issuewild`, `iodef`, … */
-export interface CaaProperty {
-  readonly tag: string;
-  readonly value: string;
-}
-
-export interface DnsResolver {
-  /**
-   * Returns the values, names without a final dot (the primary server for SOA); empty if there are none of this type.
-   * @throws {NetworkFailure} `ENOTFOUND`: the name does not exist
-   */
-  records(type: DnsType, name: string): Promise<readonly string[]>;
-  /** @throws {NetworkFailure} */
-  authorities(name: string): Promise<readonly CaaProperty[]>;
-}
+/**
+ * Returns the values of the records; empty if there are none of this type, or the name does not exist. Names are without
+ * a final dot. SOA: the primary server. CAA: tag and value of each property (RFC 8659, 4.1), as in `issue ca.example`.
+ * @throws {NetworkFailure}
+ */
+export type DnsResolver = (type: DnsType, name: string) => Promise<readonly string[]>;
 
 /** The target of a connection. */
 export interface Peer {

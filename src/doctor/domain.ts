@@ -1,6 +1,6 @@
 /** Doctor's checks of a custom domain (service spec, part 1): from the DNS record to the certificate. */
 import type { CommandContext } from '../session/globals.ts';
-import { type CaaProperty, type DnsResolver, type DnsType, type Network, NetworkFailure, type Peer } from '../ports.ts';
+import { type DnsResolver, type Network, NetworkFailure, type Peer } from '../ports.ts';
 import { bad, certificate, type Diagnosis, note, ok, skipped, warn } from './diagnosis.ts';
 import { networkOf, orNetworkFailure } from './connectivity.ts';
 
@@ -78,7 +78,7 @@ function recordWords({ label }: Zone, target: string): string {
 async function lookAtRecord(walk: Walk, zone: Zone): Promise<Diagnosis> {
   const { dns, domain, target } = walk;
   const create = `Create it: ${recordWords(zone, target)}. Then click Verify. ${PROPAGATION}`;
-  const [alias] = await recordsOf(dns, 'CNAME', domain);
+  const [alias] = await dns('CNAME', domain);
   const wanted = await orNetworkFailure(addressesOf(dns, target));
   const isKnown = !(wanted instanceof NetworkFailure);
   if (isKnown && wanted.length === 0) {
@@ -112,17 +112,17 @@ function conflict(domain: string, addresses: readonly string[]): string {
 /** Returns the CAA records of the domain, or of the nearest name above it that has some (RFC 8659, 3). */
 async function lookAtAuthorities(walk: Walk): Promise<Diagnosis> {
   for (let name = walk.domain; name !== ''; name = parentOf(name)) {
-    const found = await noneIfMissing(walk.dns.authorities(name));
+    const found = await walk.dns('CAA', name);
     if (found.length > 0) return judgeAuthorities(walk, name, found);
   }
   return ok('caa', 'No CAA record: any authority may issue.');
 }
 
-function judgeAuthorities({ domain, ca }: Walk, name: string, properties: readonly CaaProperty[]): Diagnosis {
+function judgeAuthorities({ domain, ca }: Walk, name: string, properties: readonly string[]): Diagnosis {
   // Only `issue` counts for a host. Parameters follow a semicolon, and an empty name forbids all authorities.
-  const issue = properties.filter(({ tag }) => tag.toLowerCase() === 'issue');
+  const issue = properties.flatMap((each) => /^issue ([^;]*)/i.exec(each)?.[1]?.trim().toLowerCase() ?? []);
   if (issue.length === 0) return ok('caa', `The CAA records of ${name} restrict no authority for ${domain}.`);
-  const mayIssue = issue.map(({ value }) => value.replace(/;[^]*/, '').trim().toLowerCase()).filter(Boolean);
+  const mayIssue = issue.filter(Boolean);
   const allowed = mayIssue.length === 0 ? 'no authority at all' : `only ${mayIssue.join(', ')}`;
   const says = `The CAA records of ${name} allow ${allowed} to issue`;
   if (ca !== undefined && mayIssue.includes(ca)) return ok('caa', `${says}, ${ca} among them.`);
@@ -153,7 +153,7 @@ async function peerOf({ network, connect }: Walk, name: string): Promise<Peer> {
 async function lookAtRedirect(walk: Walk, { from, to, status }: Redirect): Promise<Diagnosis> {
   const entry = `from ${from} to ${to} (${status})`;
   const fix = `Set in domains.redirects of the project: from ${from}, to ${to}, status ${status}.`;
-  const records = [...(await recordsOf(walk.dns, 'CNAME', from)), ...(await addressesOf(walk.dns, from))];
+  const records = [...(await walk.dns('CNAME', from)), ...(await addressesOf(walk.dns, from))];
   if (records.length === 0) {
     const create = `Create it as for ${walk.domain}: a redirect needs a domain that works.`;
     return bad('redirect', `${from} has no record.`, create);
@@ -179,29 +179,15 @@ interface Zone {
 /** @throws {NetworkFailure} DNS does not answer */
 async function findZone(dns: DnsResolver, domain: string): Promise<Zone | undefined> {
   for (let name = domain; name.includes('.'); name = parentOf(name)) {
-    if ((await recordsOf(dns, 'SOA', name)).length === 0) continue;
+    if ((await dns('SOA', name)).length === 0) continue;
     return { name, label: name === domain ? '@' : domain.slice(0, -name.length - 1) };
   }
   return undefined;
 }
 
-/** Empty if the name does not exist. @throws {NetworkFailure} DNS does not answer */
-function recordsOf(dns: DnsResolver, type: DnsType, name: string): Promise<readonly string[]> {
-  return noneIfMissing(dns.records(type, name));
-}
-
 /** Returns IPv4 first. @throws {NetworkFailure} DNS does not answer */
 async function addressesOf(dns: DnsResolver, name: string): Promise<readonly string[]> {
-  return [...(await recordsOf(dns, 'A', name)), ...(await recordsOf(dns, 'AAAA', name))];
-}
-
-async function noneIfMissing<T>(question: Promise<readonly T[]>): Promise<readonly T[]> {
-  try {
-    return await question;
-  } catch (error) {
-    if (error instanceof NetworkFailure && error.code === 'ENOTFOUND') return [];
-    throw error;
-  }
+  return [...(await dns('A', name)), ...(await dns('AAAA', name))];
 }
 
 function parentOf(name: string): string {

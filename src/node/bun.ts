@@ -15,39 +15,24 @@ export type Dlopen = (
   functions: Readonly<Record<string, { readonly args: readonly string[]; readonly returns: 'i32' }>>,
 ) => { readonly symbols: Readonly<Record<string, (...args: readonly (number | BigInt64Array)[]) => number>> };
 
-/** @throws if it is missing: without the clock nothing may be sent. */
 export function bunDlopen(): Dlopen {
-  const ffi: object | undefined = process.getBuiltinModule('bun:ffi');
-  if (!hasDlopen(ffi)) throw new Error('bun:ffi is missing');
-  return ffi.dlopen;
+  return (process.getBuiltinModule('bun:ffi') as { readonly dlopen: Dlopen }).dlopen;
 }
 
-function hasDlopen(ffi: object | undefined): ffi is { readonly dlopen: Dlopen } {
-  return ffi !== undefined && 'dlopen' in ffi;
-}
+/** By platform: the library with clock_gettime, and the clockid_t. */
+const POSIX_CLOCKS: Readonly<Record<string, readonly [library: string, id: number]>> = {
+  // CLOCK_MONOTONIC. The loader of musl maps libc.so.6 to itself.
+  linux: ['libc.so.6', 1],
+  // CLOCK_MONOTONIC_RAW, which is mach_continuous_time; CLOCK_MONOTONIC there moves when the time is adjusted.
+  darwin: ['libSystem.B.dylib', 4],
+};
 
 /** Returns a function that reads the clock of a platform (process.platform). @throws if that clock is not known. */
 export function systemMonotonicMs(platform: string, dlopen: Dlopen): () => number {
   if (platform === 'win32') return performanceCounterMs(dlopen);
   const clock = POSIX_CLOCKS[platform];
   if (clock === undefined) throw new Error(`no monotonic clock is known for ${platform}`);
-  return clockGettimeMs(clock, dlopen);
-}
-
-interface PosixClock {
-  readonly library: string;
-  /** The clockid_t. */
-  readonly id: number;
-}
-
-const POSIX_CLOCKS: Readonly<Record<string, PosixClock>> = {
-  // CLOCK_MONOTONIC. The loader of musl maps libc.so.6 to itself.
-  linux: { library: 'libc.so.6', id: 1 },
-  // CLOCK_MONOTONIC_RAW, which is mach_continuous_time; CLOCK_MONOTONIC there moves when the time is adjusted.
-  darwin: { library: 'libSystem.B.dylib', id: 4 },
-};
-
-function clockGettimeMs({ library, id }: PosixClock, dlopen: Dlopen): () => number {
+  const [library, id] = clock;
   const { symbols } = dlopen(library, { clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } });
   // struct timespec: seconds and nanoseconds, 64 bits each.
   const result = new BigInt64Array(2);

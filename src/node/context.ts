@@ -5,12 +5,10 @@ import { EXIT, Failure, fileFailure } from '../errors.ts';
 import { RUNTIME } from './bun.ts';
 import { nodeClock } from './clock.ts';
 import { nodeFiles } from './files.ts';
-import { exit, isStdoutClosed, SIGNALS } from './process.ts';
+import { closedStdout, exit, SIGNALS } from './process.ts';
 import { nodeInput, nodeOutput } from './streams.ts';
 
-/** Cached at first use, because a proxy needs them for each request. */
-let boot: string | undefined;
-let space: string | undefined;
+/** Cached at first use: each change names it, and a directory service may have to be asked. */
 let user: string | undefined;
 
 export function nodeContext(): Context {
@@ -18,10 +16,11 @@ export function nodeContext(): Context {
   // With a mask that withholds our own rights, petstore could not open its files again.
   process.umask(process.umask(0o077) & 0o077);
   const signal = firstSignal();
+  const boot = bootId();
   return {
     env: process.env,
     stdin: nodeInput(() => process.stdin),
-    stdout: nodeOutput(1, () => process.stdout, isStdoutClosed()),
+    stdout: nodeOutput(1, () => process.stdout, closedStdout()),
     stderr: nodeOutput(2, () => process.stderr),
     clock: nodeClock,
     random: Math.random,
@@ -40,17 +39,13 @@ export function nodeContext(): Context {
       home: homeFolder(),
       isAlive,
       userId: process.geteuid?.(),
+      bootId: boot,
+      processSpace: `${boot.slice(0, 8)}.${namespace('pid')}`,
       get cwd() {
         return currentFolder();
       },
       get user() {
         return (user ??= userName());
-      },
-      get bootId() {
-        return (boot ??= bootId());
-      },
-      get processSpace() {
-        return (space ??= `${bootId().slice(0, 8)}.${namespace('pid')}`);
       },
     },
     signal,

@@ -114,14 +114,8 @@ export const nodeFiles: Files = {
     }),
 
   read: (path) =>
-    atOnce(() => {
-      const file = fs.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-      try {
-        return fs.readFileSync(file, 'utf8');
-      } finally {
-        fs.closeSync(file);
-      }
-    }),
+    // The types know no number here.
+    atOnce(() => fs.readFileSync(path, { encoding: 'utf8', flag: (O_RDONLY | O_NOFOLLOW | O_NONBLOCK) as never })),
 
   head: (path, bytes) => orIfMissing(undefined, () => atOnce(() => headOf(path, bytes))),
 

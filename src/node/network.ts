@@ -9,6 +9,7 @@ import { inTime } from '../stop.ts';
 import { nodeClock } from './clock.ts';
 import { type Environment, routeTo } from './proxies.ts';
 import {
+  type DnsResolver,
   type DnsType,
   type Encrypted,
   errorCode,
@@ -18,7 +19,8 @@ import {
   type TimeLimit,
 } from '../ports.ts';
 
-const NO_DATA: readonly string[] = ['ENODATA', 'EBADRESP'];
+/** There is no such record, or no such name. For SOA, c-ares reports an alias in its place as a bad response. */
+const NO_DATA: readonly string[] = ['ENODATA', 'ENOTFOUND', 'EBADRESP'];
 /** Times that c-ares asks each server, with twice the timeout the second time. */
 const DNS_TRIES = 2;
 
@@ -40,35 +42,27 @@ export function openNetwork(env: Environment, limits: TimeLimit): Network {
   };
 }
 
-function resolver(limits: TimeLimit, server: string | undefined): ReturnType<Network['resolver']> {
+function resolver(limits: TimeLimit, server: string | undefined): DnsResolver {
   const dns = new Resolver({ timeout: Math.min(limits.timeoutMs, 5_000), tries: DNS_TRIES });
   if (server !== undefined) dns.setServers([server]);
-  const ask = async <T>(question: () => Promise<T[]>): Promise<T[]> => {
-    try {
-      return await answered(limits, question);
-    } catch (error) {
-      if (limits.signal?.aborted === true) dns.cancel();
-      // The name exists without such a record. For SOA, c-ares reports an alias in its place as a bad response.
-      if (error instanceof NetworkFailure && NO_DATA.includes(error.code)) return [];
-      throw error;
-    }
-  };
   const questions: Readonly<Record<DnsType, (name: string) => Promise<string[]>>> = {
     A: (name) => dns.resolve4(name),
     AAAA: (name) => dns.resolve6(name),
+    CAA: async (name) => {
+      const found = await dns.resolveCaa(name);
+      return found.flatMap((record) => Object.entries(record).map(([tag, value]) => `${tag} ${value}`));
+    },
     CNAME: (name) => dns.resolveCname(name),
     SOA: async (name) => [(await dns.resolveSoa(name)).nsname],
   };
-  return {
-    records: (type, name) => ask(() => questions[type](name)),
-    authorities: async (name) => {
-      const found = await ask(() => dns.resolveCaa(name));
-      return found.flatMap((properties) =>
-        Object.entries(properties)
-          .filter((entry): entry is [string, string] => typeof entry[1] === 'string' && entry[0] !== 'type')
-          .map(([tag, value]) => ({ tag, value })),
-      );
-    },
+  return async (type, name) => {
+    try {
+      return await answered(limits, () => questions[type](name));
+    } catch (error) {
+      if (limits.signal?.aborted === true) dns.cancel();
+      if (error instanceof NetworkFailure && NO_DATA.includes(error.code)) return [];
+      throw error;
+    }
   };
 }
 

@@ -44,7 +44,8 @@ export function printAndEnd(text: string): void {
     if (process.exitCode === EXIT.local) process.stderr.write(`error: The output could not be written (${code}).\n`);
   };
   process.stdout.on('error', fail);
-  if (isStdoutClosed()) fail(Object.assign(new Error('closed'), { code: 'EBADF' }));
+  const closed = closedStdout();
+  if (closed !== undefined) fail(closed);
   else process.stdout.write(text);
 }
 
@@ -56,22 +57,24 @@ const PASSES_ON =
   /^((ba|da|a|z|k|mk|ya|fi|c|tc)?sh[0-9.-]*|busybox|timeout|flock|sudo|su|make|xargs|crond?|anacron|atd)$/;
 
 /**
- * True if stdout was closed when the program was started, as with `>&-`, as far as Linux shows. Node then opens
- * /dev/null for reading and writing in its place, so writes never fail. `> /dev/null` opens it for writing only; but
- * Python, Node and daemons open it for both, so the parent must be a program that does not.
+ * Returns an error if stdout was closed when the program was started, as with `>&-`, as far as Linux shows. Node then
+ * opens /dev/null for reading and writing in its place, so writes never fail. `> /dev/null` opens it for writing only;
+ * but Python, Node and daemons open it for both, so the parent must be a program that does not.
  */
-export function isStdoutClosed(): boolean {
+export function closedStdout(): NodeJS.ErrnoException | undefined {
   try {
-    if (process.platform !== 'linux' || fstatSync(1).rdev !== NULL_DEVICE) return false;
+    if (process.platform !== 'linux' || fstatSync(1).rdev !== NULL_DEVICE) return undefined;
     const [, flags = '0'] = /^flags:\s*([0-7]+)$/m.exec(readFileSync('/proc/self/fdinfo/1', 'utf8')) ?? [];
-    // O_RDWR among the bits of O_ACCMODE.
-    if ((Number.parseInt(flags, 8) & 3) !== 2) return false;
     const parent = `/proc/${starter()}`;
-    if (!PASSES_ON.test(basename(readlinkSync(`${parent}/exe`)))) return false;
-    return statSync(`${parent}/fd/1`, { throwIfNoEntry: false })?.rdev !== NULL_DEVICE;
+    const isClosed =
+      // O_RDWR among the bits of O_ACCMODE.
+      (Number.parseInt(flags, 8) & 3) === 2 &&
+      PASSES_ON.test(basename(readlinkSync(`${parent}/exe`))) &&
+      statSync(`${parent}/fd/1`, { throwIfNoEntry: false })?.rdev !== NULL_DEVICE;
+    return isClosed ? Object.assign(new Error('closed'), { code: 'EBADF' }) : undefined;
   } catch {
     // The parent belongs to another user, is gone or outside this container, or /proc is hidden.
-    return false;
+    return undefined;
   }
 }
 
@@ -86,12 +89,16 @@ function starter(): string {
 export function exit(code: number): never {
   if (process.getActiveResourcesInfo().some((name) => THREAD_WORK.test(name))) leaveThreads(code);
   // Older releases of Node abort in process.exit() if the terminal is gone (nodejs/node#58200).
-  if (code === EXIT.SIGHUP && !('execve' in process) && [0, 1, 2].some(isTerminalFile)) endBySignal('SIGHUP');
+  if (code === EXIT.SIGHUP && !('execve' in process) && [0, 1, 2].some(mayBeTerminal)) endBySignal('SIGHUP');
   process.exit(code);
 }
 
-/** True also for a terminal that is gone. */
-function isTerminalFile(fd: number): boolean {
+/**
+ * True for a terminal, also one that is gone; false for /dev/null, a file or a pipe. Always true on Windows, where a
+ * console is not reported as a device.
+ */
+export function mayBeTerminal(fd: number): boolean {
+  if (process.platform === 'win32') return true;
   try {
     const found = fstatSync(fd);
     return found.isCharacterDevice() && found.rdev !== statSync('/dev/null').rdev;

@@ -1,10 +1,9 @@
 /** stdin, stdout and stderr as ports. */
-import { fstatSync } from 'node:fs';
 import type { Interface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { type Input, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { Failure, fileFailure, isFailure, usageFailure } from '../errors.ts';
-import { endBySignal, signalSelf } from './process.ts';
+import { endBySignal, mayBeTerminal, signalSelf } from './process.ts';
 
 /** In bytes. */
 const LONGEST_LINE = 65_536;
@@ -18,19 +17,16 @@ let typing: Interface | undefined;
 /**
  * @param open opens the stream at its first use. A pipe or plain file is known not to be a terminal without it: stderr
  *   is seldom used, and opening it loads node:net
- * @param isClosed true if the stream was closed when the program was started
+ * @param broken why nothing can be written
  */
-export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed = false): Output {
-  let broken: NodeJS.ErrnoException | undefined = isClosed
-    ? Object.assign(new Error('closed'), { code: 'EBADF' })
-    : undefined;
+export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, broken?: NodeJS.ErrnoException): Output {
   let opened: MaybeTerminal | undefined;
   const stream = (): MaybeTerminal =>
     // Without a listener a closed pipe would be an uncaught exception; the callback of write() reports it.
     (opened ??= open().on('error', (error: NodeJS.ErrnoException) => {
       broken ??= error;
     }));
-  const isTTY = isDevice(fd) && stream().isTTY === true;
+  const isTTY = mayBeTerminal(fd) && stream().isTTY === true;
   // While the program is stopped, the signal of another size goes to the shell. What reads keys looks at it itself.
   const seeSize = (): boolean => process.listenerCount('SIGTSTP') > 0 || process.emit('SIGWINCH', 'SIGWINCH');
   if (isTTY && fd === 2) process.on('SIGCONT', seeSize);
@@ -56,16 +52,6 @@ export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, isClosed = fals
         typed?.prompt(true);
       }),
   };
-}
-
-/** True for a terminal or another character device. Always true on Windows, where a console is not reported as one. */
-function isDevice(fd: number): boolean {
-  if (process.platform === 'win32') return true;
-  try {
-    return fstatSync(fd).isCharacterDevice();
-  } catch {
-    return false;
-  }
 }
 
 function outputFailure(error: NodeJS.ErrnoException): Error {

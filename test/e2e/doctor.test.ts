@@ -205,10 +205,7 @@ function way(change: Partial<Network> = {}): Network {
   return {
     proxyFor: () => ({ kind: 'direct' }),
     lookup: () => Promise.resolve(['192.0.2.1', '2001:db8::1']),
-    resolver: () => ({
-      records: (type) => Promise.resolve(records[type] ?? []),
-      authorities: () => Promise.resolve([]),
-    }),
+    resolver: () => (type) => Promise.resolve(records[type] ?? []),
     connect: () => Promise.resolve(),
     handshake: () => Promise.resolve(GOOD),
     ask: () => Promise.reject(new Error('unexpected request')),
@@ -502,13 +499,10 @@ describe('doctor, its options', () => {
     const asked: string[] = [];
     const context = createTestContext({
       network: way({
-        resolver: () => ({
-          records: (_type, name) => {
-            asked.push(name);
-            return Promise.resolve([]);
-          },
-          authorities: () => Promise.resolve([]),
-        }),
+        resolver: () => (_type, name) => {
+          asked.push(name);
+          return Promise.resolve([]);
+        },
       }),
     });
     await runIn(context, 'doctor', '--domain', 'Zoo.BÜCHER.example.', '--target', 'x.example');
