@@ -214,5 +214,7 @@ function orderOf(keys: BigInt64Array | Uint16Array, count: number, sign: 1 | -1)
     for (const index of order) next[starts[words[perKey * index + at]! ^ flip]!++] = index;
     [order, next] = [next, order];
   }
+  // Frees its memory at once, as in makeRoom: the rows are written next.
+  next.buffer.transfer(0);
   return order;
 }
