@@ -55,7 +55,8 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
     // take longer.
     await untilStop(service, isRefusal(reply) ? GRACE_MS : NOTED_MS, noted, () => undefined);
     tell({ status: reply.status });
-    if (gatewayOf(reply.headers) !== undefined) gateways.add(service.http);
+    // One that does not know the token would refuse it its catalog, too.
+    if (gatewayOf(reply.headers) !== undefined && reply.status !== 401) gateways.add(service.http);
     warnOfSunset(reply.headers, service, call);
     const { body } = reply;
     if (!isWhole(body) || body.reduce((size, { length }) => size + length, 0) > maxBodyBytes) {

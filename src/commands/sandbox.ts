@@ -1,7 +1,7 @@
 import { defineCommand, option } from '../cli/command.ts';
 import { countValue, pathValue, sandboxKeyValue } from '../value-parsers.ts';
 import { storeProvided } from '../session/open-catalog.ts';
-import { changeStore, dataFile, readPets, withStore } from '../serve/data-file.ts';
+import { dataFile, readPets, withStore } from '../serve/data-file.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import { windowsOf } from '../sandbox/limiter.ts';
 import { PLANS, SANDBOX_KEY } from '../sandbox/plans.ts';
@@ -20,10 +20,13 @@ export const sandboxReset = defineCommand({
   options: { data },
   async run({ data }, context) {
     const file = dataFile(context, data);
-    const pets = await changeStore(context, file, (store) => {
-      store.reset();
-      for (const key of store.keys()) store.removeKey(key);
-    });
+    const pets = await withStore(context, file, (store) =>
+      store.exclusively(() => {
+        store.reset();
+        for (const key of store.keys()) store.removeKey(key);
+        return store.count();
+      }),
+    );
     const text = `Sandbox reset: ${pets} pets, no usage, no bans, no added keys`;
     if (data !== undefined) return confirmation(`${text}.`, { pets, file: file.file });
     // Earlier changes can no longer be undone.
@@ -54,9 +57,12 @@ export const sandboxSeed = defineCommand({
     }
     const others = pets === undefined ? await readPets(context, from ?? '') : generatedPets(pets);
     const file = dataFile(context, data);
-    const count = await changeStore(context, file, (store) => {
-      store.replacePets(others);
-    });
+    const count = await withStore(context, file, (store) =>
+      store.exclusively(() => {
+        store.replacePets(others);
+        return store.count();
+      }),
+    );
     if (data === undefined) {
       // The sandbox's own catalog does not describe the pets of a file.
       await storeProvided(context, 'sandbox', 'sandbox', pets === undefined ? [] : seedCatalog());

@@ -8,10 +8,7 @@ import { Failure, usageFailure } from '../errors.ts';
 import { type Clock, errorCode } from '../ports.ts';
 
 /** How long a client may take to send a request's head, and the whole request, in ms. */
-export interface Patience {
-  readonly headMs: number;
-  readonly requestMs: number;
-}
+export type Patience = Readonly<Record<'headMs' | 'requestMs', number>>;
 
 const PATIENCE: Patience = { headMs: 10_000, requestMs: 30_000 };
 /** After how long a client that reads nothing is disconnected, in ms. */
@@ -36,10 +33,7 @@ export interface RefusalResponse {
 }
 
 /** A certificate with its chain, and the private key, PEM. */
-export interface Identity {
-  readonly cert: string;
-  readonly key: string;
-}
+export type Identity = Readonly<Record<'cert' | 'key', string>>;
 
 export interface ServerOptions {
   readonly host: string;
@@ -146,8 +140,8 @@ export async function serve(options: ServerOptions): Promise<Serving> {
   };
 }
 
-function openServer({ identity, mostConnections, patience }: ServerOptions) {
-  const { headMs, requestMs } = patience ?? PATIENCE;
+function openServer({ identity, mostConnections = MOST_CONNECTIONS, patience = PATIENCE }: ServerOptions) {
+  const { headMs, requestMs } = patience;
   const settings = {
     headersTimeout: headMs,
     requestTimeout: requestMs,
@@ -161,7 +155,7 @@ function openServer({ identity, mostConnections, patience }: ServerOptions) {
   };
   const secure = identity && createSecureServer({ ...settings, ...identity, handshakeTimeout: headMs });
   const server = secure ?? createServer(settings);
-  server.maxConnections = mostConnections ?? MOST_CONNECTIONS;
+  server.maxConnections = mostConnections;
   server.timeout = SILENCE_MS;
   return { server, secure };
 }
@@ -213,19 +207,15 @@ async function endRaw(socket: Duplex, response: ReturnType<ServerOptions['refuse
  * Reads the whole body; undefined if it is longer than `most` bytes. The connection then ends with the answer, and the
  * rest is read and dropped first, so that the client can read the answer.
  */
-export async function readBody(
+export function readBody(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   most: number,
 ): Promise<Buffer | undefined> {
   const { 'content-length': length, 'transfer-encoding': coding } = incoming.headers;
-  if (length === undefined && coding === undefined) return Buffer.alloc(0);
+  if (length === undefined && coding === undefined) return Promise.resolve(Buffer.alloc(0));
   // Before the body has arrived: a request that is pipelined behind it is not processed.
   if (Number(length ?? 1) > most) outgoing.shouldKeepAlive = false;
-  return received(incoming, outgoing, most);
-}
-
-function received(incoming: IncomingMessage, outgoing: ServerResponse, most: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   // With events: an async iterator costs as much as everything else about a small request.

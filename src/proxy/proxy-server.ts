@@ -167,7 +167,13 @@ class ProxyServer {
       return answerOf(refusal);
     }
     if (this.isStopping) throw stopping();
-    if (url === CATALOG_PATH) return this.catalog(incoming.headers['if-none-match']);
+    if (url === CATALOG_PATH) {
+      const { etag, body } = await gatewayCatalog(this.context, this.session.origin, incoming.headers['if-none-match']);
+      // Not changed (RFC 9110, 15.4.5).
+      return body === undefined
+        ? { status: 304, headers: { etag }, body: '' }
+        : ownAnswer('application/json', body, { etag });
+    }
     if (isOwnPath(url)) {
       const inFlight = [...this.passing].filter(({ isSent }) => isSent).length;
       return stateAnswer(url, this.session, this.metrics, { waiting: this.turns.waiting, inFlight });
@@ -188,13 +194,6 @@ class ProxyServer {
     const call: Call = { method, path, headers, ...(hasBody && { body }) };
     await sendReply(outgoing, await this.pass(call, passing), method);
     return undefined;
-  }
-
-  private async catalog(known: string | undefined): Promise<Answer> {
-    const { etag, body } = await gatewayCatalog(this.context, this.session.origin, known);
-    // Not changed (RFC 9110, 15.4.5).
-    if (body === undefined) return { status: 304, headers: { etag }, body: '' };
-    return ownAnswer('application/json', body, { etag });
   }
 
   private async pass(call: Call, passing: Passing): Promise<RawAnswer> {

@@ -73,9 +73,7 @@ export class Shares {
     const { clock } = this;
     const before = claim.share === undefined ? undefined : this.partOf(claim, operation);
     if (limits !== undefined) this.newestLimit = limits.limit;
-    if (limits !== undefined || !this.limits.has(operation)) {
-      setNewest(this.limits, operation, limits?.limit ?? Number.POSITIVE_INFINITY);
-    }
+    setNewest(this.limits, operation, limits?.limit ?? this.limits.get(operation) ?? Number.POSITIVE_INFINITY);
     if (before === undefined || limits === undefined) return;
     const part = this.partOf(claim, operation);
     if (part !== before) part.count++;

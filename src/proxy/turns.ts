@@ -4,7 +4,8 @@
  */
 import { type Admitted, type Gate, heldFailure, isHeld, type Ticket } from '../rate-limit/gate.ts';
 import { isTooLong } from '../rate-limit/governor.ts';
-import type { Clock, Connection } from '../ports.ts';
+import type { Service } from '../client/service.ts';
+import type { Connection } from '../ports.ts';
 import type { Claim } from './requests.ts';
 import { Shares } from './shares.ts';
 
@@ -13,12 +14,8 @@ const MOST_ASKING = 64;
 /** The first may wait for something that does not hold the others: how often they ask in that time, in ms. */
 const LOOK_MS = 1_000;
 
-export interface TurnOptions {
-  readonly gate: Gate;
-  readonly clock: Clock;
-  /** Number of requests that only urgent ones may use. */
-  readonly reserve: number;
-}
+/** `reserve`: number of requests that only urgent ones may use. */
+export type TurnOptions = Pick<Service, 'gate' | 'clock'> & { readonly reserve: number };
 
 interface Entry {
   readonly claim: Claim;

@@ -28,20 +28,6 @@ export async function withStore<T>(
   return await work(store);
 }
 
-/** Changes the store, and returns the number of its pets. */
-export function changeStore(
-  context: CommandContext,
-  file: SandboxFile,
-  change: (store: Store) => void,
-): Promise<number> {
-  return withStore(context, file, (store) =>
-    store.exclusively(() => {
-      change(store);
-      return store.count();
-    }),
-  );
-}
-
 /**
  * Reads pets from a JSON array as `inventory list --json` prints it, or one object a line.
  * @throws {Failure} `file`, `invalid-value`

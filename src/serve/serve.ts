@@ -48,8 +48,9 @@ export async function followFiles(
     Promise.all(paths.map((path, i) => (heads[i] === undefined ? Promise.resolve(before[i]!) : text(path))));
   use(before);
   let problem = '';
-  const look = async (): Promise<void> => {
+  const look = async (afterMs: number): Promise<void> => {
     try {
+      await clock.sleep(afterMs, signal);
       const texts = await read();
       problem = '';
       if (isDeepStrictEqual(texts, before)) return;
@@ -69,16 +70,11 @@ export async function followFiles(
       problem = message;
     }
   };
-  const next = (): (() => void) =>
-    clock.alarm(LOOK_MS, () => {
-      cancel = next();
-      void look();
-    });
-  let cancel = next();
-  signal.addEventListener('abort', () => {
-    cancel();
-  });
-  context.onHangUp(() => void look());
+  const follow = async (): Promise<void> => {
+    while (!signal.aborted) await look(LOOK_MS);
+  };
+  void follow();
+  context.onHangUp(() => void look(0));
 }
 
 /** Prints how to reach the server. @param rows title, member of the JSON, and value */

@@ -21,8 +21,7 @@ import type { CommandContext } from './globals.ts';
 import { collect } from './read-text.ts';
 
 /** Path of the catalog, beside the base URL. */
-const PLACE = '__petstore/catalog';
-export const CATALOG_PATH = `/${PLACE}`;
+export const CATALOG_PATH = '/__petstore/catalog';
 const EVERY_MS = 60_000;
 /** Time limit for the gateway, in ms: the user waits for the end of the command. */
 const PATIENCE_MS = 2_000;
@@ -50,9 +49,9 @@ export async function gatewayCatalog(
 export async function refreshCatalog(context: CommandContext, origin: string, service: Service): Promise<void> {
   const { clock, notices } = context;
   try {
-    const [checkedAt = '', etag] = (await providedNote(context, origin))?.split(' ') ?? [];
+    const [checkedAt, etag] = (await providedNote(context, origin))?.split(' ') ?? [];
     const now = clock.now();
-    if (Math.abs(now - Number(checkedAt)) < EVERY_MS && checkedAt !== '') return;
+    if (Math.abs(now - Number(checkedAt)) < EVERY_MS) return;
     const reply = await ask(service, etag).catch((error: unknown) => {
       if (error instanceof HttpFailure) return undefined;
       throw error;
@@ -71,7 +70,7 @@ async function ask(
   { apiKey, baseUrl, http, signal, userAgent }: Service,
   etag: string | undefined,
 ): Promise<HttpReply> {
-  const url = new URL(`../${PLACE}`, `${baseUrl.href}/`);
+  const url = new URL(`..${CATALOG_PATH}`, `${baseUrl.href}/`);
   const common = { url, timeoutMs: PATIENCE_MS, signal };
   const connection = await http.connect(common);
   const headers = {

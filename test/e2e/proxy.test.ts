@@ -214,6 +214,9 @@ describe('the catalog of a gateway', () => {
     const gateway = staging(proxy.baseUrl, proxy.token);
 
     await petstore(gateway, 'catalog', 'set', '8', '--name', 'Budgie');
+    // A wrong token does not keep the catalog away from the right one.
+    const wrong = { home: till, env: staging(proxy.baseUrl, 'another-token') };
+    expect((await runPetstore(['inventory', 'list'], wrong)).code).toBe(4);
     // A smoke test also asks with a wrong key.
     await petstore(gateway, 'smoke', '--quiet');
     expect(await petstore(gateway, 'inventory', 'get', '--barcode', '4006381333931')).toContain('Goldfish');

@@ -204,6 +204,7 @@ it('a file of tokens is read again once it is whole', async () => {
     expect(names()).toEqual(['till-1', 'till-2']);
     if (i === 0) appendFileSync(tokens, lines('till-2', 'till-3'));
     await clock.advance(500);
+    await clock.whenSleeping();
   }
   await vi.waitFor(() => expect(names()).toEqual(['till-1', 'till-2', 'till-3']));
   expect(warnings).toEqual([]);
