@@ -5,7 +5,7 @@ import { listInventory as route } from '../api/routes.ts';
 import { HttpFailure, type HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { judgeBroken, perform } from './retry.ts';
-import type { Call, Service } from './service.ts';
+import type { Service } from './service.ts';
 
 /**
  * Rows are held back until the list has ended or this many have arrived. A list that breaks off before is read again, and
@@ -13,14 +13,12 @@ import type { Call, Service } from './service.ts';
  */
 const HELD_ROWS = 10_000;
 
-const CALL: Call = { method: route.method, path: route.path };
-
 /**
  * Yields batches of items, in the service's order.
  * @throws {Failure} see classify.ts; `contract` with the row where a row breaks the contract
  */
 export async function* listInventory(service: Service): AsyncGenerator<readonly InventoryItem[]> {
-  const outcome = await perform(service, { call: CALL, read: readBeginning });
+  const outcome = await perform(service, { call: route, read: readBeginning });
   if ('trouble' in outcome) throw outcome.trouble.failure;
   const { held, broken, rest } = outcome.value;
   // Emptied, so that they are not kept in memory for the rest of a long list.
@@ -29,7 +27,7 @@ export async function* listInventory(service: Service): AsyncGenerator<readonly 
   try {
     yield* rest;
   } catch (error) {
-    throw error instanceof HttpFailure ? judgeBroken(service, CALL, 1, error).failure : error;
+    throw error instanceof HttpFailure ? judgeBroken(service, route, 1, error).failure : error;
   }
 }
 

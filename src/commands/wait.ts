@@ -1,4 +1,5 @@
 import { itemMembers, itemToJson, warnOfUnexpected } from '../api/item.ts';
+import { matcher } from '../api/select.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
@@ -65,11 +66,11 @@ export const wait = defineCommand({
     const names = await tableNames(context, await catalogOrigin(context), [{ petId: pet }]);
     const label = capital(petLabel(pet, names?.get(pet)));
     const found = await waitFor(context, {
-      ...input,
-      ...(max !== undefined && { max }),
       pet,
       label,
       for: input.for ?? context.globals.timeout ?? DEFAULT_MS,
+      interval: input.interval,
+      holds: matcher({ min: quantity ?? min, max: quantity ?? max, status: status && [status] }),
     });
     warnOfUnexpected([found], context.notices);
     const text = `${label}: ${found.quantity} (${visible(found.status)}).`;

@@ -1,9 +1,8 @@
 /** Builds a session from the settings: a client that is ready to send. */
 import { isGateway } from '../client/attempt.ts';
 import type { Service } from '../client/service.ts';
-import type { Http, RateLimit, Redis } from '../ports.ts';
+import type { Http, Redis } from '../ports.ts';
 import { FOREVER_MS } from '../duration.ts';
-import type { LedgerState } from '../rate-limit/governor.ts';
 import { LedgerGate } from '../rate-limit/gate.ts';
 import { ownerOf } from '../rate-limit/ledger.ts';
 import { liveWindows } from '../rate-limit/windows.ts';
@@ -27,12 +26,7 @@ export interface Session extends AsyncDisposable {
 }
 
 /** What is known about the key, with times in epoch ms. */
-export interface Known extends Pick<LedgerState, 'lease'> {
-  /** Requests left in the window, without those in flight and the reserve. */
-  readonly allowance: RateLimit | undefined;
-  /** The block, unless it is over. */
-  readonly block: LedgerState['block'] | undefined;
-}
+export type Known = Awaited<ReturnType<typeof known>>;
 
 /** Of a request without --timeout. */
 const TIMEOUT_MS = 60_000;
@@ -114,17 +108,16 @@ export async function open(context: CommandContext, target: Target, options: Con
   };
 }
 
-async function known({ clock, globals }: CommandContext, opened: OpenLedger): Promise<Known> {
+/** `allowance`: requests left in the window, without those in flight and the reserve. `block`: unless it is over. */
+async function known({ clock, globals }: CommandContext, opened: OpenLedger) {
   const view = await opened.view();
+  const { block, lease } = view;
   const now = clock.now();
   const [window] = liveWindows(view, now);
-  return {
-    ...view,
-    allowance: window && {
-      limit: window.limit,
-      remaining: Math.max(0, window.left - (globals.reserve ?? 0)),
-      resetAt: window.resetAt,
-    },
-    block: view.block !== undefined && view.block.until > now ? view.block : undefined,
+  const allowance = window && {
+    limit: window.limit,
+    remaining: Math.max(0, window.left - (globals.reserve ?? 0)),
+    resetAt: window.resetAt,
   };
+  return { allowance, block: block !== undefined && block.until > now ? block : undefined, lease };
 }

@@ -39,9 +39,7 @@ const REFUSED: CheckFacts = { id: 'limit-429', title: 'beyond the rate limit: 42
 const RETRY: CheckFacts = { id: 'limit-retry', title: 'the 429 has a Retry-After header', clause: '7; 8, rule 3' };
 const PROVOKED_CHECKS: readonly CheckFacts[] = [REFUSED, RETRY];
 
-const BASIC_CHECKS: readonly CheckFacts[] = [REACHABLE, TLS, ...READ_CHECKS];
-
-export const ALL: readonly CheckFacts[] = [...BASIC_CHECKS, ...WRITE_CHECKS, ...PROVOKED_CHECKS];
+export const ALL: readonly CheckFacts[] = [REACHABLE, TLS, ...READ_CHECKS, ...WRITE_CHECKS, ...PROVOKED_CHECKS];
 
 const idsOf = (checks: readonly CheckFacts[]): readonly string[] => checks.map(({ id }) => id);
 /** Ids of the checks that an option is for. */
@@ -52,13 +50,9 @@ export const CHECKS_OF = {
 } as const satisfies Partial<Record<keyof SmokeOptions, readonly string[]>>;
 
 /** Returns the checks of this run, in their order. */
-export function chosenChecks({ only, skip: left, pet, provoke429 }: SmokeOptions): readonly CheckFacts[] {
-  const possible = [
-    ...BASIC_CHECKS,
-    ...(pet === undefined ? [] : WRITE_CHECKS),
-    ...(provoke429 === true ? PROVOKED_CHECKS : []),
-  ];
-  return possible.filter(({ id }) => (only === undefined || only.includes(id)) && left?.includes(id) !== true);
+export function chosenChecks({ only, skip: left = [], pet, provoke429 }: SmokeOptions): readonly CheckFacts[] {
+  const off = [left, pet === undefined ? CHECKS_OF.pet : [], provoke429 === true ? [] : CHECKS_OF.provoke429].flat();
+  return ALL.filter(({ id }) => only?.includes(id) !== false && !off.includes(id));
 }
 
 /** Returns how many requests the chosen checks need, without those that provoke a 429. */
@@ -86,11 +80,10 @@ export async function* runSmoke(clients: SmokeClients, pet?: LockedPet): AsyncGe
   };
   const more = requestsFor(clients.checks) - 1;
   let first = await answerTo('list');
-  if (await clients.afford(more)) {
+  while (await clients.afford(more)) {
     // Others may have changed the stock meanwhile.
     answers.clear();
     first = await answerTo('list');
-    await clients.afford(more);
   }
   /** Returns the first finding that fails, else the first that passes, else the first. */
   const verdictOf = async (check: ReadCheck): Promise<Checked> => {

@@ -4,8 +4,8 @@ import { callOne, type LockedPet, recordShown, updateOne, whereOf } from '../sto
 import type { Reply } from '../client/probe.ts';
 import type { Service } from '../client/service.ts';
 import { findPet, updateCall } from '../client/update.ts';
-import { Failure, isFailure } from '../errors.ts';
-import { describeFailure } from '../report/failures.ts';
+import { Failure, isFailure, onlyFailure } from '../errors.ts';
+import { rowOutcome } from '../report/failures.ts';
 import type { Change, Run } from '../state/journal.ts';
 import type { SmokeClients } from './smoke-clients.ts';
 
@@ -39,13 +39,12 @@ export class TestedPet {
     const { context, journal, session } = this.locked;
     const { origin } = session;
     const { clock, notices } = context;
-    const changesOf = ({ id }: Run): Change[] => journal.changesOf(id).filter(({ petId }) => petId === this.petId);
     for (const killed of journal.unfinished()) {
-      const [first, ...others] = killed.kind === 'smoke' && killed.origin === origin ? changesOf(killed) : [];
-      if (first?.before === undefined) continue;
-      const newest = others.at(-1) ?? first;
-      const isLast = journal.newestOther(newest) === undefined;
-      const isTest = [first, ...others].some(({ after }) => after === this.present);
+      const changes = killed.kind === 'smoke' && killed.origin === origin ? journal.changesOf(killed.id) : [];
+      const [first] = changes;
+      if (first?.petId !== this.petId || first.before === undefined) continue;
+      const isLast = journal.newestOther(changes.at(-1)!) === undefined;
+      const isTest = changes.some(({ after }) => after === this.present);
       await this.settle(killed, first.before);
       if (this.present !== first.before && isTest && isLast) {
         notices.warning(
@@ -156,12 +155,11 @@ export class TestedPet {
       await updateOne(locked, this.change(this.original));
       this.present = this.original;
     } catch (error) {
-      if (!isFailure(error)) throw error;
-      const { bulkRow, outcome } = describeFailure(error, 0);
-      const isDone = outcome === 'applied';
-      if (isDone) this.present = this.original;
-      else if (bulkRow.state !== 'planned' && bulkRow.state !== 'failed') this.present = undefined;
-      if (!isDone || error.is('unrecorded')) throw error;
+      const failure = onlyFailure(error);
+      const { state } = rowOutcome(failure);
+      if (state === 'applied') this.present = this.original;
+      else if (state !== 'planned' && state !== 'failed') this.present = undefined;
+      if (state !== 'applied' || failure.is('unrecorded')) throw failure;
     }
   }
 

@@ -11,7 +11,8 @@ import { assertWriteAllowed, canAsk, requireBaseUrl, undoLine } from '../session
 import { Failure, isFailure, midway, usageFailure } from '../errors.ts';
 import { capital, changeWords, petLabel, visible } from '../view/words.ts';
 import { confirmation, record, type RecordView } from '../view/view.ts';
-import { type LockedPet, updateOne, withFreshPet, withWriter } from './write-one.ts';
+import { openWritable } from './open-journal.ts';
+import { type LockedPet, updateOne, withFreshPet, withWriter, type Writer } from './write-one.ts';
 
 export type PetChange = {
   readonly petId: bigint;
@@ -37,9 +38,13 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
   }
   if (change.dryRun === true) return dryRun(context, change);
   await assertWriteAllowed(context);
+  await context.target();
+  // Before the session, which warns if the rate limit cannot be shared: without a state folder nothing is sent.
+  using state = await openWritable(context);
   await using session = await connect(context);
+  const keptState = () => Promise.resolve(state);
   const name = (await tableNames(context, session.origin, [change]))?.get(change.petId);
-  return await withWriter(context, session, async (writer) => {
+  const work = async (writer: Writer): Promise<RecordView> => {
     const from = context.clock.monotonic();
     for (let attempts = 1; ; attempts++) {
       try {
@@ -49,7 +54,8 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
         await waitForOthers(session.service, change, attempts, context.clock.monotonic() - from);
       }
     }
-  });
+  };
+  return await withWriter(context, session, work, { keptState });
 }
 
 /** Longest waits after the first and after later attempts, in ms: another machine's change takes two requests. */

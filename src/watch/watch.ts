@@ -166,25 +166,23 @@ function* changes(before: Stock, now: Stock, matches: (item: InventoryItem) => b
   }
 }
 
-export interface WaitCondition extends Pick<Filter, 'min' | 'max'> {
+export interface WaitOptions {
   readonly pet: bigint;
   /** `Pet 7 (Goldfish)` */
   readonly label: string;
-  readonly quantity?: bigint;
-  readonly status?: string;
   /** In ms. */
   readonly for: number;
   readonly interval: number;
+  holds(item: InventoryItem): boolean;
 }
 
 /**
- * Resolves with the pet once it meets all conditions. Checks a last time when the time is up.
+ * Resolves with the pet once the condition holds. Checks a last time when the time is up.
  * @throws {Failure} `wait-timeout`, `pet-not-found`, and failures of reading the list
  */
-export async function waitFor(context: CommandContext, wanted: WaitCondition): Promise<InventoryItem> {
+export async function waitFor(context: CommandContext, wanted: WaitOptions): Promise<InventoryItem> {
   const { clock, notices } = context;
-  const { label, quantity, min, max, status } = wanted;
-  const holds = matcher({ min: quantity ?? min, max: quantity ?? max, ...(status && { status: [status] }) });
+  const { label } = wanted;
   const giveUp = clock.monotonic() + wanted.for;
   await using session = await connect(context);
   for (let isFirst = true; ; isFirst = false) {
@@ -192,7 +190,7 @@ export async function waitFor(context: CommandContext, wanted: WaitCondition): P
     if (found === undefined) {
       throw new Failure('pet-not-found', { petId: wanted.pet, environment: session.environment });
     }
-    if (holds(found)) return found;
+    if (wanted.holds(found)) return found;
     const state = `has a quantity of ${found.quantity} and is ${found.status}`;
     const left = giveUp - clock.monotonic();
     if (left <= 0) throw new Failure('wait-timeout', { petId: wanted.pet, ms: wanted.for, found: state });

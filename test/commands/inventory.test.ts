@@ -392,7 +392,7 @@ describe('fault 83: a signal while a write is in flight', () => {
     const settle = async (): Promise<void> => {
       expect([...context.openWrites]).toMatchObject([{ petId: 7n, outcome: 'unknown' }]);
     };
-    const journal = { sendOne: async () => 1n, settle };
+    const journal = { send: async () => 1n, settle };
     const pet = { context, session: { environment: 'staging' }, journal } as unknown as LockedPet;
     const because = new Failure('interrupted', { signal: 'SIGTERM' });
     const write = { petId: 7n, quantity: 13n, environment: 'staging' };
