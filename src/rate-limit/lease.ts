@@ -37,7 +37,7 @@ export interface Question {
   readonly clears?: boolean;
 }
 
-/** The server's reply. Windows and block have times as `t`; other times count from its arrival, `cleared` back from it. */
+/** The server's reply. Windows and block have times as `t`; other times count from its arrival, `cleared` back. */
 export interface Reply {
   readonly id: string;
   /** The server's clock, corrected for the times that it was set. */
