@@ -46,7 +46,7 @@ export const limits = defineCommand({
       await opened.ledger.clearBlock();
       view = await opened.view();
     }
-    return describe(view, opened.isAlone, target.environment, context.clock.now());
+    return describe(view, opened.ledger.isAlone, target.environment, context.clock.now());
   },
 });
 

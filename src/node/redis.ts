@@ -149,11 +149,10 @@ class Link {
   /** Asks a Sentinel for the master. It may require the same password, or none and reject any. */
   async #master(place: RedisPlace): Promise<Client> {
     const { master, username, password } = this.#address;
-    const sentinel = await this.#connect(place, { username: '', password: '', database: 0 });
     const retire = (): void => {
       this.#retire(this);
     };
-    sentinel.on('error', retire);
+    const sentinel = await this.#connect(place, { username: '', password: '', database: 0 }, retire);
     const ask = () => sentinel.sendCommand<unknown>(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', master]);
     const found = await ask().catch(async (error: unknown) => {
       if (password === '' || !messageOf(error).startsWith('NOAUTH')) throw error;
@@ -172,22 +171,18 @@ class Link {
 
   #node(place: RedisPlace): Promise<Client> {
     const name = JSON.stringify(place);
-    const node = this.#nodes.get(name) ?? this.#newNode(place);
+    const onBroken = (error: unknown): void => {
+      this.broken ??= error;
+      this.#retire(this);
+      this.end();
+    };
+    const node = this.#nodes.get(name) ?? this.#connect(place, this.#address, onBroken);
     this.#nodes.set(name, node);
     return node;
   }
 
-  async #newNode(place: RedisPlace): Promise<Client> {
-    const client = await this.#connect(place, this.#address);
-    client.on('error', (error) => {
-      this.broken ??= error;
-      this.#retire(this);
-      this.end();
-    });
-    return client;
-  }
-
-  async #connect(place: RedisPlace, login: Login): Promise<Client> {
+  /** @param onBroken is called when the connection breaks after it was made */
+  async #connect(place: RedisPlace, login: Login, onBroken: (error: unknown) => void): Promise<Client> {
     const { signal } = this.#over;
     const { isTls, files } = this.#address;
     // An address cannot be a server name (RFC 6066, 3); Node then compares the certificate with `host`.
@@ -205,6 +200,7 @@ class Link {
       client.destroy();
       throw error;
     }
+    client.on('error', onBroken);
     client.unref();
     return client;
   }

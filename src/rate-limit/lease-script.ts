@@ -3,9 +3,8 @@
  * for requests. Lua 5.1 (redis.io/docs/latest/develop/programmability/lua-api).
  *
  * `KEYS[1]` holds the state that all machines share, `KEYS[1]:machine` the permits of one machine. Times are ms on the
- * server's clock; machines send and receive only how long ago something was and how long it lasts. Permits expire with
- * their window, after 70 s at the latest. Then a new turn of the operation begins, and the permits of dead machines are
- * free again.
+ * server's clock; machines send only how long ago something was and how long it lasts. Permits expire with their window,
+ * after 70 s at the latest. Then a new turn of the operation begins, and the permits of dead machines are free again.
  */
 
 /** Longest time for one step on the server, including the connection, in ms. */
@@ -209,7 +208,7 @@ for _, o in pairs(s.ops) do table.insert(reply.windows, o.window) end
 -- One that is over, too, until its probe is answered. Where none is known, only to the machine that sends the probe:
 -- what others were lent is good, and their windows hold.
 if s.block and (s.block.till > s.block.since or s.probe and s.probe.machine == r.machine) then
-  reply.block = { since = s.block.since, ['until'] = s.block.till, why = s.block.why }
+  reply.block = { since = math.max(t - KEPT, s.block.since), ['until'] = math.max(t - KEPT, s.block.till), why = s.block.why }
 end
 reply.setBy, reply.strikes, reply.cleared = s.setBy, s.strikes, s.cleared and t - s.cleared
 return cjson.encode(reply)

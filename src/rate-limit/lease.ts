@@ -1,7 +1,7 @@
 /**
  * The permits that the Redis server has lent to this machine: how many requests it may send before it asks again. All
  * processes of the machine share them. Pure: computes what to ask, and the key's state after the reply.
- * Machine and server exchange only how long ago something was and how long it lasts, so their clocks need not agree.
+ * A machine tells how long ago something was, and is told the server's time, so that no two clocks need to agree.
  */
 import {
   type Block,
@@ -37,7 +37,7 @@ export interface Question {
   readonly clears?: boolean;
 }
 
-/** The server's reply. Times count from its arrival, `cleared` back from it. */
+/** The server's reply. Windows and block have times as `t`; other times count from its arrival, `cleared` back. */
 export interface Reply {
   readonly id: string;
   /** The server's clock, corrected for the times that it was set. */

@@ -43,10 +43,12 @@ export interface Decision {
 export type Ledger = ReturnType<typeof createLedger>;
 
 /** Builds a ledger on a function that runs a step atomically. */
-export function createLedger(step: Step) {
+export function createLedger(step: Step, isAlone = false) {
   const read = <T>(of: (state: LedgerState, now: number) => T): Promise<T> =>
     step((before, now) => ({ state: before, result: of(before, now) }), { isRead: true });
   return {
+    /** True while other processes that use the key are unknown: then only one request at a time. */
+    isAlone,
     /** Returns why a request would have to wait, and reserves nothing. */
     check: (intent: Intent) => read((before, now) => decide(before, now, intent).hold),
     /** Decides, and reserves a place for a request that may be sent. A second call replaces the reservation. */

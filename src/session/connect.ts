@@ -69,7 +69,7 @@ export async function open(context: CommandContext, target: Target, options: Con
     get probes() {
       if (options.isServer === true) return Number.POSITIVE_INFINITY;
       // Without a ledger that others share, a 429 ends the command.
-      if (opened.isAlone) return 0;
+      if (opened.ledger.isAlone) return 0;
       if (options.isBulk !== true) return 1;
       return globals.maxWait >= FOREVER_MS ? Number.POSITIVE_INFINITY : 2;
     },
@@ -94,7 +94,7 @@ export async function open(context: CommandContext, target: Target, options: Con
     origin: originOf(target),
     service,
     redis: opened.redis,
-    isAlone: () => opened.isAlone,
+    isAlone: () => opened.ledger.isAlone,
     known: () => known(context, opened),
     async [Symbol.asyncDispose]() {
       // `smoke` opens more sessions on one connection, some with an invalid key.

@@ -25,10 +25,8 @@ export interface OpenLedger extends AsyncDisposable {
   view(): Promise<LedgerState>;
   /** Identifies the service's address in the ledger, and in the names of operations. */
   readonly address: string;
-  /** True while other processes that use the key are unknown: then only one request at a time. */
-  readonly isAlone: boolean;
   /** The server of PETSTORE_LEDGER, also for the locks of pets; undefined without other machines. */
-  readonly redis?: Redis;
+  readonly redis: Redis | undefined;
 }
 
 export type LedgerTarget = Pick<Target, 'environment' | 'baseUrl' | 'apiKey'>;
@@ -43,52 +41,46 @@ export async function openLedger(
   target: LedgerTarget,
   { isBusy = false, isShown = false } = {},
 ): Promise<OpenLedger> {
+  const { clock } = context;
   const names = ledgerNames(target);
   const { address } = names;
   const shared = sharedLedger(context);
   const { step, isAlone } = await openStep(context, names, isBusy);
-  // Only this machine uses the sandbox. The database stays open: the process is about to end, and the last process to
-  // close it copies the write-ahead log back, which takes longer than the two steps of a request.
-  if (shared === undefined || target.environment === 'sandbox') {
-    const ledger = createLedger(step);
-    const view = async () => {
-      // The lease is left from an earlier command with PETSTORE_LEDGER.
-      const { lease: _old, ...known } = shownAt(address, await ledger.view(), context.clock);
-      return known;
+  let ledger: Ledger = createLedger(step, isAlone);
+  let redis: Redis | undefined;
+  // Only this machine uses the sandbox.
+  if (shared !== undefined && target.environment !== 'sandbox') {
+    const { url, whenLost } = shared;
+    const [opened, name, { RedisLedger }] = await Promise.all([
+      context.openRedis(url),
+      names.shared(),
+      import('../rate-limit/redis-ledger.ts'),
+    ]);
+    const onChange = (says: string | undefined): void => {
+      if (!isShown) reportChange(context, whenLost, says);
     };
-    return { ledger, view, address, isAlone, [Symbol.asyncDispose]: () => Promise.resolve() };
+    // Without user and password.
+    const server = url.replace(/\/\/[^/?#]*@/, '//');
+    redis = opened;
+    ledger = new RedisLedger(step, { ...context, redis, server, name, whenLost, onChange });
   }
-  const { url, whenLost } = shared;
-  const [redis, name, { RedisLedger }] = await Promise.all([
-    context.openRedis(url),
-    names.shared(),
-    import('../rate-limit/redis-ledger.ts'),
-  ]);
-  const onChange = (says: string | undefined): void => {
-    if (!isShown) reportChange(context, whenLost, says);
-  };
-  // Without user and password.
-  const server = url.replace(/\/\/[^/?#]*@/, '//');
-  const ledger = new RedisLedger(step, { ...context, redis, server, name, whenLost, onChange });
   return {
     ledger,
-    view: async () => shownAt(address, await ledger.view(), context.clock),
+    async view() {
+      const { lease, ...known } = shift(await ledger.view(), clock.now() - clock.monotonic());
+      const windows = known.windows.filter(({ operation }) => operation.includes(` ${address}`));
+      // Without a server, the lease is left from an earlier command with PETSTORE_LEDGER.
+      return { ...known, windows, ...(redis && lease && { lease }) };
+    },
     address,
     redis,
-    get isAlone() {
-      return ledger.isAlone;
-    },
+    // The database stays open: the process is about to end, and the last process to close it copies the write-ahead log
+    // back, which takes longer than the two steps of a request.
     async [Symbol.asyncDispose]() {
       await ledger.close();
-      redis.close();
+      redis?.close();
     },
   };
-}
-
-/** Returns the state in wall time, without the windows of other addresses: only the block belongs to all of them. */
-function shownAt(address: string, state: LedgerState, clock: CommandContext['clock']): LedgerState {
-  const known = shift(state, clock.now() - clock.monotonic());
-  return { ...known, windows: known.windows.filter(({ operation }) => operation.includes(` ${address}`)) };
 }
 
 /** Not a valid key of any service: what one says of it says nothing about another. */
@@ -168,6 +160,7 @@ async function openStep(
 ): Promise<{ readonly step: Step; readonly isAlone: boolean }> {
   const { clock, files, notices } = context;
   let file: ReserveFile | undefined;
+  let step: Step | undefined;
   let why = 'is on a network file system, whose locks other machines may not see';
   try {
     const folder = stateFolder(context);
@@ -175,27 +168,26 @@ async function openStep(
     // The file must exist before the disk is full, and serves alone where the database cannot be used.
     await file.prepare().catch(() => undefined);
     if (!(await files.isOnNetwork(folder))) {
-      const state = await openState(context, folder);
-      return { step: reserved(context, sqliteStep(context, state, names.row, isBusy), file), isAlone: false };
+      step = sqliteStep(context, await openState(context, folder), names.row, isBusy);
     }
   } catch (error) {
     // The state of a newer petstore may contain a block.
     if (!isOutOfReach(error)) throw error;
     why = 'cannot be used';
   }
-  if (!UNSHARED.has(notices)) {
+  const isAlone = step === undefined;
+  if (isAlone && !UNSHARED.has(notices)) {
     UNSHARED.add(notices);
     notices.warning(
       `Rate limits cannot be shared with other runs of petstore, because its state folder ${why}: ` +
         'a 429 ends this command.',
     );
   }
-  const step = memoryStep(clock);
-  return { step: file === undefined ? step : reserved(context, step, file), isAlone: true };
+  step ??= memoryStep(clock);
+  return { step: file === undefined ? step : reserved(context, step, file), isAlone };
 }
 
-function reserved(context: CommandContext, step: Step, file: ReserveFile): Step {
-  const { clock, notices } = context;
+function reserved({ clock, notices }: CommandContext, step: Step, file: ReserveFile): Step {
   return withReserve(step, {
     clock,
     file,

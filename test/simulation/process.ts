@@ -112,6 +112,7 @@ export class SimulatedProcess {
       return result;
     };
     return {
+      isAlone: ledger.isAlone,
       check: (intent) => ledger.check(intent),
       view: () => ledger.view(),
       forecast: (demand) => ledger.forecast(demand),
