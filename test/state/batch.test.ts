@@ -20,13 +20,12 @@ async function place(before: () => Promise<void> = () => Promise.resolve()) {
   onCleanup(() => opened[Symbol.dispose]());
   const transactions: Exclusive[] = [];
   const counted: State = {
-    ...{ path: opened.path, database: opened.database },
+    ...opened,
     exclusively: async (work, how = {}) => {
       transactions.push(how);
       await before();
       return opened.exclusively(work, how);
     },
-    recover: (error) => opened.recover(error),
     [Symbol.dispose]: () => undefined,
   };
   const state = inBatches(counted, turn);
