@@ -13,7 +13,7 @@ import { isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
 import { hintedPlace, nextSteps, resumeCommand, shellWord, withEnvironment } from '../session/run-commands.ts';
 import type { RunSummary } from '../state/journal.ts';
-import { withJournal } from '../stock/open-journal.ts';
+import { openJournal } from '../stock/open-journal.ts';
 import { type Labelled, labelled, type RecordView } from '../view/view.ts';
 
 export const status = defineCommand({
@@ -91,7 +91,8 @@ async function knownLimits(context: CommandContext): Promise<{ notes: readonly L
 /** Returns no runs if the state cannot be read: `doctor` explains why. */
 async function unfinishedRuns(context: CommandContext): Promise<readonly RunSummary[]> {
   try {
-    return await withJournal(context, (journal) => journal.unfinished());
+    using journal = await openJournal(context);
+    return journal.unfinished();
   } catch (error) {
     if (!isFailure(error)) throw error;
     return [];
