@@ -5,7 +5,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { namedEnvironment } from '../session/resolve.ts';
 import type { HistoryFilter } from '../state/history.ts';
 import { CAUSES } from '../state/journal-rows.ts';
-import type { Change, Journal } from '../state/journal.ts';
+import type { Journal } from '../state/journal.ts';
 import { historyView, quantityChart, SUMS, sumsView } from '../stock/history-view.ts';
 import { openJournal } from '../stock/open-journal.ts';
 import { FORMAT_FACTS, type View } from '../view/view.ts';
@@ -55,25 +55,19 @@ export const inventoryHistory = defineCommand({
     const rows = limit ?? (isSum ? EVERY : 50);
     const filter = { run, cause, person, pet, environment, ...instants, limit: isSum ? EVERY : rows, isNet: isSum };
     const { isForPeople } = FORMAT_FACTS[context.globals.output];
-    const changes = readChanges(context, filter);
-    if (!isForPeople && !isSum) return historyView(changes);
-    using journal = await openJournal(context);
+    // Stays open: the rows are read as they are printed.
+    const journal = await openJournal(context);
+    if (!isForPeople && !isSum) return historyView(journal.history(filter));
     const uniform = journal.uniform(filter);
     const [[newest] = []] = journal.history({ ...filter, limit: 1 });
     if (environment === undefined && newest?.environment === 'sandbox' && uniform.includes('environment'))
       context.notices.info('These changes were made in the sandbox.');
     const empty = emptyText(journal, filter);
     if (isSum) return sumsView(journal.history(filter), { by, isForPeople, limit: rows }, context.notices, empty);
-    if (chart !== true) return historyView(changes, { uniform, empty });
+    if (chart !== true) return historyView(journal.history(filter), { uniform, empty });
     return quantityChart([...journal.history(filter)].flat(), empty);
   },
 });
-
-/** Reads the changes as they are shown. */
-async function* readChanges(context: CommandContext, filter: HistoryFilter): AsyncGenerator<readonly Change[]> {
-  using journal = await openJournal(context);
-  yield* journal.history(filter);
-}
 
 /** @throws {Failure} `usage` */
 function requireOnePet(pets: readonly bigint[] = [], { globals }: CommandContext): void {

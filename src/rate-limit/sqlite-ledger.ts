@@ -64,11 +64,7 @@ export function sqliteStep(
     return results;
   };
   const add = isBusy
-    ? together<Item>(
-        state,
-        () => clock.turn(),
-        (items) => run(items, true),
-      )
+    ? together<Item>(state, clock, (items) => run(items, true))
     : async (item: Item) => (await state.exclusively(() => run([item], true), item.how))[0];
   return async <T>(work: Work<T>, how: StepOptions = {}): Promise<T> => {
     const item = { how, work };

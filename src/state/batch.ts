@@ -1,4 +1,5 @@
 /** Runs what is requested within one turn of the event loop together: a transaction costs more than its statements. */
+import type { Clock } from '../ports.ts';
 import type { Exclusive, State } from './database.ts';
 
 /** Most turns of the event loop that the first item waits. */
@@ -12,7 +13,7 @@ type Strictness = Pick<Exclusive, 'durable' | 'despiteSignal'>;
  */
 export function together<I extends { readonly how: Strictness }>(
   state: Pick<State, 'exclusively'>,
-  turn: () => Promise<void>,
+  clock: Pick<Clock, 'turn'>,
   run: (items: readonly I[]) => readonly unknown[],
 ): (item: I) => Promise<unknown> {
   let waiting: I[] = [];
@@ -21,7 +22,7 @@ export function together<I extends { readonly how: Strictness }>(
     // Waits until a turn has added nothing, but not for too many turns.
     for (let turns = 0, before = 0; turns < MOST_TURNS && waiting.length > before; turns++) {
       before = waiting.length;
-      await turn();
+      await clock.turn();
     }
     const batch = waiting;
     waiting = [];
@@ -37,8 +38,8 @@ export function together<I extends { readonly how: Strictness }>(
 }
 
 /** Returns the state with one transaction for all work of a turn. The work must be synchronous. */
-export function inBatches(state: State, turn: () => Promise<void>): State {
-  const add = together<{ work(): unknown; readonly how: Exclusive }>(state, turn, (items) =>
+export function inBatches(state: State, clock: Pick<Clock, 'turn'>): State {
+  const add = together<{ work(): unknown; readonly how: Exclusive }>(state, clock, (items) =>
     items.map(({ work }) => work()),
   );
   return {

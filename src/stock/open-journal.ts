@@ -40,7 +40,7 @@ export async function openWritable(context: CommandContext): Promise<State> {
  */
 export function stateKeptOpen(context: CommandContext): () => Promise<State> {
   let opened: Promise<State> | undefined;
-  const open = async (): Promise<State> => inBatches(await openWritable(context), () => context.clock.turn());
+  const open = async (): Promise<State> => inBatches(await openWritable(context), context.clock);
   return () =>
     // The next call tries again.
     (opened ??= open().catch((error: unknown) => {

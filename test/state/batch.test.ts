@@ -28,7 +28,7 @@ async function place(before: () => Promise<void> = () => Promise.resolve()) {
     },
     [Symbol.dispose]: () => undefined,
   };
-  const state = inBatches(counted, turn);
+  const state = inBatches(counted, { turn });
   const add = (value: number) => () => state.database.run('INSERT INTO meta VALUES (?, ?)', `${value}`, '');
   const count = () => Number(state.database.get("SELECT count(*) AS many FROM meta WHERE value = ''")?.many);
   return { clock, context, counted, state, transactions, add, count };
