@@ -12,7 +12,7 @@ import { parseInteger } from '../api/values.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import { openState, type State } from '../state/database.ts';
 import { parseCatalog } from '../stock/file-rows.ts';
-import { withJournal } from '../stock/open-journal.ts';
+import { openJournal } from '../stock/open-journal.ts';
 import { readSource } from '../stock/source-file.ts';
 import { confirmation, FORMAT_FACTS, list, type RecordView } from '../view/view.ts';
 import { capital, plural } from '../view/words.ts';
@@ -85,7 +85,7 @@ export const catalogList = defineCommand({
   async run(_input, context) {
     const catalog = await openCatalog(context, await catalogOrigin(context));
     // One that cannot be read is not empty.
-    if (catalog === undefined) await withJournal(context, () => undefined);
+    if (catalog === undefined) await openJournal(context);
     const view = list<Entry>(
       [],
       {

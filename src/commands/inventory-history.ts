@@ -7,7 +7,7 @@ import type { HistoryFilter } from '../state/history.ts';
 import { CAUSES } from '../state/journal-rows.ts';
 import type { Journal } from '../state/journal.ts';
 import { historyView, quantityChart, SUMS, sumsView } from '../stock/history-view.ts';
-import { readJournal, withJournal } from '../stock/open-journal.ts';
+import { openJournal } from '../stock/open-journal.ts';
 import { FORMAT_FACTS, type View } from '../view/view.ts';
 
 export const inventoryHistory = defineCommand({
@@ -45,7 +45,7 @@ export const inventoryHistory = defineCommand({
     allEnvironments: flag('--all-environments', 'changes of every environment'),
     chart: flag('--chart', 'draw the quantity of one pet after each change', { needs: 'pet' }),
   },
-  async run({ pet, run, cause, person, since, until, limit, by, allEnvironments, chart }, context) {
+  async run({ pet, run, cause, person, since, until, limit, by, allEnvironments, chart }, context): Promise<View> {
     if (chart === true) requireOnePet(pet, context);
     const now = context.clock.now();
     const isMixed = allEnvironments === true || run !== undefined;
@@ -55,18 +55,17 @@ export const inventoryHistory = defineCommand({
     const rows = limit ?? (isSum ? EVERY : 50);
     const filter = { run, cause, person, pet, environment, ...instants, limit: isSum ? EVERY : rows, isNet: isSum };
     const { isForPeople } = FORMAT_FACTS[context.globals.output];
-    const changes = readJournal(context, (journal) => journal.history(filter));
-    if (!isForPeople && !isSum) return historyView(changes);
-    return withJournal(context, (journal): View => {
-      const uniform = journal.uniform(filter);
-      const [[newest] = []] = journal.history({ ...filter, limit: 1 });
-      if (environment === undefined && newest?.environment === 'sandbox' && uniform.includes('environment'))
-        context.notices.info('These changes were made in the sandbox.');
-      const empty = emptyText(journal, filter);
-      if (isSum) return sumsView(journal.history(filter), { by, isForPeople, limit: rows }, context.notices, empty);
-      if (chart !== true) return historyView(changes, { uniform, empty });
-      return quantityChart([...journal.history(filter)].flat(), empty);
-    });
+    // Stays open: the rows are read as they are printed.
+    const journal = await openJournal(context);
+    if (!isForPeople && !isSum) return historyView(journal.history(filter));
+    const uniform = journal.uniform(filter);
+    const [[newest] = []] = journal.history({ ...filter, limit: 1 });
+    if (environment === undefined && newest?.environment === 'sandbox' && uniform.includes('environment'))
+      context.notices.info('These changes were made in the sandbox.');
+    const empty = emptyText(journal, filter);
+    if (isSum) return sumsView(journal.history(filter), { by, isForPeople, limit: rows }, context.notices, empty);
+    if (chart !== true) return historyView(journal.history(filter), { uniform, empty });
+    return quantityChart([...journal.history(filter)].flat(), empty);
   },
 });
 
@@ -89,8 +88,8 @@ function requireOnePet(pets: readonly bigint[] = [], { globals }: CommandContext
 
 const EVERY = Number.MAX_SAFE_INTEGER;
 
-function emptyText(journal: Pick<Journal, 'hasSent'>, { environment }: HistoryFilter): string {
-  if (!journal.hasSent()) return 'This machine has not changed any stock yet.';
+function emptyText(journal: Journal, { environment }: HistoryFilter): string {
+  if ([...journal.history({ limit: 1 })].flat().length === 0) return 'This machine has not changed any stock yet.';
   if (environment === undefined) return 'No change matches.';
   return `No change in ${environment} matches. To see other environments, add --all-environments.`;
 }

@@ -9,11 +9,11 @@ import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
 import { maskKey, requireBaseUrl, requireKey } from '../session/resolve.ts';
 import { type Source, type Sourced, unreadVariables, VARIABLES } from '../session/settings.ts';
 import { SANDBOX_KEY } from '../sandbox/plans.ts';
-import { isFailure, onlyFailure } from '../errors.ts';
+import { isFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
 import { hintedPlace, nextSteps, resumeCommand, shellWord, withEnvironment } from '../session/run-commands.ts';
 import type { RunSummary } from '../state/journal.ts';
-import { withJournal } from '../stock/open-journal.ts';
+import { openJournal } from '../stock/open-journal.ts';
 import { type Labelled, labelled, type RecordView } from '../view/view.ts';
 
 export const status = defineCommand({
@@ -34,10 +34,7 @@ export const status = defineCommand({
     for (const name of unreadVariables(context.env)) {
       context.notices.warning(`petstore ignores the variable ${name}; it reads ${VARIABLES.join(', ')}.`);
     }
-    const limits = await knownLimits(context);
-    // None if the state cannot be read: `doctor` explains why.
-    const runs = await withJournal(context, (journal) => journal.unfinished()).catch(onlyFailure);
-    return describe(lines, limits, isFailure(runs) ? [] : runs, context);
+    return describe(lines, await knownLimits(context), await unfinishedRuns(context), context);
   },
 });
 
@@ -85,6 +82,17 @@ async function knownLimits(context: CommandContext): Promise<{ notes: readonly L
     if (!isFailure(error)) throw error;
     const isLedger = error.is('ledger-refused') || error.is('invalid-value');
     return { notes: isLedger ? [['shared', describeFailure(error, context.clock.now()).message]] : [] };
+  }
+}
+
+/** Returns no runs if the state cannot be read: `doctor` explains why. */
+async function unfinishedRuns(context: CommandContext): Promise<readonly RunSummary[]> {
+  try {
+    using journal = await openJournal(context);
+    return journal.unfinished();
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    return [];
   }
 }
 

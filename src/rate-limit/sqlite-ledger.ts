@@ -4,7 +4,7 @@
  * request.
  */
 import type { Context } from '../ports.ts';
-import { strictest, together } from '../state/batch.ts';
+import { together } from '../state/batch.ts';
 import type { State } from '../state/database.ts';
 import { abandon, type Instant, type LedgerState, lose, UNKNOWN } from './governor.ts';
 import { isDeadOwner, shift, type Step, type StepOptions, type Work } from './ledger.ts';
@@ -63,9 +63,9 @@ export function sqliteStep(
     if (keeps && after !== before) write(name, after, now);
     return results;
   };
-  const inOne = (items: readonly Item[]): Promise<unknown[]> =>
-    state.exclusively(() => run(items, true), strictest(items.map(({ how }) => how)));
-  const add = isBusy ? together(() => clock.turn(), inOne) : async (item: Item) => (await inOne([item]))[0];
+  const add = isBusy
+    ? together<Item>(state, clock, (items) => run(items, true))
+    : async (item: Item) => (await state.exclusively(() => run([item], true), item.how))[0];
   return async <T>(work: Work<T>, how: StepOptions = {}): Promise<T> => {
     const item = { how, work };
     try {

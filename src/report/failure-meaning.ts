@@ -1,5 +1,6 @@
 /** The columns of the table of failures, and the values that many of its rows share. */
 import type { ExitCode, Outcome } from '../errors.ts';
+import type { Settled } from '../state/journal.ts';
 
 export interface FailureMeaning {
   readonly exit: ExitCode;
@@ -21,12 +22,8 @@ export interface FailureMeaning {
 }
 
 /** What a failed request means for its row, and whether the run continues. */
-export interface RowOutcome {
+export interface RowOutcome extends Settled {
   readonly state: 'planned' | 'applied' | 'failed' | 'unknown' | 'conflict';
-  /** Always present with `failed`, `unknown` and `conflict`. */
-  readonly reason?: string;
-  /** True if a gateway refused it, so that it was not sent to the service. */
-  readonly isUnsent?: boolean;
   /** `always`: the cause is in the row. `unless-often`: every row may fail with it. */
   readonly continues: 'always' | 'unless-often' | 'never';
 }

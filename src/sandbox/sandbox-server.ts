@@ -43,7 +43,7 @@ export async function startSandbox(ports: FilePorts, options: SandboxOptions): P
   const { apiKeys = [SANDBOX_KEY], host = '127.0.0.1', patience, port = 0, pets } = options;
   const { clock } = ports;
   // Requests that arrive at the same time share a transaction and its disk write.
-  const store = await openStore(ports, options, (state) => inBatches(state, () => clock.turn()));
+  const store = await openStore(ports, options, (state) => inBatches(state, clock));
   let serving: Serving | undefined;
   let served: Served;
   try {

@@ -145,7 +145,7 @@ export class TestedPet {
     const { present } = this;
     const changes = this.locked.journal.changesOf(id);
     const guarded = changes.map((each) => ({ ...each, before: present === before ? before : (each.before ?? before) }));
-    await recordShown(this.locked, guarded, new Map([[this.petId, { quantity: present }]]));
+    await recordShown(this.locked.journal, guarded, new Map([[this.petId, { quantity: present }]]));
   }
 
   private async putBack(): Promise<void> {

@@ -1,16 +1,20 @@
 /** Runs what is requested within one turn of the event loop together: a transaction costs more than its statements. */
+import type { Clock } from '../ports.ts';
 import type { Exclusive, State } from './database.ts';
 
 /** Most turns of the event loop that the first item waits. */
 const MOST_TURNS = 4;
 
+type Strictness = Pick<Exclusive, 'durable' | 'despiteSignal'>;
+
 /**
- * Returns a function that collects the items of a few turns and passes them to `run` together, in order. `run` returns
- * a result for each.
+ * Returns a function that collects the items of a few turns and passes them to `run` together, in order, in one
+ * transaction that is as strict as the strictest of them. `run` returns a result for each.
  */
-export function together<I>(
-  turn: () => Promise<void>,
-  run: (items: readonly I[]) => Promise<readonly unknown[]>,
+export function together<I extends { readonly how: Strictness }>(
+  state: Pick<State, 'exclusively'>,
+  clock: Pick<Clock, 'turn'>,
+  run: (items: readonly I[]) => readonly unknown[],
 ): (item: I) => Promise<unknown> {
   let waiting: I[] = [];
   let results: Promise<readonly unknown[]>;
@@ -18,11 +22,13 @@ export function together<I>(
     // Waits until a turn has added nothing, but not for too many turns.
     for (let turns = 0, before = 0; turns < MOST_TURNS && waiting.length > before; turns++) {
       before = waiting.length;
-      await turn();
+      await clock.turn();
     }
     const batch = waiting;
     waiting = [];
-    return run(batch);
+    const durable = batch.some(({ how }) => how.durable === true);
+    const despiteSignal = batch.some(({ how }) => how.despiteSignal === true);
+    return state.exclusively(() => run(batch), { durable, despiteSignal });
   };
   return async (item) => {
     const at = waiting.push(item) - 1;
@@ -31,28 +37,13 @@ export function together<I>(
   };
 }
 
-type Strictness = Pick<Exclusive, 'durable' | 'despiteSignal'>;
-
-/** Returns options that are as strict as each of these. */
-export function strictest(each: readonly Strictness[]): Strictness {
-  return {
-    durable: each.some(({ durable }) => durable === true),
-    despiteSignal: each.some(({ despiteSignal }) => despiteSignal === true),
-  };
-}
-
 /** Returns the state with one transaction for all work of a turn. The work must be synchronous. */
-export function inBatches(state: State, turn: () => Promise<void>): State {
-  const add = together<{ work(): unknown; readonly how: Exclusive }>(turn, (items) =>
-    state.exclusively(() => items.map(({ work }) => work()), strictest(items.map(({ how }) => how))),
+export function inBatches(state: State, clock: Pick<Clock, 'turn'>): State {
+  const add = together<{ work(): unknown; readonly how: Exclusive }>(state, clock, (items) =>
+    items.map(({ work }) => work()),
   );
   return {
-    path: state.path,
-    database: state.database,
+    ...state,
     exclusively: <T>(work: () => T | Promise<T>, how: Exclusive = {}) => add({ work, how }) as Promise<T>,
-    recover: (error) => state.recover(error),
-    [Symbol.dispose]: () => {
-      state[Symbol.dispose]();
-    },
   };
 }

@@ -9,11 +9,9 @@ import { type DatabaseKind, failureOf, isDamage, openFile, openSound, type FileP
 import { atomically, type BusyWait, type FilePorts, whileBusy } from './lock.ts';
 import { STATE_DATABASE } from './schema.ts';
 
-export interface Exclusive extends Pick<BusyWait, 'patienceMs'> {
+export interface Exclusive extends Omit<BusyWait, 'progress'> {
   /** The work is on the disk when `exclusively` resolves: it survives a power cut. */
   readonly durable?: boolean;
-  /** Waits for the lock in spite of a stop signal, for what must be recorded. */
-  readonly despiteSignal?: boolean;
 }
 
 /** An open state database, for `using`. */
@@ -50,101 +48,77 @@ export async function openDatabaseFile(
   notices?: Warned['notices'],
 ): Promise<State> {
   const place = { ports, kind, path };
-  const connection = await openFile(place).catch(async (error: unknown) => {
+  let connection = await openFile(place).catch(async (error: unknown) => {
     if (notices === undefined || !isDamage(error)) throw error;
     return (await openSound(place, notices)).database;
   });
-  return new DatabaseFile(place, connection, notices);
-}
-
-class DatabaseFile implements State {
-  readonly database: State['database'];
-  private readonly place: FilePlace;
-  private readonly notices: Warned['notices'] | undefined;
-  private connection: Database;
-  private isDurable = false;
-  private renewal: Promise<boolean> | undefined;
-
-  constructor(place: FilePlace, connection: Database, notices: Warned['notices'] | undefined) {
-    this.place = place;
-    this.connection = connection;
-    this.notices = notices;
-    this.database = {
-      run: (...params) => this.guarded((database) => database.run(...params)),
-      all: (...params) => this.guarded((database) => database.all(...params)),
-      get: (...params) => this.guarded((database) => database.get(...params)),
-    };
-  }
-
-  get path(): string {
-    return this.place.path;
-  }
-
-  async exclusively<T>(work: () => T | Promise<T>, how: Exclusive = {}): Promise<T> {
-    try {
-      return await this.attempt(work, how);
-    } catch (error) {
-      if (!(await this.recover(error))) throw error;
-      return this.attempt(work, how);
-    }
-  }
-
-  async recover(error: unknown): Promise<boolean> {
-    if (this.notices === undefined || !isFailure(error) || !error.is('state')) return false;
-    const { path, problem } = error.details;
-    // If SQLite rejects our own statement, its schema may be damaged.
-    return path === this.path && (problem === 'damaged' || problem === 'unusable') && this.renew();
-  }
-
-  [Symbol.dispose](): void {
-    this.connection.close();
-  }
-
-  private async attempt<T>(work: () => T | Promise<T>, how: Exclusive): Promise<T> {
-    const { clock, random, signal } = this.place.ports;
-    const ports = { clock, random, ...(signal && how.despiteSignal !== true && { signal }) };
-    // This value changes whenever another connection commits (sqlite.org/pragma.html#pragma_data_version).
-    const progress = () => this.database.get('PRAGMA data_version')?.data_version;
-    const once = async (): Promise<T> => {
-      // Another process has put the file aside: what is written to it would be lost.
-      if (this.renewal !== undefined || !this.connection.isInPlace()) await this.renew();
-      const { connection, place } = this;
-      const isDurable = how.durable === true;
-      if (isDurable !== this.isDurable) connection.exec(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`);
-      this.isDurable = isDurable;
-      return atomically(connection, work, place.kind.everyTransaction);
-    };
-    try {
-      return await whileBusy(ports, once, { ...how, progress });
-    } catch (error) {
-      throw failureOf(error, this.place);
-    }
-  }
+  let renewal: Promise<boolean> | undefined;
+  const database = guarded(place, () => connection);
 
   /** Opens the file that is there now. Returns whether it is a different one. */
-  private renew(): Promise<boolean> {
-    const renew = async (): Promise<boolean> => {
-      const { connection, notices, place } = this;
-      const { kind, path } = place;
-      if (notices === undefined) throw new Failure('state', { path, what: kind.name, problem: 'replaced' });
-      const { database, isNew } = await openSound(place, notices);
-      const isOther = isNew || !connection.isInPlace();
-      connection.close();
-      this.connection = database;
-      this.isDurable = false;
-      return isOther;
-    };
-    this.renewal ??= renew().finally(() => {
-      this.renewal = undefined;
-    });
-    return this.renewal;
-  }
+  const renew = async (): Promise<boolean> => {
+    if (notices === undefined) throw new Failure('state', { path, what: kind.name, problem: 'replaced' });
+    const { database: found, isNew } = await openSound(place, notices);
+    const isOther = isNew || !connection.isInPlace();
+    connection.close();
+    connection = found;
+    return isOther;
+  };
+  const renewed = (): Promise<boolean> =>
+    (renewal ??= renew().finally(() => {
+      renewal = undefined;
+    }));
 
-  private guarded<T>(work: (database: Database) => T): T {
+  const attempt = async <T>(work: () => T | Promise<T>, how: Exclusive): Promise<T> => {
+    // This value changes whenever another connection commits (sqlite.org/pragma.html#pragma_data_version).
+    const progress = () => database.get('PRAGMA data_version')?.data_version;
+    const once = async (): Promise<T> => {
+      // Another process has put the file aside: what is written to it would be lost.
+      if (renewal !== undefined || !connection.isInPlace()) await renewed();
+      connection.exec(`PRAGMA synchronous = ${how.durable === true ? 'FULL' : 'NORMAL'}`);
+      return atomically(connection, work, kind.everyTransaction);
+    };
+    return whileBusy(ports, once, { ...how, progress }).catch((error: unknown) => {
+      throw failureOf(error, place);
+    });
+  };
+
+  const recover = async (error: unknown): Promise<boolean> => {
+    if (notices === undefined || !isFailure(error) || !error.is('state')) return false;
+    const { path: of, problem } = error.details;
+    // If SQLite rejects our own statement, its schema may be damaged.
+    return of === path && (problem === 'damaged' || problem === 'unusable') && renewed();
+  };
+  return {
+    path,
+    database,
+    recover,
+    exclusively: async (work, how = {}) => {
+      try {
+        return await attempt(work, how);
+      } catch (error) {
+        if (!(await recover(error))) throw error;
+        return attempt(work, how);
+      }
+    },
+    [Symbol.dispose]: () => {
+      connection.close();
+    },
+  };
+}
+
+/** Returns the methods of the connection that is open at the time. Their failures name the file. */
+function guarded(place: FilePlace, current: () => Database): State['database'] {
+  const named = <T>(work: () => T): T => {
     try {
-      return work(this.connection);
+      return work();
     } catch (error) {
-      throw failureOf(error, this.place);
+      throw failureOf(error, place);
     }
-  }
+  };
+  return {
+    run: (...params) => named(() => current().run(...params)),
+    all: (...params) => named(() => current().all(...params)),
+    get: (...params) => named(() => current().get(...params)),
+  };
 }

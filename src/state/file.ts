@@ -2,10 +2,11 @@
  * Opens petstore's database files. Refuses those of other programs and of a newer petstore. Puts a damaged file aside,
  * once, however many processes find it.
  */
+import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type Database, DatabaseFailure, errorCode } from '../ports.ts';
 import { Failure, fileFailed, isFailure } from '../errors.ts';
-import { acquireLock, atomically, type FilePorts, folderOf, PATIENCE_MS, whileBusy } from './lock.ts';
+import { acquireLock, atomically, type FilePorts, PATIENCE_MS, whileBusy } from './lock.ts';
 
 /** Receives a warning if a file was put aside. */
 export interface Warned {
@@ -43,8 +44,8 @@ const LOG_PAGES = 250;
 /** Opens a file, or creates it. @throws {Failure} `state`, `file` */
 export async function openFile(place: FilePlace): Promise<Database> {
   const { ports, path } = place;
-  const folder = folderOf(path);
-  if (folder !== '') await ports.files.makePrivateFolder(folder).catch(fileFailed('create', folder));
+  const folder = dirname(path);
+  await ports.files.makePrivateFolder(folder).catch(fileFailed('create', folder));
   await requireOurs(place);
   let database: Database | undefined;
   try {
@@ -99,27 +100,27 @@ export async function openSound(
   const { ports, kind, path } = place;
   using lock = await acquireLock(ports, `${path}.aside.lock`, 2 * PATIENCE_MS);
   if (lock === undefined) throw new Failure('state', { path, what: kind.name, problem: 'held' });
-  let found: Database | undefined;
-  try {
-    found = await openFile(place);
-    if (isSound(found, kind)) return { database: found, isNew: false };
-  } catch (error) {
-    const failure = failureOf(error, place);
-    if (!isDamage(failure)) {
-      found?.close();
-      throw failure;
-    }
-  }
-  found?.close();
+  const found = await openChecked(place);
+  if (found !== undefined) return { database: found, isNew: false };
   await putAside(place, notices);
   return { database: await openFile(place), isNew: true };
 }
 
-/** True if a full check finds no damage. Too slow for every start. */
-function isSound(database: Database, { schema }: DatabaseKind): boolean {
-  const [check] = Object.values(database.get('PRAGMA integrity_check(1)') ?? {});
-  const found = database.all('SELECT sql FROM sqlite_schema ORDER BY rowid').map(({ sql }) => sql);
-  return check === 'ok' && isDeepStrictEqual(found, schema);
+/** Opens the file with a full check, which is too slow for every start. Returns undefined if it is damaged. */
+async function openChecked(place: FilePlace): Promise<Database | undefined> {
+  let database: Database | undefined;
+  try {
+    database = await openFile(place);
+    const [check] = Object.values(database.get('PRAGMA integrity_check(1)') ?? {});
+    const found = database.all('SELECT sql FROM sqlite_schema ORDER BY rowid').map(({ sql }) => sql);
+    if (check === 'ok' && isDeepStrictEqual(found, place.kind.schema)) return database;
+    database.close();
+  } catch (error) {
+    database?.close();
+    const failure = failureOf(error, place);
+    if (!isDamage(failure)) throw failure;
+  }
+  return undefined;
 }
 
 async function putAside(

@@ -81,7 +81,8 @@ const PAGE = 500;
 /** Name of its row in `meta`. */
 export const HOLDER = 'run-holder';
 
-export class History {
+/** For `using`. */
+export class History implements Disposable {
   readonly state: State;
   /** Redacts secrets in the texts that are stored. */
   protected readonly redact: (text: string) => string;
@@ -89,6 +90,10 @@ export class History {
   constructor(state: State, redact = (text: string) => text) {
     this.state = state;
     this.redact = redact;
+  }
+
+  [Symbol.dispose](): void {
+    this.state[Symbol.dispose]();
   }
 
   /** Returns this machine's newest other change of the same pet after that turn. */
@@ -184,10 +189,6 @@ export class History {
 
   sentChange(id: bigint): Change | undefined {
     return this.read<Change>(`SELECT *, ${NAME} FROM change WHERE id = ? AND sentAt IS NOT NULL`, id)[0];
-  }
-
-  hasSent(): boolean {
-    return this.state.database.get('SELECT 1 FROM change WHERE sentAt IS NOT NULL LIMIT 1') !== undefined;
   }
 
   /** Returns the columns that have the same value in all rows of `history`; `outcome` only if all were applied. */

@@ -158,11 +158,10 @@ export function insertInto(
   database.run(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`, ...values);
 }
 
-type Field = string | bigint | number | boolean | undefined;
+type Field = string | bigint | number | undefined;
 
 function toSql(name: string, value: Field): SqlValue {
   if (typeof value === 'number') return BigInt(Math.round(value));
-  if (typeof value === 'boolean') return value ? 1n : null;
   if (value === undefined) return null;
   return QUANTITIES.has(name) ? value.toString() : value;
 }

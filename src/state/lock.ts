@@ -2,6 +2,7 @@
  * A lock between processes: the write lock of a separate SQLite file, to which nothing is ever written. The system
  * releases it when its holder dies in any way, and keeps it while its holder is suspended.
  */
+import { dirname } from 'node:path';
 import { type Context, type Database, DatabaseFailure, errorCode, type Wait } from '../ports.ts';
 import { Failure } from '../errors.ts';
 
@@ -32,7 +33,10 @@ export async function acquireLock(
   let database = kept?.get(path);
   const take = async (): Promise<Database> => {
     for (let tries = 0; ; tries++) {
-      database ??= await open(ports, path);
+      if (database === undefined) {
+        await ports.files.makePrivateFolder(dirname(path));
+        database = await ports.openDatabase(path, { isLock: true });
+      }
       database.exec('BEGIN IMMEDIATE');
       // Other processes would not notice a lock on a file that has been replaced.
       if (database.isInPlace() || tries === MOST_TRIES) return database;
@@ -60,57 +64,44 @@ export async function acquireLock(
 type Shown = Pick<Context, 'clock'> & { readonly notices: { waiting(wait: Wait | undefined): void } };
 
 /**
- * Limits and shows the wait for a lock. `leftMs` is called before each further try; the end removes what is shown.
+ * Tries until there is a lock, and shows a wait for it that takes long.
  * @param what names the holder: `another petstore process that changes pet 7`
+ * @param take gets how long it may still wait, in ms; returns undefined if another process has the lock
  * @throws {Failure} `run-locked`: the time is over
  */
-export function lockWait({ clock, notices }: Shown, waitMs: number, what: () => string) {
+export async function waitForLock<T>(
+  { clock, notices }: Shown,
+  waitMs: number,
+  what: () => string,
+  take: (leftMs: number) => Promise<T | undefined>,
+): Promise<T> {
   const from = clock.monotonic();
+  let waitedMs = 0;
   let shownMs = 0;
-  return {
-    leftMs(): number {
-      const waitedMs = clock.monotonic() - from;
+  try {
+    for (;;) {
+      const lock = await take(waitMs - waitedMs);
+      if (lock !== undefined) return lock;
+      waitedMs = clock.monotonic() - from;
       if (waitedMs >= waitMs) throw new Failure('run-locked', { what: what(), waitedMs: waitMs });
-      if (waitedMs >= shownMs + NOTICED_MS) {
-        notices.waiting({ why: 'locked', holder: what(), until: clock.now() + waitMs - waitedMs, attempt: 1 });
-        shownMs = waitedMs;
-      }
-      return waitMs - waitedMs;
-    },
-    [Symbol.dispose](): void {
-      if (shownMs > 0) notices.waiting(undefined);
-    },
-  };
+      if (waitedMs < shownMs + NOTICED_MS) continue;
+      notices.waiting({ why: 'locked', holder: what(), until: clock.now() + waitMs - waitedMs, attempt: 1 });
+      shownMs = waitedMs;
+    }
+  } finally {
+    if (shownMs > 0) notices.waiting(undefined);
+  }
 }
 
-/**
- * Takes the lock, and shows it if it has to wait for long.
- * @param what as in `lockWait`
- * @throws {Failure} `run-locked`: another process holds it for longer; and see acquireLock
- */
-export async function takeLock(
+/** Takes the lock of a file, as `waitForLock` does. @throws {Failure} see waitForLock and acquireLock */
+export function takeLock(
   ports: FilePorts & Shown,
   path: string,
   waitMs: number,
   what: () => string,
   kept?: KeptOpen,
 ): Promise<Disposable> {
-  using wait = lockWait(ports, waitMs, what);
-  for (let leftMs = waitMs; ; leftMs = wait.leftMs()) {
-    const lock = await acquireLock(ports, path, Math.min(NOTICED_MS, leftMs), kept);
-    if (lock !== undefined) return lock;
-  }
-}
-
-async function open({ files, openDatabase }: FilePorts, path: string): Promise<Database> {
-  const folder = folderOf(path);
-  if (folder !== '') await files.makePrivateFolder(folder);
-  return openDatabase(path, { isLock: true });
-}
-
-/** Returns the folder of a path; empty if it names none. */
-export function folderOf(path: string): string {
-  return path.replace(/[/\\]?[^/\\]*$/, '');
+  return waitForLock(ports, waitMs, what, (leftMs) => acquireLock(ports, path, Math.min(NOTICED_MS, leftMs), kept));
 }
 
 function toFailure(error: unknown, path: string): unknown {
@@ -124,6 +115,8 @@ function toFailure(error: unknown, path: string): unknown {
 export interface BusyWait {
   /** How long to wait for another process that makes no progress, in ms; default 5 s. */
   readonly patienceMs?: number;
+  /** Waits for the lock in spite of a stop signal, for what must be recorded. */
+  readonly despiteSignal?: boolean;
   /** Returns a new value whenever another process has committed: the wait then starts again. */
   readonly progress?: () => unknown;
 }
@@ -138,7 +131,7 @@ export const PATIENCE_MS = 5_000;
 export async function whileBusy<T>(
   { clock, random, signal }: WaitPorts,
   work: () => T | Promise<T>,
-  { patienceMs = PATIENCE_MS, progress = () => undefined }: BusyWait = {},
+  { patienceMs = PATIENCE_MS, despiteSignal = false, progress = () => undefined }: BusyWait = {},
 ): Promise<T> {
   let giveUp = clock.monotonic() + patienceMs;
   let seen: unknown;
@@ -152,7 +145,7 @@ export async function whileBusy<T>(
       seen = now;
       if (clock.monotonic() >= giveUp) throw error;
     }
-    await clock.sleep(15 + 25 * random(), signal);
+    await clock.sleep(15 + 25 * random(), despiteSignal ? undefined : signal);
   }
 }
 

@@ -158,7 +158,7 @@ async function endReplaced({ context, journal }: RunContext, { replaces }: RunSp
   const isResumed = run !== undefined && journal.changesOf(run.id).some(({ turn }) => turn > seen.moment);
   const problem = `Run ${run?.id} was resumed meanwhile`;
   if (isResumed) throw new Failure('cannot-resume', { problem, hint: 'Run the command again.' });
-  await recordShown({ journal }, uncertain, seen.stock);
+  await recordShown(journal, uncertain, seen.stock);
   if (run !== undefined) await journal.end(run.id, context.clock.now());
 }
 
@@ -216,7 +216,7 @@ async function verifyStock({ context, journal, session }: RunContext, run: Run):
     const changed: bigint[] = [];
     for (const { id, petId, after, state } of journal.changesOf(run.id)) {
       const isThere = stock.get(petId)?.quantity === after;
-      if (state === 'unknown' && isThere) await recordOutcome({ journal }, id, { state: 'applied' });
+      if (state === 'unknown' && isThere) await recordOutcome(journal, id, { state: 'applied' });
       if (state === 'applied' && !isThere) changed.push(petId);
     }
     if (changed.length > 0) context.notices.warning(`Changed again since this run set it: pet ${firstFew(changed)}.`);

@@ -3,7 +3,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { canAsk, questionWith } from '../session/resolve.ts';
 import { visible } from '../view/words.ts';
 import { type ColumnName, findColumns, findName, type Mapping, parseMapping, shown, STOCK_FILE } from './columns.ts';
-import { withJournal, withWritableJournal } from './open-journal.ts';
+import { openJournal, withWritableJournal } from './open-journal.ts';
 
 /**
  * Returns the meaning of a header's columns: `mappings`, then remembered answers or, at a terminal, new ones.
@@ -88,9 +88,8 @@ async function choose<Name extends string>(
 }
 
 async function readAnswers(context: CommandContext, header: string): Promise<readonly Mapping[]> {
-  const row = await withJournal(context, ({ state: { database } }) =>
-    database.get('SELECT mappings FROM columnAnswer WHERE header = ?', header),
-  );
+  using journal = await openJournal(context);
+  const row = journal.state.database.get('SELECT mappings FROM columnAnswer WHERE header = ?', header);
   const values = row === undefined ? [] : (JSON.parse(String(row.mappings)) as readonly string[]);
   return values.flatMap((value) => parseMapping(value) ?? []);
 }

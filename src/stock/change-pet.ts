@@ -2,7 +2,6 @@
 import { type InventoryItem, itemToJson, warnOfUnexpected } from '../api/item.ts';
 import { parseJson } from '../api/json.ts';
 import { barcodeIn } from '../catalog/barcode.ts';
-import type { Service } from '../client/service.ts';
 import { isRecent, readPet, updateCall } from '../client/update.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';
@@ -13,6 +12,10 @@ import { capital, changeWords, petLabel, visible } from '../view/words.ts';
 import { confirmation, record, type RecordView } from '../view/view.ts';
 import { openWritable } from './open-journal.ts';
 import { type LockedPet, updateOne, withFreshPet, withWriter, type Writer } from './write-one.ts';
+
+/** Longest waits after the first and after later attempts, in ms: another machine's change takes two requests. */
+const BACKOFF_MS = 250;
+const LATER_BACKOFF_MS = 1_000;
 
 export type PetChange = {
   readonly petId: bigint;
@@ -40,36 +43,26 @@ export async function changePet(context: CommandContext, change: PetChange): Pro
   await assertWriteAllowed(context);
   await context.target();
   // Before the session, which warns if the rate limit cannot be shared: without a state folder nothing is sent.
-  using state = await openWritable(context);
+  const state = await openWritable(context);
   await using session = await connect(context);
-  const keptState = () => Promise.resolve(state);
   const name = (await tableNames(context, session.origin, [change]))?.get(change.petId);
   const work = async (writer: Writer): Promise<RecordView> => {
-    const from = context.clock.monotonic();
+    const { clock, random, signal } = context;
+    const from = clock.monotonic();
     for (let attempts = 1; ; attempts++) {
       try {
         return await withFreshPet(writer, change.petId, (pet, freshMs) => readAndWrite(pet, change, name, freshMs));
       } catch (error) {
         if (isSet || change.expect !== undefined || !isFailure(error) || !error.is('precondition-failed')) throw error;
-        await waitForOthers(session.service, change, attempts, context.clock.monotonic() - from);
+        // Another machine has changed the pet: it is read again.
+        const waitedMs = clock.monotonic() - from;
+        if (waitedMs >= session.service.maxWaitMs)
+          throw new Failure('run-locked', { what: `another change of pet ${change.petId}`, waitedMs });
+        await clock.sleep(random() * (attempts === 1 ? BACKOFF_MS : LATER_BACKOFF_MS), signal);
       }
     }
   };
-  return await withWriter(context, session, work, { keptState });
-}
-
-/** Longest waits after the first and after later attempts, in ms: another machine's change takes two requests. */
-const BACKOFF_MS = [250, 1_000] as const;
-
-/** Waits before an adjustment reads the pet again that another machine has changed. @throws {Failure} `run-locked` */
-async function waitForOthers(
-  { clock, maxWaitMs, random, signal }: Service,
-  { petId }: PetChange,
-  attempts: number,
-  waitedMs: number,
-): Promise<void> {
-  if (waitedMs >= maxWaitMs) throw new Failure('run-locked', { what: `another change of pet ${petId}`, waitedMs });
-  await clock.sleep(random() * (attempts === 1 ? BACKOFF_MS[0] : BACKOFF_MS[1]), signal);
+  return await withWriter(context, session, work, { openState: () => Promise.resolve(state) });
 }
 
 async function readAndWrite(pet: LockedPet, change: PetChange, name: string | undefined, freshMs: number) {

@@ -20,15 +20,12 @@ export class Pace {
   /** Number of requests that are in flight or wait for permission. */
   private underWay = 0;
   private isOver = false;
-  private waiting: (() => void)[] = [];
+  private answer = Promise.withResolvers<undefined>();
 
   constructor(session: Session) {
     this.session = session;
     const { gate } = session.service;
-    const enter: Gate['enter'] = async (...call) => {
-      const { ticket, connection } = await this.takeRoom(() => gate.enter(...call));
-      return { ticket: this.counted(ticket), connection };
-    };
+    const enter: Gate['enter'] = (...call) => this.enter(...call);
     const forecast: Gate['forecast'] = (demand) => gate.forecast(demand);
     this.service = { ...session.service, gate: { enter, forecast, limits: gate.limits } };
   }
@@ -44,16 +41,17 @@ export class Pace {
     this.wake();
   }
 
-  private async takeRoom<T>(enter: () => Promise<T>): Promise<T> {
+  private async enter(...call: Parameters<Gate['enter']>): ReturnType<Gate['enter']> {
     for (;;) {
       while (this.underWay >= this.concurrency) {
-        await this.nextAnswer();
+        await this.answer.promise;
         // Any failure will do: the run already has the cause of its end.
         if (this.isOver) throw new Failure('run-incomplete', { failed: 0, conflicts: 0, report: undefined });
       }
       this.underWay++;
       try {
-        return await enter();
+        const { ticket, connection } = await this.session.service.gate.enter(...call);
+        return { ticket: this.counted(ticket), connection };
       } catch (error) {
         this.underWay--;
         // Refused because it would wait too long for another one's answer.
@@ -63,7 +61,7 @@ export class Pace {
           throw error;
         }
         // Does not wake the others that wait: they would only be refused too.
-        await this.nextAnswer();
+        await this.answer.promise;
       }
     }
   }
@@ -93,11 +91,8 @@ export class Pace {
     else this.most = Math.max(this.most, Math.min(grown, ms < SLOW_MS ? MOST_WHEN_FAST : MOST));
   }
 
-  private nextAnswer(): Promise<void> {
-    return new Promise((resolve) => this.waiting.push(resolve));
-  }
-
   private wake(): void {
-    for (const each of this.waiting.splice(0)) each();
+    this.answer.resolve(undefined);
+    this.answer = Promise.withResolvers();
   }
 }

@@ -12,7 +12,7 @@ import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';
 import { countStates, summaryMembers } from './summary.ts';
 import { withEvents } from './events.ts';
-import { withJournal, withLockedJournal } from './open-journal.ts';
+import { openJournal, withLockedJournal } from './open-journal.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { dryRunPlan, makeAddingPlan, makePlan } from './plan.ts';
 import { hashOfRows, parseRows, type PetOf, type Row } from './file-rows.ts';
@@ -39,10 +39,9 @@ interface Source extends Required<Pick<RunSpec, 'command' | 'source' | 'hash' | 
 /** @throws {Failure} `invalid-rows`, `file`, and what connect throws */
 export async function dryRun(context: CommandContext, options: ImportOptions): Promise<View> {
   const text = await readSource(context, options.file, STOCK_FILE);
-  return withJournal(context, async (journal) => {
-    const plan = await planToShow(context, journal, options, text);
-    return dryRunPlan(context, { plan }, options.exitCode);
-  });
+  using journal = await openJournal(context);
+  const plan = await planToShow(context, journal, options, text);
+  return await dryRunPlan(context, { plan }, options.exitCode);
 }
 
 /** Returns the plan of the run that --resume continues, or of the file. */

@@ -11,27 +11,13 @@ import { pruneIfDue } from './prune.ts';
 type Work<T> = (journal: Journal) => T | Promise<T>;
 
 /**
- * Opens the journal to read. Leaves a damaged one alone, and does not create a missing one.
+ * Opens the journal to read, for `using`. Leaves a damaged one alone, and does not create a missing one.
  * @throws {Failure} `state`, `file`, `no-home`
  */
-export async function withJournal<T>(context: CommandContext, work: Work<T>): Promise<T> {
-  using state = await openToRead(context);
-  return await work(journalIn(context, state));
-}
-
-/** Yields what `read` returns; the journal stays open until the end. @throws {Failure} as `withJournal` */
-export async function* readJournal<T>(
-  context: CommandContext,
-  read: (journal: Journal) => Iterable<T>,
-): AsyncGenerator<T> {
-  using state = await openToRead(context);
-  yield* read(journalIn(context, state));
-}
-
-async function openToRead(context: CommandContext): Promise<State> {
+export async function openJournal(context: CommandContext): Promise<Journal> {
   const path = statePath(context, 'state.db');
   const found = await context.files.facts(path).catch(fileFailed('read', path));
-  return openStateFile(context, found === undefined ? ':memory:' : path);
+  return journalIn(context, await openStateFile(context, found === undefined ? ':memory:' : path));
 }
 
 /**
@@ -54,7 +40,7 @@ export async function openWritable(context: CommandContext): Promise<State> {
  */
 export function stateKeptOpen(context: CommandContext): () => Promise<State> {
   let opened: Promise<State> | undefined;
-  const open = async (): Promise<State> => inBatches(await openWritable(context), () => context.clock.turn());
+  const open = async (): Promise<State> => inBatches(await openWritable(context), context.clock);
   return () =>
     // The next call tries again.
     (opened ??= open().catch((error: unknown) => {
@@ -100,10 +86,10 @@ export async function takeTurn(context: CommandContext, journal: Journal, what: 
     await journal.noteHolder(`${what} (process ${context.machine.pid})`);
     return taken;
   };
-  let lock: Disposable | undefined = await take();
+  let lock = await take();
+  // Once more after the release, this does nothing.
   const release = (): void => {
-    lock?.[Symbol.dispose]();
-    lock = undefined;
+    lock[Symbol.dispose]();
   };
   const pause: Turn['pause'] = async (work) => {
     release();

@@ -51,54 +51,41 @@ const OWN_LOCK: PetLock = { isHeld: () => true, lastHeldAt: Number.NEGATIVE_INFI
 export function petLocksOf(context: CommandContext, session: LockSession): WithLock {
   const { clock } = context;
   const { redis, service: limits } = session;
-  const common: Patience = { leftMs: () => limits.maxWaitMs, signal: context.signal };
   const kept: KeptOpen = new Map();
   // Separate locks for each service: a terminal and its gateway may run on one machine.
   const service = hash('sha256', serviceOf(session.origin)).slice(0, 8);
   /** Lock -> resolves with the time when the next row may take it. */
   const next = new Map<bigint, Promise<number>>();
 
-  async function locked<T>(petId: bigint, work: (lock: PetLock) => Promise<T>, patience = common): Promise<T> {
-    const ports = { ...context, signal: patience.signal };
-    const path = `${stateFolder(context)}/locks/${service}-${lockOf(petId)}.db`;
-    const holder = (): string => `another petstore process that changes pet ${petId}`;
-    // The local lock first, so that only one process of each machine asks the server.
-    using _lock = await takeLock(ports, path, patience.leftMs(), holder, kept);
-    if (redis === undefined) return await work(OWN_LOCK);
-    const { takeSharedLock } = await import('./shared-pet-lock.ts');
-    const timed = { ...session, redis, service: { ...limits, maxWaitMs: patience.leftMs() } };
-    await using lock = await takeSharedLock(ports, timed, petId);
-    return await work(lock ?? OWN_LOCK);
-  }
-
-  return <T>(petId: bigint, work: (lock: PetLock) => Promise<T>, own?: Patience): Promise<T> => {
+  return async (petId, work, own) => {
     const before = next.get(lockOf(petId)) ?? Promise.resolve(0);
-    let since = Number.POSITIVE_INFINITY;
-    const mine = (async () => {
-      const freeAt = await (own === undefined
-        ? before
-        : patiently(clock, own, `another change of pet ${petId}`, before));
-      const restMs = freeAt - clock.monotonic();
-      if (restMs > 0) await clock.sleep(restMs);
-      return locked(
-        petId,
-        (lock) => {
-          since = clock.monotonic();
-          return work(lock);
-        },
-        own,
-      );
-    })();
-    const rest = (): number => {
-      const now = clock.monotonic();
-      return now + Math.min(MOST_REST_MS, (now - since) * REST);
-    };
+    const { promise: mine, resolve: end } = Promise.withResolvers<number>();
     // One that gave up leaves the lock to those that came before it.
     next.set(
       lockOf(petId),
-      Promise.all([before, mine.then(rest, rest)]).then((ends) => Math.max(...ends)),
+      Promise.all([before, mine]).then((ends) => Math.max(...ends)),
     );
-    return mine;
+    const { leftMs, signal }: Patience = own ?? { leftMs: () => limits.maxWaitMs, signal: context.signal };
+    const ports = { ...context, signal };
+    let since = Number.POSITIVE_INFINITY;
+    try {
+      const turn = own === undefined ? before : patiently(clock, own, `another change of pet ${petId}`, before);
+      const restMs = (await turn) - clock.monotonic();
+      if (restMs > 0) await clock.sleep(restMs);
+      const path = `${stateFolder(context)}/locks/${service}-${lockOf(petId)}.db`;
+      const holder = (): string => `another petstore process that changes pet ${petId}`;
+      // The local lock first, so that only one process of each machine asks the server.
+      using _lock = await takeLock(ports, path, leftMs(), holder, kept);
+      since = clock.monotonic();
+      if (redis === undefined) return await work(OWN_LOCK);
+      const { takeSharedLock } = await import('./shared-pet-lock.ts');
+      const timed = { ...session, redis, service: { ...limits, maxWaitMs: leftMs() } };
+      await using lock = await takeSharedLock(ports, timed, petId);
+      return await work(lock ?? OWN_LOCK);
+    } finally {
+      const now = clock.monotonic();
+      end(now + Math.min(MOST_REST_MS, (now - since) * REST));
+    }
   };
 }
 

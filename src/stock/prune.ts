@@ -13,11 +13,11 @@ import { KINDS } from '../state/journal-rows.ts';
 /** Row of `meta` with the time of the next prune, epoch ms. */
 const PRUNE_AT = 'prune-at';
 /** Changes that one transaction removes, so that it takes at most 200 ms. */
-const AT_ONCE = 1_000;
+const AT_ONCE = 1_000n;
 /** Most transactions per day; the rest is removed the next day. */
 const MOST_TRANSACTIONS = 50;
-/** How long to wait for another process that writes, in ms. */
-const PATIENCE_MS = 1_000;
+/** How long to wait for another process that writes. */
+const PATIENCE = { patienceMs: 1_000 };
 /** Longest time that a prune may be overdue, in ms. After that the clock may be wrong: it waits for another day. */
 const LONGEST_PAUSE_MS = 365 * DAY_MS;
 const REPORT = new RegExp(`^(${KINDS.join('|')})-[1-9][0-9]*\\.csv$`);
@@ -32,15 +32,13 @@ export async function pruneIfDue(context: CommandContext, state: State): Promise
     // If it is more than a day ahead, the clock was set back.
     const isEarly = overdueMs < 0 && overdueMs >= -DAY_MS;
     if (signal.aborted || globals.keepHistory === Infinity || isEarly) return;
-    // A separate connection, because the other one may batch its steps with those of other clients.
-    using own = await openStateFile(context, state.path);
     const setNext = 'INSERT OR REPLACE INTO meta VALUES (?, ?)';
-    await own.exclusively(() => own.database.run(setNext, PRUNE_AT, `${now + DAY_MS}`), { patienceMs: PATIENCE_MS });
+    await state.exclusively(() => state.database.run(setNext, PRUNE_AT, `${now + DAY_MS}`), PATIENCE);
     // A new database has nothing old.
     if (!(overdueMs <= LONGEST_PAUSE_MS)) return;
     const before = Math.round(now - globals.keepHistory);
     await removeReports(context, before);
-    await removeHistory(context, own, before);
+    await removeHistory(context, state.path, before);
   } catch (error) {
     notices.debug(`history not pruned: ${String(error)}`);
   }
@@ -57,12 +55,22 @@ async function removeReports(context: CommandContext, before: number): Promise<v
   }
 }
 
-async function removeHistory({ clock, signal }: CommandContext, state: State, before: number): Promise<void> {
+async function removeHistory(context: CommandContext, path: string, before: number): Promise<void> {
+  const { clock, signal } = context;
+  // A separate connection, because the other one may batch its steps with those of other clients.
+  using state = await openStateFile(context, path);
+  const { database } = state;
   const old = oldIn(state, before);
+  const removeSome = (): bigint => {
+    const { changes } = database.run(`DELETE FROM change WHERE id IN (${old.changes} LIMIT ${AT_ONCE})`);
+    if (changes === AT_ONCE) return changes;
+    database.run(`DELETE FROM scan WHERE run IN (${old.runs})`);
+    database.run(`DELETE FROM run WHERE id IN (${old.runs})`);
+    return changes;
+  };
   for (let i = 0; i < MOST_TRANSACTIONS; i++) {
     signal.throwIfAborted();
-    const removed = await state.exclusively(() => removeSome(state, old), { patienceMs: PATIENCE_MS });
-    if (removed < AT_ONCE) return;
+    if ((await state.exclusively(removeSome, PATIENCE)) < AT_ONCE) return;
     // Lets other processes take the lock.
     await clock.turn();
   }
@@ -89,14 +97,4 @@ function oldIn(state: State, before: number) {
       AND id NOT IN (${idsOf('id')}) AND id < (SELECT max(id) FROM change)
     UNION ALL SELECT id FROM change WHERE run IN (${runs})`;
   return { changes, runs };
-}
-
-/** Removes a batch of changes; with the last batch, the runs too. */
-function removeSome({ database }: State, { changes, runs }: ReturnType<typeof oldIn>): number {
-  const removed = Number(database.run(`DELETE FROM change WHERE id IN (${changes} LIMIT ${AT_ONCE})`).changes);
-  if (removed < AT_ONCE) {
-    database.run(`DELETE FROM scan WHERE run IN (${runs})`);
-    database.run(`DELETE FROM run WHERE id IN (${runs})`);
-  }
-  return removed;
 }

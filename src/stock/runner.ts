@@ -146,7 +146,7 @@ export class Runner {
         ? { state: 'failed', reason: NO_SUCH_PET }
         : outcomeUnsent(writer.journal, change, run, present, seen.moment);
     if (unsent !== undefined) {
-      await recordOutcome(writer, change.id, unsent);
+      await recordOutcome(writer.journal, change.id, unsent);
       this.tell(change, unsent);
       return;
     }
@@ -222,13 +222,14 @@ export function outcomeUnsent(
   if (isUncertain(change) && (journal.foundAfter(change) ?? present) === after) return { state: 'applied' };
   if (present === after && adds === undefined) return { state: 'unchanged', isUnsent: true };
   if (before === undefined || present === before) return undefined;
-  const by = changedBy(journal, { ...change, turn: since < turn ? since : turn }, present);
-  return { state: 'conflict', reason: `there are ${present} now, no longer ${before}: ${by}` };
+  const seen = { ...change, turn: since < turn ? since : turn };
+  return { state: 'conflict', reason: changedSince(journal, seen, present, `${before}`) };
 }
 
-/** Returns who has changed a pet after the change, as half a sentence. */
-export function changedBy(journal: Journal, change: Change, present: bigint): string {
+/** Returns that a pet no longer has a quantity, and who has changed it after the change. */
+export function changedSince(journal: Journal, change: Change, present: bigint, before: string): string {
   const other = journal.newestOther(change);
-  if (other?.after === present) return `changed since by this machine: change ${other.id}`;
-  return 'someone else has changed it';
+  const isOwn = other?.after === present;
+  const by = isOwn ? `changed since by this machine: change ${other.id}` : 'someone else has changed it';
+  return `there are ${present} now, no longer ${before}: ${by}`;
 }

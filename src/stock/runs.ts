@@ -16,7 +16,7 @@ import { plural } from '../view/words.ts';
 import { assertCanConfirm, resumeRun } from './apply.ts';
 import { dryRunPlan, makePlan, type Plan } from './plan.ts';
 import { outcomeUnsent, seeStock, type RunContext, type Stock } from './runner.ts';
-import { lockStocktake, withJournal, withLockedJournal } from './open-journal.ts';
+import { lockStocktake, openJournal, withLockedJournal } from './open-journal.ts';
 
 /** Resumes the newest stopped run, or the one that the user names. @throws {Failure} `cannot-resume` */
 export function resumeStopped(context: CommandContext, id: bigint | undefined): Promise<RecordView> {
@@ -26,13 +26,12 @@ export function resumeStopped(context: CommandContext, id: bigint | undefined): 
 }
 
 /** Shows what `resumeStopped` would change. @throws {Failure} `cannot-resume` */
-export function showResume(context: CommandContext, id: bigint | undefined): Promise<RowsView> {
-  return withJournal(context, async (journal) => {
-    const run = await findRun(context, journal, id);
-    const plan = await planOfRest(context, journal, run);
-    await checkSource(context, run);
-    return dryRunPlan(context, { plan });
-  });
+export async function showResume(context: CommandContext, id: bigint | undefined): Promise<RowsView> {
+  using journal = await openJournal(context);
+  const run = await findRun(context, journal, id);
+  const plan = await planOfRest(context, journal, run);
+  await checkSource(context, run);
+  return await dryRunPlan(context, { plan });
 }
 
 /** Returns the plan of the rows that an unfinished run has left. */
@@ -123,7 +122,8 @@ async function checkSource(context: CommandContext, { id, source, hash: before, 
 
 /** Returns the view of runs, newest first. */
 export async function listRuns(context: CommandContext, filter: RunFilter): Promise<RowsView<RunSummary>> {
-  const runs = await withJournal(context, (journal) => journal.runs(filter));
+  using journal = await openJournal(context);
+  const runs = journal.runs(filter);
   const { isForPeople } = FORMAT_FACTS[context.globals.output];
   // Hides columns of zeros, for which most tables have no room.
   const hasAny = (column: 'conflicts' | 'failed'): boolean => !isForPeople || runs.some((run) => run[column] > 0);

@@ -5,7 +5,7 @@ import { Failure } from '../errors.ts';
 import type { Session } from '../session/connect.ts';
 import { serviceOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { lockWait } from '../state/lock.ts';
+import { waitForLock } from '../state/lock.ts';
 
 /**
  * Takes, renews or releases the lock. Arguments: the step, the holder, and the duration in ms. The value is the holder
@@ -70,17 +70,15 @@ export async function takeSharedLock(
   const { clock, notices, random, signal } = context;
   const { step, renewLater, ...lock } = stepsOf(context, session, petId);
   const holder = (): string => `a petstore process of another machine that changes pet ${petId}`;
+  let tries = 0;
   try {
-    using wait = lockWait(context, service.maxWaitMs, holder);
-    for (;;) {
+    return await waitForLock(context, service.maxWaitMs, holder, async () => {
+      if (tries++ > 0) await clock.sleep(SHORTEST_PAUSE_MS + random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS), signal);
       const idleMs = await step('take');
-      if (idleMs >= 0) {
-        renewLater();
-        return { ...lock, lastHeldAt: clock.monotonic() - idleMs + DRIFT_MS };
-      }
-      wait.leftMs();
-      await clock.sleep(SHORTEST_PAUSE_MS + random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS), signal);
-    }
+      if (idleMs < 0) return undefined;
+      renewLater();
+      return { ...lock, lastHeldAt: clock.monotonic() - idleMs + DRIFT_MS };
+    });
   } catch (error) {
     if (!(error instanceof RedisFailure)) {
       // The aborted step may have taken it: others would wait until it expires.

@@ -6,7 +6,7 @@ import type { CommandContext } from '../session/globals.ts';
 import type { Journal, Run } from '../state/journal.ts';
 import { FORMAT_FACTS, list, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
-import { withJournal } from './open-journal.ts';
+import { openJournal } from './open-journal.ts';
 import { aligned, isUnexpected, makePlan, type Plan, type Wanted } from './plan.ts';
 import { readStock, type Stock } from './runner.ts';
 import { assertSameOrigin, cannotResume } from './runs.ts';
@@ -62,7 +62,8 @@ export async function showUnscanned(
 export async function dueForCount(context: CommandContext, due: number): Promise<RowsView> {
   await using session = await connect(context);
   const stock = await readStock(session.service);
-  const counted = await withJournal(context, (journal) => journal.lastCounted(session.origin));
+  using journal = await openJournal(context);
+  const counted = journal.lastCounted(session.origin);
   const now = context.clock.now();
   const never = FORMAT_FACTS[context.globals.output].isForPeople ? 'never' : undefined;
   const at = (petId: bigint): number => counted.get(petId) ?? Number.NEGATIVE_INFINITY;

@@ -10,9 +10,9 @@ import type { Change, Journal, Run } from '../state/journal.ts';
 import { isLeft, mayBeApplied } from '../state/journal-rows.ts';
 import type { RecordView, View } from '../view/view.ts';
 import { capital, changeWords, firstFew, plural } from '../view/words.ts';
-import { changedBy, type Stock } from './runner.ts';
+import { changedSince, type Stock } from './runner.ts';
 import { applyPlan, assertCanConfirm, type RunSpec } from './apply.ts';
-import { withJournal, withLockedJournal } from './open-journal.ts';
+import { openJournal, withLockedJournal } from './open-journal.ts';
 import { assertSameOrigin, cannotResume } from './runs.ts';
 import { commandWords } from './history-view.ts';
 import { dryRunPlan, makePlan, type Plan } from './plan.ts';
@@ -31,8 +31,6 @@ type Written = Change & { readonly written: readonly bigint[] };
 interface Target {
   /** The command that is undone or redone. */
   readonly undoes: Pick<Run, 'undoesRun' | 'undoesChange'>;
-  /** `change 12` or `run 3`. */
-  readonly name: string;
   /** `change 12 (set)` */
   readonly title: string;
   readonly changes: readonly [Written, ...Written[]];
@@ -57,17 +55,16 @@ export async function undo(
     const target = isNamed
       ? undoOf(journal, { undoesRun: run, undoesChange: changeId })
       : nextTarget(context, journal, environment, direction);
-    const { name, changes, undoes } = target;
-    await assertSameOrigin(context, changes[0], capital(name), `inventory undo ${numberOf(undoes)}`);
+    const { changes, undoes } = target;
+    await assertSameOrigin(context, changes[0], capital(nameOf(undoes)), `inventory undo ${numberOf(undoes)}`);
     return target;
   };
   if (options.dryRun === true) {
-    return withJournal(context, async (journal) => {
-      const target = await find(journal);
-      context.notices.info(`Would ${direction} ${target.title} in ${environment}.`);
-      announce(context, journal, target, 'would');
-      return dryRunPlan(context, specFor(target, journal, direction));
-    });
+    using journal = await openJournal(context);
+    const target = await find(journal);
+    context.notices.info(`Would ${direction} ${target.title} in ${environment}.`);
+    announce(context, journal, target, 'would');
+    return await dryRunPlan(context, specFor(target, journal, direction));
   }
   return withLockedJournal(context, direction, async (journal, turn): Promise<RecordView> => {
     const target = await find(journal);
@@ -143,6 +140,7 @@ function refuseUnfinished(journal: Journal, of: string | undefined, isMeant: (ru
   );
 }
 
+/** Returns `change 12` or `run 3`. */
 function nameOf({ undoesRun, undoesChange }: Target['undoes']): string {
   return undoesRun === undefined ? `change ${undoesChange}` : `run ${undoesRun}`;
 }
@@ -180,7 +178,7 @@ function targetOf(journal: Journal, of: Target['undoes'], changes: readonly Chan
   if (first === undefined) throw nothingFound(`${capital(name)} does not exist or was not applied`);
   const [made] = changesOf(journal, undoes);
   const title = made === undefined ? name : `${name} (${commandWords(made.command)})`;
-  return { undoes, name, title, changes: [first, ...others], run };
+  return { undoes, title, changes: [first, ...others], run };
 }
 
 /** Combines the changes of each pet: a smoke test sets its pet several times, and may be stopped after any of them. */
@@ -197,12 +195,12 @@ function nothingFound(problem: string, hint = 'See what was changed: petstore in
   return cannotResume(problem, hint);
 }
 
-function specFor({ changes, name, title, undoes }: Target, journal: Journal, direction: Direction): RunSpec {
+function specFor({ changes, title, undoes }: Target, journal: Journal, direction: Direction): RunSpec {
   const isOne = changes.length === 1;
   return {
     kind: direction,
     ...undoes,
-    command: `${direction} of ${name}`,
+    command: `${direction} of ${nameOf(undoes)}`,
     question: () => `${capital(direction)} ${title}`,
     plan(stock) {
       const plan = planUndo(changes, stock, journal);
@@ -231,7 +229,6 @@ function planUndo(changes: readonly Written[], stock: Stock, journal: Journal): 
     // The pet may have the quantity that was written for another reason.
     if (journal.isUndone(change)) return 'it was undone already';
     if (written.includes(present)) return undefined;
-    const by = changedBy(journal, change, present);
-    return `there are ${present} now, no longer the ${after} that were written: ${by}`;
+    return changedSince(journal, change, present, `the ${after} that were written`);
   });
 }

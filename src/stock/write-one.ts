@@ -3,8 +3,8 @@
  * outcome before another command may change the pet. No other file sends or records an update.
  */
 import type { InventoryItem } from '../api/item.ts';
-import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
-import { parseInt64, parseInteger } from '../api/values.ts';
+import { integer, JsonError, parseJson, RawNumber } from '../api/json.ts';
+import { parseInt64 } from '../api/values.ts';
 import type { RawAnswer } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
 import { decoded } from '../redact.ts';
@@ -28,13 +28,14 @@ export interface Writer {
   readonly withLock: WithLock;
 }
 
-/** The state and the locks of pets of many concurrent calls. */
+/** The state and the locks of pets. */
 export interface Means extends Pick<Writer, 'withLock'> {
-  readonly keptState: () => Promise<State>;
+  readonly openState: () => Promise<State>;
 }
 
+/** Returns those of many concurrent calls. */
 export function sharedMeans(context: CommandContext, session: Writer['session']): Means {
-  return { withLock: petLocksOf(context, session), keptState: stateKeptOpen(context) };
+  return { withLock: petLocksOf(context, session), openState: stateKeptOpen(context) };
 }
 
 /** A write: a planned row of a run, or a change that is not in the journal yet. */
@@ -69,16 +70,17 @@ export async function withFreshPet<T>(
   }
 }
 
-/** Opens the journal for single writes. @param means those that are missing are made for this call */
+/**
+ * Opens the journal for single writes. It stays open: the process is about to end, or has more of them.
+ * @param means those that are missing are made for this call
+ */
 export async function withWriter<T>(
   context: CommandContext,
   session: Writer['session'],
   work: (writer: Writer) => Promise<T>,
-  { keptState, withLock = petLocksOf(context, session) }: Partial<Means> = {},
+  { openState = () => openWritable(context), withLock = petLocksOf(context, session) }: Partial<Means> = {},
 ): Promise<T> {
-  const state = await (keptState?.() ?? openWritable(context));
-  using _own = keptState === undefined ? state : undefined;
-  return await written(context, state, (journal) => work({ context, session, withLock, journal }));
+  return written(context, await openState(), (journal) => work({ context, session, withLock, journal }));
 }
 
 /** Sends an update, again if it was lost and not applied. @throws {Failure} `unrecorded`, and see updateInventory */
@@ -136,13 +138,13 @@ export async function callOne<T extends InventoryItem | { readonly failure?: Fai
 const APPLIED: RowOutcome = { state: 'applied', continues: 'always' };
 
 /** Records the outcome that the stock shows of a write, or that of a row that is not sent. @throws {Failure} `state` */
-export async function recordOutcome({ journal }: Pick<Writer, 'journal'>, id: bigint, outcome: Settled): Promise<void> {
-  await journal.settle(id, outcome, false);
+export function recordOutcome(journal: Journal, id: bigint, outcome: Settled): Promise<void> {
+  return journal.settle(id, outcome, false);
 }
 
 /** Records what the stock shows of writes without an answer: the quantity that a pet was set to, or the one before. */
 export async function recordShown(
-  { journal }: Pick<Writer, 'journal'>,
+  journal: Journal,
   changes: readonly Change[],
   stock: ReadonlyMap<bigint, { readonly quantity: bigint | undefined }>,
 ): Promise<void> {
@@ -151,9 +153,9 @@ export async function recordShown(
     // Its own command may have learned the outcome, or sent it again.
     if (recorded?.turn !== change.turn || !isUncertain(recorded)) continue;
     const shown = journal.foundAfter(change) ?? stock.get(change.petId)?.quantity;
-    if (shown === change.after) await recordOutcome({ journal }, change.id, APPLIED);
+    if (shown === change.after) await recordOutcome(journal, change.id, APPLIED);
     else if (shown !== undefined && shown === change.before)
-      await recordOutcome({ journal }, change.id, { state: 'discarded', reason: 'it was not applied' });
+      await recordOutcome(journal, change.id, { state: 'discarded', reason: 'it was not applied' });
   }
 }
 
@@ -202,14 +204,15 @@ async function callChecked(
 ): Promise<RawAnswer> {
   const { lock, session } = pet;
   const { service } = session;
-  const update = { petId: write.petId, quantity: write.after };
-  const sendChecked = async (each: Call): Promise<RawAnswer> => confirmed(service, call, update, await send(each));
-  const { 'if-match': condition, ...headers } = call.headers ?? {};
-  if (condition === undefined) return callOne(pet, { ...write, before: undefined }, () => sendChecked(call));
-  const before = await checkCondition(service, write.petId, condition);
+  const { petId, after: quantity } = write;
+  const { 'if-match': condition = '*', ...headers } = call.headers ?? {};
+  const before = await checkCondition(service, petId, condition);
   const isFresh = isRecent(service, freshMs);
   const isCurrent = (): boolean => before === undefined || (lock.isHeld() && isFresh());
-  return callOne(pet, { ...write, before }, () => sendChecked({ ...call, headers, isCurrent }));
+  const checked = { ...call, isCurrent, ...(call.headers && { headers }) };
+  return callOne(pet, { ...write, before }, async () =>
+    confirmed(service, call, { petId, quantity }, await send(checked)),
+  );
 }
 
 function quantityIn({ body = '' }: Call): bigint | undefined {
@@ -217,17 +220,12 @@ function quantityIn({ body = '' }: Call): bigint | undefined {
     // Without a byte order mark, which a service may ignore.
     const value = parseJson(new TextDecoder().decode(Buffer.from(body)));
     const quantity = value instanceof Map ? value.get('quantity') : undefined;
-    return quantity === undefined ? undefined : integerIn(stringifyJson(quantity));
+    // Such as 9.0 or 1e1.
+    return integer(quantity instanceof RawNumber ? Number(quantity.source) : quantity);
   } catch (error) {
     if (error instanceof JsonError) return undefined;
     throw error;
   }
-}
-
-/** Returns the value of a JSON number that is an integer, such as 9.0 or 1e1. */
-function integerIn(json: string): bigint | undefined {
-  const number = Number(json);
-  return parseInteger(json) ?? (Number.isSafeInteger(number) ? BigInt(number) : undefined);
 }
 
 /** Returns what the history records about a command's changes. */

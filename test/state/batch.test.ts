@@ -20,16 +20,15 @@ async function place(before: () => Promise<void> = () => Promise.resolve()) {
   onCleanup(() => opened[Symbol.dispose]());
   const transactions: Exclusive[] = [];
   const counted: State = {
-    ...{ path: opened.path, database: opened.database },
+    ...opened,
     exclusively: async (work, how = {}) => {
       transactions.push(how);
       await before();
       return opened.exclusively(work, how);
     },
-    recover: (error) => opened.recover(error),
     [Symbol.dispose]: () => undefined,
   };
-  const state = inBatches(counted, turn);
+  const state = inBatches(counted, { turn });
   const add = (value: number) => () => state.database.run('INSERT INTO meta VALUES (?, ?)', `${value}`, '');
   const count = () => Number(state.database.get("SELECT count(*) AS many FROM meta WHERE value = ''")?.many);
   return { clock, context, counted, state, transactions, add, count };
