@@ -42,12 +42,12 @@ export async function* render(
       if (view.head !== '') yield `${visibleLines(view.head)}\n`;
       if (view.body.length === 0) return 1;
       const text = Buffer.from(view.body).toString('utf8').replace(/\n$/, '');
-      yield options.width !== undefined ? `${visibleLines(text)}\n` : view.body;
+      if (view.margin !== undefined) yield await recordText({ text, margin: view.margin }, options);
+      else yield options.width !== undefined ? `${visibleLines(text)}\n` : view.body;
       return 1;
     }
     case 'text':
-      if (view.margin !== undefined) yield await recordText(view, options);
-      else if (view.text !== '') yield `${visibleLines(view.text)}\n`;
+      if (view.text !== '') yield `${visibleLines(view.text)}\n`;
       return 1;
   }
 }

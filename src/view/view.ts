@@ -155,8 +155,6 @@ export function jsonCell(value: JsonValue): CellValue {
 export interface TextView {
   readonly view: 'text';
   readonly text: string;
-  /** For text that is wrapped and coloured, as in a record. */
-  readonly margin?: number;
 }
 
 /** Events as they happen: a line each for people, an object each for programs. */
@@ -173,6 +171,8 @@ export interface RawView {
   /** Lines before the body, if any. */
   readonly head: string;
   readonly body: Uint8Array;
+  /** For our own text, which is wrapped and coloured as in a record. */
+  readonly margin?: number;
   readonly failure?: Failure;
   /** True for the answer to a write: where it cannot be printed, the write is not to be sent again. */
   readonly isConfirmation?: boolean;
