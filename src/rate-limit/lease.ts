@@ -1,7 +1,7 @@
 /**
  * The permits that the Redis server has lent to this machine: how many requests it may send before it asks again. All
  * processes of the machine share them. Pure: computes what to ask, and the key's state after the reply.
- * A machine tells how long ago something was, and is told the server's time, so that no two clocks need to agree.
+ * A machine tells how long ago something was, and the server names its own time, so that no two clocks need to agree.
  */
 import {
   type Block,
