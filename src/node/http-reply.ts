@@ -1,5 +1,4 @@
 /** Receives a response from undici: headers as a map, and the decoded body. */
-import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { HttpFailure, type HttpReply, reasonOf } from '../ports.ts';
 import { type Exchange, proxyRefusal, toHttpFailure } from './http-failure.ts';
@@ -27,11 +26,13 @@ export class Receiver implements Dispatcher.DispatchHandler {
   private readonly head = Promise.withResolvers<Omit<HttpReply, 'body'>>();
   private controller: Controller | undefined;
   private timer: NodeJS.Timeout | undefined;
-  private readonly arrived = new Readable({ highWaterMark: MOST_WAITING, read: () => this.controller?.resume() });
+  private chunks: Uint8Array[] = [];
+  private waiting = 0;
   private received = 0;
   private isOver = false;
   /** What broke the body. What arrived before is still read. */
   private failure: unknown;
+  private wake: (() => void) | undefined;
 
   constructor(reception: Reception) {
     this.reception = reception;
@@ -71,7 +72,10 @@ export class Receiver implements Dispatcher.DispatchHandler {
   onResponseData(controller: Controller, chunk: Uint8Array): void {
     if (this.received < LONG_BODY && this.received + chunk.length >= LONG_BODY) saveMemory();
     this.received += chunk.length;
-    if (!this.arrived.push(chunk)) controller.pause();
+    this.chunks.push(chunk);
+    this.waiting += chunk.length;
+    if (this.waiting > MOST_WAITING) controller.pause();
+    this.wake?.();
   }
 
   onResponseEnd(): void {
@@ -79,7 +83,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
     this.isOver = true;
     clearTimeout(this.timer);
     this.reception.signal?.removeEventListener('abort', this.onAbort);
-    this.arrived.push(null);
+    this.wake?.();
     this.reception.onOver();
   }
 
@@ -98,7 +102,14 @@ export class Receiver implements Dispatcher.DispatchHandler {
     if (codings.length > 0 && !(isWhole && this.received === 0)) {
       return { status, headers, body: this.decoded(codings) };
     }
-    return { status, headers, body: isWhole ? [(this.arrived.read() ?? Buffer.alloc(0)) as Uint8Array] : this.body() };
+    return { status, headers, body: isWhole ? [this.take()] : this.body() };
+  }
+
+  /** Returns all chunks that wait as one: a service may send single bytes. */
+  private take(): Uint8Array {
+    const chunks = this.chunks.splice(0);
+    this.waiting = 0;
+    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
   }
 
   /** Closes the connection if more of the body would arrive. */
@@ -106,10 +117,17 @@ export class Receiver implements Dispatcher.DispatchHandler {
     if (!this.isOver) this.controller?.abort(new Error('the rest of the body is not read'));
   }
 
-  /** Yields the body as it arrives, all chunks that wait as one: a service may send single bytes. */
+  /** Yields the body as it arrives. */
   private async *body(): AsyncGenerator<Uint8Array> {
     try {
-      yield* this.arrived;
+      while (!this.isOver || this.chunks.length > 0) {
+        if (this.chunks.length === 0) await new Promise<void>((resolve) => (this.wake = resolve));
+        else {
+          const chunk = this.take();
+          this.controller?.resume();
+          yield chunk;
+        }
+      }
     } finally {
       this.leaveRest();
     }
@@ -152,6 +170,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
 }
 
 function codingsOf(text = ''): string[] {
+  if (text === '') return [];
   const codings = text.split(',').map((coding) => coding.trim().toLowerCase());
   return codings.filter((coding) => coding !== '' && coding !== 'identity');
 }
