@@ -10,6 +10,8 @@ const MOST_WHEN_FAST = 8;
 const SLOW_MS = 200;
 /** How much each answer adds. A slow answer adds this for each `SLOW_MS` that it took, up to one. */
 const GROWTH = 0.1;
+/** How much slower it grows to the number at which an answer was last refused. */
+const CAUTION = 5;
 
 /** One request at first, more with each answer, and one again after a 5xx or 429. Also limits reads and retries. */
 export class Pace {
@@ -17,6 +19,8 @@ export class Pace {
   readonly service: Service;
   private readonly session: Session;
   private most = 1;
+  /** The number of requests at which an answer was last refused. */
+  private refusedAt: number | undefined;
   /** Number of requests that are in flight or wait for permission. */
   private underWay = 0;
   private isOver = false;
@@ -85,10 +89,15 @@ export class Pace {
 
   /** `ms`: time from permission to the response headers. */
   private learn(status: number, ms: number): void {
-    const grown = this.most + Math.min(1, GROWTH * Math.max(1, ms / SLOW_MS));
     // A limiter that sends no limits may count requests at the same time.
-    if (status >= 500 || status === 429) this.most = 1;
-    else this.most = Math.max(this.most, Math.min(grown, ms < SLOW_MS ? MOST_WHEN_FAST : MOST));
+    if (status >= 500 || status === 429) {
+      if (this.most >= 2) this.refusedAt = Math.floor(this.most);
+      this.most = 1;
+      return;
+    }
+    const growth = Math.min(1, GROWTH * Math.max(1, ms / SLOW_MS));
+    const grown = this.most + (Math.floor(this.most) + 1 === this.refusedAt ? growth / CAUTION : growth);
+    this.most = Math.max(this.most, Math.min(grown, ms < SLOW_MS ? MOST_WHEN_FAST : MOST));
   }
 
   private wake(): void {

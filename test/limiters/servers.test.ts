@@ -61,7 +61,7 @@ describe.skipIf(!hasNginx)('nginx', () => {
     );
     const { code, error } = await run(importOf(file(40)));
     expect({ code, error: error?.message, set: stock.changed }).toEqual({ code: 0, error: undefined, set: 40 });
-    expect(statuses(front.log, 503)).toBeLessThan(8);
+    expect(statuses(front.log, 503)).toBeLessThan(6);
   });
 });
 
