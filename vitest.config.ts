@@ -34,8 +34,8 @@ export default defineConfig({
     // Most tests wait for processes, not for a processor.
     maxWorkers: 7,
     // For what hangs. However busy a machine is, what works is done by then: no test has a time of its own that is shorter.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 100_000 } },
     restoreMocks: true,
     reporters: report === undefined ? ['default'] : ['dot', ['json', { outputFile: report }]],

@@ -1,15 +1,15 @@
 /** Judges the client by the log of a front. */
 import type { Entry } from './front.ts';
 
-/** What was under way when the refusal was given may still arrive. */
-const UNDER_WAY_MS = 500;
+/** What was under way when the refusal was given may still arrive: on a busy machine late, but in half the time asked. */
+const UNDER_WAY_MS = 1_000;
 
 /** Requests that came within a time which an earlier answer had asked to wait, and how far into it. */
 export function strikes(log: readonly Entry[]): string[] {
   return log.flatMap((entry, i) => {
     const asked = log.slice(0, i).find(({ answeredAt, askedMs }) => {
       const since = entry.at - answeredAt;
-      return askedMs !== undefined && since > UNDER_WAY_MS && since < askedMs;
+      return askedMs !== undefined && since > Math.min(UNDER_WAY_MS, askedMs / 2) && since < askedMs;
     });
     if (asked === undefined) return [];
     const since = ((entry.at - asked.answeredAt) / 1_000).toFixed(1);
