@@ -41,7 +41,7 @@ export async function handle(
         ? operate(operation, store, fault)
         : error(401, 'unauthorized', 'The API key is missing or invalid.', { 'WWW-Authenticate': 'Bearer' }));
     const limits = limitHeaders(verdict, now, rules.retryAfterFormat);
-    if (fault?.status !== 429) return withHeaders(result, limits);
+    if (fault?.status !== 429 || result.isFault !== true) return withHeaders(result, limits);
     const until = now + (fault['retry-after'] ?? 1) * 1_000;
     // A request before that time counts as early.
     store.setAllowance(apiKey, { ...store.allowance(apiKey), blockedUntil: until });

@@ -152,6 +152,22 @@ describe('a fault that answers', () => {
       [403, '900'],
     ]);
   });
+
+  it('429: one that is refused for another reason keeps its answer and its times', async () => {
+    const fault = 'status=429,retry-after=30';
+    const plan = { perMinute: 1, perDay: 9 };
+    for (const [rules, headers] of [
+      [{ plan }, {}],
+      [{ plan, banAfter: 1 }, {}],
+      [{}, { authorization: 'Bearer other' }],
+    ] as const) {
+      const [plain, faulty] = [await newStore(), await newStore()];
+      for (const store of [plain, faulty]) for (const _ of [1, 2]) await ask({ headers }, { store, rules });
+      const refused = await ask({ headers }, { store: plain, rules });
+      expect(await ask({ headers, fault }, { store: faulty, rules })).toEqual(refused);
+      expect(await ask({ headers }, { store: faulty, rules })).toEqual(await ask({ headers }, { store: plain, rules }));
+    }
+  });
 });
 
 it('a damaged file is a 503 that proposes no reset, which would be of the file of --env sandbox', () => {
