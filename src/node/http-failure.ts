@@ -2,7 +2,6 @@
 import { errorCode, HttpFailure, type HttpFailurePhase, INVALID_PROXY } from '../ports.ts';
 import { portOf } from './proxies.ts';
 
-const NAME = /^(ENOTFOUND|EAI_)/;
 /** Error codes of failed handshakes and certificates. */
 export const CERTIFICATE =
   /^(CERT_|ERR_TLS_|ERR_SSL_|ERR_OSSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|CRL_|EPROTO$)/;
@@ -50,7 +49,7 @@ export function toConnectFailure(thrown: unknown, leg: Leg, signal: AbortSignal 
 }
 
 function connectPhase(code: string): 'dns' | 'tls' | 'connect' | 'connect-timeout' {
-  if (NAME.test(code)) return 'dns';
+  if (/^(ENOTFOUND|EAI_)/.test(code)) return 'dns';
   if (CERTIFICATE.test(code)) return 'tls';
   return code === 'ETIMEDOUT' ? 'connect-timeout' : 'connect';
 }
@@ -80,21 +79,21 @@ export interface Exchange {
   readonly target: string;
   /** The proxy that forwards the request, if any; not that of a tunnel. */
   readonly forwarder: URL | undefined;
-  /** True once the first byte of the request has been written. */
-  isWritten: boolean;
   readonly signal: AbortSignal | undefined;
 }
 
-/** `stage`: the part of the response that was awaited. */
-export function toHttpFailure(thrown: unknown, stage: 'headers' | 'body', exchange: Exchange): HttpFailure {
+/** No byte of the request has been written yet, or the part of the response that is awaited. */
+export type Stage = 'unsent' | 'headers' | 'body';
+
+export function toHttpFailure(thrown: unknown, stage: Stage, exchange: Exchange): HttpFailure {
   if (thrown instanceof HttpFailure) return thrown;
   const { code, error } = causeOf(thrown);
-  const { target, forwarder, isWritten, signal } = exchange;
+  const { target, forwarder, signal } = exchange;
   const facts = (phase: HttpFailurePhase, peer = target, detail = error.message): HttpFailure =>
-    new HttpFailure({ phase, mayHaveBeenSent: isWritten, peer, code, detail }, thrown);
+    new HttpFailure({ phase, mayHaveBeenSent: stage !== 'unsent', peer, code, detail }, thrown);
 
   if (signal?.aborted === true) return facts('aborted');
-  if (!isWritten) return facts('reset');
+  if (stage === 'unsent') return facts('reset');
   if (stage === 'body') return facts(RESPONSE[code] ?? 'body-cut');
   if ((error.name === 'HTTPParserError' || NOT_HTTP.includes(code)) && RESPONSE[code] === undefined) {
     return forwarder === undefined

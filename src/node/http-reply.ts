@@ -1,12 +1,16 @@
 /** Receives a response from undici: headers as a map, and the decoded body. */
+import { pipeline } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { HttpFailure, type HttpReply, reasonOf } from '../ports.ts';
-import { type Exchange, proxyRefusal, toHttpFailure } from './http-failure.ts';
+import { afterStop } from '../stop.ts';
+import { nodeClock } from './clock.ts';
+import { type Exchange, proxyRefusal, type Stage, toHttpFailure } from './http-failure.ts';
 
 type Controller = Dispatcher.DispatchController;
 
 /** Same limit as curl: each coding takes memory. */
 const MOST_CODINGS = 5;
+const KNOWN_CODING = /^(?:br|deflate|(?:x-)?gzip)$/;
 /** In bytes. */
 const LONG_BODY = 1 << 20;
 /** Unread bytes after which the service is paused. */
@@ -24,40 +28,41 @@ export interface Reception extends Exchange {
 export class Receiver implements Dispatcher.DispatchHandler {
   private readonly reception: Reception;
   private readonly head = Promise.withResolvers<Omit<HttpReply, 'body'>>();
+  private stage: Stage = 'unsent';
   private controller: Controller | undefined;
-  private timer: NodeJS.Timeout | undefined;
+  private cancelTimer = (): void => undefined;
+  private cancelStop = (): void => undefined;
   private chunks: Uint8Array[] = [];
   private waiting = 0;
   private received = 0;
   private isOver = false;
   /** What broke the body. What arrived before is still read. */
-  private failure: unknown;
+  private failure: HttpFailure | undefined;
   private wake: (() => void) | undefined;
 
   constructor(reception: Reception) {
     this.reception = reception;
-    reception.signal?.addEventListener('abort', this.onAbort);
   }
 
   /** Called by undici before it writes, in the same turn. */
   onRequestStart(controller: Controller): void {
     const { maySend, signal, target, timeoutMs } = this.reception;
     this.controller = controller;
-    if (signal?.aborted === true) {
-      controller.abort(reasonOf(signal));
-      return;
-    }
+    this.cancelStop = afterStop({ clock: nodeClock, signal }, 0, () => {
+      controller.abort(reasonOf(signal!));
+    });
+    if (signal?.aborted === true) return;
     if (!maySend()) throw HttpFailure.withdrawn(target);
-    this.reception.isWritten = true;
-    this.timer = setTimeout(() => {
+    this.stage = 'headers';
+    this.cancelTimer = nodeClock.alarm(timeoutMs, () => {
       const facts = { peer: target, code: 'TIMEOUT', detail: 'the response headers did not come in time' };
       controller.abort(new HttpFailure({ phase: 'response-timeout', mayHaveBeenSent: true, ...facts }));
-    }, timeoutMs);
+    });
   }
 
   onResponseStart(controller: Controller, status: number, names: Record<string, string | string[] | undefined>): void {
     if (status < 200) return;
-    clearTimeout(this.timer);
+    this.cancelTimer();
     const { forwarder } = this.reception;
     if (status === 407 && forwarder !== undefined) {
       controller.abort(proxyRefusal(forwarder, status));
@@ -66,6 +71,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
     const headers = new Map<string, readonly string[]>();
     for (const [name, value = ''] of Object.entries(names))
       headers.set(name, typeof value === 'string' ? [value] : value);
+    this.stage = 'body';
     this.head.resolve({ status, headers });
   }
 
@@ -79,17 +85,16 @@ export class Receiver implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    if (this.isOver) return;
     this.isOver = true;
-    clearTimeout(this.timer);
-    this.reception.signal?.removeEventListener('abort', this.onAbort);
+    this.cancelTimer();
+    this.cancelStop();
     this.wake?.();
     this.reception.onOver();
   }
 
   onResponseError(_controller: Controller | undefined, error: unknown): void {
-    this.head.reject(toHttpFailure(error, 'headers', this.reception));
-    this.failure ??= error;
+    this.failure = toHttpFailure(error, this.stage, this.reception);
+    this.head.reject(this.failure);
     this.onResponseEnd();
   }
 
@@ -114,7 +119,7 @@ export class Receiver implements Dispatcher.DispatchHandler {
 
   /** Closes the connection if more of the body would arrive. */
   private leaveRest(): void {
-    if (!this.isOver) this.controller?.abort(new Error('the rest of the body is not read'));
+    this.controller?.abort(new Error('the rest of the body is not read'));
   }
 
   /** Yields the body as it arrives. */
@@ -131,29 +136,23 @@ export class Receiver implements Dispatcher.DispatchHandler {
     } finally {
       this.leaveRest();
     }
-    if (this.failure !== undefined) throw toHttpFailure(this.failure, 'body', this.reception);
+    if (this.failure !== undefined) throw this.failure;
   }
 
   /** Yields the body without its content codings. */
   private async *decoded(codings: readonly string[]): AsyncGenerator<Uint8Array> {
-    const [{ createBrotliDecompress, createUnzip }, { pipeline }] = await Promise.all([
-      import('node:zlib'),
-      import('node:stream'),
-    ]);
-    const decoders = new Map([
-      ['gzip', createUnzip],
-      ['x-gzip', createUnzip],
-      ['deflate', createUnzip],
-      ['br', createBrotliDecompress],
-    ]);
+    const { createBrotliDecompress, createUnzip } = process.getBuiltinModule('node:zlib');
     try {
       let body: AsyncIterable<Uint8Array> = this.body();
       // Undoes the last coding first.
       for (const coding of codings.toReversed()) {
-        const open = decoders.get(coding);
-        if (open === undefined || codings.length > MOST_CODINGS) throw unsupported(codings, this.reception);
+        if (!KNOWN_CODING.test(coding) || codings.length > MOST_CODINGS) {
+          const facts = { peer: this.reception.target, code: 'UNSUPPORTED_CODING' };
+          const detail = codings.join(', ').slice(0, 80);
+          throw new HttpFailure({ phase: 'coding', mayHaveBeenSent: true, ...facts, detail });
+        }
         // Errors reach the reader through the decoder that it iterates.
-        body = pipeline(body, open(), () => undefined);
+        body = pipeline(body, coding === 'br' ? createBrotliDecompress() : createUnzip(), () => undefined);
       }
       yield* body;
     } catch (error) {
@@ -162,15 +161,9 @@ export class Receiver implements Dispatcher.DispatchHandler {
       this.leaveRest();
     }
   }
-
-  private readonly onAbort = (): void => {
-    const { signal } = this.reception;
-    if (signal !== undefined) this.controller?.abort(reasonOf(signal));
-  };
 }
 
 function codingsOf(text = ''): string[] {
-  if (text === '') return [];
   const codings = text.split(',').map((coding) => coding.trim().toLowerCase());
   return codings.filter((coding) => coding !== '' && coding !== 'identity');
 }
@@ -191,9 +184,4 @@ function saveMemory(): void {
   process.prependOnceListener('exit', () => {
     setFlagsFromString('--semi-space-growth-factor=2 --wasm-loop-unrolling');
   });
-}
-
-function unsupported(codings: readonly string[], { target }: Exchange): HttpFailure {
-  const detail = codings.join(', ').slice(0, 80);
-  return new HttpFailure({ phase: 'coding', mayHaveBeenSent: true, peer: target, code: 'UNSUPPORTED_CODING', detail });
 }

@@ -61,7 +61,7 @@ export function openHttp(env: Environment): Http {
       async send(request, maySend) {
         const { signal, timeoutMs, url } = request;
         const target = hostAndPort(url);
-        const receiver = new Receiver({ target, forwarder, isWritten: false, signal, timeoutMs, maySend, onOver });
+        const receiver = new Receiver({ target, forwarder, signal, timeoutMs, maySend, onOver });
         client.dispatch(optionsOf(request, forwarder), receiver);
         return receiver.reply();
       },

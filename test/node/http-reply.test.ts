@@ -23,7 +23,6 @@ function begun(headers = {}) {
   const receiver = new Receiver({
     target: 'pets.example:80',
     forwarder: undefined,
-    isWritten: false,
     signal: undefined,
     timeoutMs: 20_000,
     maySend: () => true,

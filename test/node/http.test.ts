@@ -223,7 +223,7 @@ it.each([
 it('an error of the network on an open connection does not mean that nothing was sent', () => {
   const exchange = { target: 'pets.example:443', forwarder: undefined, signal: undefined };
   const thrown = Object.assign(new Error('no route'), { code: 'EHOSTUNREACH' });
-  const facts = [true, false].map((isWritten) => toHttpFailure(thrown, 'headers', { ...exchange, isWritten }).facts);
+  const facts = (['headers', 'unsent'] as const).map((stage) => toHttpFailure(thrown, stage, exchange).facts);
   expect(facts).toMatchObject([
     { phase: 'reset', code: 'EHOSTUNREACH', mayHaveBeenSent: true },
     { phase: 'reset', code: 'EHOSTUNREACH', mayHaveBeenSent: false },
