@@ -15,11 +15,6 @@ const RESPONSE: Readonly<Record<string, HttpFailurePhase>> = {
 /** undici's codes for a head with a length and chunks (it names the length), and for a status of 101 or below 100. */
 const NOT_HTTP = ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'ERR_ASSERTION'];
 
-/** Connecting took too long. */
-export class ConnectTimeout extends Error {
-  readonly code = 'ETIMEDOUT';
-}
-
 export const hostAndPort = (url: URL): string => `${url.hostname}:${portOf(url)}`;
 
 function causeOf(thrown: unknown): { readonly code: string; readonly error: Error } {

@@ -10,14 +10,7 @@ import Client from 'undici/lib/dispatcher/client.js';
 import type { Connection, Http, HttpRequest, HttpTarget } from '../ports.ts';
 import { inTime } from '../stop.ts';
 import { nodeClock } from './clock.ts';
-import {
-  ConnectTimeout,
-  hostAndPort,
-  type Leg,
-  proxyRefusal,
-  toConnectFailure,
-  unusableProxy,
-} from './http-failure.ts';
+import { hostAndPort, type Leg, proxyRefusal, toConnectFailure, unusableProxy } from './http-failure.ts';
 import { Receiver } from './http-reply.ts';
 import { type Environment, portOf, proxyAuthorization, routeTo } from './proxies.ts';
 
@@ -34,12 +27,7 @@ interface PooledConnection extends Connection {
 export function openHttp(env: Environment): Http {
   const sockets = new Set<Socket>();
   const pool = new Map<string, PooledConnection[]>();
-  const openSocket = socketOpener((socket, takenOver) => {
-    sockets.add(socket);
-    // Node crashes if a socket is destroyed before the TLS connection on it. Destroying that one destroys both.
-    if (takenOver !== undefined) sockets.delete(takenOver);
-    socket.once('close', () => sockets.delete(socket));
-  });
+  const openSocket = socketOpener(sockets);
 
   const open = async (target: HttpTarget, idle: PooledConnection[]): Promise<PooledConnection> => {
     const { origin, protocol } = target.url;
@@ -95,8 +83,7 @@ export function openHttp(env: Environment): Http {
 }
 
 function optionsOf(call: HttpRequest, forwarder: URL | undefined): Dispatcher.DispatchOptions {
-  const { url, timeoutMs } = call;
-  const { target: path = `${url.pathname}${url.search}` } = call;
+  const { url, timeoutMs, target: path = `${url.pathname}${url.search}` } = call;
   return {
     origin: url.origin,
     path: forwarder === undefined ? path : `${url.origin}${path}`,
@@ -110,10 +97,10 @@ function optionsOf(call: HttpRequest, forwarder: URL | undefined): Dispatcher.Di
 
 /**
  * Returns a function that opens a socket to `target`, ready for a request, through `proxy` if there is one: DNS, TCP,
- * TLS and a proxy's CONNECT, all within one timeout. It throws HttpFailure. Calls `onSocket` with each TCP or TLS
- * socket as soon as it exists, and with the socket that it takes over.
+ * TLS and a proxy's CONNECT, all within one timeout. It throws HttpFailure. Keeps `sockets` up to date: the open ones,
+ * from the moment they exist.
  */
-function socketOpener(onSocket: (socket: Socket, takenOver?: Socket) => void) {
+function socketOpener(sockets: Set<Socket>) {
   // Each connector caches TLS sessions. Only a server that proves its name gets the key, whatever
   // NODE_TLS_REJECT_UNAUTHORIZED is.
   const limits = { timeout: 0, autoSelectFamilyAttemptTimeout: ADDRESS_MS };
@@ -125,10 +112,22 @@ function socketOpener(onSocket: (socket: Socket, takenOver?: Socket) => void) {
     const { timeoutMs, url } = target;
     let newest: Socket | undefined;
     const dial = (connector: Connector, to: URL, httpSocket?: Socket): Promise<Socket> =>
-      dialOnce((callback) => {
-        newest = connector(addressOf(to, httpSocket), callback);
-        onSocket(newest, httpSocket);
-        return newest;
+      new Promise((resolve, reject) => {
+        const hostname = to.hostname.replace(/^\[(.+)\]$/, '$1');
+        const address = { host: to.host, hostname, protocol: to.protocol, port: portOf(to) };
+        const socket = connector({ ...address, ...(httpSocket && { httpSocket }) }, (error, ready) => {
+          if (error === null) resolve(ready);
+          else reject(error);
+        });
+        newest = socket;
+        sockets.add(socket);
+        // Node crashes if a socket is destroyed before the TLS connection on it. Destroying that one destroys both.
+        if (httpSocket !== undefined) sockets.delete(httpSocket);
+        socket.once('close', () => {
+          sockets.delete(socket);
+          // The connector does not report a socket destroyed by close() or by the timeout.
+          reject(new Error('the connection was closed'));
+        });
       });
     let leg: Leg = proxy === undefined ? { url, to: 'service' } : { url: proxy, to: 'proxy' };
     const open = async (): Promise<Socket> => {
@@ -141,32 +140,13 @@ function socketOpener(onSocket: (socket: Socket, takenOver?: Socket) => void) {
       return dial(toService, url, tunnel);
     };
     try {
-      const late = (): Error => new ConnectTimeout(`no connection within ${timeoutMs} ms`);
+      const late = (): Error => Object.assign(new Error(`no connection within ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
       return await inTime({ clock: nodeClock, ...target }, late, open());
     } catch (error) {
       newest?.destroy();
       throw toConnectFailure(error, leg, target.signal);
     }
   };
-}
-
-function addressOf(url: URL, httpSocket: Socket | undefined): Parameters<Connector>[0] {
-  const { host, protocol } = url;
-  const hostname = url.hostname.replace(/^\[(.+)\]$/, '$1');
-  return { host, hostname, protocol, port: portOf(url), ...(httpSocket !== undefined && { httpSocket }) };
-}
-
-function dialOnce(start: (callback: Parameters<Connector>[1]) => Socket): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = start((error, ready) => {
-      if (error === null) resolve(ready);
-      else reject(error);
-    });
-    // The connector does not report a socket destroyed by close() or by the timeout.
-    socket.once('close', () => {
-      reject(new Error('the connection was closed'));
-    });
-  });
 }
 
 /** Asks the proxy for a tunnel to the service (RFC 9110, 9.3.6). */
@@ -185,7 +165,6 @@ async function openTunnel(socket: Socket, url: URL, proxy: URL): Promise<Socket>
 
 /** Returns undici's client over an open socket; it never opens another. */
 function clientOver(socket: Socket, origin: string): Client {
-  let isTaken = false;
   return new Client(origin, {
     allowH2: false,
     // The caller's own timers are exact, and 1xx responses do not restart them.
@@ -193,12 +172,9 @@ function clientOver(socket: Socket, origin: string): Client {
     connect: (_options, callback) => {
       // undici does not expect the callback during its own call.
       queueMicrotask(() => {
-        if (isTaken || socket.destroyed) {
-          callback(new Error('the connection was closed before the request was written'), null);
-          return;
-        }
-        isTaken = true;
-        callback(null, socket);
+        // undici asks again once it has closed the socket.
+        if (socket.destroyed) callback(new Error('the connection was closed before the request was written'), null);
+        else callback(null, socket);
       });
     },
   });
