@@ -7,7 +7,7 @@ import { Failure, usageFailure } from '../errors.ts';
 import { addClient, digestOf, isClientName, shareOf } from '../proxy/clients.ts';
 import { openCredentials, passedSocket, requireGuard } from '../proxy/credentials.ts';
 import { startProxy } from '../proxy/proxy-server.ts';
-import { logLine, logObject } from '../proxy/requests.ts';
+import { logWords } from '../proxy/requests.ts';
 import { introduce, notifyReady, openLog, stopped } from '../serve/serve.ts';
 import { connect } from '../session/connect.ts';
 import { isExplicit } from '../session/settings.ts';
@@ -69,7 +69,7 @@ export const proxy = defineCommand({
     const passed = passedSocket(context, input);
     const { apiKey } = await context.target();
     const credentials = await openCredentials(context, input, apiKey);
-    const log = await openLog(context, input.log, logLine, logObject);
+    const log = await openLog(context, input.log, logWords);
     // Aborts the requests that are still in flight after DRAIN_MS.
     const hard = new AbortController();
     const serving = { ...context, signal: hard.signal };

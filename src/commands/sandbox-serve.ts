@@ -10,7 +10,6 @@ import {
   wordValue,
 } from '../value-parsers.ts';
 import type { InventoryItem } from '../api/item.ts';
-import { jsonObject, type JsonObject } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import { isLoopback } from '../ports.ts';
@@ -22,7 +21,6 @@ import { generatedPets, MOST_PETS } from '../sandbox/seed.ts';
 import { dataFile, readPets } from '../serve/data-file.ts';
 import { introduce, openLog, stopped } from '../serve/serve.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { clockTime } from '../view/progress.ts';
 
 /** Time after a stop signal for requests in flight to finish, in ms. */
 const GRACE_MS = 2_000;
@@ -110,7 +108,7 @@ export const sandboxServe = defineCommand({
     const rules = rulesOf(input);
     const file = dataFile(context, input.data);
     const pets = input.seed === undefined ? undefined : await readSeed(context, input.seed);
-    const log = await openLog(context, input.log, logLine, logObject);
+    const log = await openLog(context, input.log, logWords);
     const sandbox = await startSandbox(context, {
       ...file,
       rules,
@@ -176,21 +174,10 @@ async function readSeed(context: CommandContext, from: string): Promise<Iterable
   throw new Failure('invalid-value', { name: '--seed', value: from, expected: `at most ${MOST_PETS} pets` });
 }
 
-function logLine(request: LoggedRequest): string {
-  const { at, method, target, status, ms, limit, remaining, retryAfter, faults = [] } = request;
-  const words = [
-    clockTime(at, at),
-    status === 0 ? 'reset' : status,
-    method,
-    target,
-    `${ms.toFixed(1)} ms`,
-    ...(remaining === undefined ? [] : [`${remaining}/${limit ?? '?'} left`]),
-    ...(retryAfter === undefined ? [] : [`retry after ${retryAfter} s`]),
-    ...(faults.length === 0 ? [] : [`fault: ${faults.join(', ')}`]),
+function logWords({ limit, remaining, retryAfter, faults }: LoggedRequest): (string | undefined)[] {
+  return [
+    remaining === undefined ? undefined : `${remaining}/${limit ?? '?'} left`,
+    retryAfter === undefined ? undefined : `retry after ${retryAfter} s`,
+    faults && `fault: ${faults.join(', ')}`,
   ];
-  return words.join('  ');
-}
-
-function logObject({ at, faults, ...request }: LoggedRequest): JsonObject {
-  return jsonObject({ at: new Date(at).toISOString(), ...request, ...(faults && { faults: [...faults] }) });
 }

@@ -32,6 +32,18 @@ export interface RefusalResponse {
   readonly body: string;
 }
 
+/** What the log of every server has of a request. */
+export interface ServedRequest {
+  /** When it was answered, epoch ms. */
+  readonly at: number;
+  readonly method: string;
+  readonly target: string;
+  /** 0 if the connection was reset. */
+  readonly status: number;
+  /** Time from its head to its answer, in ms. */
+  readonly ms: number;
+}
+
 /** A certificate with its chain, and the private key, PEM. */
 export type Identity = Readonly<Record<'cert' | 'key', string>>;
 

@@ -7,8 +7,6 @@ import type { Clock } from '../ports.ts';
 import { LONGEST_HEAD, type Refusal } from '../http/server.ts';
 import { patiently } from '../stock/pet-lock.ts';
 import type { Client } from './clients.ts';
-import { jsonObject, type JsonObject } from '../api/json.ts';
-import { clockTime } from '../view/progress.ts';
 
 export type Passing = ReturnType<typeof newPassing>;
 /** What is needed to send a request in its turn. */
@@ -119,19 +117,13 @@ export function proxiedRequest(passing: Passing, clock: Clock, error: string | u
     /** From the request's head to the end of its answer, in ms. */
     ms: clock.monotonic() - since,
     /** How long of this it waited to be sent, in ms. */
-    waitedMs,
+    waitedMs: Math.round(waitedMs),
     client,
     ...(error !== undefined && { error }),
   };
 }
 
-export function logLine({ at, method, target, status, ms, waitedMs, client, error }: ProxiedRequest): string {
-  const waited = waitedMs < 100 ? undefined : `waited ${(waitedMs / 1_000).toFixed(1)} s`;
-  const words = [clockTime(at, at), status, method, target, `${ms.toFixed(1)} ms`, waited, error, client];
-  return words.filter((word) => word !== undefined).join('  ');
-}
-
-export function logObject({ at, ms, waitedMs, ...request }: ProxiedRequest): JsonObject {
-  const times = { ms: Math.round(ms * 10) / 10, waitedMs: Math.round(waitedMs) };
-  return jsonObject({ at: new Date(at).toISOString(), ...request, ...times });
+/** Returns the last words of its line in the log. */
+export function logWords({ waitedMs, client, error }: ProxiedRequest): (string | undefined)[] {
+  return [waitedMs < 100 ? undefined : `waited ${(waitedMs / 1_000).toFixed(1)} s`, error, client];
 }

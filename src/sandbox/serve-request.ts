@@ -2,24 +2,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { readBody } from '../http/server.ts';
+import { readBody, type ServedRequest } from '../http/server.ts';
 import type { Clock } from '../ports.ts';
 import { faultIn, type FaultRule, type Faults } from './faults.ts';
 import { handle, headersOf, troubleOf, withHeaders } from './handler.ts';
 import { BASE_PATH, type Handler, LARGEST_BODY, pathOf, type SandboxResponse } from './operations.ts';
 
 /** A request to the sandbox and its answer, as shown in its log and on its page. */
-export interface LoggedRequest {
+export interface LoggedRequest extends ServedRequest {
   /** Counts from 1. */
   readonly id: number;
-  /** When the answer was decided, epoch ms on the sandbox's clock. */
-  readonly at: number;
-  readonly method: string;
-  readonly target: string;
-  /** 0 if the connection was reset. */
-  readonly status: number;
-  /** Time from the request's head to its answer, in ms. */
-  readonly ms: number;
   readonly limit?: number;
   readonly remaining?: number;
   /** In s, if refused. */
@@ -27,7 +19,7 @@ export interface LoggedRequest {
   /** Why it was refused or failed. */
   readonly reason?: string;
   /** Faults that affected it. */
-  readonly faults?: readonly string[];
+  readonly faults?: string[];
 }
 
 /** Number of requests that the log keeps. */

@@ -1,25 +1,28 @@
 /** Shared by `petstore proxy` and `sandbox serve`: the log, watched files, readiness and shutdown. */
 import { once } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject } from '../api/json.ts';
+import { jsonObject, type JsonValue } from '../api/json.ts';
 import { isFailure } from '../errors.ts';
+import type { ServedRequest } from '../http/server.ts';
 import { describeFailure } from '../report/failures.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { openJsonLines, readText } from '../session/read-text.ts';
+import { clockTime } from '../view/progress.ts';
 import { labelled, record, type RecordView } from '../view/view.ts';
 
-/** Opens the log: lines for people, or JSON objects in a file. @throws {Failure} `file` */
-export async function openLog<T>(
+/** Opens the log: lines for people, which end with `more`, or JSON objects in a file. @throws {Failure} `file` */
+export async function openLog<T extends ServedRequest & Readonly<Partial<Record<keyof T, JsonValue>>>>(
   context: CommandContext,
   path: string | undefined,
-  lineOf: (request: T) => string,
-  objectOf: (request: T) => JsonObject,
+  more: (request: T) => readonly (string | undefined)[],
 ) {
   const { globals, notices } = context;
   const file = path === undefined ? undefined : await openJsonLines(context, path);
   const onRequest = (request: T): void => {
-    if (file === undefined) notices.info(lineOf(request));
-    else file.add(objectOf(request));
+    const { at, method, target, status, ms } = request;
+    const words = [clockTime(at, at), status || 'reset', method, target, `${ms.toFixed(1)} ms`, ...more(request)];
+    if (file === undefined) notices.info(words.filter((word) => word !== undefined).join('  '));
+    else file.add(jsonObject({ ...request, at: new Date(at).toISOString(), ms: Math.round(ms * 10) / 10 }));
   };
   return { onRequest: file === undefined && globals.quiet ? undefined : onRequest, close: async () => file?.close() };
 }
