@@ -109,20 +109,10 @@ export const sandboxServe = defineCommand({
     const file = dataFile(context, input.data);
     const pets = input.seed === undefined ? undefined : await readSeed(context, input.seed);
     const log = await openLog(context, input.log, logWords);
-    const sandbox = await startSandbox(context, {
-      ...file,
-      rules,
-      ...(pets !== undefined && { pets }),
-      host: input.host,
-      port: input.port,
-      names: input.allowHost ?? [],
-      apiKeys,
-      faults: input.fault ?? [],
-      faultSeed: input.faultSeed,
-      skewMs: input.clockSkew,
-      onRequest: log.onRequest,
-    });
-    const { baseUrl, apiKey } = sandbox;
+    const { onRequest } = log;
+    const sandbox = await startSandbox(context, { ...input, ...file, rules, pets, apiKeys, onRequest });
+    const { baseUrl } = sandbox;
+    const [apiKey = SANDBOX_KEY] = apiKeys;
     return {
       ...introduce([
         ['Base URL', 'baseUrl', baseUrl],

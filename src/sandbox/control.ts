@@ -64,7 +64,7 @@ export async function control(served: Served, incoming: IncomingMessage, outgoin
       : await page(method, pathname);
   const response =
     result === undefined
-      ? await refuse(served, error(404, 'not_found', 'Unknown path.'))
+      ? await refuse(served, [404, 'not_found', 'Unknown path.'])
       : { ...result, headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', ...result.headers } };
   await send(served, outgoing, response);
 }

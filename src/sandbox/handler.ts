@@ -4,6 +4,7 @@
  * Where the spec leaves something open, the sandbox chooses: see docs/sandbox.md.
  */
 import { isFailure } from '../errors.ts';
+import type { Refusal } from '../http/server.ts';
 import type { Fault } from './faults.ts';
 import { count, limitHeaders, retryAfter, type LimiterDecision } from './limiter.ts';
 import {
@@ -58,15 +59,16 @@ export function troubleOf(problem: unknown): SandboxResponse {
   return error(503, reason === 'damaged' ? reason : 'busy', `The sandbox cannot use its store: ${reason}.`);
 }
 
-/** Completes an Error body with the headers of every response, and with the limits if the store works. */
-export async function refuse({ now, rules, store }: Handler, result: SandboxResponse): Promise<SandboxResponse> {
+/** Returns a refusal with the headers of every response, and with the limits if the store works. */
+export async function refuse({ now, rules, store }: Handler, refusal: Refusal): Promise<ReturnType<typeof error>> {
   const at = now();
-  const work = (): SandboxResponse =>
+  const result = error(...refusal);
+  const work = (): typeof result =>
     withHeaders(result, limitHeaders(count(store, rules, NO_KEY, at), at, rules.retryAfterFormat));
   return store.exclusively(work).catch(() => withHeaders(result));
 }
 
-export function withHeaders(result: SandboxResponse, limits = {}): SandboxResponse {
+export function withHeaders<R extends SandboxResponse>(result: R, limits = {}): R {
   return { ...result, headers: { 'Content-Type': 'application/json', ...limits, ...result.headers } };
 }
 

@@ -184,6 +184,6 @@ export function error(
   code: string,
   message: string,
   headers: Readonly<Record<string, string>> = {},
-): SandboxResponse {
+): SandboxResponse & { readonly body: string } {
   return { status, headers, body: stringifyJson(jsonObject({ code, message, status })), reason: message };
 }

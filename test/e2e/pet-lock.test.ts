@@ -148,8 +148,8 @@ describe.skipIf(!hasRedis)('machines that share a ledger', () => {
 
   it('fault 171: four of them sell three of one pet at once: all twelve are sold', async () => {
     const { url } = await startRedis();
-    const faults = [parseFault('delay=20ms')];
-    const sandbox = await realSandbox({ perMinute: 5_000, perDay: 100_000, minuteMs: 60_000 }, { faults });
+    const fault = [parseFault('delay=20ms')];
+    const sandbox = await realSandbox({ perMinute: 5_000, perDay: 100_000, minuteMs: 60_000 }, { fault });
     const home = createHome();
     expect(await runPetstore(['inventory', 'set', '7', '12'], { home, env: sandbox.env })).toMatchObject({ code: 0 });
     const env = { ...sandbox.env, PETSTORE_LEDGER: url };

@@ -163,7 +163,7 @@ it('six tills with one gateway, one of them on its machine and of its user, lose
 it('a block outlives a proxy that is killed', async () => {
   const { env, log } = await realSandbox(
     { perMinute: 60, perDay: 1_000, minuteMs: 60_000 },
-    { faults: [parseFault('status=429,retry-after=100,nth=2')] },
+    { fault: [parseFault('status=429,retry-after=100,nth=2')] },
   );
   const home = createHome();
   const ask = async (proxy: ServedProxy): Promise<number> => (await proxy.ask('/inventory')).status;

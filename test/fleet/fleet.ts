@@ -49,7 +49,7 @@ export function tryFault(fault: Fault, fleet: Fleet): Promise<Seen> {
       { perMinute: limit, perDay: 1_000_000, minuteMs: windowMs },
       {
         pets: numbers(machines * rows).map((pet) => ({ petId: BigInt(pet), quantity: 0n, status: 'available' })),
-        faults: fault.killsFirst === true ? [FIRST, ANSWER] : [ANSWER],
+        fault: fault.killsFirst === true ? [FIRST, ANSWER] : [ANSWER],
         onRequest: () => onRequest(service.log.at(-1)!),
       },
     );

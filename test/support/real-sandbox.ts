@@ -4,8 +4,8 @@ import { nodeClock } from '../../src/node/clock.ts';
 import { nodeFiles } from '../../src/node/files.ts';
 import { openDatabase } from '../../src/node/sqlite.ts';
 import type { LoggedRequest } from '../../src/sandbox/serve-request.ts';
-import type { Plan } from '../../src/sandbox/plans.ts';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox-server.ts';
+import { DEFAULT_RULES, type Plan, type Rules, SANDBOX_KEY } from '../../src/sandbox/plans.ts';
+import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox-server.ts';
 import { openStore } from '../../src/sandbox/sandbox-store.ts';
 import { onCleanup } from './cleanup.ts';
 import { createHome } from './home.ts';
@@ -13,7 +13,10 @@ import { staging } from './staging.ts';
 
 const ports = { clock: nodeClock, files: nodeFiles, openDatabase, random: Math.random };
 
+type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
+
 export interface RealSandbox extends Sandbox {
+  readonly apiKey: string;
   readonly log: LoggedRequest[];
   readonly env: Record<string, string>;
   /** Reads the stock from the store, without a request. */
@@ -22,24 +25,34 @@ export interface RealSandbox extends Sandbox {
 
 export async function realSandbox(
   plan: Plan,
-  { onRequest, ...options }: Partial<Omit<SandboxOptions, 'onRequest'>> & { onRequest?: () => void } = {},
+  {
+    onRequest,
+    rules,
+    ...options
+  }: Partial<Omit<SandboxOptions, 'onRequest' | 'rules'>> & { onRequest?: () => void; rules?: Partial<Rules> } = {},
 ): Promise<RealSandbox> {
   const file = join(createHome().path, 'sandbox.db');
   const log: LoggedRequest[] = [];
   const sandbox = await startSandbox(ports, {
     file,
+    host: '127.0.0.1',
+    port: 0,
+    apiKeys: [SANDBOX_KEY],
+    faultSeed: 1,
+    clockSkew: 0,
     ...options,
-    rules: { plan, ...options.rules },
+    rules: { ...DEFAULT_RULES, plan, ...rules },
     onRequest: (request) => {
       log.push(request);
       onRequest?.();
     },
   });
-  onCleanup(() => sandbox.close());
+  onCleanup(() => sandbox.close(0));
   return {
     ...sandbox,
     log,
-    env: staging(sandbox.baseUrl, sandbox.apiKey),
+    apiKey: SANDBOX_KEY,
+    env: staging(sandbox.baseUrl, SANDBOX_KEY),
     async stock() {
       using store = await openStore(ports, { file });
       return Object.fromEntries(
