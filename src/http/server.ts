@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import { type AddressInfo, Server, type Socket } from 'node:net';
+import { type AddressInfo, isIP, Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure, usageFailure } from '../errors.ts';
-import { type Clock, errorCode } from '../ports.ts';
+import { type Clock, errorCode, isLoopback } from '../ports.ts';
 
 /** How long a client may take to send a request's head, and the whole request, in ms. */
 export type Patience = Readonly<Record<'headMs' | 'requestMs', number>>;
@@ -187,8 +187,7 @@ function useOriginForm(incoming: IncomingMessage): void {
 
 /** Starts to listen, and returns the address. @throws {Failure} `port`, `usage` */
 async function listen(server: Server, { host, port, passed }: ServerOptions) {
-  const where = passed === undefined ? { host, port } : { fd: passed.fd };
-  server.listen(where);
+  server.listen(passed === undefined ? { host, port } : { fd: passed.fd });
   await once(server, 'listening').catch((cause: unknown) => {
     const code = errorCode(cause) ?? '';
     if (passed !== undefined) throw usageFailure(`The socket that was passed cannot be used: ${code}.`);
@@ -196,14 +195,9 @@ async function listen(server: Server, { host, port, passed }: ServerOptions) {
   });
   // Null for a socket of the file system that was passed.
   const own = server.address() as AddressInfo | null;
-  try {
-    if (own === null) throw usageFailure('The socket that was passed is not a TCP socket.');
-    passed?.check(own.address);
-    return { host: passed === undefined ? host : own.address, port: own.port };
-  } catch (error) {
-    server.close();
-    throw error;
-  }
+  if (own === null) throw usageFailure('The socket that was passed is not a TCP socket.');
+  passed?.check(own.address);
+  return { host: passed === undefined ? host : own.address, port: own.port };
 }
 
 /** Writes a response directly to a socket for which Node has no response object, and ends the connection. */
@@ -248,9 +242,6 @@ export function readBody(
   });
 }
 
-/** Addresses and localhost, which an attacker cannot register. */
-const OWN_NAME = /^([0-9a-f:.]*:[0-9a-f:.]*|[0-9]{1,3}(\.[0-9]{1,3}){3}|(.*\.)?localhost)$/;
-
 /**
  * Returns why the Host header is refused: there must be one (RFC 9112, 3.2), and it must name this server. A web page
  * whose site resolves to 127.0.0.1 (DNS rebinding) still sends the name of its site. `isNamed` gets it in lower case.
@@ -264,6 +255,7 @@ export function refusalOfHost(
   const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?$/i.exec(headers.host ?? '');
   // A name may end in the dot of the root (RFC 1034, 3.1).
   const name = (match?.[1] ?? match?.[2])?.toLowerCase().replace(/\.$/, '');
-  if (name !== undefined && (OWN_NAME.test(name) || isNamed(name))) return undefined;
+  // An attacker can register neither an address nor localhost.
+  if (name !== undefined && (isIP(name) !== 0 || isLoopback(name) || isNamed(name))) return undefined;
   return [403, 'foreign_host', 'The Host header must be localhost, an address or a name from --allow-host.'];
 }
