@@ -110,12 +110,17 @@ export async function send(
     outgoing.socket?.resetAndDestroy();
     return;
   }
-  const truncate = faultIn(effects, 'truncate')?.truncate;
-  const drip = faultIn(effects, 'drip')?.drip;
-  const body = effects.length === 0 ? response.body : spoilt(response.body, effects);
-  const headers = headersOf({ ...response, body }, now() + (faultIn(effects, 'date')?.date ?? 0));
+  // Of several rules with the same effect, the first counts.
+  const merged = Object.assign({}, ...effects.toReversed()) as Partial<FaultRule>;
+  const { 'bad-int64': isBad, date = 0, drip, truncate, type } = merged;
+  let { body } = response;
+  if (effects.length > 0 && typeof body !== 'string') body = [...body].join('');
+  if (isBad && typeof body === 'string') body = body.replace(/"petId":-?[0-9]+/g, '"petId":9223372036854775808');
+  const missing = effects.flatMap(({ 'no-header': name }) => (name === 'limits' ? LIMIT_HEADERS : (name ?? [])));
+  const headers = { ...headersOf({ ...response, body }, now() + date), ...(type && { 'Content-Type': type }) };
+  const sent = Object.entries(headers).filter(([name]) => !missing.includes(name.toLowerCase()));
   outgoing.sendDate = false;
-  outgoing.writeHead(response.status, effects.length === 0 ? headers : withFaults(headers, effects));
+  outgoing.writeHead(response.status, Object.fromEntries(sent));
   try {
     if (typeof body !== 'string') await pipeline(Readable.from(body), outgoing);
     else if (truncate !== undefined) await cutOff(outgoing, body, truncate);
@@ -124,19 +129,6 @@ export async function send(
   } catch {
     outgoing.destroy();
   }
-}
-
-function withFaults(headers: Readonly<Record<string, string>>, effects: readonly FaultRule[]): Record<string, string> {
-  const missing = effects.flatMap(({ 'no-header': name }) => (name === 'limits' ? LIMIT_HEADERS : (name ?? [])));
-  const type = faultIn(effects, 'type')?.type;
-  const all = { ...headers, ...(type !== undefined && { 'Content-Type': type }) };
-  return Object.fromEntries(Object.entries(all).filter(([name]) => !missing.includes(name.toLowerCase())));
-}
-
-function spoilt(body: SandboxResponse['body'], effects: readonly FaultRule[]): string {
-  const whole = typeof body === 'string' ? body : [...body].join('');
-  if (faultIn(effects, 'bad-int64') === undefined) return whole;
-  return whole.replace(/"petId":-?[0-9]+/g, '"petId":9223372036854775808');
 }
 
 /** Announces the whole body, but closes the connection before its end. */
