@@ -39,7 +39,7 @@ const OPTIONS = {
     plan: option('--plan <plan>', wordValue(PLAN_NAMES), `limits: ${PLAN_NAMES.join(', ')}`, { default: 'free' }),
     perMinute: option('--per-minute <requests>', countValue(), 'requests per minute, for any plan'),
     perDay: option('--per-day <requests>', countValue(), 'requests per day, for any plan'),
-    minute: option('--minute <duration>', durationValue(1), 'length of the rate-limit minute (default: 60s)'),
+    minute: option('--minute <duration>', durationValue(1), 'length of the rate-limit minute', { default: '60s' }),
     key: option(
       '--key <key...>',
       repeated(sandboxKeyValue),
@@ -143,17 +143,12 @@ function usableKeys({ host, key = [SANDBOX_KEY] }: ServeInput): readonly string[
 
 /** Returns the rules, which are options but for the plan. @throws {Failure} `usage` */
 function rulesOf(input: ServeInput): Rules {
-  const { plan: name, perMinute, perDay, minute } = input;
-  if (name === 'custom' && (perMinute === undefined || perDay === undefined)) {
+  const known: Partial<Plan> = input.plan === 'custom' ? {} : PLANS[input.plan];
+  const { perMinute = known.perMinute, perDay = known.perDay, minute: minuteMs } = input;
+  if (perMinute === undefined || perDay === undefined) {
     throw usageFailure('The custom plan needs both its limits: --per-minute and --per-day.');
   }
-  const known: Plan = PLANS[name === 'custom' ? 'free' : name];
-  const plan = {
-    perMinute: perMinute ?? known.perMinute,
-    perDay: perDay ?? known.perDay,
-    ...(minute !== undefined && { minuteMs: minute }),
-  };
-  return { ...input, plan };
+  return { ...input, plan: { perMinute, perDay, minuteMs } };
 }
 
 /** Reads the value of --seed: a number of pets, or a file of them. @throws {Failure} `file`, `invalid-value` */
