@@ -33,8 +33,7 @@ export function parseHttpDate(text: string, now: number): number | undefined {
   const [day, hour, minute, second] = [number('day'), number('hour'), number('minute'), number('second')];
   if (hour > 23 || minute > 59 || second > 60) return undefined;
   const year = parts.year?.length === 2 ? fullYear(number('year'), now) : number('year');
-  const midnight = new Date(0);
-  midnight.setUTCFullYear(year, month, day);
+  const midnight = new Date(Date.UTC(year, month, day));
   // JavaScript carries a day that the month does not have into the next month.
   if (midnight.getUTCDate() !== day || midnight.getUTCMonth() !== month) return undefined;
   const offset = (parts.sign === '-' ? -1 : 1) * (number('zoneHour') * 60 + number('zoneMinute')) * 60_000;

@@ -93,16 +93,15 @@ const NOTIFY_MS = 5_000;
 /** Tells systemd that the server is ready (sd_notify(3)), with `systemd-notify`, because Node has no such sockets. */
 export async function notifyReady({ env, notices, runCommand, signal }: CommandContext): Promise<void> {
   if ((env.NOTIFY_SOCKET ?? '') === '') return;
-  const fail = (problem: string): Error => new Error(problem);
+  const fail = (problem: string): Error =>
+    new Error(`systemd does not know that the server is ready: systemd-notify ${problem}.`);
   const onLine = (line: string): void => {
     notices.warning(`systemd-notify: ${line}`);
   };
   await runCommand(['systemd-notify', '--ready'], { timeoutMs: NOTIFY_MS, signal, onLine, fail }).catch(
     (error: unknown) => {
       if (signal.aborted) throw error;
-      notices.warning(
-        `systemd does not know that the server is ready: systemd-notify ${String(error).replace('Error: ', '')}.`,
-      );
+      notices.warning((error as Error).message);
     },
   );
 }
