@@ -71,20 +71,18 @@ async function handled(
   outgoing: ServerResponse,
   effects: readonly FaultRule[],
 ): Promise<SandboxResponse> {
-  let body: string | undefined;
-  try {
-    body = (await readBody(incoming, outgoing, LARGEST_BODY))?.toString();
-  } catch {
-    return CONNECTION_CLOSED;
-  }
+  const body = await readBody(incoming, outgoing, LARGEST_BODY).catch(() => 'gone' as const);
+  if (body === 'gone') return CONNECTION_CLOSED;
   const { method = '', url: target = '', headers } = incoming;
   const delay = faultIn(effects, 'delay');
   if (delay !== undefined && delay.after !== true) await served.clock.sleep(delay.delay);
   const reset = faultIn(effects, 'reset');
   if (reset !== undefined && reset.after !== true) return CONNECTION_CLOSED;
-  const response = await handle(served, { method, target, headers, body }, faultIn(effects, 'status')).catch(
-    (problem: unknown) => withHeaders(troubleOf(problem)),
-  );
+  const response = await handle(
+    served,
+    { method, target, headers, body: body?.toString() },
+    faultIn(effects, 'status'),
+  ).catch((problem: unknown) => withHeaders(troubleOf(problem)));
   if (delay?.after === true) await served.clock.sleep(delay.delay);
   return reset === undefined ? response : { ...response, status: 0 };
 }
