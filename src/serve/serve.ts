@@ -16,15 +16,14 @@ export async function openLog<T extends ServedRequest & Readonly<Partial<Record<
   path: string | undefined,
   more: (request: T) => readonly (string | undefined)[],
 ) {
-  const { globals, notices } = context;
   const file = path === undefined ? undefined : await openJsonLines(context, path);
   const onRequest = (request: T): void => {
     const { at, method, target, status, ms } = request;
     const words = [clockTime(at, at), status || 'reset', method, target, `${ms.toFixed(1)} ms`, ...more(request)];
-    if (file === undefined) notices.info(words.filter((word) => word !== undefined).join('  '));
+    if (file === undefined) context.notices.info(words.filter((word) => word !== undefined).join('  '));
     else file.add(jsonObject({ ...request, at: new Date(at).toISOString(), ms: Math.round(ms * 10) / 10 }));
   };
-  return { onRequest: file === undefined && globals.quiet ? undefined : onRequest, close: async () => file?.close() };
+  return { onRequest, close: async () => file?.close() };
 }
 
 /** How often files are checked for changes, and how long a change must have lasted, in ms. */
