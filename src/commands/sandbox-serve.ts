@@ -3,24 +3,23 @@ import { listenOptions } from '../cli/shared-options.ts';
 import {
   countValue,
   durationValue,
+  type Parser,
   parserOf,
   pathValue,
   repeated,
   sandboxKeyValue,
   wordValue,
 } from '../value-parsers.ts';
-import type { InventoryItem } from '../api/item.ts';
 import { parseInteger } from '../api/values.ts';
-import { Failure, usageFailure } from '../errors.ts';
+import { usageFailure } from '../errors.ts';
 import { isLoopback } from '../ports.ts';
 import { parseFault, skewValue } from '../sandbox/faults.ts';
 import { DEFAULT_RULES, type Plan, PLAN_NAMES, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
 import { startSandbox } from '../sandbox/sandbox-server.ts';
 import type { LoggedRequest } from '../sandbox/serve-request.ts';
-import { generatedPets, MOST_PETS } from '../sandbox/seed.ts';
+import { generatedPets } from '../sandbox/seed.ts';
 import { dataFile, readPets } from '../serve/data-file.ts';
 import { introduce, openLog, stopped } from '../serve/serve.ts';
-import type { CommandContext } from '../session/globals.ts';
 
 /** Time after a stop signal for requests in flight to finish, in ms. */
 const GRACE_MS = 2_000;
@@ -30,6 +29,10 @@ const rangeValue = parserOf('a range such as 0..1000 or -10..10', (text) => {
   const isRange = least !== undefined && most !== undefined && rest.length === 0 && least <= most;
   return isRange ? { least, most } : undefined;
 });
+
+const seedValue: Parser<number | string> = {
+  parse: (text, name) => (/^[0-9]+$/.test(text) ? countValue() : pathValue).parse(text, name),
+};
 
 const { banAfter, banFor, banStatus, quantity } = DEFAULT_RULES;
 
@@ -59,7 +62,7 @@ const OPTIONS = {
     data: option('--data <file>', pathValue, 'file of the stock (default: that of --env sandbox)'),
     seed: option(
       '--seed <file|pets>',
-      pathValue,
+      seedValue,
       'start with the pets of a file, or with this number of generated pets',
     ),
     quantity: option('--quantity <least..most>', rangeValue, 'accepted quantities', {
@@ -107,7 +110,9 @@ export const sandboxServe = defineCommand({
     const apiKeys = usableKeys(input);
     const rules = rulesOf(input);
     const file = dataFile(context, input.data);
-    const pets = input.seed === undefined ? undefined : await readSeed(context, input.seed);
+    const { seed } = input;
+    const pets =
+      typeof seed === 'string' ? await readPets(context, seed) : seed === undefined ? seed : generatedPets(seed);
     const log = await openLog(context, input.log, logWords);
     const { onRequest } = log;
     const sandbox = await startSandbox(context, { ...input, ...file, rules, pets, apiKeys, onRequest });
@@ -149,14 +154,6 @@ function rulesOf(input: ServeInput): Rules {
     throw usageFailure('The custom plan needs both its limits: --per-minute and --per-day.');
   }
   return { ...input, plan: { perMinute, perDay, minuteMs } };
-}
-
-/** Reads the value of --seed: a number of pets, or a file of them. @throws {Failure} `file`, `invalid-value` */
-async function readSeed(context: CommandContext, from: string): Promise<Iterable<InventoryItem>> {
-  if (!/^[0-9]+$/.test(from)) return readPets(context, from);
-  const count = Number(from);
-  if (count <= MOST_PETS) return generatedPets(count);
-  throw new Failure('invalid-value', { name: '--seed', value: from, expected: `at most ${MOST_PETS} pets` });
 }
 
 function logWords({ limit, remaining, retryAfter, faults }: LoggedRequest): (string | undefined)[] {

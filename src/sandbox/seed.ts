@@ -41,9 +41,6 @@ const ROWS: readonly Row[] = [
   [9223372036854775807n, 1n, 'available', 'Tarantula'],
 ];
 
-/** As many as the sandbox can list in a few seconds. */
-export const MOST_PETS = 1_000_000;
-
 export function seedItems(): InventoryItem[] {
   return ROWS.map(([petId, quantity, status]) => ({ petId, quantity, status }));
 }

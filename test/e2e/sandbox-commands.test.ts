@@ -183,7 +183,7 @@ describe('sandbox serve', () => {
     ]),
     [['--quantity', '5..1'], '--quantity must be a range'],
     [['--clock-skew', 'late'], '--clock-skew must be a duration'],
-    [['--seed', '1000001'], '--seed must be at most 1000000 pets, not "1000001".'],
+    [['--seed', '1000001'], '--seed must be a whole number from 0 to 1000000, not "1000001".'],
     [['--key', 'two words'], '--key must be printable characters without spaces, not "two words".'],
   ])('%j: one sentence, exit 2', async (args, sentence) => {
     const { code, stdout, stderr } = await runIn(createTestContext(), 'sandbox', 'serve', '--port', '0', ...args);
