@@ -132,6 +132,7 @@ class ProxyServer {
       passing.gone.abort(new Failure('cancelled', {}));
     });
     const own = await this.handle(passing).catch((error: unknown) => {
+      if (!passing.isSent) passing.waitedMs = clock.monotonic() - passing.since;
       if (!outgoing.headersSent && !passing.isGone) return answerOfFailure(error, clock.now(), passing);
       // A response that has begun can only be cut off.
       outgoing.destroy();
@@ -198,32 +199,22 @@ class ProxyServer {
 
   private async pass(call: Call, passing: Passing): Promise<RawAnswer> {
     const { context, session, turns } = this;
-    const { clock } = context;
     if (passing.isWrite) await turns.checkWait(passing, operationOf(call));
-    else await afterWrites(passing, this.passing, clock);
+    else await afterWrites(passing, this.passing, context.clock);
     const service = { ...session.service, gate: turns.gateFor(passing) };
-    let hasBegun = false;
+    // The list before a conditional update is a request of its own.
+    const reader = { ...session.service, gate: turns.gateFor({ ...passing }) };
     const withLock: WithLock = (petId, work) => {
-      const from = clock.monotonic();
-      const locked: typeof work = (lock) => {
-        passing.waitedMs += clock.monotonic() - from;
-        // An earlier try was withdrawn.
-        hasBegun = false;
-        return work(lock);
-      };
-      return this.means.withLock(petId, locked, passing);
+      // An earlier try was withdrawn.
+      passing.isSent = false;
+      return this.means.withLock(petId, work, passing);
     };
     const by = { command: 'proxy', person: passing.client, means: { ...this.means, withLock } };
-    const send = (each: Call): Promise<RawAnswer> => {
-      hasBegun = true;
-      return forward(service, each);
-    };
     try {
-      return await recordedCall(context, { ...session, service }, { ...by, call }, send);
+      return await recordedCall(context, { ...session, service: reader }, { ...by, call }, (each) =>
+        forward(service, each),
+      );
     } catch (error) {
-      // Only the list was sent.
-      passing.isSent &&= hasBegun;
-      if (isFailure(error) && error.is('run-locked')) passing.waitedMs += error.details.waitedMs;
       // The list before a conditional update was refused. If a block has begun, tells the client when it ends.
       if (isFailure(error) && (error.is('forbidden') || error.is('service-failed'))) {
         await turns.checkWait(passing, operationOf(call));

@@ -14,7 +14,7 @@ export type Passing = ReturnType<typeof newPassing>;
 /** What is needed to send a request in its turn. */
 export type Claim = Pick<
   Passing,
-  'client' | 'isSent' | 'isUrgent' | 'leftMs' | 'maxWaitMs' | 'share' | 'signal' | 'waitedMs'
+  'client' | 'isSent' | 'isUrgent' | 'leftMs' | 'maxWaitMs' | 'share' | 'signal' | 'since' | 'waitedMs'
 >;
 
 /** Most bytes of a body. It is read into memory first, so that a slow client does not use up the permission to send. */
@@ -65,7 +65,7 @@ export function newPassing(
     signal: gone.signal,
     /** True if the client left before its answer was complete. */
     isGone: false,
-    /** How long it has waited to be sent, in ms. */
+    /** How long after its arrival it was sent, or could no longer be sent, in ms. */
     waitedMs: 0,
     /** True once the gate has allowed it. */
     isSent: false,
@@ -95,11 +95,7 @@ export async function afterWrites(passing: Passing, all: ReadonlySet<Passing>, c
     if (each === passing) break;
     if (each.isWrite && each.client === passing.client) writes.push(each.ended.promise);
   }
-  if (writes.length === 0) return;
-  const from = clock.monotonic();
-  await patiently(clock, passing, 'an earlier write of this client', Promise.all(writes)).finally(() => {
-    passing.waitedMs += clock.monotonic() - from;
-  });
+  if (writes.length > 0) await patiently(clock, passing, 'an earlier write of this client', Promise.all(writes));
 }
 
 /** Nginx's status for a client that did not wait for its answer. */
@@ -118,7 +114,7 @@ export function proxiedRequest(passing: Passing, clock: Clock, error: string | u
     status: isGone ? CLIENT_GONE : outgoing.statusCode,
     /** From the request's head to the end of its answer, in ms. */
     ms: clock.monotonic() - since,
-    /** How long of this it waited to be sent, in ms. */
+    /** How long of this passed before it was sent, in ms. */
     waitedMs,
     client,
     ...(error !== undefined && { error }),

@@ -76,9 +76,8 @@ export class Turns {
   private async enter(claim: Claim, operation: string, connect: () => Promise<Connection>): Promise<Admitted> {
     const { clock, gate } = this.options;
     const { signal } = claim;
-    signal.throwIfAborted();
     claim.isSent = false;
-    const from = clock.monotonic();
+    signal.throwIfAborted();
     for (;;) {
       const waitMs = this.shares.check(claim, operation, this.entries);
       if (waitMs === 0) break;
@@ -127,7 +126,7 @@ export class Turns {
     } finally {
       cancel();
       signal.removeEventListener('abort', ask);
-      claim.waitedMs += clock.monotonic() - from;
+      claim.waitedMs = clock.monotonic() - claim.since;
       this.entries.splice(this.entries.indexOf(entry), 1);
       const { isSent, isUrgent } = claim;
       if (isSent) this.rounds.set(isUrgent, Math.max(this.rounds.get(isUrgent) ?? 0, round));

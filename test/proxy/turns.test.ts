@@ -49,7 +49,7 @@ function bench(options: Partial<Pick<TurnOptions, 'reserve'> & Pick<Claim, 'maxW
     const since = clock.monotonic();
     const mostMs = own.maxWaitMs ?? maxWaitMs;
     const leftMs = () => Math.max(0, mostMs - (clock.monotonic() - since));
-    const times = { maxWaitMs: mostMs, leftMs, waitedMs: 0 };
+    const times = { maxWaitMs: mostMs, leftMs, since, waitedMs: 0 };
     const claim = { client, share: undefined, isUrgent, signal, isSent: false, ...own, ...times };
     const request: Request = { name, claim, gone, ended };
     const connection = { isOpen: true, release: () => undefined } as Partial<Connection> as Connection;
