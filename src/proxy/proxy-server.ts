@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isOneOf } from '../api/values.ts';
 import { type Means, recordedCall, sharedMeans } from '../stock/write-one.ts';
 import type { WithLock } from '../stock/pet-lock.ts';
+import { isWrite } from '../client/classify.ts';
 import { operationOf } from '../client/attempt.ts';
 import { forward, type RawAnswer } from '../client/raw.ts';
 import { type Call, METHODS } from '../client/service.ts';
@@ -120,8 +121,8 @@ class ProxyServer {
     const { clock, globals } = this.context;
     const known = clientOf(headers.authorization, credentials.clients);
     const refusal = refusalOf(incoming, credentials, known) ?? this.visitors.recognize(incoming.socket, known?.name);
-    const passing = newPassing(clock, incoming, outgoing, known, refusal, {
-      isUrgent: priorityHeader !== undefined && headers[priorityHeader] !== undefined,
+    const passing = newPassing(clock, incoming, outgoing, known, {
+      isUrgent: headers[priorityHeader ?? ''] !== undefined,
       maxWaitMs: maxWaitOf(headers, globals.maxWait),
     });
     outgoing.setHeader(ID_HEADER, givenId(headers) ?? `${this.idStart}-${++this.count}`);
@@ -131,7 +132,7 @@ class ProxyServer {
       passing.isGone = true;
       passing.gone.abort(new Failure('cancelled', {}));
     });
-    const own = await this.handle(passing).catch((error: unknown) => {
+    const own = await this.handle(passing, refusal).catch((error: unknown) => {
       if (!passing.isSent) passing.waitedMs = clock.monotonic() - passing.since;
       if (!outgoing.headersSent && !passing.isGone) return answerOfFailure(error, clock.now(), passing);
       // A response that has begun can only be cut off.
@@ -154,8 +155,8 @@ class ProxyServer {
   }
 
   /** Returns the proxy's own answer, or passes the request on and sends the service's answer. */
-  private async handle(passing: Passing): Promise<Answer | undefined> {
-    const { incoming, method, outgoing, refusal, signal, url } = passing;
+  private async handle(passing: Passing, refusal: Refusal | undefined): Promise<Answer | undefined> {
+    const { incoming, method, outgoing, signal, url } = passing;
     const { clock } = this.context;
     if (refusal !== undefined) {
       outgoing.shouldKeepAlive = false;
@@ -179,6 +180,12 @@ class ProxyServer {
       const inFlight = [...this.passing].filter(({ isSent }) => isSent).length;
       return stateAnswer(url, this.session, this.metrics, { waiting: this.turns.waiting, inFlight });
     }
+    const path = pathBelowBase(url);
+    if (path === undefined || !isOneOf(METHODS, method)) throw new Failure('bug', { message: `a request for ${url}` });
+    passing.isWrite = isWrite(method);
+    const { 'content-length': length, 'transfer-encoding': coding } = incoming.headers;
+    const bodyLength = Number(length ?? (coding === undefined ? 0 : LARGEST_BODY));
+    passing.size = LONGEST_HEAD + Math.min(bodyLength, LARGEST_BODY);
     let held = 0;
     for (const { client, size } of this.passing) if (client === passing.client) held += size;
     const isFull = held > MOST_HELD;
@@ -188,10 +195,8 @@ class ProxyServer {
     passing.size = LONGEST_HEAD + body.length;
     // No time limit while it waits.
     outgoing.setTimeout(0);
-    const path = pathBelowBase(url);
-    if (path === undefined || !isOneOf(METHODS, method)) throw new Failure('bug', { message: `a request for ${url}` });
     const headers = sentHeaders(incoming.headers, this.options.priorityHeader);
-    const hasBody = body.length > 0 || incoming.headers['content-length'] !== undefined;
+    const hasBody = body.length > 0 || length !== undefined;
     const call: Call = { method, path, headers, ...(hasBody && { body }) };
     await sendReply(outgoing, await this.pass(call, passing), method);
     return undefined;

@@ -1,10 +1,7 @@
 /** One request of a client: while it is in progress, and as an entry of the log. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isOneOf } from '../api/values.ts';
-import { isWrite } from '../client/classify.ts';
-import { MAX_WAIT_HEADER, METHODS } from '../client/service.ts';
+import { MAX_WAIT_HEADER } from '../client/service.ts';
 import type { Clock } from '../ports.ts';
-import { LONGEST_HEAD, type Refusal } from '../http/server.ts';
 import { patiently } from '../stock/pet-lock.ts';
 import type { Client } from './clients.ts';
 import { jsonObject, type JsonObject } from '../api/json.ts';
@@ -25,7 +22,6 @@ export const ID_HEADER = 'x-request-id';
 
 /**
  * @param known the client that the token belongs to
- * @param refusal why it is refused: it then counts neither as a write nor as memory, since its client is only a claim
  * @param maxWaitMs longest wait from its arrival
  */
 export function newPassing(
@@ -33,15 +29,12 @@ export function newPassing(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   known: Client | undefined,
-  refusal: Refusal | undefined,
   { isUrgent, maxWaitMs }: { readonly isUrgent: boolean; readonly maxWaitMs: number },
 ) {
   const { headers, method = '', url = '' } = incoming;
-  const { 'content-length': length, 'transfer-encoding': coding } = headers;
   const gone = new AbortController();
   const since = clock.monotonic();
   const ended: PromiseWithResolvers<void> = Promise.withResolvers();
-  const body = Number(length ?? (coding === undefined ? 0 : LARGEST_BODY));
   return {
     isUrgent,
     maxWaitMs,
@@ -52,14 +45,12 @@ export function newPassing(
     method,
     url,
     outgoing,
-    known,
-    refusal,
     client: known?.name ?? (headers['user-agent'] || 'unknown').slice(0, LONGEST_CLIENT),
     /** The client's share of the rate limit; undefined for all of it. */
     share: known?.share,
-    isWrite: refusal === undefined && isOneOf(METHODS, method) && isWrite(method),
-    /** Memory to count, in bytes. */
-    size: refusal === undefined ? LONGEST_HEAD + Math.min(body, LARGEST_BODY) : 0,
+    /** Set for a request that is not refused, as its memory, in bytes: the client of another is only a claim. */
+    isWrite: false,
+    size: 0,
     /** Aborts when the client has left or the proxy stops, with a Failure as the reason. */
     gone,
     signal: gone.signal,
