@@ -42,8 +42,6 @@ import { Turns } from './turns.ts';
 
 /** Most memory for one client's requests, in bytes: each counts as its body and the longest head. */
 const MOST_HELD = 16 * 2 ** 20;
-const TOO_MANY: Refusal = [429, 'too_many_waiting', 'This client has too many requests waiting.'];
-const TOO_LARGE: Refusal = [413, 'too_large', `A body may have at most ${LARGEST_BODY} bytes.`];
 /** How long the body of a refused request may take, in ms. */
 const REFUSED_MS = 5_000;
 /** Health check for load balancers: without a token, and not logged. */
@@ -190,8 +188,8 @@ class ProxyServer {
     for (const { client, size } of this.passing) if (client === passing.client) held += size;
     const isFull = held > MOST_HELD;
     const body = await untilStop({ clock, signal }, 0, readBody(incoming, outgoing, isFull ? 0 : LARGEST_BODY));
-    if (isFull) return answerOf(TOO_MANY);
-    if (body === undefined) return answerOf(TOO_LARGE);
+    if (isFull) return answerOf([429, 'too_many_waiting', 'This client has too many requests waiting.']);
+    if (body === undefined) return answerOf([413, 'too_large', `A body may have at most ${LARGEST_BODY} bytes.`]);
     passing.size = LONGEST_HEAD + body.length;
     // No time limit while it waits.
     outgoing.setTimeout(0);
