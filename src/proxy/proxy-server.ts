@@ -8,15 +8,7 @@ import { operationOf } from '../client/attempt.ts';
 import { forward, type RawAnswer } from '../client/raw.ts';
 import { type Call, METHODS } from '../client/service.ts';
 import { Failure, isFailure } from '../errors.ts';
-import {
-  type Identity,
-  LONGEST_HEAD,
-  readBody,
-  type Refusal,
-  serve,
-  type ServerOptions,
-  type Serving,
-} from '../http/server.ts';
+import { LONGEST_HEAD, readBody, type Refusal, serve, type ServerOptions, type Serving } from '../http/server.ts';
 import { GATEWAY_HEADER } from '../rate-limit/headers.ts';
 import type { Session } from '../session/connect.ts';
 import { CATALOG_PATH, gatewayCatalog } from '../session/gateway-catalog.ts';
@@ -51,7 +43,7 @@ const MOST_CONNECTIONS = 4_000;
 
 export interface ProxyOptions extends Pick<ServerOptions, 'host' | 'port' | 'passed' | 'patience'> {
   /** The current ones, which may change. */
-  readonly credentials: Readonly<Access> & { readonly identity?: Identity | undefined };
+  readonly credentials: Readonly<Access> & Pick<ServerOptions, 'identity'>;
   /** Name of a header in lower case. Requests that have it go first, and may use the reserve. */
   readonly priorityHeader?: string | undefined;
   readonly onRequest?: ((request: ProxiedRequest) => void) | undefined;
