@@ -6,8 +6,8 @@ import type { Claim } from './requests.ts';
 /** Before an answer has named the window: how often to check for one, and how long to count without one, in ms. */
 const LOOK_MS = 100;
 const UNKNOWN_WINDOW_MS = 60_000;
-/** Most operations. Clients choose their names, so the oldest are forgotten. */
-const MOST_OPERATIONS = 10_000;
+/** Most operations, and most addresses. Clients choose them, so the oldest are forgotten. */
+const MOST = 1_000;
 
 /** A request that waits to be sent. */
 export interface Waiting {
@@ -97,10 +97,10 @@ export class Shares {
   }
 }
 
-/** Sets a value, and forgets the one that was set first of more than `most`. */
-export function setNewest<T>(map: Map<string, T>, key: string, value: T, most = MOST_OPERATIONS): void {
+/** Sets a value, and forgets the one that was set first of more than `MOST`. */
+export function setNewest<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);
   const [oldest = ''] = map.keys();
-  if (map.size > most) map.delete(oldest);
+  if (map.size > MOST) map.delete(oldest);
 }
