@@ -83,16 +83,12 @@ class ProxyServer {
   private readonly metrics = new Metrics();
   private readonly means: Means;
   private isStopping = false;
-  /** Prefix of request ids, different for each proxy. */
-  private readonly idStart: string;
-  private count = 0;
 
   constructor(context: CommandContext, session: Session, options: ProxyOptions) {
     this.context = context;
     this.session = session;
     this.options = options;
     this.means = sharedMeans(context, session);
-    this.idStart = Buffer.from(context.randomBytes(6)).toString('hex');
     this.turns = new Turns({ ...session.service, reserve: context.globals.reserve ?? 0 });
   }
 
@@ -105,14 +101,14 @@ class ProxyServer {
       return;
     }
     const { credentials, priorityHeader } = this.options;
-    const { clock, globals } = this.context;
+    const { clock, globals, randomBytes } = this.context;
     const known = clientOf(headers.authorization, credentials.clients);
     const refusal = refusalOf(incoming, credentials, known) ?? this.visitors.recognize(incoming.socket, known?.name);
     const passing = newPassing(clock, incoming, outgoing, known, {
       isUrgent: headers[priorityHeader ?? ''] !== undefined,
       maxWaitMs: maxWaitOf(headers, globals.maxWait),
     });
-    outgoing.setHeader(ID_HEADER, givenId(headers) ?? `${this.idStart}-${++this.count}`);
+    outgoing.setHeader(ID_HEADER, givenId(headers) ?? Buffer.from(randomBytes(8)).toString('hex'));
     this.passing.add(passing);
     outgoing.once('close', () => {
       if (outgoing.writableFinished) return;
