@@ -35,20 +35,15 @@ export class Metrics {
     const lost = lease?.lost;
     const count = [...this.requests.values()].reduce((sum, each) => sum + each, 0);
     const families = [
-      family(
-        'petstore_proxy_requests',
-        'counter',
-        'Requests from clients, by method and status of the answer.',
-        this.requests,
-      ),
-      family('petstore_proxy_client_requests', 'counter', 'Requests from named clients.', this.clients),
+      counter('petstore_proxy_requests', 'Requests from clients, by method and status of the answer.', this.requests),
+      counter('petstore_proxy_client_requests', 'Requests from named clients.', this.clients),
       family('petstore_proxy_wait_seconds', 'histogram', 'Time that requests waited to be sent.', [
         ...BUCKETS.map((bound, i) => [`_bucket{le="${bound}"}`, this.waits[i]!] as const),
         ['_bucket{le="+Inf"}', count],
         ['_sum', Number(this.waitSum.toFixed(6))],
         ['_count', count],
       ]),
-      family('petstore_proxy_wrong_tokens', 'counter', 'Requests with a wrong token.', [['_total', this.wrongTokens]]),
+      counter('petstore_proxy_wrong_tokens', 'Requests with a wrong token.', [['_total', this.wrongTokens]]),
       gauge('petstore_proxy_queue_length', 'Requests waiting to be sent.', waiting),
       gauge('petstore_proxy_in_flight', 'Requests sent but not answered yet.', inFlight),
       gauge('petstore_rate_limit_blocked', '1 while nothing may be sent to the service.', block === undefined ? 0 : 1),
@@ -67,6 +62,10 @@ function add(counts: Map<string, number>, suffix: string): void {
 }
 
 type Samples = Iterable<readonly [suffix: string, value: number]>;
+
+function counter(name: string, help: string, samples: Samples): string {
+  return family(name, 'counter', help, samples);
+}
 
 function gauge(name: string, help: string, value: number | undefined): string {
   return value === undefined ? '' : family(name, 'gauge', help, [['', value]]);
