@@ -4,7 +4,7 @@ import { parserOf, pathValue } from '../value-parsers.ts';
 import { isProduction } from '../session/environments.ts';
 import { stateFolder } from '../session/paths.ts';
 import { Failure, usageFailure } from '../errors.ts';
-import { addClient, digestOf, isClientName, shareOf } from '../proxy/clients.ts';
+import { addClient, clientName, digestOf, shareOf } from '../proxy/clients.ts';
 import { openCredentials, passedSocket, requireGuard } from '../proxy/credentials.ts';
 import { startProxy } from '../proxy/proxy-server.ts';
 import { logWords } from '../proxy/requests.ts';
@@ -100,9 +100,7 @@ export const proxy = defineCommand({
   },
 });
 
-const clientValue = parserOf('a name of at most 80 characters, without spaces and quotes', (text) =>
-  isClientName(text) ? text : undefined,
-);
+const clientValue = parserOf('a name of at most 80 characters, without spaces and quotes', clientName);
 
 export const proxyTokenAdd = defineCommand({
   path: 'proxy token add',

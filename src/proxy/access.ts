@@ -61,7 +61,6 @@ const MOST_OF_ONE = 100;
 const SHORTEST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 10_000;
 const FORGOTTEN_MS = 60_000;
-const MOST_ADDRESSES = 1_000;
 
 /** Limits the connections of clients without a token, and of each named client. */
 export class Visitors {
@@ -102,7 +101,7 @@ export class Visitors {
     const { wrong } = this;
     const { count, at } = wrong.get(address) ?? { count: 0, at: now };
     const before = now - at > FORGOTTEN_MS ? 0 : count;
-    setNewest(wrong, address, { count: before + 1, at: now }, MOST_ADDRESSES);
+    setNewest(wrong, address, { count: before + 1, at: now });
     return Math.min(LONGEST_DELAY_MS, SHORTEST_DELAY_MS * 2 ** before);
   }
 }

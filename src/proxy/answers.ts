@@ -38,28 +38,17 @@ const HEADERS: Readonly<Record<number, Answer['headers']>> = {
   429: SOON,
 };
 
-/** Failures of this machine, before the request was sent or after. */
-const OWN: readonly Kind[] = ['ledger-refused', 'state', 'file'];
-
-type Statuses = readonly (readonly [status: number, ...kinds: Kind[]])[];
-
-/** Kinds that say that the service has not received the request, or has refused it. */
-const UNSENT: Statuses = [
+/** Status for a kind; 500 for all that are missing here. */
+const STATUSES: readonly (readonly [status: number, ...kinds: Kind[]])[] = [
   [400, 'usage'],
-  [403, 'banned'],
+  [401, 'unauthorized'],
+  [403, 'banned', 'forbidden'],
   [404, 'pet-not-found'],
   [412, 'precondition-failed'],
   [429, 'rate-limited'],
-  [503, 'paused', 'run-locked'],
-];
-/** Status for the other kinds; 500 for all that are missing here. */
-const PERHAPS_SENT: Statuses = [
-  [502, 'network', 'contract', 'outcome-unknown'],
-  // The service's own answer to the list that is read before a conditional update, as if it were passed on.
-  [401, 'unauthorized'],
-  [403, 'forbidden'],
-  [502, 'not-the-service', 'redirected', 'service-failed', 'unexpected-status'],
-  [503, 'interrupted', 'state', 'file'],
+  [502, 'network', 'contract', 'outcome-unknown', 'service-failed'],
+  [502, 'not-the-service', 'redirected', 'unexpected-status'],
+  [503, 'paused', 'run-locked', 'interrupted', 'state', 'file'],
 ];
 
 /** Returns the answer for a failure. `now`: epoch ms. `isSent`: true if the gate had allowed the request. */
@@ -70,33 +59,26 @@ export function answerOfFailure(
 ): Answer {
   const failure = toFailure(error);
   const isTimeout = failure.is('network') && failure.details.phase.endsWith('-timeout');
-  const unsent = statusIn(UNSENT, failure);
   // Not a 429, which blocks the key: Redis is not the service.
   const isLost = failure.is('rate-limited') && failure.details.why === 'ledger-lost';
-  const status = isTimeout || isLost ? 504 : (unsent ?? statusIn(PERHAPS_SENT, failure) ?? 500);
+  const [status] =
+    isTimeout || isLost ? [504] : (STATUSES.find(([, ...kinds]) => kinds.includes(failure.kind)) ?? [500]);
   // With it, the client can try again without another request.
   const members = failure.is('precondition-failed') ? { quantity: failure.details.found } : {};
   const words = wordsOf(failure, describeFailure(failure, now).message);
+  const isUnsent = !isSent || (failure.is('network') && !failure.details.mayHaveBeenSent);
   // The service could not be reached, or the list before a conditional update could not be read.
-  const isWithdrawn = failure.is('network') && !failure.details.mayHaveBeenSent;
-  const isUnreached = isWrite && (!isSent || isWithdrawn) && (status === 502 || status === 504);
-  const isUnsent =
-    unsent !== undefined ||
-    isUnreached ||
-    (!isSent && OWN.includes(failure.kind)) ||
-    (failure.is('interrupted') && failure.details.outcome === 'not-sent');
+  const isUnreached = isWrite && isUnsent && (status === 502 || status === 504);
+  // A read that does not reach the service, or its own refusal of that list, is as if it were passed on.
+  const isPassedOn = failure.is('unauthorized') || failure.is('forbidden') || (!isWrite && failure.is('network'));
   const headers = {
     // Another change of the pet does not make the service unavailable for others.
     ...((isUnreached || (status === 503 && !failure.is('run-locked'))) && SOON),
     // Rounded up, so that the client does not come too early.
     ...(isHeld(failure) && { 'retry-after': String(Math.max(1, Math.ceil(failure.details.waitMs / 1_000))) }),
-    ...(!isUnsent && { [GATEWAY_HEADER]: '1' }),
+    ...((!isUnsent || isPassedOn) && { [GATEWAY_HEADER]: '1' }),
   };
   return answerOf([status, isLost ? 'ledger_lost' : failure.kind.replaceAll('-', '_'), words], headers, members);
-}
-
-function statusIn(statuses: Statuses, { kind }: Failure): number | undefined {
-  return statuses.find(([, ...kinds]) => kinds.includes(kind))?.[0];
 }
 
 function toFailure(error: unknown): Failure {

@@ -29,9 +29,9 @@ export function clientOf(authorization = '', clients: readonly Client[] = []): C
   return clients.filter(({ digest }) => digest[0] === given[0] && timingSafeEqual(digest, given))[0];
 }
 
-/** Valid names: one word in the file, a person in the history, a label in the metrics. */
-export function isClientName(text: string): boolean {
-  return /^[^\s\p{C}"\\#][^\s\p{C}"\\]{0,79}$/u.test(text);
+/** Parses a name: one word in the file, a person in the history, a label in the metrics. Undefined if it is not one. */
+export function clientName(text: string): string | undefined {
+  return /^[^\s\p{C}"\\#][^\s\p{C}"\\]{0,79}$/u.exec(text)?.[0];
 }
 
 /** Parses a share such as `10%`; undefined if it is not one. */
@@ -49,7 +49,7 @@ export function readClients(text: string, path: string): Client[] {
     const refused = (problem: string): Failure => new Failure('file-unusable', { path, line: i + 1, problem });
     const [, name = '', hex = '', may, percent] = LINE.exec(line) ?? [];
     const share = percent === undefined ? undefined : shareOf(percent);
-    if (!isClientName(name) || (percent === undefined) !== (share === undefined)) {
+    if (clientName(name) === undefined || (percent === undefined) !== (share === undefined)) {
       throw refused('is not: NAME, SHA-256 of the token in hex, read or write, and optionally a share such as 10%');
     }
     const digest = Buffer.from(hex, 'hex');
@@ -66,8 +66,8 @@ const PATIENCE_MS = 10_000;
 
 /** Lets one process at a time create or extend a file of tokens. @throws {Failure} `run-locked` */
 export function lockTokens(context: CommandContext): Promise<Disposable> {
-  const holder = (): string => 'another petstore process that adds a token';
-  return takeLock(context, `${stateFolder(context)}/locks/tokens.db`, PATIENCE_MS, holder);
+  const path = `${stateFolder(context)}/locks/tokens.db`;
+  return takeLock(context, path, PATIENCE_MS, () => 'another petstore process that adds a token');
 }
 
 /** Adds a client to a file, or creates it (mode 0600). @throws {Failure} `file`, `file-unusable`, `run-locked`, `usage` */

@@ -29,7 +29,7 @@ interface Credentials extends Access {
   /** How clients authenticate: title, member of the JSON, and value. */
   shown: readonly (readonly [title: string, name: string, value: string])[];
   /** Called with each certificate that is read later. */
-  onIdentity: (identity: Identity) => void;
+  onIdentity?: (identity: Identity) => void;
 }
 
 /** Refuses to serve other machines without TLS and named clients. @throws {Failure} `usage` */
@@ -66,7 +66,6 @@ export async function openCredentials(
     isReadOnly: options.readOnly === true,
     isNamed: (name) => names.includes(name),
     shown: [],
-    onIdentity: () => undefined,
   };
   if (tokens !== undefined) {
     credentials.shown = [['Tokens', 'tokens', tokens]];
@@ -89,7 +88,7 @@ export async function openCredentials(
       // Also by a wildcard.
       credentials.isNamed = (name) => names.includes(name) || own.checkHost(name) !== undefined;
       credentials.identity = { cert, key };
-      credentials.onIdentity(credentials.identity);
+      credentials.onIdentity?.(credentials.identity);
     });
   }
   return credentials;

@@ -88,18 +88,16 @@ export async function sendReply(outgoing: ServerResponse, reply: HttpReply, meth
   // The decoded body has another length.
   const length = reply.headers.has('content-encoding') ? undefined : reply.headers.get('content-length')?.[0];
   outgoing.sendDate = !reply.headers.has('date');
-  if (method === 'HEAD' || status === 204 || status === 304) {
-    outgoing.writeHead(status, { ...headers, ...(length !== undefined && { 'content-length': length }) }).end();
-    return;
-  }
+  const isEmpty = method === 'HEAD' || status === 204 || status === 304;
   // HTTP/1.0 has no chunks, so a body that breaks off would look complete.
   const isSmall = Number(length) <= SMALL_BODY || outgoing.req.httpVersionMinor === 0;
-  const whole = isWhole(body) ? body : isSmall ? await Array.fromAsync(body) : undefined;
+  const whole = isEmpty ? [] : isWhole(body) ? body : isSmall ? await Array.fromAsync(body) : undefined;
   if (whole !== undefined) {
     const bytes = Buffer.concat(whole);
-    headers['content-length'] = String(bytes.length);
+    const size = isEmpty ? length : String(bytes.length);
     // As text, because Node then sends it together with the head.
-    outgoing.writeHead(status, headers).end(bytes.toString('latin1'), 'latin1');
+    outgoing.writeHead(status, { ...headers, ...(size !== undefined && { 'content-length': size }) });
+    outgoing.end(bytes.toString('latin1'), 'latin1');
     return;
   }
   for await (const chunk of body) {

@@ -14,43 +14,36 @@ const BUCKETS = ['0.01', '0.1', '1.0', '5.0', '15.0', '60.0', '300.0'];
 type Queue = Readonly<Record<'waiting' | 'inFlight', number>>;
 
 export class Metrics {
-  /** Requests by method and status. */
+  /** Requests by method and status, and by the client's name: the suffixes of their samples. */
   private readonly requests = new Map<string, number>();
-  /** Requests by the client's name. */
   private readonly clients = new Map<string, number>();
   private readonly waits = BUCKETS.map(() => 0);
   private waitSum = 0;
-  private waitCount = 0;
   /** Number of requests with a wrong token. */
   wrongTokens = 0;
 
   /** Counts an answered request. @param name the client's name */
   observe({ method, status, waitedMs }: Pick<ProxiedRequest, 'method' | 'status' | 'waitedMs'>, name?: string): void {
-    const labels = `method="${isOneOf(METHODS, method) ? method : 'other'}",status="${status}"`;
-    this.requests.set(labels, (this.requests.get(labels) ?? 0) + 1);
-    if (name !== undefined) this.clients.set(name, (this.clients.get(name) ?? 0) + 1);
+    add(this.requests, `_total{method="${isOneOf(METHODS, method) ? method : 'other'}",status="${status}"}`);
+    if (name !== undefined) add(this.clients, `_total{client="${name}"}`);
     const seconds = waitedMs / 1_000;
     this.waitSum += seconds;
-    this.waitCount++;
     for (const [i, bound] of BUCKETS.entries()) if (seconds <= Number(bound)) this.waits[i]!++;
   }
 
   text({ waiting, inFlight }: Queue, { allowance, block, lease }: Known): string {
     const lost = lease?.lost;
+    const count = [...this.requests.values()].reduce((sum, each) => sum + each, 0);
     const families = [
-      family('petstore_proxy_requests', 'counter', 'Requests from clients, by method and status of the answer.', [
-        ...[...this.requests].map(([labels, count]) => [`_total{${labels}}`, count] as const),
-      ]),
-      family('petstore_proxy_client_requests', 'counter', 'Requests from named clients.', [
-        ...[...this.clients].map(([name, count]) => [`_total{client="${name}"}`, count] as const),
-      ]),
+      counter('petstore_proxy_requests', 'Requests from clients, by method and status of the answer.', this.requests),
+      counter('petstore_proxy_client_requests', 'Requests from named clients.', this.clients),
       family('petstore_proxy_wait_seconds', 'histogram', 'Time that requests waited to be sent.', [
         ...BUCKETS.map((bound, i) => [`_bucket{le="${bound}"}`, this.waits[i]!] as const),
-        ['_bucket{le="+Inf"}', this.waitCount],
+        ['_bucket{le="+Inf"}', count],
         ['_sum', Number(this.waitSum.toFixed(6))],
-        ['_count', this.waitCount],
+        ['_count', count],
       ]),
-      family('petstore_proxy_wrong_tokens', 'counter', 'Requests with a wrong token.', [['_total', this.wrongTokens]]),
+      counter('petstore_proxy_wrong_tokens', 'Requests with a wrong token.', [['_total', this.wrongTokens]]),
       gauge('petstore_proxy_queue_length', 'Requests waiting to be sent.', waiting),
       gauge('petstore_proxy_in_flight', 'Requests sent but not answered yet.', inFlight),
       gauge('petstore_rate_limit_blocked', '1 while nothing may be sent to the service.', block === undefined ? 0 : 1),
@@ -64,14 +57,22 @@ export class Metrics {
   }
 }
 
-type Samples = readonly (readonly [suffix: string, value: number])[];
+function add(counts: Map<string, number>, suffix: string): void {
+  counts.set(suffix, (counts.get(suffix) ?? 0) + 1);
+}
+
+type Samples = Iterable<readonly [suffix: string, value: number]>;
+
+function counter(name: string, help: string, samples: Samples): string {
+  return family(name, 'counter', help, samples);
+}
 
 function gauge(name: string, help: string, value: number | undefined): string {
   return value === undefined ? '' : family(name, 'gauge', help, [['', value]]);
 }
 
 function family(name: string, type: string, help: string, samples: Samples): string {
-  const lines = samples.map(([suffix, value]) => `${name}${suffix} ${value}\n`);
+  const lines = Array.from(samples, ([suffix, value]) => `${name}${suffix} ${value}\n`);
   return `# TYPE ${name} ${type}\n# HELP ${name} ${help}\n${lines.join('')}`;
 }
 

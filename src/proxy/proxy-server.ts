@@ -3,19 +3,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isOneOf } from '../api/values.ts';
 import { type Means, recordedCall, sharedMeans } from '../stock/write-one.ts';
 import type { WithLock } from '../stock/pet-lock.ts';
+import { isWrite } from '../client/classify.ts';
 import { operationOf } from '../client/attempt.ts';
 import { forward, type RawAnswer } from '../client/raw.ts';
 import { type Call, METHODS } from '../client/service.ts';
 import { Failure, isFailure } from '../errors.ts';
-import {
-  type Identity,
-  LONGEST_HEAD,
-  readBody,
-  type Refusal,
-  serve,
-  type ServerOptions,
-  type Serving,
-} from '../http/server.ts';
+import { LONGEST_HEAD, readBody, type Refusal, serve, type ServerOptions, type Serving } from '../http/server.ts';
 import { GATEWAY_HEADER } from '../rate-limit/headers.ts';
 import type { Session } from '../session/connect.ts';
 import { CATALOG_PATH, gatewayCatalog } from '../session/gateway-catalog.ts';
@@ -41,18 +34,14 @@ import { Turns } from './turns.ts';
 
 /** Most memory for one client's requests, in bytes: each counts as its body and the longest head. */
 const MOST_HELD = 16 * 2 ** 20;
-const TOO_MANY: Refusal = [429, 'too_many_waiting', 'This client has too many requests waiting.'];
-const TOO_LARGE: Refusal = [413, 'too_large', `A body may have at most ${LARGEST_BODY} bytes.`];
 /** How long the body of a refused request may take, in ms. */
 const REFUSED_MS = 5_000;
 /** Health check for load balancers: without a token, and not logged. */
 const HEALTH = '/__petstore/health';
-/** Most connections: a thousand terminals with a few each. */
-const MOST_CONNECTIONS = 4_000;
 
 export interface ProxyOptions extends Pick<ServerOptions, 'host' | 'port' | 'passed' | 'patience'> {
   /** The current ones, which may change. */
-  readonly credentials: Readonly<Access> & { readonly identity?: Identity | undefined };
+  readonly credentials: Readonly<Access> & Pick<ServerOptions, 'identity'>;
   /** Name of a header in lower case. Requests that have it go first, and may use the reserve. */
   readonly priorityHeader?: string | undefined;
   readonly onRequest?: ((request: ProxiedRequest) => void) | undefined;
@@ -64,7 +53,6 @@ export async function startProxy(context: CommandContext, session: Session, opti
   const serving = await serve({
     ...options,
     identity: options.credentials.identity,
-    mostConnections: MOST_CONNECTIONS,
     clock: context.clock,
     handle: (incoming, outgoing) => proxy.accept(incoming, outgoing),
     refuse: answerOf,
@@ -95,16 +83,12 @@ class ProxyServer {
   private readonly metrics = new Metrics();
   private readonly means: Means;
   private isStopping = false;
-  /** Prefix of request ids, different for each proxy. */
-  private readonly idStart: string;
-  private count = 0;
 
   constructor(context: CommandContext, session: Session, options: ProxyOptions) {
     this.context = context;
     this.session = session;
     this.options = options;
     this.means = sharedMeans(context, session);
-    this.idStart = Buffer.from(context.randomBytes(6)).toString('hex');
     this.turns = new Turns({ ...session.service, reserve: context.globals.reserve ?? 0 });
   }
 
@@ -117,21 +101,22 @@ class ProxyServer {
       return;
     }
     const { credentials, priorityHeader } = this.options;
-    const { clock, globals } = this.context;
+    const { clock, globals, randomBytes } = this.context;
     const known = clientOf(headers.authorization, credentials.clients);
     const refusal = refusalOf(incoming, credentials, known) ?? this.visitors.recognize(incoming.socket, known?.name);
-    const passing = newPassing(clock, incoming, outgoing, known, refusal, {
-      isUrgent: priorityHeader !== undefined && headers[priorityHeader] !== undefined,
+    const passing = newPassing(clock, incoming, outgoing, known, {
+      isUrgent: headers[priorityHeader ?? ''] !== undefined,
       maxWaitMs: maxWaitOf(headers, globals.maxWait),
     });
-    outgoing.setHeader(ID_HEADER, givenId(headers) ?? `${this.idStart}-${++this.count}`);
+    outgoing.setHeader(ID_HEADER, givenId(headers) ?? Buffer.from(randomBytes(8)).toString('hex'));
     this.passing.add(passing);
     outgoing.once('close', () => {
       if (outgoing.writableFinished) return;
       passing.isGone = true;
       passing.gone.abort(new Failure('cancelled', {}));
     });
-    const own = await this.handle(passing).catch((error: unknown) => {
+    const own = await this.handle(passing, refusal).catch((error: unknown) => {
+      if (!passing.isSent) passing.waitedMs = clock.monotonic() - passing.since;
       if (!outgoing.headersSent && !passing.isGone) return answerOfFailure(error, clock.now(), passing);
       // A response that has begun can only be cut off.
       outgoing.destroy();
@@ -153,8 +138,8 @@ class ProxyServer {
   }
 
   /** Returns the proxy's own answer, or passes the request on and sends the service's answer. */
-  private async handle(passing: Passing): Promise<Answer | undefined> {
-    const { incoming, method, outgoing, refusal, signal, url } = passing;
+  private async handle(passing: Passing, refusal: Refusal | undefined): Promise<Answer | undefined> {
+    const { incoming, method, outgoing, signal, url } = passing;
     const { clock } = this.context;
     if (refusal !== undefined) {
       outgoing.shouldKeepAlive = false;
@@ -178,19 +163,23 @@ class ProxyServer {
       const inFlight = [...this.passing].filter(({ isSent }) => isSent).length;
       return stateAnswer(url, this.session, this.metrics, { waiting: this.turns.waiting, inFlight });
     }
+    const path = pathBelowBase(url);
+    if (path === undefined || !isOneOf(METHODS, method)) throw new Failure('bug', { message: `a request for ${url}` });
+    passing.isWrite = isWrite(method);
+    const { 'content-length': length, 'transfer-encoding': coding } = incoming.headers;
+    const bodyLength = Number(length ?? (coding === undefined ? 0 : LARGEST_BODY));
+    passing.size = LONGEST_HEAD + Math.min(bodyLength, LARGEST_BODY);
     let held = 0;
     for (const { client, size } of this.passing) if (client === passing.client) held += size;
     const isFull = held > MOST_HELD;
     const body = await untilStop({ clock, signal }, 0, readBody(incoming, outgoing, isFull ? 0 : LARGEST_BODY));
-    if (isFull) return answerOf(TOO_MANY);
-    if (body === undefined) return answerOf(TOO_LARGE);
+    if (isFull) return answerOf([429, 'too_many_waiting', 'This client has too many requests waiting.']);
+    if (body === undefined) return answerOf([413, 'too_large', `A body may have at most ${LARGEST_BODY} bytes.`]);
     passing.size = LONGEST_HEAD + body.length;
     // No time limit while it waits.
     outgoing.setTimeout(0);
-    const path = pathBelowBase(url);
-    if (path === undefined || !isOneOf(METHODS, method)) throw new Failure('bug', { message: `a request for ${url}` });
     const headers = sentHeaders(incoming.headers, this.options.priorityHeader);
-    const hasBody = body.length > 0 || incoming.headers['content-length'] !== undefined;
+    const hasBody = body.length > 0 || length !== undefined;
     const call: Call = { method, path, headers, ...(hasBody && { body }) };
     await sendReply(outgoing, await this.pass(call, passing), method);
     return undefined;
@@ -198,32 +187,22 @@ class ProxyServer {
 
   private async pass(call: Call, passing: Passing): Promise<RawAnswer> {
     const { context, session, turns } = this;
-    const { clock } = context;
     if (passing.isWrite) await turns.checkWait(passing, operationOf(call));
-    else await afterWrites(passing, this.passing, clock);
+    else await afterWrites(passing, this.passing, context.clock);
     const service = { ...session.service, gate: turns.gateFor(passing) };
-    let hasBegun = false;
+    // The list before a conditional update is a request of its own.
+    const reader = { ...session.service, gate: turns.gateFor({ ...passing }) };
     const withLock: WithLock = (petId, work) => {
-      const from = clock.monotonic();
-      const locked: typeof work = (lock) => {
-        passing.waitedMs += clock.monotonic() - from;
-        // An earlier try was withdrawn.
-        hasBegun = false;
-        return work(lock);
-      };
-      return this.means.withLock(petId, locked, passing);
+      // An earlier try was withdrawn.
+      passing.isSent = false;
+      return this.means.withLock(petId, work, passing);
     };
     const by = { command: 'proxy', person: passing.client, means: { ...this.means, withLock } };
-    const send = (each: Call): Promise<RawAnswer> => {
-      hasBegun = true;
-      return forward(service, each);
-    };
     try {
-      return await recordedCall(context, { ...session, service }, { ...by, call }, send);
+      return await recordedCall(context, { ...session, service: reader }, { ...by, call }, (each) =>
+        forward(service, each),
+      );
     } catch (error) {
-      // Only the list was sent.
-      passing.isSent &&= hasBegun;
-      if (isFailure(error) && error.is('run-locked')) passing.waitedMs += error.details.waitedMs;
       // The list before a conditional update was refused. If a block has begun, tells the client when it ends.
       if (isFailure(error) && (error.is('forbidden') || error.is('service-failed'))) {
         await turns.checkWait(passing, operationOf(call));

@@ -1,10 +1,7 @@
 /** One request of a client: while it is in progress, and as an entry of the log. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isOneOf } from '../api/values.ts';
-import { isWrite } from '../client/classify.ts';
-import { MAX_WAIT_HEADER, METHODS } from '../client/service.ts';
+import { MAX_WAIT_HEADER } from '../client/service.ts';
 import type { Clock } from '../ports.ts';
-import { LONGEST_HEAD, type Refusal } from '../http/server.ts';
 import { patiently } from '../stock/pet-lock.ts';
 import type { Client } from './clients.ts';
 
@@ -12,7 +9,7 @@ export type Passing = ReturnType<typeof newPassing>;
 /** What is needed to send a request in its turn. */
 export type Claim = Pick<
   Passing,
-  'client' | 'isSent' | 'isUrgent' | 'leftMs' | 'maxWaitMs' | 'share' | 'signal' | 'waitedMs'
+  'client' | 'isSent' | 'isUrgent' | 'leftMs' | 'maxWaitMs' | 'share' | 'signal' | 'since' | 'waitedMs'
 >;
 
 /** Most bytes of a body. It is read into memory first, so that a slow client does not use up the permission to send. */
@@ -23,7 +20,6 @@ export const ID_HEADER = 'x-request-id';
 
 /**
  * @param known the client that the token belongs to
- * @param refusal why it is refused: it then counts neither as a write nor as memory, since its client is only a claim
  * @param maxWaitMs longest wait from its arrival
  */
 export function newPassing(
@@ -31,15 +27,12 @@ export function newPassing(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   known: Client | undefined,
-  refusal: Refusal | undefined,
   { isUrgent, maxWaitMs }: { readonly isUrgent: boolean; readonly maxWaitMs: number },
 ) {
   const { headers, method = '', url = '' } = incoming;
-  const { 'content-length': length, 'transfer-encoding': coding } = headers;
   const gone = new AbortController();
   const since = clock.monotonic();
   const ended: PromiseWithResolvers<void> = Promise.withResolvers();
-  const body = Number(length ?? (coding === undefined ? 0 : LARGEST_BODY));
   return {
     isUrgent,
     maxWaitMs,
@@ -50,20 +43,18 @@ export function newPassing(
     method,
     url,
     outgoing,
-    known,
-    refusal,
     client: known?.name ?? (headers['user-agent'] || 'unknown').slice(0, LONGEST_CLIENT),
     /** The client's share of the rate limit; undefined for all of it. */
     share: known?.share,
-    isWrite: refusal === undefined && isOneOf(METHODS, method) && isWrite(method),
-    /** Memory to count, in bytes. */
-    size: refusal === undefined ? LONGEST_HEAD + Math.min(body, LARGEST_BODY) : 0,
+    /** Set for a request that is not refused, as its memory, in bytes: the client of another is only a claim. */
+    isWrite: false,
+    size: 0,
     /** Aborts when the client has left or the proxy stops, with a Failure as the reason. */
     gone,
     signal: gone.signal,
     /** True if the client left before its answer was complete. */
     isGone: false,
-    /** How long it has waited to be sent, in ms. */
+    /** How long after its arrival it was sent, or could no longer be sent, in ms. */
     waitedMs: 0,
     /** True once the gate has allowed it. */
     isSent: false,
@@ -93,11 +84,7 @@ export async function afterWrites(passing: Passing, all: ReadonlySet<Passing>, c
     if (each === passing) break;
     if (each.isWrite && each.client === passing.client) writes.push(each.ended.promise);
   }
-  if (writes.length === 0) return;
-  const from = clock.monotonic();
-  await patiently(clock, passing, 'an earlier write of this client', Promise.all(writes)).finally(() => {
-    passing.waitedMs += clock.monotonic() - from;
-  });
+  if (writes.length > 0) await patiently(clock, passing, 'an earlier write of this client', Promise.all(writes));
 }
 
 /** Nginx's status for a client that did not wait for its answer. */
@@ -116,7 +103,7 @@ export function proxiedRequest(passing: Passing, clock: Clock, error: string | u
     status: isGone ? CLIENT_GONE : outgoing.statusCode,
     /** From the request's head to the end of its answer, in ms. */
     ms: clock.monotonic() - since,
-    /** How long of this it waited to be sent, in ms. */
+    /** How long of this passed before it was sent, in ms. */
     waitedMs: Math.round(waitedMs),
     client,
     ...(error !== undefined && { error }),

@@ -7,7 +7,7 @@ import { isTooLong } from '../rate-limit/governor.ts';
 import type { Service } from '../client/service.ts';
 import type { Connection } from '../ports.ts';
 import type { Claim } from './requests.ts';
-import { Shares } from './shares.ts';
+import { Shares, type Waiting } from './shares.ts';
 
 /** How many requests may ask the gate at once: it then admits them together. */
 const MOST_ASKING = 64;
@@ -17,9 +17,7 @@ const LOOK_MS = 1_000;
 /** `reserve`: number of requests that only urgent ones may use. */
 export type TurnOptions = Pick<Service, 'gate' | 'clock'> & { readonly reserve: number };
 
-interface Entry {
-  readonly claim: Claim;
-  readonly operation: string;
+interface Entry extends Waiting {
   /** Round in which it is sent: each round has one request of each client. */
   readonly round: number;
   /** When the rate limit allows it, as far as is known, on the monotonic clock. */
@@ -64,10 +62,8 @@ export class Turns {
    */
   async checkWait(claim: Claim, operation: string, place = this.nextTurn(claim).place): Promise<void> {
     const { clock, gate } = this.options;
-    this.shares.check(claim, operation);
-    const limit = this.shares.limitOf(operation);
-    // Others may have windows of their own.
-    const before = this.entries.slice(0, place).filter((each) => this.shares.limitOf(each.operation) === limit);
+    this.shares.check(claim, operation, this.entries);
+    const before = this.shares.inWindow(operation, this.entries.slice(0, place));
     const held = await gate.forecast({ operation, reserve: this.reserveOf(claim), count: before.length + 1 });
     if (held === undefined || !isTooLong(held, clock.monotonic(), claim.leftMs())) return;
     throw heldFailure(held, clock, { maxWaitMs: claim.maxWaitMs });
@@ -80,10 +76,15 @@ export class Turns {
   private async enter(claim: Claim, operation: string, connect: () => Promise<Connection>): Promise<Admitted> {
     const { clock, gate } = this.options;
     const { signal } = claim;
-    signal.throwIfAborted();
     claim.isSent = false;
-    const from = clock.monotonic();
-    const part = await this.shares.take(claim, operation);
+    signal.throwIfAborted();
+    for (;;) {
+      const waitMs = this.shares.check(claim, operation, this.entries);
+      if (waitMs === 0) break;
+      await clock.sleep(waitMs, signal);
+      // The next window begins for those before it, too: the first goes first.
+      this.width = 1;
+    }
     const { place, round } = this.nextTurn(claim);
     const entry: Entry = { claim, operation, round, dueAt: Number.POSITIVE_INFINITY, start: undefined };
     this.entries.splice(place, 0, entry);
@@ -106,6 +107,7 @@ export class Turns {
           const entered = await gate.enter(operation, connect, { ...own, reserve: this.reserveOf(claim) });
           this.width = Math.min(MOST_ASKING, this.width + 1);
           claim.isSent = true;
+          this.shares.count(claim, operation);
           const answered: Ticket['answered'] = async (...answer) => {
             const limits = await entered.ticket.answered(...answer);
             this.shares.learn(claim, operation, limits);
@@ -124,8 +126,7 @@ export class Turns {
     } finally {
       cancel();
       signal.removeEventListener('abort', ask);
-      this.shares.settle(claim, part);
-      claim.waitedMs += clock.monotonic() - from;
+      claim.waitedMs = clock.monotonic() - claim.since;
       this.entries.splice(this.entries.indexOf(entry), 1);
       const { isSent, isUrgent } = claim;
       if (isSent) this.rounds.set(isUrgent, Math.max(this.rounds.get(isUrgent) ?? 0, round));

@@ -3,22 +3,15 @@
  * their own. A terminal asks for it after a command that the gateway has answered, at most once a minute.
  */
 import { isLine, parseInt64 } from '../api/values.ts';
-import {
-  integer,
-  JsonError,
-  type JsonObject,
-  jsonObject,
-  type JsonValue,
-  parseJson,
-  stringifyJson,
-} from '../api/json.ts';
+import { integer, jsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import type { ProvidedEntry } from '../catalog/store.ts';
+import { probe, type Reply } from '../client/probe.ts';
 import type { Service } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
-import { DatabaseFailure, HttpFailure, type HttpReply } from '../ports.ts';
+import { DatabaseFailure } from '../ports.ts';
+import type { Gate } from '../rate-limit/gate.ts';
 import { openCatalog, providedNote, storeProvided } from './open-catalog.ts';
 import type { CommandContext } from './globals.ts';
-import { collect } from './read-text.ts';
 
 /** Path of the catalog, beside the base URL. */
 export const CATALOG_PATH = '/__petstore/catalog';
@@ -49,65 +42,44 @@ export async function gatewayCatalog(
 export async function refreshCatalog(context: CommandContext, origin: string, service: Service): Promise<void> {
   const { clock, notices } = context;
   try {
-    const [checkedAt, etag] = (await providedNote(context, origin))?.split(' ') ?? [];
+    const [checkedAt, known] = (await providedNote(context, origin))?.split(' ') ?? [];
     const now = clock.now();
     if (Math.abs(now - Number(checkedAt)) < EVERY_MS) return;
-    const reply = await ask(service, etag).catch((error: unknown) => {
-      if (error instanceof HttpFailure) return undefined;
-      throw error;
-    });
-    const [found] = reply?.status === 200 ? (reply.headers.get('etag') ?? []) : [];
-    const entries = found === undefined || reply === undefined ? undefined : await read(reply, service.maxBodyBytes);
-    await storeProvided(context, origin, [now, (entries === undefined ? etag : found) ?? []].flat().join(' '), entries);
+    const { headers, json, status } = await ask(service, known);
+    const entries = status === 200 && Array.isArray(json) ? json.map(toEntry) : [undefined];
+    const isCatalog = entries.every((each) => each !== undefined);
+    const etag = isCatalog ? headers.get('etag')?.[0] : known;
+    await storeProvided(context, origin, [now, etag ?? []].flat().join(' '), isCatalog ? entries : undefined);
   } catch (error) {
-    if (!isFailure(error) && !(error instanceof DatabaseFailure || error instanceof HttpFailure)) throw error;
+    if (!isFailure(error) && !(error instanceof DatabaseFailure)) throw error;
     notices.debug(`The gateway's catalog was not read: ${error.message}`);
   }
 }
 
-/** Requests the catalog without the gate, since the gateway answers this itself. @throws {HttpFailure} */
-async function ask(
-  { apiKey, baseUrl, http, signal, userAgent }: Service,
-  etag: string | undefined,
-): Promise<HttpReply> {
-  const url = new URL(`..${CATALOG_PATH}`, `${baseUrl.href}/`);
-  const common = { url, timeoutMs: PATIENCE_MS, signal };
-  const connection = await http.connect(common);
-  const headers = {
-    accept: 'application/json',
-    'accept-encoding': 'gzip, br',
-    'user-agent': userAgent,
-    authorization: `Bearer ${apiKey}`,
-    ...(etag !== undefined && { 'if-none-match': etag }),
-  };
-  return connection.send({ ...common, method: 'GET', headers }, () => true);
-}
+/** The gateway answers this itself: the rate limit does not count it. */
+const NO_GATE: Gate = {
+  async enter(_operation, connect) {
+    const noted = (): Promise<undefined> => Promise.resolve(undefined);
+    return { connection: await connect(), ticket: { isFresh: () => true, answered: noted, lost: noted } };
+  },
+  forecast: () => Promise.resolve(undefined),
+  limits: undefined,
+};
 
-/** Parses the entries; undefined if it is not a catalog. @throws {HttpFailure} */
-async function read({ body }: HttpReply, mostBytes: number): Promise<readonly ProvidedEntry[] | undefined> {
-  const bytes = await collect(body, mostBytes);
-  try {
-    const list = bytes && parseJson(bytes.toString('utf8'));
-    const entries = Array.isArray(list) ? list.map(toEntry) : [undefined];
-    return entries.every((each) => each !== undefined) ? entries : undefined;
-  } catch (error) {
-    if (error instanceof JsonError) return undefined;
-    throw error;
-  }
+function ask(service: Service, etag: string | undefined): Promise<Reply> {
+  const { userAgent } = service;
+  const baseUrl = new URL('..', `${service.baseUrl.href}/`);
+  const headers = { 'user-agent': userAgent, ...(etag !== undefined && { 'if-none-match': etag }) };
+  const patient = { ...service, baseUrl, gate: NO_GATE, timeoutMs: PATIENCE_MS, retryForMs: 0 };
+  return probe(patient, { method: 'GET', path: CATALOG_PATH.slice(1), headers });
 }
 
 function toEntry(value: JsonValue): ProvidedEntry | undefined {
-  if (!(value instanceof Map)) return undefined;
-  const [petId, name, barcodes] = [integer(value.get('petId')), value.get('name'), value.get('barcodes')];
-  if (petId === undefined || parseInt64(petId.toString()) === undefined || typeof name !== 'string') return undefined;
+  const pet = value instanceof Map ? value : new Map<string, JsonValue>();
+  const [petId, min, target] = ['petId', 'min', 'target'].map((name) => integer(pet.get(name)));
+  const [name, barcodes] = [pet.get('name'), pet.get('barcodes')];
+  if (petId === undefined || parseInt64(`${petId}`) === undefined || typeof name !== 'string') return undefined;
   if (name !== '' && !isLine(name, LONGEST_NAME)) return undefined;
-  const codes = Array.isArray(barcodes)
-    ? barcodes.filter((code) => typeof code === 'string' && /^\d{14}$/.test(code))
-    : [];
-  return { petId, name, barcodes: codes as string[], min: levelIn(value, 'min'), target: levelIn(value, 'target') };
-}
-
-function levelIn(value: JsonObject, name: string): bigint | undefined {
-  const level = integer(value.get(name));
-  return level !== undefined && level >= 0n ? level : undefined;
+  const codes = Array.isArray(barcodes) ? barcodes.map(String).filter((code) => /^\d{14}$/.test(code)) : [];
+  return { petId, name, barcodes: codes, min, target };
 }

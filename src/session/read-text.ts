@@ -32,7 +32,7 @@ export async function readBytes(
 }
 
 /** Returns the whole stream; undefined, without reading on, if it has more than `maxBytes`. */
-export async function collect(stream: HttpBody, maxBytes: number): Promise<Buffer | undefined> {
+async function collect(stream: HttpBody, maxBytes: number): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of stream) {

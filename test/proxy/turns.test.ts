@@ -49,7 +49,7 @@ function bench(options: Partial<Pick<TurnOptions, 'reserve'> & Pick<Claim, 'maxW
     const since = clock.monotonic();
     const mostMs = own.maxWaitMs ?? maxWaitMs;
     const leftMs = () => Math.max(0, mostMs - (clock.monotonic() - since));
-    const times = { maxWaitMs: mostMs, leftMs, waitedMs: 0 };
+    const times = { maxWaitMs: mostMs, leftMs, since, waitedMs: 0 };
     const claim = { client, share: undefined, isUrgent, signal, isSent: false, ...own, ...times };
     const request: Request = { name, claim, gone, ended };
     const connection = { isOpen: true, release: () => undefined } as Partial<Connection> as Connection;
@@ -349,6 +349,18 @@ describe('a share of the limit', () => {
     const { waitMs } = failure?.details as { waitMs: number };
     expect([waitMs >= 20_000, waitMs <= 22_000]).toEqual([true, true]);
     expect((await b.ask('b1')).claim.isSent).toBe(true);
+  });
+
+  it('refuses nothing that has room in it, also behind others', async () => {
+    const b = bench();
+    const window = { limit: 10, reset: 20, length: 20 };
+    await b.learn({ ...window, remaining: 9 });
+    await b.answer(await b.ask('a1', { share: 0.2 }), { ...window, remaining: 8 });
+    await b.answer(await b.ask('b1'), { ...window, remaining: 7, status: 429, retryAfter: 3 });
+    for (const name of ['b2', 'b3', 'b4']) await b.ask(name);
+    await b.ask('a2', { share: 0.2, maxWaitMs: 10_000 });
+    await b.pass(10_000, 7, { ...window, reset: 10 });
+    expect(b.sent).toContain('a2');
   });
 
   it('gives back the place of a client that leaves before its request is sent', async () => {
