@@ -3,18 +3,15 @@ import { probe, type Reply } from '../client/probe.ts';
 import type { Call, Service } from '../client/service.ts';
 import { Failure, type Kind, midway } from '../errors.ts';
 import { open, type Session } from '../session/connect.ts';
-import type { CommandContext, Globals } from '../session/globals.ts';
+import type { CommandContext } from '../session/globals.ts';
 import { countDown } from '../stop.ts';
 import type { CheckFacts, SmokeOptions } from './finding.ts';
-
-type ClientChange = Partial<Pick<Service, 'apiKey' | 'signal'> & Pick<Globals, 'maxWait' | 'reserve'>>;
 
 const USUAL_CAUSES: readonly Kind[] = ['unauthorized', 'service-failed', 'redirected', 'paused'];
 /** Refused by the service or a gateway. */
 const FORBIDDEN: readonly Kind[] = ['forbidden', 'banned', 'gateway-refused'];
 
-/** Closed by `await using`. */
-export class SmokeClients implements AsyncDisposable {
+export class SmokeClients {
   readonly context: CommandContext;
   readonly session: Session;
   readonly options: SmokeOptions;
@@ -22,7 +19,6 @@ export class SmokeClients implements AsyncDisposable {
   readonly checks: readonly CheckFacts[];
   /** Failures that would end any other command. They decide the exit code before failed checks do. */
   readonly causes: Failure[] = [];
-  private readonly others: Session[] = [];
   /** True once a request may have been sent. */
   isBegun = false;
   private hasWaited = false;
@@ -40,15 +36,12 @@ export class SmokeClients implements AsyncDisposable {
     return this.session.service;
   }
 
-  /** Opens another client for the same service, with another key, signal or wait. */
-  async open({ apiKey = this.keyed.apiKey, signal = this.context.signal, ...globals }: ClientChange): Promise<Service> {
-    const { context, keyed, session } = this;
-    const { baseUrl, http, keySource } = keyed;
-    const changed = { ...context, signal, globals: { ...context.globals, ...globals } };
-    const other = await open(changed, { environment: session.environment, baseUrl, apiKey, keySource }, { http });
-    this.others.unshift(other);
-    context.notices.watchLimits(() => keyed.gate.limits);
-    return other.service;
+  /** Opens another session with the same service: with another key, or in a context with another signal or wait. */
+  async open(context: CommandContext, apiKey = this.keyed.apiKey): Promise<Session> {
+    const { gate, http } = this.keyed;
+    const other = await open(context, { ...(await context.target()), apiKey }, { http });
+    context.notices.watchLimits(() => gate.limits);
+    return other;
   }
 
   /**
@@ -94,9 +87,5 @@ export class SmokeClients implements AsyncDisposable {
     const isBan = FORBIDDEN.includes(failure.kind) && service.apiKey === this.keyed.apiKey;
     const counts = isUsual ? USUAL_CAUSES.includes(failure.kind) : [502, 503, 504].includes(status ?? 0);
     if (status === undefined || counts || isBan) this.causes.push(this.isBegun ? midway(failure) : failure);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const session of [...this.others, this.session]) await session[Symbol.asyncDispose]();
   }
 }

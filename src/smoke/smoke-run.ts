@@ -46,8 +46,9 @@ export async function smoke(context: CommandContext, options: SmokeOptions & Rep
   const { clock, notices } = context;
   const startedAt = clock.now();
   const need = requestsFor(chosen);
-  await using clients = new SmokeClients(context, await connect(context), options, chosen);
-  const { environment } = clients.session;
+  await using session = await connect(context);
+  const clients = new SmokeClients(context, session, options, chosen);
+  const { environment } = session;
   const writes = options.pet === undefined ? 'read-only' : `pet ${options.pet} is changed, and put back`;
   const more =
     options.provoke429 === true ? ', then as many as the rate limit allows and one more, to provoke a 429' : '';
@@ -121,11 +122,12 @@ const RAN: CheckFacts = { id: 'run', title: 'the checks could be run', clause: u
  * @returns whether it did in time
  */
 async function waitReady(clients: SmokeClients, ms: number): Promise<boolean> {
-  const { clock, notices } = clients.context;
-  const patient = await clients.open({ maxWait: ms });
+  const { context } = clients;
+  const { clock, notices } = context;
+  await using patient = await clients.open({ ...context, globals: { ...context.globals, maxWait: ms } });
   const giveUp = clock.monotonic() + ms;
   for (let tries = 1; ; tries++) {
-    const { status = 500 } = await probe(patient, { method: 'GET', path: '/inventory' });
+    const { status = 500 } = await probe(patient.service, { method: 'GET', path: '/inventory' });
     clients.isBegun = true;
     if (status < 500) return true;
     const left = giveUp - clock.monotonic();
@@ -135,7 +137,7 @@ async function waitReady(clients: SmokeClients, ms: number): Promise<boolean> {
       return false;
     }
     if (tries === 1) notices.info('The service is not ready; waiting.');
-    await countDown(clients.context, Math.min(READY_PACE_MS, left), () => {
+    await countDown(context, Math.min(READY_PACE_MS, left), () => {
       notices.progress(`Not ready; giving up in ${duration(giveUp - clock.monotonic())}. Ctrl-C stops.`);
     });
     notices.progress(undefined);

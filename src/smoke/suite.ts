@@ -73,8 +73,8 @@ export async function* runSmoke(clients: SmokeClients, pet?: LockedPet): AsyncGe
     const known = answers.get(question);
     if (known !== undefined) return known;
     const { apiKey, call } = CALLS[question];
-    const service = apiKey === undefined ? clients.keyed : await clients.open({ apiKey });
-    const answer = await clients.ask(service, call, question === 'list');
+    await using other = apiKey === undefined ? undefined : await clients.open(clients.context, apiKey);
+    const answer = await clients.ask(other?.service ?? clients.keyed, call, question === 'list');
     answers.set(question, answer);
     return answer;
   };
@@ -164,12 +164,14 @@ function saysWhen({ headers, receivedAt }: Reply): Finding {
 
 /** Returns the first answer that was not a list; none if the gate let no more through or the limit is too large. */
 async function spend(clients: SmokeClients): Promise<{ end: Reply | undefined; sent: number }> {
-  const spender = await clients.open({ reserve: -1, maxWait: 0 });
+  const { context } = clients;
+  const globals = { ...context.globals, reserve: -1, maxWait: 0 };
+  await using spender = await clients.open({ ...context, globals });
   const spent: { end: Reply | undefined; sent: number } = { end: undefined, sent: 0 };
   const untilRefused = async (): Promise<void> => {
     try {
       while (spent.end === undefined && spent.sent < MOST) {
-        const answer = await probe(spender, LIST);
+        const answer = await probe(spender.service, LIST);
         spent.sent++;
         if (answer.status !== 200) spent.end ??= answer;
       }
@@ -182,6 +184,6 @@ async function spend(clients: SmokeClients): Promise<{ end: Reply | undefined; s
   // At the end of the window, the gate has held the others back: this request goes beyond the limit.
   await untilRefused();
   const { end } = spent;
-  if (end !== undefined && end.status !== 429) clients.noteCause(spender, end, true);
+  if (end !== undefined && end.status !== 429) clients.noteCause(spender.service, end, true);
   return spent;
 }

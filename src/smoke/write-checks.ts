@@ -56,7 +56,9 @@ export async function* runWrites(clients: SmokeClients, locked: LockedPet, list:
   }
   const send = (to: string, body: string): Promise<Reply> =>
     clients.ask(clients.keyed, { method: 'PATCH', path: to, body }, false);
-  const restorer = await clients.open({ signal: afterGrace(locked.context) });
+  const { context } = clients;
+  await using restoring = await clients.open({ ...context, signal: afterGrace(context) });
+  const { service: restorer } = restoring;
   const pet = new TestedPet(clients, restorer, locked, petId, present);
   await pet.begin();
   try {
