@@ -30,7 +30,7 @@ export class SmokeClients {
     this.checks = checks;
   }
 
-  isChosen = (check: CheckFacts): boolean => this.checks.includes(check);
+  isChosen = ({ id }: Pick<CheckFacts, 'id'>): boolean => this.checks.some((each) => each.id === id);
 
   get keyed(): Service {
     return this.session.service;

@@ -87,6 +87,7 @@ async function check(clients: SmokeClients): Promise<readonly Checked[]> {
     const run = async (pet?: LockedPet): Promise<void> => {
       for await (const each of runSmoke(clients, pet)) {
         const problem = `not ready after ${duration(waitMs ?? 0)}: ${each.problem}`;
+        if (!clients.isChosen(each)) continue;
         found.set(each.id, each.isError === true && !isReady ? { ...each, problem } : each);
         notices.progress(`Checked ${each.id}`, [found.size, chosen.length]);
       }

@@ -17,6 +17,7 @@ import {
   PASS,
   skip,
   type SmokeOptions,
+  type Verdict,
   withStatus,
 } from './finding.ts';
 import { type Question, READ_CHECKS, type ReadCheck } from './read-checks.ts';
@@ -85,27 +86,25 @@ export async function* runSmoke(clients: SmokeClients, pet?: LockedPet): AsyncGe
     answers.clear();
     first = await answerTo('list');
   }
-  /** Returns the first finding that fails, else the first that passes, else the first. */
-  const verdictOf = async (check: ReadCheck): Promise<Checked> => {
-    const found: Checked[] = [];
-    for (const question of check.asks) {
-      const answer = await answerTo(question).catch((error: unknown) => {
-        // A 403 that an earlier run got without the user's key is no ban of that key.
-        if (CALLS[question].apiKey === undefined || !isFailure(error) || !error.is('banned')) throw error;
-      });
-      if (answer === undefined) {
-        found.push(checked(check, fail('an answer', 'a 403 in an earlier run, which still holds')));
-        continue;
-      }
+  const judge = async (check: ReadCheck, question: Question): Promise<Checked> => {
+    try {
+      const answer = await answerTo(question);
       const isAnswer = answer.unreachable === undefined;
       const finding = isAnswer ? check.check(answer, clients.options) : skip('the service did not answer');
-      found.push(checked(check, finding, answer));
+      return checked(check, finding, answer);
+    } catch (error) {
+      // A 403 that an earlier run got without the user's key is no ban of that key.
+      if (CALLS[question].apiKey === undefined || !isFailure(error) || !error.is('banned')) throw error;
+      return checked(check, fail('an answer', 'a 403 in an earlier run, which still holds'));
     }
-    const of = (verdict: Checked['verdict']): Checked | undefined => found.find((each) => each.verdict === verdict);
+  };
+  const verdictOf = async (check: ReadCheck): Promise<Checked> => {
+    const found = await Array.fromAsync(check.asks, (question) => judge(check, question));
+    const of = (verdict: Verdict): Checked | undefined => found.find((each) => each.verdict === verdict);
     return of('fail') ?? of('pass') ?? found[0]!;
   };
-  if (clients.isChosen(REACHABLE)) yield checked(REACHABLE, reachable(first), first);
-  if (clients.isChosen(TLS)) yield checked(TLS, encrypted(first, clients.keyed.baseUrl), first);
+  yield checked(REACHABLE, reachable(first), first);
+  yield checked(TLS, encrypted(first, clients.keyed.baseUrl), first);
   const obstacle = obstacleOf(first, clients);
   // Before the other checks: others may change the pet meanwhile.
   if (obstacle === undefined && pet !== undefined) yield* runWrites(clients, pet, first);
@@ -149,31 +148,17 @@ const MOST = 2_000;
 /** Checks the answer to a request beyond the rate limit. Afterwards the key is blocked for everyone who uses it. */
 async function* runProvoked(clients: SmokeClients): AsyncGenerator<Checked> {
   if (!PROVOKED_CHECKS.some(clients.isChosen)) return;
-  const { end, sent } = await spend(clients);
-  if (clients.isChosen(REFUSED)) {
-    const none = sent < MOST ? skip('another client uses the key') : fail('a 429', `${sent} answers without one`);
-    yield checked(REFUSED, end === undefined ? none : withStatus(end, 429), end);
-  }
-  if (clients.isChosen(RETRY)) yield checked(RETRY, end?.status === 429 ? saysWhen(end) : skip('no 429 came'), end);
-}
-
-function saysWhen({ headers, receivedAt }: Reply): Finding {
-  if (readLimitHeaders(headers, receivedAt).retryAfterMs !== undefined) return PASS;
-  return fail('a Retry-After header', headers.get('retry-after')?.join(', ') ?? 'none');
-}
-
-/** Returns the first answer that was not a list; none if the gate let no more through or the limit is too large. */
-async function spend(clients: SmokeClients): Promise<{ end: Reply | undefined; sent: number }> {
   const { context } = clients;
   const globals = { ...context.globals, reserve: -1, maxWait: 0 };
   await using spender = await clients.open({ ...context, globals });
-  const spent: { end: Reply | undefined; sent: number } = { end: undefined, sent: 0 };
+  let sent = 0;
+  const refusals: Reply[] = [];
   const untilRefused = async (): Promise<void> => {
     try {
-      while (spent.end === undefined && spent.sent < MOST) {
+      while (refusals.length === 0 && sent < MOST) {
         const answer = await probe(spender.service, LIST);
-        spent.sent++;
-        if (answer.status !== 200) spent.end ??= answer;
+        sent++;
+        if (answer.status !== 200) refusals.push(answer);
       }
     } catch (error) {
       // The gate lets no more through.
@@ -183,7 +168,14 @@ async function spend(clients: SmokeClients): Promise<{ end: Reply | undefined; s
   await Promise.all(Array.from({ length: WORKERS }, untilRefused));
   // At the end of the window, the gate has held the others back: this request goes beyond the limit.
   await untilRefused();
-  const { end } = spent;
+  const [end] = refusals;
   if (end !== undefined && end.status !== 429) clients.noteCause(spender.service, end, true);
-  return spent;
+  const none = sent < MOST ? skip('another client uses the key') : fail('a 429', `${sent} answers without one`);
+  yield checked(REFUSED, end === undefined ? none : withStatus(end, 429), end);
+  yield checked(RETRY, end?.status === 429 ? saysWhen(end) : skip('no 429 came'), end);
+}
+
+function saysWhen({ headers, receivedAt }: Reply): Finding {
+  if (readLimitHeaders(headers, receivedAt).retryAfterMs !== undefined) return PASS;
+  return fail('a Retry-After header', headers.get('retry-after')?.join(', ') ?? 'none');
 }
