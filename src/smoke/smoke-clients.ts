@@ -1,4 +1,5 @@
 /** What the checks of a smoke test share: clients of the service, and failures that would end any other command. */
+import { webPageFailure } from '../client/classify.ts';
 import { probe, type Reply } from '../client/probe.ts';
 import type { Call, Service } from '../client/service.ts';
 import { Failure, type Kind, midway } from '../errors.ts';
@@ -7,7 +8,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { countDown } from '../stop.ts';
 import type { CheckFacts, SmokeOptions } from './finding.ts';
 
-const USUAL_CAUSES: readonly Kind[] = ['unauthorized', 'service-failed', 'redirected', 'paused'];
+const USUAL_CAUSES: readonly Kind[] = ['unauthorized', 'service-failed', 'redirected', 'paused', 'contract'];
 /** Refused by the service or a gateway. */
 const FORBIDDEN: readonly Kind[] = ['forbidden', 'banned', 'gateway-refused'];
 
@@ -72,7 +73,9 @@ export class SmokeClients {
    * @throws {Failure} `rate-limited` and what else the gate or a signal ends it with
    */
   async ask(service: Service, call: Call, isUsual: boolean): Promise<Reply> {
-    const answer = await probe(service, call, { waits: true });
+    const received = await probe(service, call, { waits: true });
+    const isJson = received.status !== 200 || received.json !== undefined;
+    const answer = isJson ? received : { ...received, failure: webPageFailure(received) };
     this.noteCause(service, answer, isUsual);
     this.isBegun = true;
     return answer;
@@ -87,5 +90,11 @@ export class SmokeClients {
     const isBan = FORBIDDEN.includes(failure.kind) && service.apiKey === this.keyed.apiKey;
     const counts = isUsual ? USUAL_CAUSES.includes(failure.kind) : [502, 503, 504].includes(status ?? 0);
     if (status === undefined || counts || isBan) this.causes.push(this.isBegun ? midway(failure) : failure);
+  }
+
+  /** True if this answer would end any other command: it says nothing about the contract. */
+  isCause(answer: Reply | undefined): boolean {
+    const failure = answer?.failure;
+    return failure !== undefined && this.causes.some((each) => each === failure || each.cause === failure);
   }
 }

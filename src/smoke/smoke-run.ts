@@ -86,9 +86,10 @@ async function check(clients: SmokeClients): Promise<readonly Checked[]> {
     const isReady = waitMs === undefined || (await waitReady(clients, waitMs));
     const run = async (pet?: LockedPet): Promise<void> => {
       for await (const each of runSmoke(clients, pet)) {
-        const problem = `not ready after ${duration(waitMs ?? 0)}: ${each.problem}`;
         if (!clients.isChosen(each)) continue;
-        found.set(each.id, each.isError === true && !isReady ? { ...each, problem } : each);
+        const isError = each.verdict === 'fail' && clients.isCause(each.reply);
+        const problem = `not ready after ${duration(waitMs ?? 0)}: ${each.problem}`;
+        found.set(each.id, { ...each, isError, ...(isError && !isReady && { problem }) });
         notices.progress(`Checked ${each.id}`, [found.size, chosen.length]);
       }
     };
@@ -105,7 +106,7 @@ async function check(clients: SmokeClients): Promise<readonly Checked[]> {
   if (all.every(({ verdict }) => verdict !== 'fail')) ended ??= firstCause(clients.causes);
   if (ended !== undefined) {
     const problem = describeFailure(ended, clock.now()).message;
-    all.push(checked(RAN, { verdict: 'fail', problem, isError: true }));
+    all.push({ ...RAN, verdict: 'fail', problem, isError: true });
   }
   // One fault of an answer fails one check.
   return all.map((each) => {

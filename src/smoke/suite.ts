@@ -1,7 +1,6 @@
 /** The service's contract as checks: read checks, write checks, and the rate-limit check. */
 import type { LockedPet } from '../stock/write-one.ts';
 import { isLoopback } from '../ports.ts';
-import { webPageFailure } from '../client/classify.ts';
 import { probe, type Reply } from '../client/probe.ts';
 import type { Call } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
@@ -105,37 +104,27 @@ export async function* runSmoke(clients: SmokeClients, pet?: LockedPet): AsyncGe
   };
   yield checked(REACHABLE, reachable(first), first);
   yield checked(TLS, encrypted(first, clients.keyed.baseUrl), first);
-  const obstacle = obstacleOf(first, clients);
-  // Before the other checks: others may change the pet meanwhile.
-  if (obstacle === undefined && pet !== undefined) yield* runWrites(clients, pet, first);
-  for (const check of READ_CHECKS.filter(clients.isChosen)) {
-    if (obstacle === undefined) yield await verdictOf(check);
-    else if (obstacle === check.id) yield { ...(await verdictOf(check)), isError: true };
+  if (first.unreachable !== undefined) return;
+  if (clients.causes.length > 0) {
+    // The service refuses the key or fails, or something else answers in its place, such as a network's login page. One
+    // check shows it, and nothing else can be checked.
+    const id = first.status === 200 ? 'list-type' : 'list-status';
+    yield await verdictOf(READ_CHECKS.find((check) => check.id === id)!);
+    return;
   }
-  if (obstacle === undefined) yield* runProvoked(clients);
-}
-
-/**
- * Returns the one check that explains why nothing else can be checked: the service does not answer, refuses the key or
- * fails, or something else answers in its place. A network's login page comes with a 200 or after a redirect.
- */
-function obstacleOf(list: Reply, { causes }: SmokeClients): string | undefined {
-  if (list.unreachable !== undefined) return REACHABLE.id;
-  if (causes.length > 0) return 'list-status';
-  if (list.status !== 200 || list.json !== undefined) return undefined;
-  const page = webPageFailure(list);
-  if (page === undefined) return undefined;
-  causes.push(page);
-  return 'list-type';
+  // Before the other checks: others may change the pet meanwhile.
+  if (pet !== undefined) yield* runWrites(clients, pet, first);
+  for (const check of READ_CHECKS.filter(clients.isChosen)) yield await verdictOf(check);
+  yield* runProvoked(clients);
 }
 
 function reachable(first: Reply): Finding {
   if (first.unreachable === undefined || first.unreachable.phase === 'tls') return PASS;
-  return { ...fail(`an answer from ${first.unreachable.peer}`, noAnswer(first)!), isError: true };
+  return fail(`an answer from ${first.unreachable.peer}`, noAnswer(first)!);
 }
 
 function encrypted({ unreachable }: Reply, { hostname, protocol }: URL): Finding {
-  if (unreachable?.phase === 'tls') return { ...fail('a trusted certificate', unreachable.code), isError: true };
+  if (unreachable?.phase === 'tls') return fail('a trusted certificate', unreachable.code);
   if (protocol === 'https:') return unreachable === undefined ? PASS : skip('the service did not answer');
   return isLoopback(hostname) ? skip('the service is on this machine') : fail('an https address', 'http');
 }
