@@ -8,7 +8,7 @@ export type Verdict = 'pass' | 'fail' | 'skip';
 export interface Finding {
   readonly verdict: Verdict;
   /** What was expected and what was received, or why it was not checked. */
-  readonly problem?: string;
+  readonly problem?: string | undefined;
 }
 
 /** What the user asked for. Durations: ms. */

@@ -68,28 +68,28 @@ export function requestsFor(checks: readonly CheckFacts[]): number {
  * @throws {Failure} what the gate or a signal ends it with
  */
 export async function* runSmoke(clients: SmokeClients, pet?: LockedPet): AsyncGenerator<Checked> {
-  const answers = new Map<Question, Reply>();
+  const { keyed, options } = clients;
+  /** Reads it again until the service is ready. */
+  const patient = { ...keyed, retryForMs: Math.max(keyed.retryForMs, options.waitReady ?? 0) };
+  const more = requestsFor(clients.checks) - 1;
+  let first = await clients.ask(patient, LIST, true);
+  // After a wait, others may have changed the stock.
+  while (await clients.afford(more)) first = await clients.ask(patient, LIST, true);
+  const answers = new Map<Question, Reply>([['list', first]]);
   const answerTo = async (question: Question): Promise<Reply> => {
     const known = answers.get(question);
     if (known !== undefined) return known;
     const { apiKey, call } = CALLS[question];
     await using other = apiKey === undefined ? undefined : await clients.open(clients.context, apiKey);
-    const answer = await clients.ask(other?.service ?? clients.keyed, call, question === 'list');
+    const answer = await clients.ask(other?.service ?? keyed, call, false);
     answers.set(question, answer);
     return answer;
   };
-  const more = requestsFor(clients.checks) - 1;
-  let first = await answerTo('list');
-  while (await clients.afford(more)) {
-    // Others may have changed the stock meanwhile.
-    answers.clear();
-    first = await answerTo('list');
-  }
   const judge = async (check: ReadCheck, question: Question): Promise<Checked> => {
     try {
       const answer = await answerTo(question);
       const isAnswer = answer.unreachable === undefined;
-      const finding = isAnswer ? check.check(answer, clients.options) : skip('the service did not answer');
+      const finding = isAnswer ? check.check(answer, options) : skip('the service did not answer');
       return checked(check, finding, answer);
     } catch (error) {
       // A 403 that an earlier run got without the user's key is no ban of that key.
@@ -103,7 +103,7 @@ export async function* runSmoke(clients: SmokeClients, pet?: LockedPet): AsyncGe
     return of('fail') ?? of('pass') ?? found[0]!;
   };
   yield checked(REACHABLE, reachable(first), first);
-  yield checked(TLS, encrypted(first, clients.keyed.baseUrl), first);
+  yield checked(TLS, encrypted(first, keyed.baseUrl), first);
   if (first.unreachable !== undefined) return;
   if (clients.causes.length > 0) {
     // The service refuses the key or fails, or something else answers in its place, such as a network's login page. One
