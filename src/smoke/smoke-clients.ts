@@ -22,7 +22,6 @@ export class SmokeClients {
   readonly causes: Failure[] = [];
   /** True once a request may have been sent. */
   isBegun = false;
-  private hasWaited = false;
 
   constructor(context: CommandContext, session: Session, options: SmokeOptions, checks: readonly CheckFacts[]) {
     this.context = context;
@@ -46,7 +45,7 @@ export class SmokeClients {
   }
 
   /**
-   * Waits once, up to --max-wait, until the rate limit is enough for so many requests.
+   * Waits up to --max-wait until the rate limit is enough for so many requests.
    * @returns whether it has waited
    * @throws {Failure} `quota-insufficient`
    */
@@ -57,10 +56,9 @@ export class SmokeClients {
     const { limit, remaining: left, resetAt } = known;
     const { clock, globals, notices } = this.context;
     const waitMs = resetAt - clock.now();
-    if (this.hasWaited || need > limit - (globals.reserve ?? 0) || waitMs > globals.maxWait) {
+    if (need > limit - (globals.reserve ?? 0) || waitMs > globals.maxWait) {
       throw new Failure('quota-insufficient', { limit, left, resetAt, need, begun: this.isBegun });
     }
-    this.hasWaited = true;
     await countDown(this.context, waitMs, () => {
       notices.waiting({ why: 'window-spent', until: resetAt, attempt: 1 });
     });

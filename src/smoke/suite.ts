@@ -74,7 +74,7 @@ export async function* runSmoke(clients: SmokeClients, pet?: LockedPet): AsyncGe
   const more = requestsFor(clients.checks) - 1;
   let first = await clients.ask(patient, LIST, true);
   // After a wait, others may have changed the stock.
-  while (await clients.afford(more)) first = await clients.ask(patient, LIST, true);
+  if (await clients.afford(more)) first = await clients.ask(patient, LIST, true);
   const answers = new Map<Question, Reply>([['list', first]]);
   const answerTo = async (question: Question): Promise<Reply> => {
     const known = answers.get(question);
