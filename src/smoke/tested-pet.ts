@@ -107,11 +107,16 @@ export class TestedPet {
   }
 
   private async restore(): Promise<void> {
-    const { context, journal } = this.locked;
+    const { context, journal, session } = this.locked;
     try {
-      const isOurs = await this.look();
+      if (this.present === undefined && !this.tookInvalid) {
+        const found = (await findPet(session.service, this.petId))?.quantity;
+        // Any other was set by someone else, and stays.
+        if (found === undefined || (found !== this.original && !this.written.has(found))) return;
+        this.present = found;
+      }
       await this.settle();
-      if (isOurs && this.present !== this.original) await this.putBack();
+      if (this.present !== this.original) await this.putBack();
     } finally {
       if (this.present === this.original) await journal.end(this.run.id, context.clock.now());
     }
@@ -127,14 +132,6 @@ export class TestedPet {
       else if (state !== 'planned' && state !== 'failed') this.present = undefined;
       throw error;
     }
-  }
-
-  /** Reads the quantity if no answer has shown it. @returns false for one that this test has not written */
-  private async look(): Promise<boolean> {
-    if (this.present !== undefined || this.tookInvalid) return true;
-    const found = (await findPet(this.locked.session.service, this.petId))?.quantity;
-    if (found === this.original || this.written.has(found)) this.present = found;
-    return this.present !== undefined;
   }
 
   /** Records what the stock shows of updates without an answer, before the pet is put back. */
