@@ -98,11 +98,7 @@ function checkIds(list: Reply): Finding {
 
 export const LIMITS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
 
-function numberIn({ headers }: Reply, name: string): number | undefined {
-  const values = headers.get(name.toLowerCase());
-  const [value] = values ?? [];
-  return values?.length === 1 && value !== undefined && /^[0-9]{1,15}$/.test(value) ? Number(value) : undefined;
-}
+const WHOLE = /^[0-9]{1,15}$/;
 
 function headerText({ headers }: Reply, name: string): string {
   return headers.get(name.toLowerCase())?.join(', ') ?? 'none';
@@ -116,12 +112,9 @@ function checkHeaders({ headers }: Reply): Finding {
 
 function checkValues(answer: Reply): Finding {
   if (LIMITS.slice(0, 2).some((name) => !answer.headers.has(name.toLowerCase()))) return skip('they are not all there');
-  const [limit, remaining] = LIMITS.map((name) => numberIn(answer, name));
-  if (limit === undefined || remaining === undefined) {
-    const [first, second] = LIMITS.map((name) => headerText(answer, name));
-    return fail('two whole numbers', `${first} and ${second}`);
-  }
-  return remaining <= limit ? PASS : fail(`at most ${limit} remaining`, String(remaining));
+  const [limit = '', remaining = ''] = LIMITS.map((name) => headerText(answer, name));
+  if (!WHOLE.test(limit) || !WHOLE.test(remaining)) return fail('two whole numbers', `${limit} and ${remaining}`);
+  return Number(remaining) <= Number(limit) ? PASS : fail(`at most ${limit} remaining`, remaining);
 }
 
 /** Longer windows are implausible; treat the header as missing. */
@@ -130,9 +123,9 @@ const RESET = 'a Unix time in the next 32 days, in seconds';
 
 function checkReset(answer: Reply): Finding {
   if (!answer.headers.has('x-ratelimit-reset')) return skip('the header is missing');
-  const reset = numberIn(answer, 'X-RateLimit-Reset');
-  if (reset === undefined) return fail(RESET, headerText(answer, 'X-RateLimit-Reset'));
-  const ahead = reset - Math.floor((dateOf(answer) ?? answer.receivedAt) / 1_000);
+  const reset = headerText(answer, 'X-RateLimit-Reset');
+  if (!WHOLE.test(reset)) return fail(RESET, reset);
+  const ahead = Number(reset) - Math.floor((dateOf(answer) ?? answer.receivedAt) / 1_000);
   if (ahead >= -1 && ahead <= LONGEST_S) return PASS;
   return fail(RESET, `${reset}, ${Math.abs(ahead)} s ${ahead < 0 ? 'ago' : 'ahead'} by the service's own clock`);
 }
