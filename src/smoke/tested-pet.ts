@@ -35,7 +35,7 @@ export async function beginTest(locked: LockedPet, petId: bigint, listed: bigint
   return new TestedPet(locked, await journal.begin(run, whereOf(context, session, 'smoke'), []), petId, present);
 }
 
-export class TestedPet {
+class TestedPet {
   /** Its quantity before any smoke test. */
   readonly original: bigint;
   /** Its current quantity; undefined if an answer has left it unknown. */
