@@ -1,6 +1,6 @@
 import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { withWhy } from '../cli/shared-options.ts';
-import { durationValue, listOf, parserOf, petIdValue, repeated, textValue, wordValue } from '../value-parsers.ts';
+import { durationValue, listOf, parserOf, petIdValue, repeated, wordValue } from '../value-parsers.ts';
 import { isProduction } from '../session/environments.ts';
 import { assertWriteAllowed } from '../session/resolve.ts';
 import { usageFailure } from '../errors.ts';
@@ -31,7 +31,8 @@ const outValue = parserOf(
   },
 );
 
-const checkName = { ...textValue, words: ALL.map(({ id }) => id) };
+const IDS = ALL.map(({ id }) => id);
+const checkName = parserOf('a check of petstore smoke --list', (text) => IDS.find((id) => id === text), { words: IDS });
 
 const OPTIONS = {
   ...under('Reports', {

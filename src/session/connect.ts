@@ -41,7 +41,7 @@ export interface ConnectOptions {
   readonly isBulk?: boolean;
   /** For a proxy, which sends for many clients: waits out any number of 429s, and shows no waits. */
   readonly isServer?: boolean;
-  /** HTTP client, closed with the session. Default: one over the network. */
+  /** HTTP client that others use too, so it is not closed with the session. Default: one over the network. */
   readonly http?: Http;
 }
 
@@ -98,11 +98,13 @@ export async function open(context: CommandContext, target: Target, options: Con
     known: () => known(context, opened),
     async [Symbol.asyncDispose]() {
       // `smoke` opens more sessions on one connection, some with an invalid key.
-      if (options.http === undefined && isGateway(service) && !signal.aborted) {
-        const { refreshCatalog } = await import('./gateway-catalog.ts');
-        await refreshCatalog(context, originOf(target), service);
+      if (options.http === undefined) {
+        if (isGateway(service) && !signal.aborted) {
+          const { refreshCatalog } = await import('./gateway-catalog.ts');
+          await refreshCatalog(context, originOf(target), service);
+        }
+        await http.close();
       }
-      await http.close();
       await opened[Symbol.asyncDispose]();
     },
   };

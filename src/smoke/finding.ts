@@ -8,9 +8,7 @@ export type Verdict = 'pass' | 'fail' | 'skip';
 export interface Finding {
   readonly verdict: Verdict;
   /** What was expected and what was received, or why it was not checked. */
-  readonly problem?: string;
-  /** True if the contract could not be checked: the network, the key or a server that is down. */
-  readonly isError?: true;
+  readonly problem?: string | undefined;
 }
 
 /** What the user asked for. Durations: ms. */
@@ -39,6 +37,8 @@ export interface CheckFacts {
 export interface Checked extends CheckFacts, Finding {
   /** What was checked. */
   readonly reply?: Reply | undefined;
+  /** True if the contract could not be checked: the network, the key or a server that is down. */
+  readonly isError?: boolean;
 }
 
 /** Most characters of the service's text in a report. */

@@ -148,16 +148,13 @@ function json({ name, startedAt, checks }: Suite): string {
   return `${stringifyJson(jsonObject(suite))}\n`;
 }
 
-/** Workflow commands: one annotation for each failure, and the text for the log. */
+/** Workflow commands: one annotation for each failure, and the text for the log. Only text of the service is escaped. */
 function github(suite: Suite): string {
-  const data = (value: string): string => value.replace(/%/g, '%25').replace(/\r/g, '%0D').replace(/\n/g, '%0A');
-  const property = (value: string): string => data(value).replace(/:/g, '%3A').replace(/,/g, '%2C');
   const lines = suite.checks
     .filter(({ verdict }) => verdict === 'fail')
     .map((check) => {
-      const title = property(`${suite.name} ${check.id}`);
-      const problem = [check.reply?.request, shown(check)].filter(Boolean).join(': ');
-      return `::error title=${title}::${data(problem)}\n`;
+      const problem = [check.reply?.request, shown(check).replaceAll('%', '%25')].filter(Boolean).join(': ');
+      return `::error title=${suite.name} ${check.id}::${problem}\n`;
     });
   return `${lines.join('')}${text(suite)}`;
 }

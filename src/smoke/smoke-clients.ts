@@ -1,20 +1,18 @@
 /** What the checks of a smoke test share: clients of the service, and failures that would end any other command. */
+import { webPageFailure } from '../client/classify.ts';
 import { probe, type Reply } from '../client/probe.ts';
 import type { Call, Service } from '../client/service.ts';
 import { Failure, type Kind, midway } from '../errors.ts';
 import { open, type Session } from '../session/connect.ts';
-import type { CommandContext, Globals } from '../session/globals.ts';
+import type { CommandContext } from '../session/globals.ts';
 import { countDown } from '../stop.ts';
 import type { CheckFacts, SmokeOptions } from './finding.ts';
 
-type ClientChange = Partial<Pick<Service, 'apiKey' | 'signal'> & Pick<Globals, 'maxWait' | 'reserve'>>;
-
-const USUAL_CAUSES: readonly Kind[] = ['unauthorized', 'service-failed', 'redirected', 'paused'];
+const USUAL_CAUSES: readonly Kind[] = ['unauthorized', 'service-failed', 'redirected', 'paused', 'contract'];
 /** Refused by the service or a gateway. */
 const FORBIDDEN: readonly Kind[] = ['forbidden', 'banned', 'gateway-refused'];
 
-/** Closed by `await using`. */
-export class SmokeClients implements AsyncDisposable {
+export class SmokeClients {
   readonly context: CommandContext;
   readonly session: Session;
   readonly options: SmokeOptions;
@@ -22,10 +20,8 @@ export class SmokeClients implements AsyncDisposable {
   readonly checks: readonly CheckFacts[];
   /** Failures that would end any other command. They decide the exit code before failed checks do. */
   readonly causes: Failure[] = [];
-  private readonly others: Session[] = [];
   /** True once a request may have been sent. */
   isBegun = false;
-  private hasWaited = false;
 
   constructor(context: CommandContext, session: Session, options: SmokeOptions, checks: readonly CheckFacts[]) {
     this.context = context;
@@ -34,25 +30,22 @@ export class SmokeClients implements AsyncDisposable {
     this.checks = checks;
   }
 
-  isChosen = (check: CheckFacts): boolean => this.checks.includes(check);
+  isChosen = ({ id }: Pick<CheckFacts, 'id'>): boolean => this.checks.some((each) => each.id === id);
 
   get keyed(): Service {
     return this.session.service;
   }
 
-  /** Opens another client for the same service, with another key, signal or wait. */
-  async open({ apiKey = this.keyed.apiKey, signal = this.context.signal, ...globals }: ClientChange): Promise<Service> {
-    const { context, keyed, session } = this;
-    const { baseUrl, http, keySource } = keyed;
-    const changed = { ...context, signal, globals: { ...context.globals, ...globals } };
-    const other = await open(changed, { environment: session.environment, baseUrl, apiKey, keySource }, { http });
-    this.others.unshift(other);
-    context.notices.watchLimits(() => keyed.gate.limits);
-    return other.service;
+  /** Opens another session with the same service: with another key, or in a context with another signal or wait. */
+  async open(context: CommandContext, apiKey = this.keyed.apiKey): Promise<Session> {
+    const { gate, http } = this.keyed;
+    const other = await open(context, { ...(await context.target()), apiKey }, { http });
+    context.notices.watchLimits(() => gate.limits);
+    return other;
   }
 
   /**
-   * Waits once, up to --max-wait, until the rate limit is enough for so many requests.
+   * Waits up to --max-wait until the rate limit is enough for so many requests.
    * @returns whether it has waited
    * @throws {Failure} `quota-insufficient`
    */
@@ -63,10 +56,9 @@ export class SmokeClients implements AsyncDisposable {
     const { limit, remaining: left, resetAt } = known;
     const { clock, globals, notices } = this.context;
     const waitMs = resetAt - clock.now();
-    if (this.hasWaited || need > limit - (globals.reserve ?? 0) || waitMs > globals.maxWait) {
+    if (need > limit - (globals.reserve ?? 0) || waitMs > globals.maxWait) {
       throw new Failure('quota-insufficient', { limit, left, resetAt, need, begun: this.isBegun });
     }
-    this.hasWaited = true;
     await countDown(this.context, waitMs, () => {
       notices.waiting({ why: 'window-spent', until: resetAt, attempt: 1 });
     });
@@ -79,7 +71,9 @@ export class SmokeClients implements AsyncDisposable {
    * @throws {Failure} `rate-limited` and what else the gate or a signal ends it with
    */
   async ask(service: Service, call: Call, isUsual: boolean): Promise<Reply> {
-    const answer = await probe(service, call, { waits: true });
+    const received = await probe(service, call, { waits: true });
+    const isJson = received.status !== 200 || received.json !== undefined;
+    const answer = isJson ? received : { ...received, failure: webPageFailure(received) };
     this.noteCause(service, answer, isUsual);
     this.isBegun = true;
     return answer;
@@ -96,7 +90,9 @@ export class SmokeClients implements AsyncDisposable {
     if (status === undefined || counts || isBan) this.causes.push(this.isBegun ? midway(failure) : failure);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const session of [...this.others, this.session]) await session[Symbol.asyncDispose]();
+  /** True if this answer would end any other command: it says nothing about the contract. */
+  isCause(answer: Reply | undefined): boolean {
+    const failure = answer?.failure;
+    return failure !== undefined && this.causes.some((each) => each === failure || each.cause === failure);
   }
 }

@@ -8,27 +8,21 @@ import type { CommandContext } from '../session/globals.ts';
 import { Failure, fileFailure, isFailure, midway, usageFailure } from '../errors.ts';
 import { errorCode } from '../ports.ts';
 import { describeFailure, firstCause } from '../report/failures.ts';
-import { countDown } from '../stop.ts';
 import type { RawView } from '../view/view.ts';
 import { type CheckFacts, type Checked, checked, skip, type SmokeOptions } from './finding.ts';
-import { probe } from '../client/probe.ts';
+import type { Reply } from '../client/probe.ts';
 import { marginOf, REPORTERS, type ReportFormat, type Suite } from './reporters.ts';
 import { SmokeClients } from './smoke-clients.ts';
-import { ALL, CHECKS_OF, chosenChecks, requestsFor, runSmoke } from './suite.ts';
+import { CHECKS_OF, chosenChecks, requestsFor, runSmoke } from './suite.ts';
 
 interface Reports {
   readonly format: ReportFormat;
   readonly out?: readonly { readonly format: ReportFormat; readonly path: string }[];
 }
 
-const READY_PACE_MS = 2_000;
-
 /** @throws {Failure} `usage`, `file`, a signal's, and what connect throws; any other becomes the view's failure */
 export async function smoke(context: CommandContext, options: SmokeOptions & Reports): Promise<RawView> {
-  const { only = [], skip: left = [], out = [] } = options;
-  const unknown = [...only, ...left].find((id) => ALL.every((each) => each.id !== id));
-  if (unknown !== undefined)
-    throw usageFailure(`Unknown check ${JSON.stringify(unknown)}.`, 'See: petstore smoke --list');
+  const { only = [], out = [] } = options;
   const chosen = chosenChecks(options);
   const given = (Object.keys(CHECKS_OF) as (keyof typeof CHECKS_OF)[]).filter((name) => options[name] !== undefined);
   const wanted = [...only.map((id) => [id]), ...given.map((name) => CHECKS_OF[name])];
@@ -46,8 +40,9 @@ export async function smoke(context: CommandContext, options: SmokeOptions & Rep
   const { clock, notices } = context;
   const startedAt = clock.now();
   const need = requestsFor(chosen);
-  await using clients = new SmokeClients(context, await connect(context), options, chosen);
-  const { environment } = clients.session;
+  await using session = await connect(context);
+  const clients = new SmokeClients(context, session, options, chosen);
+  const { environment } = session;
   const writes = options.pet === undefined ? 'read-only' : `pet ${options.pet} is changed, and put back`;
   const more =
     options.provoke429 === true ? ', then as many as the rate limit allows and one more, to provoke a 429' : '';
@@ -82,11 +77,15 @@ async function check(clients: SmokeClients): Promise<readonly Checked[]> {
   let ended: Failure | undefined;
   try {
     await clients.afford(requestsFor(chosen));
-    const isReady = waitMs === undefined || (await waitReady(clients, waitMs));
     const run = async (pet?: LockedPet): Promise<void> => {
+      let list: Reply | undefined;
       for await (const each of runSmoke(clients, pet)) {
-        const problem = `not ready after ${duration(waitMs ?? 0)}: ${each.problem}`;
-        found.set(each.id, each.isError === true && !isReady ? { ...each, problem } : each);
+        list ??= each.reply;
+        if (!clients.isChosen(each)) continue;
+        const isError = each.verdict === 'fail' && clients.isCause(each.reply);
+        const isLate = isError && waitMs !== undefined && each.reply === list && (list?.status ?? 500) >= 500;
+        const problem = isLate ? `not ready after ${duration(waitMs)}: ${each.problem}` : each.problem;
+        found.set(each.id, { ...each, isError, problem });
         notices.progress(`Checked ${each.id}`, [found.size, chosen.length]);
       }
     };
@@ -103,7 +102,7 @@ async function check(clients: SmokeClients): Promise<readonly Checked[]> {
   if (all.every(({ verdict }) => verdict !== 'fail')) ended ??= firstCause(clients.causes);
   if (ended !== undefined) {
     const problem = describeFailure(ended, clock.now()).message;
-    all.push(checked(RAN, { verdict: 'fail', problem, isError: true }));
+    all.push({ ...RAN, verdict: 'fail', problem, isError: true });
   }
   // One fault of an answer fails one check.
   return all.map((each) => {
@@ -115,32 +114,6 @@ async function check(clients: SmokeClients): Promise<readonly Checked[]> {
 
 /** The check for a failure that no other check shows: a report with only skipped checks would look green. */
 const RAN: CheckFacts = { id: 'run', title: 'the checks could be run', clause: undefined };
-
-/**
- * Asks every two seconds, within the rate limit, until the service or its gateway answers without a 5xx.
- * @returns whether it did in time
- */
-async function waitReady(clients: SmokeClients, ms: number): Promise<boolean> {
-  const { clock, notices } = clients.context;
-  const patient = await clients.open({ maxWait: ms });
-  const giveUp = clock.monotonic() + ms;
-  for (let tries = 1; ; tries++) {
-    const { status = 500 } = await probe(patient, { method: 'GET', path: '/inventory' });
-    clients.isBegun = true;
-    if (status < 500) return true;
-    const left = giveUp - clock.monotonic();
-    // The checks try once more.
-    if (left <= 0) {
-      notices.info(`The service is not ready after ${duration(ms)}; asking once more.`);
-      return false;
-    }
-    if (tries === 1) notices.info('The service is not ready; waiting.');
-    await countDown(clients.context, Math.min(READY_PACE_MS, left), () => {
-      notices.progress(`Not ready; giving up in ${duration(giveUp - clock.monotonic())}. Ctrl-C stops.`);
-    });
-    notices.progress(undefined);
-  }
-}
 
 /** Adds the suite to the summary page of a GitHub job. */
 async function summarise({ env, files, notices }: CommandContext, suite: Suite): Promise<void> {

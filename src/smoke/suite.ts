@@ -1,7 +1,6 @@
 /** The service's contract as checks: read checks, write checks, and the rate-limit check. */
 import type { LockedPet } from '../stock/write-one.ts';
 import { isLoopback } from '../ports.ts';
-import { webPageFailure } from '../client/classify.ts';
 import { probe, type Reply } from '../client/probe.ts';
 import type { Call } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
@@ -17,6 +16,7 @@ import {
   PASS,
   skip,
   type SmokeOptions,
+  type Verdict,
   withStatus,
 } from './finding.ts';
 import { type Question, READ_CHECKS, type ReadCheck } from './read-checks.ts';
@@ -68,75 +68,63 @@ export function requestsFor(checks: readonly CheckFacts[]): number {
  * @throws {Failure} what the gate or a signal ends it with
  */
 export async function* runSmoke(clients: SmokeClients, pet?: LockedPet): AsyncGenerator<Checked> {
-  const answers = new Map<Question, Reply>();
+  const { keyed, options } = clients;
+  /** Reads it again until the service is ready. */
+  const patient = { ...keyed, retryForMs: Math.max(keyed.retryForMs, options.waitReady ?? 0) };
+  const more = requestsFor(clients.checks) - 1;
+  let first = await clients.ask(patient, LIST, true);
+  // After a wait, others may have changed the stock.
+  if (await clients.afford(more)) first = await clients.ask(patient, LIST, true);
+  const answers = new Map<Question, Reply>([['list', first]]);
   const answerTo = async (question: Question): Promise<Reply> => {
     const known = answers.get(question);
     if (known !== undefined) return known;
     const { apiKey, call } = CALLS[question];
-    const service = apiKey === undefined ? clients.keyed : await clients.open({ apiKey });
-    const answer = await clients.ask(service, call, question === 'list');
+    await using other = apiKey === undefined ? undefined : await clients.open(clients.context, apiKey);
+    const answer = await clients.ask(other?.service ?? keyed, call, false);
     answers.set(question, answer);
     return answer;
   };
-  const more = requestsFor(clients.checks) - 1;
-  let first = await answerTo('list');
-  while (await clients.afford(more)) {
-    // Others may have changed the stock meanwhile.
-    answers.clear();
-    first = await answerTo('list');
-  }
-  /** Returns the first finding that fails, else the first that passes, else the first. */
-  const verdictOf = async (check: ReadCheck): Promise<Checked> => {
-    const found: Checked[] = [];
-    for (const question of check.asks) {
-      const answer = await answerTo(question).catch((error: unknown) => {
-        // A 403 that an earlier run got without the user's key is no ban of that key.
-        if (CALLS[question].apiKey === undefined || !isFailure(error) || !error.is('banned')) throw error;
-      });
-      if (answer === undefined) {
-        found.push(checked(check, fail('an answer', 'a 403 in an earlier run, which still holds')));
-        continue;
-      }
+  const judge = async (check: ReadCheck, question: Question): Promise<Checked> => {
+    try {
+      const answer = await answerTo(question);
       const isAnswer = answer.unreachable === undefined;
-      const finding = isAnswer ? check.check(answer, clients.options) : skip('the service did not answer');
-      found.push(checked(check, finding, answer));
+      const finding = isAnswer ? check.check(answer, options) : skip('the service did not answer');
+      return checked(check, finding, answer);
+    } catch (error) {
+      // A 403 that an earlier run got without the user's key is no ban of that key.
+      if (CALLS[question].apiKey === undefined || !isFailure(error) || !error.is('banned')) throw error;
+      return checked(check, fail('an answer', 'a 403 in an earlier run, which still holds'));
     }
-    const of = (verdict: Checked['verdict']): Checked | undefined => found.find((each) => each.verdict === verdict);
+  };
+  const verdictOf = async (check: ReadCheck): Promise<Checked> => {
+    const found = await Array.fromAsync(check.asks, (question) => judge(check, question));
+    const of = (verdict: Verdict): Checked | undefined => found.find((each) => each.verdict === verdict);
     return of('fail') ?? of('pass') ?? found[0]!;
   };
-  if (clients.isChosen(REACHABLE)) yield checked(REACHABLE, reachable(first), first);
-  if (clients.isChosen(TLS)) yield checked(TLS, encrypted(first, clients.keyed.baseUrl), first);
-  const obstacle = obstacleOf(first, clients);
-  // Before the other checks: others may change the pet meanwhile.
-  if (obstacle === undefined && pet !== undefined) yield* runWrites(clients, pet, first);
-  for (const check of READ_CHECKS.filter(clients.isChosen)) {
-    if (obstacle === undefined) yield await verdictOf(check);
-    else if (obstacle === check.id) yield { ...(await verdictOf(check)), isError: true };
+  yield checked(REACHABLE, reachable(first), first);
+  yield checked(TLS, encrypted(first, keyed.baseUrl), first);
+  if (first.unreachable !== undefined) return;
+  if (clients.causes.length > 0) {
+    // The service refuses the key or fails, or something else answers in its place, such as a network's login page. One
+    // check shows it, and nothing else can be checked.
+    const id = first.status === 200 ? 'list-type' : 'list-status';
+    yield await verdictOf(READ_CHECKS.find((check) => check.id === id)!);
+    return;
   }
-  if (obstacle === undefined) yield* runProvoked(clients);
-}
-
-/**
- * Returns the one check that explains why nothing else can be checked: the service does not answer, refuses the key or
- * fails, or something else answers in its place. A network's login page comes with a 200 or after a redirect.
- */
-function obstacleOf(list: Reply, { causes }: SmokeClients): string | undefined {
-  if (list.unreachable !== undefined) return REACHABLE.id;
-  if (causes.length > 0) return 'list-status';
-  if (list.status !== 200 || list.json !== undefined) return undefined;
-  const page = webPageFailure(list);
-  if (page === undefined) return undefined;
-  causes.push(page);
-  return 'list-type';
+  // Before the other checks: others may change the pet meanwhile.
+  if (pet !== undefined) yield* runWrites(clients, pet, first);
+  for (const check of READ_CHECKS.filter(clients.isChosen)) yield await verdictOf(check);
+  yield* runProvoked(clients);
 }
 
 function reachable(first: Reply): Finding {
   if (first.unreachable === undefined || first.unreachable.phase === 'tls') return PASS;
-  return { ...fail(`an answer from ${first.unreachable.peer}`, noAnswer(first)!), isError: true };
+  return fail(`an answer from ${first.unreachable.peer}`, noAnswer(first)!);
 }
 
 function encrypted({ unreachable }: Reply, { hostname, protocol }: URL): Finding {
-  if (unreachable?.phase === 'tls') return { ...fail('a trusted certificate', unreachable.code), isError: true };
+  if (unreachable?.phase === 'tls') return fail('a trusted certificate', unreachable.code);
   if (protocol === 'https:') return unreachable === undefined ? PASS : skip('the service did not answer');
   return isLoopback(hostname) ? skip('the service is on this machine') : fail('an https address', 'http');
 }
@@ -149,29 +137,17 @@ const MOST = 2_000;
 /** Checks the answer to a request beyond the rate limit. Afterwards the key is blocked for everyone who uses it. */
 async function* runProvoked(clients: SmokeClients): AsyncGenerator<Checked> {
   if (!PROVOKED_CHECKS.some(clients.isChosen)) return;
-  const { end, sent } = await spend(clients);
-  if (clients.isChosen(REFUSED)) {
-    const none = sent < MOST ? skip('another client uses the key') : fail('a 429', `${sent} answers without one`);
-    yield checked(REFUSED, end === undefined ? none : withStatus(end, 429), end);
-  }
-  if (clients.isChosen(RETRY)) yield checked(RETRY, end?.status === 429 ? saysWhen(end) : skip('no 429 came'), end);
-}
-
-function saysWhen({ headers, receivedAt }: Reply): Finding {
-  if (readLimitHeaders(headers, receivedAt).retryAfterMs !== undefined) return PASS;
-  return fail('a Retry-After header', headers.get('retry-after')?.join(', ') ?? 'none');
-}
-
-/** Returns the first answer that was not a list; none if the gate let no more through or the limit is too large. */
-async function spend(clients: SmokeClients): Promise<{ end: Reply | undefined; sent: number }> {
-  const spender = await clients.open({ reserve: -1, maxWait: 0 });
-  const spent: { end: Reply | undefined; sent: number } = { end: undefined, sent: 0 };
+  const { context } = clients;
+  const globals = { ...context.globals, reserve: -1, maxWait: 0 };
+  await using spender = await clients.open({ ...context, globals });
+  let sent = 0;
+  const refusals: Reply[] = [];
   const untilRefused = async (): Promise<void> => {
     try {
-      while (spent.end === undefined && spent.sent < MOST) {
-        const answer = await probe(spender, LIST);
-        spent.sent++;
-        if (answer.status !== 200) spent.end ??= answer;
+      while (refusals.length === 0 && sent < MOST) {
+        const answer = await probe(spender.service, LIST);
+        sent++;
+        if (answer.status !== 200) refusals.push(answer);
       }
     } catch (error) {
       // The gate lets no more through.
@@ -181,7 +157,14 @@ async function spend(clients: SmokeClients): Promise<{ end: Reply | undefined; s
   await Promise.all(Array.from({ length: WORKERS }, untilRefused));
   // At the end of the window, the gate has held the others back: this request goes beyond the limit.
   await untilRefused();
-  const { end } = spent;
-  if (end !== undefined && end.status !== 429) clients.noteCause(spender, end, true);
-  return spent;
+  const [end] = refusals;
+  if (end !== undefined && end.status !== 429) clients.noteCause(spender.service, end, true);
+  const none = sent < MOST ? skip('another client uses the key') : fail('a 429', `${sent} answers without one`);
+  yield checked(REFUSED, end === undefined ? none : withStatus(end, 429), end);
+  yield checked(RETRY, end?.status === 429 ? saysWhen(end) : skip('no 429 came'), end);
+}
+
+function saysWhen({ headers, receivedAt }: Reply): Finding {
+  if (readLimitHeaders(headers, receivedAt).retryAfterMs !== undefined) return PASS;
+  return fail('a Retry-After header', headers.get('retry-after')?.join(', ') ?? 'none');
 }

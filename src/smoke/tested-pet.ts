@@ -6,66 +6,61 @@ import type { Service } from '../client/service.ts';
 import { findPet, updateCall } from '../client/update.ts';
 import { Failure, isFailure, onlyFailure } from '../errors.ts';
 import { rowOutcome } from '../report/failures.ts';
-import type { Change, Run } from '../state/journal.ts';
+import type { Run } from '../state/journal.ts';
 import type { SmokeClients } from './smoke-clients.ts';
 
-export class TestedPet {
+/**
+ * Begins a run. First restores the pet if an earlier smoke test was killed before it could.
+ * @param locked its client is usable for a short time after a signal
+ */
+export async function beginTest(locked: LockedPet, petId: bigint, listed: bigint): Promise<TestedPet> {
+  const { context, journal, session } = locked;
+  let present = listed;
+  for (const killed of journal.unfinished()) {
+    const changes = killed.kind === 'smoke' && killed.origin === session.origin ? journal.changesOf(killed.id) : [];
+    const [first] = changes;
+    if (first?.petId !== petId || first.before === undefined) continue;
+    const isTest = present !== first.before && changes.some(({ after }) => after === present);
+    const isLeft = isTest && journal.newestOther(changes.at(-1)!) === undefined;
+    if (isLeft) {
+      context.notices.warning(
+        `A smoke test that was stopped has left pet ${petId} at ${present}, not ${first.before}.`,
+      );
+    }
+    const pet = new TestedPet(locked, killed, petId, present, isLeft ? first.before : present);
+    await pet.end();
+    present = pet.original;
+  }
+  const run = { kind: 'smoke', startedAt: context.clock.now() } as const;
+  return new TestedPet(locked, await journal.begin(run, whereOf(context, session, 'smoke'), []), petId, present);
+}
+
+class TestedPet {
   /** Its quantity before any smoke test. */
-  original: bigint;
+  readonly original: bigint;
   /** Its current quantity; undefined if an answer has left it unknown. */
-  private present: bigint | undefined;
-  /** Quantities that this test, or one that was killed, may have set. */
-  private readonly written = new Set<bigint>();
-  /** True if the service has accepted an invalid update. */
+  present: bigint | undefined;
+  /** Quantities that this test may have set; undefined for one that no answer has shown. */
+  private readonly written = new Set<bigint | undefined>();
+  /** True if the service has accepted an invalid update: the pet has a quantity of this test, whatever that is. */
   private tookInvalid = false;
-  private wasChanged = false;
-  private run: Run | undefined;
-  private readonly clients: SmokeClients;
-  /** A client with the key, usable for a short time after a signal. */
-  private readonly restorer: Service;
   private readonly locked: LockedPet;
+  private readonly run: Run;
   private readonly petId: bigint;
 
-  constructor(clients: SmokeClients, restorer: Service, locked: LockedPet, petId: bigint, present: bigint) {
-    this.clients = clients;
-    this.restorer = restorer;
+  constructor(locked: LockedPet, run: Run, petId: bigint, present: bigint, original = present) {
     this.locked = locked;
+    this.run = run;
     this.petId = petId;
-    this.present = this.original = present;
-  }
-
-  /** Begins the run. First restores the pet if an earlier smoke test was killed before it could. */
-  async begin(): Promise<void> {
-    const { context, journal, session } = this.locked;
-    const { origin } = session;
-    const { clock, notices } = context;
-    for (const killed of journal.unfinished()) {
-      const changes = killed.kind === 'smoke' && killed.origin === origin ? journal.changesOf(killed.id) : [];
-      const [first] = changes;
-      if (first?.petId !== this.petId || first.before === undefined) continue;
-      const isLast = journal.newestOther(changes.at(-1)!) === undefined;
-      const isTest = changes.some(({ after }) => after === this.present);
-      await this.settle(killed, first.before);
-      if (this.present !== first.before && isTest && isLast) {
-        notices.warning(
-          `A smoke test that was stopped has left pet ${this.petId} at ${this.present}, not ${first.before}.`,
-        );
-        this.run = killed;
-        this.original = first.before;
-        await this.putBack();
-      }
-      await journal.end(killed.id, clock.now());
-    }
-    const run = { kind: 'smoke', startedAt: clock.now() } as const;
-    this.run = await journal.begin(run, whereOf(context, session, 'smoke'), []);
+    this.present = present;
+    this.original = original;
   }
 
   /** Sets the pet once, as a check, and records it. */
-  async set(after: bigint, service = this.clients.keyed): Promise<Reply> {
-    const { clients, petId } = this;
+  async set(after: bigint, service: Service, clients: SmokeClients): Promise<Reply> {
+    const { locked, petId } = this;
     const call = updateCall({ petId, quantity: after, before: this.present }, service);
-    this.written.add(after);
-    const answer = await callOne(this.locked, this.change(after), () => clients.ask(service, call, true));
+    const answer = await callOne(locked, this.change(after), () => clients.ask(service, call, true));
     return this.seen(answer, after);
   }
 
@@ -75,95 +70,82 @@ export class TestedPet {
     // A server that gives up on a request may have applied it (408).
     if (status >= 400 && status < 500 && status !== 408) return answer;
     const stored = json instanceof Map ? integer(json.get('quantity')) : undefined;
-    if (stored !== undefined) this.written.add(stored);
+    this.written.add(wanted).add(stored);
     const isTaken = status === 200;
     this.present = isTaken && stored === wanted ? wanted : undefined;
     if (isTaken && wanted === undefined) this.tookInvalid = true;
-    this.wasChanged = true;
     return answer;
   }
 
-  has(quantity: bigint): boolean {
-    return this.present === quantity;
+  /**
+   * Restores the pet if it may have changed, and ends the run. Warns if it cannot be restored.
+   * @param error what has ended the checks
+   * @throws {Failure} the error, or what kept the pet from being restored, with the outcome
+   */
+  async end(error?: unknown): Promise<void> {
+    const { original, petId } = this;
+    const { environment } = this.locked.session;
+    const failed = await this.restore().then(
+      () => error,
+      (cause: unknown) => error ?? cause,
+    );
+    const { present } = this;
+    if (present !== original) {
+      this.locked.context.notices.warning(
+        `Pet ${petId} could not be put back to ${original} in ${environment}; ` +
+          `check it, then run petstore --env ${environment} inventory set ${petId} ${original}`,
+      );
+    }
+    if (failed === undefined) return;
+    if (!isFailure(failed) || this.written.size === 0) throw failed;
+    const write = { petId, quantity: present ?? original, environment };
+    const outcome = present === undefined ? 'unknown' : present === original ? 'not-applied' : 'applied';
+    if (failed.is('interrupted')) throw new Failure('interrupted', { ...failed.details, outcome, write }, failed);
+    failed.outcome = outcome;
+    if (outcome !== 'unknown' || failed.is('outcome-unknown')) throw failed;
+    throw new Failure('outcome-unknown', { ...write, looked: false, because: failed }, failed);
   }
 
-  /** Restores the pet if it may have changed, and ends the run. Warns if it cannot be restored. */
-  async end(): Promise<void> {
-    const { context, journal } = this.locked;
-    const { environment, watch } = this.restorer;
+  private async restore(): Promise<void> {
+    const { context, journal, session } = this.locked;
     try {
-      const isOurs = await this.look();
-      if (this.run !== undefined) await this.settle(this.run, this.original);
-      if (isOurs && this.present !== this.original) await this.putBack();
-    } catch (error) {
-      throw this.withOutcome(error);
-    } finally {
-      if (this.present === this.original) {
-        if (this.run !== undefined) await journal.end(this.run.id, context.clock.now());
-      } else {
-        watch.warning(
-          `Pet ${this.petId} could not be put back to ${this.original} in ${environment}; ` +
-            `check it, then run petstore --env ${environment} inventory set ${this.petId} ${this.original}`,
-        );
+      if (this.present === undefined && !this.tookInvalid) {
+        const found = (await findPet(session.service, this.petId))?.quantity;
+        // Any other was set by someone else, and stays.
+        if (found === undefined || (found !== this.original && !this.written.has(found))) return;
+        this.present = found;
       }
+      await this.settle();
+      if (this.present !== this.original) await this.putBack();
+    } finally {
+      if (this.present === this.original) await journal.end(this.run.id, context.clock.now());
     }
   }
 
-  /** Restores the pet, and returns the error with the outcome. */
-  async stopped(error: unknown): Promise<unknown> {
-    await this.end().catch(() => undefined);
-    return this.withOutcome(error);
-  }
-
-  private withOutcome(error: unknown): unknown {
-    if (!isFailure(error) || !this.wasChanged) return error;
-    const { original, petId, present } = this;
-    const write = { petId, quantity: present ?? original, environment: this.restorer.environment };
-    const outcome = present === undefined ? 'unknown' : present === original ? 'not-applied' : 'applied';
-    if (error.is('interrupted')) return new Failure('interrupted', { ...error.details, outcome, write }, error);
-    error.outcome = outcome;
-    if (outcome !== 'unknown' || error.is('outcome-unknown')) return error;
-    return new Failure('outcome-unknown', { ...write, looked: false, because: error }, error);
-  }
-
-  /** Reads the quantity if no answer has shown it. @returns false for one that this test has not written */
-  private async look(): Promise<boolean> {
-    if (this.present !== undefined) return true;
+  private async putBack(): Promise<void> {
     try {
-      const found = (await findPet(this.restorer, this.petId))?.quantity;
-      if (found === this.original || (found !== undefined && this.written.has(found))) this.present = found;
-      return this.present !== undefined;
+      await updateOne(this.locked, this.change(this.original));
+      this.present = this.original;
     } catch (error) {
-      // A service that stores an invalid quantity may break its own list.
-      if (this.tookInvalid && isFailure(error) && error.is('contract')) return true;
+      const { state } = rowOutcome(onlyFailure(error));
+      if (state === 'applied') this.present = this.original;
+      else if (state !== 'planned' && state !== 'failed') this.present = undefined;
       throw error;
     }
   }
 
-  /** Records what the stock shows of updates without an answer, before the pet is put back. `before`: that of the run. */
-  private async settle({ id }: Run, before: bigint): Promise<void> {
+  /** Records what the stock shows of updates without an answer, before the pet is put back. */
+  private async settle(): Promise<void> {
     const { present } = this;
-    const changes = this.locked.journal.changesOf(id);
+    const { journal } = this.locked;
+    const changes = journal.changesOf(this.run.id);
+    // What the pet had when the run began: later changes may not know it.
+    const before = changes[0]?.before;
     const guarded = changes.map((each) => ({ ...each, before: present === before ? before : (each.before ?? before) }));
-    await recordShown(this.locked.journal, guarded, new Map([[this.petId, { quantity: present }]]));
+    await recordShown(journal, guarded, new Map([[this.petId, { quantity: present }]]));
   }
 
-  private async putBack(): Promise<void> {
-    const { session } = this.locked;
-    const locked = { ...this.locked, session: { ...session, service: this.restorer } };
-    try {
-      await updateOne(locked, this.change(this.original));
-      this.present = this.original;
-    } catch (error) {
-      const failure = onlyFailure(error);
-      const { state } = rowOutcome(failure);
-      if (state === 'applied') this.present = this.original;
-      else if (state !== 'planned' && state !== 'failed') this.present = undefined;
-      if (state !== 'applied' || failure.is('unrecorded')) throw failure;
-    }
-  }
-
-  private change(after: bigint): Pick<Change, 'petId' | 'before' | 'after' | 'command'> & { run: bigint | undefined } {
-    return { command: 'smoke', run: this.run?.id, petId: this.petId, before: this.present, after };
+  private change(after: bigint) {
+    return { command: 'smoke', run: this.run.id, petId: this.petId, before: this.present, after };
   }
 }

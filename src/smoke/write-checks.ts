@@ -1,5 +1,5 @@
 /** Checks of the update's contract, which write to one pet and restore it whatever happens. */
-import { integer, type JsonObject, stringifyJson } from '../api/json.ts';
+import { integer, stringifyJson } from '../api/json.ts';
 import { INT64_MAX } from '../api/values.ts';
 import {
   type CheckFacts,
@@ -18,10 +18,9 @@ import type { LockedPet } from '../stock/write-one.ts';
 import type { Reply } from '../client/probe.ts';
 import { Failure } from '../errors.ts';
 import { checkRows } from './read-checks.ts';
-import type { CommandContext } from '../session/globals.ts';
 import { afterStop } from '../stop.ts';
 import type { SmokeClients } from './smoke-clients.ts';
-import { TestedPet } from './tested-pet.ts';
+import { beginTest } from './tested-pet.ts';
 
 const SAME: CheckFacts = { id: 'write-same', title: 'setting the current quantity: 200 and the entry', clause: '4.2' };
 const SET: CheckFacts = { id: 'write-set', title: 'setting one more: 200 and the entry as stored', clause: '4.2' };
@@ -43,7 +42,8 @@ const RESTORE_MS = 4_500;
 export async function* runWrites(clients: SmokeClients, locked: LockedPet, list: Reply): AsyncGenerator<Checked> {
   const { isChosen, options } = clients;
   const petId = options.pet!;
-  const rows = rowsById(list);
+  const pets = Array.isArray(list.json) ? list.json.filter((row) => row instanceof Map) : [];
+  const rows = new Map(pets.map((row) => [integer(row.get('petId')), row]));
   const present = integer(rows.get(petId)?.get('quantity'));
   if (present === undefined) {
     let finding = withStatus(list, 200, checkRows);
@@ -51,39 +51,46 @@ export async function* runWrites(clients: SmokeClients, locked: LockedPet, list:
       finding = skip(`pet ${petId} is not in the list`);
       clients.causes.push(new Failure('pet-not-found', { petId, environment: clients.keyed.environment }));
     }
-    for (const facts of WRITE_CHECKS.filter(isChosen)) yield checked(facts, finding, list);
+    for (const facts of WRITE_CHECKS) yield checked(facts, finding, list);
     return;
   }
   const send = (to: string, body: string): Promise<Reply> =>
     clients.ask(clients.keyed, { method: 'PATCH', path: to, body }, false);
-  const restorer = await clients.open({ signal: afterGrace(locked.context) });
-  const pet = new TestedPet(clients, restorer, locked, petId, present);
-  await pet.begin();
+  const { context } = clients;
+  // Aborts later than the command's: the pet is put back after a signal, too.
+  const late = new AbortController();
+  afterStop(context, RESTORE_MS, () => {
+    late.abort(context.signal.reason);
+  });
+  await using restoring = await clients.open({ ...context, signal: late.signal });
+  const pet = await beginTest({ ...locked, session: restoring }, petId, present);
+  const set = (quantity: bigint, service = clients.keyed): Promise<Reply> => pet.set(quantity, service, clients);
+  const { original } = pet;
+  let failed: unknown;
   try {
-    const { original } = pet;
     if (isChosen(SAME)) {
-      const answer = await pet.set(original);
+      const answer = await set(original);
       yield checked(SAME, isEntry(answer, petId, original), answer);
     }
     if (isChosen(SET) || isChosen(RESTORE)) {
-      const changed = await pet.set(original + 1n);
-      if (isChosen(SET)) yield checked(SET, isEntry(changed, petId, original + 1n), changed);
-      const back = pet.has(original + 1n) ? await pet.set(original, restorer) : undefined;
-      if (isChosen(RESTORE)) {
-        const finding = back === undefined ? skip('it was not changed') : isEntry(back, petId, original);
-        yield checked(RESTORE, finding, back);
-      }
+      const changed = await set(original + 1n);
+      yield checked(SET, isEntry(changed, petId, original + 1n), changed);
+      const back = pet.present === original + 1n ? await set(original, restoring.service) : undefined;
+      yield checked(RESTORE, back === undefined ? skip('it was not changed') : isEntry(back, petId, original), back);
     }
     for (const facts of BAD.filter(isChosen)) {
       const answer = pet.seen(await send(`/inventory/${petId}`, facts.body));
       yield checked(facts, withStatus(answer, 400, isError), answer);
     }
   } catch (error) {
-    throw await pet.stopped(error);
+    failed = error;
   }
-  await pet.end();
+  await pet.end(failed);
   if (isChosen(UNKNOWN)) {
-    const answer = await send(`/inventory/${freeId(rows)}`, '{"quantity":1}');
+    // Near the end of the range: no shop has it.
+    let free = INT64_MAX;
+    while (rows.has(free)) free--;
+    const answer = await send(`/inventory/${free}`, '{"quantity":1}');
     yield checked(UNKNOWN, withStatus(answer, 404, isError), answer);
   }
 }
@@ -92,18 +99,6 @@ export async function* runWrites(clients: SmokeClients, locked: LockedPet, list:
 export function writeRequests(checks: readonly CheckFacts[]): number {
   const pair = checks.includes(SET) || checks.includes(RESTORE) ? 2 : 0;
   return [SAME, UNKNOWN, ...BAD].filter((each) => checks.includes(each)).length + pair;
-}
-
-function rowsById({ json }: Reply): ReadonlyMap<bigint | undefined, JsonObject> {
-  const rows = Array.isArray(json) ? json.filter((row) => row instanceof Map) : [];
-  return new Map(rows.map((row) => [integer(row.get('petId')), row]));
-}
-
-/** Returns an id near the end of the range, which no shop has. */
-function freeId(rows: ReturnType<typeof rowsById>): bigint {
-  let id = INT64_MAX;
-  while (rows.has(id)) id--;
-  return id;
 }
 
 function isEntry(answer: Reply, petId: bigint, quantity: bigint): Finding {
@@ -117,13 +112,4 @@ function isEntry(answer: Reply, petId: bigint, quantity: bigint): Finding {
     if (id === petId && stored === quantity) return isJson(entry);
     return fail(wanted, stringifyJson(json).slice(0, 80));
   });
-}
-
-/** Returns a signal for restoring the pet, which aborts later than the command's. */
-function afterGrace(context: CommandContext): AbortSignal {
-  const controller = new AbortController();
-  afterStop(context, RESTORE_MS, () => {
-    controller.abort(context.signal.reason);
-  });
-  return controller.signal;
 }
