@@ -35,8 +35,6 @@ export interface ServiceError {
   readonly message?: string;
   /** The pet's quantity, in a gateway's 412. */
   readonly quantity?: bigint | undefined;
-  /** First bytes of a body that is not an Error body; shown with --debug only. */
-  readonly raw?: string;
 }
 
 /** A single write of a pet's quantity. */

@@ -3,8 +3,7 @@
  * Pure. The rules keep a write from being sent twice by accident:
  *
  * - `never`    a repeat would fail again, or could do harm
- * - `read`     a read may be repeated, a write may not
- * - `unsent`   nothing was sent, so a write may be repeated too
+ * - `again`    it may be repeated: a read, or a write that was not sent
  * - `look`     a write may have been applied: look first, repeat only if it was not
  * - `look-only` the same, but never repeat: it would fail again
  * - `rate`     429: the gate decides when
@@ -14,7 +13,7 @@ import { Failure, type ServiceError } from '../errors.ts';
 import { gatewayOf, readLimitHeaders, refusalOf, ROUNDING_MS } from '../rate-limit/headers.ts';
 import type { Call, Service } from './service.ts';
 
-export type RetryRule = 'never' | 'read' | 'unsent' | 'look' | 'look-only' | 'rate';
+export type RetryRule = 'never' | 'again' | 'look' | 'look-only' | 'rate';
 
 export interface Classified {
   readonly repeat: RetryRule;
@@ -25,7 +24,7 @@ export interface Classified {
 
 /** The request that was sent, and how often. */
 export interface Asked {
-  readonly service: Pick<Service, 'baseUrl' | 'environment' | 'keySource' | 'maxWaitMs' | 'timeoutMs'>;
+  readonly service: Service;
   readonly call: Call;
   readonly attempts: number;
 }
@@ -36,8 +35,8 @@ export function isWrite(method: Call['method']): boolean {
   return !HARMLESS.includes(method);
 }
 
-const UNSENT_REPEATABLE: readonly string[] = ['dns', 'connect', 'connect-timeout', 'reset'];
-const READ_REPEATABLE: readonly string[] = ['reset', 'response-timeout', 'body-timeout', 'body-cut'];
+/** Phases that may end otherwise the next time. */
+const PASSING = /^(dns|connect|connect-timeout|reset|response-timeout|body-timeout|body-cut)$/;
 /** Phases in which the service answered, but broke its contract. */
 const BROKEN_ANSWER: readonly string[] = ['header-overflow', 'protocol', 'body-cut', 'coding'];
 
@@ -48,13 +47,10 @@ export function judgeFailure(facts: HttpFailureFacts, asked: Asked): Classified 
   const failure = BROKEN_ANSWER.includes(facts.phase)
     ? new Failure('contract', { what: 'The response', problem: brokenAnswer(facts) })
     : new Failure('network', { ...facts, timeoutMs: asked.service.timeoutMs, attempts: asked.attempts });
-  if (!facts.mayHaveBeenSent) {
-    // A proxy answers CONNECT with 502, 503 or 504 if the service is down.
-    const isDown = facts.phase === 'proxy' && /^50[234]$/.test(facts.code);
-    return { repeat: isDown || UNSENT_REPEATABLE.includes(facts.phase) ? 'unsent' : 'never', failure };
-  }
-  if (isWrite(asked.call.method)) return { repeat: 'look', failure };
-  return { repeat: READ_REPEATABLE.includes(facts.phase) ? 'read' : 'never', failure };
+  if (facts.mayHaveBeenSent && isWrite(asked.call.method)) return { repeat: 'look', failure };
+  // A proxy answers CONNECT with 502, 503 or 504 if the service is down.
+  const isDown = facts.phase === 'proxy' && /^50[234]$/.test(facts.code);
+  return { repeat: isDown || PASSING.test(facts.phase) ? 'again' : 'never', failure };
 }
 
 /** Says what is wrong with an answer that cannot be read to its end. */
@@ -120,7 +116,7 @@ export function judgeStatus(
     return isUpdate ? { repeat: 'look-only', failure } : never(failure);
   }
   if (status >= 500 || status === 408) {
-    const repeat = isUpdate ? 'look' : LASTING.includes(status) ? 'never' : 'read';
+    const repeat = isUpdate ? 'look' : LASTING.includes(status) ? 'never' : 'again';
     const named = retryAfterMs !== undefined;
     const failure = new Failure('service-failed', { serviceError, attempts, ...(named && { retryAt }) });
     return { repeat, failure, ...(named && { retryAfterMs }) };
@@ -146,7 +142,7 @@ function judgeRefusal(
   if (status === 403) return never(new Failure('banned', wait));
   if (code === 'ledger_lost') return never(new Failure('rate-limited', { why: 'ledger-lost', ...wait }));
   const failure = new Failure('paused', { ...wait, ...(code !== 'paused' && { serviceError }) });
-  return { repeat: 'unsent', failure, retryAfterMs: waitMs };
+  return { repeat: 'again', failure, retryAfterMs: waitMs };
 }
 
 /** Returns the origin that a redirect leads to; on the same one the path, which is all that differs. */

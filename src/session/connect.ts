@@ -86,6 +86,7 @@ export async function open(context: CommandContext, target: Target, options: Con
     http,
     gate,
     retryForMs: globals.retryFor,
+    outages: new Map(),
     maxBodyBytes: globals.maxBody,
     watch: notices,
   };
