@@ -26,7 +26,8 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** Outcome of a write, as far as known when the command ends. */
-export type Outcome = 'not-sent' | 'not-applied' | 'applied' | 'unknown';
+export const OUTCOMES = ['not-sent', 'not-applied', 'applied', 'unknown'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
 
 /** The service's Error body (service spec, part 2), as far as it could be parsed. */
 export interface ServiceError {
