@@ -33,8 +33,7 @@ export async function openRunLog(
         failure: failure?.phase,
         code: failure?.code,
         ms: Math.round(ms),
-        limit: limits?.limit,
-        remaining: limits?.remaining,
+        ...limits,
         resetAt: limits && new Date(limits.resetAt).toISOString(),
       });
     },

@@ -66,7 +66,7 @@ export const wait = defineCommand({
     }
     const alert = alertBy(context, '--exec', input.exec);
     const holds = matcher({ min: quantity ?? min, max: quantity ?? max, status: status && [status] });
-    const { found, label } = await waitFor(context, pet, { ...input, holds });
+    const { found, label } = await waitFor(context, pet, holds, input);
     warnOfUnexpected([found], context.notices);
     const text = `${label}: ${found.quantity} (${visible(found.status)}).`;
     // Shows the pet even if --exec fails.
@@ -75,19 +75,17 @@ export const wait = defineCommand({
   },
 });
 
-interface Wanted {
-  readonly for?: number;
-  readonly interval: number;
-  holds(item: InventoryItem): boolean;
-}
-
 /**
  * Resolves with the pet once the condition holds. Checks a last time when the time is up.
  * @throws {Failure} `wait-timeout`, `pet-not-found`, and failures of reading the list
  */
-async function waitFor(context: CommandContext, petId: bigint, wanted: Wanted) {
-  const { clock, globals, notices } = context;
-  const ms = wanted.for ?? globals.timeout ?? DEFAULT_MS;
+async function waitFor(
+  context: CommandContext,
+  petId: bigint,
+  holds: (pet: InventoryItem) => boolean,
+  { for: ms = context.globals.timeout ?? DEFAULT_MS, interval }: { readonly for?: number; readonly interval: number },
+) {
+  const { clock, notices } = context;
   const giveUp = clock.monotonic() + ms;
   await using session = await connect(context);
   const { environment, origin, service } = session;
@@ -96,12 +94,12 @@ async function waitFor(context: CommandContext, petId: bigint, wanted: Wanted) {
   for (let isFirst = true; ; isFirst = false) {
     const found = (await readStock(service)).get(petId);
     if (found === undefined) throw new Failure('pet-not-found', { petId, environment });
-    if (wanted.holds(found)) return { found, label };
+    if (holds(found)) return { found, label };
     const state = `has a quantity of ${found.quantity} and is ${found.status}`;
     const left = giveUp - clock.monotonic();
     if (left <= 0) throw new Failure('wait-timeout', { petId, ms, found: state });
     if (isFirst) notices.info(`${label} ${state}; waiting.`);
-    await pause(context, service, wanted.interval, left, ` ${label} ${state}.`);
+    await pause(context, service, interval, left, ` ${label} ${state}.`);
   }
 }
 

@@ -7,16 +7,13 @@ import { isProfileName } from './settings.ts';
 /** Returns the command that resumes a run, or restores the pet of a smoke test, in any shell. */
 export function resumeCommand(run: Pick<Run, 'environment' | 'id'> & Partial<RunSummary>): string {
   const { environment, id, kind, left, source = '-' } = run;
+  const inventory = `petstore --env ${environment} inventory`;
+  if (kind === 'smoke') return `${inventory} undo --run ${id}`;
   // Only the journal has the rows that came through a pipe.
-  if (kind === 'import' && source !== '-' && !source.startsWith('/dev/')) {
-    return `petstore --env ${environment} inventory import ${shellWord(source)} --resume`;
-  }
+  const isFile = kind === 'import' && source !== '-' && !source.startsWith('/dev/');
+  if (isFile) return `${inventory} import ${shellWord(source)} --resume`;
   // A stocktake that is still counting has no rows yet.
-  const isCounting = kind === 'count' && left === 0;
-  const command = isCounting
-    ? 'inventory count --resume'
-    : `inventory ${kind === 'smoke' ? 'undo --run' : 'runs resume'}`;
-  return `petstore --env ${environment} ${command} ${id}`;
+  return `${inventory} ${kind === 'count' && left === 0 ? 'count --resume' : 'runs resume'} ${id}`;
 }
 
 /** Returns what the user can do with an unfinished run, each with its command. */
