@@ -8,7 +8,7 @@ import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
 import { countDown } from '../stop.ts';
 import { exchange, operationOf } from './attempt.ts';
 import { type Asked, type Classified, isWrite, judgeFailure, judgeStatus } from './classify.ts';
-import type { Call, Service } from './service.ts';
+import type { Call, ClientWatch, Service } from './service.ts';
 
 /** Most attempts, the first included. */
 const ATTEMPTS = 3;
@@ -57,10 +57,8 @@ export async function perform<T>(service: Service, operation: Operation<T>, trie
   }
 }
 
-async function tryOnce<T>(
-  { read, reads = (status) => status === 200 }: Operation<T>,
-  asked: Asked,
-): Promise<Result<T>> {
+async function tryOnce<T>(operation: Operation<T>, asked: Asked): Promise<Result<T>> {
+  const { read, reads = (status) => status === 200 } = operation;
   const { service, call } = asked;
   let reply: HttpReply | undefined;
   try {
@@ -69,10 +67,9 @@ async function tryOnce<T>(
     // Of a body that breaks off, the status tells enough.
     const body = await wholeBody(reply).catch(() => Buffer.of());
     reply = { ...reply, body: [body] };
-    const serviceError = await readServiceError(service.watch, reply, body);
-    return {
-      trouble: { ...judgeStatus(serviceError, asked, reply.headers, service.clock.now()), reply, serviceError },
-    };
+    const serviceError = await readError(service.watch, reply, body);
+    const judged = judgeStatus(serviceError, asked, reply.headers, service.clock.now());
+    return { trouble: { ...judged, reply, serviceError } };
   } catch (error) {
     if (error instanceof HttpFailure) return { trouble: judgeBroken(asked, error) };
     // An invalid answer does not tell whether the write was applied.
@@ -96,11 +93,7 @@ export function judgeBroken(asked: Asked, { facts }: HttpFailure): Trouble {
 }
 
 /** Parses the body of an error from the service or a gateway, as far as possible. */
-async function readServiceError(
-  watch: Service['watch'],
-  { status, headers }: HttpReply,
-  body: Buffer,
-): Promise<ServiceError> {
+async function readError(watch: ClientWatch, { status, headers }: HttpReply, body: Buffer): Promise<ServiceError> {
   if (body.length === 0) return { status };
   const { readErrorBody } = await import('../api/schemas.ts');
   const text = new TextDecoder().decode(body);
@@ -130,11 +123,7 @@ function problemMessage(value: JsonValue): string {
 }
 
 /** Returns how long this failure may still be retried (--retry-for), in ms: 0 for an answer below 500. */
-export function retryLeftMs(
-  { clock, outages, retryForMs }: Service,
-  call: Call,
-  { facts, failure }: Pick<Trouble, 'facts' | 'failure'>,
-): number {
+export function retryLeftMs({ clock, outages, retryForMs }: Service, call: Call, { facts, failure }: Trouble): number {
   if (retryForMs === 0 || (facts === undefined && !failure.is('service-failed') && !failure.is('paused'))) return 0;
   const operation = operationOf(call);
   const now = clock.monotonic();
@@ -199,6 +188,5 @@ function longestBackoffMs(attempt: number): number {
 
 /** Returns why the command has to stop, if it has to: a signal, or its deadline. */
 export function stopReason({ signal }: Service): Failure | undefined {
-  const reason: unknown = signal.reason;
-  return signal.aborted && isFailure(reason) ? reason : undefined;
+  return isFailure(signal.reason) ? signal.reason : undefined;
 }
