@@ -101,13 +101,8 @@ async function announced<T>(service: Service, { headers }: Call, work: Promise<T
   });
 }
 
-/** HTTP clients whose answers have shown that they talk to a gateway. */
-const gateways = new WeakSet<Service['http']>();
-
-/** True if an answer has shown that the base URL is that of a `petstore proxy`. */
-export function isGateway({ http }: Service): boolean {
-  return gateways.has(http);
-}
+/** HTTP clients whose answers have shown that the base URL is that of a `petstore proxy`. */
+export const gateways = new WeakSet<Service['http']>();
 
 /**
  * Returns the name of a call's operation, which a service may limit separately: `PATCH /inventory/{id}`. Numbers are

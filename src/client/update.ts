@@ -13,7 +13,7 @@ import { updateInventory as route } from '../api/routes.ts';
 import { parseInteger } from '../api/values.ts';
 import type { HttpReply } from '../ports.ts';
 import { Failure, isFailure, midway, onlyFailure, usageFailure } from '../errors.ts';
-import { isGateway } from './attempt.ts';
+import { gateways } from './attempt.ts';
 import { type Classified, isUncertain, webPageFailure } from './classify.ts';
 import { type Result, perform, retryLeftMs, stopReason, type Trouble, waitBefore, wholeBody } from './retry.ts';
 import type { RawAnswer } from './raw.ts';
@@ -45,7 +45,7 @@ export function isOutdated(error: unknown): boolean {
 /** Returns the request as --dry-run shows it; if `service` is a gateway, with the earlier quantity as a condition. */
 export function updateCall({ petId, quantity, before }: Update, service?: Service) {
   const path = route.path.replace('{petId}', petId.toString());
-  const isConditional = before !== undefined && service !== undefined && isGateway(service);
+  const isConditional = before !== undefined && service !== undefined && gateways.has(service.http);
   const body = stringifyJson(new Map([['quantity', quantity]]));
   return { method: route.method, path, body, petId, ...(isConditional && { ifMatch: before }) };
 }
