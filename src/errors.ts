@@ -26,7 +26,8 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** Outcome of a write, as far as known when the command ends. */
-export type Outcome = 'not-sent' | 'not-applied' | 'applied' | 'unknown';
+export const OUTCOMES = ['not-sent', 'not-applied', 'applied', 'unknown'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
 
 /** The service's Error body (service spec, part 2), as far as it could be parsed. */
 export interface ServiceError {
@@ -35,8 +36,6 @@ export interface ServiceError {
   readonly message?: string;
   /** The pet's quantity, in a gateway's 412. */
   readonly quantity?: bigint | undefined;
-  /** First bytes of a body that is not an Error body; shown with --debug only. */
-  readonly raw?: string;
 }
 
 /** A single write of a pet's quantity. */

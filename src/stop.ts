@@ -20,24 +20,13 @@ export function afterStop({ clock, signal }: Stop, ms: number, end: () => void):
   };
 }
 
-/**
- * Settles like the work, but this many ms after the signal like `instead`, which throws the signal's reason by default.
- * Does not stop the work.
- */
-export function untilStop<T>(
-  by: Stop,
-  ms: number,
-  work: Promise<T>,
-  instead = (): T => {
-    throw reasonOf(by.signal!);
-  },
-): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
+/** Settles like the work, but this many ms after the signal rejects with its reason. Does not stop the work. */
+export function untilStop<T>(by: Stop, ms: number, work: Promise<T>): Promise<T> {
+  const { promise: over, reject } = Promise.withResolvers<never>();
   const cancel = afterStop(by, ms, () => {
-    Promise.resolve().then(instead).then(resolve, reject);
+    reject(reasonOf(by.signal!));
   });
-  work.then(resolve, reject);
-  return promise.finally(cancel);
+  return Promise.race([work, over]).finally(cancel);
 }
 
 /** Sleeps, and calls `show` with what is left, in ms: at first, and once a second. */

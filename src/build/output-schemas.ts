@@ -2,14 +2,14 @@
 import * as z from 'zod/mini';
 import { schemaOf } from '../api/openapi.ts';
 import { InventoryItemSchema, Int64 as id, Integer as number } from '../api/schemas.ts';
-import type { Health } from '../doctor/diagnosis.ts';
-import { EXIT, type Outcome } from '../errors.ts';
-import type { BlockReason } from '../rate-limit/headers.ts';
+import { HEALTH } from '../doctor/diagnosis.ts';
+import { EXIT, OUTCOMES } from '../errors.ts';
+import { BLOCK_REASONS } from '../rate-limit/headers.ts';
 import { FAILURE_KINDS } from '../report/failures.ts';
 import { ENVIRONMENTS } from '../session/environments.ts';
-import type { Verdict } from '../smoke/finding.ts';
-import { CAUSES, type ChangeState, KINDS } from '../state/journal-rows.ts';
-import { SUMS } from '../stock/history-view.ts';
+import { VERDICTS } from '../smoke/finding.ts';
+import { CAUSES, KINDS } from '../state/journal-rows.ts';
+import { countStates } from '../stock/summary.ts';
 
 const { object, optional, nullable: maybe, array, union, literal: is } = z;
 const [text, flag, count, time] = [z.string(), z.boolean(), z.int(), z.iso.datetime()];
@@ -20,17 +20,8 @@ const environment = union([
 ]);
 const kind = z.enum(FAILURE_KINDS);
 const exitCode = z.literal(Object.values(EXIT));
-
-/** Requires every word of a type: a new word does not compile until it is listed here. */
-function oneOf<T extends string>(words: Readonly<Record<T, true>>) {
-  return z.enum(Object.keys(words) as T[]);
-}
-const outcome = oneOf<Outcome>({ 'not-sent': true, 'not-applied': true, applied: true, unknown: true });
-const verdict = oneOf<Verdict>({ pass: true, fail: true, skip: true });
-const health = oneOf<Health>({ ok: true, note: true, skip: true, warn: true, fail: true });
-const why = oneOf<BlockReason>({ 'rate-limited': true, banned: true, paused: true });
-const done = { applied: true, failed: true, unknown: true, unchanged: true, conflict: true, discarded: true } as const;
-const state = oneOf<ChangeState>({ planned: true, sent: true, ...done });
+const why = z.enum(BLOCK_REASONS);
+const state = z.enum(Object.keys(countStates([], 0)));
 
 /** Allows unknown statuses and further fields, which are printed too. */
 const pet = z.looseObject({ ...InventoryItemSchema.shape, status: text });
@@ -52,19 +43,16 @@ const rowsOf = { applied: count, unchanged: count, conflicts: count, failed: cou
 const run = object({ run: maybe(number), environment, ...rowsOf, report: maybe(text) });
 const row = object({ event: is('row'), line: maybe(count), ...change, state, reason: maybe(text) });
 const nothing = object({ applied: is(0) });
-const countKept = object({ run: number });
 const sums = { environment, changes: count, plus: number, minus: number, net: number };
-const summedBy = {
-  cause: ['cause', maybe(text)],
-  pet: ['petId', id],
-  person: ['who', text],
-  day: ['day', text],
-} as const;
+const summedBy = [{ cause: maybe(text) }, { petId: id }, { who: text }, { day: text }];
 const setting = object({ setting: text, value: maybe(text) });
 const active = object({ value: maybe(text), source: maybe(text), shadows: maybe(text) });
 const served = { at: time, method: text, target: text, status: count, ms: z.number() };
 const logged = { time, run: text };
-const attempt = { status: optional(count), failure: optional(text), code: optional(text), ms: count };
+const attempt = {
+  ...{ method: text, url: text, status: optional(count), failure: optional(text), code: optional(text), ms: count },
+  ...z.partial(object(limit)).shape,
+};
 
 /** Members of an object, or any other schema. */
 type Shape = z.core.$ZodShape | z.core.$ZodType;
@@ -90,7 +78,7 @@ const OUTPUTS: Readonly<Record<string, object>> = {
       ...{ kind, message: text, exitCode, status: optional(count), code: optional(text), retryable: flag },
       ...{
         retryAt: optional(time),
-        outcome: optional(outcome),
+        outcome: optional(z.enum(OUTCOMES)),
         details: optional(array(text)),
         hint: optional(text),
       },
@@ -107,14 +95,7 @@ const OUTPUTS: Readonly<Record<string, object>> = {
     'lines of --log FILE',
     union([
       object({ ...logged, event: is('start'), version: text, command: text, options: array(text) }),
-      object({
-        ...logged,
-        event: is('attempt'),
-        method: text,
-        url: text,
-        ...attempt,
-        ...z.partial(object(limit)).shape,
-      }),
+      object({ ...logged, event: is('attempt'), ...attempt }),
       object({ ...logged, event: is('end'), exitCode, error: optional(kind), ms: count }),
     ]),
   ),
@@ -135,7 +116,7 @@ const OUTPUTS: Readonly<Record<string, object>> = {
   update: one('inventory set --dry-run, inventory adjust --dry-run', update),
   'status-sums': rows('inventory summary', { status: text, pets: count, quantity: number, outOfStock: count }),
   run: one('inventory import, inventory undo, inventory redo', run),
-  'counted-run': one('inventory count, inventory runs resume', union([run, nothing, countKept])),
+  'counted-run': one('inventory count, inventory runs resume', union([run, nothing, object({ run: number })])),
   due: rows('inventory count --due', { petId: id, name: maybe(text), quantity: number, counted: maybe(time) }),
   'edited-run': one('inventory edit, inventory browse', union([run, nothing])),
   plan: rows(
@@ -151,10 +132,7 @@ const OUTPUTS: Readonly<Record<string, object>> = {
     ...{ change: number, when: maybe(time), who: text, environment, ...change, outcome: state, reason: maybe(text) },
     ...{ cause: maybe(z.enum(CAUSES)), note: maybe(text), command: text, run: maybe(number) },
   }),
-  'history-sums': rows(
-    'inventory history --by',
-    union(SUMS.map((by) => object({ [summedBy[by][0]]: summedBy[by][1], ...sums }))),
-  ),
+  'history-sums': rows('inventory history --by', union(summedBy.map((by) => object({ ...by, ...sums })))),
   runs: rows('inventory runs', {
     ...{ run: number, kind: z.enum(KINDS), environment, started: time, done: count, left: count },
     ...{ conflicts: count, failed: count, state: z.enum(['unfinished', 'finished', 'discarded']), source: text },
@@ -173,12 +151,12 @@ const OUTPUTS: Readonly<Record<string, object>> = {
     rateLimit: maybe(object(limits)),
     unfinished: array(object({ run: number, kind: z.enum(KINDS), environment, left: count, resume: text })),
   }),
-  diagnosis: rows('doctor', { check: text, health, says: text, fix: maybe(text) }),
+  diagnosis: rows('doctor', { check: text, health: z.enum(HEALTH), says: text, fix: maybe(text) }),
   smoke: one('smoke', {
     ...{ suite: text, startedAt: time, passed: count, failed: count, skipped: count },
     checks: array(
       object({
-        ...{ id: text, title: text, contract: maybe(text), verdict, problem: maybe(text), ms: count },
+        ...{ id: text, title: text, contract: maybe(text), verdict: z.enum(VERDICTS), problem: maybe(text), ms: count },
         ...{ request: maybe(text), status: maybe(count), headers: z.record(text, text) },
       }),
     ),

@@ -107,7 +107,9 @@ function valuesOn(line: Line<NamedOption>, spec: AnyCommand): { input: Values; g
   // It names a command in its messages only if it has a parent.
   new Command('petstore').addCommand(command);
   // Only options on the line: making all of them takes longer than reading the line.
-  const options = new Set(line.tokens.flatMap((token) => ('option' in token ? [token.option] : [])));
+  const used = line.tokens.filter((token) => 'option' in token);
+  // Of two with one name, such as the --log of a server, the last counts.
+  const options = [...new Map(used.map(({ option }) => [option.names.at(-1), option] as const)).values()];
   for (const each of options) command.addOption(optionFor(each));
   const all = argumentsOf(spec);
   const [first, second] = all;

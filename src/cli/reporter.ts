@@ -20,6 +20,8 @@ const LOW_SHARE = 0.2;
 
 export class Reporter implements Notices {
   readonly isLive: boolean;
+  /** Also gets each attempt (--log). */
+  log: RunLog | undefined;
   private readonly context: Pick<Context, 'clock' | 'env' | 'stderr' | 'stdout'>;
   private readonly settings: Pick<Globals, 'quiet' | 'debug' | 'showLimits' | 'verbose' | 'output'>;
   private readonly isJson: boolean;
@@ -28,7 +30,6 @@ export class Reporter implements Notices {
   private readonly live: LiveLine | undefined;
   private newestLimits: () => RateLimit | undefined = () => undefined;
   private pending: Promise<void> = Promise.resolve();
-  private log: RunLog | undefined;
   private announced = false;
   private isWrite = false;
   /** True once the time of --retry-for has been announced. */
@@ -64,11 +65,6 @@ export class Reporter implements Notices {
 
   debug(text: string): void {
     if (this.settings.debug) this.say('debug', text);
-  }
-
-  /** Also writes everything from now on to a log. */
-  logTo(log: RunLog): void {
-    this.log = log;
   }
 
   attempt(facts: AttemptFacts): void {

@@ -13,7 +13,8 @@ export type RunLog = Awaited<ReturnType<typeof openRunLog>>;
 export async function openRunLog(
   context: Pick<CommandContext, 'clock' | 'files' | 'notices' | 'randomBytes'>,
   path: string,
-  { command, options }: { readonly command: string; readonly options: readonly string[] },
+  command: string,
+  options: string[],
 ) {
   const { clock } = context;
   const run = Buffer.from(context.randomBytes(8)).toString('hex');
@@ -22,7 +23,7 @@ export async function openRunLog(
   const add = (event: string, members: Parameters<typeof jsonObject>[0]): void => {
     file.add(jsonObject({ time: new Date(clock.now()).toISOString(), run, event, ...members }));
   };
-  add('start', { version: VERSION, command, options: [...options] });
+  add('start', { version: VERSION, command, options });
   return {
     attempt({ method, url, status, failure, ms }: AttemptFacts, limits: RateLimit | undefined): void {
       add('attempt', {
@@ -32,8 +33,7 @@ export async function openRunLog(
         failure: failure?.phase,
         code: failure?.code,
         ms: Math.round(ms),
-        limit: limits?.limit,
-        remaining: limits?.remaining,
+        ...limits,
         resetAt: limits && new Date(limits.resetAt).toISOString(),
       });
     },

@@ -8,7 +8,6 @@ import { hintedPlace, withEnvironment } from '../session/run-commands.ts';
 import type { Stored } from '../session/settings.ts';
 import { type Context, type Output, OutputClosed, reasonOf } from '../ports.ts';
 import { EXIT, Failure, isFailure, usageFailure } from '../errors.ts';
-import type { RunLog } from './run-log.ts';
 import { type Stop, untilStop } from '../stop.ts';
 import {
   type Commands,
@@ -101,13 +100,11 @@ async function runCommand(
   const commandContext: CommandContext = { ...ports, ...lazySettings(ports) };
   let code: number = EXIT.ok;
   let kind: string | undefined;
-  let log: RunLog | undefined;
   try {
     if (globals.log !== undefined) {
       const { openRunLog } = await import('./run-log.ts');
       const options = line?.tokens.flatMap(({ role, text }) => (role === 'option' ? [text] : [])) ?? [];
-      log = await openRunLog(commandContext, globals.log, { command: command.path, options });
-      notices.logTo(log);
+      notices.log = await openRunLog(commandContext, globals.log, command.path, options);
     }
     const work = async (): Promise<void> => {
       const view = await command.run(input, commandContext);
@@ -126,7 +123,7 @@ async function runCommand(
       ({ kind } = failure);
     }
   }
-  await log?.end(code, kind);
+  await notices.log?.end(code, kind);
   await taken(ports, notices.flush()).catch(() => undefined);
   cancel?.();
   return code;

@@ -147,6 +147,8 @@ export class Line<O extends ScanOption> {
     else {
       if (sign === '=' && !name.startsWith('--')) this.argv[index] = this.argv[index]!.replace('=', '');
       this.tokens.push({ role: 'value', index, text: value, option });
+      // Commander would take the next word.
+      if (value === '' && !name.startsWith('--')) this.pending = option;
     }
     return true;
   }

@@ -34,7 +34,7 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
   };
   const connect = async (): Promise<Connection> => {
     started = clock.monotonic();
-    return announced(service, call, url, http.connect({ url, timeoutMs, signal })).catch((error: unknown) => {
+    return announced(service, call, http.connect({ url, timeoutMs, signal })).catch((error: unknown) => {
       if (error instanceof HttpFailure) tell({ failure: error.facts });
       throw error;
     });
@@ -49,11 +49,13 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
   try {
     const mayLeave = (): boolean => !signal.aborted && ticket.isFresh() && call.isCurrent?.() !== false;
     const request = requestOf(service, call, url, cut.signal);
-    const reply = await announced(service, call, url, connection.send(request, mayLeave));
+    const reply = await announced(service, call, connection.send(request, mayLeave));
     const noted = isFromService(reply) ? ticket.answered(reply.status, reply.headers, clock.now()) : ticket.lost(false);
     // Once the program has to stop, this must not keep a write's answer from it. A refusal, which must be recorded, may
     // take longer.
-    await untilStop(service, isRefusal(reply) ? GRACE_MS : NOTED_MS, noted, () => undefined);
+    await untilStop(service, isRefusal(reply) ? GRACE_MS : NOTED_MS, noted).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
     tell({ status: reply.status });
     // One that does not know the token would refuse it its catalog, too.
     if (gatewayOf(reply.headers) !== undefined && reply.status !== 401) gateways.add(service.http);
@@ -61,7 +63,7 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
     const { body } = reply;
     if (!isWhole(body) || body.reduce((size, { length }) => size + length, 0) > maxBodyBytes) {
       const bodyMs = reply.status === 429 ? Math.min(timeoutMs, REFUSAL_MS) : timeoutMs;
-      return { ...reply, body: limited(body, { ...service, timeoutMs: bodyMs }, url, cut, answered) };
+      return { ...reply, body: limited(body, { ...service, timeoutMs: bodyMs }, cut, answered) };
     }
     answered();
     return reply;
@@ -81,12 +83,12 @@ function isFromService({ headers, status }: HttpReply): boolean {
 }
 
 /** Announces a request that takes long on a live line, unless it is forwarded for another client. */
-async function announced<T>(service: Service, { headers }: Call, { host }: URL, work: Promise<T>): Promise<T> {
-  const { clock, timeoutMs, watch } = service;
+async function announced<T>(service: Service, { headers }: Call, work: Promise<T>): Promise<T> {
+  const { baseUrl, clock, timeoutMs, watch } = service;
   if (headers !== undefined || !watch.isLive) return work;
   const until = clock.now() + timeoutMs;
   const show = (): void => {
-    watch.waiting({ why: 'answer', until, attempt: 1, holder: host });
+    watch.waiting({ why: 'answer', until, attempt: 1, holder: baseUrl.host });
     const cancel = clock.alarm(TICK_MS, show);
     end = () => {
       cancel();
@@ -99,13 +101,8 @@ async function announced<T>(service: Service, { headers }: Call, { host }: URL, 
   });
 }
 
-/** HTTP clients whose answers have shown that they talk to a gateway. */
-const gateways = new WeakSet<Service['http']>();
-
-/** True if an answer has shown that the base URL is that of a `petstore proxy`. */
-export function isGateway({ http }: Service): boolean {
-  return gateways.has(http);
-}
+/** HTTP clients whose answers have shown that the base URL is that of a `petstore proxy`. */
+export const gateways = new WeakSet<Service['http']>();
 
 /**
  * Returns the name of a call's operation, which a service may limit separately: `PATCH /inventory/{id}`. Numbers are
@@ -149,8 +146,7 @@ function requestOf(service: Service, call: Call, url: URL, signal: AbortSignal):
  */
 async function* limited(
   body: HttpBody,
-  { clock, maxBodyBytes, timeoutMs }: Service,
-  url: URL,
+  { baseUrl, clock, maxBodyBytes, timeoutMs }: Service,
   cut: AbortController,
   ended: () => void,
 ): AsyncGenerator<Uint8Array> {
@@ -158,7 +154,7 @@ async function* limited(
   let size = 0;
   let late: HttpFailure | undefined;
   const end = (): void => {
-    const facts = { peer: url.host, code: 'TIMEOUT', detail: 'the body did not end in time' };
+    const facts = { peer: baseUrl.host, code: 'TIMEOUT', detail: 'the body did not end in time' };
     late = new HttpFailure({ phase: 'body-timeout', mayHaveBeenSent: true, ...facts });
     cut.abort(late);
   };

@@ -3,8 +3,7 @@
  * Pure. The rules keep a write from being sent twice by accident:
  *
  * - `never`    a repeat would fail again, or could do harm
- * - `read`     a read may be repeated, a write may not
- * - `unsent`   nothing was sent, so a write may be repeated too
+ * - `again`    it may be repeated: a read, or a write that was not sent
  * - `look`     a write may have been applied: look first, repeat only if it was not
  * - `look-only` the same, but never repeat: it would fail again
  * - `rate`     429: the gate decides when
@@ -14,18 +13,18 @@ import { Failure, type ServiceError } from '../errors.ts';
 import { gatewayOf, readLimitHeaders, refusalOf, ROUNDING_MS } from '../rate-limit/headers.ts';
 import type { Call, Service } from './service.ts';
 
-export type RetryRule = 'never' | 'read' | 'unsent' | 'look' | 'look-only' | 'rate';
+export type RetryRule = 'never' | 'again' | 'look' | 'look-only' | 'rate';
 
 export interface Classified {
   readonly repeat: RetryRule;
   readonly failure: Failure;
   /** Minimum delay the service asked for, in ms (Retry-After on a 503). */
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** The request that was sent, and how often. */
 export interface Asked {
-  readonly service: Pick<Service, 'baseUrl' | 'environment' | 'keySource' | 'maxWaitMs' | 'timeoutMs'>;
+  readonly service: Service;
   readonly call: Call;
   readonly attempts: number;
 }
@@ -36,35 +35,32 @@ export function isWrite(method: Call['method']): boolean {
   return !HARMLESS.includes(method);
 }
 
-const UNSENT_REPEATABLE: readonly string[] = ['dns', 'connect', 'connect-timeout', 'reset'];
-const READ_REPEATABLE: readonly string[] = ['reset', 'response-timeout', 'body-timeout', 'body-cut'];
-/** Phases in which the service answered, but broke its contract. */
-const BROKEN_ANSWER: readonly string[] = ['header-overflow', 'protocol', 'body-cut', 'coding'];
-
+/** Phases that may end otherwise the next time. */
+const PASSING = /^(dns|connect|connect-timeout|reset|response-timeout|body-timeout|body-cut)$/;
 export function judgeFailure(facts: HttpFailureFacts, asked: Asked): Classified {
   // This machine, not the network, has refused the socket: another try would fail too.
   if (facts.code === 'EMFILE' || facts.code === 'ENFILE')
     return never(new Failure('file', { operation: 'open', path: `a connection to ${facts.peer}`, code: facts.code }));
-  const failure = BROKEN_ANSWER.includes(facts.phase)
-    ? new Failure('contract', { what: 'The response', problem: brokenAnswer(facts) })
-    : new Failure('network', { ...facts, timeoutMs: asked.service.timeoutMs, attempts: asked.attempts });
-  if (!facts.mayHaveBeenSent) {
-    // A proxy answers CONNECT with 502, 503 or 504 if the service is down.
-    const isDown = facts.phase === 'proxy' && /^50[234]$/.test(facts.code);
-    return { repeat: isDown || UNSENT_REPEATABLE.includes(facts.phase) ? 'unsent' : 'never', failure };
-  }
-  if (isWrite(asked.call.method)) return { repeat: 'look', failure };
-  return { repeat: READ_REPEATABLE.includes(facts.phase) ? 'read' : 'never', failure };
+  const { attempts, service } = asked;
+  const failure = brokenAnswer(facts) ?? new Failure('network', { ...facts, timeoutMs: service.timeoutMs, attempts });
+  if (facts.mayHaveBeenSent && isWrite(asked.call.method)) return { repeat: 'look', failure };
+  // A proxy answers CONNECT with 502, 503 or 504 if the service is down.
+  const isDown = facts.phase === 'proxy' && /^50[234]$/.test(facts.code);
+  return { repeat: isDown || PASSING.test(facts.phase) ? 'again' : 'never', failure };
 }
 
-/** Says what is wrong with an answer that cannot be read to its end. */
-export function brokenAnswer(facts: HttpFailureFacts): string {
-  if (facts.phase === 'header-overflow') return 'has more headers than an HTTP client can accept';
-  if (facts.phase === 'protocol') return 'is not HTTP';
-  if (facts.phase === 'coding') return `uses the content coding ${facts.detail}, which petstore does not support`;
+/** Returns the failure of a service that answered, but broke its contract; undefined if it did not answer. */
+export function brokenAnswer({ code, detail, phase }: HttpFailureFacts): Failure | undefined {
   // Codes of node:zlib, for gzip and Brotli.
-  if (/^(Z_DATA_|ERR_BROTLI_|ERR__ERROR_)/.test(facts.code)) return 'cannot be decoded from its content coding';
-  return 'broke off before its end';
+  const isCoding = /^(Z_DATA_|ERR_BROTLI_|ERR__ERROR_)/.test(code);
+  const problems: Readonly<Record<string, string>> = {
+    'header-overflow': 'has more headers than an HTTP client can accept',
+    protocol: 'is not HTTP',
+    coding: `uses the content coding ${detail}, which petstore does not support`,
+    'body-cut': isCoding ? 'cannot be decoded from its content coding' : 'broke off before its end',
+  };
+  const problem = problems[phase];
+  return problem === undefined ? undefined : new Failure('contract', { what: 'The response', problem });
 }
 
 /** Statuses of a server, or of the network in between (511), that fail again: a read is not repeated. */
@@ -120,10 +116,9 @@ export function judgeStatus(
     return isUpdate ? { repeat: 'look-only', failure } : never(failure);
   }
   if (status >= 500 || status === 408) {
-    const repeat = isUpdate ? 'look' : LASTING.includes(status) ? 'never' : 'read';
-    const named = retryAfterMs !== undefined;
-    const failure = new Failure('service-failed', { serviceError, attempts, ...(named && { retryAt }) });
-    return { repeat, failure, ...(named && { retryAfterMs }) };
+    const repeat = isUpdate ? 'look' : LASTING.includes(status) ? 'never' : 'again';
+    const named = retryAfterMs !== undefined && { retryAt };
+    return { repeat, failure: new Failure('service-failed', { serviceError, attempts, ...named }), retryAfterMs };
   }
   const failure = new Failure('unexpected-status', { serviceError, isRefusal: isUpdate && status >= 400 });
   // An undocumented 2xx does not tell whether the write was applied.
@@ -146,7 +141,7 @@ function judgeRefusal(
   if (status === 403) return never(new Failure('banned', wait));
   if (code === 'ledger_lost') return never(new Failure('rate-limited', { why: 'ledger-lost', ...wait }));
   const failure = new Failure('paused', { ...wait, ...(code !== 'paused' && { serviceError }) });
-  return { repeat: 'unsent', failure, retryAfterMs: waitMs };
+  return { repeat: 'again', failure, retryAfterMs: waitMs };
 }
 
 /** Returns the origin that a redirect leads to; on the same one the path, which is all that differs. */

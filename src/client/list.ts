@@ -4,6 +4,7 @@ import { readInventoryList } from '../api/read-list.ts';
 import { listInventory as route } from '../api/routes.ts';
 import { HttpFailure, type HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
+import { webPageFailure } from './classify.ts';
 import { judgeBroken, perform } from './retry.ts';
 import type { Service } from './service.ts';
 
@@ -27,12 +28,14 @@ export async function* listInventory(service: Service): AsyncGenerator<readonly 
   try {
     yield* rest;
   } catch (error) {
-    throw error instanceof HttpFailure ? judgeBroken(service, route, 1, error).failure : error;
+    throw error instanceof HttpFailure ? judgeBroken({ service, call: route, attempts: 1 }, error).failure : error;
   }
 }
 
 /** `broken`: a row near the start breaks the contract; the rows before it are valid. */
 async function readBeginning(reply: HttpReply) {
+  const page = webPageFailure(reply);
+  if (page !== undefined) throw page;
   const rows = readInventoryList(reply.body);
   const held: InventoryItem[][] = [];
   let count = 0;

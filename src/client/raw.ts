@@ -16,7 +16,6 @@ export async function sendRaw(service: Service, call: Call, waits: boolean): Pro
     call,
     repeats: !isWrite(call.method) && service.retryForMs > 0,
     waits,
-    isRaw: true,
     reads: (status) => status < 300,
     read: async (reply) => ({ ...reply, body: [await wholeBody(reply)] }),
   });
@@ -58,7 +57,6 @@ export async function forward(service: Service, call: Call): Promise<RawAnswer> 
   if (isWrite(call.method)) return callRaw(service, call);
   const outcome = await perform(service, {
     call,
-    isRaw: true,
     reads: (status) => status < 500 && status !== 408 && status !== 429,
     read: (reply) => Promise.resolve(reply),
   });

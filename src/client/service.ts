@@ -21,6 +21,8 @@ export interface Service {
   readonly maxWaitMs: number;
   /** How long an operation is retried after its first failure, in ms, if that is longer than three attempts take. */
   readonly retryForMs: number;
+  /** Operation that fails -> end of that time, on the monotonic clock. Kept until it is answered: it gets no more time. */
+  readonly outages: Map<string, number>;
   /** Largest decoded body, in bytes. */
   readonly maxBodyBytes: number;
   /** Aborts on a signal or at the deadline, with a Failure as its reason. */

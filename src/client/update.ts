@@ -13,9 +13,9 @@ import { updateInventory as route } from '../api/routes.ts';
 import { parseInteger } from '../api/values.ts';
 import type { HttpReply } from '../ports.ts';
 import { Failure, isFailure, midway, onlyFailure, usageFailure } from '../errors.ts';
-import { isGateway } from './attempt.ts';
+import { gateways } from './attempt.ts';
 import { type Classified, isUncertain, webPageFailure } from './classify.ts';
-import { type Result, perform, stopReason, Tries, type Trouble, waitBefore, wholeBody } from './retry.ts';
+import { type Result, perform, retryLeftMs, stopReason, type Trouble, waitBefore, wholeBody } from './retry.ts';
 import type { RawAnswer } from './raw.ts';
 import type { Call, Service } from './service.ts';
 
@@ -45,7 +45,7 @@ export function isOutdated(error: unknown): boolean {
 /** Returns the request as --dry-run shows it; if `service` is a gateway, with the earlier quantity as a condition. */
 export function updateCall({ petId, quantity, before }: Update, service?: Service) {
   const path = route.path.replace('{petId}', petId.toString());
-  const isConditional = before !== undefined && service !== undefined && isGateway(service);
+  const isConditional = before !== undefined && service !== undefined && gateways.has(service.http);
   const body = stringifyJson(new Map([['quantity', quantity]]));
   return { method: route.method, path, body, petId, ...(isConditional && { ifMatch: before }) };
 }
@@ -57,7 +57,7 @@ export function updateCall({ petId, quantity, before }: Update, service?: Servic
 export async function updateInventory(service: Service, update: Update): Promise<InventoryItem> {
   const { isCurrent, isLocked } = update;
   const call = updateCall(update, service);
-  const tries = new Tries(service, call);
+  const tries = { made: 0 };
   /** Returns the stored item, or the trouble after which the list has to be read. */
   const send = async (isFresh = isCurrent): Promise<Result<InventoryItem>> => {
     const operation = {
@@ -71,7 +71,7 @@ export async function updateInventory(service: Service, update: Update): Promise
   let outcome = await send();
   for (let looks = 1; 'trouble' in outcome; looks++) {
     const { trouble } = outcome;
-    const found = await look(service, update, trouble, { looks, tries });
+    const found = await look(service, update, call, trouble, { looks, made: tries.made });
     if (found !== undefined) return finished(service, found, update);
     if (trouble.repeat === 'look-only') throw trouble.failure;
     const again = await send(isRecent(service, RECENT_MS)).catch((error: unknown) => {
@@ -80,7 +80,7 @@ export async function updateInventory(service: Service, update: Update): Promise
       throw isFailure(error) ? unknown(service, update, { failure: midway(error) }, { looked: true }) : error;
     });
     outcome = again ?? outcome;
-    if ('value' in outcome || tries.left(outcome.trouble) > 0) continue;
+    if ('value' in outcome || retryLeftMs(service, call, outcome.trouble) > 0) continue;
     if (again !== undefined || looks >= MOST_LOOKS) throw unknown(service, update, outcome.trouble, { looked: true });
   }
   return finished(service, outcome.value, update);
@@ -99,15 +99,16 @@ export function isRecent({ clock }: Pick<Service, 'clock'>, ms: number): () => b
 async function look(
   service: Service,
   update: Update,
+  call: Call,
   trouble: Trouble,
-  { looks, tries }: { readonly looks: number; readonly tries: Tries },
+  { looks, made }: { readonly looks: number; readonly made: number },
 ): Promise<InventoryItem | undefined> {
   // Even if the wait is cut short, the write may have been sent.
-  const isDue = !service.signal.aborted && (await waitBefore(trouble, tries).catch(() => false));
+  const isDue = !service.signal.aborted && (await waitBefore(service, call, trouble, made).catch(() => false));
   if (!isDue) throw unknown(service, update, trouble);
   const open = `It is not known whether pet ${update.petId} was set to ${update.quantity}`;
   if (looks === 1) service.watch.warning(`${open}: reading the list to check.`);
-  const reader = { ...service, retryForMs: tries.left(trouble) };
+  const reader = { ...service, retryForMs: retryLeftMs(service, call, trouble) };
   const found = await findPet(reader, update.petId).catch((error: unknown) => {
     throw isFailure(error) ? unknown(service, update, { failure: midway(error) }) : error;
   });
@@ -199,7 +200,7 @@ export async function confirmed(
   if (failure !== undefined) return answer;
   const because =
     status === 200
-      ? (webPageFailure(answer) ?? (await readStored(answer, update, service).then(() => undefined, onlyFailure)))
+      ? await readStored(answer, update, service).then(() => undefined, onlyFailure)
       : new Failure('unexpected-status', { serviceError: { status } });
   if (because === undefined) return answer;
   const { environment } = service;
@@ -208,6 +209,8 @@ export async function confirmed(
 
 /** @throws {Failure} `contract`, `stored-differently` */
 async function readStored(reply: HttpReply, { petId, quantity }: Update, service: Service): Promise<InventoryItem> {
+  const page = webPageFailure(reply);
+  if (page !== undefined) throw page;
   const body = await wholeBody(reply);
   let item: InventoryItem;
   try {

@@ -1,15 +1,14 @@
 import { defineCommand } from '../cli/command.ts';
 import { repeated, textValue } from '../value-parsers.ts';
 import { EXIT_CODES } from '../report/exit-codes.ts';
-import { Failure } from '../errors.ts';
-import { topicText } from '../cli/help/render.ts';
-import { type Topic, TOPICS } from '../cli/help/topics.ts';
+import { usageFailure } from '../errors.ts';
+import { TOPICS } from '../cli/help/topics.ts';
 import { VERSION } from '../version.ts';
 import { list, type View } from '../view/view.ts';
 
-const NAMES = Object.keys(TOPICS) as Topic[];
+const NAMES = Object.keys(TOPICS);
 
-/** Shows topics. cli/parse.ts answers `petstore help COMMAND` and `petstore help options`: it knows the commands. */
+/** Shows the topics that are lists of data. cli/help/ answers the others, and `petstore help COMMAND`. */
 export const help = defineCommand({
   path: 'help',
   common: 'output',
@@ -27,14 +26,8 @@ export const help = defineCommand({
       variadic: true,
     },
   },
-  run({ topic }, { stdout }) {
-    if (topic[0] === 'schemas') return schemas(topic[1]);
-    // cli/parse.ts has refused anything else.
-    const name = topic[0] as Topic;
-    return name === 'exit-codes'
-      ? exitCodes()
-      : { view: 'text', text: topicText(name, stdout.columns ?? 80).trimEnd() };
-  },
+  // cli/parse.ts has refused anything else.
+  run: ({ topic }) => (topic[0] === 'schemas' ? schemas(topic[1]) : exitCodes()),
 });
 
 export const version = defineCommand({
@@ -53,16 +46,12 @@ function exitCodes(): View {
   );
 }
 
-/** Lists the JSON Schemas, or prints one. @throws {Failure} `invalid-value` */
+/** Lists the JSON Schemas, or prints one. @throws {Failure} `usage` */
 async function schemas(name?: string): Promise<View> {
   const { default: all } = await import('../../schemas.json', { with: { type: 'json' } });
   const rows = Object.values<{ readonly title: string; readonly description: string }>(all);
   if (name === undefined) return list(rows, { schema: ({ title }) => title, of: ({ description }) => description });
   const found = rows.find(({ title }) => title === name);
   if (found !== undefined) return { view: 'text', text: JSON.stringify(found, null, 2) };
-  throw new Failure('invalid-value', {
-    name: 'schema',
-    value: name,
-    expected: 'a name that petstore help schemas lists',
-  });
+  throw usageFailure(`Unknown schema ${JSON.stringify(name)}.`, 'See: petstore help schemas');
 }

@@ -26,7 +26,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import { FORMAT_FACTS, jsonCell, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
-import { watchView } from '../watch/watch.ts';
+import { watch } from '../watch/watch.ts';
 
 const columnValue = parserOf(
   'names of fields, separated by commas',
@@ -124,7 +124,8 @@ export const inventoryList = defineCommand({
     const filter = filterOf(input, catalog, orders);
     if (input.watch !== undefined) {
       // The catalog stays open: each check reads the pets' minimums from it.
-      return watchView(context, filter, input.watch === true ? undefined : input.watch, input.onChange, orders);
+      const intervalMs = input.watch === true ? undefined : input.watch;
+      return { view: 'stream', events: watch(context, filter, intervalMs, input.onChange, orders) };
     }
     const names = showsNames(input, context) ? catalog : undefined;
     const [name, order] = [names === undefined ? [] : ['name'], orders === undefined ? [] : ['order']];

@@ -1,13 +1,15 @@
-import { itemMembers, itemToJson, warnOfUnexpected } from '../api/item.ts';
+import { type InventoryItem, itemMembers, itemToJson, warnOfUnexpected } from '../api/item.ts';
 import { matcher } from '../api/select.ts';
 import { PET_STATUSES } from '../api/values.ts';
 import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { petIdOf, PET_OPTIONS } from '../cli/shared-options.ts';
 import { durationValue, integerValue, petNotNameValue, textValue, wordValue } from '../value-parsers.ts';
-import { onlyFailure, usageFailure } from '../errors.ts';
-import { alertsBy, waitFor } from '../watch/watch.ts';
+import { Failure, onlyFailure, usageFailure } from '../errors.ts';
+import { alertBy, pause } from '../watch/watch.ts';
+import { connect } from '../session/connect.ts';
+import { readStock } from '../stock/runner.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { catalogOrigin, requireCatalog, tableNames } from '../session/open-catalog.ts';
+import { requireCatalog, tableNames } from '../session/open-catalog.ts';
 import { capital, petLabel, visible } from '../view/words.ts';
 import { record } from '../view/view.ts';
 
@@ -62,23 +64,44 @@ export const wait = defineCommand({
     if (isAbove(min, max) || isAbove(min, quantity) || isAbove(quantity, max)) {
       throw usageFailure('No quantity meets --quantity, --min and --max at once.');
     }
-    const alert = input.exec === undefined ? undefined : alertsBy(context, '--exec', input.exec);
-    const names = await tableNames(context, await catalogOrigin(context), [{ petId: pet }]);
-    const label = capital(petLabel(pet, names?.get(pet)));
-    const found = await waitFor(context, {
-      pet,
-      label,
-      for: input.for ?? context.globals.timeout ?? DEFAULT_MS,
-      interval: input.interval,
-      holds: matcher({ min: quantity ?? min, max: quantity ?? max, status: status && [status] }),
-    });
+    const alert = alertBy(context, '--exec', input.exec);
+    const holds = matcher({ min: quantity ?? min, max: quantity ?? max, status: status && [status] });
+    const { found, label } = await waitFor(context, pet, holds, input);
     warnOfUnexpected([found], context.notices);
     const text = `${label}: ${found.quantity} (${visible(found.status)}).`;
     // Shows the pet even if --exec fails.
-    const failure = await alert?.run([itemToJson(found)]).then(() => undefined, onlyFailure);
+    const failure = await alert?.([itemToJson(found)]).then(() => undefined, onlyFailure);
     return record(text, [...itemToJson(found)], { csv: itemMembers(found), ...(failure && { failure }) });
   },
 });
+
+/**
+ * Resolves with the pet once the condition holds. Checks a last time when the time is up.
+ * @throws {Failure} `wait-timeout`, `pet-not-found`, and failures of reading the list
+ */
+async function waitFor(
+  context: CommandContext,
+  petId: bigint,
+  holds: (pet: InventoryItem) => boolean,
+  { for: ms = context.globals.timeout ?? DEFAULT_MS, interval }: { readonly for?: number; readonly interval: number },
+) {
+  const { clock, notices } = context;
+  const giveUp = clock.monotonic() + ms;
+  await using session = await connect(context);
+  const { environment, origin, service } = session;
+  const names = await tableNames(context, origin, [{ petId }]);
+  const label = capital(petLabel(petId, names?.get(petId)));
+  for (let isFirst = true; ; isFirst = false) {
+    const found = (await readStock(service)).get(petId);
+    if (found === undefined) throw new Failure('pet-not-found', { petId, environment });
+    if (holds(found)) return { found, label };
+    const state = `has a quantity of ${found.quantity} and is ${found.status}`;
+    const left = giveUp - clock.monotonic();
+    if (left <= 0) throw new Failure('wait-timeout', { petId, ms, found: state });
+    if (isFirst) notices.info(`${label} ${state}; waiting.`);
+    await pause(context, service, interval, left, ` ${label} ${state}.`);
+  }
+}
 
 /** @throws {Failure} `usage`: the pet has no minimum in the catalog */
 async function minimumOf(context: CommandContext, petId: bigint): Promise<bigint> {

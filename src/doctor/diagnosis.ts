@@ -9,7 +9,8 @@ import { type Format, FORMAT_FACTS, list, record, type RecordView, type RowsView
 import { plural, visible } from '../view/words.ts';
 
 /** `note`: information without a verdict. `skip`: not checked. */
-export type Health = 'ok' | 'note' | 'skip' | 'warn' | 'fail';
+export const HEALTH = ['ok', 'note', 'skip', 'warn', 'fail'] as const;
+export type Health = (typeof HEALTH)[number];
 
 export interface Diagnosis {
   /** The check: `config`, `dns`, … Scripts may rely on it. */

@@ -84,8 +84,7 @@ export function answerOfFailure(
 function toFailure(error: unknown): Failure {
   if (isFailure(error)) return error;
   // The body broke off or cannot be decoded.
-  if (error instanceof HttpFailure)
-    return new Failure('contract', { what: 'The response', problem: brokenAnswer(error.facts) });
+  if (error instanceof HttpFailure) return brokenAnswer({ ...error.facts, phase: 'body-cut' })!;
   return new Failure('bug', { message: String(error) });
 }
 

@@ -1,5 +1,5 @@
 /** Builds a session from the settings: a client that is ready to send. */
-import { isGateway } from '../client/attempt.ts';
+import { gateways } from '../client/attempt.ts';
 import type { Service } from '../client/service.ts';
 import type { Http, Redis } from '../ports.ts';
 import { FOREVER_MS } from '../duration.ts';
@@ -86,6 +86,7 @@ export async function open(context: CommandContext, target: Target, options: Con
     http,
     gate,
     retryForMs: globals.retryFor,
+    outages: new Map(),
     maxBodyBytes: globals.maxBody,
     watch: notices,
   };
@@ -99,7 +100,7 @@ export async function open(context: CommandContext, target: Target, options: Con
     async [Symbol.asyncDispose]() {
       // `smoke` opens more sessions on one connection, some with an invalid key.
       if (options.http === undefined) {
-        if (isGateway(service) && !signal.aborted) {
+        if (gateways.has(http) && !signal.aborted) {
           const { refreshCatalog } = await import('./gateway-catalog.ts');
           await refreshCatalog(context, originOf(target), service);
         }

@@ -7,16 +7,13 @@ import { isProfileName } from './settings.ts';
 /** Returns the command that resumes a run, or restores the pet of a smoke test, in any shell. */
 export function resumeCommand(run: Pick<Run, 'environment' | 'id'> & Partial<RunSummary>): string {
   const { environment, id, kind, left, source = '-' } = run;
+  const inventory = `petstore --env ${environment} inventory`;
+  if (kind === 'smoke') return `${inventory} undo --run ${id}`;
   // Only the journal has the rows that came through a pipe.
-  if (kind === 'import' && source !== '-' && !source.startsWith('/dev/')) {
-    return `petstore --env ${environment} inventory import ${shellWord(source)} --resume`;
-  }
+  const isFile = kind === 'import' && source !== '-' && !source.startsWith('/dev/');
+  if (isFile) return `${inventory} import ${shellWord(source)} --resume`;
   // A stocktake that is still counting has no rows yet.
-  const isCounting = kind === 'count' && left === 0;
-  const command = isCounting
-    ? 'inventory count --resume'
-    : `inventory ${kind === 'smoke' ? 'undo --run' : 'runs resume'}`;
-  return `petstore --env ${environment} ${command} ${id}`;
+  return `${inventory} ${kind === 'count' && left === 0 ? 'count --resume' : 'runs resume'} ${id}`;
 }
 
 /** Returns what the user can do with an unfinished run, each with its command. */
@@ -47,30 +44,26 @@ export async function hintedPlace({ env, globals, settings }: CommandContext): P
   );
 }
 
-/** Commands in a hint that depend on the environment and do not name it. */
-const COMMAND =
-  /\bpetstore (?=(api|catalog|doctor|inventory|limits|login|proxy|smoke|status|wait)\b)(?![^.,;:(]* --(?:env|help|profile|all-environments)\b)/g;
+/** A word that `shellWord` has quoted, which may contain a command; or `petstore `, before the rest of its clause. */
+const QUOTED_OR_COMMAND = /(?<=\s)'(?:[^']|'\\'')*'|\bpetstore (?=([^.,;:(]*))/g;
 
-/** Words that `shellWord` has quoted. */
-const QUOTED = /((?<=\s)'(?:[^']|'\\'')*')/;
+/** Commands that depend on the environment. */
+const IN_ENVIRONMENT = /^(api|catalog|doctor|inventory|limits|login|proxy|smoke|status|wait)\b/;
 
 /** Adds this command's environment to the commands in a hint, since the user's next shell may have another one. */
 export function withEnvironment(hint: string, place: string | undefined): string {
   if (place === undefined) return hint;
-  const parts = hint.split(QUOTED);
-  // The name of a file may contain a command.
-  if (parts.length > 1) return parts.map((part, i) => (i % 2 === 0 ? withEnvironment(part, place) : part)).join('');
   const { profile, environment } = partsOf(place);
-  const option = environment === '' ? `--profile ${profile}` : `--env ${place}`;
-  const named = hint.replace(COMMAND, (petstore, command) =>
-    // The sandbox has no login.
-    place === 'sandbox' && command === 'login' ? petstore : `${petstore}${option} `,
-  );
-  if (profile === undefined) return named;
-  return (
-    named
-      .replace(/\bpetstore (?=config\b|login --env (?:production|staging)\b)/g, `petstore --profile ${profile} `)
+  return hint.replace(QUOTED_OR_COMMAND, (found, line?: string) => {
+    if (line === undefined) return found;
+    if (profile !== undefined) {
       // The shop without a profile: in a shell with PETSTORE_PROFILE, --env alone would mean this one.
-      .replace(/\bpetstore (?=--env (?:production|staging)\s)/g, 'PETSTORE_PROFILE= petstore ')
-  );
+      if (/^--env (production|staging)\s/.test(line)) return `PETSTORE_PROFILE= ${found}`;
+      if (/^(config\b|login --env (production|staging)\b)/.test(line)) return `${found}--profile ${profile} `;
+    }
+    if (!IN_ENVIRONMENT.test(line) || / --(env|help|profile|all-environments)\b/.test(line)) return found;
+    // The sandbox has no login.
+    if (place === 'sandbox' && line.startsWith('login')) return found;
+    return `${found}${environment === '' ? `--profile ${profile}` : `--env ${place}`} `;
+  });
 }

@@ -3,7 +3,8 @@ import { type JsonValue, stringifyJson } from '../api/json.ts';
 import { brokenField, ErrorSchema, InventoryItemSchema } from '../api/schemas.ts';
 import type { Reply } from '../client/probe.ts';
 
-export type Verdict = 'pass' | 'fail' | 'skip';
+export const VERDICTS = ['pass', 'fail', 'skip'] as const;
+export type Verdict = (typeof VERDICTS)[number];
 
 export interface Finding {
   readonly verdict: Verdict;

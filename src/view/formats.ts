@@ -26,12 +26,11 @@ export async function* render(
     case 'rows':
       return yield* WRITERS[view.format ?? options.format].rows(view, options);
     case 'stream':
-      for await (const event of view.events) {
+      for await (const { isNews, json, ...line } of view.events) {
         if (FORMAT_FACTS[options.format].isForPeople) {
-          const { isNews, ...line } = view.text(event);
           const text = await recordText(line, options);
           yield isNews ? options.style.heading(text) : text;
-        } else yield `${stringifyJson(view.json(event))}\n`;
+        } else yield `${stringifyJson(json)}\n`;
       }
       return 0;
     case 'record':

@@ -157,12 +157,17 @@ export interface TextView {
   readonly text: string;
 }
 
-/** Events as they happen: a line each for people, an object each for programs. */
-export interface StreamView<Event = unknown> {
+/** A line for people, and an object for programs. */
+export interface StreamEvent {
+  readonly text: string;
+  readonly isNews: boolean;
+  readonly json: JsonValue;
+}
+
+/** Events as they happen. */
+interface StreamView {
   readonly view: 'stream';
-  readonly events: AsyncIterable<Event>;
-  text(event: Event): { readonly text: string; readonly isNews: boolean };
-  json(event: Event): JsonValue;
+  readonly events: AsyncIterable<StreamEvent>;
 }
 
 /** Bytes as the service sent them. A terminal shows them escaped, like any other text. */

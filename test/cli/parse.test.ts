@@ -24,3 +24,8 @@ it.each([
   const invocation = await resolveRequest(request, COMMANDS, 80);
   expect(invocation).toMatchObject({ globals: { ...PLAIN, ...changed } });
 });
+
+it('of two options of one name, the last counts: a server has its own --log', async () => {
+  const request = await readRequest(COMMANDS, ['--log', 'a', 'sandbox', 'serve', '--log', 'b']);
+  expect(await resolveRequest(request, COMMANDS, 80)).toMatchObject({ input: { log: 'b' } });
+});

@@ -58,6 +58,7 @@ describe('what is refused', () => {
     ['limits -qx', "Unknown option '-x'.", 'See: petstore limits --help'],
     ['inventory list --sort', "Option '--sort' needs a value.", 'See: petstore inventory list --help'],
     ['--env', "Option '--env' needs a value.", 'See: petstore --help'],
+    ['-e= limits', "Option '--env' needs a value.", 'See: petstore limits --help'],
     ['inventory -o', "Option '--output' needs a value.", 'See: petstore inventory --help'],
     ['inventory list -- --sort', 'petId must be a pet ID such as 7 (a name goes with --name), not "--sort".', undefined],
     ['inventory set 7', "Missing required argument 'quantity'.", 'See: petstore inventory set --help'],

@@ -1,6 +1,7 @@
 /** The failure for each outcome of an attempt, and the retry that it allows. */
 import { describe, expect, it } from 'vitest';
 import { type Asked, judgeFailure, judgeStatus, type RetryRule } from '../../src/client/classify.ts';
+import type { Service } from '../../src/client/service.ts';
 import type { HttpFailureFacts, HttpFailurePhase } from '../../src/ports.ts';
 import type { Failure } from '../../src/errors.ts';
 import { describeFailure } from '../../src/report/failures.ts';
@@ -14,7 +15,7 @@ const READ: Asked = {
     keySource: 'PETSTORE_API_KEY',
     maxWaitMs: 75_000,
     timeoutMs: 30_000,
-  },
+  } as Service,
   call: { method: 'GET', path: '/inventory' },
   attempts: 2,
 };
@@ -31,19 +32,19 @@ describe('an exchange that broke', () => {
   }
   // A write that may have been sent is never repeated before the list has been read.
   const ROWS: Readonly<Record<HttpFailurePhase, Row>> = {
-    dns: { kind: 'network', unsent: 'unsent', read: 'never', write: 'look' },
-    connect: { kind: 'network', unsent: 'unsent', read: 'never', write: 'look' },
-    'connect-timeout': { kind: 'network', unsent: 'unsent', read: 'never', write: 'look' },
+    dns: { kind: 'network', unsent: 'again', read: 'again', write: 'look' },
+    connect: { kind: 'network', unsent: 'again', read: 'again', write: 'look' },
+    'connect-timeout': { kind: 'network', unsent: 'again', read: 'again', write: 'look' },
     tls: { kind: 'network', unsent: 'never', read: 'never', write: 'look' },
     proxy: { kind: 'network', unsent: 'never', read: 'never', write: 'look' },
     withdrawn: { kind: 'network', unsent: 'never', read: 'never', write: 'look' },
-    reset: { kind: 'network', unsent: 'unsent', read: 'read', write: 'look' },
-    'response-timeout': { kind: 'network', unsent: 'never', read: 'read', write: 'look' },
+    reset: { kind: 'network', unsent: 'again', read: 'again', write: 'look' },
+    'response-timeout': { kind: 'network', unsent: 'again', read: 'again', write: 'look' },
     'header-overflow': { kind: 'contract', unsent: 'never', read: 'never', write: 'look' },
     protocol: { kind: 'contract', unsent: 'never', read: 'never', write: 'look' },
-    'body-cut': { kind: 'contract', unsent: 'never', read: 'read', write: 'look' },
+    'body-cut': { kind: 'contract', unsent: 'again', read: 'again', write: 'look' },
     coding: { kind: 'contract', unsent: 'never', read: 'never', write: 'look' },
-    'body-timeout': { kind: 'network', unsent: 'never', read: 'read', write: 'look' },
+    'body-timeout': { kind: 'network', unsent: 'again', read: 'again', write: 'look' },
     aborted: { kind: 'network', unsent: 'never', read: 'never', write: 'look' },
   };
   const cases = Object.entries(ROWS) as [HttpFailurePhase, Row][];
@@ -72,8 +73,8 @@ describe('an exchange that broke', () => {
   });
 
   it.each([
-    ['502', 'unsent'],
-    ['504', 'unsent'],
+    ['502', 'again'],
+    ['504', 'again'],
     ['407', 'never'],
   ])('a proxy that answers CONNECT with %s: %s', (code, repeat) => {
     expect(judgeFailure({ ...facts('proxy', false), code }, WRITE).repeat).toBe(repeat);
@@ -130,7 +131,7 @@ describe('a status', () => {
     // The gate decides when to try again.
     [[429], ...same(['unexpected-status', 'rate'])],
     // A write may have been applied before the server failed.
-    [[408, 500, 502, 503, 504, 507, 520, 522, 599], ['service-failed', 'read'], mayBeApplied],
+    [[408, 500, 502, 503, 504, 507, 520, 522, 599], ['service-failed', 'again'], mayBeApplied],
     [[501, 505, 511], ['service-failed', 'never'], mayBeApplied],
   ];
 
@@ -152,7 +153,7 @@ describe('a status', () => {
     [[403], '59', ['banned', 'never']],
     [[429], '59', ['unexpected-status', 'rate']],
     // Nothing was sent: a write, too, may be sent again.
-    [[502, 503, 504], '4', ['paused', 'unsent']],
+    [[502, 503, 504], '4', ['paused', 'again']],
   ])('%j of a gateway that refuses, with a wait of %s s: %j', (statuses, retryAfter, verdict) => {
     for (const status of statuses) {
       for (const asked of [READ, WRITE]) {
@@ -166,8 +167,8 @@ describe('a status', () => {
     // It has already waited.
     [503, 'run_locked', undefined, 'run-locked', 'never', 'at the gateway is still running; nothing'],
     [504, 'ledger_lost', '8', 'rate-limited', 'never', 'Redis server of the gateway'],
-    [503, 'paused', '8', 'paused', 'unsent', 'The service is unavailable (503) until'],
-    [502, 'network', '8', 'paused', 'unsent', 'The gateway did not pass this on (502, network).'],
+    [503, 'paused', '8', 'paused', 'again', 'The service is unavailable (503) until'],
+    [502, 'network', '8', 'paused', 'again', 'The gateway did not pass this on (502, network).'],
   ])('a gateway that says %i %s (%s s): %s, %s, %s', (status, code, retryAfter, kind, rule, says) => {
     const { failure, repeat } = judge(status, WRITE, { ...REFUSED, 'retry-after': retryAfter }, code);
     expect([failure.kind, repeat]).toEqual([kind, rule]);

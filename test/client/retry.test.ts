@@ -1,6 +1,6 @@
 /** Which failures are retried, how often, and after which wait, with controlled time and random numbers. */
 import { describe, expect, it } from 'vitest';
-import { type Operation, perform, Tries, type Result } from '../../src/client/retry.ts';
+import { type Operation, perform, type Result } from '../../src/client/retry.ts';
 import type { Call, Service } from '../../src/client/service.ts';
 import type { HttpFailurePhase, HttpReply } from '../../src/ports.ts';
 import { Failure, isFailure } from '../../src/errors.ts';
@@ -53,8 +53,7 @@ async function run(steps: readonly Step[], options: Options = {}) {
     return clock.during(() => answer(step));
   });
   const { service } = scriptedService(sends, { clock, maxWaitMs, retryForMs, random: () => chance });
-  const tries = Object.assign(new Tries(service, call), { made: spent });
-  const outcome = await perform(service, { call, read }, tries).then(wordsOf, (error: unknown) => {
+  const outcome = await perform(service, { call, read }, { made: spent }).then(wordsOf, (error: unknown) => {
     if (isFailure(error)) return error.kind;
     throw error;
   });
@@ -74,8 +73,8 @@ it.each<[title: string, steps: Step[], options: Options, outcome: string, at: nu
   ['a broken connection', [['reset', 'sent'], 200], {}, 'done', [0, 250]],
   ['no connection', [['connect', 'unsent'], ['dns', 'unsent'], 200], {}, 'done', [0, 250, 750]],
   ['fault 16: a server that fails for a while', [500, 503, 200], {}, 'done', [0, 250, 750]],
-  ['fault 16: a server that keeps failing', [500, 502, 504], {}, 'service-failed, read', [0, 250, 750]],
-  ['a network that keeps failing', [503, ['reset', 'sent'], ['reset', 'unsent']], {}, 'network, unsent', [0, 250, 750]],
+  ['fault 16: a server that keeps failing', [500, 502, 504], {}, 'service-failed, again', [0, 250, 750]],
+  ['a network that keeps failing', [503, ['reset', 'sent'], ['reset', 'unsent']], {}, 'network, again', [0, 250, 750]],
   ['a certificate that is refused', [['tls', 'unsent']], {}, 'network, never', [0]],
   ['a refusal', [401], {}, 'unauthorized, never', [0]],
   ['a failure, then a refusal', [503, 403], {}, 'forbidden, never', [0, 250]],
@@ -88,24 +87,24 @@ it.each<[title: string, steps: Step[], options: Options, outcome: string, at: nu
 
   // A 429 is no attempt, and leaves the wait before the next request to the gate.
   ['429, six times', [429, 429, 429, 429, 429, 200], {}, 'done', [0, 0, 0, 0, 0, 0]],
-  ['429 in between', [429, 503, 429, 503, 429, 503], {}, 'service-failed, read', [0, 0, 250, 250, 750, 750]],
+  ['429 in between', [429, 503, 429, 503, 429, 503], {}, 'service-failed, again', [0, 0, 250, 250, 750, 750]],
   ['429 to a write', [429, 200], { ...WRITE, maxWaitMs: 0 }, 'done', [0, 0]],
 
-  ['the least waits', [503, 503, 503], { chance: 0 }, 'service-failed, read', [0, 0, 0]],
-  ['the longest waits', [503, 503, 503], { chance: 0.999 }, 'service-failed, read', [0, 499.5, 1_498.5]],
+  ['the least waits', [503, 503, 503], { chance: 0 }, 'service-failed, again', [0, 0, 0]],
+  ['the longest waits', [503, 503, 503], { chance: 0.999 }, 'service-failed, again', [0, 499.5, 1_498.5]],
   // A second longer, as the key is blocked: the gate then has no reason to wait.
-  ['a long Retry-After', [[503, '7'], [503, '2'], 503], {}, 'service-failed, read', [0, 8_000, 11_000]],
-  ['a short Retry-After', [[503, '0'], 503, 503], {}, 'service-failed, read', [0, 1_000, 1_500]],
-  ['a Retry-After as long as --max-wait', [[503, '59'], 503, 503], {}, 'service-failed, read', [0, 60_000, 60_500]],
-  ['a Retry-After longer than --max-wait', [[503, '60']], {}, 'service-failed, read', [0]],
-  ['--max-wait 0', [503], { maxWaitMs: 0 }, 'service-failed, read', [0]],
-  ['a backoff that may exceed --max-wait', [503], { maxWaitMs: 499, chance: 0 }, 'service-failed, read', [0]],
-  ['a second one that may', [503, 503], { maxWaitMs: 500 }, 'service-failed, read', [0, 250]],
-  ['one attempt before', [503, 503], { spent: 1 }, 'service-failed, read', [0, 500]],
-  ['two attempts before', [503], { spent: 2 }, 'service-failed, read', [0]],
+  ['a long Retry-After', [[503, '7'], [503, '2'], 503], {}, 'service-failed, again', [0, 8_000, 11_000]],
+  ['a short Retry-After', [[503, '0'], 503, 503], {}, 'service-failed, again', [0, 1_000, 1_500]],
+  ['a Retry-After as long as --max-wait', [[503, '59'], 503, 503], {}, 'service-failed, again', [0, 60_000, 60_500]],
+  ['a Retry-After longer than --max-wait', [[503, '60']], {}, 'service-failed, again', [0]],
+  ['--max-wait 0', [503], { maxWaitMs: 0 }, 'service-failed, again', [0]],
+  ['a backoff that may exceed --max-wait', [503], { maxWaitMs: 499, chance: 0 }, 'service-failed, again', [0]],
+  ['a second one that may', [503, 503], { maxWaitMs: 500 }, 'service-failed, again', [0, 250]],
+  ['one attempt before', [503, 503], { spent: 1 }, 'service-failed, again', [0, 500]],
+  ['two attempts before', [503], { spent: 2 }, 'service-failed, again', [0]],
 
   ['--retry-for, up to a minute apart', [...OUTAGE, 200], { retryForMs: 600_000, chance: 1 }, 'done', [0, 500, 1_500, 3_500, 7_500, 15_500, 31_500, 63_500, 123_500, 183_500]],
-  ['--retry-for, to its end', [500, 500, 500, 500], LASTING, 'service-failed, read', [0, 500, 1_500, 3_000]],
+  ['--retry-for, to its end', [500, 500, 500, 500], LASTING, 'service-failed, again', [0, 500, 1_500, 3_000]],
   ['--retry-for, whatever --max-wait is', [500, 200], { retryForMs: 3_000, maxWaitMs: 0 }, 'done', [0, 250]],
   ['--retry-for, not for a refusal', [500, 403], { retryForMs: 3_000 }, 'forbidden, never', [0, 250]],
   ['--retry-for, a write that was not sent', [...Array<Step>(3).fill(['connect', 'unsent']), 200], { ...WRITE, retryForMs: 9_000, chance: 1 }, 'done', [0, 500, 1_500, 3_500]],
@@ -169,7 +168,7 @@ describe('a body', () => {
     const cut = failure('body-cut', true);
     expect(await run([200, 200], { read: failing(cut, 1) })).toEqual({ outcome: 'done', at: [0, 250] });
     expect(await run([200, 200, 200], { read: failing(cut, 3) })).toEqual({
-      outcome: 'contract, read',
+      outcome: 'contract, again',
       at: [0, 250, 750],
     });
   });
@@ -194,7 +193,7 @@ it('a refusal whose body breaks off is known by its status in a raw request, too
   }
   const sends = [429, 403].map((status) => () => Promise.resolve({ ...reply(status), body: cut() }));
   const { service } = scriptedService(sends);
-  const operation = { call: LIST, isRaw: true, read: () => Promise.resolve('done') };
+  const operation = { call: LIST, read: () => Promise.resolve('done') };
   expect(await perform(service, operation)).toMatchObject({ trouble: { failure: { kind: 'forbidden' } } });
 });
 

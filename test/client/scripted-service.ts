@@ -94,6 +94,7 @@ export function scriptedService(
     timeoutMs: 30_000,
     maxWaitMs: 0,
     retryForMs: 0,
+    outages: new Map(),
     maxBodyBytes: 10,
     signal: stop.signal,
     watch: {

@@ -38,6 +38,7 @@ const petstore: Policy = async (process, ledger, job) => {
     timeoutMs: 30_000,
     maxWaitMs: MAX_WAIT_MS,
     retryForMs: 0,
+    outages: new Map(),
     maxBodyBytes: 1 << 20,
     signal,
     watch: {

@@ -18,11 +18,13 @@ export function withHeadings(text: string, { heading }: Pick<Style, 'heading'>):
   return text.replace(/^[A-Z][\w ,()]*:(?=$| )/gm, (words) => heading(words));
 }
 
-/** Returns the help that the line asks for; undefined if it asks for none, or for a topic. */
+/** Returns the help that the line asks for; undefined if it asks for none, or for a topic that is a list of data. */
 export function helpFor(tree: Tree, argv: readonly string[], width: number): string | undefined {
   let line = new Line(grammarOf(tree), argv);
   if (line.path === 'help') {
-    if (argumentsIn(line).join(' ') === 'options') return helpText(tree, { path: 'options' }, width);
+    const topic = argumentsIn(line).join(' ');
+    if (topic === 'options') return helpText(tree, { path: topic }, width);
+    if (Object.hasOwn(TOPICS, topic) && TOPICS[topic as Topic].text !== '') return topicText(topic as Topic, width);
     // `help inventory set` is `--help inventory set`.
     line = new Line(grammarOf(tree), argv.with(line.tokens.find(({ role }) => role === 'command')!.index, '--help'));
   }
