@@ -37,6 +37,7 @@ export function isWrite(method: Call['method']): boolean {
 
 /** Phases that may end otherwise the next time. */
 const PASSING = /^(dns|connect|connect-timeout|reset|response-timeout|body-timeout|body-cut)$/;
+
 export function judgeFailure(facts: HttpFailureFacts, asked: Asked): Classified {
   // This machine, not the network, has refused the socket: another try would fail too.
   if (facts.code === 'EMFILE' || facts.code === 'ENFILE')
