@@ -20,8 +20,7 @@ export const SILENCE_MS = 120_000;
 const KEEP_ALIVE_MS = 75_000;
 /** How long a kept-alive connection may still be used once the server is stopping, in ms. */
 const IDLE_MS = 1_000;
-/** A thousand terminals with a few each. */
-const MOST_CONNECTIONS = 4_000;
+const MOST_CONNECTIONS = 1_000;
 export const LONGEST_HEAD = 16 * 1024;
 
 /** Status, code and message of an Error body. */
@@ -56,6 +55,7 @@ export interface ServerOptions {
   readonly passed?: { readonly fd: number; check(address: string): void } | undefined;
   /** Enables TLS. */
   readonly identity?: Identity | undefined;
+  readonly mostConnections?: number;
   readonly clock: Pick<Clock, 'alarm'>;
   readonly patience?: Patience | undefined;
   /** Answers a request. Never rejects. */
@@ -152,7 +152,7 @@ export async function serve(options: ServerOptions): Promise<Serving> {
   };
 }
 
-function openServer({ identity, patience = PATIENCE }: ServerOptions) {
+function openServer({ identity, mostConnections = MOST_CONNECTIONS, patience = PATIENCE }: ServerOptions) {
   const { headMs, requestMs } = patience;
   const settings = {
     headersTimeout: headMs,
@@ -167,7 +167,7 @@ function openServer({ identity, patience = PATIENCE }: ServerOptions) {
   };
   const secure = identity && createSecureServer({ ...settings, ...identity, handshakeTimeout: headMs });
   const server = secure ?? createServer(settings);
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = mostConnections;
   server.timeout = SILENCE_MS;
   return { server, secure };
 }

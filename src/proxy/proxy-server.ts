@@ -38,6 +38,8 @@ const MOST_HELD = 16 * 2 ** 20;
 const REFUSED_MS = 5_000;
 /** Health check for load balancers: without a token, and not logged. */
 const HEALTH = '/__petstore/health';
+/** Most connections: a thousand terminals with a few each. */
+const MOST_CONNECTIONS = 4_000;
 
 export interface ProxyOptions extends Pick<ServerOptions, 'host' | 'port' | 'passed' | 'patience'> {
   /** The current ones, which may change. */
@@ -53,6 +55,7 @@ export async function startProxy(context: CommandContext, session: Session, opti
   const serving = await serve({
     ...options,
     identity: options.credentials.identity,
+    mostConnections: MOST_CONNECTIONS,
     clock: context.clock,
     handle: (incoming, outgoing) => proxy.accept(incoming, outgoing),
     refuse: answerOf,
