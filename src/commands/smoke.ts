@@ -32,7 +32,9 @@ const outValue = parserOf(
 );
 
 const IDS = ALL.map(({ id }) => id);
-const checkName = parserOf('a check of petstore smoke --list', (text) => IDS.find((id) => id === text), { words: IDS });
+const checkName = parserOf('a check that petstore smoke --list shows', (text) => IDS.find((id) => id === text), {
+  words: IDS,
+});
 
 const OPTIONS = {
   ...under('Reports', {

@@ -504,7 +504,7 @@ describe('what is run, and how it is reported', () => {
     expect(await against(undefined, ['--only', 'nosuch']).run()).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'error: --only must be a check of petstore smoke --list, not "nosuch".\n',
+      stderr: 'error: --only must be a check that petstore smoke --list shows, not "nosuch".\n',
     });
     // A stored csv does not stand in the way of a format that was asked for.
     const stored = await runIn(against().context, '-o', 'csv', 'smoke', '--format', 'tap', '--only', 'clock');
