@@ -145,8 +145,8 @@ describe('stopped, and then continued with fg', () => {
     if (key !== undefined) terminal.write('\b\b');
     await terminal.type(typed, then);
     expect(terminal.output).not.toContain(KEY);
-    // Each time, the terminal echoes keys for a moment before.
-    if (typed.includes(KEY)) expect(terminal.plain().split(shown)).toHaveLength(3);
+    // Each time, the terminal echoes keys for a moment before. On a busy machine, the shell's signal may come after our own.
+    if (typed.includes(KEY)) expect([3, 4]).toContain(terminal.plain().split(shown).length);
   });
 
   it('a countdown fits the width that the terminal has got meanwhile', async () => {
