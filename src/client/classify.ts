@@ -35,7 +35,7 @@ export function isWrite(method: Call['method']): boolean {
   return !HARMLESS.includes(method);
 }
 
-/** Phases that may end otherwise the next time. */
+/** Phases in which another attempt may succeed. */
 const PASSING = /^(dns|connect|connect-timeout|reset|response-timeout|body-timeout|body-cut)$/;
 
 export function judgeFailure(facts: HttpFailureFacts, asked: Asked): Classified {

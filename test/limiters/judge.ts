@@ -1,7 +1,7 @@
 /** Judges the client by the log of a front. */
 import type { Entry } from './front.ts';
 
-/** What was under way when the refusal was given may still arrive: on a busy machine late, but in half the time asked. */
+/** What was under way when the refusal was given may arrive late on a busy machine: at most this, or half the time asked. */
 const UNDER_WAY_MS = 1_000;
 
 /** Requests that came within a time which an earlier answer had asked to wait, and how far into it. */
