@@ -6,6 +6,8 @@
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { createHome } from '../support/home.ts';
+import { hasRedis, startRedis } from '../support/redis.ts';
 import { alternate, isThere, markdownTable, median, readOptions, spread, STANDALONE } from './report.ts';
 import { PETSTORE, withService } from './service.ts';
 
@@ -24,7 +26,8 @@ interface Contender {
 const values = readOptions({ runs: '25' });
 
 process.exitCode = await withService(async ({ baseUrl, env }) => {
-  const contenders = listContenders(baseUrl).filter(({ command: [program] }) =>
+  const redis = hasRedis ? (await startRedis()).url : undefined;
+  const contenders = listContenders(baseUrl, redis).filter(({ command: [program] }) =>
     (program === 'sh' ? ['curl', 'jq'] : [program]).every(isThere),
   );
   // A command's second run is the first that finds its compiled code.
@@ -32,7 +35,7 @@ process.exitCode = await withService(async ({ baseUrl, env }) => {
   return report(await alternate(contenders, values.runs, (each) => timeOf(each, env))) && values.assert ? 1 : 0;
 });
 
-function listContenders(baseUrl: string): Contender[] {
+function listContenders(baseUrl: string, redis?: string): Contender[] {
   const node = process.execPath;
   const list = ['--env', 'staging', 'inventory', 'list'];
   return [
@@ -40,6 +43,16 @@ function listContenders(baseUrl: string): Contender[] {
     { name: '`petstore --version`', command: [node, PETSTORE, '--version'], most: 1.3 },
     { name: '`petstore --help`', command: [node, PETSTORE, '--help'], most: 1.5 },
     { name: '`petstore --env staging inventory list`, 20 rows', command: [node, PETSTORE, ...list], most: 2.8 },
+    ...(redis === undefined
+      ? []
+      : [
+          {
+            name: 'the same, with `PETSTORE_LEDGER`',
+            // A home of its own: the code that was compiled for a command is kept once.
+            command: ['env', `PETSTORE_LEDGER=${redis}`, `HOME=${createHome().path}`, node, PETSTORE, ...list] as const,
+            most: 3.5,
+          },
+        ]),
     {
       name: '`petstore --env sandbox inventory list`',
       command: [node, PETSTORE, '--env', 'sandbox', 'inventory', 'list'],

@@ -8,7 +8,7 @@ import { runPetstore, startPetstore } from '../support/binary.ts';
 import { never } from '../support/faults.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { counted, realSandbox } from '../support/real-sandbox.ts';
-import { hasRedis, redisCli, type RedisServer, startRedis } from '../support/redis.ts';
+import { hasRedis, redisCli, type RedisServer, startCluster, startRedis, startSentinel } from '../support/redis.ts';
 import { error, item, json, type Reply, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { KEY, staging } from '../support/staging.ts';
@@ -57,6 +57,26 @@ describe.skipIf(!hasRedis)('machines that share a ledger on a Redis server', () 
     killed.kill('SIGKILL');
     await killed.exited;
     expect(await run(next(home), [...LIST, ...second])).toMatchObject({ code: 0 });
+  });
+});
+
+// The build leaves out what Redis's library has for each command, and its clients for Sentinel and Cluster.
+describe.skipIf(!hasRedis)('an address of each kind', () => {
+  it.each<readonly [string, () => Promise<string>]>([
+    ['a Sentinel', async () => (await startSentinel(await startRedis())).url],
+    ['a cluster', async () => (await startCluster()).url],
+    [
+      'a user, a password and a database',
+      async () => {
+        const { url } = await startRedis({ settings: ['user clerk on >canary ~* &* +@all'] });
+        return url.replace('//', '//clerk:canary@').replace('/0', '/3');
+      },
+    ],
+  ])('%s: a block holds for all', async (_name, start) => {
+    const { service, run } = await shop([STOCK, DAY], await start());
+    const codes = [];
+    for (let i = 0; i < 3; i++) codes.push((await run(createHome())).code);
+    expect({ codes, log: service.log() }).toEqual({ codes: [0, 6, 6], log: Array(2).fill('GET /v1/inventory') });
   });
 });
 
