@@ -183,8 +183,10 @@ function readBeforeDestroyed({ fd, _socket: socket }: IPty): () => void {
     }
   };
   const destroyWhenRead = (looks: number): void => {
-    if (pushRest() === 'EAGAIN' && looks < MOST_LOOKS) setTimeout(destroyWhenRead, 20, looks + 1);
-    else destroy();
+    // A closed terminal's descriptor may already be another terminal's.
+    if (!socket.destroyed && pushRest() === 'EAGAIN' && looks < MOST_LOOKS) {
+      setTimeout(destroyWhenRead, 20, looks + 1);
+    } else destroy();
   };
   socket.push = (piece: unknown, encoding?: BufferEncoding) => {
     if (piece === null) pushRest();
