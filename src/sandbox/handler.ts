@@ -42,12 +42,13 @@ export async function handle(
         ? operate(operation, store, fault)
         : error(401, 'unauthorized', 'The API key is missing or invalid.', { 'WWW-Authenticate': 'Bearer' }));
     const limits = limitHeaders(verdict, now, rules.retryAfterFormat);
-    if (fault?.status !== 429 || result.isFault !== true) return withHeaders(result, limits);
-    const until = now + (fault['retry-after'] ?? 1) * 1_000;
+    if (fault === undefined || result.isFault !== true) return withHeaders(result, limits);
+    const { status, 'retry-after': waitS = status === 429 ? 1 : undefined } = fault;
+    if (waitS === undefined) return withHeaders(result, limits);
+    const until = now + waitS * 1_000;
     // A request before that time counts as early.
-    store.setAllowance(apiKey, { ...store.allowance(apiKey), blockedUntil: until });
-    const again = { ...result.headers, 'Retry-After': retryAfter(until, now, rules.retryAfterFormat) };
-    return withHeaders({ ...result, headers: again }, limits);
+    if (status === 429) store.setAllowance(apiKey, { ...store.allowance(apiKey), blockedUntil: until });
+    return withHeaders(result, { ...limits, 'Retry-After': retryAfter(until, now, rules.retryAfterFormat) });
   };
   return store.exclusively(work, { durable: request.method === 'PATCH' });
 }
@@ -93,7 +94,5 @@ function refusalOf({ outcome, limit }: LimiterDecision, { banStatus }: Rules): S
 function operate(operation: Operation, store: Store, fault: Fault<'status'> | undefined): SandboxResponse {
   if (fault === undefined) return operation(store);
   if (fault.after === true) operation(store);
-  const { status, 'retry-after': retryAfterS } = fault;
-  const headers = retryAfterS === undefined ? {} : { 'Retry-After': String(retryAfterS) };
-  return { ...error(status, 'fault', 'Fault injected by the sandbox.', headers), isFault: true };
+  return { ...error(fault.status, 'fault', 'Fault injected by the sandbox.'), isFault: true };
 }

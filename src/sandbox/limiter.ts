@@ -81,6 +81,6 @@ export function limitHeaders(
 
 /** @param until epoch ms */
 export function retryAfter(until: number, now: number, format: Rules['retryAfterFormat']): string {
-  if (format === 'seconds') return String(Math.max(1, Math.ceil((until - now) / 1_000)));
+  if (format === 'seconds') return String(Math.ceil((until - now) / 1_000));
   return new Date(Math.ceil(until / 1_000) * 1_000).toUTCString();
 }

@@ -153,6 +153,17 @@ describe('a fault that answers', () => {
     ]);
   });
 
+  it.each([
+    ['seconds', '2'],
+    ['date', new Date(START + 2_000).toUTCString()],
+  ] as const)(
+    '503: its Retry-After has the form that the sandbox was asked for, %s',
+    async (retryAfterFormat, expected) => {
+      const { status, headers } = await ask({ fault: 'status=503,retry-after=2' }, { rules: { retryAfterFormat } });
+      expect([status, headers['Retry-After']]).toEqual([503, expected]);
+    },
+  );
+
   it('429: one that is refused for another reason keeps its answer and its times', async () => {
     const fault = 'status=429,retry-after=30';
     const plan = { perMinute: 1, perDay: 9 };
