@@ -33,6 +33,8 @@ export default defineConfig({
     globalSetup: ['test/support/compile-cache.ts'],
     // Most tests wait for processes, not for a processor.
     maxWorkers: 7,
+    // Files share what a worker has loaded: no test changes a module.
+    isolate: false,
     // For what hangs. However busy a machine is, what works is done by then: no test has a time of its own that is shorter.
     testTimeout: 300_000,
     hookTimeout: 300_000,
