@@ -100,14 +100,18 @@ export class Matcher {
 
   /**
    * Redacts a text that continues, up to where an incomplete secret may begin. Returns the redacted part and the rest.
+   * The text has one byte for each character.
    */
-  redactStart(text: string): readonly [done: string, rest: string] {
-    const sure = Math.max(0, text.length - this.longest + 1);
-    const found = this.mayMatch(text) ? [...text.matchAll(this.pattern)] : [];
-    const last = found.findLast(({ index }) => index < sure);
+  redactStart(bytes: Buffer): readonly [done: Buffer, rest: Buffer] {
+    const sure = Math.max(0, bytes.length - this.longest + 1);
+    const isSmall = bytes.length <= SMALL;
+    // Bytes are searched several times as fast as a text is made of them.
+    const isClean = !isSmall && !this.anchors.large.some((anchor) => bytes.includes(anchor, 0, 'latin1'));
+    const text = isClean ? '' : bytes.toString('latin1');
+    if (isClean || (isSmall && !this.mayMatch(text))) return [bytes.subarray(0, sure), bytes.subarray(sure)];
+    const last = [...text.matchAll(this.pattern)].findLast(({ index }) => index < sure);
     const end = last === undefined ? sure : Math.max(sure, last.index + last[0].length);
-    const done = text.slice(0, end);
-    return [found.length === 0 ? done : this.redact(done), text.slice(end)];
+    return [Buffer.from(this.redact(text.slice(0, end)), 'latin1'), bytes.subarray(end)];
   }
 
   /** Quick test, mostly false, so that the expression is rarely needed. */

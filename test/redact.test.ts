@@ -153,10 +153,27 @@ describe('fault 118: what the service says reaches no command with the key in it
     }
   });
 
-  it('a body without it comes through byte for byte, also where it breaks off', async () => {
+  it('in long pieces, also across the end of one', async () => {
+    const filling = 'é '.repeat(8_000);
+    for (const spell of Object.values(SPELLINGS)) {
+      const spelled = spell(KEY);
+      for (const cut of [0, 1, Math.floor(spelled.length / 2), spelled.length - 1, spelled.length]) {
+        const body = `${filling.slice(0, 6_666)}${spelled}${filling}`;
+        const size = Buffer.byteLength(filling.slice(0, 6_666)) + cut;
+        expect((await received(KEY, { body }, size)).text).toMatch(
+          /^[é ]{6666}\S{0,12}\[redacted\]\S{0,12}[é ]{16000}$/,
+        );
+      }
+    }
+  });
+
+  it.each([97, 5_000])('a body without it comes through byte for byte, also where it breaks off (%i)', async (size) => {
     const body = '{"petId":9223372036854775807,"status":"ünïcode \\u00e9 %41 &#65;"},'.repeat(300);
-    expect((await received(KEY, { body }, 97)).text).toBe(body);
-    expect(await received(KEY, { body }, 97, true)).toMatchObject({ text: body, failed: true });
+    const plain = '{"petId":9223372036854775807,"status":"ünïcode"},'.repeat(300);
+    for (const each of [body, plain]) {
+      expect((await received(KEY, { body: each }, size)).text).toBe(each);
+      expect(await received(KEY, { body: each }, size, true)).toMatchObject({ text: each, failed: true });
+    }
   });
 
   it.each(['7', '12', '1234567890', '-5', 'ok', 'abc', 'null', '":"', '},{'])(

@@ -103,19 +103,20 @@ async function* redactedStream(body: AsyncIterable<Uint8Array>, matcher: Matcher
     yield* redactedBody(await Array.fromAsync(body), matcher);
     return;
   }
-  let held = '';
+  let held: Buffer = Buffer.alloc(0);
+  const last = (): Uint8Array[] => (held.length === 0 ? [] : [bytes(matcher.redact(latin1(held)))]);
   try {
     for await (const chunk of body) {
-      const [done, rest] = matcher.redactStart(held + latin1(chunk));
+      const [done, rest] = matcher.redactStart(Buffer.concat([held, chunk]));
       held = rest;
-      if (done !== '') yield bytes(done);
+      if (done.length > 0) yield done;
     }
   } catch (error) {
     // What arrived before the break is still valid.
-    if (held !== '') yield bytes(matcher.redact(held));
+    yield* last();
     throw error;
   }
-  if (held !== '') yield bytes(matcher.redact(held));
+  yield* last();
 }
 
 /** Returns one character per byte: secrets are ASCII, and everything else stays as it is. */
