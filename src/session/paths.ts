@@ -2,6 +2,7 @@
  * Paths of files: XDG base directories (relative values are ignored, empty ones count as unset), on macOS too, as with
  * gh and git. On Windows, APPDATA for the config and LOCALAPPDATA for everything else.
  */
+import { posix, win32 } from 'node:path';
 import type { Context } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { inVariable, SETTINGS } from './settings.ts';
@@ -53,9 +54,9 @@ export function homeProblem({ env }: Pick<Context, 'env'>): string {
   return env.HOME === undefined || env.HOME === '' ? 'HOME is not set' : 'HOME is not an absolute path';
 }
 
-/** Resolves a path against the current folder. */
+/** Resolves a path against the current folder: however a file's path is spelled, the result is the same. */
 export function absolutePath({ machine }: Pick<Context, 'machine'>, path: string): string {
-  return isAbsolute(path, machine.platform) ? path : joinPath(machine.cwd, path);
+  return (machine.platform === 'win32' ? win32 : posix).resolve(machine.cwd, path);
 }
 
 /** Joins a path with the folder's own separator: cmd.exe does not accept both in one path. */

@@ -39,18 +39,20 @@ export interface RunFilter {
 export const withoutProfile = (origin: string): string => `substr(${origin}, instr(${origin}, ' ') + 1)`;
 /** SQL: states of changes that may have reached the service's stock. */
 export const MAY_BE_WRITTEN = "('sent', 'applied', 'unknown')";
-/** SQL: true for a change that was undone and not redone since. `carriedOut`: selects the undos and redos that count. */
-const isUndone = (carriedOut: string): string => `(
+/** SQL: the kind of the last undo or redo of a change. `carriedOut`: selects those that count. */
+const lastUndo = (carriedOut: string): string => `(
   SELECT kind FROM run AS undo WHERE (undoesRun = change.run OR undoesChange = change.id) AND ${carriedOut}
-  ORDER BY undo.id DESC LIMIT 1) IS 'undo'`;
+  ORDER BY undo.id DESC LIMIT 1)`;
 /** SQL: true for a change that was sent and not refused. */
 const SENT = "sentAt IS NOT NULL AND state NOT IN ('failed', 'discarded')";
 /** SQL: true for an undo or redo that has sent a row, or has found that nothing is to be changed. */
 const CARRIED_OUT = `EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id AND (${SENT} OR state = 'unchanged'))`;
-/** SQL: true for an undo or redo that has changed the pet. The `+` keeps SQLite from reading the whole run each time. */
-const UNDONE = isUndone(
+/** SQL: of those that have changed the pet. The `+` keeps SQLite from reading the whole run each time. */
+const LAST_UNDO = lastUndo(
   "EXISTS (SELECT 1 FROM change AS own WHERE own.petId = change.petId AND +own.run = undo.id AND own.state = 'applied')",
 );
+/** SQL: true for a change that was undone and not redone since. */
+const UNDONE = `${LAST_UNDO} IS 'undo'`;
 /**
  * SQL: true for an undo or redo that `next` skips: one of its kind, or one replaced by a later undo or redo of the same
  * command (or of the change's run) that changed one of its pets.
@@ -115,8 +117,9 @@ export class History implements Disposable {
     return this.read<Change>(sql, petId, origin, origin, turn)[0]?.before;
   }
 
-  isUndone({ id }: Change): boolean {
-    return this.state.database.get(`SELECT 1 FROM change WHERE id = ? AND ${UNDONE}`, id) !== undefined;
+  /** Returns the kind of the last undo or redo that has changed the pet. */
+  lastUndo({ id }: Change): Run['kind'] | undefined {
+    return this.read<{ kind?: Run['kind'] }>(`SELECT ${LAST_UNDO} AS kind FROM change WHERE id = ?`, id)[0]?.kind;
   }
 
   run(id: bigint): Run | undefined {
@@ -164,7 +167,7 @@ export class History implements Disposable {
   newestSent(environment: string, next: 'undo' | 'redo'): Change | undefined {
     const sql = `SELECT *, ${NAME} FROM change WHERE environment = ? AND ${SENT}
         AND coalesce(run, 0) NOT IN (SELECT id FROM run WHERE kind = 'smoke' AND endedAt IS NOT NULL OR ${isPassed(next)})
-        ${next === 'undo' ? `AND NOT ${isUndone(CARRIED_OUT)}` : ''}
+        ${next === 'undo' ? `AND ${lastUndo(CARRIED_OUT)} IS NOT 'undo'` : ''}
       ORDER BY turn DESC, id DESC LIMIT 1`;
     return this.read<Change>(sql, environment)[0];
   }

@@ -32,13 +32,18 @@ export async function earlierOf(
   const origin = originOf(await context.target());
   const when = ({ id, startedAt }: Run): string => `${id} of ${clockTime(startedAt, context.clock.now())}`;
   const amounts = new Map(wanted.map(({ petId, quantity }) => [petId, quantity]));
-  const isOfFile = ({ petId, before = 0n, after }: Change): boolean => amounts.get(petId) === after - before;
+  const isOfFile = (change: Change): boolean => amounts.get(change.petId) === addedBy(change);
   const earlierFor = (hash: string, isEdited: boolean): Earlier | undefined => {
     const { run, changes } = journal.added(hash, origin) ?? { changes: [] };
-    if (run === undefined || (isEdited && !changes.every(isOfFile))) return undefined;
-    const added = new Set(changes.map(({ petId }) => petId));
-    const rest = wanted.filter(({ petId }) => !added.has(petId));
-    const these = rest.length === 0 ? 'these rows' : `${wanted.length - rest.length} of these ${wanted.length} rows`;
+    if (run === undefined || (isEdited && !changes.every(isOfFile) && !begins(wanted, changes))) return undefined;
+    const added = new Map(changes.map((change) => [change.petId, addedBy(change)]));
+    const rest = wanted.flatMap((row) => {
+      const quantity = row.quantity - (added.get(row.petId) ?? 0n);
+      return quantity === 0n ? [] : { ...row, quantity };
+    });
+    const isOfOthers = rest.some(({ petId }) => !added.has(petId));
+    const part = isOfOthers ? `${added.size} of these ${wanted.length} rows` : 'part of these rows';
+    const these = rest.length === 0 ? 'these rows' : part;
     return { says: `Run ${when(run)} has added ${these} already`, rest, isEdited };
   };
   const same = earlierFor(adds, false);
@@ -64,6 +69,24 @@ export async function earlierOf(
   // Further back, it is another delivery of the same name.
   const last = journal.runs({ limit: 100 }).find((run) => run.origin === origin && isOfPath(run));
   return last?.adds === undefined ? undefined : earlierFor(last.adds, true);
+}
+
+function addedBy({ before = 0n, after }: Change): bigint {
+  return after - before;
+}
+
+/** True if the first lines of a file are what the changes have added. */
+function begins(rows: readonly Row[], changes: readonly Change[]): boolean {
+  const missing = new Map(changes.map((change) => [change.petId, addedBy(change)]));
+  const lines = rows.filter(({ petId }) => missing.has(petId)).flatMap((row) => row.parts ?? row);
+  return lines
+    .sort((one, other) => one.line - other.line)
+    .some(({ petId, quantity }) => {
+      const left = (missing.get(petId) ?? 0n) - quantity;
+      if (left === 0n) missing.delete(petId);
+      else missing.set(petId, left);
+      return missing.size === 0;
+    });
 }
 
 /** Finds the newest unfinished import of the same file or rows for this environment. */

@@ -11,6 +11,8 @@ import { type FileRecord, readRecords, textOf } from './records.ts';
 export interface Row extends Wanted {
   /** Line in the file, from 1; the first one if several lines are added together. */
   readonly line: number;
+  /** The rows of these lines, in their order. */
+  readonly parts?: Row[];
 }
 
 /** Returns the pet with a name or barcode, or why there is not one. `isNeeded`: nothing else names the pet. */
@@ -63,7 +65,9 @@ function merge(row: Row, earlier: Row | undefined, adds: boolean): Row | string 
     return `${problem}, with another value of current`;
   }
   if (earlier.cause !== row.cause || earlier.note !== row.note) return `${problem}, with another cause or note`;
-  return { ...earlier, quantity: earlier.quantity + row.quantity, current: earlier.current ?? row.current };
+  const { parts = [earlier] } = earlier;
+  parts.push(row);
+  return { ...earlier, quantity: earlier.quantity + row.quantity, current: earlier.current ?? row.current, parts };
 }
 
 function toRow(record: FileRecord, column: 'quantity' | 'delta', adds: boolean, petOf: PetOf): Row | string {

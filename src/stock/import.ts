@@ -139,7 +139,7 @@ async function whatToAdd(
   }
   if (isPart) {
     notices.info(`${says}: only the others are added.`);
-    return { rows: rest, question: (pets) => `Add the other ${plural(pets, 'row')} to the stock` };
+    return { rows: rest, question: (pets) => `Add the other ${pets === 1 ? 'row' : `${pets} rows`} to the stock` };
   }
   notices.warning(`${says}. Adding them again adds them twice.`);
   return all((pets) => `Add ${plural(pets, 'row')} to the stock a second time`);

@@ -153,9 +153,9 @@ export async function listRuns(context: CommandContext, filter: RunFilter): Prom
   );
 }
 
-function stateOf({ kind, isUnfinished, discarded, done, left, scans }: RunSummary): string {
+function stateOf({ kind, isUnfinished, discarded, done, left, scans, conflicts, failed }: RunSummary): string {
   if (isUnfinished) return 'unfinished';
-  const isDiscardedCount = kind === 'count' && scans > 0 && done + left === 0;
+  const isDiscardedCount = kind === 'count' && scans > 0 && done + left + conflicts + failed === 0;
   return discarded > 0 || isDiscardedCount ? 'discarded' : 'finished';
 }
 

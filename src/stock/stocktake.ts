@@ -2,6 +2,7 @@
 import type { InventoryItem } from '../api/item.ts';
 import { openNames } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';
+import { resumeCommand } from '../session/run-commands.ts';
 import type { CommandContext } from '../session/globals.ts';
 import type { Journal, Run } from '../state/journal.ts';
 import { FORMAT_FACTS, list, type RowsView } from '../view/view.ts';
@@ -17,12 +18,21 @@ const SHOWN = 10;
 /** Returns the stocktake to continue: the one with this number, or the newest, first of all one of this environment. */
 export async function findStopped(context: CommandContext, journal: Journal, wanted: bigint | true): Promise<Run> {
   const here = (await context.settings()).environment.value;
-  const open = journal.unfinished().filter(({ kind, left }) => kind === 'count' && left === 0);
+  const counts = journal.unfinished().filter(({ kind }) => kind === 'count');
+  const open = counts.filter(({ left }) => left === 0);
   const newest = open.find(({ environment }) => environment === here) ?? open[0];
   const run = wanted === true ? newest : open.find(({ id }) => id === wanted);
   if (run !== undefined) {
     await assertSameOrigin(context, run, `Stocktake ${run.id}`, `inventory count --resume ${run.id}`);
     return run;
+  }
+  const counted = counts.find(({ environment, id }) => (wanted === true ? environment === here : id === wanted));
+  if (counted !== undefined) {
+    const left = `${plural(counted.left, 'row')} left`;
+    throw cannotResume(
+      `Stocktake ${counted.id} is counted and only has to be applied (${left})`,
+      `Apply the rest with: ${resumeCommand(counted)}`,
+    );
   }
   throw cannotResume(
     wanted === true ? 'No stocktake was left unfinished' : `Run ${wanted} is not an unfinished stocktake`,

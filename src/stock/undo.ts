@@ -106,8 +106,10 @@ function nextTarget({ notices }: CommandContext, journal: Journal, environment: 
 /** Names the pets that the undo `last` has left out. A partial undo counts as a step: they do not block older commands. */
 function noteLeftOut(notices: CommandContext['notices'], journal: Journal, last: Run, rows: readonly Change[]): void {
   if (!rows.some((row) => mayBeApplied(row) || row.state === 'unchanged')) return;
-  const left = new Set(rows.flatMap(({ petId, state }) => (state === 'applied' || state === 'unchanged' ? [] : petId)));
-  const rest = changesOf(journal, last).filter((each) => left.has(each.petId) && !journal.isUndone(each));
+  const done = new Set(rows.flatMap(({ petId, state }) => (state === 'applied' || state === 'unchanged' ? petId : [])));
+  const rest = changesOf(journal, last)
+    // A pet that was redone is undone with that redo.
+    .filter((each) => mayBeApplied(each) && !done.has(each.petId) && journal.lastUndo(each) === undefined);
   if (rest.length === 0) return;
   const what = `The undo of ${nameOf(last)} left out pet ${firstFew(rest.map(({ petId }) => petId))}.`;
   const how = `take it back with: petstore --env ${last.environment} inventory undo ${numberOf(last)}`;
@@ -227,7 +229,7 @@ function planUndo(changes: readonly Written[], stock: Stock, journal: Journal): 
     if (before === undefined) return 'the earlier quantity was not recorded';
     if (present === quantity) return undefined;
     // The pet may have the quantity that was written for another reason.
-    if (journal.isUndone(change)) return 'it was undone already';
+    if (journal.lastUndo(change) === 'undo') return 'it was undone already';
     if (written.includes(present)) return undefined;
     return changedSince(journal, change, present, `the ${after} that were written`);
   });

@@ -70,10 +70,11 @@ describe('a file that the user names', () => {
     ['linux', '/data/a.csv', '/data/a.csv'],
     ['linux', 'C:\\a.csv', '/shop/C:\\a.csv'],
     ['win32', 'C:\\a.csv', 'C:\\a.csv'],
-    ['win32', 'C:/a.csv', 'C:/a.csv'],
-    ['win32', '\\\\server\\a.csv', '\\\\server\\a.csv'],
+    ['linux', './b/../a.csv', '/shop/a.csv'],
+    ['win32', 'C:/a.csv', 'C:\\a.csv'],
+    ['win32', '\\\\server\\share\\a.csv', '\\\\server\\share\\a.csv'],
     ['win32', 'a.csv', 'C:\\shop\\a.csv'],
-    ['win32', '..\\a.csv', 'C:\\shop\\..\\a.csv'],
+    ['win32', '..\\a.csv', 'C:\\a.csv'],
   ])('on %s, %s is %s', (platform, path, expected) => {
     expect(absolutePath(on(platform, '/home/a'), path)).toBe(expected);
   });

@@ -85,6 +85,30 @@ it('a pet that changed since its first scan is a conflict, and is left as it is'
   );
 });
 
+it('a stocktake whose rows are all conflicts is finished: nobody has discarded it', async () => {
+  const { run } = shop();
+  await run(['inventory', 'count', '--yes'], { stdin: { text: '7 9\nq\n' } });
+  await run(['inventory', 'adjust', '7', '-3', '--yes']);
+  expect((await run(['inventory', 'count', '--resume', '--yes'], { stdin: { text: '' } })).code).toBe(11);
+  const { stdout } = await run(['inventory', 'runs', '--json']);
+  expect(JSON.parse(stdout)).toMatchObject([{ run: 1, state: 'finished', conflicts: 1 }]);
+});
+
+it('that was stopped while it was applied: --resume names what applies the rest', async () => {
+  const list = json([item(7, 10), item(8, 6)]);
+  const stdin = { text: '7 4\n8 2\ndone\n' };
+  const context = withReplies([list, list, json(item(7, 4)), error(401)], { stdin });
+  expect((await runIn(context, 'inventory', 'count', '--yes')).code).toBe(4);
+  for (const which of [[], ['1']]) {
+    const { code, stderr } = await runIn(context, 'inventory', 'count', '--yes', '--resume', ...which);
+    expect([code, stderr]).toEqual([
+      2,
+      'error: Stocktake 1 is counted and only has to be applied (1 row left); nothing was sent.\n' +
+        'hint: Apply the rest with: petstore --env staging inventory runs resume 1\n',
+    ]);
+  }
+});
+
 it('tells that the scans are saved where the stock cannot be read before they are applied', async () => {
   const stdin = { text: '7 4\ndone\n' };
   const context = withReplies([json([item(7, 10)]), error(401)], { stdin });

@@ -225,6 +225,32 @@ it('a delivery that was added, and has a row more now, is not added twice', asyn
   expect(await stock(7, 8)).toEqual([13, 8]);
 });
 
+it.each([
+  ['a line more of a pet', '8,2\n', '7,2\n', 'part of these rows', [15, 8]],
+  ['lines more of that pet and another', '', '7,2\n9,1\n', '1 of these 2 rows', [15, 6]],
+])('a delivery that was added, and has %s now, is not added twice', async (_name, before, more, added, expected) => {
+  const { run, stock, file } = shop();
+  const path = file(`petId,delta\n7,1\n7,2\n${before}`);
+  expect((await run(['inventory', 'import', path, '--yes'])).code).toBe(0);
+  appendFileSync(path, more);
+  // However its path is spelled.
+  const { code, stderr } = await run(['inventory', 'import', path.replace(/(?=[^/]*$)/, './x/../'), '--yes']);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`has added ${added} already; nothing was`)]);
+  expect((await run(['inventory', 'import', path], { ...TERMINAL, answers: [true] })).code).toBe(0);
+  expect(await stock(7, 8)).toEqual(expected);
+});
+
+it('another delivery of the same name is added, although it has more of the same pets', async () => {
+  const { run, stock, file } = shop();
+  const path = file('petId,delta\n7,1\n7,2\n8,1\n');
+  expect((await run(['inventory', 'import', path, '--yes'])).code).toBe(0);
+  for (const next of ['7,4\n8,1\n', '7,1\n7,1\n7,3\n8,1\n', '8,1\n8,1\n7,3\n']) {
+    file(`petId,delta\n${next}`);
+    expect((await run(['inventory', 'import', path, '--yes'])).code).toBe(0);
+  }
+  expect(await stock(7, 8)).toEqual([25, 11]);
+});
+
 it('a file with a header alone is nothing to do', async () => {
   const { home, run, file } = shop();
   const { code, stdout } = await run(['inventory', 'import', file('petId,delta\n'), '--yes', '--json']);

@@ -489,6 +489,17 @@ describe('undo and redo', () => {
     expect([...stock.values()]).toEqual([12, 13, 14]);
   });
 
+  it('of an import: what it leaves is named also after a redo and another undo', async () => {
+    const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,20\n' } });
+    const run = (...args: string[]) => runIn(context, 'inventory', ...args, '--yes');
+    await run('adjust', '9', '-1');
+    await run('import', '-');
+    stock.set(8, 19);
+    for (const command of ['undo', 'redo', 'undo']) await run(command);
+    expect((await run('undo')).stderr).toContain('The undo of run 1 left out pet 8. If it has the quantity from run 1');
+    expect([...stock.values()]).toEqual([10, 19, 10]);
+  });
+
   it('of a run that was stopped ends that run, also where the undo is stopped in turn', async () => {
     const { context } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 2, error(401), true);
     expect((await runIn(context, 'inventory', 'import', '-', '--yes')).code).toBe(4);
