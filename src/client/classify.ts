@@ -89,8 +89,9 @@ export function judgeStatus(
   const gateway = gatewayOf(headers);
   const limits = readLimitHeaders(headers, now);
   const { retryAfterMs: namedMs } = limits;
+  const otherMs = namedMs === undefined ? undefined : namedMs + ROUNDING_MS;
   // As long as a 503 blocks the key.
-  const retryAfterMs = namedMs === undefined ? undefined : namedMs + ROUNDING_MS;
+  const retryAfterMs = status === 503 ? refusalOf(status, limits, 1, 0)?.ms : otherMs;
   const retryAt = now + (retryAfterMs ?? 0);
   const url = `${service.baseUrl.href}${call.path}`;
   const isUpdate = isWrite(call.method);

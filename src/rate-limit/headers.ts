@@ -230,8 +230,11 @@ function waitUntil(at: number | undefined, { server, local }: Clocks): number | 
 
 function readCounts(textsOf: (part: keyof typeof PARAMETERS) => readonly string[], clocks: Clocks): Found {
   const [limits, counts, ends] = [textsOf('limit'), textsOf('remaining'), listOf(textsOf('reset'))];
-  const [limit, left] = [least(limits), least(counts)];
+  const left = least(counts);
   const found = { left, resets: ends.map((text) => readReset(text, clocks)), window: undefined };
+  // Nothing is left until a known time, also where the limit is not named (a policy is optional in drafts 8 to 10).
+  const isSpent = limits.length === 0 && left === 0 && longest(found.resets) !== undefined;
+  const limit = isSpent ? 1 : least(limits);
   if (limit === undefined || left === undefined || left > limit) return found;
   // By the server's clock alone: a window must not look longer because the clocks differ.
   const only = { server: clocks.server, local: clocks.server };

@@ -136,7 +136,7 @@ export function alertBy(context: CommandContext, option: string, command: string
       timeoutMs: ALERT_MS,
       signal,
       onLine: (line) => {
-        notices.info(`${words[0]}: ${line}`);
+        notices.warning(`${words[0]}: ${line}`);
       },
       fail: (problem) => new Failure('alert-command', { option, command, problem }),
     });

@@ -200,6 +200,12 @@ describe('a status', () => {
     ]);
   });
 
+  it('503 with a spent window: not before its end, as the key is blocked', () => {
+    const { failure } = judge(503, READ, { ratelimit: '"a";r=0;t=500' });
+    expect(failure.details).toMatchObject({ retryAt: NOW + 501_000 });
+    expect(judge(500, READ, { ratelimit: '"a";r=0;t=500' }).failure.details).not.toHaveProperty('retryAt');
+  });
+
   it('a Retry-After counts for nothing where the service did not fail', () => {
     expect(judge(403, READ, { 'retry-after': '6' })).not.toHaveProperty('retryAfterMs');
   });

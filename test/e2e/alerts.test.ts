@@ -40,12 +40,17 @@ describe('wait --exec', () => {
   it.each([
     ['exit 7', 'ended with exit code 7'],
     ['kill -9 $$', 'was ended by SIGKILL'],
-  ])('a command that fails (%s) is exit 3, and the pet is shown', async (lines, problem) => {
-    const home = createHome();
-    const run = await runPetstore([...WAIT, '--exec', program(home, lines)], { home, env: SANDBOX });
-    expect([run.code, run.stdout]).toEqual([3, 'Pet 7 (Goldfish): 10 (available).\n']);
-    expect(run.stderr).toContain(`The command of --exec ${problem}`);
-  });
+  ])(
+    'a command that fails (%s) is exit 3; the pet, and what the command says on stderr, are shown',
+    async (lines, problem) => {
+      const home = createHome();
+      const command = program(home, `echo no smtp >&2\n${lines}`);
+      const run = await runPetstore([...WAIT, '--quiet', '--exec', command], { home, env: SANDBOX });
+      expect([run.code, run.stdout]).toEqual([3, 'Pet 7 (Goldfish): 10 (available).\n']);
+      expect(run.stderr).toMatch(/^warning: \S+: no smtp$/m);
+      expect(run.stderr).toContain(`The command of --exec ${problem}`);
+    },
+  );
 
   it('refuses before it sends anything: open quotes, and --on-change without --watch', async () => {
     expect((await runPetstore([...WAIT, '--exec', "'mail"], { env: SANDBOX })).code).toBe(2);

@@ -137,6 +137,11 @@ describe('the window', () => {
     expect(read(headers(reset)).window).toEqual({ limit: 60, remaining: 57, resetInMs });
   });
 
+  it.each(['x-ratelimit-', 'ratelimit-'])('without a limit is known if nothing is left: %s', (prefix) => {
+    const spent = (left: string) => read({ [`${prefix}remaining`]: left, [`${prefix}reset`]: '7' }).window;
+    expect([spent('0'), spent('3')]).toEqual([{ limit: 1, remaining: 0, resetInMs: 8_000 }, undefined]);
+  });
+
   it('may be all that is left, and is the least that is named', () => {
     const twice = { ...headers(`${second + 23}`), 'x-ratelimit-remaining': ['57', '3'] };
     expect(read(twice).window).toMatchObject({ limit: 60, remaining: 3 });
@@ -264,6 +269,8 @@ describe('RateLimit and RateLimit-Policy', () => {
       minute,
     ],
     ['no policy of that name', '"minute";r=50;t=30', '"hour";q=1000;w=3600', undefined],
+    ['nothing left, and no policy', '"minute";r=0;t=30', '', { limit: 1, remaining: 0, resetInMs: 31_000 }],
+    ['nothing left, no policy, no time', '"minute";r=0', '', undefined],
     [
       'no end: at most a whole window',
       '"a";r=50',
