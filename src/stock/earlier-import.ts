@@ -31,11 +31,9 @@ export async function earlierOf(
   if (adds === undefined || again) return undefined;
   const origin = originOf(await context.target());
   const when = ({ id, startedAt }: Run): string => `${id} of ${clockTime(startedAt, context.clock.now())}`;
-  const amounts = new Map(wanted.map(({ petId, quantity }) => [petId, quantity]));
-  const isOfFile = (change: Change): boolean => amounts.get(change.petId) === addedBy(change);
   const earlierFor = (hash: string, isEdited: boolean): Earlier | undefined => {
     const { run, changes } = journal.added(hash, origin) ?? { changes: [] };
-    if (run === undefined || (isEdited && !changes.every(isOfFile) && !begins(wanted, changes))) return undefined;
+    if (run === undefined || (isEdited && !begins(wanted, changes))) return undefined;
     const added = new Map(changes.map((change) => [change.petId, addedBy(change)]));
     const rest = wanted.flatMap((row) => {
       const quantity = row.quantity - (added.get(row.petId) ?? 0n);
@@ -52,7 +50,7 @@ export async function earlierOf(
   const changed = await findStopped(context, journal, (run) => {
     const changes = journal.changesOf(run.id);
     const hasAdded = run.adds !== undefined && changes.some(mayBeApplied);
-    return hasAdded && (isOfPath(run) || changes.every(isOfFile));
+    return hasAdded && (isOfPath(run) || begins(wanted, changes));
   });
   if (changed !== undefined) {
     throw cannotResume(
@@ -75,7 +73,7 @@ function addedBy({ before = 0n, after }: Change): bigint {
   return after - before;
 }
 
-/** True if the first lines of a file are what the changes have added. */
+/** True if the first lines of a file, or all of them in any order, are what the changes have added. */
 function begins(rows: readonly Row[], changes: readonly Change[]): boolean {
   const missing = new Map(changes.map((change) => [change.petId, addedBy(change)]));
   const lines = rows.filter(({ petId }) => missing.has(petId)).flatMap((row) => row.parts ?? row);

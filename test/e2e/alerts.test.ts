@@ -47,7 +47,7 @@ describe('wait --exec', () => {
       const command = program(home, `echo no smtp >&2\n${lines}`);
       const run = await runPetstore([...WAIT, '--quiet', '--exec', command], { home, env: SANDBOX });
       expect([run.code, run.stdout]).toEqual([3, 'Pet 7 (Goldfish): 10 (available).\n']);
-      expect(run.stderr).toMatch(/^warning: \S+: no smtp$/m);
+      expect(run.stderr).toMatch(/^warning: .*: no smtp$/m);
       expect(run.stderr).toContain(`The command of --exec ${problem}`);
     },
   );
