@@ -42,7 +42,7 @@ export function sandboxFile(places: Places): string {
 function folder(places: Places, what: string, variable: string, underHome: string, onWindows: string): string {
   const { env, machine } = places;
   const given = env[variable] ?? '';
-  if (isAbsolute(given, machine.platform)) return joinPath(given, 'petstore');
+  if (pathsOf(machine).isAbsolute(given)) return joinPath(given, 'petstore');
   const windows = machine.platform === 'win32' ? env[onWindows] : undefined;
   if (windows !== undefined && windows !== '') return joinPath(windows, 'petstore');
   if (machine.home === undefined) throw new Failure('no-home', { what, variable, problem: homeProblem(places) });
@@ -56,7 +56,7 @@ export function homeProblem({ env }: Pick<Context, 'env'>): string {
 
 /** Resolves a path against the current folder: however a file's path is spelled, the result is the same. */
 export function absolutePath({ machine }: Pick<Context, 'machine'>, path: string): string {
-  return (machine.platform === 'win32' ? win32 : posix).resolve(machine.cwd, path);
+  return pathsOf(machine).resolve(machine.cwd, path);
 }
 
 /** Joins a path with the folder's own separator: cmd.exe does not accept both in one path. */
@@ -72,6 +72,4 @@ export function fileName(path: string): string {
 /** A Windows drive or share. */
 const IS_OF_WINDOWS = /^([A-Za-z]:[\\/]|\\\\)/;
 
-function isAbsolute(path: string, platform: string): boolean {
-  return path.startsWith('/') || (platform === 'win32' && IS_OF_WINDOWS.test(path));
-}
+const pathsOf = ({ platform }: Context['machine']): typeof posix => (platform === 'win32' ? win32 : posix);

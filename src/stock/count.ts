@@ -15,7 +15,7 @@ import { applyPlan, assertCanConfirm } from './apply.ts';
 import { isStocktakeOpen, lockStocktake, takeTurn, withWritableJournal } from './open-journal.ts';
 import { whereOf } from './write-one.ts';
 import { dryRunPlan, unscanned, type Wanted } from './plan.ts';
-import { findStopped, planCount, showUnscanned } from './stocktake.ts';
+import { findStopped, notApplied, planCount, showUnscanned } from './stocktake.ts';
 import type { Problem } from '../catalog/store.ts';
 import { clockTime } from '../view/progress.ts';
 import { petLabel, plural } from '../view/words.ts';
@@ -80,10 +80,8 @@ async function finish({ context, journal, run, seen }: Stocktake, tally: Tally, 
   const { problems, scans } = tally;
   // A person can scan it again; a script's count is not applied.
   if (problems.length > 0 && !context.stdin.isTTY) {
-    const resume = resumeCommand({ ...run, left: 0 });
-    const saved = scans.length > 0 && {
-      hint: `The other lines are saved. Correct these and scan only them: ${resume}`,
-    };
+    const hint = `The other lines are saved. Correct these and scan only them: ${resumeCommand({ ...run, left: 0 })}`;
+    const saved = scans.length > 0 && { hint };
     throw new Failure('invalid-rows', { source: 'stdin', problems, ...saved });
   }
   const rows = tally.rows();
@@ -142,12 +140,7 @@ async function offerStopped(context: CommandContext, journal: Journal, session: 
     if (isHere && !(await isStocktakeOpen(context, run.id))) stopped.push(run);
   }
   const applying = stopped.find(({ left }) => left > 0);
-  if (applying !== undefined) {
-    const left = `${plural(applying.left, 'row')} left`;
-    notices.warning(
-      `Stocktake ${applying.id} is not applied yet (${left}). Resume it with: ${resumeCommand(applying)}`,
-    );
-  }
+  if (applying !== undefined) notices.warning(notApplied(applying).join('. '));
   const open = stopped.find(({ left }) => left === 0);
   if (open === undefined || globals.yes || !canAsk(context)) return undefined;
   const what = `Stocktake ${open.id} of ${clockTime(open.startedAt, clock.now())} was not finished`;

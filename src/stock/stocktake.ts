@@ -4,7 +4,7 @@ import { openNames } from '../session/open-catalog.ts';
 import { connect } from '../session/connect.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import type { CommandContext } from '../session/globals.ts';
-import type { Journal, Run } from '../state/journal.ts';
+import type { Journal, Run, RunSummary } from '../state/journal.ts';
 import { FORMAT_FACTS, list, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { openJournal } from './open-journal.ts';
@@ -27,16 +27,16 @@ export async function findStopped(context: CommandContext, journal: Journal, wan
     return run;
   }
   const counted = counts.find(({ environment, id }) => (wanted === true ? environment === here : id === wanted));
-  if (counted !== undefined) {
-    const left = `${plural(counted.left, 'row')} left`;
-    throw cannotResume(
-      `Stocktake ${counted.id} is counted and only has to be applied (${left})`,
-      `Apply the rest with: ${resumeCommand(counted)}`,
-    );
-  }
+  if (counted !== undefined) throw cannotResume(...notApplied(counted));
   throw cannotResume(
     wanted === true ? 'No stocktake was left unfinished' : `Run ${wanted} is not an unfinished stocktake`,
   );
+}
+
+/** Says that a stocktake is counted, and how to apply what is left of it. */
+export function notApplied(run: RunSummary): [problem: string, hint: string] {
+  const problem = `Stocktake ${run.id} is not applied yet (${plural(run.left, 'row')} left)`;
+  return [problem, `Resume it with: ${resumeCommand(run)}`];
 }
 
 /** Plans the counted quantities, and 0 for the pets of `rest`. A pet that was changed meanwhile is a conflict. */

@@ -103,8 +103,8 @@ it('that was stopped while it was applied: --resume names what applies the rest'
     const { code, stderr } = await runIn(context, 'inventory', 'count', '--yes', '--resume', ...which);
     expect([code, stderr]).toEqual([
       2,
-      'error: Stocktake 1 is counted and only has to be applied (1 row left); nothing was sent.\n' +
-        'hint: Apply the rest with: petstore --env staging inventory runs resume 1\n',
+      'error: Stocktake 1 is not applied yet (1 row left); nothing was sent.\n' +
+        'hint: Resume it with: petstore --env staging inventory runs resume 1\n',
     ]);
   }
 });
