@@ -47,7 +47,7 @@ const lastUndo = (carriedOut: string): string => `(
 const SENT = "sentAt IS NOT NULL AND state NOT IN ('failed', 'discarded')";
 /** SQL: true for an undo or redo that has sent a row, or has found that nothing is to be changed. */
 const CARRIED_OUT = `EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id AND (${SENT} OR state = 'unchanged'))`;
-/** SQL: of those that have changed the pet. The `+` keeps SQLite from reading the whole run each time. */
+/** SQL: the kind of the last one that has changed the pet. The `+` keeps SQLite from reading the whole run each time. */
 const LAST_UNDO = lastUndo(
   "EXISTS (SELECT 1 FROM change AS own WHERE own.petId = change.petId AND +own.run = undo.id AND own.state = 'applied')",
 );
