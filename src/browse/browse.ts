@@ -1,6 +1,8 @@
 /** `inventory browse`: a table of the stock to search and change. Applies changes as an import does. */
 import { hash } from 'node:crypto';
-import type { Filter } from '../api/select.ts';
+import { type InventoryItem, UnexpectedFields } from '../api/item.ts';
+import { type Filter, matcher } from '../api/select.ts';
+import { listInventory } from '../client/list.ts';
 import { noteValue, type Parser, wordValue } from '../value-parsers.ts';
 import { applyPlan } from '../stock/apply.ts';
 import { lockHere, takeTurn, withWritableJournal } from '../stock/open-journal.ts';
@@ -8,6 +10,8 @@ import { dryRunPlan, isUnexpected, makePlan, type Plan } from '../stock/plan.ts'
 import type { Stock } from '../stock/runner.ts';
 import { Failure, isFailure, midway, usageFailure } from '../errors.ts';
 import { describeFailure } from '../report/failures.ts';
+import { connect } from '../session/connect.ts';
+import { openCatalog } from '../session/open-catalog.ts';
 import { nextSteps } from '../session/run-commands.ts';
 import { originOf } from '../session/environments.ts';
 import type { CommandContext, Why } from '../session/globals.ts';
@@ -15,11 +19,12 @@ import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
 import { CAUSES } from '../state/journal-rows.ts';
 import type { Journal } from '../state/journal.ts';
 import { confirmation, type RecordView, type View } from '../view/view.ts';
-import { firstFew, plural } from '../view/words.ts';
+import { displayWidth, prepareWidths } from '../view/width.ts';
+import { firstFew, plural, visible } from '../view/words.ts';
 import { Browser, type Reload } from './browser.ts';
 import { byLines } from './lines.ts';
 import { browseOnScreen } from './on-screen.ts';
-import { readListing } from './listing.ts';
+import type { Listing } from './selection.ts';
 
 export interface BrowseOptions extends Filter {
   /** The largest quantity that counts as low stock. */
@@ -30,6 +35,8 @@ export interface BrowseOptions extends Filter {
 }
 
 const COMMAND = 'inventory browse';
+/** How many names are measured, the longest ones. */
+const MEASURED = 100;
 
 interface Visit {
   readonly context: CommandContext;
@@ -148,6 +155,41 @@ async function run(visit: Visit): Promise<View> {
     tellKept(visit);
     browser.catalog?.[Symbol.dispose]();
   }
+}
+
+/**
+ * Reads the stock.
+ * @param isWanted adds pets that the filter leaves out
+ * @throws {Failure} what connect throws, and what ends a read of the list
+ */
+async function readListing(
+  context: CommandContext,
+  filter: Filter,
+  isWanted: (petId: bigint) => boolean,
+): Promise<Listing> {
+  await using session = await connect(context);
+  const matches = matcher(filter);
+  const oddities = new UnexpectedFields(filter.pet);
+  const items: InventoryItem[] = [];
+  let id = 0;
+  let quantity = 0;
+  for await (const batch of listInventory(session.service)) {
+    oddities.see(batch);
+    for (const item of batch) {
+      if (!matches(item) && !isWanted(item.petId)) continue;
+      items.push(item);
+      id = Math.max(id, String(item.petId).length);
+      quantity = Math.max(quantity, String(item.quantity).length);
+    }
+    context.notices.progress(`Reading the stock: ${plural(items.length, 'pet')}`);
+  }
+  context.notices.progress(undefined);
+  for (const warning of oddities.warnings()) context.notices.warning(warning);
+  const catalog = await openCatalog(context, session.origin);
+  const names = catalog?.longestNames(MEASURED).map(visible) ?? [];
+  await prepareWidths(names);
+  const name = Math.max(0, ...names.map(displayWidth));
+  return { items, catalog, widths: { id, name, quantity } };
 }
 
 /** Asks for the cause and the note, at the user's request. Both may stay empty. */

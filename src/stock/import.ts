@@ -1,20 +1,22 @@
 /** `inventory import`: sets the stock from the rows of a file, or adds them to it. */
+import { EventEmitter, on } from 'node:events';
+import { jsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import { catalogOrigin, noCatalog, openCatalog, petOfRow } from '../session/open-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { originOf } from '../session/environments.ts';
 import { assertWriteAllowed, canAsk } from '../session/resolve.ts';
-import { Failure, usageFailure } from '../errors.ts';
-import type { Journal, Run, RunSummary } from '../state/journal.ts';
-import { confirmation, type View } from '../view/view.ts';
+import { Failure, isFailure, usageFailure } from '../errors.ts';
+import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';
+import { confirmation, list, type RecordView, type View } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { applyPlan, assertCanConfirm, type PlanContext, type RunSpec } from './apply.ts';
 import { type Mapping, STOCK_FILE } from './columns.ts';
 import { readSource, type SourceFile } from './source-file.ts';
 import { countStates, summaryMembers } from './summary.ts';
-import { withEvents } from './events.ts';
 import { openJournal, withLockedJournal } from './open-journal.ts';
 import { resumeCommand } from '../session/run-commands.ts';
 import { dryRunPlan, makeAddingPlan, makePlan } from './plan.ts';
+import type { OnOutcome } from './runner.ts';
 import { hashOfRows, parseRows, type PetOf, type Row } from './file-rows.ts';
 import { earlierOf, findStopped } from './earlier-import.ts';
 import { cannotResume, planOfRest, resumeNamed } from './runs.ts';
@@ -102,6 +104,43 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
       return applyPlan(runContext, { kind: 'import', ...file, plan: planFor(rows), question, replaces });
     });
   });
+}
+
+/**
+ * With --events, prints an object for each row as it is applied, and one at the end.
+ * @param work applies the run. With events, its summary is the last object.
+ * @throws {Failure} `usage`
+ */
+function withEvents(
+  { globals }: CommandContext,
+  isWanted: boolean | undefined,
+  work: (onOutcome?: OnOutcome) => Promise<RecordView>,
+): Promise<View> | View {
+  if (isWanted !== true) return work();
+  if (globals.output === 'csv') throw usageFailure('--events cannot be used with csv.', 'Use -o ndjson.');
+  let failure: Failure | undefined;
+  async function* events(): AsyncGenerator<JsonValue[]> {
+    const run = new EventEmitter<{ row: [Change]; end: [] }>();
+    const outcomes = on(run, 'row', { close: ['end'] }) as AsyncIterable<[Change]>;
+    const running = work((row) => run.emit('row', row));
+    const ended = running
+      .then(
+        (summary) => (failure = summary.failure),
+        (error: unknown) => (failure = isFailure(error) ? error : undefined),
+      )
+      .finally(() => run.emit('end'));
+    try {
+      for await (const [{ line = null, petId, before = null, after, state, reason = null }] of outcomes)
+        yield [jsonObject({ event: 'row', line, petId, before, after, state, reason })];
+      const { json } = await running;
+      yield [new Map<string, JsonValue>([['event', 'end'], ...json])];
+    } finally {
+      // The run continues if its reader goes away.
+      await ended;
+    }
+  }
+  const ndjson = { jsonText: stringifyJson, header: false, format: 'ndjson', isWork: true } as const;
+  return { ...list<JsonValue>([], {}, { ...ndjson, check: () => failure }), rows: events() };
 }
 
 /** Returns the run with this file as its source: the original may have moved. Without a hash it is not read again. */
