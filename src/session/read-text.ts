@@ -1,7 +1,6 @@
 /** Reads input that the user names (a file, a pipe, or stdin), and adds lines to a log. */
 import { type JsonObject, stringifyJson } from '../api/json.ts';
 import { Failure, fileFailed, fileFailure, usageFailure } from '../errors.ts';
-import type { HttpBody } from '../ports.ts';
 import type { CommandContext } from './globals.ts';
 
 const MOST_BYTES = 256 * 2 ** 20;
@@ -21,24 +20,17 @@ export async function readBytes(
   maxBytes = MOST_BYTES,
 ): Promise<Uint8Array> {
   const name = path === '-' ? 'stdin' : path;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
   try {
-    const bytes = await collect(path === '-' ? stdin.stream(signal) : await files.stream(path, signal), maxBytes);
-    if (bytes !== undefined) return bytes;
+    for await (const chunk of path === '-' ? stdin.stream(signal) : await files.stream(path, signal)) {
+      size += chunk.byteLength;
+      if (size > maxBytes) throw usageFailure(`${name} is larger than ${maxBytes} bytes.`);
+      chunks.push(chunk);
+    }
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
     throw fileFailure('read', name, cause);
-  }
-  throw usageFailure(`${name} is larger than ${maxBytes} bytes.`);
-}
-
-/** Returns the whole stream; undefined, without reading on, if it has more than `maxBytes`. */
-async function collect(stream: HttpBody, maxBytes: number): Promise<Buffer | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of stream) {
-    size += chunk.byteLength;
-    if (size > maxBytes) return undefined;
-    chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
