@@ -1,8 +1,8 @@
 /** The client's configuration, ports and observers. */
-import type { Clock, Http, HttpFailureFacts, Random, Wait } from '../ports.ts';
-import type { Gate } from '../rate-limit/gate.ts';
+import type { Http, HttpFailureFacts, Wait } from '../ports.ts';
+import type { Gate, GateOptions } from '../rate-limit/gate.ts';
 
-export interface Service {
+export interface Service extends Pick<GateOptions, 'clock' | 'random' | 'timeoutMs' | 'maxWaitMs' | 'signal'> {
   /** Ends in the path segment v1, without a trailing slash. */
   readonly baseUrl: URL;
   /** Name of the environment, for messages. */
@@ -13,20 +13,12 @@ export interface Service {
   readonly userAgent: string;
   readonly http: Http;
   readonly gate: Gate;
-  readonly clock: Clock;
-  readonly random: Random;
-  /** Longest time that one attempt waits for the service, in ms. */
-  readonly timeoutMs: number;
-  /** Longest wait before another attempt, in ms. */
-  readonly maxWaitMs: number;
   /** How long an operation is retried after its first failure, in ms, if that is longer than three attempts take. */
   readonly retryForMs: number;
   /** Operation that fails -> end of that time, on the monotonic clock. Kept until it is answered: it gets no more time. */
   readonly outages: Map<string, number>;
   /** Largest decoded body, in bytes. */
   readonly maxBodyBytes: number;
-  /** Aborts on a signal or at the deadline, with a Failure as its reason. */
-  readonly signal: AbortSignal;
   readonly watch: ClientWatch;
 }
 

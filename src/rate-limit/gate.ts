@@ -2,7 +2,7 @@
  * The gate that every request passes. It connects first, then asks the ledger for permission, then writes: a refusal
  * that arrives while it connects is never missed.
  */
-import type { Clock, Connection, Random, RateLimit, Wait, WaitReason } from '../ports.ts';
+import type { Clock, Connection, Context, RateLimit, Wait, WaitReason } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { type Hold, type Intent, isTooLong } from './governor.ts';
 import { readLimitHeaders } from './headers.ts';
@@ -44,14 +44,13 @@ export interface OwnLimits extends Partial<Pick<GateOptions, 'maxWaitMs' | 'rese
   readonly allowedMs?: number;
 }
 
-export interface GateOptions {
+export interface GateOptions extends Pick<Context, 'clock' | 'random' | 'signal'> {
   readonly ledger: Ledger;
   /** Identifies the service's address, such as `@5d0c2f`: operations at other addresses have their own windows. */
   readonly address: string;
-  readonly clock: Clock;
-  readonly random: Random;
+  /** Longest wait before an attempt, in ms. */
   readonly maxWaitMs: number;
-  /** Longest time to wait for an answer, in ms. */
+  /** Longest time that one attempt waits for the service, in ms. */
   readonly timeoutMs: number;
   /** How many requests may follow a 429, each after its wait. One more 429 ends the command. May decrease while it runs. */
   readonly probes: number;
@@ -59,7 +58,6 @@ export interface GateOptions {
   readonly owner: string;
   /** Number of requests to leave for other programs; below 1, that part of the limit. */
   readonly reserve: number;
-  readonly signal: AbortSignal;
   /** Called once a second while waiting, and with undefined when the wait is over. */
   onWait(wait: Wait | undefined): void;
 }
