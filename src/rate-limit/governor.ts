@@ -12,12 +12,12 @@ import {
   arrivedBy,
   type Demand,
   isWindowless,
+  type Known,
   LATE_MS,
   type Lost,
   observeWindow,
   type Reservation,
   roomAt,
-  type Window,
   windowOf,
   windowsFor,
 } from './windows.ts';
@@ -63,13 +63,10 @@ export interface Instant {
   readonly wall: number;
 }
 
-export interface LedgerState {
-  readonly windows: readonly Window[];
+export interface LedgerState extends Known {
   readonly block?: Block;
   /** 429s in a row, each to a request that was sent after the block before it had ended. */
   readonly strikes: number;
-  readonly inFlight: readonly Reservation[];
-  readonly lost: readonly Lost[];
   /** The pace of requests to a service that sends no limit headers; `operation` is the one that was answered so last. */
   readonly pace?: { readonly everyMs: number; readonly nextAt: number; readonly operation: string };
   /** When the service last answered. */

@@ -55,7 +55,7 @@ export interface Demand {
 }
 
 /** What is known about a key's windows. */
-interface Known {
+export interface Known {
   readonly windows: readonly Window[];
   readonly inFlight: readonly Reservation[];
   readonly lost: readonly Lost[];
