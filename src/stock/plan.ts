@@ -23,16 +23,10 @@ export interface Plan {
 export type Step = NewChange & { readonly before: bigint };
 
 /** The quantity that a pet should have. */
-export interface Wanted {
-  /** Line in the file. */
-  readonly line?: number | undefined;
-  readonly petId: bigint;
+export interface Wanted extends Pick<NewChange, 'line' | 'petId' | 'cause' | 'note'> {
   readonly quantity: bigint;
   /** The quantity that the pet is expected to have. */
   readonly current?: bigint | undefined;
-  /** Cause of this change; the same for `note`. Default: those of the run. */
-  readonly cause?: NewChange['cause'];
-  readonly note?: string | undefined;
 }
 
 /** Plans rows that set quantities. @param conflictOf returns why a row must not be applied, if so */
