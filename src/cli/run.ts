@@ -1,12 +1,12 @@
 /** Runs one invocation: argv -> command -> view -> text -> exit code. */
 import { Reporter } from './reporter.ts';
-import type { CommandContext, Globals, OpenWrite } from '../session/globals.ts';
+import type { CommandContext, OpenWrite } from '../session/globals.ts';
 import { readConfigFile } from '../session/config-file.ts';
 import { lazySettings, once } from '../session/resolve.ts';
 import { partsOf } from '../session/environments.ts';
 import { hintedPlace, withEnvironment } from '../session/run-commands.ts';
 import type { Stored } from '../session/settings.ts';
-import { type Context, type Output, OutputClosed, reasonOf } from '../ports.ts';
+import { type Context, OutputClosed, reasonOf } from '../ports.ts';
 import { EXIT, Failure, isFailure, usageFailure } from '../errors.ts';
 import { type Stop, untilStop } from '../stop.ts';
 import {
@@ -93,8 +93,9 @@ async function runCommand(
   };
   const cancel = deadlineMs === undefined ? undefined : clock.alarm(deadlineMs, end);
   const signal = AbortSignal.any([context.signal, deadline.signal]);
-  const style = await styleFor(context, context.stdout, globals.color);
-  const notices = new Reporter(context, globals, await styleFor(context, context.stderr, globals.color), secrets);
+  const looks = { choice: globals.color, env: context.env };
+  const style = await createStyle({ ...looks, isTTY: context.stdout.isTTY });
+  const notices = new Reporter(context, globals, await createStyle({ ...looks, isTTY: context.stderr.isTTY }), secrets);
   const own = { signal, globals, notices, secrets, openWrites: new Set<OpenWrite>() };
   const ports = { ...context, ...own, ...afterNotices(context, { clock, signal }, notices) };
   const commandContext: CommandContext = { ...ports, ...lazySettings(ports) };
@@ -213,8 +214,4 @@ async function print(
   } finally {
     await chunks.return(0);
   }
-}
-
-function styleFor(context: Context, output: Output, choice: Globals['color']): Promise<Style> {
-  return createStyle({ choice, env: context.env, isTTY: output.isTTY });
 }
