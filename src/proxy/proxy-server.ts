@@ -1,8 +1,9 @@
 /** `petstore proxy`: an HTTP server in front of the service, whose requests all pass the gate of one key. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isOneOf } from '../api/values.ts';
-import { type Means, recordedCall, sharedMeans } from '../stock/write-one.ts';
-import type { WithLock } from '../stock/pet-lock.ts';
+import { stateKeptOpen } from '../stock/open-journal.ts';
+import { type Means, recordedCall } from '../stock/write-one.ts';
+import { petLocksOf, type WithLock } from '../stock/pet-lock.ts';
 import { isWrite } from '../client/classify.ts';
 import { operationOf } from '../client/attempt.ts';
 import { forward, type RawAnswer } from '../client/raw.ts';
@@ -84,6 +85,7 @@ class ProxyServer {
   private readonly options: ProxyOptions;
   private readonly turns: Turns;
   private readonly metrics = new Metrics();
+  /** Those of all requests together. */
   private readonly means: Means;
   private isStopping = false;
 
@@ -91,7 +93,7 @@ class ProxyServer {
     this.context = context;
     this.session = session;
     this.options = options;
-    this.means = sharedMeans(context, session);
+    this.means = { withLock: petLocksOf(context, session), openState: stateKeptOpen(context) };
     this.turns = new Turns({ ...session.service, reserve: context.globals.reserve ?? 0 });
   }
 

@@ -16,7 +16,7 @@ import type { CommandContext, OpenWrite } from '../session/globals.ts';
 import type { State } from '../state/database.ts';
 import type { Change, Journal, Settled, Where } from '../state/journal.ts';
 import { isUncertain } from '../state/journal-rows.ts';
-import { openWritable, stateKeptOpen, written } from './open-journal.ts';
+import { openWritable, written } from './open-journal.ts';
 import { petLocksOf, type WithLock } from './pet-lock.ts';
 import type { PetLock } from './shared-pet-lock.ts';
 
@@ -31,11 +31,6 @@ export interface Writer {
 /** The state and the locks of pets. */
 export interface Means extends Pick<Writer, 'withLock'> {
   readonly openState: () => Promise<State>;
-}
-
-/** Returns those of many concurrent calls. */
-export function sharedMeans(context: CommandContext, session: Writer['session']): Means {
-  return { withLock: petLocksOf(context, session), openState: stateKeptOpen(context) };
 }
 
 /** A write: a planned row of a run, or a change that is not in the journal yet. */

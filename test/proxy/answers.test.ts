@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { type Answer, answerOfFailure } from '../../src/proxy/answers.ts';
-import { sharedMeans } from '../../src/stock/write-one.ts';
+import { petLocksOf } from '../../src/stock/pet-lock.ts';
 import { commandContext } from '../support/command-context.ts';
 import { STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { item, json, type PlainReply, tooMany } from '../support/replies.ts';
@@ -101,7 +101,7 @@ describe('what the proxy answers', () => {
   it('an update that waits for another process that changes the pet has waited', async () => {
     const proxy = await onVirtualTime([]);
     const { context, session } = proxy;
-    const { status } = await sharedMeans(context, session).withLock(7n, () => proxy.update());
+    const { status } = await petLocksOf(context, session)(7n, () => proxy.update());
     expect(status).toBe(503);
     expect(proxy.requests[0]?.waitedMs).toBeGreaterThanOrEqual(context.globals.maxWait);
   });
