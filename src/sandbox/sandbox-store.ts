@@ -32,75 +32,57 @@ const UNUSED = { minute: NONE, day: NONE, blockedUntil: 0, early: 0, bannedUntil
  */
 export type Usage = Readonly<typeof UNUSED>;
 
-export class Store implements Disposable {
-  private readonly state: State;
+export type Store = ReturnType<typeof storeIn>;
 
-  constructor(state: State) {
-    this.state = state;
-  }
-
-  count(): number {
-    return Number(this.state.database.get('SELECT count(*) AS pets FROM pet')?.pets);
-  }
-
-  /** Returns at most `limit` pets with an id above `after`, by id. */
-  page(after: bigint | undefined, limit: number): InventoryItem[] {
-    const from = after === undefined ? '' : 'WHERE petId > ?';
-    const sql = `SELECT petId, quantity, status FROM pet ${from} ORDER BY petId LIMIT ?`;
-    return this.state.database.all(sql, ...(after === undefined ? [] : [after]), BigInt(limit)).map(toItem);
-  }
-
-  /** Returns the entry as now stored; undefined for an unknown pet. */
-  setQuantity(petId: bigint, quantity: bigint): InventoryItem | undefined {
-    const sql = 'UPDATE pet SET quantity = ? WHERE petId = ? RETURNING petId, quantity, status';
-    const row = this.state.database.get(sql, quantity, petId);
-    return row === undefined ? undefined : toItem(row);
-  }
-
-  /** Replaces all pets. */
-  replacePets(pets: Iterable<InventoryItem>): void {
-    this.state.database.run('DELETE FROM pet');
-    insert(this.state.database, pets);
-  }
-
-  /** Returns a key's usage; zeros if it has used nothing. */
-  allowance(apiKey: string): Usage {
-    const row = this.state.database.get('SELECT usage FROM allowance WHERE apiKey = ?', apiKey);
-    return { ...UNUSED, ...(row && (JSON.parse(text(row, 'usage')) as Usage)) };
-  }
-
-  setAllowance(apiKey: string, allowance: Usage): void {
-    this.state.database.run('INSERT OR REPLACE INTO allowance VALUES (?, ?)', apiKey, JSON.stringify(allowance));
-  }
-
-  /** Brings the initial pets back, and resets the usage of all keys. */
-  reset(): void {
-    this.replacePets(seedItems());
-    this.state.database.run('DELETE FROM allowance');
-  }
-
-  /** Returns the keys added to the file. */
-  keys(): string[] {
-    return this.state.database.all('SELECT apiKey FROM apiKey ORDER BY apiKey').map((row) => text(row, 'apiKey'));
-  }
-
-  addKey(apiKey: string): void {
-    this.state.database.run('INSERT OR IGNORE INTO apiKey VALUES (?)', apiKey);
-  }
-
-  /** Returns false if the key is unknown. */
-  removeKey(apiKey: string): boolean {
-    return this.state.database.run('DELETE FROM apiKey WHERE apiKey = ?', apiKey).changes > 0n;
-  }
-
-  /** Runs the work in one transaction, which survives a crash; `durable`: a power cut too. @throws {Failure} `state` */
-  exclusively<T>(work: () => T, { durable } = { durable: false }): Promise<T> {
-    return this.state.exclusively(work, { durable, despiteSignal: true });
-  }
-
-  [Symbol.dispose](): void {
-    this.state[Symbol.dispose]();
-  }
+/** Returns the store in a file, for `using`. */
+function storeIn(state: State) {
+  const { database } = state;
+  return {
+    count: () => Number(database.get('SELECT count(*) AS pets FROM pet')?.pets),
+    /** Returns at most `limit` pets with an id above `after`, by id. */
+    page(after: bigint | undefined, limit: number): InventoryItem[] {
+      const from = after === undefined ? '' : 'WHERE petId > ?';
+      const sql = `SELECT petId, quantity, status FROM pet ${from} ORDER BY petId LIMIT ?`;
+      return database.all(sql, ...(after === undefined ? [] : [after]), BigInt(limit)).map(toItem);
+    },
+    /** Returns the entry as now stored; undefined for an unknown pet. */
+    setQuantity(petId: bigint, quantity: bigint): InventoryItem | undefined {
+      const sql = 'UPDATE pet SET quantity = ? WHERE petId = ? RETURNING petId, quantity, status';
+      const row = database.get(sql, quantity, petId);
+      return row === undefined ? undefined : toItem(row);
+    },
+    /** Replaces all pets. */
+    replacePets(pets: Iterable<InventoryItem>): void {
+      database.run('DELETE FROM pet');
+      insert(database, pets);
+    },
+    /** Returns a key's usage; zeros if it has used nothing. */
+    allowance(apiKey: string): Usage {
+      const row = database.get('SELECT usage FROM allowance WHERE apiKey = ?', apiKey);
+      return { ...UNUSED, ...(row && (JSON.parse(text(row, 'usage')) as Usage)) };
+    },
+    setAllowance(apiKey: string, allowance: Usage): void {
+      database.run('INSERT OR REPLACE INTO allowance VALUES (?, ?)', apiKey, JSON.stringify(allowance));
+    },
+    /** Brings the initial pets back, and resets the usage of all keys. */
+    reset(): void {
+      this.replacePets(seedItems());
+      database.run('DELETE FROM allowance');
+    },
+    /** Returns the keys added to the file. */
+    keys: () => database.all('SELECT apiKey FROM apiKey ORDER BY apiKey').map((row) => text(row, 'apiKey')),
+    addKey(apiKey: string): void {
+      database.run('INSERT OR IGNORE INTO apiKey VALUES (?)', apiKey);
+    },
+    /** Returns false if the key is unknown. */
+    removeKey: (apiKey: string) => database.run('DELETE FROM apiKey WHERE apiKey = ?', apiKey).changes > 0n,
+    /** Runs the work in one transaction, which survives a crash; `durable`: a power cut too. @throws {Failure} `state` */
+    exclusively: <T>(work: () => T, { durable } = { durable: false }): Promise<T> =>
+      state.exclusively(work, { durable, despiteSignal: true }),
+    [Symbol.dispose]: () => {
+      state[Symbol.dispose]();
+    },
+  };
 }
 
 const SANDBOX: DatabaseKind = {
@@ -139,5 +121,5 @@ export async function openStore(
   { file, notices }: SandboxFile,
   wrap: (state: State) => State = (state) => state,
 ): Promise<Store> {
-  return new Store(wrap(await openDatabaseFile(ports, SANDBOX, file, notices)));
+  return storeIn(wrap(await openDatabaseFile(ports, SANDBOX, file, notices)));
 }
