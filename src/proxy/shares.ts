@@ -25,76 +25,61 @@ interface Window {
   isKnown: boolean;
 }
 
-export class Shares {
-  private readonly clock: Clock;
+export type Shares = ReturnType<typeof sharesOn>;
+
+export function sharesOn(clock: Clock) {
   /** Newest limit by operation; Infinity if answers name none. */
-  private readonly limits = new Map<string, number>();
+  const limits = new Map<string, number>();
   /** Newest limit of all operations: that of one without an answer. */
-  private newestLimit = 0;
+  let newestLimit = 0;
   /** By limit: operations with the same limit share a window, so other paths give a client no more. */
-  private readonly windows = new Map<number, Window>();
-
-  constructor(clock: Clock) {
-    this.clock = clock;
-  }
-
-  /** Returns how long a request has to wait for its client's share, in ms. @throws {Failure} `rate-limited`: too long */
-  check(claim: Claim, operation: string, queue: readonly Waiting[]): number {
-    const { client, leftMs, maxWaitMs, share } = claim;
-    if (share === undefined) return 0;
-    const { clock } = this;
-    const { sent, until, isKnown } = this.windowOf(operation);
-    const others = this.inWindow(operation, queue).filter(
-      (each) => each.claim.client === client && each.claim !== claim,
-    );
-    // Before the first answer, one request finds out the limit.
-    const most = Math.max(1, Math.floor(this.limitOf(operation) * share));
-    if ((sent.get(client) ?? 0) + others.length < most) return 0;
-    const waitMs = isKnown ? until - clock.monotonic() : LOOK_MS;
-    if (waitMs <= leftMs()) return waitMs;
-    throw heldFailure({ until: clock.monotonic() + waitMs, why: 'window-spent' }, clock, { maxWaitMs });
-  }
-
-  /** Returns the requests that wait for the window of the operation. */
-  inWindow(operation: string, queue: readonly Waiting[]): readonly Waiting[] {
-    const limit = this.limitOf(operation);
-    return queue.filter((each) => this.limitOf(each.operation) === limit);
-  }
-
-  /** Counts a request that is sent now. */
-  count({ client, share }: Claim, operation: string): void {
-    const { sent } = this.windowOf(operation);
-    if (share !== undefined) sent.set(client, (sent.get(client) ?? 0) + 1);
-  }
-
-  /** Notes what an answer says about the window. */
-  learn(claim: Claim, operation: string, limits: RateLimit | undefined): void {
-    const { clock } = this;
-    const before = this.windowOf(operation);
-    if (limits !== undefined) this.newestLimit = limits.limit;
-    setNewest(this.limits, operation, limits?.limit ?? this.limits.get(operation) ?? Number.POSITIVE_INFINITY);
-    const window = this.windowOf(operation);
-    if (window !== before) this.count(claim, operation);
-    // A late answer names the end of the last window.
-    if (limits === undefined || limits.resetAt <= clock.now()) return;
-    window.until = clock.monotonic() + limits.resetAt - clock.now();
-    window.isKnown = true;
-  }
-
-  /** Returns the operation's limit: that of the newest answer if it has none of its own. */
-  private limitOf(operation: string): number {
-    return this.limits.get(operation) ?? this.newestLimit;
-  }
-
-  private windowOf(operation: string): Window {
-    const limit = this.limitOf(operation);
-    const now = this.clock.monotonic();
-    const last = this.windows.get(limit);
+  const windows = new Map<number, Window>();
+  const limitOf = (operation: string): number => limits.get(operation) ?? newestLimit;
+  const windowOf = (operation: string): Window => {
+    const now = clock.monotonic();
+    const last = windows.get(limitOf(operation));
     if (last !== undefined && last.until > now) return last;
     const next = { sent: new Map<string, number>(), until: now + UNKNOWN_WINDOW_MS, isKnown: false };
-    this.windows.set(limit, next);
+    windows.set(limitOf(operation), next);
     return next;
-  }
+  };
+  /** Returns the requests that wait for the window of the operation. */
+  const inWindow = (operation: string, queue: readonly Waiting[]): readonly Waiting[] =>
+    queue.filter((each) => limitOf(each.operation) === limitOf(operation));
+  /** Counts a request that is sent now. */
+  const count = ({ client, share }: Claim, operation: string): void => {
+    const { sent } = windowOf(operation);
+    if (share !== undefined) sent.set(client, (sent.get(client) ?? 0) + 1);
+  };
+  return {
+    inWindow,
+    count,
+    /** Returns how long a request has to wait for its client's share, in ms. @throws {Failure} `rate-limited`: too long */
+    check(claim: Claim, operation: string, queue: readonly Waiting[]): number {
+      const { client, leftMs, maxWaitMs, share } = claim;
+      if (share === undefined) return 0;
+      const { sent, until, isKnown } = windowOf(operation);
+      const others = inWindow(operation, queue).filter((each) => each.claim.client === client && each.claim !== claim);
+      // Before the first answer, one request finds out the limit.
+      const most = Math.max(1, Math.floor(limitOf(operation) * share));
+      if ((sent.get(client) ?? 0) + others.length < most) return 0;
+      const waitMs = isKnown ? until - clock.monotonic() : LOOK_MS;
+      if (waitMs <= leftMs()) return waitMs;
+      throw heldFailure({ until: clock.monotonic() + waitMs, why: 'window-spent' }, clock, { maxWaitMs });
+    },
+    /** Notes what an answer says about the window. */
+    learn(claim: Claim, operation: string, answered: RateLimit | undefined): void {
+      const before = windowOf(operation);
+      if (answered !== undefined) newestLimit = answered.limit;
+      setNewest(limits, operation, answered?.limit ?? limits.get(operation) ?? Number.POSITIVE_INFINITY);
+      const window = windowOf(operation);
+      if (window !== before) count(claim, operation);
+      // A late answer names the end of the last window.
+      if (answered === undefined || answered.resetAt <= clock.now()) return;
+      window.until = clock.monotonic() + answered.resetAt - clock.now();
+      window.isKnown = true;
+    },
+  };
 }
 
 /** Sets a value, and forgets the one that was set first of more than `MOST`. */

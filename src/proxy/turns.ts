@@ -7,7 +7,7 @@ import { isTooLong } from '../rate-limit/governor.ts';
 import type { Service } from '../client/service.ts';
 import type { Connection } from '../ports.ts';
 import type { Claim } from './requests.ts';
-import { Shares, type Waiting } from './shares.ts';
+import { type Shares, sharesOn, type Waiting } from './shares.ts';
 
 /** How many requests may ask the gate at once: it then admits them together. */
 const MOST_ASKING = 64;
@@ -39,7 +39,7 @@ export class Turns {
 
   constructor(options: TurnOptions) {
     this.options = options;
-    this.shares = new Shares(options.clock);
+    this.shares = sharesOn(options.clock);
   }
 
   /** Number of requests that wait to be sent. */
