@@ -31,41 +31,33 @@ export function itemToJsonText(item: InventoryItem): string {
   return `{"petId":${petId},"quantity":${quantity},"status":${stringifyJson(status)}}`;
 }
 
-/** Collects what a list contains beyond the contract, for one warning each. */
-export class UnexpectedFields {
-  private readonly statuses = new Set<string>();
-  private readonly fields = new Set<string>();
-  private readonly pets: Set<bigint>;
-
-  /** `pets`: the requested pets, which may be missing. */
-  constructor(pets: readonly bigint[] = []) {
-    this.pets = new Set(pets);
-  }
-
-  see(items: readonly InventoryItem[]): void {
-    for (const item of items) {
-      if (this.pets.size > 0) this.pets.delete(item.petId);
-      if (!isOneOf(PET_STATUSES, item.status)) add(this.statuses, item.status);
-      for (const name of item.extra?.keys() ?? []) add(this.fields, name);
-    }
-  }
-
-  warnings(): string[] {
-    const { statuses, fields } = this;
-    const sentences: [Iterable<unknown>, (list: string) => string][] = [
-      [statuses, (list) => `The service sent a status that its contract does not list: ${list}.`],
-      [fields, (list) => `The service sent fields that its contract does not list: ${list} (-o json shows them).`],
-      [this.pets, (list) => `Not in the list: pet ${list}.`],
-    ];
-    return sentences.flatMap(([found, say]) => ([...found].length === 0 ? [] : [say([...found].join(', '))]));
-  }
+/** Collects what a list contains beyond the contract, for one warning each. @param pets those that may be missing */
+export function unexpectedIn(pets: readonly bigint[] = []) {
+  const [statuses, fields, missing] = [new Set<string>(), new Set<string>(), new Set(pets)];
+  return {
+    see(items: readonly InventoryItem[]): void {
+      for (const item of items) {
+        if (missing.size > 0) missing.delete(item.petId);
+        if (!isOneOf(PET_STATUSES, item.status)) add(statuses, item.status);
+        for (const name of item.extra?.keys() ?? []) add(fields, name);
+      }
+    },
+    warnings(): string[] {
+      const sentences: [ReadonlySet<unknown>, (list: string) => string][] = [
+        [statuses, (list) => `The service sent a status that its contract does not list: ${list}.`],
+        [fields, (list) => `The service sent fields that its contract does not list: ${list} (-o json shows them).`],
+        [missing, (list) => `Not in the list: pet ${list}.`],
+      ];
+      return sentences.flatMap(([found, say]) => (found.size === 0 ? [] : [say([...found].join(', '))]));
+    },
+  };
 }
 
 /** Warns of what the items contain beyond the contract. @param oddities what the user has been warned of already */
 export function warnOfUnexpected(
   items: readonly InventoryItem[],
   notices: { warning(text: string): void },
-  oddities = new UnexpectedFields(),
+  oddities = unexpectedIn(),
 ): void {
   const warned = oddities.warnings();
   oddities.see(items);

@@ -1,6 +1,6 @@
 /** `inventory browse`: a table of the stock to search and change. Applies changes as an import does. */
 import { hash } from 'node:crypto';
-import { type InventoryItem, UnexpectedFields } from '../api/item.ts';
+import { type InventoryItem, unexpectedIn } from '../api/item.ts';
 import { type Filter, matcher } from '../api/select.ts';
 import { listInventory } from '../client/list.ts';
 import { noteValue, type Parser, wordValue } from '../value-parsers.ts';
@@ -169,7 +169,7 @@ async function readListing(
 ): Promise<Listing> {
   await using session = await connect(context);
   const matches = matcher(filter);
-  const oddities = new UnexpectedFields(filter.pet);
+  const oddities = unexpectedIn(filter.pet);
   const items: InventoryItem[] = [];
   let id = 0;
   let quantity = 0;

@@ -1,4 +1,4 @@
-import { type InventoryItem, itemToJsonText, UnexpectedFields } from '../api/item.ts';
+import { type InventoryItem, itemToJsonText, unexpectedIn } from '../api/item.ts';
 import { ITEM_FIELDS } from '../api/values.ts';
 import { type Filter, isFilter, matcher } from '../api/select.ts';
 import { csvTextOfFields, jsonTextOfFields, memberOf, SortedItems, SORTS } from '../api/long-list.ts';
@@ -232,7 +232,7 @@ async function* filtered(
   context: CommandContext,
   counts: { read: number; matched: number },
 ): AsyncGenerator<readonly InventoryItem[]> {
-  const oddities = new UnexpectedFields(input.pet);
+  const oddities = unexpectedIn(input.pet);
   const matches = matcher(filter);
   await using session = await connect(context);
   for await (const items of withColumns(listInventory(session.service), fields)) {

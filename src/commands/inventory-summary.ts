@@ -1,4 +1,4 @@
-import { UnexpectedFields } from '../api/item.ts';
+import { unexpectedIn } from '../api/item.ts';
 import { matcher } from '../api/select.ts';
 import { isOneOf, PET_STATUSES } from '../api/values.ts';
 import { listInventory } from '../client/list.ts';
@@ -32,7 +32,7 @@ export const inventorySummary = defineCommand({
       counts.set(status, counted);
       return counted;
     };
-    const oddities = new UnexpectedFields(filter.pet);
+    const oddities = unexpectedIn(filter.pet);
     const matches = matcher(filter);
     await using session = await connect(context);
     for await (const items of listInventory(session.service)) {

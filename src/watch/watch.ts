@@ -1,5 +1,5 @@
 /** `inventory list --watch` and `wait`: read the stock repeatedly, as often as the rate limit allows. */
-import { type InventoryItem, itemToJson, UnexpectedFields, warnOfUnexpected } from '../api/item.ts';
+import { type InventoryItem, itemToJson, unexpectedIn, warnOfUnexpected } from '../api/item.ts';
 import { jsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import { listInventory } from '../api/routes.ts';
 import { type Filter, matcher } from '../api/select.ts';
@@ -44,7 +44,7 @@ export async function* watch(
   const { clock, notices, signal } = context;
   const alert = alertBy(context, '--on-change', onChange);
   const matches = matcher(filter);
-  const oddities = new UnexpectedFields();
+  const oddities = unexpectedIn();
   let before: Stock | undefined;
   const waiting: JsonValue[] = [];
   let alerted = Promise.resolve();
