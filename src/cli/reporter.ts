@@ -8,7 +8,7 @@ import type { CommandContext, Globals, Notices } from '../session/globals.ts';
 import { showsInfo } from '../session/resolve.ts';
 import type { Context, RateLimit, Wait } from '../ports.ts';
 import type { ExitCode, Failure } from '../errors.ts';
-import { type Began, duration, limitWords, LiveLine, progressLines, type Share, waitLines } from '../view/progress.ts';
+import { type Began, duration, limitWords, liveLine, progressLines, type Share, waitLines } from '../view/progress.ts';
 import { FORMAT_FACTS } from '../view/view.ts';
 import { visible } from '../view/words.ts';
 import { forPeople, type Style } from '../view/style.ts';
@@ -27,7 +27,7 @@ export class Reporter implements Notices {
   private readonly isJson: boolean;
   private readonly style: Style;
   private readonly secrets: CommandContext['secrets'];
-  private readonly live: LiveLine | undefined;
+  private readonly live: ReturnType<typeof liveLine> | undefined;
   private newestLimits: () => RateLimit | undefined = () => undefined;
   private pending: Promise<void> = Promise.resolve();
   private announced = false;
@@ -51,7 +51,7 @@ export class Reporter implements Notices {
     this.style = style;
     this.secrets = secrets;
     const { env, stderr } = context;
-    this.live = stderr.isTTY && env.TERM !== 'dumb' && !settings.quiet ? new LiveLine(stderr) : undefined;
+    this.live = stderr.isTTY && env.TERM !== 'dumb' && !settings.quiet ? liveLine(stderr) : undefined;
     this.isLive = this.live !== undefined;
   }
 

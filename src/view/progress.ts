@@ -159,27 +159,22 @@ export function progressLines(
 
 const ERASE_LINE = '\r\u001b[2K';
 
-/** A line at the bottom of a terminal that is overwritten. The caller decides when to draw. */
-export class LiveLine {
-  private readonly output: Output;
-  private shown = false;
-
-  constructor(output: Output) {
-    this.output = output;
-  }
-
-  /** Draws the first text that fits, or what fits of the last. */
-  async draw(...texts: readonly [string, ...string[]]): Promise<void> {
-    // One column less: a full line would wrap, and could not be erased.
-    const width = (this.output.columns ?? 80) - 1;
-    this.shown = true;
-    await prepareWidths(texts);
-    await this.output.write(`${ERASE_LINE}${fitting(texts, width)}`);
-  }
-
-  async clear(): Promise<void> {
-    if (!this.shown) return;
-    this.shown = false;
-    await this.output.write(ERASE_LINE);
-  }
+/** Returns a line at the bottom of a terminal that is overwritten. The caller decides when to draw. */
+export function liveLine(output: Output) {
+  let isShown = false;
+  return {
+    /** Draws the first text that fits, or what fits of the last. */
+    async draw(...texts: readonly [string, ...string[]]): Promise<void> {
+      // One column less: a full line would wrap, and could not be erased.
+      const width = (output.columns ?? 80) - 1;
+      isShown = true;
+      await prepareWidths(texts);
+      await output.write(`${ERASE_LINE}${fitting(texts, width)}`);
+    },
+    async clear(): Promise<void> {
+      if (!isShown) return;
+      isShown = false;
+      await output.write(ERASE_LINE);
+    },
+  };
 }

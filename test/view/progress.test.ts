@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FOREVER_MS } from '../../src/duration.ts';
 import type { HttpFailurePhase, Wait } from '../../src/ports.ts';
-import { clockTime, duration, limitWords, LiveLine, progressLines, waitLines } from '../../src/view/progress.ts';
+import { clockTime, duration, limitWords, liveLine, progressLines, waitLines } from '../../src/view/progress.ts';
 import { MemoryOutput } from '../support/memory-streams.ts';
 
 const NOON = Date.UTC(2026, 2, 2, 12, 0, 0);
@@ -117,7 +117,7 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
 describe('the live line', () => {
   it('is the longest text that fits', async () => {
     const output = new MemoryOutput({ isTTY: true, columns: 10 });
-    const line = new LiveLine(output);
+    const line = liveLine(output);
     await line.draw('more than ten', 'nine char', 'less');
     await line.draw('more than ten', 'as much again');
     expect(output.text()).toBe(['nine char', 'as much …'].map((text) => `\r\u001b[2K${text}`).join(''));
@@ -125,7 +125,7 @@ describe('the live line', () => {
 
   it('is drawn over itself, never wider than the terminal, and leaves nothing', async () => {
     const output = new MemoryOutput({ isTTY: true, columns: 10 });
-    const line = new LiveLine(output);
+    const line = liveLine(output);
     await line.clear();
     await line.draw('short');
     await line.draw('much too long');
@@ -141,7 +141,7 @@ describe('the live line', () => {
     [2, '…'],
   ])('fault 105: on a terminal of %s columns', async (columns, shown) => {
     const output = new MemoryOutput({ isTTY: true, columns });
-    await new LiveLine(output).draw('a'.repeat(100));
+    await liveLine(output).draw('a'.repeat(100));
     expect(output.text()).toBe(`\r\u001b[2K${shown}`);
   });
 });
