@@ -12,7 +12,7 @@ export interface Service extends Pick<GateOptions, 'clock' | 'random' | 'timeout
   readonly keySource: string;
   readonly userAgent: string;
   readonly http: Http;
-  readonly gate: Gate;
+  readonly gate: Pick<Gate, 'enter'>;
   /** How long an operation is retried after its first failure, in ms, if that is longer than three attempts take. */
   readonly retryForMs: number;
   /** Operation that fails -> end of that time, on the monotonic clock. Kept until it is answered: it gets no more time. */

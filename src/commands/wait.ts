@@ -99,7 +99,7 @@ async function waitFor(
     const left = giveUp - clock.monotonic();
     if (left <= 0) throw new Failure('wait-timeout', { petId, ms, found: state });
     if (isFirst) notices.info(`${label} ${state}; waiting.`);
-    await pause(context, service, interval, left, ` ${label} ${state}.`);
+    await pause(context, session, interval, left, ` ${label} ${state}.`);
   }
 }
 

@@ -94,7 +94,7 @@ class ProxyServer {
     this.session = session;
     this.options = options;
     this.means = { withLock: petLocksOf(context, session), openState: stateKeptOpen(context) };
-    this.turns = new Turns({ ...session.service, reserve: context.globals.reserve ?? 0 });
+    this.turns = new Turns({ gate: session.gate, clock: context.clock, reserve: context.globals.reserve ?? 0 });
   }
 
   /** Answers a request; never rejects. */

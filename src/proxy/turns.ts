@@ -2,9 +2,10 @@
  * Decides which request asks the gate next: clients take turns, and urgent requests go first. The gate alone decides
  * when a request may be sent: the first one waits there, and the next ones only ask whether they may go too.
  */
-import { type Admitted, type Gate, heldFailure, isHeld, type Ticket } from '../rate-limit/gate.ts';
+import { type Admitted, heldFailure, isHeld, type Ticket } from '../rate-limit/gate.ts';
 import { isTooLong } from '../rate-limit/governor.ts';
 import type { Service } from '../client/service.ts';
+import type { Session } from '../session/connect.ts';
 import type { Connection } from '../ports.ts';
 import type { Claim } from './requests.ts';
 import { type Shares, sharesOn, type Waiting } from './shares.ts';
@@ -15,7 +16,7 @@ const MOST_ASKING = 64;
 const LOOK_MS = 1_000;
 
 /** `reserve`: number of requests that only urgent ones may use. */
-export type TurnOptions = Pick<Service, 'gate' | 'clock'> & { readonly reserve: number };
+export type TurnOptions = Pick<Session, 'gate'> & Pick<Service, 'clock'> & { readonly reserve: number };
 
 interface Entry extends Waiting {
   /** Round in which it is sent: each round has one request of each client. */
@@ -47,13 +48,8 @@ export class Turns {
     return this.entries.length;
   }
 
-  gateFor(claim: Claim): Gate {
-    const { gate } = this.options;
-    return {
-      enter: (operation, connect) => this.enter(claim, operation, connect),
-      forecast: (demand) => gate.forecast(demand),
-      limits: gate.limits,
-    };
+  gateFor(claim: Claim): Service['gate'] {
+    return { enter: (operation, connect) => this.enter(claim, operation, connect) };
   }
 
   /**

@@ -33,7 +33,7 @@ export interface Admitted {
   readonly connection: Connection;
 }
 
-/** The gate as the client sees it. */
+/** The gate as a session sees it. The client only enters. */
 export type Gate = Pick<LedgerGate, 'enter' | 'forecast' | 'limits'>;
 
 /** Options of a single request: a client of the proxy may disconnect, or may have waited already. */

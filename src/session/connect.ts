@@ -3,7 +3,7 @@ import { gateways } from '../client/attempt.ts';
 import type { Service } from '../client/service.ts';
 import type { Http, Redis } from '../ports.ts';
 import { FOREVER_MS } from '../duration.ts';
-import { LedgerGate } from '../rate-limit/gate.ts';
+import { type Gate, LedgerGate } from '../rate-limit/gate.ts';
 import { ownerOf } from '../rate-limit/ledger.ts';
 import { liveWindows } from '../rate-limit/windows.ts';
 import { VERSION } from '../version.ts';
@@ -18,6 +18,7 @@ export interface Session extends AsyncDisposable {
   /** Identifies the service, for example in the journal. */
   readonly origin: string;
   readonly service: Service;
+  readonly gate: Gate;
   /** Server on which the machines that share the key lock pets; undefined without other machines. */
   readonly redis?: Redis | undefined;
   /** True if other processes that use the key are unknown: then only one request at a time. */
@@ -94,6 +95,7 @@ export async function open(context: CommandContext, target: Target, options: Con
     environment: target.environment,
     origin: originOf(target),
     service,
+    gate,
     redis: opened.redis,
     isAlone: () => opened.ledger.isAlone,
     known: () => known(context, opened),

@@ -9,7 +9,6 @@ import { probe, type Reply } from '../client/probe.ts';
 import type { Service } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
 import { DatabaseFailure } from '../ports.ts';
-import type { Gate } from '../rate-limit/gate.ts';
 import { openCatalog, providedNote, storeProvided } from './open-catalog.ts';
 import type { CommandContext } from './globals.ts';
 
@@ -57,13 +56,11 @@ export async function refreshCatalog(context: CommandContext, origin: string, se
 }
 
 /** The gateway answers this itself: the rate limit does not count it. */
-const NO_GATE: Gate = {
+const NO_GATE: Service['gate'] = {
   async enter(_operation, connect) {
     const noted = (): Promise<undefined> => Promise.resolve(undefined);
     return { connection: await connect(), ticket: { isFresh: () => true, answered: noted, lost: noted } };
   },
-  forecast: () => Promise.resolve(undefined),
-  limits: undefined,
 };
 
 function ask(service: Service, etag: string | undefined): Promise<Reply> {

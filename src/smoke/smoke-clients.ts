@@ -38,9 +38,9 @@ export class SmokeClients {
 
   /** Opens another session with the same service: with another key, or in a context with another signal or wait. */
   async open(context: CommandContext, apiKey = this.keyed.apiKey): Promise<Session> {
-    const { gate, http } = this.keyed;
+    const { http } = this.keyed;
     const other = await open(context, { ...(await context.target()), apiKey }, { http });
-    context.notices.watchLimits(() => gate.limits);
+    context.notices.watchLimits(() => this.session.gate.limits);
     return other;
   }
 

@@ -102,13 +102,13 @@ async function nothingToDo(runContext: RunContext, spec: RunSpec, plan: Plan, se
  */
 async function confirmPlan(
   { context, turn }: PlanContext,
-  { environment, origin, service }: Session,
+  { environment, gate, origin }: Session,
   spec: RunSpec,
   plan: Plan,
 ): Promise<{ readonly maxWait: number } | undefined> {
   const { clock, globals, notices, prompt, signal } = context;
   const requests = plan.steps.length + 1;
-  const held = await service.gate.forecast({ operation: UPDATES, count: requests });
+  const held = await gate.forecast({ operation: UPDATES, count: requests });
   const ms = Math.max(0, (held?.until ?? 0) - clock.monotonic());
   const tooLong = ms > globals.maxWait;
   const namesOf = () => openNames(context, origin, plan.steps.slice(0, PLAN_LINES));

@@ -28,10 +28,7 @@ export class Pace {
 
   constructor(session: Session) {
     this.session = session;
-    const { gate } = session.service;
-    const enter: Gate['enter'] = (...call) => this.enter(...call);
-    const forecast: Gate['forecast'] = (demand) => gate.forecast(demand);
-    this.service = { ...session.service, gate: { enter, forecast, limits: gate.limits } };
+    this.service = { ...session.service, gate: { enter: (...call) => this.enter(...call) } };
   }
 
   /** At least one; exactly one if nothing is shared with other processes. */

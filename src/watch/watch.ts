@@ -4,14 +4,13 @@ import { jsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import { listInventory } from '../api/routes.ts';
 import { type Filter, matcher } from '../api/select.ts';
 import type { Orders } from '../catalog/added-fields.ts';
-import { connect } from '../session/connect.ts';
+import { connect, type Session } from '../session/connect.ts';
 import { tableNames } from '../session/open-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { splitWords } from '../value-parsers.ts';
 import { Failure, isFailure, stoppedByUser } from '../errors.ts';
 import { countDown } from '../stop.ts';
 import { operationOf } from '../client/attempt.ts';
-import type { Service } from '../client/service.ts';
 import { describeFailure } from '../report/failures.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { petLabel, plural, signed, visible } from '../view/words.ts';
@@ -76,7 +75,7 @@ export async function* watch(
       }
       if (before === undefined) notices.info(`Watching ${plural(found.length, 'pet')}.`);
       before = stock;
-      await pause(context, session.service, intervalMs);
+      await pause(context, session, intervalMs);
     }
   } catch (error) {
     throw stoppedByUser(error, 'watch');
@@ -145,7 +144,7 @@ export function alertBy(context: CommandContext, option: string, command: string
 /** Sleeps until the next request, so that a watch uses only its share of the rate limit. Shows a countdown on a terminal. */
 export async function pause(
   context: CommandContext,
-  { gate }: Service,
+  { gate }: Session,
   leastMs: number,
   mostMs = Infinity,
   state = '',
