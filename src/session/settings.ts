@@ -256,24 +256,10 @@ export function resolve<T>(setting: Setting<T> & { readonly default: string }, g
   return { ...found, value: parseStored(parser.parse, found.value, key, commandFor(key)) };
 }
 
-/** Values of other common options, unless the command line has them: durations in ms, sizes in bytes. */
-const UNSAID = {
-  /** False with --no-input: never ask. */
-  input: true,
-  yes: false,
-  quiet: false,
-  /** True with --debug, too. */
-  verbose: false,
-  debug: false,
-  showLimits: false,
-  insecureHttp: false,
-  maxBody: 256 * 2 ** 20,
-};
-
 export type StoredValues = Readonly<ReturnType<typeof storedValues>>;
 
 /**
- * Returns the values of the common options apart from the command line.
+ * Returns the values of the common options apart from the command line: durations in ms, sizes in bytes.
  * @param isIgnored true for an option whose stored value may be invalid: the line has it, or `config` can correct it
  * @throws {Failure} `invalid-value`
  */
@@ -287,7 +273,17 @@ export function storedValues(stored: Stored, isIgnored: (option: string) => bool
     }
   };
   return {
-    ...UNSAID,
+    // These have no variable and no key in the config.
+    /** False with --no-input: never ask. */
+    input: true,
+    yes: false,
+    quiet: false,
+    /** True with --debug, too. */
+    verbose: false,
+    debug: false,
+    showLimits: false,
+    insecureHttp: false,
+    maxBody: 256 * 2 ** 20,
     output: valueOf(SETTINGS.output, 'output', 'json'),
     color: valueOf(SETTINGS.color, 'color'),
     maxWait: valueOf(SETTINGS.maxWait, 'maxWait', 'wait'),
