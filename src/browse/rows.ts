@@ -1,21 +1,18 @@
 /** Draws the rows of `inventory browse`. */
 import type { InventoryItem } from '../api/item.ts';
 import { PET_STATUSES } from '../api/values.ts';
+import type { FullScreen } from '../ports.ts';
 import type { DraftChange } from '../state/journal-rows.ts';
 import { BETWEEN } from '../view/fit.ts';
-import { type Role, roleOf, type Style } from '../view/style.ts';
+import { type Role, roleOf } from '../view/style.ts';
+import type { Screen } from '../view/table.ts';
 import { isLatin, padTo, truncate } from '../view/width.ts';
 import { signed } from '../view/words.ts';
 import type { Browser } from './browser.ts';
 
 /** What drawing needs besides the browser: size, texts around the stock, and style. */
-export interface Surroundings {
+export interface Surroundings extends Pick<FullScreen, 'columns' | 'rows'>, Pick<Screen, 'now' | 'style'> {
   readonly environment: string;
-  readonly columns: number;
-  readonly rows: number;
-  /** Epoch ms. */
-  readonly now: number;
-  readonly style: Style;
   /** Makes a text from outside safe to show: redacts secrets and escapes control characters. */
   readonly shown: (text: string) => string;
 }
