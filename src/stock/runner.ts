@@ -126,12 +126,11 @@ export class Runner {
 
   /** @throws {Failure} what stops the run */
   private async applyChange(change: Change): Promise<void> {
-    const { pace, writer } = this.options;
-    const { journal } = writer;
     await this.refresh();
-    await withPet(writer, change.petId, async (pet) => {
-      const isOver = pet.lock.lastHeldAt >= this.seen.at || hasWrittenSince(journal.state, change, this.seen.moment);
-      if (isOver) this.seen = await seeStock(pace.service, journal);
+    await withPet(this.options.writer, change.petId, async (pet) => {
+      const isOver =
+        pet.lock.lastHeldAt >= this.seen.at || hasWrittenSince(pet.journal.state, change, this.seen.moment);
+      if (isOver) await this.see();
       // A change without an outcome is left for the resumed run.
       if (this.stopped === undefined) await this.execute(pet, change, this.seen);
     });
@@ -192,17 +191,15 @@ export class Runner {
 
   /** Reads the stock again when it is too old. Concurrent rows share one read. */
   private async refresh(): Promise<void> {
-    const { pace, writer } = this.options;
-    if (this.refreshing === undefined && !this.isFresh(this.seen.at)) {
-      this.refreshing = seeStock(pace.service, writer.journal)
-        .then((seen) => {
-          this.seen = seen;
-        })
-        .finally(() => {
-          this.refreshing = undefined;
-        });
+    if (!this.isFresh(this.seen.at)) {
+      this.refreshing ??= this.see().finally(() => (this.refreshing = undefined));
     }
     await this.refreshing;
+  }
+
+  private async see(): Promise<void> {
+    const { pace, writer } = this.options;
+    this.seen = await seeStock(pace.service, writer.journal);
   }
 }
 
