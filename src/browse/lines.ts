@@ -22,7 +22,7 @@ const HELP = [
   '  refresh        reads the stock again',
   '  apply          shows what will change, and asks',
   '  why            asks for a cause and a note, which the history keeps',
-  '  q              leaves; changes are kept (discard leaves without them)',
+  '  q              leaves; at a terminal, changes are kept (discard leaves without them)',
 ];
 
 interface Dialog {

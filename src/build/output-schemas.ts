@@ -151,6 +151,7 @@ const OUTPUTS: Readonly<Record<string, object>> = {
     rateLimit: maybe(object(limits)),
     unfinished: array(object({ run: number, kind: z.enum(KINDS), environment, left: count, resume: text })),
   }),
+  version: one('version', { version: text }),
   diagnosis: rows('doctor', { check: text, health: z.enum(HEALTH), says: text, fix: maybe(text) }),
   smoke: one('smoke', {
     ...{ suite: text, startedAt: time, passed: count, failed: count, skipped: count },

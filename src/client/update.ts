@@ -21,7 +21,7 @@ import type { Call, Service } from './service.ts';
 
 /** How old the list may be when a write is sent again, in ms. */
 const RECENT_MS = 1_000;
-/** How often the list is read for one write that has to wait too long each time. */
+/** How often a write is tried again that has to wait for too long each time after the list was read. */
 const MOST_LOOKS = 3;
 
 export interface Update {
@@ -69,19 +69,21 @@ export async function updateInventory(service: Service, update: Update): Promise
     throw outcome.trouble.failure;
   };
   let outcome = await send();
-  for (let looks = 1; 'trouble' in outcome; looks++) {
+  for (let looks = 1, isLast = false; 'trouble' in outcome; looks++) {
     const { trouble } = outcome;
     const found = await look(service, update, call, trouble, { looks, made: tries.made });
     if (found !== undefined) return finished(service, found, update);
     if (trouble.repeat === 'look-only') throw trouble.failure;
+    if (isLast) throw unknown(service, update, trouble, { looked: true });
     const again = await send(isRecent(service, RECENT_MS)).catch((error: unknown) => {
       if (isOutdated(error)) return undefined;
       // The first request may still be on its way, or behind a gateway that has given up.
       throw isFailure(error) ? unknown(service, update, { failure: midway(error) }, { looked: true }) : error;
     });
     outcome = again ?? outcome;
-    if ('value' in outcome || retryLeftMs(service, call, outcome.trouble) > 0) continue;
-    if (again !== undefined || looks >= MOST_LOOKS) throw unknown(service, update, outcome.trouble, { looked: true });
+    // The last look tells what became of the last write.
+    if ('trouble' in outcome && retryLeftMs(service, call, outcome.trouble) === 0)
+      isLast = again !== undefined || looks >= MOST_LOOKS;
   }
   return finished(service, outcome.value, update);
 }

@@ -65,12 +65,15 @@ export const configSet = defineCommand({
     const parsed = spec.parser.parse(value, setting);
     const kept = typeof parsed === 'string' ? parsed : value;
     const replaced = spec === SETTINGS.keyCommand ? { [setting.replace('key-command', 'api-key')]: undefined } : {};
+    const { config } = await context.configFile();
     const { path } = await changeConfig(context, () => ({ [setting]: kept, ...replaced }));
     const { variable = '' } = spec;
     if (!['', kept].includes(context.env[variable] ?? '')) {
       context.notices.warning(`${variable} is set, and overrides this setting.`);
     }
-    return confirmation(`${setting} is now ${kept} (${path}).`, { setting, value: kept });
+    const hadKey = Object.keys(replaced).some((name) => config[name] !== undefined);
+    const instead = hadKey ? ', in place of the stored API key' : '';
+    return confirmation(`${setting} is now ${kept}${instead} (${path}).`, { setting, value: kept });
   },
 });
 
@@ -80,6 +83,8 @@ export const configUnset = defineCommand({
   examples: { 'No default environment': 'petstore config unset environment' },
   arguments: { setting: key },
   async run({ setting }, context) {
+    const { config } = await context.configFile();
+    if (config[setting] === undefined) return confirmation(`${setting} is not set.`, { setting, value: null });
     const { path } = await changeConfig(context, () => ({ [setting]: undefined }));
     return confirmation(`${setting} is removed (${path}).`, { setting, value: null });
   },

@@ -4,7 +4,7 @@ import { EXIT_CODES } from '../report/exit-codes.ts';
 import { usageFailure } from '../errors.ts';
 import { TOPICS } from '../cli/help/topics.ts';
 import { VERSION } from '../version.ts';
-import { list, type View } from '../view/view.ts';
+import { list, record, type View } from '../view/view.ts';
 
 const NAMES = Object.keys(TOPICS);
 
@@ -35,7 +35,7 @@ export const version = defineCommand({
   common: 'output',
   summary: 'Print the version',
   examples: { 'The same as petstore --version': 'petstore version' },
-  run: () => ({ view: 'text', text: VERSION }),
+  run: () => record(VERSION, { version: VERSION }),
 });
 
 function exitCodes(): View {

@@ -132,7 +132,7 @@ export const inventoryList = defineCommand({
     const columns = input.columns ?? [ITEM_FIELDS[0], ...name, ...ITEM_FIELDS.slice(1), ...order];
     const fields = input.columns?.filter((each) => ![...name, ...order].includes(each));
     const counts = { read: 0, matched: 0 };
-    const all = filtered(input, filter, fields, context, counts);
+    const all = filtered(input, isFilter(filter) ? matcher(filter) : undefined, fields, context, counts);
     const listed = inOrder(all, input, catalog);
     const roleOf = ({ petId, quantity }: InventoryItem) =>
       quantity > 0n && quantity <= (names?.levelOf(petId).min ?? 0n) ? 'attention' : undefined;
@@ -158,8 +158,7 @@ export const inventoryList = defineCommand({
       },
       empty: isFilter(filter) ? 'No pet matches.' : 'The store tracks no pets.',
       // Pets that have not been read yet may match.
-      check: (count) =>
-        count === undefined && counts.matched === 0 ? undefined : check(input, count ?? counts.matched),
+      check: (count) => (count === undefined && counts.matched === 0 ? undefined : check(input, count, counts.matched)),
     };
   },
 });
@@ -227,17 +226,16 @@ async function* limited(
 /** Streams the matching items; the session stays open until the last one. */
 async function* filtered(
   input: ListInput,
-  filter: Filter,
+  matches: ((item: InventoryItem) => boolean) | undefined,
   fields: readonly string[] = [],
   context: CommandContext,
   counts: { read: number; matched: number },
 ): AsyncGenerator<readonly InventoryItem[]> {
   const oddities = unexpectedIn(input.pet);
-  const matches = matcher(filter);
   await using session = await connect(context);
   for await (const items of withColumns(listInventory(session.service), fields)) {
     oddities.see(items);
-    const found = isFilter(filter) ? items.filter(matches) : items;
+    const found = matches === undefined ? items : items.filter(matches);
     counts.read += items.length;
     counts.matched += found.length;
     yield found;
@@ -245,8 +243,14 @@ async function* filtered(
   for (const warning of oddities.warnings()) context.notices.warning(warning);
 }
 
-function check({ failIfAny, failIfNone }: ListInput, matched: number): Failure | undefined {
+/** @param count of the pets listed; undefined if the reader has gone */
+function check({ failIfAny, failIfNone }: ListInput, count: number | undefined, found: number): Failure | undefined {
+  const matched = count ?? found;
   const isUnwanted = matched > 0 ? failIfAny : failIfNone;
   if (isUnwanted !== true) return undefined;
-  return new Failure('check-failed', { check: matched > 0 ? '--fail-if-any' : '--fail-if-none', matched });
+  return new Failure('check-failed', {
+    check: matched > 0 ? '--fail-if-any' : '--fail-if-none',
+    matched,
+    isPart: count === undefined,
+  });
 }

@@ -15,6 +15,7 @@ import { changeConfig, type Config } from '../session/config-file.ts';
 import type { CommandContext, Target } from '../session/globals.ts';
 import { keyFromCommand } from '../session/key-command.ts';
 import { find, inVariable, isExplicit, keyOf, SETTINGS, type Stored } from '../session/settings.ts';
+import { shellWord } from '../session/run-commands.ts';
 import { readText } from '../session/read-text.ts';
 import { Failure, isFailure, usageFailure } from '../errors.ts';
 import { splitWords, textValue, wordIn } from '../value-parsers.ts';
@@ -150,9 +151,10 @@ async function chooseKey(
     return { name: 'api-key', value };
   }
   if (canAsk(context)) return { name: 'api-key', value: await askKey(context, to.environment, check) };
+  const address = context.globals.baseUrl === undefined ? '' : ` --base-url ${shellWord(to.baseUrl.href)}`;
   throw new Failure('no-terminal', {
     what: 'the API key',
-    instead: 'Pass it on stdin: petstore login --key-stdin < FILE',
+    instead: `Pass it on stdin: petstore login${address} --key-stdin < FILE`,
   });
 }
 

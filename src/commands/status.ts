@@ -6,7 +6,7 @@ import { blockWords, limitsJson, rateLimitWords, sharingWords } from '../session
 import { openLedger } from '../session/open-ledger.ts';
 import { homeProblem } from '../session/paths.ts';
 import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
-import { maskKey, requireBaseUrl, requireKey } from '../session/resolve.ts';
+import { maskKey, profileOf, requireBaseUrl, requireKey } from '../session/resolve.ts';
 import { type Source, type Sourced, unreadVariables, VARIABLES } from '../session/settings.ts';
 import { SANDBOX_KEY } from '../sandbox/plans.ts';
 import { isFailure } from '../errors.ts';
@@ -104,6 +104,7 @@ async function describe(
 ): Promise<RecordView> {
   const file = await context.configFile();
   const place = await hintedPlace(context);
+  const profile = profileOf(context);
   const isComplete = lines.every(([, found]) => found !== undefined);
   const text = [
     ...lines.map(([member, found]): Labelled => {
@@ -111,6 +112,7 @@ async function describe(
       const shown = found && `${found.value}  (${words(found.source)}${hidden})`;
       return [LABELS[member] ?? member, shown ?? 'none'];
     }),
+    ...(profile === undefined ? [] : [['profile', `${profile.value}  (${words(profile.source)})`] as const]),
     ...(isComplete ? [] : [['log in', withEnvironment('petstore login', place)] as const]),
     ['config', configNote(file, context)] as const,
     ...notes,

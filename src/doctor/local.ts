@@ -1,12 +1,12 @@
 /** Doctor's checks of this machine. Sends nothing, and reads files as every command does. */
 import { DatabaseFailure } from '../ports.ts';
-import { inVariable, SETTINGS, unreadVariables, VARIABLES } from '../session/settings.ts';
+import { CONFIG_SETTINGS, find, inVariable, SETTINGS, unreadVariables, VARIABLES } from '../session/settings.ts';
 import { configFolder, homeProblem, stateFolder, statePath } from '../session/paths.ts';
 import { type ConfigFile, isForeign } from '../session/config-file.ts';
 import type { CommandContext, ResolvedSettings } from '../session/globals.ts';
 import { openLedger, sharedLedger } from '../session/open-ledger.ts';
 import { shellWord } from '../session/run-commands.ts';
-import { requireBaseUrl, requireKey } from '../session/resolve.ts';
+import { profileOf, requireBaseUrl, requireKey } from '../session/resolve.ts';
 import { fileFailed, isFailure, type Kind } from '../errors.ts';
 import { openStateFile } from '../state/database.ts';
 import { VERSION } from '../version.ts';
@@ -96,18 +96,20 @@ async function openToOthers(
 
 async function* environment(context: CommandContext): AsyncGenerator<Diagnosis, ResolvedSettings> {
   const settings = await context.settings();
-  yield ok('environment', `${settings.environment.value}, from ${settings.environment.source.name}.`);
+  const profile = profileOf(context);
+  const of = profile === undefined ? '' : `; the profile from ${profile.source.name}`;
+  yield ok('environment', `${settings.environment.value}, from ${settings.environment.source.name}${of}.`);
   return settings;
 }
 
 /** Checks environment variables that hide a value of the config, are invalid or unknown, or name a missing file. */
-async function* variables(
-  { env, files }: CommandContext,
-  settings: ResolvedSettings | undefined,
-): AsyncGenerator<Diagnosis> {
+async function* variables(context: CommandContext, settings: ResolvedSettings | undefined): AsyncGenerator<Diagnosis> {
+  const { env, files } = context;
+  const { config } = await context.configFile();
+  const others = [...CONFIG_SETTINGS.values()].filter(({ isPerEnvironment }) => isPerEnvironment !== true);
   inVariable(SETTINGS.person, env);
   const found: Diagnosis[] = [];
-  for (const value of [settings?.environment, settings?.baseUrl, settings?.apiKey]) {
+  for (const value of [settings?.baseUrl, settings?.apiKey, ...others.map((each) => find(each, { env, config }))]) {
     if (value?.source.from !== 'variable' || value.shadows === undefined) continue;
     const { source, shadows } = value;
     const says = `The variable ${source.name} overrides ${shadows.name}.`;

@@ -88,10 +88,16 @@ function currentFolder(): string {
 
 function isAlive(pid: number): boolean {
   try {
-    return process.kill(pid, 0);
+    process.kill(pid, 0);
   } catch (error) {
     // EPERM: it exists but belongs to another user.
     return errorCode(error) !== 'ESRCH';
+  }
+  try {
+    // One that has ended stays a zombie until its parent asks how (proc(5)).
+    return !/^State:\s*[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return true;
   }
 }
 

@@ -100,13 +100,28 @@ export async function sendReply(outgoing: ServerResponse, reply: HttpReply, meth
     outgoing.end(bytes.toString('latin1'), 'latin1');
     return;
   }
-  for await (const chunk of body) {
+  for await (const chunk of reply.headers.has('content-encoding') ? withStart(body) : body) {
     if (outgoing.destroyed) return;
     if (!outgoing.headersSent) outgoing.writeHead(status, headers);
     if (!outgoing.write(chunk)) await drained(outgoing);
   }
   if (!outgoing.headersSent) outgoing.writeHead(status, headers);
   outgoing.end();
+}
+
+/** Yields the first `SMALL_BODY` bytes at once: whether a small body can be decoded shows at its end. */
+async function* withStart(body: HttpReply['body']): AsyncGenerator<Uint8Array> {
+  const start: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    if (size >= SMALL_BODY) yield chunk;
+    else {
+      start.push(chunk);
+      size += chunk.length;
+      if (size >= SMALL_BODY) yield Buffer.concat(start);
+    }
+  }
+  if (size < SMALL_BODY) yield Buffer.concat(start);
 }
 
 /** Resolves when the client has read what was written, or is gone. */

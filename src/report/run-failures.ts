@@ -69,11 +69,11 @@ export const RUN_FAILURES = {
     message: `${plural(changes, 'pet')} would be changed${obstacles === 0 ? '' : `, and ${plural(obstacles, 'row')} cannot be applied`}.`,
     hint: undefined,
   }),
-  /** --fail-if-any, --fail-if-none. */
-  'check-failed': ({ check, matched }: { check: string; matched: number }) => ({
+  /** --fail-if-any, --fail-if-none. `isPart`: the rest of the list was not read. */
+  'check-failed': ({ check, matched, isPart }: { check: string; matched: number; isPart?: boolean }) => ({
     ...stops(EXIT.checkFailed),
     text: 'plain',
-    message: `${plural(matched, 'pet')} ${matched === 1 ? 'matches' : 'match'} (${check}).`,
+    message: `${isPart === true ? 'At least ' : ''}${plural(matched, 'pet')} ${matched === 1 ? 'matches' : 'match'} (${check}).`,
     hint: undefined,
   }),
   'checks-failed': ({ failed, of }: { failed: readonly string[]; of: number }) => ({

@@ -11,6 +11,7 @@ import type { Change } from '../state/journal-rows.ts';
 /** The common options. */
 export interface Globals extends StoredValues {
   readonly env?: string;
+  readonly profile?: string;
   readonly baseUrl?: string;
   /** Log file. */
   readonly log?: string;

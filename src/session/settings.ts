@@ -137,7 +137,7 @@ export const SETTINGS = {
     flags: '--retry-for <duration>',
     variable: 'PETSTORE_RETRY_FOR',
     key: 'retry-for',
-    about: 'how long to retry a service that does not answer, or answers 5xx (default: three tries)',
+    about: 'how long to retry a service that does not answer, or answers 5xx; at least three tries (default: 0s)',
     parser: durationValue(0),
     default: '0s',
   },

@@ -97,7 +97,7 @@ function needEditor(context: CommandContext): void {
   const isNamed = `${env.VISUAL ?? ''}${env.EDITOR ?? ''}` !== '';
   if (canAsk(context) || (globals.input && isNamed)) return;
   throw new Failure('no-terminal', {
-    what: 'confirmation',
+    what: isNamed ? 'confirmation' : 'the editor',
     instead: `Name an editor with EDITOR${globals.yes ? '' : ' and add --yes'}, or use petstore inventory import.`,
   });
 }

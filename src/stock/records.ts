@@ -29,7 +29,7 @@ export function textOf({ columns, values }: FileRecord, column: ColumnName): str
   const value = values[at] ?? '';
   const text = (typeof value === 'string' ? value : stringifyJson(value)).trim();
   // Our own CSV puts a quote before texts that a spreadsheet would run as a formula.
-  return column === 'name' || column === 'note' ? text.replace(/^'(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/, '') : text;
+  return column === 'name' || column === 'note' ? text.replace(/^'(?='*[=+\-@\uff1d\uff0b\uff0d\uff20])/, '') : text;
 }
 
 interface FileProblems {

@@ -150,7 +150,10 @@ export function csvCell(value: CellValue): string {
   return value instanceof Date ? value.toISOString() : value.toString();
 }
 
-/** Puts a quote before a text that a spreadsheet would run as a formula, in Japanese also `＝` (owasp.org, CSV injection). */
+/**
+ * Puts a quote before a text that a spreadsheet would run as a formula, in Japanese also `＝` (owasp.org, CSV injection),
+ * and before one that has such a quote already, because an import removes one.
+ */
 function csvText(text: string): string {
-  return `${/^[=+\-@\uff1d\uff0b\uff0d\uff20\t\r]/.test(text) ? "'" : ''}${visible(text)}`;
+  return `${/^'*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r]/.test(text) ? "'" : ''}${visible(text)}`;
 }

@@ -169,7 +169,11 @@ describe('a write that may have been applied', () => {
     const found = await run([reply, NEW], ...SET);
     expect([found.code, JSON.parse(found.stdout), found.log]).toEqual([0, item(7, 12), ['PATCH', 'GET']]);
     expect(await run([reply, OLD, DONE], ...SET)).toMatchObject({ code: 0, log: ['PATCH', 'GET', 'PATCH'] });
-    expect(await run([reply, OLD, reply], ...SET)).toMatchObject({
+    expect(await run([reply, OLD, reply, NEW], ...SET)).toMatchObject({
+      code: 0,
+      log: ['PATCH', 'GET', 'PATCH', 'GET'],
+    });
+    expect(await run([reply, OLD, reply, OLD], ...SET)).toMatchObject({
       code: 9,
       stdout: '',
       error: {
@@ -178,7 +182,7 @@ describe('a write that may have been applied', () => {
         outcome: 'unknown',
         message: expect.stringMatching(why) as string,
       },
-      log: ['PATCH', 'GET', 'PATCH'],
+      log: ['PATCH', 'GET', 'PATCH', 'GET'],
     });
   });
 

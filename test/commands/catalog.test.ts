@@ -79,6 +79,14 @@ describe('catalog', () => {
     ]);
   });
 
+  it.each(["'=a", "''=a", "'-5", "'x", '=a'])('list -o csv and import keep the name %s', async (name) => {
+    const context = await offline('');
+    await run(context, 'catalog', 'set', '7', '--name', name);
+    const other = await offline((await run(context, 'catalog', 'list', '-o', 'csv')).stdout);
+    await run(other, 'catalog', 'import', '-');
+    expect(JSON.parse((await run(other, 'catalog', 'list', '--json')).stdout)).toMatchObject([{ petId: 7, name }]);
+  });
+
   it('set replaces what is given, and remove removes a pet', async () => {
     const context = await imported();
     await run(context, 'catalog', 'set', '7', '--min', '5', '--target', '20');

@@ -133,9 +133,13 @@ describe('config', () => {
 
   it('keeps the rest of the config, but for a key that a key command replaces', async () => {
     const home = homeWith({ environment: 'sandbox', 'staging.api-key': 'some-key-0123', output: 'json' });
-    await petstore(home, ['config', 'set', 'staging.key-command', "pass show 'the key'"]);
+    const set = ['config', 'set', 'staging.key-command', "pass show 'the key'", '-o', 'table'];
+    expect((await petstore(home, set)).stdout).toContain("'the key', in place of the stored API key (");
+    expect((await petstore(home, set)).stdout).toContain("'the key' (");
     await petstore(home, ['config', 'set', 'max-wait', 'forever']);
     await petstore(home, ['config', 'unset', 'environment']);
+    const again = await petstore(home, ['config', 'unset', 'environment', '-o', 'table']);
+    expect(again.stdout).toBe('environment is not set.\n');
     const kept = { version: 1, output: 'json', 'staging.key-command': "pass show 'the key'", 'max-wait': 'forever' };
     expect(JSON.parse(readFileSync(configPath(home), 'utf8'))).toEqual(kept);
   });
@@ -310,6 +314,16 @@ describe('status', () => {
       rateLimit: null,
       unfinished: [],
     });
+  });
+
+  it.each([
+    [['--profile', 'berlin'], {}, 'profile      berlin  (option --profile)\n'],
+    [[], { PETSTORE_PROFILE: 'berlin' }, 'profile      berlin  (variable PETSTORE_PROFILE)\n'],
+    [['--env', 'berlin/staging'], {}, ''],
+  ])('names the source of the profile: %j %j', async (args, env, line) => {
+    const { stdout } = await petstore(createHome(), ['status', ...args], { env });
+    expect(stdout).toMatch(/^environment {2}berlin\/(?:production|staging) {2}\(/);
+    expect(/^profile .*\n/m.exec(stdout)?.[0] ?? '').toBe(line);
   });
 
   it('shows what is left of the rate limit, and a block', async () => {

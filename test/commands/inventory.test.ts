@@ -287,9 +287,9 @@ describe('--retry-for', () => {
   it('is not for a service that answers a write with anything but a failure: two tries, as without it', async () => {
     const env = { ...ENV, PETSTORE_RETRY_FOR: '1h' };
     for (const answer of [json(item(7, 13)), { status: 204 }, { body: 'done' }]) {
-      const context = withReplies([answer, list, answer], { env });
+      const context = withReplies([answer, list, answer, list], { env });
       const { code, stderr } = await run(context, 'inventory', 'set', '7', '12');
-      expect([code, context.sent.map(({ method }) => method)]).toEqual([9, ['PATCH', 'GET', 'PATCH']]);
+      expect([code, context.sent.map(({ method }) => method)]).toEqual([9, ['PATCH', 'GET', 'PATCH', 'GET']]);
       expect(stderr).not.toContain('retrying until');
     }
   });

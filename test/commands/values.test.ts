@@ -172,6 +172,11 @@ describe('--fail-if-any, --fail-if-none', () => {
   });
 });
 
+it.each(['list', 'summary', 'list --watch'])('bounds that no quantity meets are refused by %s', async (words) => {
+  const finished = await runJson(withReplies([]), 'inventory', ...words.split(' '), '--min', '5', '--max', '3');
+  expect(finished.error).toMatchObject({ kind: 'usage', message: 'No quantity is at least 5 and at most 3.' });
+});
+
 describe('a write to production', () => {
   const write = ['inventory', 'set', '7', '12'];
 

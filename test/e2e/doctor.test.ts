@@ -145,6 +145,7 @@ describe('doctor --offline', () => {
   it.each([
     ['PETSTORE_BASE_URL', 'https://other.example/v1', /URL overrides the config/, /unset PETSTORE_BASE_URL/],
     ['PETSTORE_API_KEY', 'another-key', /PETSTORE_API_KEY overrides the config/, /unset/],
+    ['PETSTORE_MAX_WAIT', '3s', /PETSTORE_MAX_WAIT overrides the config/, /unset PETSTORE_MAX_WAIT/],
     ['PETSTORE_APIKEY', 'x', /^petstore ignores the variable PETSTORE_APIKEY/, /PETSTORE_API_KEY/],
     ['PETSTORE_LEDGER_LOST', 'share', /LOST without PETSTORE_LEDGER\.$/, /PETSTORE_LEDGER,/],
     ['NODE_EXTRA_CA_CERTS', '/missing/ca.pem', /names \/missing\/ca\.pem, which cannot be found/, /Correct the path/],

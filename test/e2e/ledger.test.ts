@@ -3,7 +3,7 @@ import { rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { mayMount, runPetstore, startPetstore, withMounts } from '../support/binary.ts';
+import { inBash, mayMount, runPetstore, startPetstore, withMounts } from '../support/binary.ts';
 import { never } from '../support/faults.ts';
 import { createHome } from '../support/home.ts';
 import { error, item, json, type PlainReply, type Reply, send, tooMany } from '../support/replies.ts';
@@ -58,6 +58,14 @@ it('fault 46: the request of a process that was killed counts as sent', async ()
   await killed.exited;
   expect((await run(...LIST)).code).toBe(6);
   expect(server.log()).toHaveLength(2);
+});
+
+it('fault 46: a process that was killed is dead also while its parent does not ask how it ended', async () => {
+  const { env, home, run, server } = await shop([never(), STOCK]);
+  const parent = startPetstore(LIST, { home, env, command: inBash('"$@" >/dev/null & echo $!; exec sleep 600') });
+  await server.received(1);
+  process.kill(Number(parent.stdout), 'SIGKILL');
+  expect((await run(...LIST, '--no-wait')).code).toBe(0);
 });
 
 it('fault 46: killed while it asked whether a block is over: nothing is sent until its answer would have come, and the error reports it', async () => {

@@ -671,11 +671,13 @@ describe('an answer that breaks', () => {
   const GARBAGE = Buffer.alloc(300_000, 0xff);
 
   it.each([
-    ['gzip', 50],
-    ['gzip', 300_000],
-    ['lzma', 50],
-  ])('fault 142: in the coding %s, which cannot be decoded, of %i bytes is a 502', async (coding, length) => {
-    const undecodable = { body: GARBAGE.subarray(0, length), headers: { 'Content-Encoding': coding } };
+    ['gzip', GARBAGE.subarray(0, 50)],
+    ['gzip', GARBAGE],
+    // As much as can be decoded is not sent before its end is known.
+    ['gzip', gzipSync(JSON.stringify([{ petId: 7, quantity: 10, status: 'available' }])).subarray(0, -4)],
+    ['lzma', GARBAGE.subarray(0, 50)],
+  ])('fault 142: in the coding %s, which cannot be decoded, is a 502', async (coding, body) => {
+    const undecodable = { body, headers: { 'Content-Encoding': coding } };
     const { server, proxy } = await inFrontOf([undecodable, undecodable]);
     const read = await proxy.ask('/inventory');
     expect([read.status, JSON.parse(read.body)]).toEqual([502, expect.objectContaining({ code: 'contract' })]);

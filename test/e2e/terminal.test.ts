@@ -96,7 +96,7 @@ describe('fault 89: a prompt that cannot be answered', () => {
       code: 2,
       stderr:
         'error: Cannot ask for the API key without a terminal or with --no-input.\n' +
-        'hint: Pass it on stdin: petstore --env staging login --key-stdin < FILE\n',
+        'hint: Pass it on stdin: petstore --env staging login --base-url http://127.0.0.1:9/v1 --key-stdin < FILE\n',
     });
   });
 
