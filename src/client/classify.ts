@@ -64,8 +64,8 @@ export function brokenAnswer({ code, detail, phase }: HttpFailureFacts): Failure
   return problem === undefined ? undefined : new Failure('contract', { what: 'The response', problem });
 }
 
-/** Statuses of a server, or of the network in between (511), that fail again: a read is not repeated. */
-const LASTING: readonly number[] = [501, 505, 511];
+/** Statuses of a server, a loop of gateways (508, RFC 5842) or the network in between (511), that fail again: a read is not repeated. */
+const LASTING: readonly number[] = [501, 505, 508, 511];
 
 function never(failure: Failure): Classified {
   return { repeat: 'never', failure };

@@ -21,7 +21,7 @@ import type { Call, Service } from './service.ts';
 
 /** How old the list may be when a write is sent again, in ms. */
 const RECENT_MS = 1_000;
-/** How often a write is tried again that has to wait for too long each time after the list was read. */
+/** How often the list is read for one write that has to wait too long each time. */
 const MOST_LOOKS = 3;
 
 export interface Update {
@@ -81,9 +81,10 @@ export async function updateInventory(service: Service, update: Update): Promise
       throw isFailure(error) ? unknown(service, update, { failure: midway(error) }, { looked: true }) : error;
     });
     outcome = again ?? outcome;
-    // The last look tells what became of the last write.
-    if ('trouble' in outcome && retryLeftMs(service, call, outcome.trouble) === 0)
-      isLast = again !== undefined || looks >= MOST_LOOKS;
+    if ('value' in outcome || retryLeftMs(service, call, outcome.trouble) > 0) continue;
+    if (again === undefined && looks >= MOST_LOOKS) throw unknown(service, update, trouble, { looked: true });
+    // One more look tells what became of the last write.
+    isLast = again !== undefined;
   }
   return finished(service, outcome.value, update);
 }

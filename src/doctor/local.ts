@@ -105,7 +105,7 @@ async function* environment(context: CommandContext): AsyncGenerator<Diagnosis, 
 /** Checks environment variables that hide a value of the config, are invalid or unknown, or name a missing file. */
 async function* variables(context: CommandContext, settings: ResolvedSettings | undefined): AsyncGenerator<Diagnosis> {
   const { env, files } = context;
-  const { config } = await context.configFile();
+  const config = settings === undefined ? {} : (await context.configFile()).config;
   const others = [...CONFIG_SETTINGS.values()].filter(({ isPerEnvironment }) => isPerEnvironment !== true);
   inVariable(SETTINGS.person, env);
   const found: Diagnosis[] = [];

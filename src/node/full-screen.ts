@@ -16,6 +16,8 @@ const ESCAPE_MS = 50;
 export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen {
   const { stdin, stdout } = process;
   const output = nodeOutput(1, () => stdout);
+  /** False while the shell has the terminal. */
+  let isOurs = true;
   const enter = (): void => {
     stdin.setRawMode(true);
     stdin.resume();
@@ -26,11 +28,18 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
   });
   // Not stdout's `resize`: it misses a size that changes and at once changes back, which cuts what the terminal shows.
   process.on('SIGWINCH', onRedraw).on('exit', restore);
-  const forget = onContinue(() => {
-    enter();
-    // Also has Node look at the terminal's size.
-    process.emit('SIGWINCH', 'SIGWINCH');
-  }, restore);
+  const forget = onContinue(
+    () => {
+      enter();
+      isOurs = true;
+      // Also has Node look at the terminal's size.
+      process.emit('SIGWINCH', 'SIGWINCH');
+    },
+    () => {
+      isOurs = false;
+      restore();
+    },
+  );
   enter();
   return {
     get columns() {
@@ -39,7 +48,7 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
     get rows() {
       return stdout.rows || 24;
     },
-    write: (text) => output.write(text),
+    write: (text) => (isOurs ? output.write(text) : Promise.resolve()),
     close() {
       restore();
       stopListening();

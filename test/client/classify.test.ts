@@ -132,7 +132,7 @@ describe('a status', () => {
     [[429], ...same(['unexpected-status', 'rate'])],
     // A write may have been applied before the server failed.
     [[408, 500, 502, 503, 504, 507, 520, 522, 599], ['service-failed', 'again'], mayBeApplied],
-    [[501, 505, 511], ['service-failed', 'never'], mayBeApplied],
+    [[501, 505, 508, 511], ['service-failed', 'never'], mayBeApplied],
   ];
 
   it.each(ROWS)('%j: a read is %j, a write is %j', (statuses, read, write) => {

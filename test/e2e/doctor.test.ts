@@ -44,6 +44,7 @@ const CONFIG = JSON.stringify({
   environment: 'staging',
   'staging.base-url': 'https://pets.example/v1',
   'staging.api-key': STAGING_KEY,
+  'max-wait': '9s',
 });
 
 describe('doctor --offline', () => {
