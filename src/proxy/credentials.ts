@@ -124,10 +124,8 @@ async function openToken(context: CommandContext, path: string, made: string): P
   if (facts === undefined) await writeSecret(context, path, `${made}\n`);
   const value = (await readText(context, path, LONGEST_FILE)).trim();
   if (!/^[!-~]{16,}$/.test(value)) {
-    throw usageFailure(
-      `The file ${path} does not contain a token: 16 or more characters without spaces, on one line.`,
-      'Remove the file, and petstore proxy creates a new one.',
-    );
+    const problem = 'does not contain a token: 16 or more characters without spaces, on one line';
+    throw new Failure('file-unusable', { path, problem });
   }
   // A link does not have its own mode.
   if (machine.platform !== 'win32' && facts?.kind === 'file' && (facts.mode & 0o077) !== 0) {

@@ -177,6 +177,11 @@ describe('what passes', () => {
       stderr: expect.stringContaining('/dev/zero is larger than') as string,
     });
     const file = join(home.path, 'my token');
+    writeFileSync(file, 'two words of a file\n', { mode: 0o640 });
+    expect(await run(file)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(`${file} does not contain a token: `) as string,
+    });
     writeFileSync(file, `${'t'.repeat(20)}\n`, { mode: 0o640 });
     symlinkSync(file, join(home.path, 'link'));
     const link = await start(staging(baseUrl), ['--token-file', join(home.path, 'link')], { home });
