@@ -183,19 +183,19 @@ export interface RateLimit {
 }
 
 /**
- * A wait: for the rate limit, after a failed attempt (`backoff`), for another process (`locked`), or for a slow answer.
- * Times: epoch ms.
+ * A wait: for the rate limit, after a failed attempt (`backoff`; `look` if the stock is read next), for another process
+ * (`locked`), or for a slow answer. Times: epoch ms.
  */
 export interface Wait {
-  readonly why: WaitReason | 'backoff' | 'locked' | 'answer';
+  readonly why: WaitReason | 'backoff' | 'look' | 'locked' | 'answer';
   readonly until: number;
   /** The attempt that follows the wait, from 1, and how many there are at most. */
   readonly attempt: number;
   /** Absent if the time is limited (--retry-for), not the number. */
   readonly attempts?: number;
-  /** For `backoff` with --retry-for. */
+  /** For `backoff` and `look` with --retry-for. */
   readonly giveUpAt?: number;
-  /** For `backoff`: what failed. */
+  /** For `backoff` and `look`: what failed. */
   readonly status?: number;
   readonly failure?: HttpFailureFacts;
   /** For `locked`: who has the lock, such as `another petstore process that changes pet 7`; for `answer`: the host. */

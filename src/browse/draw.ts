@@ -99,7 +99,10 @@ function questionsOf(browser: Browser, { shown }: Surroundings): string[] {
   }
   if (mode !== 'quantity') return [shown(reading ?? message)];
   if (marked.size > 0) {
-    return [`Quantity of ${plural(marked.size, 'marked pet')} (12, +3, -3): ${typed}_`, `${marked.size} marked: ${typed}_`];
+    return [
+      `Quantity of ${plural(marked.size, 'marked pet')} (12, +3, -3): ${typed}_`,
+      `${marked.size} marked: ${typed}_`,
+    ];
   }
   if (selected === undefined) return [shown(message)];
   const pet = petLabel(selected.petId, shown(browser.catalog?.nameOf(selected.petId) ?? ''));

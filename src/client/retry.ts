@@ -160,7 +160,7 @@ export async function waitBefore(service: Service, call: Call, trouble: Trouble,
   const backoffMs = Math.max(random() * longestBackoffMs(made), askedMs);
   const ms = leftMs > 0 ? Math.min(backoffMs, leftMs) : backoffMs;
   const wait: Wait = {
-    why: 'backoff',
+    why: trouble.repeat === 'again' ? 'backoff' : 'look',
     until: clock.now() + ms,
     attempt: made + 1,
     ...(reply !== undefined && { status: reply.status }),

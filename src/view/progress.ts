@@ -63,8 +63,16 @@ const WHY: Readonly<Record<Wait['why'], string>> = {
   paced: 'Rate limit unknown',
   'ledger-lost': 'No answer from Redis',
   backoff: 'Request failed',
+  look: 'Update failed',
   locked: 'Waiting for another petstore',
   answer: 'Waiting for an answer',
+};
+
+/** What petstore does after a wait, unless it just continues. */
+const NEXT: Readonly<Partial<Record<Wait['why'], string>>> = {
+  'ledger-lost': 'retrying',
+  backoff: 'retrying',
+  look: 'reading the stock',
 };
 
 /** What broke a request, by phase. */
@@ -79,10 +87,10 @@ const BROKEN: Readonly<Record<string, string>> = {
 };
 
 /** Returns what failed: `Service failed (503)`, `Unexpected answer (204)`, `Connection refused`. */
-function failureWords({ status, failure }: Pick<Wait, 'status' | 'failure'>): string {
+function failureWords({ status, failure, why }: Pick<Wait, 'status' | 'failure' | 'why'>): string {
   if (status !== undefined) return `${status < 300 ? 'Unexpected answer' : 'Service failed'} (${status})`;
   if (failure?.code === 'ECONNREFUSED') return 'Connection refused';
-  return BROKEN[failure?.phase ?? ''] ?? WHY.backoff;
+  return BROKEN[failure?.phase ?? ''] ?? WHY[why];
 }
 
 /**
@@ -96,7 +104,7 @@ export function waitLines(
   { now, canStop = true, progress }: { now: number; canStop?: boolean; progress?: string | undefined },
 ): readonly [string, ...string[]] {
   const { why, attempt, attempts, giveUpAt, holder } = wait;
-  const short = why === 'backoff' ? failureWords(wait) : WHY[why];
+  const short = failureWords(wait);
   const what = holder === undefined ? short : `Waiting for ${holder}`;
   // Without a terminal, this is the only line about the wait.
   if (giveUpAt !== undefined && !canStop && progress === undefined) {
@@ -111,7 +119,8 @@ export function waitLines(
     return [`${full}${stop && `.${stop}`}`, full, `${progress}; ${then}`, `${capital(then)}.`];
   }
   // The first attempt has not failed; it only waits for permission.
-  const which = attempt === 1 ? '' : `, try ${attempt}${attempts === undefined ? '' : `/${attempts}`}`;
+  const which =
+    attempt === 1 || why === 'look' ? '' : `, try ${attempt}${attempts === undefined ? '' : `/${attempts}`}`;
   return [
     `${what}; ${then}${which}.${stop}`,
     `${short}; ${then}.${stop}`,
@@ -127,7 +136,7 @@ function untilWords({ why, until }: Wait, now: number): string {
   if (why === 'asking') return `until ${at} at most`;
   if (why === 'locked' || why === 'answer')
     return until - now > YEAR ? 'for as long as it takes' : `for at most ${left}`;
-  return `${why === 'backoff' || why === 'ledger-lost' ? 'retrying' : 'continuing'} at ${at} (${left})`;
+  return `${NEXT[why] ?? 'continuing'} at ${at} (${left})`;
 }
 
 /** How much is done, out of how much. */

@@ -57,6 +57,7 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
     [{ why: 'ledger-lost' }, 'No answer from Redis; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     [{ why: 'backoff' }, 'Request failed; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     [{ why: 'backoff', status: 503 }, 'Service failed (503); retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
+    [{ why: 'look', status: 500 }, 'Service failed (500); reading the stock at 12:00:23 (23 s). Ctrl-C stops.'],
     [{ why: 'backoff', status: 204 }, 'Unexpected answer (204); retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     [failed('connect', 'ECONNREFUSED'), 'Connection refused; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     [failed('connect', 'EHOSTUNREACH'), 'Cannot connect; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
