@@ -248,9 +248,6 @@ function check({ failIfAny, failIfNone }: ListInput, count: number | undefined, 
   const matched = count ?? found;
   const isUnwanted = matched > 0 ? failIfAny : failIfNone;
   if (isUnwanted !== true) return undefined;
-  return new Failure('check-failed', {
-    check: matched > 0 ? '--fail-if-any' : '--fail-if-none',
-    matched,
-    isPart: count === undefined,
-  });
+  const check = matched > 0 ? '--fail-if-any' : '--fail-if-none';
+  return new Failure('check-failed', { check, matched, isPart: count === undefined });
 }

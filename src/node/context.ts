@@ -86,18 +86,22 @@ function currentFolder(): string {
   }
 }
 
+/** When a process was last seen not to be a zombie, by pid. A busy ledger asks often, and reading takes longer. */
+const livedAt = new Map<number, number>();
+const LIVES_MS = 1_000;
+
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-  } catch (error) {
-    // EPERM: it exists but belongs to another user.
-    return errorCode(error) !== 'ESRCH';
-  }
-  try {
+    const now = performance.now();
+    if (now - (livedAt.get(pid) ?? -LIVES_MS) < LIVES_MS) return true;
     // One that has ended stays a zombie until its parent asks how (proc(5)).
-    return !/^State:\s*[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
+    if (/^State:\s*[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))) return false;
+    livedAt.set(pid, now);
     return true;
+  } catch (error) {
+    // EPERM: it exists but belongs to another user. Others: /proc is hidden, or of another system.
+    return errorCode(error) !== 'ESRCH';
   }
 }
 

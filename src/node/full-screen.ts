@@ -17,11 +17,12 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
   const { stdin, stdout } = process;
   const output = nodeOutput(1, () => stdout);
   /** False while the shell has the terminal. */
-  let isOurs = true;
+  let isOurs = false;
   const enter = (): void => {
     stdin.setRawMode(true);
     stdin.resume();
     writeSync(1, ENTER);
+    isOurs = true;
   };
   const stopListening = listen(onKey, () => {
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
@@ -31,7 +32,6 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
   const forget = onContinue(
     () => {
       enter();
-      isOurs = true;
       // Also has Node look at the terminal's size.
       process.emit('SIGWINCH', 'SIGWINCH');
     },

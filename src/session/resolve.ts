@@ -5,17 +5,7 @@ import type { ConfigFile } from './config-file.ts';
 import { type EnvironmentName, isProduction, parseBaseUrl, partsOf, placeIn } from './environments.ts';
 import type { CommandContext, Globals, ResolvedSettings, Target } from './globals.ts';
 import { shellWord } from './run-commands.ts';
-import {
-  commandFor,
-  find,
-  inVariable,
-  isExplicit,
-  keyOf,
-  resolve,
-  SETTINGS,
-  type Sourced,
-  type Stored,
-} from './settings.ts';
+import { commandFor, find, inVariable, isExplicit, keyOf, resolve, SETTINGS, type Stored } from './settings.ts';
 import { parseStored, splitWords } from '../value-parsers.ts';
 import { FORMAT_FACTS } from '../view/view.ts';
 import { visible } from '../view/words.ts';
@@ -46,7 +36,7 @@ export function resolveSettings(call: { env?: string; baseUrl?: string }, stored
 }
 
 /** Returns the profile that `--profile` or its variable names; undefined if the environment does. */
-export function profileOf({ env, globals }: Pick<CommandContext, 'env' | 'globals'>): Sourced<string> | undefined {
+export function profileOf({ env, globals }: Pick<CommandContext, 'env' | 'globals'>) {
   const place = globals.env ?? env.PETSTORE_ENV ?? '';
   if (place.includes('/') || place === 'sandbox') return undefined;
   return find(SETTINGS.profile, { env, config: {}, option: globals.profile });
