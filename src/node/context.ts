@@ -88,7 +88,7 @@ function currentFolder(): string {
 
 /** When a process was last seen not to be a zombie, by pid. A busy ledger asks often, and reading takes longer. */
 const livedAt = new Map<number, number>();
-const LIVES_MS = 1_000;
+const LIVES_MS = 10_000;
 
 function isAlive(pid: number): boolean {
   try {
