@@ -32,13 +32,14 @@ export interface EditOptions extends Filter {
 export async function edit(context: CommandContext, options: EditOptions): Promise<View> {
   const { files, notices } = context;
   needEditor(context);
+  const matches = matcher(options);
   const isDryRun = options.dryRun === true;
   if (!isDryRun) {
     await assertWriteAllowed(context);
     assertCanConfirm(context);
   }
   const { origin, stock } = await presentStock(context);
-  const items = [...stock.values()].filter(matcher(options));
+  const items = [...stock.values()].filter(matches);
   const planOf = (rows: readonly Row[]) => ({ plan: (stock: Stock): Plan => makePlan(rows, stock) });
   if (items.length === 0)
     return isDryRun ? await dryRunPlan(context, planOf([])) : confirmation('No pet matches.', [['applied', 0]]);

@@ -172,10 +172,14 @@ describe('--fail-if-any, --fail-if-none', () => {
   });
 });
 
-it.each(['list', 'summary', 'list --watch'])('bounds that no quantity meets are refused by %s', async (words) => {
-  const finished = await runJson(withReplies([]), 'inventory', ...words.split(' '), '--min', '5', '--max', '3');
-  expect(finished.error).toMatchObject({ kind: 'usage', message: 'No quantity is at least 5 and at most 3.' });
-});
+it.each(['list', 'summary', 'list --watch', 'edit --dry-run', 'browse --plain --dry-run'])(
+  'bounds that no quantity meets are refused by %s',
+  async (words) => {
+    const context = withReplies([], { env: { ...STAGING_ENV, EDITOR: 'true' } });
+    const finished = await runJson(context, 'inventory', ...words.split(' '), '--min', '5', '--max', '3');
+    expect(finished.error).toMatchObject({ kind: 'usage', message: 'No quantity is at least 5 and at most 3.' });
+  },
+);
 
 describe('a write to production', () => {
   const write = ['inventory', 'set', '7', '12'];
