@@ -84,7 +84,7 @@ const NO_TUNNELS: Refusal = [501, 'no_tunnels', 'There are no tunnels here: use 
 /** Serves until it is closed. @throws {Failure} `port` */
 export async function serve(options: ServerOptions): Promise<Serving> {
   const { clock, handle, onConnection, refuse } = options;
-  const { server, secure } = openServer(options);
+  const { server, secure, shaking } = openServer(options);
   const unanswered = new Set<ServerResponse>();
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     // An earlier answer ends the connection (RFC 9112, 9.6).
@@ -106,21 +106,18 @@ export async function serve(options: ServerOptions): Promise<Serving> {
     if (/^(?:ECONNRESET$|ERR_SSL_|ERR_TLS_)/.test(code) || !socket.writable) socket.destroy();
     // The connection ends after this response.
     else if (last !== undefined) last.shouldKeepAlive = false;
-    else void endRaw(socket, refuse(REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.']));
+    else {
+      const refusal = REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.'];
+      // For the log: the body of a request broke off or did not come.
+      for (const each of unanswered) if (each.req.socket === socket) each.statusCode = refusal[0];
+      void endRaw(socket, refuse(refusal));
+    }
   });
   server.on('connect', (_incoming, socket) => {
     if (lastOn(socket) === undefined) void endRaw(socket, refuse(NO_TUNNELS));
     else socket.destroy();
   });
   if (onConnection !== undefined) server.on('connection', onConnection);
-  /** Connections whose TLS handshake has not ended, by the client's port. */
-  const shaking = new Map<string, Socket>();
-  secure?.on('connection', (socket: Socket) => {
-    const peer = peerOf(socket);
-    shaking.set(peer, socket);
-    socket.once('close', () => shaking.delete(peer));
-  });
-  secure?.on('secureConnection', (socket) => shaking.delete(peerOf(socket)));
   const { host, port } = await listen(server, options);
   return {
     baseUrl: `${secure === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}/v1`,
@@ -169,7 +166,15 @@ function openServer({ identity, mostConnections = MOST_CONNECTIONS, patience = P
   const server = secure ?? createServer(settings);
   server.maxConnections = mostConnections;
   server.timeout = SILENCE_MS;
-  return { server, secure };
+  /** Connections whose TLS handshake has not ended, by the client's port. */
+  const shaking = new Map<string, Socket>();
+  secure?.on('connection', (socket: Socket) => {
+    const peer = peerOf(socket);
+    shaking.set(peer, socket);
+    socket.once('close', () => shaking.delete(peer));
+  });
+  secure?.on('secureConnection', (socket) => shaking.delete(peerOf(socket)));
+  return { server, secure, shaking };
 }
 
 /** Identifies a connection, which has one socket for TCP and another for TLS. */

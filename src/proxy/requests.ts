@@ -100,7 +100,8 @@ export function proxiedRequest(passing: Passing, clock: Clock, error: string | u
     at: clock.now(),
     method,
     target: url,
-    status: isGone ? CLIENT_GONE : outgoing.statusCode,
+    // A request that did not arrive whole was refused with another status.
+    status: isGone && (outgoing.headersSent || outgoing.statusCode === 200) ? CLIENT_GONE : outgoing.statusCode,
     /** From the request's head to the end of its answer, in ms. */
     ms: clock.monotonic() - since,
     /** How long of this passed before it was sent, in ms. */

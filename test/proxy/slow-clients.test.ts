@@ -55,6 +55,17 @@ describe('a slow client', () => {
     expect(heard).toContain('"petId":1');
   });
 
+  it.each([
+    ['Content-Length: 5\r\n\r\nab', 408],
+    ['Transfer-Encoding: chunked\r\n\r\nno size\r\n', 400],
+  ])('whose body does not come (%j) is logged with the answer that it got', async (rest, status) => {
+    const { port, requests, answered } = await proxyFor([], PATIENCE);
+    const heard = await sendRaw(port, `PATCH /v1/inventory/7 HTTP/1.1\r\nHost: localhost\r\n${rest}`);
+    expect(heard).toContain(`HTTP/1.1 ${status} `);
+    await answered(1);
+    expect(requests.map((each) => each.status)).toEqual([status]);
+  });
+
   it('has no share in the time that a request waits', async () => {
     const held = gate();
     const { server, port, requests } = await proxyFor([gated(held, json([])), json([])], PATIENCE);
