@@ -59,7 +59,7 @@ export function parseMapping(text: string, { columns }: FileKind = STOCK_FILE): 
   return plain(heading) === '' || column === undefined ? undefined : { heading, column };
 }
 
-/** Returns the name that the user has typed, if it is one of these. */
+/** Returns the name that the user has typed, or that a heading is, if it is one of these. */
 export function findName<Name extends string>(names: readonly Name[], text: string): Name | undefined {
   return plain(text) === '' ? undefined : names.find((name) => plain(name) === plain(text));
 }
@@ -67,13 +67,6 @@ export function findName<Name extends string>(names: readonly Name[], text: stri
 /** Ignores case, spaces, `_` and `-`. */
 function plain(heading: string): string {
   return heading.replace(/[\s_-]/g, '').toLowerCase();
-}
-
-/** Returns the column that a heading names, if petstore uses it. */
-function columnOf(heading: string, mappings: readonly Mapping[], { columns }: FileKind): ColumnName | undefined {
-  const name = plain(heading);
-  const mapped = mappings.find((each) => plain(each.heading) === name);
-  return mapped?.column ?? columns.find((column) => plain(column) === name);
 }
 
 export interface Columns {
@@ -93,7 +86,8 @@ export function findColumns(
   const ignored: string[] = [];
   let problem: string | undefined;
   for (const [at, heading] of headings.entries()) {
-    const column = columnOf(heading, mappings, kind);
+    const mapped = mappings.find((each) => plain(each.heading) === plain(heading));
+    const column = mapped?.column ?? findName(kind.columns, heading);
     const other = column && found.get(column);
     if (column === undefined) ignored.push(heading.trim());
     else if (other === undefined) found.set(column, at);
