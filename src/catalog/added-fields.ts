@@ -7,8 +7,6 @@ import type { Catalog } from './local-catalog.ts';
 /** How many rows to read before a column that none of them has is refused. */
 const MOST_HELD = 10_000;
 
-type Batches = AsyncIterable<readonly InventoryItem[]>;
-
 /** Returns how many to order of a pet at or below its minimum; undefined for any other. Undefined itself without --low. */
 export type Orders = ((item: InventoryItem) => bigint | undefined) | undefined;
 
@@ -33,7 +31,7 @@ interface Sources {
 
 /** Yields the items with `name` (may be empty) and `order`, where these are shown. Closes the catalog at the end. */
 export async function* withFields(
-  batches: Batches,
+  batches: AsyncIterable<readonly InventoryItem[]>,
   { catalog, names, orders }: Sources,
 ): AsyncGenerator<readonly InventoryItem[]> {
   using _catalog = catalog;

@@ -12,7 +12,7 @@ import {
 } from '../session/environments.ts';
 import { canAsk, takeKey } from '../session/resolve.ts';
 import { changeConfig, type Config } from '../session/config-file.ts';
-import type { CommandContext, Target } from '../session/globals.ts';
+import type { CommandContext } from '../session/globals.ts';
 import { keyFromCommand } from '../session/key-command.ts';
 import { find, inVariable, isExplicit, keyOf, SETTINGS, type Stored } from '../session/settings.ts';
 import { shellWord } from '../session/run-commands.ts';
@@ -31,11 +31,6 @@ const OPTIONS = {
 };
 
 type LoginInput = InputOf<typeof OPTIONS>;
-
-/** The service to log in to. */
-interface Destination extends Pick<Target, 'baseUrl'> {
-  readonly environment: RemoteEnvironment;
-}
 
 export const login = defineCommand({
   path: 'login',
@@ -123,11 +118,11 @@ async function chooseBaseUrl(context: CommandContext, environment: string, store
   throw new Failure('no-terminal', { what: 'the base URL', instead: 'Add --base-url https://HOST/v1' });
 }
 
-/** Returns what to store: a key or a key command. Either replaces the other. */
+/** Returns what to store: a key or a key command. Either replaces the other. @param to the service to log in to */
 async function chooseKey(
   { keyCommand, keyStdin, verify }: LoginInput,
   context: CommandContext,
-  to: Destination,
+  to: { readonly environment: RemoteEnvironment; readonly baseUrl: URL },
 ): Promise<{ name: 'api-key' | 'key-command'; value: string }> {
   /** Sends one request with the key. @throws {Failure} `unauthorized` and others; nothing is stored then */
   const check = async (apiKey: string): Promise<void> => {
