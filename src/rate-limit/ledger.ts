@@ -15,18 +15,16 @@ import {
   UNKNOWN,
 } from './governor.ts';
 import type { Clock, Machine } from '../ports.ts';
+import type { Strictness } from '../state/batch.ts';
 import type { Demand } from './windows.ts';
 
 /** Computes the new state and the result of a step from the state at `now`. */
 export type Work<T> = (before: LedgerState, now: number) => { readonly state: LedgerState; readonly result: T };
 
-export interface StepOptions {
+/** `durable`: for a block, which must survive a power cut. `despiteSignal`: for an answer, which must be recorded. */
+export interface StepOptions extends Strictness {
   /** Stores nothing. */
   readonly isRead?: boolean;
-  /** Writes to the disk before the step ends: a block must survive a power cut. */
-  readonly durable?: boolean;
-  /** Ignores a signal: an answer must be recorded. */
-  readonly despiteSignal?: boolean;
   /** Clears the block for the user, wherever it is stored. */
   readonly clears?: boolean;
 }

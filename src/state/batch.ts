@@ -5,7 +5,7 @@ import type { Exclusive, State } from './database.ts';
 /** Most turns of the event loop that the first item waits. */
 const MOST_TURNS = 4;
 
-type Strictness = Pick<Exclusive, 'durable' | 'despiteSignal'>;
+export type Strictness = Pick<Exclusive, 'durable' | 'despiteSignal'>;
 
 /**
  * Returns a function that collects the items of a few turns and passes them to `run` together, in order, in one
