@@ -165,13 +165,9 @@ function checkKey(key: string, source: string): void {
 }
 
 /** Checks a key that was typed, piped in or fetched, and redacts it from then on. @throws {Failure} `key-malformed` */
-export function takeKey(
-  context: { readonly secrets: { add(secret: string): void } },
-  key: string,
-  source: string,
-): string {
+export function takeKey({ secrets }: Pick<CommandContext, 'secrets'>, key: string, source: string): string {
   checkKey(key, source);
-  context.secrets.add(key);
+  secrets.add(key);
   return key;
 }
 
