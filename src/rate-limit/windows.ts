@@ -162,11 +162,7 @@ export function liveWindows({ windows, inFlight, lost }: Known, now: number, ope
  * Returns when all the windows have room for the demand; undefined if they have room now. Requests in flight count as
  * sent. `isEdge`: a request that is still on its way may leave room.
  */
-export function roomAt(
-  known: Known,
-  { operation, reserve, count = 1, share }: Demand,
-  now: number,
-): { readonly until: number; readonly isEdge: boolean } | undefined {
+export function roomAt(known: Known, { operation, reserve, count = 1, share }: Demand, now: number) {
   const full = liveWindows(known, now, operation).flatMap((window) => {
     const { limit, resetAt, left, isPending } = window;
     const wanted = reserve > 0 && reserve < 1 ? Math.floor(limit * reserve) : reserve;

@@ -21,11 +21,7 @@ const PATIENCE_MS = 2_000;
 const LONGEST_NAME = 200;
 
 /** Returns the gateway's answer; `body` undefined if the client already has it. */
-export async function gatewayCatalog(
-  context: CommandContext,
-  origin: string,
-  known: string | undefined,
-): Promise<{ readonly etag: string; readonly body: string | undefined }> {
+export async function gatewayCatalog(context: CommandContext, origin: string, known: string | undefined) {
   using catalog = await openCatalog(context, origin);
   const etag = `"${catalog?.version() ?? ''}"`;
   // A server on the way that compresses makes it a weak one (RFC 9110, 13.1.2).

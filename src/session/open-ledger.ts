@@ -153,11 +153,7 @@ const UNSHARED = new WeakSet<CommandContext['notices']>();
  * then unknown: petstore warns, and does not retry after a 429.
  * @throws {Failure} `state`: another process holds the database, or a newer petstore wrote it
  */
-async function openStep(
-  context: CommandContext,
-  names: ReturnType<typeof ledgerNames>,
-  isBusy: boolean,
-): Promise<{ readonly step: Step; readonly isAlone: boolean }> {
+async function openStep(context: CommandContext, names: ReturnType<typeof ledgerNames>, isBusy: boolean) {
   const { clock, files, notices } = context;
   let file: ReserveFile | undefined;
   let step: Step | undefined;

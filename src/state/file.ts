@@ -93,10 +93,7 @@ async function createTables({ ports, kind, path }: FilePlace, database: Database
  * @returns `isNew`: true if this process created it
  * @throws {Failure} `state`, `file`
  */
-export async function openSound(
-  place: FilePlace,
-  notices: Warned['notices'],
-): Promise<{ readonly database: Database; readonly isNew: boolean }> {
+export async function openSound(place: FilePlace, notices: Warned['notices']) {
   const { ports, kind, path } = place;
   using lock = await acquireLock(ports, `${path}.aside.lock`, 2 * PATIENCE_MS);
   if (lock === undefined) throw new Failure('state', { path, what: kind.name, problem: 'held' });
