@@ -6,13 +6,12 @@ import { argument, defineCommand, flag, option } from '../cli/command.ts';
 import { listOf, nameValue, parserOf, pathValue, petIdValue, repeated, textValue } from '../value-parsers.ts';
 import { catalogOrigin, openCatalog, provideCatalog, SEE_CATALOG } from '../session/open-catalog.ts';
 import type { CommandContext } from '../session/globals.ts';
-import { stateFolder } from '../session/paths.ts';
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import { parseInteger } from '../api/values.ts';
 import { Failure, usageFailure } from '../errors.ts';
-import { openState, type State } from '../state/database.ts';
+import type { State } from '../state/database.ts';
 import { parseCatalog } from '../stock/file-rows.ts';
-import { openJournal } from '../stock/open-journal.ts';
+import { openJournal, openWritable } from '../stock/open-journal.ts';
 import { readSource } from '../stock/source-file.ts';
 import { confirmation, FORMAT_FACTS, list, type RecordView } from '../view/view.ts';
 import { capital, plural } from '../view/words.ts';
@@ -201,6 +200,6 @@ async function update<T>(
 ): Promise<T> {
   const origin = await catalogOrigin(context);
   await provideCatalog(context, origin);
-  using state = await openState(context, stateFolder(context));
+  using state = await openWritable(context);
   return await state.exclusively(() => work(state.database, origin), { durable: true });
 }
