@@ -44,7 +44,7 @@ export async function petIdOf(
   if (given > 1) throw usageFailure('The pet is named more than once; use its id, --name or --barcode.');
   if (petId !== undefined) return petId;
   const { petInCatalog } = await import('../session/open-catalog.ts');
-  return petInCatalog(context, { name, barcode });
+  return petInCatalog(context, name, barcode);
 }
 
 /** The filters of api/select.ts, the same in every command that has them. */

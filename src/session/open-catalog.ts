@@ -108,11 +108,8 @@ export function noCatalog(option: string, environment: string): Failure {
   );
 }
 
-/** Finds one pet, prints it, and returns its id. @throws {Failure} `usage`: no pet or several match */
-export async function petInCatalog(
-  context: CommandContext,
-  { name, barcode = '' }: { readonly name: string | undefined; readonly barcode: string | undefined },
-): Promise<bigint> {
+/** Finds one pet by name or barcode, prints it, and returns its id. @throws {Failure} `usage`: no pet or several match */
+export async function petInCatalog(context: CommandContext, name: string | undefined, barcode = ''): Promise<bigint> {
   using catalog = await requireCatalog(context, name === undefined ? '--barcode' : '--name');
   const petId = name === undefined ? petOfRow(catalog, 'barcode', barcode) : await withName(context, catalog, name);
   if (typeof petId === 'string') throw usageFailure(`${capital(petId)}.`, SEE_CATALOG);
