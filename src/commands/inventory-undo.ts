@@ -18,7 +18,7 @@ export const inventoryUndo = defineWrite({
   },
   arguments: { changeId: optionalArgument(numberValue, 'number of the change (default: the last command)') },
   options: { run: option('--run <run>', numberValue, 'all changes of a run') },
-  run: (input, context) => undo(context, input),
+  run: ({ changeId, run, dryRun }, context) => undo(context, { undoesChange: changeId, undoesRun: run, dryRun }),
 });
 
 export const inventoryRedo = defineWrite({

@@ -17,13 +17,6 @@ import { assertSameOrigin, cannotResume } from './runs.ts';
 import { commandWords } from './history-view.ts';
 import { dryRunPlan, makePlan, type Plan } from './plan.ts';
 
-export interface UndoOptions {
-  readonly changeId?: bigint;
-  /** Number of a run. */
-  readonly run?: bigint;
-  readonly dryRun?: boolean;
-}
-
 /** A pet's last change, with the quantity before its first one, and all quantities that were written since. */
 type Written = Change & { readonly written: readonly bigint[] };
 
@@ -42,19 +35,16 @@ type Direction = 'undo' | 'redo';
 /** @throws {Failure} `usage`, `cannot-resume`, `cannot-undo`, and what connect throws */
 export async function undo(
   context: CommandContext,
-  options: UndoOptions,
+  options: Target['undoes'] & { readonly dryRun?: boolean | undefined },
   direction: Direction = 'undo',
 ): Promise<View> {
-  if (options.changeId !== undefined && options.run !== undefined) {
+  if (options.undoesChange !== undefined && options.undoesRun !== undefined) {
     throw usageFailure('Name one thing to undo: a change, or --run.');
   }
   const environment = (await context.settings()).environment.value;
   const find = async (journal: Journal): Promise<Target> => {
-    const { changeId, run } = options;
-    const isNamed = (changeId ?? run) !== undefined;
-    const target = isNamed
-      ? undoOf(journal, { undoesRun: run, undoesChange: changeId })
-      : nextTarget(context, journal, environment, direction);
+    const isNamed = (options.undoesChange ?? options.undoesRun) !== undefined;
+    const target = isNamed ? undoOf(journal, options) : nextTarget(context, journal, environment, direction);
     const { changes, undoes } = target;
     await assertSameOrigin(context, changes[0], capital(nameOf(undoes)), `inventory undo ${numberOf(undoes)}`);
     return target;
