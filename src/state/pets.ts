@@ -1,17 +1,14 @@
 /** Reads the pets that this machine has seen, for completion, without creating a file or sending a request. */
 import { type Context, type Database, DatabaseFailure } from '../ports.ts';
-import { integer, text } from './journal-rows.ts';
+import { type Change, integer, text } from './journal-rows.ts';
 
 /** Most ids that completion proposes from a file. */
 const MOST = 500;
 
 type Ports = Pick<Context, 'openDatabase'>;
 
-export interface KnownPet {
-  readonly petId: bigint;
-  /** Name in the catalog of the environment. */
-  readonly name?: string | undefined;
-}
+/** `name`: in the catalog of the environment. */
+export type KnownPet = Pick<Change, 'petId' | 'name'>;
 
 /**
  * Returns the pets that were changed, newest first, then the other pets of the sandbox. A file that is missing or
