@@ -93,13 +93,11 @@ export const catalogList = defineCommand({
         barcode: ({ barcodes }) => barcodes.map(labelOf).join(' '),
         min: ({ min }) => min,
         target: ({ target }) => target,
-        ...(FORMAT_FACTS[context.globals.output].isForPeople && {
-          source: ({ isProvided }: Entry) => sourceOf(isProvided),
-        }),
+        ...(FORMAT_FACTS[context.globals.output].isForPeople && { source: sourceOf }),
       },
       {
         jsonText: ({ petId, name, barcodes, isProvided, min = null, target = null }) => {
-          const source = sourceOf(isProvided);
+          const source = sourceOf({ isProvided });
           return stringifyJson(jsonObject({ petId, name, barcodes: barcodes.map(labelOf), min, target, source }));
         },
         empty: `The catalog of ${await environmentOf(context)} is empty. Import one: petstore catalog import FILE`,
@@ -110,7 +108,7 @@ export const catalogList = defineCommand({
 });
 
 /** Returns the source of a catalog entry: this machine's user, or the gateway or sandbox that provided it. */
-function sourceOf(isProvided: boolean): string {
+function sourceOf({ isProvided }: Pick<Entry, 'isProvided'>): string {
   return isProvided ? 'service' : 'local';
 }
 
