@@ -91,7 +91,7 @@ export const api = defineCommand({
     });
     return {
       view: 'raw',
-      head: input.include === true ? headOf(answer) : '',
+      ...(input.include === true && { head: headOf(answer) }),
       body: Buffer.concat(await Array.fromAsync(answer.body)),
       isConfirmation: isWrite(method),
       ...(answer.failure !== undefined && { failure: answer.failure }),

@@ -7,7 +7,7 @@ import { Failure, fileFailed, onlyFailure, usageFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import { shellWord } from '../session/run-commands.ts';
 import type { KnownPet } from '../state/pets.ts';
-import type { RawView, TextView } from '../view/view.ts';
+import type { RawView } from '../view/view.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 type Shell = (typeof SHELLS)[number];
@@ -29,11 +29,11 @@ export const completion = defineCommand({
   },
   options: { install: flag('--install', 'install it for your user and print the remaining step') },
   more: ['scripting'],
-  async run({ shell: named, install }, context): Promise<RawView | TextView> {
+  async run({ shell: named, install }, context): Promise<RawView> {
     const shell = named ?? loginShell(context);
     const { SHIMS } = await import('../cli/completion/shims.ts');
     const script = SHIMS[shell];
-    return install === true ? installed(context, shell, script) : { view: 'text', text: script.trimEnd() };
+    return install === true ? installed(context, shell, script) : { view: 'raw', body: Buffer.from(script) };
   },
 });
 
@@ -102,5 +102,5 @@ async function installed(context: CommandContext, shell: Shell, script: string):
   const { path, left } = places[shell];
   await files.makePrivateFolder(path.replace(/\/[^/]*$/, '')).catch(fileFailed('write', path));
   await files.replace(path, script).catch(fileFailed('write', path));
-  return { view: 'raw', head: '', body: Buffer.from(`Written to ${path}.\n${left}`), margin: 2 };
+  return { view: 'raw', body: Buffer.from(`Written to ${path}.\n${left}`), margin: 2 };
 }

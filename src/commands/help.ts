@@ -52,6 +52,6 @@ async function schemas(name?: string): Promise<View> {
   const rows = Object.values<{ readonly title: string; readonly description: string }>(all);
   if (name === undefined) return list(rows, { schema: ({ title }) => title, of: ({ description }) => description });
   const found = rows.find(({ title }) => title === name);
-  if (found !== undefined) return { view: 'text', text: JSON.stringify(found, null, 2) };
+  if (found !== undefined) return { view: 'raw', body: Buffer.from(`${JSON.stringify(found, null, 2)}\n`) };
   throw usageFailure(`Unknown schema ${JSON.stringify(name)}.`, 'See: petstore help schemas');
 }

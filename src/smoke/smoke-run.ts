@@ -61,7 +61,6 @@ export async function smoke(context: CommandContext, options: SmokeOptions & Rep
   const failure = firstCause([...clients.causes, ...contract]);
   return {
     view: 'raw',
-    head: '',
     body: Buffer.from(REPORTERS[options.format](suite)),
     ...(options.format === 'text' && { margin: marginOf(checks) }),
     ...(failure && { failure }),

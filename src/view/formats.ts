@@ -38,16 +38,13 @@ export async function* render(
       await view.ended?.();
       return 1;
     case 'raw': {
-      if (view.head !== '') yield `${visibleLines(view.head)}\n`;
+      if (view.head !== undefined) yield `${visibleLines(view.head)}\n`;
       if (view.body.length === 0) return 1;
       const text = Buffer.from(view.body).toString('utf8').replace(/\n$/, '');
       if (view.margin !== undefined) yield await recordText({ text, margin: view.margin }, options);
       else yield options.width !== undefined ? `${visibleLines(text)}\n` : view.body;
       return 1;
     }
-    case 'text':
-      if (view.text !== '') yield `${visibleLines(view.text)}\n`;
-      return 1;
   }
 }
 

@@ -151,12 +151,6 @@ export function jsonCell(value: JsonValue): CellValue {
   return typeof value === 'object' || typeof value === 'boolean' ? stringifyJson(value) : value;
 }
 
-/** Text that is the same in every format, such as a help topic. Prints nothing if empty. */
-export interface TextView {
-  readonly view: 'text';
-  readonly text: string;
-}
-
 /** A line for people, and an object for programs. */
 export interface StreamEvent {
   readonly text: string;
@@ -170,11 +164,11 @@ interface StreamView {
   readonly events: AsyncIterable<StreamEvent>;
 }
 
-/** Bytes as the service sent them. A terminal shows them escaped, like any other text. */
+/** Bytes that are the same in every format, such as an answer or a script. A terminal shows them escaped. */
 export interface RawView {
   readonly view: 'raw';
-  /** Lines before the body, if any. */
-  readonly head: string;
+  /** Lines before the body. */
+  readonly head?: string;
   readonly body: Uint8Array;
   /** For our own text, which is wrapped and coloured as in a record. */
   readonly margin?: number;
@@ -183,4 +177,4 @@ export interface RawView {
   readonly isConfirmation?: boolean;
 }
 
-export type View = RowsView | StreamView | RecordView | RawView | TextView;
+export type View = RowsView | StreamView | RecordView | RawView;
