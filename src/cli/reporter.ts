@@ -4,9 +4,9 @@
  */
 import type { AttemptFacts } from '../client/service.ts';
 import type { RunLog } from './run-log.ts';
-import type { CommandContext, Globals, Notices } from '../session/globals.ts';
+import type { CommandContext, Notices } from '../session/globals.ts';
 import { showsInfo } from '../session/resolve.ts';
-import type { Context, RateLimit, Wait } from '../ports.ts';
+import type { RateLimit, Wait } from '../ports.ts';
 import type { ExitCode, Failure } from '../errors.ts';
 import { type Began, duration, limitWords, liveLine, progressLines, type Share, waitLines } from '../view/progress.ts';
 import { FORMAT_FACTS } from '../view/view.ts';
@@ -22,11 +22,9 @@ export class Reporter implements Notices {
   readonly isLive: boolean;
   /** Also gets each attempt (--log). */
   log: RunLog | undefined;
-  private readonly context: Pick<Context, 'clock' | 'env' | 'stderr' | 'stdout'>;
-  private readonly settings: Pick<Globals, 'quiet' | 'debug' | 'showLimits' | 'verbose' | 'output'>;
+  private readonly context: Pick<CommandContext, 'clock' | 'env' | 'globals' | 'secrets' | 'stderr' | 'stdout'>;
   private readonly isJson: boolean;
   private readonly style: Style;
-  private readonly secrets: CommandContext['secrets'];
   private readonly live: ReturnType<typeof liveLine> | undefined;
   private newestLimits: () => RateLimit | undefined = () => undefined;
   private pending: Promise<void> = Promise.resolve();
@@ -39,24 +37,17 @@ export class Reporter implements Notices {
   private share: Share | undefined;
   private began: (Began & { loggedAt: number }) | undefined;
 
-  constructor(
-    context: Reporter['context'],
-    settings: Reporter['settings'],
-    style: Style,
-    secrets: CommandContext['secrets'],
-  ) {
+  constructor(context: Reporter['context'], style: Style) {
     this.context = context;
-    this.settings = settings;
-    this.isJson = FORMAT_FACTS[settings.output].isJson;
     this.style = style;
-    this.secrets = secrets;
-    const { env, stderr } = context;
-    this.live = stderr.isTTY && env.TERM !== 'dumb' && !settings.quiet ? liveLine(stderr) : undefined;
+    const { env, globals, stderr } = context;
+    this.isJson = FORMAT_FACTS[globals.output].isJson;
+    this.live = stderr.isTTY && env.TERM !== 'dumb' && !globals.quiet ? liveLine(stderr) : undefined;
     this.isLive = this.live !== undefined;
   }
 
   info(text: string): void {
-    if (text !== '' && showsInfo(this.settings)) this.say('info', text);
+    if (text !== '' && showsInfo(this.context.globals)) this.say('info', text);
   }
 
   warning(text: string): void {
@@ -64,14 +55,14 @@ export class Reporter implements Notices {
   }
 
   debug(text: string): void {
-    if (this.settings.debug) this.say('debug', text);
+    if (this.context.globals.debug) this.say('debug', text);
   }
 
   attempt(facts: AttemptFacts): void {
     const { method, url, status, failure, ms } = facts;
     const limits = this.newestLimits();
     this.log?.attempt(facts, limits);
-    if (!this.settings.verbose) return;
+    if (!this.context.globals.verbose) return;
     const result = status ?? `${failure?.phase ?? 'failed'} (${failure?.code ?? ''})`;
     const left = limits === undefined ? '' : `, ${limits.remaining}/${limits.limit} left`;
     this.say('info', `${method} ${url} ${result} in ${Math.round(ms)} ms${left}`);
@@ -130,15 +121,14 @@ export class Reporter implements Notices {
   /** Prints `7 of 60 requests left, …` on request, and for people on a terminal. */
   limits(): void {
     const limits = this.newestLimits();
-    const { settings, style } = this;
-    const { clock, stderr, stdout } = this.context;
-    if (limits === undefined || settings.quiet) return;
+    const { clock, globals, stderr, stdout } = this.context;
+    if (limits === undefined || globals.quiet) return;
     const { limit, remaining, resetAt } = limits;
     const isLow = remaining < LOW_SHARE * limit;
     const isForPeople = stderr.isTTY && !this.isJson && (stdout.isTTY || isLow);
-    if (!isForPeople && !settings.showLimits && !settings.verbose) return;
+    if (!isForPeople && !globals.showLimits && !globals.verbose) return;
     if (this.isJson) this.object('rateLimit', { limit, remaining, resetAt: new Date(resetAt).toISOString() });
-    else this.print([limitWords(limits, clock.now())], style[isLow ? 'attention' : 'muted']);
+    else this.print([limitWords(limits, clock.now())], this.style[isLow ? 'attention' : 'muted']);
   }
 
   /** Prints the failure, and returns the exit code. @param env environment for the commands in the hint */
@@ -146,7 +136,7 @@ export class Reporter implements Notices {
     const { formatErrorJson, formatErrorLines } = await import('./error-output.ts');
     const { describeFailure } = await import('../report/failures.ts');
     const now = this.context.clock.now();
-    if (this.settings.debug || failure.is('bug')) this.stack(failure);
+    if (this.context.globals.debug || failure.is('bug')) this.stack(failure);
     // The most important line comes last.
     if (this.isJson) this.write(formatErrorJson(failure, now, env, this.isWrite));
     else this.print(formatErrorLines(failure, now, env));
@@ -170,7 +160,7 @@ export class Reporter implements Notices {
 
   /** Redacts a text, and only then escapes, wraps or cuts it. */
   private shown(text: string): string {
-    return visible(this.secrets.redact(text));
+    return visible(this.context.secrets.redact(text));
   }
 
   private say(kind: 'info' | 'warning' | 'debug', text: string): void {

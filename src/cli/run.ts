@@ -95,7 +95,8 @@ async function runCommand(
   const signal = AbortSignal.any([context.signal, deadline.signal]);
   const looks = { choice: globals.color, env: context.env };
   const style = await createStyle({ ...looks, isTTY: context.stdout.isTTY });
-  const notices = new Reporter(context, globals, await createStyle({ ...looks, isTTY: context.stderr.isTTY }), secrets);
+  const errorStyle = await createStyle({ ...looks, isTTY: context.stderr.isTTY });
+  const notices = new Reporter({ ...context, globals, secrets }, errorStyle);
   const own = { signal, globals, notices, secrets, openWrites: new Set<OpenWrite>() };
   const ports = { ...context, ...own, ...afterNotices(context, { clock, signal }, notices) };
   const commandContext: CommandContext = { ...ports, ...lazySettings(ports) };

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import { Reporter } from '../../src/cli/reporter.ts';
 import { exchange } from '../../src/client/attempt.ts';
-import type { Context, HttpReply } from '../../src/ports.ts';
+import type { HttpReply } from '../../src/ports.ts';
 import { Secrets } from '../../src/redact.ts';
+import type { CommandContext } from '../../src/session/globals.ts';
 import { PLAIN } from '../../src/view/style.ts';
 import { reply, scriptedService } from '../client/scripted-service.ts';
 
@@ -24,10 +25,10 @@ async function writtenBy(
       stdout: { isTTY, columns: 80, write },
       clock: { now: () => clock.now, monotonic: () => clock.now },
       env: {},
-    } as unknown as Context,
-    { quiet: false, verbose: false, debug: false, showLimits: false, output: isJson ? 'json' : 'table' },
+      globals: { quiet: false, verbose: false, debug: false, showLimits: false, output: isJson ? 'json' : 'table' },
+      secrets: new Secrets(),
+    } as unknown as CommandContext,
     PLAIN,
-    new Secrets(),
   );
   await work(reporter, clock);
   await reporter.flush();
