@@ -1,17 +1,5 @@
 /** Files that the build inlines as text. */
-declare module '*/_petstore' {
-  const text: string;
-  export default text;
-}
-declare module '*.bash' {
-  const text: string;
-  export default text;
-}
-declare module '*.fish' {
-  const text: string;
-  export default text;
-}
-declare module '*.ps1' {
+declare module '*?text' {
   const text: string;
   export default text;
 }
