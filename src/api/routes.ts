@@ -3,8 +3,6 @@
  * the OpenAPI document lists them.
  */
 
-export type Stability = 'stable' | 'experimental' | 'beta';
-
 export interface Route {
   readonly operationId: string;
   readonly method: 'GET' | 'PATCH';
@@ -13,7 +11,7 @@ export interface Route {
   readonly summary: string;
   /** Purpose of the operation, and what a client should know. */
   readonly description: string;
-  readonly stability: Stability;
+  readonly stability: 'stable' | 'experimental';
   readonly request?: 'InventoryUpdate';
   /** Status -> body. Every operation needs authentication and may answer 429 (parts 5 and 8). */
   readonly responses: Readonly<Record<number, { body: 'InventoryItem' | 'InventoryItem[]' | 'Error'; when: string }>>;
