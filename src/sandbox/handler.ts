@@ -41,14 +41,14 @@ export async function handle(
       (isKnown || isPublic(request)
         ? operate(operation, store, fault)
         : error(401, 'unauthorized', 'The API key is missing or invalid.', { 'WWW-Authenticate': 'Bearer' }));
-    const limits = limitHeaders(verdict, now, rules.retryAfterFormat);
+    const limits = limitHeaders(verdict, now, rules);
     if (fault === undefined || result.isFault !== true) return withHeaders(result, limits);
     const { status, 'retry-after': waitS = status === 429 ? 1 : undefined } = fault;
     if (waitS === undefined) return withHeaders(result, limits);
     const until = now + waitS * 1_000;
     // A request before that time counts as early.
     if (status === 429) store.setAllowance(apiKey, { ...store.allowance(apiKey), blockedUntil: until });
-    return withHeaders(result, { ...limits, 'Retry-After': retryAfter(until, now, rules.retryAfterFormat) });
+    return withHeaders(result, { ...limits, 'Retry-After': retryAfter(until, now, rules) });
   };
   return store.exclusively(work, { durable: request.method === 'PATCH' });
 }
@@ -64,8 +64,7 @@ export function troubleOf(problem: unknown): SandboxResponse {
 export async function refuse({ now, rules, store }: Handler, refusal: Refusal): Promise<ReturnType<typeof error>> {
   const at = now();
   const result = error(...refusal);
-  const work = (): typeof result =>
-    withHeaders(result, limitHeaders(count(store, rules, NO_KEY, at), at, rules.retryAfterFormat));
+  const work = (): typeof result => withHeaders(result, limitHeaders(count(store, rules, NO_KEY, at), at, rules));
   return store.exclusively(work).catch(() => withHeaders(result));
 }
 

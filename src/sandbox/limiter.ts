@@ -64,23 +64,19 @@ function least({ minute, day }: ReturnType<typeof windowsOf>): RateLimit {
 }
 
 /** Returns the three headers of every response, and Retry-After if the request is refused. */
-export function limitHeaders(
-  verdict: LimiterDecision,
-  now: number,
-  format: Rules['retryAfterFormat'],
-): Record<string, string> {
+export function limitHeaders(verdict: LimiterDecision, now: number, rules: Rules): Record<string, string> {
   const { limit, remaining, resetAt, retryAt } = verdict;
   // Rounded up, so that a client that returns at that second is not early.
   return {
     'X-RateLimit-Limit': String(limit),
     'X-RateLimit-Remaining': String(remaining),
     'X-RateLimit-Reset': String(Math.ceil(resetAt / 1_000)),
-    ...(retryAt !== undefined && { 'Retry-After': retryAfter(retryAt, now, format) }),
+    ...(retryAt !== undefined && { 'Retry-After': retryAfter(retryAt, now, rules) }),
   };
 }
 
 /** @param until epoch ms */
-export function retryAfter(until: number, now: number, format: Rules['retryAfterFormat']): string {
-  if (format === 'seconds') return String(Math.ceil((until - now) / 1_000));
+export function retryAfter(until: number, now: number, { retryAfterFormat }: Rules): string {
+  if (retryAfterFormat === 'seconds') return String(Math.ceil((until - now) / 1_000));
   return new Date(Math.ceil(until / 1_000) * 1_000).toUTCString();
 }

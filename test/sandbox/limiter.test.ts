@@ -8,12 +8,13 @@ import { newStore } from '../support/sandbox.ts';
 import { START } from '../support/virtual-clock.ts';
 
 /** What requests at these seconds get: outcome, what is left, Retry-After. */
-async function asked(rules: Partial<Rules>, seconds: readonly number[]) {
+async function asked(changed: Partial<Rules>, seconds: readonly number[]) {
   const store = await newStore();
+  const rules = { ...DEFAULT_RULES, ...changed };
   return seconds.map((second) => {
     const now = START + second * 1_000;
-    const verdict = count(store, { ...DEFAULT_RULES, ...rules }, 'key', now);
-    const { 'Retry-After': retryAfter } = limitHeaders(verdict, now, rules.retryAfterFormat ?? 'seconds');
+    const verdict = count(store, rules, 'key', now);
+    const { 'Retry-After': retryAfter } = limitHeaders(verdict, now, rules);
     return [verdict.outcome, verdict.remaining, retryAfter];
   });
 }
