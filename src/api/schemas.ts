@@ -66,7 +66,8 @@ export function readErrorBody(value: JsonValue): z.output<typeof ReceivedErrorSc
   return ReceivedErrorSchema.safeParse(membersOf(value)).data;
 }
 
-function membersOf(value: JsonValue): Record<string, JsonValue> {
+/** Returns the members of an object; none of any other value. */
+export function membersOf(value: JsonValue): Record<string, JsonValue> {
   return value instanceof Map ? Object.fromEntries(value) : {};
 }
 

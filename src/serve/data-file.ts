@@ -33,7 +33,7 @@ export async function withStore<T>(
  * @throws {Failure} `file`, `invalid-value`
  */
 export async function readPets(context: CommandContext, path: string): Promise<InventoryItem[]> {
-  const { InventoryItemSchema } = await import('../api/schemas.ts');
+  const { InventoryItemSchema, membersOf } = await import('../api/schemas.ts');
   const rows = parseJsonRows(await readText(context, path));
   const refused = (problem: string): Failure => {
     const expected = 'a file of pets: a JSON array, or one object a line, each with petId, quantity and status';
@@ -43,9 +43,7 @@ export async function readPets(context: CommandContext, path: string): Promise<I
   return rows.map((row) => {
     const where = `line ${row.line}`;
     if ('error' in row) throw refused(`is not JSON in ${where}: ${row.error.message}`);
-    const { error, data } = InventoryItemSchema.safeParse(
-      row.value instanceof Map ? Object.fromEntries(row.value) : {},
-    );
+    const { error, data } = InventoryItemSchema.safeParse(membersOf(row.value));
     if (error !== undefined) {
       throw refused(`has no pet in ${where}: ${String(error.issues[0]?.path[0] ?? 'petId')} is missing or wrong`);
     }
