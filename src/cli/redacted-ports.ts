@@ -36,7 +36,6 @@ export function redactedPorts(context: Context, secrets: Secrets): Context {
       append: async (path, onFailure) => redactedWriter(await files.append(path, onFailure), redact),
     },
     prompt: {
-      ...prompt,
       hidden: (question, ...rest) => prompt.hidden(asked(question), ...rest),
       text: (question, ...rest) => prompt.text(asked(question), ...rest),
       confirm: (question, ...rest) => prompt.confirm(asked(question), ...rest),
