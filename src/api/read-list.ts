@@ -86,14 +86,13 @@ class ListReader {
   private async strictRow(items: InventoryItem[]): Promise<boolean> {
     const { at, text } = this;
     const what = `Row ${this.rows + 1} of the list`;
-    const { readItem, ContractViolation } = await (schemas ??= import('./schemas.ts'));
+    const { readItem } = await (schemas ??= import('./schemas.ts'));
     try {
       const { value, end } = readJsonValue(text, at);
       if (end - at > MAX_ROW) throw this.tooLong();
-      this.passRow({ item: readItem(value), end }, items);
+      this.passRow({ item: readItem(value, what), end }, items);
       return true;
     } catch (error) {
-      if (error instanceof ContractViolation) throw new Failure('contract', { what, problem: error.message }, error);
       if (!(error instanceof JsonError)) throw error;
       if (error.at <= text.length - LONGEST_CUT) {
         throw new Failure('contract', { what, problem: `is not JSON: ${error.problem}` }, error);

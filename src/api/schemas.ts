@@ -4,6 +4,7 @@
  * They check values read by json.ts, where an integer is a number or, beyond 15 digits, a bigint.
  */
 import * as z from 'zod/mini';
+import { Failure } from '../errors.ts';
 import type { InventoryItem } from './item.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from './json.ts';
 import { INT64_MAX, INT64_MIN, isOneOf, ITEM_FIELDS, PET_STATUSES } from './values.ts';
@@ -41,22 +42,18 @@ export const ErrorSchema = z.object({
 /** A gateway's 412 contains the pet's quantity too. */
 const ReceivedErrorSchema = z.extend(ErrorSchema, { quantity: z.catch(z.optional(Integer), undefined) });
 
-/** A value that breaks the contract. `problem`: which field, and how. */
-export class ContractViolation extends Error {
-  override name = 'ContractViolation';
-}
-
 /** Returns the first field that breaks a schema; undefined if none does. Other values than objects lack every field. */
 export function brokenField(schema: z.ZodMiniObject, value: JsonValue): string | undefined {
   const { error } = schema.safeParse(membersOf(value));
   return error && String(error.issues[0]?.path[0]);
 }
 
-/** @throws {ContractViolation} */
-export function readItem(value: JsonValue): InventoryItem {
-  if (!(value instanceof Map)) throw new ContractViolation(`is ${shown(value)}, not an object`);
+/** @param what the value's name in a sentence @throws {Failure} `contract`: which field breaks it, and how */
+export function readItem(value: JsonValue, what: string): InventoryItem {
+  const broken = (problem: string): Failure => new Failure('contract', { what, problem });
+  if (!(value instanceof Map)) throw broken(`is ${shown(value)}, not an object`);
   const { data } = ReceivedItemSchema.safeParse(membersOf(value));
-  if (data === undefined) throw new ContractViolation(explain(value));
+  if (data === undefined) throw broken(explain(value));
   const extra = new Map([...value].filter(([key]) => !isOneOf(ITEM_FIELDS, key)));
   return extra.size === 0 ? data : { ...data, extra };
 }

@@ -8,7 +8,7 @@
  */
 import type { InventoryItem } from '../api/item.ts';
 import { JsonError, parseJson, stringifyJson } from '../api/json.ts';
-import { ContractViolation, readItem } from '../api/schemas.ts';
+import { readItem } from '../api/schemas.ts';
 import { updateInventory as route } from '../api/routes.ts';
 import { parseInteger } from '../api/values.ts';
 import type { HttpReply } from '../ports.ts';
@@ -215,12 +215,13 @@ async function readStored(reply: HttpReply, { petId, quantity }: Update, service
   const page = webPageFailure(reply);
   if (page !== undefined) throw page;
   const body = await wholeBody(reply);
+  const what = 'The answer to the update';
   let item: InventoryItem;
   try {
-    item = readItem(parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body)));
+    item = readItem(parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body)), what);
   } catch (error) {
     const problem = problemOf(error);
-    throw problem === undefined ? error : new Failure('contract', { what: 'The answer to the update', problem });
+    throw problem === undefined ? error : new Failure('contract', { what, problem });
   }
   if (item.petId === petId && item.quantity === quantity) return item;
   const stored = { petId: item.petId, quantity: item.quantity };
@@ -229,6 +230,5 @@ async function readStored(reply: HttpReply, { petId, quantity }: Update, service
 
 function problemOf(error: unknown): string | undefined {
   if (error instanceof JsonError) return `is not JSON: ${error.problem}`;
-  if (error instanceof ContractViolation) return error.message;
   return error instanceof TypeError ? 'is not valid UTF-8' : undefined;
 }
