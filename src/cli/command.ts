@@ -82,8 +82,10 @@ export interface CommandDescription {
 
 /** A command with the type of its input erased. */
 export interface AnyCommand extends CommandDescription {
-  readonly arguments: Named<ArgumentSpec>;
-  readonly options: Named<OptionSpec>;
+  /** In the order of the command line. */
+  readonly arguments: readonly NamedArgument[];
+  /** In the order of the help, those with a `--no-` form twice. */
+  readonly options: readonly NamedOption[];
   /** `input`: values of its own arguments and options. @throws {Failure} */
   run(input: object, context: CommandContext): View | Promise<View>;
 }
@@ -101,7 +103,8 @@ export interface CommandSpec<Arguments, Options, Shared = object> extends Comman
 export function defineCommand<Arguments extends object = object, Options extends object = object>(
   spec: CommandSpec<Arguments, Options>,
 ): AnyCommand {
-  return { arguments: {}, options: {}, ...spec };
+  const args = Object.entries<ArgumentSpec>(spec.arguments ?? {}).map(([name, each]) => ({ name, ...each }));
+  return { ...spec, arguments: args, options: optionsOf(spec.options ?? {}) };
 }
 
 export function argument<T>(parser: Parser<T>, description: string): ArgumentSpec<T> {
@@ -144,18 +147,14 @@ export function under<Options extends Named<OptionSpec>>(heading: string, option
   return Object.fromEntries(entries) as Options;
 }
 
-/** Returns a command's arguments in the order of the command line. */
-export function argumentsOf(command: Pick<AnyCommand, 'arguments'>): NamedArgument[] {
-  return Object.entries(command.arguments).map(([name, spec]) => ({ name, ...spec }));
-}
-
-/** Returns a command's options in the order of the help, those with a `--no-` form twice. */
-export function optionsOf(command: Pick<AnyCommand, 'options'>): NamedOption[] {
-  return Object.entries(command.options).flatMap(([name, { no, ...spec }]) => {
+/** Returns the options as a list, those with a `--no-` form twice. */
+export function optionsOf(options: Named<OptionSpec>): NamedOption[] {
+  return Object.entries(options).flatMap(([name, { no, ...spec }]) => {
     const all = [{ name, ...spec }];
     if (no === undefined) return all;
     const { purpose, conflicts = [] } = spec;
     const flags = spec.flags.replace(/^.*--([\w-]+).*$/, '--no-$1');
-    return [...all, { name, ...flag(flags, no, { conflicts }), purpose }];
+    // The default is that of the option itself.
+    return [...all, { name, ...shapeOf(flags), flags, description: no, purpose, conflicts }];
   });
 }

@@ -56,6 +56,7 @@ const HELP_OPTIONS = under('Help', {
   version: flag('-V, --version', 'print the version'),
 });
 
-export const GLOBAL_OPTIONS: readonly NamedOption[] = optionsOf({ options: { ...OPTIONS, ...HELP_OPTIONS } }).map(
-  (each) => ({ ...each, isCommon: true }),
-);
+export const GLOBAL_OPTIONS: readonly NamedOption[] = optionsOf({ ...OPTIONS, ...HELP_OPTIONS }).map((each) => ({
+  ...each,
+  isCommon: true,
+}));

@@ -1,6 +1,6 @@
 /** Turns a scanned command line into the call of a command, or into text to print. */
 import { Command, CommanderError, Option } from 'commander';
-import { type AnyCommand, argumentsOf, type NamedOption, optionsOf } from './command.ts';
+import type { AnyCommand, NamedOption } from './command.ts';
 import { FOREVER_MS } from '../duration.ts';
 import { usageFailure } from '../errors.ts';
 import { GLOBAL_OPTIONS, type GlobalInput } from './global-options.ts';
@@ -39,7 +39,7 @@ export async function readRequest({ loaders }: Commands, argv: readonly string[]
   const line = new Line({ commands, optionsAt: () => GLOBAL_OPTIONS }, argv);
   const command = line.isCommand ? await loaders[line.path]?.() : undefined;
   if (command === undefined) return { line };
-  const all = [...optionsOf(command), ...GLOBAL_OPTIONS];
+  const all = [...command.options, ...GLOBAL_OPTIONS];
   const optionsAt = (path: string): readonly NamedOption[] => (path === line.path ? all : GLOBAL_OPTIONS);
   return { command, line: new Line({ commands, optionsAt }, argv) };
 }
@@ -111,7 +111,7 @@ function valuesOn(line: Line<NamedOption>, spec: AnyCommand): { input: Values; g
   // Of two with one name, such as the --log of a server, the last counts.
   const options = [...new Map(used.map(({ option }) => [option.names.at(-1), option] as const)).values()];
   for (const each of options) command.addOption(optionFor(each));
-  const all = argumentsOf(spec);
+  const { arguments: all } = spec;
   const [first, second] = all;
   // The first argument may be omitted before a required one: `api [method] <path>`.
   const isShort = first?.optional === true && second !== undefined && second.optional !== true;
@@ -124,7 +124,7 @@ function valuesOn(line: Line<NamedOption>, spec: AnyCommand): { input: Values; g
   const words = line.argv.filter((_word, i) => !path.includes(i));
   command.parse(words, { from: 'user' });
   const values: { input: Values; given: Values } = { input: {}, given: {} };
-  for (const [name, { flags, parser, default: value }] of Object.entries(spec.options)) {
+  for (const { name, flags, parser, default: value } of spec.options) {
     if (value !== undefined) values.input[name] = parser?.parse(String(value), flags) ?? value;
   }
   for (const each of options) {
@@ -132,7 +132,7 @@ function valuesOn(line: Line<NamedOption>, spec: AnyCommand): { input: Values; g
   }
   for (const { names, needs } of options) {
     if (needs === undefined || needs in values.input) continue;
-    throw usageFailure(`${names.at(-1)!} needs ${spec.options[needs]!.flags}.`);
+    throw usageFailure(`${names.at(-1)!} needs ${spec.options.find(({ name }) => name === needs)!.flags}.`);
   }
   for (const [i, { name }] of specified.entries()) {
     const value: unknown = command.processedArgs[i];

@@ -3,7 +3,7 @@ import type { CommandContext, Why } from '../session/globals.ts';
 import { inVariable, SETTINGS } from '../session/settings.ts';
 import { CAUSES } from '../state/journal-rows.ts';
 import { usageFailure } from '../errors.ts';
-import { type AnyCommand, type CommandSpec, flag, type InputOf, option, optionalArgument, under } from './command.ts';
+import { type CommandSpec, defineCommand, flag, type InputOf, option, optionalArgument, under } from './command.ts';
 import {
   countValue,
   integerValue,
@@ -78,15 +78,14 @@ const WRITE_OPTIONS = { dryRun: flag('--dry-run', 'show what would change withou
 /** Declares a command that changes stock: adds --dry-run, and the options for cause, note and person. */
 export function defineWrite<Arguments extends object = object, Options extends object = object>(
   spec: CommandSpec<Arguments, Options, typeof WRITE_OPTIONS>,
-): AnyCommand {
-  return {
-    arguments: {},
+) {
+  return defineCommand({
     more: ['environments', 'rate-limits', 'exit-codes'],
     ...spec,
     experimental: true,
     options: { ...spec.options, ...WRITE_OPTIONS },
-    run: (input, context) => spec.run(input as Parameters<typeof spec.run>[0], withWhy(context, input)),
-  };
+    run: (input: object, context) => spec.run(input as Parameters<typeof spec.run>[0], withWhy(context, input)),
+  });
 }
 
 const hostNameValue = parserOf('a host name such as shop.example, without a port', (text) =>

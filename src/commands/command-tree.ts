@@ -1,7 +1,6 @@
 /** Turns the command specs into plain data, for help, completion, reference and man page. */
-import { type AnyCommand, argumentsOf, optionsOf } from '../cli/command.ts';
 import { GLOBAL_OPTIONS } from '../cli/global-options.ts';
-import type { Tree, TreeCommand } from '../cli/help/tree.ts';
+import type { Tree } from '../cli/help/tree.ts';
 import { GROUPS, SECTIONS } from './index.ts';
 
 /** Returns the command specs as plain data. The build calls it once, and bundles the result in place of this file. */
@@ -18,19 +17,12 @@ export async function buildTree(): Promise<Tree> {
     sections: await Promise.all(
       SECTIONS.map(async ({ title, commands }) => ({
         title,
-        commands: await Promise.all(Object.values(commands).map(async (load) => treeCommand(await load()))),
+        commands: await Promise.all(
+          Object.entries(commands).map(async ([path, load]) => ({ ...GROUPS[path.split(' ')[0]!], ...(await load()) })),
+        ),
       })),
     ),
     groups: Object.fromEntries(Object.entries(GROUPS).map(([name, { summary }]) => [name, summary])),
     globals: GLOBAL_OPTIONS,
-  };
-}
-
-function treeCommand(spec: AnyCommand): TreeCommand {
-  return {
-    ...GROUPS[spec.path.split(' ')[0]!],
-    ...spec,
-    arguments: argumentsOf(spec),
-    options: optionsOf(spec),
   };
 }

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { optionsOf } from '../../src/cli/command.ts';
 import { LOADERS } from '../../src/commands/index.ts';
 import { buildTree } from '../../src/commands/command-tree.ts';
 import { helpText, topicText } from '../../src/cli/help/render.ts';
@@ -60,7 +59,7 @@ describe('the help of every command', () => {
 
   it('no word that is proposed is refused', () => {
     const refused = COMMANDS.flatMap((command) =>
-      optionsOf(command).flatMap(({ flags, parser }) =>
+      command.options.flatMap(({ flags, parser }) =>
         (parser?.words ?? [])
           .filter((word) => {
             try {
