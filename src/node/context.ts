@@ -20,8 +20,8 @@ export function nodeContext(): Context {
   return {
     env: process.env,
     stdin: nodeInput(() => process.stdin),
-    stdout: nodeOutput(1, () => process.stdout, closedStdout()),
-    stderr: nodeOutput(2, () => process.stderr),
+    stdout: nodeOutput(1, closedStdout()),
+    stderr: nodeOutput(2),
     clock: nodeClock,
     random: Math.random,
     // Loaded by the few commands that need it.

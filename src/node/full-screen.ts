@@ -15,7 +15,7 @@ const ESCAPE_MS = 50;
 
 export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen {
   const { stdin, stdout } = process;
-  const output = nodeOutput(1, () => stdout);
+  const output = nodeOutput(1);
   /** False while the shell has the terminal. */
   let isOurs = false;
   const enter = (): void => {

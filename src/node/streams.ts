@@ -15,15 +15,14 @@ type MaybeTerminal = Writable & { readonly isTTY?: boolean; readonly columns?: n
 let typing: Interface | undefined;
 
 /**
- * @param open opens the stream at its first use. A pipe or plain file is known not to be a terminal without it: stderr
- *   is seldom used, and opening it loads node:net
- * @param broken why nothing can be written
+ * Opens the stream at its first use. A pipe or plain file is known not to be a terminal without that: stderr is seldom
+ * used, and opening it loads node:net. @param broken why nothing can be written
  */
-export function nodeOutput(fd: 1 | 2, open: () => MaybeTerminal, broken?: NodeJS.ErrnoException): Output {
+export function nodeOutput(fd: 1 | 2, broken?: NodeJS.ErrnoException): Output {
   let opened: MaybeTerminal | undefined;
   const stream = (): MaybeTerminal =>
     // Without a listener a closed pipe would be an uncaught exception; the callback of write() reports it.
-    (opened ??= open().on('error', (error: NodeJS.ErrnoException) => {
+    (opened ??= (fd === 1 ? process.stdout : process.stderr).on('error', (error: NodeJS.ErrnoException) => {
       broken ??= error;
     }));
   const isTTY = mayBeTerminal(fd) && stream().isTTY === true;
