@@ -159,11 +159,8 @@ export const nodeFiles: Files = {
           if (stream.writable) stream.write(text);
         },
         async close() {
-          await new Promise<void>((resolve) => {
-            // Our own stdout or stderr stays open for other output.
-            if (own === undefined) stream.end(resolve);
-            else resolve();
-          });
+          // Our own stdout or stderr stays open for other output.
+          if (own === undefined) await new Promise<void>((resolve) => stream.end(resolve));
         },
       };
     }),
