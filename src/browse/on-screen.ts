@@ -84,10 +84,8 @@ async function readStock(context: CommandContext, browser: Browser, reload: Relo
   }
 }
 
-type Say = (text: string | undefined) => void;
-
 /** Returns notices that appear in the line for messages. @param say shows a text until the stock is read */
-function onScreen({ clock, globals, notices }: CommandContext, browser: Browser, say: Say): Notices {
+function onScreen({ clock, globals, notices }: CommandContext, browser: Browser, say: Notices['progress']): Notices {
   const none = (): void => undefined;
   return {
     isLive: true,

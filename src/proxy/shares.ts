@@ -25,8 +25,6 @@ interface Window {
   isKnown: boolean;
 }
 
-export type Shares = ReturnType<typeof sharesOn>;
-
 export function sharesOn(clock: Clock) {
   /** Newest limit by operation; Infinity if answers name none. */
   const limits = new Map<string, number>();

@@ -8,7 +8,7 @@ import type { Service } from '../client/service.ts';
 import type { Session } from '../session/connect.ts';
 import type { Connection } from '../ports.ts';
 import type { Claim } from './requests.ts';
-import { type Shares, sharesOn, type Waiting } from './shares.ts';
+import { sharesOn, type Waiting } from './shares.ts';
 
 /** How many requests may ask the gate at once: it then admits them together. */
 const MOST_ASKING = 64;
@@ -30,7 +30,7 @@ interface Entry extends Waiting {
 /** One queue for all operations, so that a client gets no more turns by asking for many paths. */
 export class Turns {
   private readonly options: TurnOptions;
-  private readonly shares: Shares;
+  private readonly shares: ReturnType<typeof sharesOn>;
   /** The requests that wait: urgent ones first, then by rounds. */
   private readonly entries: Entry[] = [];
   /** Rounds of the last requests that were sent: of an urgent one, and of another. */
