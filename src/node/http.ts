@@ -7,12 +7,12 @@ import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import buildConnector, { type Connector } from 'undici/lib/core/connect.js';
 import Client from 'undici/lib/dispatcher/client.js';
-import type { Connection, Http, HttpRequest, HttpTarget } from '../ports.ts';
+import type { Connection, Context, Http, HttpRequest, HttpTarget } from '../ports.ts';
 import { inTime } from '../stop.ts';
 import { nodeClock } from './clock.ts';
 import { hostAndPort, type Leg, proxyRefusal, toConnectFailure, unusableProxy } from './http-failure.ts';
 import { Receiver } from './http-reply.ts';
-import { type Environment, portOf, proxyAuthorization, routeTo } from './proxies.ts';
+import { portOf, proxyAuthorization, routeTo } from './proxies.ts';
 
 /** How long to keep an unused connection, in ms: the same as undici for a used one. */
 const IDLE_MS = 4_000;
@@ -24,7 +24,7 @@ interface PooledConnection extends Connection {
   readonly socket: Socket;
 }
 
-export function openHttp(env: Environment): Http {
+export function openHttp(env: Context['env']): Http {
   const sockets = new Set<Socket>();
   const pool = new Map<string, PooledConnection[]>();
   const openSocket = socketOpener(sockets);

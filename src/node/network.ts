@@ -7,8 +7,9 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
 import { inTime } from '../stop.ts';
 import { nodeClock } from './clock.ts';
-import { type Environment, routeTo } from './proxies.ts';
+import { routeTo } from './proxies.ts';
 import {
+  type Context,
   type DnsResolver,
   type DnsType,
   type Encrypted,
@@ -24,7 +25,7 @@ const NO_DATA: readonly string[] = ['ENODATA', 'ENOTFOUND', 'EBADRESP'];
 /** Times that c-ares asks each server, with twice the timeout the second time. */
 const DNS_TRIES = 2;
 
-export function openNetwork(env: Environment, limits: TimeLimit): Network {
+export function openNetwork(env: Context['env'], limits: TimeLimit): Network {
   return {
     proxyFor: (url) => routeTo(url, env),
     lookup: async (host) => {

@@ -5,10 +5,8 @@
  */
 // Imported as a whole, so that BlockList is loaded only when used.
 import net from 'node:net';
-import { isLoopback, type ProxyRoute } from '../ports.ts';
+import { type Context, isLoopback, type ProxyRoute } from '../ports.ts';
 import { decoded } from '../redact.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The first variable with a value counts. */
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
@@ -17,7 +15,7 @@ const VARIABLES: Readonly<Record<string, readonly string[]>> = {
 };
 const EXCEPTIONS: readonly string[] = ['no_proxy', 'NO_PROXY'];
 
-export function routeTo(url: URL, env: Environment): ProxyRoute {
+export function routeTo(url: URL, env: Context['env']): ProxyRoute {
   const variable = firstSet(VARIABLES[url.protocol] ?? [], env);
   if (variable === undefined) return { kind: 'direct' };
   const exceptions = firstSet(EXCEPTIONS, env);
@@ -26,7 +24,7 @@ export function routeTo(url: URL, env: Environment): ProxyRoute {
   return readProxy(variable, env[variable] ?? '');
 }
 
-function firstSet(names: readonly string[], env: Environment): string | undefined {
+function firstSet(names: readonly string[], env: Context['env']): string | undefined {
   return names.find((name) => (env[name] ?? '') !== '');
 }
 
