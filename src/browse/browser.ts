@@ -16,9 +16,6 @@ export type End = 'apply' | 'why' | 'leave' | 'discard';
 export type Show = (context: CommandContext, browser: Browser, reload: Reload) => Promise<End>;
 export type Reload = (context: CommandContext) => Promise<void>;
 
-/** `quantity`: the user types one for the pet at the cursor. `leave`: the user is asked about pending changes. */
-type Mode = 'table' | 'quantity' | 'leave' | 'help';
-
 /** The pending changes that a keystroke, an undo or a redo makes, by pet; undefined takes the pet's change back. */
 type Step = ReadonlyMap<bigint, DraftChange | undefined>;
 
@@ -26,7 +23,8 @@ type Step = ReadonlyMap<bigint, DraftChange | undefined>;
 export const TIP = 'Type to search. Enter sets the quantity.';
 
 export class Browser extends Selection {
-  mode: Mode = 'table';
+  /** `quantity`: the user types one for the pet at the cursor. `leave`: the user is asked about pending changes. */
+  mode: 'table' | 'quantity' | 'leave' | 'help' = 'table';
   /** The quantity typed so far. */
   typed = '';
   /** Which page of the help is shown, and whether another one follows. */
