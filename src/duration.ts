@@ -17,9 +17,3 @@ export function parseDuration(text: string): number | undefined {
   const ms = match === null ? Number.NaN : Math.ceil(Number(match[1]) * (MS[match[2] ?? 's'] ?? Number.NaN));
   return Number.isSafeInteger(ms) ? ms : undefined;
 }
-
-/** Parses a duration with an optional sign: `-1h`, `+30s`. */
-export function parseSignedDuration(text: string): number | undefined {
-  const ms = parseDuration(text.replace(/^[+-]/, ''));
-  return ms !== undefined && text.startsWith('-') ? 0 - ms : ms;
-}

@@ -9,7 +9,7 @@
  * The same rules, seed and requests always give the same faults.
  */
 import { countValue, durationValue, type Parser, parserOf } from '../value-parsers.ts';
-import { parseSignedDuration } from '../duration.ts';
+import { parseDuration } from '../duration.ts';
 import { type Failure, usageFailure } from '../errors.ts';
 
 const bareValue = parserOf('without a value', (text) => (text === '' ? true : undefined));
@@ -17,7 +17,10 @@ const shareValue = parserOf('a share from 0 to 1', (text) =>
   /^(0|1|0?\.[0-9]+|1\.0+)$/.test(text) ? Number(text) : undefined,
 );
 /** Parses `-1h` to ms. */
-export const skewValue = parserOf('a duration such as 30s, 1h or -1h', parseSignedDuration);
+export const skewValue = parserOf('a duration such as 30s, 1h or -1h', (text) => {
+  const ms = parseDuration(text.replace(/^[+-]/, ''));
+  return ms !== undefined && text.startsWith('-') ? 0 - ms : ms;
+});
 const wholeValue = (least: number): Parser<number> => countValue(least, 1_000_000_000);
 
 function matching(form: RegExp, expected: string): Parser<string> {
