@@ -15,12 +15,7 @@ export interface LimiterDecision extends RateLimit {
   readonly retryAt: number | undefined;
 }
 
-export interface Window {
-  readonly limit: number;
-  readonly from: number;
-  readonly used: number;
-  readonly resetAt: number;
-}
+export type Window = Usage['minute'] & Pick<RateLimit, 'limit' | 'resetAt'>;
 
 /** Counts one request and decides about it. A refused one uses up nothing. Call it within a transaction. */
 export function count(store: Store, rules: Rules, apiKey: string, now: number): LimiterDecision {
