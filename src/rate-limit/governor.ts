@@ -260,7 +260,7 @@ function withWindows(state: LedgerState, now: number, answer: Answer, sent: Rese
   if (headers.window !== undefined) {
     const sentAt = sent?.at ?? now;
     const reported = { ...headers.window, ...(status === 429 && { remaining: 0 }) };
-    const windows = observeWindow(state.windows, reported, { operation, sentAt, now });
+    const windows = observeWindow(state.windows, reported, { operation, sentAt, now, isSuccess: status < 300 });
     const own = windowOf(windows, operation)!;
     const lost = state.lost.filter((each) => each.operation !== operation || sentAt <= arrivedBy(each, own));
     const { pace, ...paceless } = state;

@@ -183,7 +183,7 @@ export function roomAt(known: Known, { operation, reserve, count = 1, share }: D
 export function observeWindow(
   windows: readonly Window[],
   { resetInMs, ...named }: NonNullable<LimitHeaders['window']>,
-  { operation, sentAt, now }: { readonly operation: string; readonly sentAt: number; readonly now: number },
+  { operation, sentAt, now, isSuccess }: Pick<Window, 'operation' | 'sentAt'> & { now: number; isSuccess: boolean },
 ): readonly Window[] {
   const known = windowOf(windows, operation);
   const end = { resetAt: now + resetInMs, slackMs: now - sentAt };
@@ -191,12 +191,12 @@ export function observeWindow(
   const isCurrent = before !== undefined && isLive(before, now);
   // A late answer from the window before tells nothing about this one.
   if (isCurrent && end.resetAt < soonestEnd(before) && sentAt < before.seenAt) return windows;
-  // Two windows are not one if this one has as many left after a request as the other had before it. A refusal proves
-  // nothing, because it draws nothing; nor does any answer about a window that may have ended since.
+  // Two windows are not one if this one has as many left after a request as the other had before it. A request without
+  // success proves nothing, as it may not count; nor does any answer about a window that may have ended since.
   const proved = windows.filter((each) => {
     const isLike = each.limit === named.limit && mayEndTogether(end, each);
     const isOther = each.operation !== operation && now <= soonestEnd(each) - ROUNDING_MS && isLike;
-    return isOther && each.answeredAt < sentAt && named.remaining >= Math.max(1, each.remaining);
+    return isOther && each.answeredAt < sentAt && isSuccess && named.remaining >= each.remaining;
   });
   const moved = before === undefined || isCurrent ? 0 : end.resetAt - before.resetAt;
   const lengthMs =

@@ -500,6 +500,14 @@ describe('fault 133: limits of each operation', () => {
       expect(key.ask(LIST).why).toBe('window-spent');
     });
 
+    it.each([400, 404, 500])('not a %i, which some services do not count', (status) => {
+      const key = shared();
+      key.answer(key.send(SET), status, window(39, END - key.now));
+      key.now += 1_000;
+      key.answer(key.send(LIST), status, window(39, END - key.now));
+      expect(isHeld(key)).toBe(true);
+    });
+
     it('not a refusal, which draws nothing', () => {
       const key = shared();
       for (const operation of [SET, LIST]) {
