@@ -40,6 +40,7 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
     });
   };
   const { ticket, connection } = await gate.enter(operationOf(call), connect);
+  await call.confirm?.();
   // A stop signal ends a read at once; a write gets a grace period for its answer.
   const cut = new AbortController();
   const answered = afterStop(service, call.method === 'GET' ? 0 : GRACE_MS, () => {

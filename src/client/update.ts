@@ -33,8 +33,8 @@ export interface Update {
   readonly isCurrent?: (() => boolean) | undefined;
   /** Called when the list was read after a lost answer: it may show that other pets have changed, too. */
   readonly onLook?: (() => void) | undefined;
-  /** Called just before each attempt. False if another machine may change the pet: nothing is sent then either. */
-  readonly isLocked?: () => boolean;
+  /** If it is not held just before an attempt, another machine may change the pet: nothing is sent then either. */
+  readonly lock?: { isHeld(): boolean } & Pick<Call, 'confirm'>;
 }
 
 /** True for a write that was not sent because the stock had been read too long ago. */
@@ -55,13 +55,13 @@ export function updateCall({ petId, quantity, before }: Update, service?: Servic
  * @throws {Failure} `outcome-unknown` if even the list did not tell; see classify.ts for the others
  */
 export async function updateInventory(service: Service, update: Update): Promise<InventoryItem> {
-  const { isCurrent, isLocked } = update;
+  const { isCurrent, lock } = update;
   const call = updateCall(update, service);
   const tries = { made: 0 };
   /** Returns the stored item, or the trouble after which the list has to be read. */
   const send = async (isFresh = isCurrent): Promise<Result<InventoryItem>> => {
     const operation = {
-      call: { ...call, isCurrent: () => isLocked?.() !== false && isFresh?.() !== false },
+      call: { ...call, isCurrent: () => lock?.isHeld() !== false && isFresh?.() !== false, confirm: lock?.confirm },
       read: (reply: HttpReply) => readStored(reply, update, service),
     };
     const outcome = await perform(service, operation, tries);

@@ -81,7 +81,7 @@ export function petLocksOf(context: CommandContext, session: LockSession): WithL
       const { takeSharedLock } = await import('./shared-pet-lock.ts');
       const timed = { ...session, redis, service: { ...limits, maxWaitMs: leftMs() } };
       await using lock = await takeSharedLock(ports, timed, petId);
-      return await work(lock ?? OWN_LOCK);
+      return await work(lock);
     } finally {
       const now = clock.monotonic();
       end(now + Math.min(MOST_REST_MS, (now - since) * REST));

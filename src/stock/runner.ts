@@ -159,6 +159,8 @@ export class Runner {
     } catch (error) {
       if (isOutdated(error)) {
         this.outdated.add(change.id);
+        // Machines that could not lock it may have changed it.
+        if (!pet.lock.isHeld()) this.seen = { ...this.seen, at: Number.NEGATIVE_INFINITY };
         this.changes.push(change);
         return;
       }

@@ -23,10 +23,14 @@ local after = ARGV[1] == 'release' and { '', now } or { ARGV[2], now + ARGV[3] }
 redis.call('SET', KEYS[1], cjson.encode(after), 'PX', 86400000)
 return tostring(holder == '' and math.max(0, now - ends) or 0)
 `;
-/** How much longer than --timeout a lock lasts, in ms: others wait this long for a holder that was killed. */
+/** How long a lock lasts that no write was sent with, in ms: a server that was stopped may take it much later. */
+const FIRST_MS = 10_000;
+/** How much longer than --timeout it lasts after that, in ms: others wait this long for a holder that was killed. */
 const BEYOND_TIMEOUT_MS = 5_000;
 /** A write that is sent this shortly before the end of the lock may arrive after it, in ms. */
 const MARGIN_MS = 2_000;
+/** How long after a renewal a write is sent without another one, in ms: the permission to send is short. */
+const CONFIRMED_MS = 1_000;
 /** Number of renewals while a lock lasts. */
 const RENEWALS = 3;
 /** Shortest and longest time between two checks whether the lock is free, in ms. */
@@ -52,23 +56,25 @@ type Shared = LockSession & { readonly redis: Redis };
 export interface PetLock {
   /** False once another machine may have the lock, so that what was read may be outdated. */
   isHeld(): boolean;
+  /** Renews it for a write, and learns whether the server was emptied, or is back. */
+  readonly confirm?: () => Promise<void>;
   /** When another machine last had it, on the monotonic clock: what was read earlier may be outdated. */
   readonly lastHeldAt: number;
 }
 
 /**
- * Takes the lock, and renews it until it is disposed.
- * @returns undefined if the server is lost, after one warning
+ * Takes the lock, and renews it until it is disposed. If the server is lost, warns once, and counts the lock as held
+ * until the server is back.
  * @throws {Failure} `run-locked`: another machine held it for too long
  */
 export async function takeSharedLock(
   context: CommandContext,
   session: Shared,
   petId: bigint,
-): Promise<(PetLock & AsyncDisposable) | undefined> {
+): Promise<PetLock & AsyncDisposable> {
   const { redis, service } = session;
   const { clock, notices, random, signal } = context;
-  const { step, renewLater, ...lock } = stepsOf(context, session, petId);
+  const { step, renewLater, lose, ...lock } = stepsOf(context, session, petId);
   const holder = (): string => `a petstore process of another machine that changes pet ${petId}`;
   let tries = 0;
   try {
@@ -93,7 +99,8 @@ export async function takeSharedLock(
           `(${error.message}), so a change that another machine makes at the same time may be overwritten.`,
       );
     }
-    return undefined;
+    lose();
+    return { ...lock, lastHeldAt: Number.NEGATIVE_INFINITY };
   }
 }
 
@@ -102,14 +109,17 @@ function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis
   const digest = (text: string): string => createHmac('sha256', service.apiKey).update(text).digest('hex');
   const name = `petstore:{${digest('')}}:pet:${digest(`${serviceOf(origin)} ${petId}`)}`;
   const holder = Buffer.from(randomBytes(16)).toString('hex');
-  const lastsMs = service.timeoutMs + BEYOND_TIMEOUT_MS;
-  /** When it was taken or last renewed; undefined if this process does not have it. */
-  let since: { readonly monotonic: number; readonly wall: number } | undefined;
+  /** When it was taken or last renewed, and how long it lasts; undefined if this process does not have it. */
+  let since: { readonly monotonic: number; readonly wall: number; readonly lastsMs: number } | undefined;
+  /** When the server was last asked to renew it. */
+  let confirmedAt = Number.NEGATIVE_INFINITY;
+  let isLost = false;
   let isOver = false;
   let cancel = (): void => undefined;
   /** @returns how long ago another holder had the lock, in ms; below 0 if this process does not have it */
   const step = async (what: 'take' | 'renew' | 'release', timeoutMs = service.timeoutMs): Promise<number> => {
-    const before = { monotonic: clock.monotonic(), wall: clock.now() };
+    const lastsMs = what === 'take' ? FIRST_MS : service.timeoutMs + BEYOND_TIMEOUT_MS;
+    const before = { monotonic: clock.monotonic(), wall: clock.now(), lastsMs };
     // Renews and releases in spite of a signal.
     const how = { timeoutMs, ...(what === 'take' && { signal }) };
     const run = (): Promise<string> => redis.run(STEP, name, [what, holder, `${lastsMs}`], how);
@@ -119,30 +129,40 @@ function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis
       return run();
     });
     const idleMs = Number(reply);
-    since = idleMs < 0 ? undefined : before;
+    // What was read without it may be outdated.
+    since = idleMs < 0 || isLost ? undefined : before;
+    isLost = false;
     return idleMs;
   };
+  const renew = async (): Promise<void> => {
+    // A lost server may be back before the lock expires. A lost lock stays lost.
+    await unlessLost(step('renew'));
+    confirmedAt = clock.monotonic();
+  };
   const renewLater = (): void => {
-    cancel = clock.alarm(lastsMs / RENEWALS, () => {
-      // A lost server may be back before the lock expires. A lost lock stays lost.
-      void unlessLost(step('renew')).then(() => {
-        if (since !== undefined && !isOver) renewLater();
-      });
-    });
+    if (since === undefined || isOver) return;
+    cancel = clock.alarm(since.lastsMs / RENEWALS, () => void renew().then(renewLater));
+  };
+  const isHeld = (): boolean => {
+    if (since === undefined) return isLost;
+    // The monotonic clock of a suspended machine may have stopped.
+    const heldMs = Math.max(clock.monotonic() - since.monotonic, clock.now() - since.wall);
+    return heldMs < since.lastsMs - MARGIN_MS;
   };
   return {
     step,
     renewLater,
-    isHeld(): boolean {
-      if (since === undefined) return false;
-      // The monotonic clock of a suspended machine may have stopped.
-      const heldMs = Math.max(clock.monotonic() - since.monotonic, clock.now() - since.wall);
-      return heldMs < lastsMs - MARGIN_MS;
+    lose(): void {
+      isLost = true;
+    },
+    isHeld,
+    async confirm(): Promise<void> {
+      if (isHeld() && clock.monotonic() - confirmedAt > CONFIRMED_MS) await renew();
     },
     async [Symbol.asyncDispose](): Promise<void> {
       isOver = true;
       cancel();
-      await unlessLost(step('release'));
+      await unlessLost(step('release', isLost ? LAST_STEP_MS : undefined));
     },
   };
 }

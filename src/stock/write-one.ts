@@ -85,7 +85,7 @@ export async function updateOne(
   watch: Pick<Update, 'isCurrent' | 'onLook'> = {},
 ): Promise<InventoryItem> {
   const { petId, before, after } = write;
-  const update = { petId, quantity: after, before, ...watch, isLocked: () => pet.lock.isHeld() };
+  const update = { petId, quantity: after, before, ...watch, lock: pet.lock };
   const send = () => updateInventory(pet.session.service, update);
   return callOne(pet, write, send, (unrecorded) => {
     throw unrecorded;
@@ -204,7 +204,7 @@ async function callChecked(
   const before = await checkCondition(service, petId, condition);
   const isFresh = isRecent(service, freshMs);
   const isCurrent = (): boolean => before === undefined || (lock.isHeld() && isFresh());
-  const checked = { ...call, isCurrent, ...(call.headers && { headers }) };
+  const checked = { ...call, isCurrent, confirm: lock.confirm, ...(call.headers && { headers }) };
   return callOne(pet, { ...write, before }, async () =>
     confirmed(service, call, { petId, quantity }, await send(checked)),
   );

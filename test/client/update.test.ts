@@ -80,11 +80,14 @@ describe('a write whose answer is lost', () => {
   });
 
   it('is not sent where its lock is gone', async () => {
-    let isLocked = true;
-    const lose = (): boolean => isLocked;
-    expect(await run(['lost', 'list 10', 'stored'], { isLocked: lose })).toBe('has 12');
-    isLocked = false;
-    expect(await run(['stored'], { isLocked: lose })).toBe('outdated');
+    let isHeld = true;
+    const lock = { isHeld: () => isHeld };
+    expect(await run(['lost', 'list 10', 'stored'], { lock })).toBe('has 12');
+    const confirm = (): Promise<void> => {
+      isHeld = false;
+      return Promise.resolve();
+    };
+    expect(await run(['stored'], { lock: { ...lock, confirm } })).toBe('outdated');
   });
 });
 

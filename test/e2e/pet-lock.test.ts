@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseFault } from '../../src/sandbox/faults.ts';
 import { runPetstore, startPetstore } from '../support/binary.ts';
+import { gate, gated } from '../support/faults.ts';
 import { createHome } from '../support/home.ts';
 import { realSandbox } from '../support/real-sandbox.ts';
-import { hasRedis, startRedis } from '../support/redis.ts';
+import { hasRedis, redisCli, startRedis } from '../support/redis.ts';
+import { type Reply, send } from '../support/replies.ts';
 import { JSON_TYPE, type ServedProxy, serveProxy } from '../support/served.ts';
-import { openShop, type Shop, type Stock } from '../support/shop.ts';
+import { list, openShop, type Shop, shopWith, type Stock, take } from '../support/shop.ts';
 
 /** Ten of each of four pets. */
 const stockOfTen = (): Stock => ({ 1: 10, 2: 10, 3: 10, 4: 10 });
@@ -161,6 +163,45 @@ describe.skipIf(!hasRedis)('machines that share a ledger', () => {
     const codes = new Set((await Promise.all(sales)).map(({ code }) => code));
     expect([codes, (await sandbox.stock())['7']]).toEqual([new Set([0]), 0]);
   }, 240_000);
+
+  it('fault 171: no sale is lost where Redis is emptied while one of them reads', async () => {
+    const { url, port } = await startRedis();
+    const stock = stockOfTen();
+    const read = gate();
+    const first = list({ ...stock });
+    let lists = 0;
+    const answer: Reply = (exchange) => {
+      if (exchange.request.method !== 'GET') return send(take(stock), exchange);
+      return send(++lists === 1 ? gated(read, first) : list(stock), exchange);
+    };
+    const shop = await shopWith(Array.from({ length: 5 }, () => answer));
+    const sale = ['inventory', 'adjust', '3', '-1'];
+    const slow = startPetstore(sale, elsewhere(shop, url));
+    await shop.server.received(1);
+    await redisCli(port, 'FLUSHALL');
+    const quick = startPetstore(sale, elsewhere(shop, url));
+    await shop.server.received(3);
+    read.open();
+    expect([(await slow.exited).code, (await quick.exited).code, stock[3]]).toEqual([0, 0, 8]);
+  });
+
+  it('fault 171: no sale is lost where they wait for a Redis server that was stopped', async () => {
+    const { url, kill } = await startRedis();
+    const fault = [parseFault('delay=300ms')];
+    const sandbox = await realSandbox({ perMinute: 5_000, perDay: 100_000, minuteMs: 60_000 }, { fault });
+    const machines = Array.from({ length: 3 }, () => ({
+      home: createHome(),
+      env: { ...sandbox.env, PETSTORE_LEDGER: url },
+    }));
+    for (const machine of machines)
+      expect(await runPetstore(['inventory', 'set', '7', '12'], machine)).toMatchObject({ code: 0 });
+    await kill('SIGSTOP');
+    const sales = machines.map((machine) => startPetstore(['inventory', 'adjust', '7', '-1'], machine));
+    for (const sale of sales) await sale.waitFor(/Until it does, this machine sends only what it was lent/, 'stderr');
+    await kill('SIGCONT');
+    const codes = new Set((await Promise.all(sales.map(({ exited }) => exited))).map(({ code }) => code));
+    expect([codes, (await sandbox.stock())['7']]).toEqual([new Set([0]), 9]);
+  });
 
   it('fault 171: what another one changes during an import is a conflict, and stays', async () => {
     const { url } = await startRedis();

@@ -60,10 +60,9 @@ function shop() {
       randomBytes: (count: number) => new Uint8Array(count).fill(number),
       notices: { ...context.notices, waiting: (wait?: Wait) => said.push(wait) },
     };
-    // Undefined only where the server is lost.
     return async (petId = 7n, maxWaitMs = 75_000) => {
       const service = { apiKey: 'the-key', maxWaitMs, timeoutMs: 30_000 };
-      return (await takeSharedLock(ports, { origin: 'https://pets.example', redis, service }, petId))!;
+      return takeSharedLock(ports, { origin: 'https://pets.example', redis, service }, petId);
     };
   };
   return { clock, redis, said, machine };
@@ -133,12 +132,16 @@ describe('the lock of a pet that machines share', () => {
     await expect(machine()(7n, 1_000)).rejects.toMatchObject({ kind: 'run-locked' });
   });
 
-  it('of a holder that was killed is over after --timeout and 5 s', async () => {
+  it.each([
+    ['before its write is over after 10 s', false, 10_000],
+    ['during its write is over after --timeout and 5 s', true, LASTS_MS],
+  ])('of a holder that was killed %s', async (_when, writes, lastsMs) => {
     const { clock, machine } = shop();
-    await machine(new VirtualClock())();
+    const killed = await machine(new VirtualClock())();
+    if (writes) await killed.confirm?.();
     const from = clock.monotonic();
     await using lock = await machine()();
-    expect([lock.isHeld(), Math.floor((clock.monotonic() - from) / 1_000)]).toEqual([true, LASTS_MS / 1_000]);
+    expect([lock.isHeld(), Math.floor((clock.monotonic() - from) / 1_000)]).toEqual([true, lastsMs / 1_000]);
   });
 
   it('is not believed in by a holder that was stopped, who does not free that of the next one either', async () => {
@@ -158,6 +161,7 @@ describe('the lock of a pet that machines share', () => {
     const own = new VirtualClock();
     const { machine, redis } = shop();
     const lock = await machine(own)();
+    await lock.confirm?.();
     redis.isLost = true;
     const seen = [];
     for (const ms of [LASTS_MS - 3_000, 1_500]) {
@@ -202,8 +206,38 @@ describe('the lock of a pet that machines share', () => {
     const { machine, redis, said } = shop();
     redis.isLost = true;
     const take = machine();
-    expect([await take(7n), await take(8n)]).toEqual([undefined, undefined]);
+    const locks = [await take(7n), await take(8n)];
+    await locks[0]!.confirm?.();
+    expect(locks.map((lock) => lock.isHeld())).toEqual([true, true]);
     expect(said).toEqual([expect.stringMatching(/^Stock is unprotected from other machines: .* \(gone\)/)]);
+  });
+
+  it.each(['before', 'after'])(
+    'is not held by one that did without, once the server is back: it was taken %s',
+    async (when) => {
+      const { machine, redis } = shop();
+      const run = redis.run.bind(redis);
+      // A server that was stopped runs what it had received.
+      redis.run = async (...step: Parameters<Redis['run']>) => {
+        if (when === 'after') await run(...step);
+        throw new RedisFailure(new Error('late'));
+      };
+      const lock = await machine()();
+      redis.run = run;
+      await lock.confirm?.();
+      expect(lock.isHeld()).toBe(false);
+      await lock[Symbol.asyncDispose]();
+      await using next = await machine()(7n, 0);
+      expect(next.isHeld()).toBe(true);
+    },
+  );
+
+  it('is confirmed before a write: it is lost at once on a server that was emptied', async () => {
+    const { machine, redis } = shop();
+    await using lock = await machine()();
+    redis.store.clear();
+    await lock.confirm?.();
+    expect(lock.isHeld()).toBe(false);
   });
 });
 
