@@ -17,26 +17,6 @@ async function imported(
   return { code, stderr, asked: context.questions.map(({ question }) => question) };
 }
 
-it('are asked for, each heading once', async () => {
-  const { code, asked } = await imported('Name of it;Arrived\nGuppy;2\n', [
-    '1',
-    'name',
-    'arrived',
-    'delta',
-    false,
-    true,
-  ]);
-  expect(code).toBe(0);
-  expect(asked).toEqual([
-    'Which column has the pet?',
-    'What is in "Name of it"? (the name or barcode of the catalog, or the id)',
-    'Which column has the number?',
-    'What is in "Arrived"? (quantity is set, delta is added)',
-    'Remember this for files with the same header?',
-    'Add 1 row to the stock in sandbox?',
-  ]);
-});
-
 it('with --add, what is remembered adds, also without the option', async () => {
   const { home } = createTestContext();
   const once = await imported('petId;Arrived\n7;2\n', ['Arrived', true, true], { args: ['--add'], home });
