@@ -113,8 +113,11 @@ it('a pet that was sold here before its first scan is no conflict; one that was 
   await counting.waitFor(/pet 8 .*: 5 counted \(stock: 6\)/, 'stderr');
   for (const pet of ['7', '8']) await runPetstore([...inventory, 'adjust', pet, '-2'], { home });
   counting.write('7 7\ndone\n');
-  const { stdout, stderr } = await counting.exited;
+  const { code, stdout, stderr } = await counting.exited;
+  expect(code).toBe(11);
   expect(stderr).toContain('pet 7 (Goldfish): 7 counted (stock: 8)');
   expect(stderr).toContain('pet 8 (line 1): conflict, there were 6 when it was first scanned, and there are 4 now');
   expect(stdout).toBe('Run 1 (count) in sandbox: 1 applied, 1 conflict.\n');
+  const left = await runPetstore([...inventory, 'list', '7', '8', '-o', 'csv', '--no-header'], { home });
+  expect(left.stdout).toBe('7,7,available\n8,4,available\n');
 });

@@ -66,25 +66,6 @@ it('takes ids padded with zeros, and shows its commands and the tally', async ()
   );
 });
 
-it('at a terminal: a bell for what is not known, "done", a question', async () => {
-  const { run, stock } = shop();
-  const stdin = { isTTY: true, text: '7\n999\ndone\n8\n' };
-  const { code, stderr } = await run(['inventory', 'count'], { ...TERMINAL, stdin, answers: [true] });
-  expect([code, stderr.includes('\u0007'), ...(await stock(7, 8))]).toEqual([0, true, 1, 6]);
-});
-
-it('a pet that changed since its first scan is a conflict, and is left as it is', async () => {
-  const { run, stock } = shop();
-  await run(['inventory', 'count', '--yes'], { stdin: { text: '7 9\n8 2\nq\n' } });
-  await run(['inventory', 'adjust', '7', '-3', '--yes']);
-  const { code, stdout, stderr } = await run(['inventory', 'count', '--resume', '--yes'], { stdin: { text: '7\n' } });
-  expect([code, stdout]).toEqual([11, 'Run 1 (count) in sandbox: 1 applied, 1 conflict.\n']);
-  expect(await stock(7, 8)).toEqual([7, 2]);
-  expect(stderr).toContain(
-    'pet 7 (line 1): conflict, there were 10 when it was first scanned, and there are 7 now: count it again\n',
-  );
-});
-
 it('a stocktake whose rows are all conflicts is finished: nobody has discarded it', async () => {
   const { run } = shop();
   await run(['inventory', 'count', '--yes'], { stdin: { text: '7 9\nq\n' } });
