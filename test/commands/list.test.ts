@@ -72,11 +72,6 @@ describe('inventory get', () => {
       '{"petId":7,"quantity":2,"status":"available","shelf":"A"}\n',
     );
   });
-
-  it('exits 5 where the service does not have it', async () => {
-    const { code, stderr } = await runIn(withReplies([json([item(1, 5)])]), 'inventory', 'get', '7');
-    expect([code, stderr]).toEqual([5, expect.stringContaining('Pet 7 was not found in staging.')]);
-  });
 });
 
 it.each([
