@@ -267,9 +267,12 @@ it('finds pets by the barcodes and names of the catalog', async () => {
   await run(['catalog', 'set', '8', '--name', 'Guppy']);
   const scans = ['inventory', 'import', '--yes', file('Barcode;Quantity\n4006381333931;12,00\n')];
   expect((await run(scans)).code).toBe(0);
-  const names = ['inventory', 'import', '--yes', file('name;delta\nguppy;2\n', 'names.csv')];
+  await run(['catalog', 'set', '9', '--name=-Koi']);
+  const names = ['inventory', 'import', '--yes', file("petId;Name;delta\n;guppy;2\n;'-Koi;4\n", 'names.csv')];
   expect((await run(names)).code).toBe(0);
-  expect(await stock(7, 8)).toEqual([12, 8]);
+  const stdin = { text: '[{"name":"Guppy","delta":3}]' };
+  expect((await run(['inventory', 'import', '--yes', '-'], { stdin })).code).toBe(0);
+  expect(await stock(7, 8, 9)).toEqual([12, 11, 4]);
   const unknown = file('barcode;name;delta\n;Dodo;2\n96385074;;2\n4.00638E+12;;2\n', 'unknown.csv');
   const { code, stderr } = await run(['inventory', 'import', '--yes', unknown]);
   expect(code).toBe(2);
