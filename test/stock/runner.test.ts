@@ -1,45 +1,29 @@
 import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
-import { makeAddingPlan } from '../../src/stock/plan.ts';
-import type { Stock } from '../../src/stock/runner.ts';
 import type { Store } from '../../src/sandbox/sandbox-store.ts';
 import { generatedPets } from '../../src/sandbox/seed.ts';
 import { DatabaseFailure } from '../../src/ports.ts';
-import { json } from '../support/replies.ts';
+import { item, json } from '../support/replies.ts';
 import { httpReply } from '../support/test-ports.ts';
-import { runIn, STAGING_ENV } from '../support/in-process.ts';
+import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { answerFrom, newStore } from '../support/sandbox.ts';
 import { scaled } from '../support/scale.ts';
 import { createTestContext, type TestContext } from '../support/test-context.ts';
 
-const item = (petId: number, quantity: number) => ({
-  petId: BigInt(petId),
-  quantity: BigInt(quantity),
-  status: 'sold',
-});
-const stockOf = (...rows: readonly (readonly [number, number])[]): Stock =>
-  new Map(rows.map(([petId, quantity]) => [BigInt(petId), item(petId, quantity)]));
-
-describe('a plan', () => {
-  it('adds to the present stock, exactly, and never below zero unless that is meant', () => {
-    const most = 2n ** 63n - 1n;
-    const row = (petId: bigint, quantity: bigint, current?: bigint) => ({ petId, quantity, current });
-    const rows = [row(1n, 3n), row(2n, 0n), row(3n, -7n), row(4n, 1n, 9n), row(9n, 1n), row(5n, most), row(6n, -1n)];
-    const stock = stockOf([1, 10], [2, 6], [3, 6], [4, 8], [5, 10], [6, -3]);
-    const plan = makeAddingPlan(rows, stock, false);
-    expect(plan.steps).toEqual([
-      { petId: 1n, before: 10n, after: 13n },
-      { petId: 5n, before: 10n, after: most + 10n },
-    ]);
-    expect(plan.unchanged).toMatchObject([{ petId: 2n, before: 6n, after: 6n, state: 'unchanged' }]);
-    expect(plan.obstacles.map(({ petId, reason }) => [petId, reason])).toEqual([
-      [3n, 'not enough: 6 in stock, 7 to take away'],
-      [4n, 'the file expects 9, but there are 8'],
-      [9n, 'the service does not have this pet'],
-      [6n, 'not enough: -3 in stock, 1 to take away'],
-    ]);
-    expect(makeAddingPlan([row(3n, -7n)], stock, true).steps).toEqual([{ petId: 3n, before: 6n, after: -1n }]);
-  });
+it('rows that add to the stock: exactly, and never below zero unless that is meant', async () => {
+  const stock = json([item(1, 10), item(2, 6), item(3, 6), item(4, 8), item(5, 10), item(6, -3)]);
+  const text = 'petId,delta,current\n1,3,\n2,0,\n3,-7,\n4,1,9\n9,1,\n5,9223372036854775807,\n6,-1,\n';
+  const context = withReplies([stock, stock], { stdin: { text } });
+  const planned = ['inventory', 'import', '-', '--dry-run', '-o', 'csv'];
+  expect((await runIn(context, ...planned)).stdout.split('\n').slice(1, -1)).toEqual([
+    '1,10,13,3,',
+    '5,10,9223372036854775817,9223372036854775807,',
+    '3,6,-1,-7,"not enough: 6 in stock, 7 to take away"',
+    '4,8,9,1,"the file expects 9, but there are 8"',
+    '9,,1,,the service does not have this pet',
+    '6,-3,-4,-1,"not enough: -3 in stock, 1 to take away"',
+  ]);
+  expect((await runIn(context, ...planned, '--allow-negative')).stdout).toContain('\n3,6,-1,-7,\n');
 });
 
 interface World {
@@ -102,16 +86,8 @@ it.each([
     const { context, store, sent } = await world(1_000, csv(rows), undefined, latencyMs);
     store.replacePets(generatedPets(count + 25));
     const began = context.clock.now();
-    const { code, stdout, stderr } = await runIn(
-      context,
-      'inventory',
-      'import',
-      '-',
-      '--wait',
-      '--yes',
-      '--json',
-      '--quiet',
-    );
+    const line = ['inventory', 'import', '-', '--wait', '--yes', '--json', '--quiet'];
+    const { code, stdout, stderr } = await runIn(context, ...line);
     expect(stderr).toBe('');
     const minutes = (context.clock.now() - began) / 60_000;
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { failed: 0, conflicts: 0, unknown: 0, left: 0 }]);
