@@ -2,11 +2,9 @@
 import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { forward } from '../../src/client/raw.ts';
 import { type Plan, PLANS } from '../../src/sandbox/plans.ts';
 import { Failure } from '../../src/errors.ts';
-import { open } from '../../src/session/connect.ts';
-import { callOne, type LockedPet, recordedCall } from '../../src/stock/write-one.ts';
+import { callOne, type LockedPet } from '../../src/stock/write-one.ts';
 import { commandContext } from '../support/command-context.ts';
 import { runIn as run, STAGING_ENV as ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json, tooMany, type PlainReply } from '../support/replies.ts';
@@ -334,17 +332,6 @@ describe('a pet that someone else sets while the write waits for the rate limit 
   ])('%s', async (_how, args, replies, exit) => {
     const context = withReplies([json([item(7, 10)]), tooMany(30), ...replies]);
     expect((await run(context, 'inventory', ...args, '--wait')).code).toBe(exit);
-  });
-
-  it('an update with If-Match, for a client of the proxy', async () => {
-    const context = commandContext(withReplies([json([item(7, 10)]), tooMany(30), now20]));
-    const baseUrl = new URL(ENV.PETSTORE_BASE_URL);
-    const target = { environment: 'staging', baseUrl, apiKey: 'the-key', keySource: '' } as const;
-    await using session = await open(context, target, { isServer: true });
-    const update = { method: 'PATCH', path: '/inventory/7', body: '{"quantity":9}' } as const;
-    const call = { ...update, headers: { 'if-match': '"10"' } };
-    const sent = recordedCall(context, session, { command: 'proxy', call }, (each) => forward(session.service, each));
-    await expect(sent).rejects.toMatchObject({ kind: 'precondition-failed', details: { expected: 10n, found: 20n } });
   });
 });
 

@@ -86,10 +86,13 @@ describe('what the proxy answers', () => {
     expect([headers['petstore-gateway'], headers['retry-after']]).toEqual([gateway, retryAfter]);
   });
 
-  it('an update that was withdrawn, and whose list then cannot be read, was not sent', async () => {
-    const proxy = await onVirtualTime([json([item(7, 10)]), tooMany(30), json('no list')]);
+  it.each([
+    ['whose list then cannot be read', json('no list'), 502],
+    ['whose pet someone else has set meanwhile', json([item(7, 20)]), 412],
+  ])('an update that was withdrawn, and %s, was not sent', async (_what, list, expected) => {
+    const proxy = await onVirtualTime([json([item(7, 10)]), tooMany(30), list]);
     const { status, headers } = await proxy.update({ 'if-match': '"10"' });
-    expect([status, headers['petstore-gateway']]).toEqual([502, 'refused']);
+    expect([status, headers['petstore-gateway']]).toEqual([expected, 'refused']);
   });
 
   it('a refused request whose body does not come is answered', async () => {
