@@ -40,18 +40,6 @@ async function inDatabase({ home, clock, boot = 'first' }: Place): Promise<Ledge
   return createLedger(sqliteStep(context, state, (salt) => `${salt} row`));
 }
 
-it('of 32 processes at once one may send, and none once that one is refused', async () => {
-  const place = { home: createHome(), clock: new VirtualClock({ autoAdvance: true }) };
-  const ledgers = await Promise.all(Array.from({ length: 32 }, () => inDatabase(place)));
-  const all = () => Promise.all(ledgers.map((each, i) => each.admit(ask(`${i}`))));
-  const asked = await all();
-  const first = asked.findIndex(({ hold }) => hold === undefined);
-  expect(asked.filter(({ hold }) => hold === undefined)).toHaveLength(1);
-  await Promise.all([ledgers[first]!.answered(refusal(`${first}`, 30_000)), all()]);
-  expect((await all()).every(({ hold }) => hold?.why === 'rate-limited')).toBe(true);
-  expect(await ledgers[31]!.view()).toMatchObject({ strikes: 1, inFlight: [], block: { why: 'rate-limited' } });
-});
-
 describe('the ledger in the state database', () => {
   it.each(['', 'not JSON', 'null', '[]', '7', '{}', '{"windows":{},"inFlight":[]}'])(
     'fault 128: a state that is none (%j) is unknown: one asks',
@@ -123,14 +111,6 @@ describe('a process that was killed', () => {
     onCleanup(() => state[Symbol.dispose]());
     return { dead, context, shared: createLedger(sqliteStep(context, state, (salt) => `${salt} row`)) };
   }
-
-  it('is not waited for if its request was the first', async () => {
-    const { dead, shared } = await place();
-    await shared.admit(owned(7));
-    expect((await shared.admit(owned(8))).hold).toBeDefined();
-    dead.add(7);
-    expect((await shared.admit(owned(8))).hold).toBeUndefined();
-  });
 
   it('and had sent the probe of a block is waited for: its answer may have been a 429 that was never read', async () => {
     const { dead, context, shared } = await place();
