@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { fileIn } from '../support/home.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json, tooMany } from '../support/replies.ts';
 import { createTestContext, type TestContext } from '../support/test-context.ts';
@@ -83,8 +84,7 @@ describe('api', () => {
 
   it('a body from a file, or stdin, as it is', async () => {
     const context = withReplies([json(item(7, 12)), json(item(7, 12))], { stdin: { text: '{"quantity" : 12}' } });
-    const path = join(context.home.path, 'update.json');
-    writeFileSync(path, '{ "quantity":12 }\n');
+    const path = fileIn(context.home, 'update.json', '{ "quantity":12 }\n');
     await runIn(context, ...API, 'PATCH', '/inventory/7', '--input', path);
     await runIn(context, ...API, 'PATCH', '/inventory/7', '--input', '-');
     expect(context.sent.map(({ body }) => body)).toEqual(['{ "quantity":12 }\n', '{"quantity" : 12}']);
@@ -92,8 +92,7 @@ describe('api', () => {
 
   it('a body that is not UTF-8 is refused, rather than sent as another', async () => {
     const context = withReplies([]);
-    const path = join(context.home.path, 'update.json');
-    writeFileSync(path, Buffer.from('{"note":"caf\u00e9"}', 'latin1'));
+    const path = fileIn(context.home, 'update.json', Buffer.from('{"note":"caf\u00e9"}', 'latin1'));
     const { code, stderr } = await runIn(context, ...API, 'POST', '/x', '--input', path);
     expect([code, stderr, context.sent.length]).toEqual([2, expect.stringContaining('The body is not UTF-8'), 0]);
   });

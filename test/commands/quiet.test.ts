@@ -1,8 +1,7 @@
 /** With --quiet, a command that succeeds and returns no data prints nothing. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { OutputClosed } from '../../src/ports.ts';
+import { fileIn } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { createTestContext } from '../support/test-context.ts';
 
@@ -20,8 +19,7 @@ it.each([
   '--env staging logout',
 ])('%s -q prints nothing; with --json its object', async (line) => {
   const context = inSandbox();
-  const file = join(context.home.path, 'delivery.csv');
-  writeFileSync(file, 'petId,quantity\n8,9\n');
+  const file = fileIn(context.home, 'delivery.csv', 'petId,quantity\n8,9\n');
   const words = line.split(' ').map((word) => (word === 'delivery.csv' ? file : word));
   expect(await runIn(context, ...words, '-q')).toEqual({ code: 0, stdout: '', stderr: '' });
   const { code, stdout } = await runIn(context, ...words, '-q', '--json');
@@ -30,8 +28,7 @@ it.each([
 
 it.each(['-q', '--json'])('%s: a question names what it is about', async (option) => {
   const context = createTestContext({ terminal: true, answers: [false], env: { PETSTORE_ENV: 'sandbox' } });
-  const file = join(context.home.path, 'delivery.csv');
-  writeFileSync(file, 'petId,quantity\n8,9\n');
+  const file = fileIn(context.home, 'delivery.csv', 'petId,quantity\n8,9\n');
   expect((await runIn(context, 'inventory', 'import', file, option)).code).toBe(2);
   expect(context.questions[0]?.question).toMatch(
     /pet 8 +6 → 9 [^]*\nSet 1 pet to the numbers of the file.* in sandbox\?$/,
@@ -52,8 +49,7 @@ it.each([
 
 it('a failure is reported, and its exit code kept, though the reader of the summary has gone', async () => {
   const context = inSandbox();
-  const file = join(context.home.path, 'bad.csv');
-  writeFileSync(file, 'petId,quantity\n999,1\n');
+  const file = fileIn(context.home, 'bad.csv', 'petId,quantity\n999,1\n');
   context.stdout.failWith = new OutputClosed();
   expect(await runIn(context, 'inventory', 'import', file, '--yes')).toEqual({
     code: 11,

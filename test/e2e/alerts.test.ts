@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runPetstore, startPetstore } from '../support/binary.ts';
-import { createHome, type Home } from '../support/home.ts';
+import { createHome, fileIn, type Home } from '../support/home.ts';
 import { assertSchema } from '../support/schemas.ts';
 import { patch, serveSandbox } from '../support/served.ts';
 import { staging } from '../support/staging.ts';
@@ -13,8 +13,7 @@ const SANDBOX = { PETSTORE_ENV: 'sandbox', PETSTORE_API_KEY: 'a-key-that-is-secr
 
 /** Writes a program of the user's into the home. */
 function program(home: Home, lines: string): string {
-  const path = join(home.path, 'alert me');
-  writeFileSync(path, `#!/bin/sh\n${lines}\n`, { mode: 0o755 });
+  const path = fileIn(home, 'alert me', `#!/bin/sh\n${lines}\n`, 0o755);
   return `'${path}'`;
 }
 

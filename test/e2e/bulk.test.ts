@@ -1,10 +1,10 @@
 /** Provokes faults 12, 20, 83, 85, 92 to 99 and 140 of a bulk run, through the built program. */
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inBash, mayMount, petstoreCommand, runPetstore, startPetstore, withMounts } from '../support/binary.ts';
 import { jsonLines, type JsonRun, staging, takeApart } from '../support/staging.ts';
-import { createHome, type Home } from '../support/home.ts';
+import { createHome, fileIn, type Home } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { realSandbox } from '../support/real-sandbox.ts';
 import { ask, control, ruleHasSeen, serveSandbox } from '../support/served.ts';
@@ -45,13 +45,11 @@ async function shop(args: readonly string[] = []): Promise<Shop> {
 }
 
 function csv(
-  { home }: Shop,
+  { home }: Pick<Shop, 'home'>,
   rows: readonly (readonly [number | string, number | string])[],
   name = 'stock.csv',
 ): string {
-  const path = join(home.path, name);
-  writeFileSync(path, ['petId,quantity', ...rows.map((row) => row.join(','))].join('\n'));
-  return path;
+  return fileIn(home, name, ['petId,quantity', ...rows.map((row) => row.join(','))].join('\n'));
 }
 
 const some = (count: number, quantity = 500) => Array.from({ length: count }, (_, i) => [i + 1, quantity + i] as const);
@@ -63,14 +61,13 @@ it('fault 12: offline halfway: stops after three rows, exits 7, and resumes late
   const home = createHome();
   const plan = { perMinute: 60, perDay: 10_000 };
   let patches = 0;
-  const file = join(home.path, 'stock.csv');
+  const file = csv({ home }, some(20));
   const sandbox = await realSandbox(plan, {
     onRequest: () => {
       // The list, five updates.
       if (++patches === 6) void sandbox.close(10_000);
     },
   });
-  writeFileSync(file, ['petId,quantity', ...some(20).map((row) => row.join(','))].join('\n'));
   const stopped = await runPetstore(['--json', ...IMPORT, file, '--yes'], { home, env: sandbox.env });
   expect([stopped.code, takeApart(stopped).error]).toMatchObject([7, { kind: 'network', retryable: true }]);
   // Five rows were applied.
@@ -286,8 +283,7 @@ it('fault 93: a disk that fills up when rows are under way: what was sent is loo
   if (!mayMount()) return test.skip();
   const home = createHome();
   const [state, kept] = [join(home.path, 'state'), join(home.path, 'kept')];
-  const file = join(home.path, 'stock.csv');
-  writeFileSync(file, ['petId,quantity', ...some(6).map((row) => row.join(','))].join('\n'));
+  const file = csv({ home }, some(6));
   let pid = 0;
   let updates = 0;
   const sandbox = await realSandbox(

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { type Finished, runPetstore } from '../support/binary.ts';
-import { createHome, type Home } from '../support/home.ts';
+import { createHome, fileIn, type Home } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { tooMany } from '../support/replies.ts';
@@ -257,8 +257,7 @@ it.each([
   const home = createHome();
   const path = join(folderOf(home), name);
   writeFileSync(path, 'lock text, from who knows where '.repeat(300));
-  const file = join(home.path, 'stock.csv');
-  writeFileSync(file, 'petId,quantity\n7,12\n');
+  const file = fileIn(home, 'stock.csv', 'petId,quantity\n7,12\n');
   const { code, stderr } = await run(home, '--env', 'sandbox', 'inventory', 'import', file, '--yes');
   expect([code, stderr]).toEqual([3, expect.stringContaining(path)]);
 });

@@ -1,7 +1,6 @@
 /** Every line of shell, recipe, link and anchor in README.md and docs/ works as written. */
 import { execFileSync } from 'node:child_process';
 import {
-  chmodSync,
   existsSync,
   globSync,
   mkdirSync,
@@ -20,7 +19,7 @@ import { EXIT } from '../../src/errors.ts';
 import { PLANS } from '../../src/sandbox/plans.ts';
 import { seedItems } from '../../src/sandbox/seed.ts';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
-import { createHome, type Home } from '../support/home.ts';
+import { createHome, fileIn, type Home } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { type RealSandbox, realSandbox } from '../support/real-sandbox.ts';
 import { patch, type Served, serveSandbox } from '../support/served.ts';
@@ -48,9 +47,7 @@ function code(name: string): string {
 
 /** A PATH on which `petstore` is the one under test. */
 function pathIn(home: Home): string {
-  const file = join(home.path, 'petstore');
-  writeFileSync(file, `#!/bin/sh\nexec ${petstoreCommand().join(' ')} "$@"\n`);
-  chmodSync(file, 0o755);
+  fileIn(home, 'petstore', `#!/bin/sh\nexec ${petstoreCommand().join(' ')} "$@"\n`, 0o755);
   return `${home.path}:${process.env.PATH ?? ''}`;
 }
 
@@ -214,8 +211,7 @@ describe('the gateway', () => {
       const { baseUrl } = await start('petstore proxy --env production --tokens tokens --allow-host localhost');
       const port = await freePort();
       const { config, flags } = configure(home.path, port, new URL(baseUrl));
-      const file = join(home.path, 'balancer.conf');
-      writeFileSync(file, here(config));
+      const file = fileIn(home, 'balancer.conf', here(config));
       const balancer = startPetstore([...flags, file], { command: [`/usr/sbin/${name}`], home });
       while (!(await isListening(port))) continue;
       const read = await till(`https://localhost:${port}/v1`);

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { staging } from '../support/staging.ts';
-import { createHome } from '../support/home.ts';
+import { createHome, fileIn } from '../support/home.ts';
 import { sandboxShop, TERMINAL } from '../support/sandbox-shop.ts';
 import { serveSandbox } from '../support/served.ts';
 
@@ -74,14 +74,12 @@ it.each([
 
 it('does not block other commands while the editor is open', async () => {
   const { home, run } = shop();
-  const stock = join(home.path, 'meanwhile.csv');
-  writeFileSync(stock, 'petId,quantity\n8,3\n');
+  const stock = fileIn(home, 'meanwhile.csv', 'petId,quantity\n8,3\n');
   const program = petstoreCommand()
     .map((word) => `'${word}'`)
     .join(' ');
-  const script = join(home.path, 'editor');
   const meanwhile = `${program} --env sandbox inventory import --yes '${stock}' && sed -i s/^7,10,/7,11,/ "$1"`;
-  writeFileSync(script, `#!/bin/sh\n${meanwhile}\n`, { mode: 0o755 });
+  const script = fileIn(home, 'editor', `#!/bin/sh\n${meanwhile}\n`, 0o755);
   const edit = ['--env', 'sandbox', 'inventory', 'edit', '--yes'];
   expect(await runPetstore(edit, { home, env: { EDITOR: `'${script}'` } })).toMatchObject({
     code: 0,
@@ -106,10 +104,9 @@ it.each([
   ['SIGINT', 130],
 ] as const)('fault 122: %s ends the editor, and the command', async (signal, code) => {
   const home = createHome();
-  const script = join(home.path, 'editor');
   // KILL: a child that is about to run sleep would lose a TERM.
   const steps = ["trap 'kill -9 $!; echo closed >&2' TERM", 'sleep 60 >/dev/null 2>&1 &', 'echo open >&2', 'wait'];
-  writeFileSync(script, `#!/bin/sh\n${steps.join('\n')}\n`, { mode: 0o755 });
+  const script = fileIn(home, 'editor', `#!/bin/sh\n${steps.join('\n')}\n`, 0o755);
   const env = { EDITOR: `'${script}'` };
   const running = startPetstore(['--env', 'sandbox', 'inventory', 'edit', '--yes'], { home, env });
   await running.waitFor(/open/, 'stderr');
@@ -155,8 +152,7 @@ it('needs a terminal, or an editor that was named', async () => {
     stderr: expect.stringMatching('--yes') as string,
   });
   expect((await run(['inventory', 'edit', '--yes'])).stderr).not.toMatch('--yes');
-  const script = join(home.path, 'editor');
-  writeFileSync(script, '#!/bin/sh\nsed -i s/^7,10,/7,11,/ "$1"\n', { mode: 0o755 });
+  const script = fileIn(home, 'editor', '#!/bin/sh\nsed -i s/^7,10,/7,11,/ "$1"\n', 0o755);
   const edit = (...args: string[]) =>
     runPetstore(['--env', 'sandbox', 'inventory', 'edit', ...args], { home, env: { EDITOR: `'${script}'` } });
   expect(await edit('--no-input')).toMatchObject({ code: 2 });

@@ -1,6 +1,6 @@
 /** Keys printed by a command: through the built program, with scripts and with a real password manager. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { runCommand } from '../../src/node/user-programs.ts';
@@ -8,7 +8,7 @@ import { runPetstore } from '../support/binary.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { filesBelow } from '../support/echo.ts';
 import { stateOf } from '../support/fifo.ts';
-import { createHome, type Home, writeConfig } from '../support/home.ts';
+import { createHome, fileIn, type Home, writeConfig } from '../support/home.ts';
 import { startPty } from '../support/pty.ts';
 import { item, json } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
@@ -21,8 +21,7 @@ const STOCK = json([item(7, 10)]);
 function withCommand(baseUrl: string, command: string, script = ''): Home {
   const home = createHome();
   writeConfig(home, { environment: 'staging', 'staging.base-url': baseUrl, 'staging.key-command': command });
-  writeFileSync(join(home.path, 'key'), `#!/bin/sh\n${script}\n`);
-  chmodSync(join(home.path, 'key'), 0o700);
+  fileIn(home, 'key', `#!/bin/sh\n${script}\n`, 0o700);
   return home;
 }
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore, type PetstoreOptions } from '../support/binary.ts';
 import { listenOnLoopback } from '../support/cleanup.ts';
 import { freePort } from '../support/free-port.ts';
-import { createHome, type Home } from '../support/home.ts';
+import { createHome, fileIn, type Home } from '../support/home.ts';
 import { type Served, serveSandbox } from '../support/served.ts';
 import { jsonLines } from '../support/staging.ts';
 
@@ -227,8 +227,7 @@ describe('the recipes of alerts', () => {
     });
     const address = `http://127.0.0.1:${await listenOnLoopback(server)}/`;
     for (const name of ['mail', 'slack', 'webhook']) {
-      const path = join(machine.home.path, 'alert');
-      writeFileSync(path, code(`recipe-alert-${name}`), { mode: 0o755 });
+      const path = fileIn(machine.home, 'alert', code(`recipe-alert-${name}`), 0o755);
       const { code: exit, stderr } = await runPetstore(['wait', '--pet', '7', '--min', '0', '--exec', `'${path}'`], {
         home: machine.home,
         env: {

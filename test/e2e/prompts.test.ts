@@ -1,9 +1,7 @@
 /** Every prompt of the program on a real terminal, ended with Ctrl-D, with Ctrl-C and by closing the terminal. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore } from '../support/binary.ts';
-import { createHome, type Home } from '../support/home.ts';
+import { createHome, fileIn, type Home } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { type Pty, startPty } from '../support/pty.ts';
 import { item, json, tooMany } from '../support/replies.ts';
@@ -79,7 +77,7 @@ const QUESTIONS: readonly Question[] = [
 /** A home with a file to import, and one change to undo. */
 async function prepare(): Promise<Home> {
   const home = createHome();
-  writeFileSync(join(home.path, 'rows.csv'), 'petId,quantity\n7,99\n');
+  fileIn(home, 'rows.csv', 'petId,quantity\n7,99\n');
   await runIn(createTestContext({ home }), ...SANDBOX, 'inventory', 'set', '7', '11', '--expect', '10');
   return home;
 }
@@ -130,7 +128,7 @@ describe.each(QUESTIONS)('$name', (question) => {
 
 it('an answer that is refused is asked for again; with --quiet, the question has the choices', async () => {
   const home = createHome();
-  writeFileSync(join(home.path, 'rows.csv'), 'Article;Pieces\n7;3\n');
+  fileIn(home, 'rows.csv', 'Article;Pieces\n7;3\n');
   const terminal = startPty([...SANDBOX, '-q', 'inventory', 'import', 'rows.csv'], { home, cwd: home.path });
   await type(terminal, [[/1 {2}Article\s+2 {2}Pieces\s+Which column has the pet\?/, '9\r']]);
   await terminal.waitFor('Type a number or a name from the list.');
@@ -255,14 +253,13 @@ it('with JSON output a cancelled command has its one error object', async () => 
 
 it('Ctrl-C and Ctrl-\\ are left to the editor', async () => {
   const home = createHome();
-  const script = join(home.path, 'editor');
   const steps = [
     "trap 'echo interrupted' INT; trap 'echo quit' QUIT",
     'echo open',
     'until read -r _; do :; done',
     `sed -i s/^7,10/7,99/ "$1"`,
   ];
-  writeFileSync(script, `#!/bin/sh\n${steps.join('\n')}\n`, { mode: 0o755 });
+  const script = fileIn(home, 'editor', `#!/bin/sh\n${steps.join('\n')}\n`, 0o755);
   const terminal = startPty([...SANDBOX, 'inventory', 'edit'], { home, env: { EDITOR: `'${script}'` } });
   await terminal.waitFor('open');
   await terminal.type('\x03', 'interrupted');

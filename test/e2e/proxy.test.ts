@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type PetstoreOptions, runPetstore } from '../support/binary.ts';
 import { gate, gated, rawReply, reset, truncate } from '../support/faults.ts';
-import { createHome } from '../support/home.ts';
+import { createHome, fileIn } from '../support/home.ts';
 import { error, item, json, type Reply, tooMany } from '../support/replies.ts';
 import { type ScriptedServer, scriptedServer } from '../support/scripted-server.ts';
 import {
@@ -176,8 +176,7 @@ describe('what passes', () => {
       code: 2,
       stderr: expect.stringContaining('/dev/zero is larger than') as string,
     });
-    const file = join(home.path, 'my token');
-    writeFileSync(file, 'two words of a file\n', { mode: 0o640 });
+    const file = fileIn(home, 'my token', 'two words of a file\n', 0o640);
     expect(await run(file)).toMatchObject({
       code: 3,
       stderr: expect.stringContaining(`${file} does not contain a token: `) as string,

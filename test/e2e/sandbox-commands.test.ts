@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runPetstore, startPetstore } from '../support/binary.ts';
-import { createHome } from '../support/home.ts';
+import { createHome, fileIn } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { ask, control, patch, type Served, serveSandbox } from '../support/served.ts';
 import { jsonLines } from '../support/staging.ts';
@@ -57,8 +57,7 @@ describe('the sandbox’s own commands', () => {
     ['{"petId":1,"quantity":9223372036854775808,"status":"sold"}', 'It has a quantity in line 1 that is too large.'],
   ])('seed: a file that holds %j changes nothing', async (text, problem) => {
     const context = createTestContext();
-    const path = join(context.home.path, 'pets');
-    writeFileSync(path, text);
+    const path = fileIn(context.home, 'pets', text);
     const { code, stderr } = await runIn(context, 'sandbox', 'seed', '--file', path);
     expect([code, stderr]).toEqual([2, expect.stringContaining(`hint: ${problem}`)]);
   });

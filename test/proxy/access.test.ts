@@ -8,6 +8,7 @@ import { clientOf, digestOf, lockTokens, readClients } from '../../src/proxy/cli
 import { openCredentials } from '../../src/proxy/credentials.ts';
 import { maxWaitOf } from '../../src/proxy/requests.ts';
 import { commandContext } from '../support/command-context.ts';
+import { fileIn } from '../support/home.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -191,8 +192,7 @@ it('tokens from stdin or a pipe are read once', async () => {
 it('a file of tokens is read again once it is whole', async () => {
   const clock = new VirtualClock();
   const { home, ...ports } = createTestContext({ clock });
-  const tokens = join(home.path, 'tokens');
-  writeFileSync(tokens, lines('till-1', 'till-2'));
+  const tokens = fileIn(home, 'tokens', lines('till-1', 'till-2'));
   const warnings: string[] = [];
   const context = commandContext(ports, (text) => void warnings.push(text));
   const credentials = await openCredentials(context, { tokens, token: true }, 'the-key');

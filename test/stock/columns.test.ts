@@ -1,7 +1,6 @@
 /** How `inventory import` asks at a terminal for columns that a file lacks. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { fileIn } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { createTestContext, type TestContext } from '../support/test-context.ts';
 
@@ -11,8 +10,7 @@ async function imported(
   { args = [], home }: { args?: readonly string[]; home?: TestContext['home'] } = {},
 ) {
   const context = createTestContext({ terminal: true, answers, env: { NO_COLOR: '1' }, ...(home && { home }) });
-  const file = join(context.home.path, 'slip.csv');
-  writeFileSync(file, text);
+  const file = fileIn(context.home, 'slip.csv', text);
   const { code, stderr } = await runIn(context, '--env', 'sandbox', 'inventory', 'import', file, ...args);
   return { code, stderr, asked: context.questions.map(({ question }) => question) };
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { HttpFailure, type HttpRequest } from '../../src/ports.ts';
 import { shellWord, withEnvironment } from '../../src/session/run-commands.ts';
+import { fileIn } from '../support/home.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json, type Limits, type PlainReply, tooMany } from '../support/replies.ts';
 import { type Answering, stockService } from '../support/stock-service.ts';
@@ -113,32 +114,20 @@ describe('only --max-wait decides how long a run waits', () => {
     },
   );
 
-  it('--yes at a terminal agrees to the change, not to the wait', async () => {
-    const home = createTestContext().home;
-    const file = join(home.path, 'stock.csv');
-    writeFileSync(file, rows(40));
-    const { context, updates } = slow({ terminal: true, home });
-    const { code } = await runIn(context, 'inventory', 'import', file, '--yes');
-    expect([code, updates()]).toEqual([6, []]);
+  it.each([
+    ['--yes agrees to the change, not to the wait', ['--yes'], [], 6, 0],
+    ['yes to the question that names the time agrees to it', [], [true], 0, 40],
+  ])('at a terminal, %s', async (_name, args, answers, exit, count) => {
+    const { context, updates } = slow({ terminal: true, answers });
+    const file = fileIn(context.home, 'stock.csv', rows(40));
+    const { code } = await runIn(context, 'inventory', 'import', file, ...args);
+    expect([code, updates().length]).toEqual([exit, count]);
   });
 
   it.each([[['--wait']], [['--max-wait', 'forever']], [['--max-wait', '1h']]])('%j: done', async (args) => {
     // A window that opens again: each answer has room.
     const { context, updates } = service(40, { limit: 10, remaining: 9, resetsIn: 1 });
     const { code } = await runIn(context, ...IMPORT, ...args);
-    expect([code, updates().length]).toEqual([0, 40]);
-  });
-
-  it('at a terminal, yes to the question that names the time agrees to it', async () => {
-    const home = createTestContext().home;
-    const file = join(home.path, 'stock.csv');
-    writeFileSync(file, rows(40));
-    const { context, updates } = service(40, { limit: 10, remaining: 9, resetsIn: 60 }, undefined, {
-      terminal: true,
-      home,
-      answers: [true],
-    });
-    const { code } = await runIn(context, 'inventory', 'import', file);
     expect([code, updates().length]).toEqual([0, 40]);
   });
 });
@@ -148,10 +137,8 @@ describe('what is written between the plan and the yes is a conflict, and stays'
     ['fault 121: by this machine', 0, ['1=100', '2=200', '3=9'], 'changed since by this machine: change 1'],
     ['fault 100, 139: by another', 9, ['1=100', '2=200'], 'someone else has changed it'],
   ])('%s', async (_name, elsewhere, expected, why) => {
-    const home = createTestContext().home;
-    const file = join(home.path, 'stock.csv');
-    writeFileSync(file, rows(3));
-    const { context, stock, updates } = service(3, AMPLE, undefined, { terminal: true, home });
+    const { context, stock, updates } = service(3, AMPLE, undefined, { terminal: true });
+    const file = fileIn(context.home, 'stock.csv', rows(3));
     const confirm = async (): Promise<boolean> => {
       if (elsewhere === 0) expect((await runIn(context, 'inventory', 'set', '3', '9')).code).toBe(0);
       else stock.set(3, elsewhere);
@@ -165,7 +152,7 @@ describe('what is written between the plan and the yes is a conflict, and stays'
       ({ url, body }) => `${url.pathname.split('/').at(-1)}=${String(body).replace(/\D/g, '')}`,
     );
     expect([sent.toSorted(), stock.get(3)]).toEqual([expected, 9]);
-    const report = readFileSync(join(home.state, 'petstore', 'reports', 'import-1.csv'), 'utf8');
+    const report = readFileSync(join(context.home.state, 'petstore', 'reports', 'import-1.csv'), 'utf8');
     expect(report).toContain(why);
   });
 
@@ -179,18 +166,16 @@ describe('what is written between the plan and the yes is a conflict, and stays'
 });
 
 it('an open question keeps no other run waiting', async () => {
-  const home = createTestContext().home;
-  const files = ['mine.csv', 'theirs.csv'].map((name) => join(home.path, name));
-  writeFileSync(files[0]!, 'petId,quantity\n1,100\n');
-  writeFileSync(files[1]!, 'petId,quantity\n2,200\n');
-  const { context, stock } = service(2, AMPLE, undefined, { terminal: true, home });
+  const { context, stock } = service(2, AMPLE, undefined, { terminal: true });
+  const mine = fileIn(context.home, 'mine.csv', 'petId,quantity\n1,100\n');
+  const theirs = fileIn(context.home, 'theirs.csv', 'petId,quantity\n2,200\n');
   const confirm = async (): Promise<boolean> => {
-    const other = await runIn(context, 'inventory', 'import', files[1]!, '--yes', '--no-wait');
+    const other = await runIn(context, 'inventory', 'import', theirs, '--yes', '--no-wait');
     expect(other.code).toBe(0);
     return true;
   };
   const asking = { ...context, prompt: { ...context.prompt, confirm } };
-  expect((await runIn(asking, 'inventory', 'import', files[0]!)).code).toBe(0);
+  expect((await runIn(asking, 'inventory', 'import', mine)).code).toBe(0);
   expect([...stock.values()]).toEqual([100, 200]);
 });
 
@@ -217,8 +202,7 @@ it.each([
 
 it('a run that is done is not resumed: its hint is what can be done', async () => {
   const { context } = service(2, AMPLE, (_request, update) => (update === 1 ? error(400) : undefined));
-  const file = join(context.home.path, 'stock.csv');
-  writeFileSync(file, rows(2));
+  const file = fileIn(context.home, 'stock.csv', rows(2));
   const done = await runIn(context, 'inventory', 'import', file, '--yes');
   expect(done.code).toBe(11);
   const resumed = await runIn(context, 'inventory', 'runs', 'resume', '1');
@@ -275,8 +259,7 @@ it.each(['https://other.example/v1', 'https://pets.example/other/v1'])(
   'a file that sets, imported at another base URL of the environment (%s), leaves the run at the first as it is',
   async (url) => {
     const { context } = service(2, AMPLE, (_request, update) => (update === 1 ? error(401) : undefined));
-    const file = join(context.home.path, 'stock.csv');
-    writeFileSync(file, rows(2));
+    const file = fileIn(context.home, 'stock.csv', rows(2));
     const line = ['inventory', 'import', file, '--yes'];
     expect((await runIn(context, ...line)).code).toBe(4);
     const other = ['--base-url', url];

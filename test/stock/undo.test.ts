@@ -1,7 +1,7 @@
 /** Undoes, lists, resumes and discards changes and runs, in this process, on the built-in sandbox. */
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { fileIn } from '../support/home.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json, type PlainReply, tooMany } from '../support/replies.ts';
 import { sandboxShop, TERMINAL } from '../support/sandbox-shop.ts';
@@ -84,23 +84,15 @@ describe('--dry-run sends no write', () => {
       writeFileSync(path, 'petId,quantity\n7,12\n');
     };
     const context = createTestContext({ home, editor, env: { EDITOR: 'ed' } });
-    expect(await runIn(context, '--env', 'sandbox', 'inventory', 'edit', '--dry-run')).toMatchObject({
+    const edit = ['--env', 'sandbox', 'inventory', 'edit', '--dry-run'];
+    expect(await runIn(context, ...edit)).toMatchObject({
       code: 0,
       stdout: 'Pet  Name      Before  After  Change  Problem\n  7  Goldfish      10     12      +2  \n',
     });
     expect(await quantity(7)).toBe(10);
     const unedited = createTestContext({ home, editor: () => undefined, env: { EDITOR: 'ed' } });
     for (const filter of [[], ['--pet', '99']]) {
-      const { stdout } = await runIn(
-        unedited,
-        '--env',
-        'sandbox',
-        'inventory',
-        'edit',
-        '--dry-run',
-        '--json',
-        ...filter,
-      );
+      const { stdout } = await runIn(unedited, ...edit, '--json', ...filter);
       expect(stdout).toBe('[]\n');
     }
   });
@@ -451,8 +443,7 @@ describe('undo and redo', () => {
 
   it('of a run that is resumed during the question sends nothing', async () => {
     const { context, stock } = service({ terminal: true, stdin: { text: '' } }, 2);
-    const file = join(context.home.path, 'stock.csv');
-    writeFileSync(file, 'petId,quantity\n7,12\n8,13\n9,14\n');
+    const file = fileIn(context.home, 'stock.csv', 'petId,quantity\n7,12\n8,13\n9,14\n');
     expect((await runIn(context, 'inventory', 'import', file, '--yes')).code).toBe(4);
     const confirm = () => runIn(context, 'inventory', 'runs', 'resume').then(({ code }) => code === 0);
     const undone = await runIn({ ...context, prompt: { ...context.prompt, confirm } }, 'inventory', 'undo');
@@ -498,8 +489,7 @@ describe('undo and redo', () => {
   it('of a delivery whose last row has no answer: the row can be added again, also beside a conflict', async () => {
     const later = error(503, 'down', 'down', { headers: { 'retry-after': '20' } });
     const { context, stock } = service({}, 3, later, false);
-    const file = join(context.home.path, 'delivery.csv');
-    writeFileSync(file, 'petId,delta\n7,2\n8,3\n9,4\n');
+    const file = fileIn(context.home, 'delivery.csv', 'petId,delta\n7,2\n8,3\n9,4\n');
     expect((await runIn(context, 'inventory', 'import', file, '--yes', '--deadline', '9s')).code).toBe(9);
     stock.set(7, 11);
     expect((await runIn(context, 'inventory', 'undo', '--yes')).code).toBe(11);
@@ -514,8 +504,7 @@ describe('undo and redo', () => {
     'a row (%s) without an answer is not the one that another command has applied since',
     async (column, value, exit, conflicts) => {
       const { context } = service({}, 1, error(503, 'down', 'down', { headers: { 'retry-after': '20' } }), false);
-      const file = join(context.home.path, 'stock.csv');
-      writeFileSync(file, `petId,${column}\n7,${value}\n`);
+      const file = fileIn(context.home, 'stock.csv', `petId,${column}\n7,${value}\n`);
       expect((await runIn(context, 'inventory', 'import', file, '--yes', '--deadline', '9s')).code).toBe(9);
       await context.clock.advance(20_000);
       await runIn(context, 'inventory', 'adjust', '7', '+2');
@@ -664,8 +653,7 @@ describe('the progress of a run is shown with its wait', () => {
     ['at a terminal: on the live line, with a countdown', true],
   ])('%s', async (_name, terminal) => {
     const { context } = service({ terminal }, 3, slow);
-    const file = join(context.home.path, 'stock.csv');
-    writeFileSync(file, 'petId,quantity\n7,12\n8,13\n9,14\n');
+    const file = fileIn(context.home, 'stock.csv', 'petId,quantity\n7,12\n8,13\n9,14\n');
     const { code, stderr } = await runIn(context, 'inventory', 'import', file, '--yes');
     const waits = stderr.match(line) ?? [];
     expect([code, stderr.includes('0 of 3 applied'), waits.length > 1]).toEqual([0, terminal, terminal]);

@@ -31,6 +31,13 @@ export function createHome(): Home {
   };
 }
 
+/** Writes a file of the user's, and returns its path. */
+export function fileIn({ path }: Home, name: string, text: string | Uint8Array, mode = 0o666): string {
+  const file = join(path, name);
+  writeFileSync(file, text, { mode });
+  return file;
+}
+
 export function configPath(home: Home): string {
   return join(home.config, 'petstore', 'config.json');
 }

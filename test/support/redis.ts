@@ -5,7 +5,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
 import { freePort } from './free-port.ts';
 import { NEVER_MS, startPetstore } from './binary.ts';
-import { createHome } from './home.ts';
+import { createHome, fileIn } from './home.ts';
 import type { Identity } from './tls.ts';
 
 /** Without it, tests that need it are skipped and reported as skipped. */
@@ -111,8 +111,7 @@ export async function redisCli(port: number, ...words: string[]): Promise<string
 
 async function start(lines: readonly string[], flags: readonly string[], sign: RegExp): Promise<RedisServer['kill']> {
   const home = createHome();
-  const config = join(home.path, 'redis.conf');
-  writeFileSync(config, `${lines.join('\n')}\n`);
+  const config = fileIn(home, 'redis.conf', `${lines.join('\n')}\n`);
   const options = { command: ['redis-server'], home, killAfterMs: NEVER_MS } as const;
   const running = startPetstore([config, ...flags], options);
   await running.waitFor(sign, 'stdout');

@@ -1,7 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { withoutSandboxNames } from './catalog.ts';
-import { createHome } from './home.ts';
+import { createHome, fileIn } from './home.ts';
 import { runIn } from './in-process.ts';
 import { createTestContext, type TestContextOptions } from './test-context.ts';
 
@@ -29,10 +27,6 @@ export function sandboxShop({ areNamed }: { /** The pets have the sandbox's name
     return pets.map((pet) => found.find(({ petId }) => petId === pet)?.quantity);
   };
   /** Writes a file in the home. */
-  const file = (text: string, name = 'stock.csv'): string => {
-    const path = join(home.path, name);
-    writeFileSync(path, text);
-    return path;
-  };
+  const file = (text: string, name = 'stock.csv'): string => fileIn(home, name, text);
   return { home, run, stock, quantity: async (pet: number) => (await stock(pet))[0], file };
 }

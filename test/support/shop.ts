@@ -1,8 +1,9 @@
 /** A service that keeps its stock, and a way to run petstore against it. */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { startPetstore } from './binary.ts';
-import { createHome, type Home } from './home.ts';
+import { onCleanup } from './cleanup.ts';
+import { createHome, fileIn, type Home } from './home.ts';
 import { runIn } from './in-process.ts';
 import { type Exchange, item, json, type Reply, send } from './replies.ts';
 import { scriptedServer, type ScriptedServer } from './scripted-server.ts';
@@ -62,11 +63,7 @@ export async function shopWith(replies: readonly Reply[], isHere = false): Promi
     server,
     run,
     start: (...args) => startPetstore([...args, '--json'], { home, env }),
-    file(...rows) {
-      const path = join(home.path, 'rows.csv');
-      writeFileSync(path, rows.join('\n'));
-      return path;
-    },
+    file: (...rows) => fileIn(home, 'rows.csv', rows.join('\n')),
     async history() {
       const { stdout } = await run('inventory', 'history');
       const rows = JSON.parse(stdout) as { petId: number; after: number; outcome: string }[];
@@ -91,4 +88,15 @@ export async function openShop(
   const answer: Reply = (exchange) => send(exchange.request.method === 'GET' ? list(stock) : taking, exchange);
   const shop = await shopWith(Array.from({ length: requests }, () => answer));
   return { ...shop, release: () => released.resolve(undefined) };
+}
+
+/** Holds the write lock of the state database, as a backup or a stopped petstore does. Returns what lets it go. */
+export function holdState(home: Home): () => void {
+  const database = new DatabaseSync(join(home.state, 'petstore', 'state.db'));
+  database.exec('BEGIN IMMEDIATE');
+  const release = (): void => {
+    if (database.isOpen) database.close();
+  };
+  onCleanup(release);
+  return release;
 }
