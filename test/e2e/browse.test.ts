@@ -1,5 +1,4 @@
 /** `inventory browse` on a real terminal, and line by line. */
-import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { runPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
@@ -8,7 +7,7 @@ import { screenOf } from '../support/screen.ts';
 import { error, item, json } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { control, serveSandbox } from '../support/served.ts';
-import { list, shopWith, take } from '../support/shop.ts';
+import { holdState, list, shopWith, take } from '../support/shop.ts';
 import { staging } from '../support/staging.ts';
 
 const CTRL = {
@@ -163,11 +162,9 @@ describe('on the screen', () => {
   it('changes that could not be saved are stored with the next one', async () => {
     const home = createHome();
     let terminal = await opened(home, { cols: 120 });
-    const holder = new DatabaseSync(`${home.state}/petstore/state.db`);
-    holder.exec('BEGIN IMMEDIATE');
+    const release = holdState(home);
     await terminal.type(RIGHT, 'The changes could not be saved');
-    holder.exec('ROLLBACK');
-    holder.close();
+    release();
     terminal.write(`${DOWN}${RIGHT}`);
     await stored(home, 2);
     terminal.kill('SIGKILL');

@@ -1,13 +1,13 @@
 /** Several processes with one key never use it before its time, through the built program. */
 import { rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { inBash, mayMount, runPetstore, startPetstore, withMounts } from '../support/binary.ts';
 import { never } from '../support/faults.ts';
 import { createHome } from '../support/home.ts';
 import { error, item, json, type PlainReply, type Reply, send, tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
+import { holdState } from '../support/shop.ts';
 import { KEY, staging, takeApart } from '../support/staging.ts';
 
 const LIST = ['inventory', 'list'];
@@ -105,12 +105,11 @@ it.each<readonly [string, (path: string) => void]>([
 
 describe('fault 115: a refusal that the state database cannot take', () => {
   it('while another process holds it is kept beside it, reported, and obeyed', async () => {
-    let holder: DatabaseSync | undefined;
+    let release: (() => void) | undefined;
     const { home, run, server } = await shop([
       STOCK,
       (exchange) => {
-        holder = new DatabaseSync(join(home.state, 'petstore', 'state.db'));
-        holder.exec('BEGIN IMMEDIATE');
+        release = holdState(home);
         return send(tooMany(600), exchange);
       },
     ]);
@@ -121,7 +120,7 @@ describe('fault 115: a refusal that the state database cannot take', () => {
       /^warning: The state database could not be written: another petstore holds it\. The service refused a request until .*; that is kept in .*\/blocks\/[0-9a-f]{32} instead\.$/m,
     );
     expect(refused.stderr).toMatch(/^error: This key is rate limited \(429\) until .+ \((9|10) min/m);
-    holder?.close();
+    release?.();
     expect((await run(...LIST)).code).toBe(6);
     expect((await run('limits')).stdout).toContain('429');
     expect(server.log()).toEqual(['GET /v1/inventory', 'GET /v1/inventory']);

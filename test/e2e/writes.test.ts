@@ -1,14 +1,11 @@
 /** Promises of every command that changes stock: for lost answers, concurrent writers and interruptions. */
-import { DatabaseSync } from 'node:sqlite';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startPetstore } from '../support/binary.ts';
-import { onCleanup } from '../support/cleanup.ts';
 import { reset } from '../support/faults.ts';
-import type { Home } from '../support/home.ts';
 import { error, item, json, type Reply, send } from '../support/replies.ts';
-import { list, openShop, type Shop, shopWith, type Stock, take } from '../support/shop.ts';
+import { holdState, list, openShop, type Shop, shopWith, type Stock, take } from '../support/shop.ts';
 import { takeApart } from '../support/staging.ts';
 
 /** In this process. */
@@ -42,17 +39,6 @@ describe('fault 136: an answer is lost, and somebody else sets the pet before th
     expect([code, stock, shop.updates()]).toEqual([11, { 7: 13, 9: 99 }, ['7=13']]);
   });
 });
-
-/** Holds the write lock of the state database, as a backup or a stopped petstore does. */
-function holdState(home: Home): () => void {
-  const database = new DatabaseSync(join(home.state, 'petstore', 'state.db'));
-  database.exec('BEGIN IMMEDIATE');
-  const release = (): void => {
-    if (database.isOpen) database.close();
-  };
-  onCleanup(release);
-  return release;
-}
 
 describe('fault 137: a write is answered, and its record is delayed', () => {
   it('SIGTERM: it is reported as applied', async () => {
