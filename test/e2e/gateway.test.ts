@@ -17,7 +17,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { gate, gated } from '../support/faults.ts';
-import { makeFifo } from '../support/fifo.ts';
+import { makeFifo, stateOf } from '../support/fifo.ts';
 import { isListening } from '../support/free-port.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { error, item, json, type Reply } from '../support/replies.ts';
@@ -456,7 +456,7 @@ describe('running it', () => {
     });
     const pids = (): number[] => [...running.stdout.matchAll(/^pid (\d+)$/gm)].map(([, pid]) => Number(pid));
     onCleanup(() => {
-      for (const pid of pids()) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+      for (const pid of pids()) if (stateOf(pid) !== 'gone') process.kill(pid, 'SIGKILL');
     });
     await running.waitFor(/Press Ctrl-C/, 'stdout');
     const port = Number(/127\.0\.0\.1:(\d+)/.exec(running.stdout)?.[1]);
@@ -541,12 +541,4 @@ while True: print(own.recv(4096).decode(), flush=True)`;
 async function service(): Promise<{ readonly baseUrl: string }> {
   const port = await listen((_req, res) => res.writeHead(200, plentyLeft()).end('[]'));
   return { baseUrl: `http://127.0.0.1:${port}/v1` };
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }

@@ -450,16 +450,8 @@ describe('--write', () => {
       return { ...reply, status: 200 };
     };
     const { context } = against(stuck);
-    const { code, stderr } = await runIn(
-      context,
-      'smoke',
-      '--json',
-      '--write',
-      '--pet',
-      '7',
-      '--only',
-      'write-restore',
-    );
+    const line = ['smoke', '--json', '--write', '--pet', '7', '--only', 'write-restore'];
+    const { code, stderr } = await runIn(context, ...line);
     expect(code).toBe(exitCode);
     const says =
       'Pet 7 could not be put back to 12 in staging; check it, then run petstore --env staging inventory set 7 12';
