@@ -144,15 +144,6 @@ it('after a name that is not Latin the column is named, since terminals differ i
   expect(after).toMatch(new RegExp(`^${displayWidth(before) + 1}G +3 `));
 });
 
-it('nothing moves sideways when the first change comes', async () => {
-  const prepare = (browser: Browser): void => {
-    browser.widths = { id: 19, name: 14, quantity: 2 };
-  };
-  const [, , before] = await draw(80, 12, { prepare });
-  const [, , after] = await draw(80, 12, { keys: CHANGED, prepare });
-  expect(after).toBe(before);
-});
-
 it.each([
   [[], ' 1–6 of 31'],
   [['<end>'], ' 26–31 of 31'],
