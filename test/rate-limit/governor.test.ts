@@ -5,7 +5,6 @@ import {
   decide,
   forecast,
   type Hold,
-  isTooLong,
   type LedgerState,
   learn,
   lose,
@@ -748,16 +747,6 @@ describe('a window, to the ms', () => {
     const many = observed(before({}, { windows }), reported(39)).windows;
     expect([many.length, many[0]?.operation]).toEqual([32, LIST]);
   });
-});
-
-it.each<readonly [string, Hold, number, boolean]>([
-  ['as long as allowed', { why: 'rate-limited', until: 5_000 }, 5_000, false],
-  ['longer than allowed', { why: 'rate-limited', until: 5_000 }, 4_999, true],
-  ['for an answer: as long as it takes to ask again', { why: 'asking', until: 5_000, again: 50 }, 50, false],
-  ['for an answer: longer than that', { why: 'asking', until: 5_000, again: 50 }, 49, true],
-  ['for a person', { why: 'banned', until: 1 }, Number.POSITIVE_INFINITY, true],
-])('a wait %s', (_name, hold, maxWaitMs, isLong) => {
-  expect(isTooLong(hold, 0, maxWaitMs)).toBe(isLong);
 });
 
 const blocked = (until: number, why: Block['why'] = 'rate-limited'): Block => ({ since: -9_000, until, why });
