@@ -108,8 +108,9 @@ export async function serve(options: ServerOptions): Promise<Serving> {
     else if (last !== undefined) last.shouldKeepAlive = false;
     else {
       const refusal = REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.'];
-      // For the log: the body of a request broke off or did not come.
-      for (const each of unanswered) if (each.req.socket === socket) each.statusCode = refusal[0];
+      // For the log: the body of a request is malformed or late. A client that has sent its end is gone.
+      for (const each of unanswered)
+        if (each.req.socket === socket && !socket.readableEnded) each.statusCode = refusal[0];
       void endRaw(socket, refuse(refusal));
     }
   });
