@@ -213,13 +213,15 @@ export class Runner {
 export function outcomeUnsent(
   journal: Journal,
   change: Change,
-  { adds }: Pick<Run, 'adds'>,
+  { kind, adds }: Pick<Run, 'kind' | 'adds'>,
   present: bigint,
   since = change.turn,
 ): Settled | undefined {
   const { after, before, turn } = change;
   if (isUncertain(change) && (journal.foundAfter(change) ?? present) === after) return { state: 'applied' };
-  if (present === after && adds === undefined) return { state: 'unchanged', isUnsent: true };
+  // What is to be added or taken back is still to be, even if others have set the pet to that quantity.
+  const isRelative = adds !== undefined || kind === 'undo' || kind === 'redo';
+  if (present === after && !isRelative) return { state: 'unchanged', isUnsent: true };
   if (before === undefined || present === before) return undefined;
   const seen = { ...change, turn: since < turn ? since : turn };
   return { state: 'conflict', reason: changedSince(journal, seen, present, `${before}`) };

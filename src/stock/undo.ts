@@ -217,10 +217,19 @@ function planUndo(changes: readonly Written[], stock: Stock, journal: Journal): 
   return makePlan(rows, stock, ({ change, quantity }, present) => {
     const { before, after, written } = change;
     if (before === undefined) return 'the earlier quantity was not recorded';
-    if (present === quantity) return undefined;
+    const isUndone = journal.lastUndo(change) === 'undo';
+    const isUnapplied = isLeft(change) && journal.foundAfter(change) !== after;
+    if (present === quantity && (isUndone || isUnapplied || isReversed(journal, change))) return undefined;
     // The pet may have the quantity that was written for another reason.
-    if (journal.lastUndo(change) === 'undo') return 'it was undone already';
+    if (isUndone) return 'it was undone already';
     if (written.includes(present)) return undefined;
     return changedSince(journal, change, present, `the ${after} that were written`);
   });
+}
+
+/** Tells whether the pet's newest change is an undo or redo that has reversed this one, perhaps without an answer. */
+function isReversed(journal: Journal, change: Change): boolean {
+  const { run = 0n, before, after } = journal.newestOther(change) ?? {};
+  const kind = journal.run(run)?.kind;
+  return (kind === 'undo' || kind === 'redo') && before === change.after && after === change.before;
 }

@@ -170,18 +170,69 @@ describe('undo and redo', () => {
       expect((await runIn(context, 'inventory', ...line.split(' '), '--no-wait')).code).toBe(0);
   });
 
-  it('a command that others have taken back already counts as undone', async () => {
+  it.each(['undo', 'redo'] as const)(
+    '%s leaves a pet that others have brought back to the quantity from before, as any other that they have changed',
+    async (command) => {
+      const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n' } });
+      const run = (...args: string[]) => runIn(context, 'inventory', ...args, '--yes');
+      await run('adjust', '9', '+1');
+      await run('adjust', '7', '+1');
+      if (command === 'redo') await run('undo');
+      const [from, to] = command === 'undo' ? [11, 10] : [10, 11];
+      stock.set(7, to);
+      for (const _twice of [1, 2])
+        expect(await run(command)).toMatchObject({
+          code: 11,
+          stdout: '',
+          stderr: expect.stringContaining(
+            `error: Pet 7: cannot ${command}: there are ${to} now, no longer the ${from} that were written: someone else has changed it.\nhint: See what was changed`,
+          ) as string,
+        });
+      expect((await run('undo', '1')).stdout).toBe('Pet 9: 11 → 10. Undone.\n');
+      stock.set(7, 10);
+      await run('import', '-');
+      if (command === 'redo') await run('undo');
+      stock.set(8, command === 'undo' ? 10 : 13);
+      expect(await run(command)).toMatchObject({
+        code: 11,
+        stdout: expect.stringMatching(/: 1 applied, 1 conflict\.\n$/) as string,
+      });
+    },
+  );
+
+  it('leaves a pet that others have brought back to the quantity from before during the question', async () => {
     const { context, stock } = service({ terminal: true });
-    await runIn(context, 'inventory', 'adjust', '8', '+1');
     await runIn(context, 'inventory', 'adjust', '7', '+1');
-    stock.set(7, 10);
-    expect(await runIn(context, 'inventory', 'undo', '--yes')).toMatchObject({
-      code: 0,
-      stdout: 'Nothing to change in staging: 1 pet already matches.\n',
-    });
-    expect((await runIn(context, 'inventory', 'redo', '--yes')).stderr).toContain('nothing was undone');
-    expect(await runIn(context, 'inventory', 'undo', '--yes')).toMatchObject({ stdout: 'Pet 8: 11 → 10. Undone.\n' });
-    expect(await runIn(context, 'inventory', 'redo', '--yes')).toMatchObject({ stdout: 'Pet 8: 10 → 11. Redone.\n' });
+    const confirm = () => Promise.resolve(stock.set(7, 10).size > 0);
+    const undone = await runIn({ ...context, prompt: { ...context.prompt, confirm } }, 'inventory', 'undo');
+    expect(undone).toMatchObject({ code: 11, stdout: 'Run 1 (undo) in staging: 0 applied, 1 conflict.\n' });
+    expect(undone.stderr).toContain('Pet 7: there are 10 now, no longer 11: someone else has changed it.\n');
+    expect((await runIn(context, 'inventory', 'undo', '--yes')).stderr).toContain('Pet 7: cannot undo');
+  });
+
+  it.each(['discarded', 'resumed'])(
+    'an undo that was applied and had no answer is no conflict when %s',
+    async (end) => {
+      const { stock, ports } = stockService(OF_TEN(), {}, (_request, update) => {
+        if (update !== 2) return undefined;
+        stock.set(7, 10);
+        throw new Error('killed');
+      });
+      const context = createTestContext({ ...ports, env: STAGING_ENV });
+      await runIn(context, 'inventory', 'adjust', '7', '+1');
+      await runIn(context, 'inventory', 'undo', '--yes');
+      const then = end === 'resumed' ? ['resume'] : ['discard', '1', '--yes'];
+      expect((await runIn(context, 'inventory', 'runs', ...then)).code).toBe(0);
+      expect((await runIn(context, 'inventory', 'undo', '1', '--yes')).code).toBe(0);
+    },
+  );
+
+  it('of a redo counts a pet as undone that was undone by its number since', async () => {
+    const { context } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n' } });
+    const run = async (...args: string[]) => (await runIn(context, 'inventory', ...args, '--yes')).stdout;
+    await run('import', '-');
+    for (const args of [['undo'], ['redo'], ['undo', '1']]) await run(...args);
+    expect(await run('undo')).toBe('Pet 8: 13 → 10. Undone.\n');
   });
 
   it('what is undone already is not taken back twice, and can still be redone', async () => {
@@ -332,14 +383,21 @@ describe('undo and redo', () => {
 
   it('of a change without an answer: it was applied if a later one has found its quantity', async () => {
     const lost = [json([item(7, 10)]), error(500), error(401)];
-    const sold = [json([item(7, 11)]), json(item(7, 10)), json([item(7, 10)])];
-    const context = withReplies([...lost, ...sold]);
+    const sold = [json([item(7, 11)]), json(item(7, 10))];
+    const backTo = (quantity: number) => [json(item(7, quantity)), json([item(7, quantity)])];
+    const undone = [json([item(7, 10)]), json([item(7, 10)]), ...backTo(11), json([item(7, 11)]), ...backTo(10)];
+    const context = withReplies([...lost, ...sold, ...undone]);
     expect((await runIn(context, 'inventory', 'adjust', '7', '+1')).code).toBe(9);
     expect((await runIn(context, 'inventory', 'adjust', '7', '-1')).code).toBe(0);
-    expect((await runIn(context, 'inventory', 'undo', '1', '--yes')).code).toBe(0);
+    expect((await runIn(context, 'inventory', 'undo', '1', '--yes')).stderr).toContain(
+      'Pet 7: cannot undo: there are 10 now, no longer the 11 that were written: changed since by this machine: change 2.',
+    );
+    for (const change of ['2', '1']) expect((await runIn(context, 'inventory', 'undo', change, '--yes')).code).toBe(0);
     const { stdout } = await runIn(context, 'inventory', 'history', '--json');
     const rows = JSON.parse(stdout) as { after: number; outcome: string }[];
     expect(rows.map(({ after, outcome }) => [after, outcome])).toEqual([
+      [10, 'applied'],
+      [11, 'applied'],
       [10, 'applied'],
       [11, 'applied'],
     ]);
