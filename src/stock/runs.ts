@@ -165,17 +165,20 @@ export async function discardRun(context: CommandContext, id: bigint): Promise<R
   return withLockedJournal(context, 'run', async (journal, turn) => {
     const run = unfinishedRun(journal, id);
     refuseSmoke(run);
+    await assertSameEnvironment(context, run, `Run ${id}`, `inventory runs discard ${id}`);
     assertCanConfirm(context);
     using _lock = run.kind === 'count' ? await lockStocktake(context, id) : undefined;
     for (const { petId, after } of journal.changesOf(id).filter(isUncertain)) {
       notices.warning(`Pet ${petId} may or may not have been set to ${after}. To find out, resume the run instead.`);
     }
+    const { environment } = run;
     const what = run.left > 0 ? plural(run.left, 'row') : plural(run.scans, 'scan');
-    if (!globals.yes && !(await turn.pause(() => prompt.confirm(`Discard the ${what} left of run ${id}?`, signal)))) {
+    const question = `Discard the ${what} left of run ${id} in ${environment}?`;
+    if (!globals.yes && !(await turn.pause(() => prompt.confirm(question, signal)))) {
       throw new Failure('cancelled', {});
     }
     // Another process may have resumed it during the question.
-    const { left, scans, environment } = unfinishedRun(journal, id);
+    const { left, scans } = unfinishedRun(journal, id);
     await journal.end(id, clock.now());
     return confirmation(`Run ${id} (${run.kind}) is discarded: ${what} left out.`, [
       ['run', id],
@@ -204,13 +207,22 @@ export async function assertSameOrigin(
   what: string,
   command: string,
 ): Promise<void> {
-  const environment = (await context.settings()).environment.value;
-  if (made.environment !== environment) {
-    const problem = `${what} is for ${made.environment}, and the environment is ${environment}`;
-    throw cannotResume(problem, `Name the environment: petstore --env ${made.environment} ${command}`);
-  }
+  await assertSameEnvironment(context, made, what, command);
   const origin = await catalogOrigin(context);
   if (made.origin === origin) return;
-  const problem = `${what} is for ${made.origin}, and ${environment} is at ${origin} now`;
+  const problem = `${what} is for ${made.origin}, and ${made.environment} is at ${origin} now`;
   throw cannotResume(problem, 'Give the base URL that it was made with: --base-url');
+}
+
+/** Requires only the environment. */
+async function assertSameEnvironment(
+  context: CommandContext,
+  made: Pick<Run, 'environment'>,
+  what: string,
+  command: string,
+): Promise<void> {
+  const environment = (await context.settings()).environment.value;
+  if (made.environment === environment) return;
+  const problem = `${what} is for ${made.environment}, and the environment is ${environment}`;
+  throw cannotResume(problem, `Name the environment: petstore --env ${made.environment} ${command}`);
 }

@@ -686,6 +686,23 @@ describe('runs', () => {
     expect(stock.get(8)).toBe(10);
   });
 
+  it('discard is for a run of the environment, also at another address; the question names it', async () => {
+    const stdin = { text: 'petId,quantity\n7,12\n8,13\n9,14\n' };
+    const { context } = service({ stdin, terminal: true, answers: [false] }, 2);
+    await runIn(context, 'inventory', 'import', '-', '--yes');
+    const discard = (...args: string[]) => runIn(context, 'inventory', 'runs', 'discard', '1', ...args);
+    expect(await discard('--yes', '--env', 'hamburg/staging')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /^error: Run 1 is for staging, and the environment is hamburg\/staging; .*\s+.*\nhint: Name the environment: .* --env staging inventory\s+runs discard 1\n$/,
+      ) as string,
+    });
+    const moved = ['--base-url', 'https://moved.example/v1'];
+    expect((await discard(...moved)).code).toBe(2);
+    expect(context.questions).toMatchObject([{ question: 'Discard the 2 rows left of run 1 in staging?' }]);
+    expect(await discard('--yes', ...moved)).toMatchObject({ code: 0 });
+  });
+
   it('discard of a stocktake that was being applied counts its rows, not its scans', async () => {
     const { context } = service({ stdin: { text: '7 12\n8 6\n8 7\n' } }, 2);
     expect((await runIn(context, 'inventory', 'count', '--yes')).code).toBe(4);
