@@ -219,9 +219,11 @@ class Tally {
   private async scan(text: string, prefix: string): Promise<void> {
     const { catalog, context, journal, run, seen } = this.stocktake;
     const read = parseScan(text, prefix);
+    if (read === undefined) return this.refuse(`${JSON.stringify(text)} is not an id, or an id and a quantity`);
     // A scan in place of a quantity would count millions.
-    if (read === undefined || barcodeIn(`${read.quantity}`, catalog) !== undefined)
-      return this.refuse(`${JSON.stringify(text)} is not an id, or an id and a quantity`);
+    const barcode = barcodeIn(`${read.quantity}`, catalog);
+    if (barcode !== undefined)
+      return this.refuse(`${barcode} is a barcode, not a quantity: scan it on a line of its own`);
     const petId = petOfCode(read.code, seen.stock, catalog);
     if (typeof petId === 'string') return this.refuse(petId);
     const present = this.present(petId);
