@@ -7,7 +7,7 @@ import { firstCause } from '../report/failures.ts';
 import type { Change, ChangeState, NewChange, Run } from '../state/journal.ts';
 import { isLeft, isUnapplied } from '../state/journal-rows.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
-import { capital, petLabel } from '../view/words.ts';
+import { capital, petLabel, plural } from '../view/words.ts';
 import { unscanned } from './plan.ts';
 import type { RunContext, Runner, Stock } from './runner.ts';
 import { stringify } from 'csv-stringify/sync';
@@ -52,6 +52,7 @@ export async function summarise(
   for (const { petId, reason } of undone.slice(0, FEW)) {
     if (reason !== undefined) notices.warning(`Pet ${petId}: ${reason}.`);
   }
+  if (undone.length > FEW) notices.warning(`Not applied either: ${plural(undone.length - FEW, 'more row')}.`);
   const report = isOne && run.kind !== 'count' ? undefined : await writeReport(context, run, changes, stock);
   const failure = failureOf(counts, stopped, resume, report && abbreviated(report, context));
   // If rows have failed, the error names the report.

@@ -132,6 +132,19 @@ it('a run counts conflicts and failures apart, as its summary does', async () =>
   expect(table.stdout).toMatch(/ Left +Conflicts +Source\n.* 0 +1 +stock\.csv\n$/);
 });
 
+it.each([
+  [5, ''],
+  [6, 'warning: Not applied either: 1 more row.\n'],
+  [8, 'warning: Not applied either: 3 more rows.\n'],
+])('of %i conflicts that no plan has shown, it names five, and how many more there are', async (conflicts, more) => {
+  const { run, file } = shop();
+  const rows = Array.from({ length: conflicts }, (_, i) => `${i + 1},998,999`);
+  const path = file(['petId,quantity,current', ...rows].join('\n'));
+  const { code, stderr } = await run(['inventory', 'import', path, '--yes', '--quiet']);
+  const [after] = stderr.split(/(?:warning: Pet \d: .*\n){5}/).slice(1);
+  expect([code, after]).toEqual([11, expect.stringMatching(new RegExp(`^${more}error: Not everything was applied`))]);
+});
+
 it('--dry-run as CSV: what changes is a number, for a spreadsheet to sum', async () => {
   const { run, file } = shop();
   const path = file('petId,quantity\n7,12\n8,1\n999,4\n');
