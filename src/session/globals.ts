@@ -35,6 +35,8 @@ export interface ResolvedSettings {
   readonly environment: Sourced<Place>;
   /** As given, not yet checked. Absent in the sandbox. */
   readonly baseUrl?: Sourced<string> | undefined;
+  /** The base URL that the config has for a profile that the command line names; no variable may contradict it. */
+  readonly profileUrl?: string | undefined;
   readonly apiKey?: Sourced<string> | undefined;
   /** The command that prints the key; excludes `apiKey`. */
   readonly keyCommand?: Sourced<string>;

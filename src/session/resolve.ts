@@ -12,8 +12,10 @@ import { visible } from '../view/words.ts';
 
 const KEY_COMMAND = { from: 'key-command', name: 'the key command' } as const;
 
+type Call = Pick<Globals, 'env' | 'profile' | 'baseUrl'>;
+
 /** @throws {Failure} `usage`, `invalid-value`: an unknown environment */
-export function resolveSettings(call: { env?: string; baseUrl?: string }, stored: Stored): ResolvedSettings {
+export function resolveSettings(call: Call, stored: Stored): ResolvedSettings {
   const resolved = resolve(SETTINGS.env, { ...stored, option: call.env });
   const name = partsOf(resolved.value).environment as EnvironmentName;
   const environment = { ...resolved, value: placeIn(inVariable(SETTINGS.profile, stored.env), name) };
@@ -26,13 +28,16 @@ export function resolveSettings(call: { env?: string; baseUrl?: string }, stored
   }
   const given = { ...stored, environment: name };
   const baseUrl = find(SETTINGS.baseUrl, { ...given, option: call.baseUrl });
+  const isNamed = call.profile !== undefined || call.env?.includes('/') === true;
+  const profileUrl = isNamed ? find(SETTINGS.baseUrl, { ...given, env: {} })?.value : undefined;
+  const where = { environment, baseUrl, profileUrl };
   const apiKey = find(SETTINGS.apiKey, given);
   const command = find(SETTINGS.keyCommand, given);
-  if (command === undefined) return { environment, baseUrl, apiKey };
+  if (command === undefined) return { ...where, apiKey };
   if (apiKey?.source.from !== 'variable') {
-    return { environment, baseUrl, keyCommand: { value: command.value, source: KEY_COMMAND } };
+    return { ...where, keyCommand: { value: command.value, source: KEY_COMMAND } };
   }
-  return { environment, baseUrl, apiKey: { ...apiKey, shadows: KEY_COMMAND } };
+  return { ...where, apiKey: { ...apiKey, shadows: KEY_COMMAND } };
 }
 
 /** Returns the profile that `--profile` or its variable names; undefined if the environment does. */
@@ -56,9 +61,17 @@ export async function undoLine(context: CommandContext): Promise<string> {
 
 /** @throws {Failure} `no-base-url`, `base-url` */
 export function requireBaseUrl(settings: ResolvedSettings, globals: { readonly insecureHttp: boolean }): URL {
-  if (settings.environment.value === 'sandbox') return new URL(SANDBOX_URL);
-  if (settings.baseUrl === undefined) throw new Failure('no-base-url', { environment: settings.environment.value });
-  return parseBaseUrl(settings.baseUrl.value, globals);
+  const { baseUrl, environment, profileUrl } = settings;
+  if (environment.value === 'sandbox') return new URL(SANDBOX_URL);
+  if (baseUrl === undefined) throw new Failure('no-base-url', { environment: environment.value });
+  const url = parseBaseUrl(baseUrl.value, globals);
+  if (baseUrl.source.from !== 'variable' || profileUrl === undefined) return url;
+  // The variable may be left over from another shop, which would get the key and the changes of this one.
+  const own = parseBaseUrl(profileUrl, { insecureHttp: true }).href;
+  if (own === url.href) return url;
+  const problem = `of ${baseUrl.source.name} is not that of ${environment.value}, ${own}`;
+  const hint = `Unset ${baseUrl.source.name}, or give the address that is meant with --base-url.`;
+  throw new Failure('base-url', { shown: url.href, problem, hint });
 }
 
 /** @throws {Failure} `no-key`, `key-unreadable`, `key-malformed` */

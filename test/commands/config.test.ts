@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { configPath, createHome, type Home, writeConfig } from '../support/home.ts';
 import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json } from '../support/replies.ts';
+import { httpReply } from '../support/test-ports.ts';
 import { createTestContext, type TestContextOptions } from '../support/test-context.ts';
 
 const LIST = ['inventory', 'list'];
@@ -324,6 +325,55 @@ describe('status', () => {
     const { stdout } = await petstore(createHome(), ['status', ...args], { env });
     expect(stdout).toMatch(/^environment {2}berlin\/(?:production|staging) {2}\(/);
     expect(/^profile .*\n/m.exec(stdout)?.[0] ?? '').toBe(line);
+  });
+
+  describe('a profile on the command line and another address in PETSTORE_BASE_URL', () => {
+    const BERLIN = 'https://berlin.example/v1';
+    const HAMBURG = 'https://hamburg.example/v1';
+    const run = async (args: string, env: Readonly<Record<string, string>>, config: object = {}) => {
+      const home = createHome();
+      const folder = join(folderOf(home), 'profiles', 'berlin');
+      mkdirSync(folder, { recursive: true });
+      const stored = { 'production.base-url': BERLIN, 'production.api-key': 'key-of-berlin-0123' };
+      writeFileSync(join(folder, 'config.json'), JSON.stringify({ version: 1, ...stored, ...config }), { mode: 0o600 });
+      const http = () => httpReply(json([item(7, 10)]), 0);
+      const context = createTestContext({ home, env: { PETSTORE_BASE_URL: HAMBURG, ...env }, http });
+      const { code, stdout, stderr } = await runIn(context, ...args.split(' '));
+      return { code, stdout, stderr, hosts: new Set(context.sent.map(({ url }) => url.host)) };
+    };
+
+    it.each([
+      '--profile berlin inventory adjust 7 -1 --yes',
+      '--env berlin/production api PATCH /inventory/7 -f quantity=1',
+      '--profile berlin inventory list',
+    ])('are refused: %s', async (args) => {
+      for (const env of [{}, { PETSTORE_API_KEY: 'key-of-hamburg-0123' }])
+        expect(await run(args, env)).toMatchObject({
+          code: 3,
+          stderr:
+            `error: The base URL ${HAMBURG} of PETSTORE_BASE_URL is not that of berlin/production, ${BERLIN}.\n` +
+            'hint: Unset PETSTORE_BASE_URL, or give the address that is meant with --base-url.\n',
+          hosts: new Set(),
+        });
+    });
+
+    it.each([
+      ['an option', `--profile berlin --base-url ${HAMBURG} inventory list`, {}, 'hamburg'],
+      ['the same address', '--profile berlin inventory list', { PETSTORE_BASE_URL: `${BERLIN}/` }, 'berlin'],
+      ['a profile from a variable', 'inventory list', { PETSTORE_PROFILE: 'berlin' }, 'hamburg'],
+    ])('%s is not refused', async (_what, args, env, host) => {
+      expect(await run(args, env)).toMatchObject({ code: 0, hosts: new Set([`${host}.example`]) });
+    });
+
+    it('a profile without an address of its own is not refused; status shows both', async () => {
+      const unset = { 'production.base-url': undefined };
+      expect(await run('--profile berlin inventory list', {}, unset)).toMatchObject({ code: 0 });
+      const { code, stdout } = await run('--profile berlin status', {});
+      expect([code, stdout]).toEqual([
+        0,
+        expect.stringContaining('(variable PETSTORE_BASE_URL; it overrides the config)'),
+      ]);
+    });
   });
 
   it('shows what is left of the rate limit, and a block', async () => {
