@@ -1,6 +1,6 @@
 /** The pet that a smoke test writes to. Its changes are a run in the journal, which ends when the pet is restored. */
 import { integer } from '../api/json.ts';
-import { callOne, type LockedPet, recordShown, updateOne, whereOf } from '../stock/write-one.ts';
+import { callOne, type LockedPet, recordOutcome, recordShown, updateOne, whereOf } from '../stock/write-one.ts';
 import type { Reply } from '../client/probe.ts';
 import type { Service } from '../client/service.ts';
 import { findPet, updateCall } from '../client/update.ts';
@@ -20,7 +20,7 @@ export async function beginTest(locked: LockedPet, petId: bigint, listed: bigint
     const changes = killed.kind === 'smoke' && killed.origin === session.origin ? journal.changesOf(killed.id) : [];
     const [first] = changes;
     if (first?.petId !== petId || first.before === undefined) continue;
-    const isTest = present !== first.before && changes.some(({ after }) => after === present);
+    const isTest = present !== first.before && changes.some(({ before, after }) => [before, after].includes(present));
     const isLeft = isTest && journal.newestOther(changes.at(-1)!) === undefined;
     if (isLeft) {
       context.notices.warning(
@@ -35,18 +35,20 @@ export async function beginTest(locked: LockedPet, petId: bigint, listed: bigint
   return new TestedPet(locked, await journal.begin(run, whereOf(context, session, 'smoke'), []), petId, present);
 }
 
-class TestedPet {
+export class TestedPet {
   /** Its quantity before any smoke test. */
   readonly original: bigint;
   /** Its current quantity; undefined if an answer has left it unknown. */
   present: bigint | undefined;
   /** Quantities that this test may have set; undefined for one that no answer has shown. */
   private readonly written = new Set<bigint | undefined>();
-  /** True if the service has accepted an invalid update: the pet has a quantity of this test, whatever that is. */
-  private tookInvalid = false;
+  /** What the service did with invalid updates since the last look; of one that it may have taken, the pet may have any quantity. */
+  private invalid: 'refused' | 'taken' | undefined;
+  /** What someone else has set it to, if the last look shows that. */
+  private foreign: bigint | undefined;
   private readonly locked: LockedPet;
   private readonly run: Run;
-  private readonly petId: bigint;
+  readonly petId: bigint;
 
   constructor(locked: LockedPet, run: Run, petId: bigint, present: bigint, original = present) {
     this.locked = locked;
@@ -61,20 +63,46 @@ class TestedPet {
     const { locked, petId } = this;
     const call = updateCall({ petId, quantity: after, before: this.present }, service);
     const answer = await callOne(locked, this.change(after), () => clients.ask(service, call, true));
-    return this.seen(answer, after);
+    if (isRefused(answer)) return answer;
+    const { json, status } = answer;
+    const stored = json instanceof Map ? integer(json.get('quantity')) : undefined;
+    this.written.add(after).add(stored);
+    this.present = status === 200 && stored === after ? after : undefined;
+    return answer;
   }
 
-  /** Learns the pet's quantity from an answer. A refusal changes nothing. */
-  seen(answer: Reply, wanted?: bigint): Reply {
-    const { json, status = 0 } = answer;
-    // A server that gives up on a request may have applied it (408).
-    if (status >= 400 && status < 500 && status !== 408) return answer;
-    const stored = json instanceof Map ? integer(json.get('quantity')) : undefined;
-    this.written.add(wanted).add(stored);
-    const isTaken = status === 200;
-    this.present = isTaken && stored === wanted ? wanted : undefined;
-    if (isTaken && wanted === undefined) this.tookInvalid = true;
+  /** Sends an invalid body, as a check, and records it as what a service may take it for. Looks if it may have been taken. */
+  async misuse({ body, taken }: { body: string; taken: bigint }, clients: SmokeClients): Promise<Reply> {
+    const { journal } = this.locked;
+    const { method, path } = updateCall({ petId: this.petId, quantity: taken });
+    const answer = await callOne(this.locked, this.change(taken), async () => {
+      const reply = await clients.ask(clients.keyed, { method, path, body }, false);
+      // Without a failure, it would be recorded as applied.
+      const { failure = new Failure('unexpected-status', { serviceError: { status: reply.status! } }) } = reply;
+      return { ...reply, failure };
+    });
+    this.written.add(taken);
+    this.invalid = isRefused(answer) ? 'refused' : 'taken';
+    if (this.invalid === 'refused') {
+      const { id } = journal.changesOf(this.run.id).at(-1)!;
+      // Not in the history: it is no failed change of stock.
+      await recordOutcome(journal, id, { state: 'unchanged', reason: undefined, isUnsent: true });
+    } else {
+      this.present = undefined;
+      await this.look();
+    }
     return answer;
+  }
+
+  /** Learns the pet's quantity from the list. One that this test cannot have set was set by someone else, and stays. */
+  async look(): Promise<void> {
+    const { locked, original, petId, written } = this;
+    const found = (await findPet(locked.session.service, petId))?.quantity;
+    if (this.invalid === 'taken') written.add(found);
+    this.invalid = undefined;
+    const isOwn = found === original || written.has(found);
+    this.foreign = isOwn ? undefined : found;
+    if (isOwn || this.present !== original) this.present = isOwn ? found : undefined;
   }
 
   /**
@@ -89,12 +117,13 @@ class TestedPet {
       () => error,
       (cause: unknown) => error ?? cause,
     );
-    const { present } = this;
-    if (present !== original) {
-      this.locked.context.notices.warning(
-        `Pet ${petId} could not be put back to ${original} in ${environment}; ` +
-          `check it, then run petstore --env ${environment} inventory set ${petId} ${original}`,
-      );
+    const { foreign, present } = this;
+    if (present !== original || foreign !== undefined) {
+      const left = `has ${foreign} in ${environment}, which the smoke test has not set: it is left so.`;
+      const stuck =
+        `could not be put back to ${original} in ${environment}; ` +
+        `check it, then run petstore --env ${environment} inventory set ${petId} ${original}`;
+      this.locked.context.notices.warning(`Pet ${petId} ${foreign === undefined ? stuck : left}`);
     }
     if (failed === undefined) return;
     if (!isFailure(failed) || this.written.size === 0) throw failed;
@@ -107,18 +136,15 @@ class TestedPet {
   }
 
   private async restore(): Promise<void> {
-    const { context, journal, session } = this.locked;
+    const { context, journal } = this.locked;
     try {
-      if (this.present === undefined && !this.tookInvalid) {
-        const found = (await findPet(session.service, this.petId))?.quantity;
-        // Any other was set by someone else, and stays.
-        if (found === undefined || (found !== this.original && !this.written.has(found))) return;
-        this.present = found;
-      }
+      if (this.present === undefined || this.invalid !== undefined) await this.look();
+      if (this.present === undefined) return;
       await this.settle();
       if (this.present !== this.original) await this.putBack();
     } finally {
-      if (this.present === this.original) await journal.end(this.run.id, context.clock.now());
+      const isRestored = this.present === this.original && this.invalid === undefined;
+      if (isRestored) await journal.end(this.run.id, context.clock.now());
     }
   }
 
@@ -148,4 +174,9 @@ class TestedPet {
   private change(after: bigint) {
     return { command: 'smoke', run: this.run.id, petId: this.petId, before: this.present, after };
   }
+}
+
+/** True for an update that the service says it has not applied, or has not got. One that it gives up on (408) may be applied. */
+export function isRefused({ status = 0, unreachable }: Reply): boolean {
+  return unreachable?.mayHaveBeenSent === false || (status >= 400 && status < 500 && status !== 408);
 }

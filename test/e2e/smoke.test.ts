@@ -387,6 +387,8 @@ describe('--write', () => {
     expect([smoke.code, JSON.parse(smoke.stdout)]).toMatchObject([0, { failed: 0, passed: 23 }]);
     const list = await runPetstore(['--env', 'sandbox', 'inventory', 'list', '--pet', '7', '--json'], options);
     expect(JSON.parse(list.stdout)).toMatchObject([{ petId: 7, quantity: 10 }]);
+    const runs = await runPetstore(['--env', 'sandbox', 'inventory', 'runs', '--json'], options);
+    expect(JSON.parse(runs.stdout)).toMatchObject([{ kind: 'smoke', state: 'finished', failed: 0 }]);
   });
 
   it.each([
@@ -403,21 +405,90 @@ describe('--write', () => {
     expect(pets[6]).toEqual({ petId: 7, quantity: 10, status: 'available', name: 'Goldfish' });
   });
 
-  it('a bad body that is taken all the same: its check fails, and the pet is put back', async () => {
-    let stock = 12;
-    const taken: Spoil = (reply, _kind, { method, body, url }) => {
-      if (url.pathname.endsWith('/inventory') && reply.status === 200) {
-        return { ...reply, body: JSON.stringify([{ ...ROWS[0], quantity: stock }, ROWS[1]]) };
-      }
-      if (method !== 'PATCH') return reply;
-      if (!url.pathname.endsWith('/7')) return { ...refusal(404, 'x'), headers: reply.headers ?? {} };
-      const quantity = /"quantity":\s*"?(\d+)/.exec(String(body))?.[1];
-      if (quantity === undefined) return { ...refusal(400, 'x'), headers: reply.headers ?? {} };
-      stock = Number(quantity);
-      return { ...reply, status: 200, body: `{"petId":7,"quantity":${stock},"status":"available"}` };
+  /** A service that takes some invalid bodies for a quantity, and answers them with `answer`; valid ones with `valid`. */
+  const lenient = (
+    stock: { 7: number },
+    made: Readonly<Record<string, number>>,
+    answer: (body: string) => Partial<PlainReply>,
+    valid: Partial<PlainReply> = {},
+  ): Spoil => {
+    return (reply, kind, { method, body, url }) => {
+      const stored = (): string => JSON.stringify({ ...ROWS[0], quantity: stock[7] });
+      if (kind === 'list') return { ...reply, body: `[${stored()}]` };
+      if (method !== 'PATCH' || !url.pathname.endsWith('/7')) return reply;
+      const [, quantity] = /^\{"quantity":(\d+)\}$/.exec(String(body)) ?? [];
+      stock[7] = made[String(body)] ?? (valid.status === undefined ? Number(quantity ?? stock[7]) : stock[7]);
+      if (quantity !== undefined) return { ...reply, status: 200, body: stored(), ...valid };
+      return { ...reply, ...refusal(400, 'x'), ...(String(body) in made && answer(stored())) };
     };
+  };
+  const TEXT = '{"quantity":"1"}';
+  const cut = (): never => {
+    throw new HttpFailure({ phase: 'reset', code: 'ECONNRESET', peer: 'x', mayHaveBeenSent: true, detail: '' });
+  };
+  const unfinished = async (context: ReturnType<typeof against>['context']): Promise<unknown> =>
+    JSON.parse((await runIn(context, 'inventory', 'runs', '--unfinished', '--json')).stdout);
+
+  it.each<readonly [string, number, () => Partial<PlainReply>, number, string]>([
+    ['204', 1, () => ({ status: 204, body: '' }), 13, 'expected status 400, got 204'],
+    ['202, and as another number', 5, () => ({ status: 202, body: '{}' }), 13, 'expected status 400, got 202'],
+    ['200, with what was stored', 1, () => ({ status: 200 }), 13, 'expected status 400, got 200'],
+    ['500', 1, () => refusal(500, 'x'), 13, 'expected status 400, got 500'],
+    ['302', 5, () => ({ status: 302, body: '' }), 13, 'expected status 400, got 302'],
+    ['no answer', 5, cut, 7, 'expected status 400, got no answer (reset: ECONNRESET)'],
+    ['422', 1, () => refusal(422, 'x'), 13, 'was refused with 422, but applied: pet 7 has a quantity of 1'],
+    ['400', 1, () => refusal(400, 'x'), 13, 'was refused with 400, but applied: pet 7 has a quantity of 1'],
+  ])(
+    'an invalid body that is applied, and answered with %s: its check fails, and the pet is put back',
+    async (...row) => {
+      const [, quantity, answer, exit, problem] = row;
+      const stock = { 7: 12 };
+      const { context, run } = against(lenient(stock, { [TEXT]: quantity }, answer), ['--write', '--pet', '7']);
+      const { code, stdout, stderr } = await run();
+      expect([failedIn({ code, stdout }), stock, await unfinished(context)]).toEqual([
+        [exit, ['write-text']],
+        { 7: 12 },
+        [],
+      ]);
+      expect(checksIn(stdout)).toContainEqual(expect.objectContaining({ id: 'write-text', problem }));
+      expect(stderr).not.toContain('put back to');
+    },
+  );
+
+  it('invalid bodies that are applied: each fails its check, and the pet is put back', async () => {
+    const stock = { 7: 12 };
+    const taken = lenient(stock, { [TEXT]: 1, '{"quantity":2.25}': 2 }, (body) => ({ status: 200, body }));
     expect(await failing(taken, ['--write', '--pet', '7'])).toEqual([13, ['write-text', 'write-fraction']]);
-    expect(stock).toBe(12);
+    expect(stock).toEqual({ 7: 12 });
+  });
+
+  it.each([400, 500])('what someone else sets after an invalid body that was not applied stays: %i', async (status) => {
+    const stock = { 7: 12 };
+    const strict = lenient(stock, {}, () => ({}));
+    const spoil: Spoil = (reply, kind, request) => {
+      const answer = strict(reply, kind, request);
+      if (request.body === '{"quantity":2.25}') stock[7] = 9;
+      return request.body === TEXT ? { ...answer, ...refusal(status, 'x') } : answer;
+    };
+    const { context, run } = against(spoil, ['--write', '--pet', '7']);
+    const { stderr } = await run();
+    expect([stock, await unfinished(context)]).toEqual([{ 7: 9 }, []]);
+    expect(stderr).toContain('Pet 7 has 9 in staging, which the smoke test has not set: it is left so.');
+  });
+
+  it('an invalid body that is applied, and cannot be put back: exit 9, and the next smoke test puts it back', async () => {
+    const stock = { 7: 12 };
+    const only = ['--write', '--pet', '7', '--only', 'write-text'];
+    let valid: Partial<PlainReply> = { status: 500 };
+    const spoil: Spoil = (...args) => lenient(stock, { [TEXT]: 5 }, () => ({ status: 204, body: '' }), valid)(...args);
+    const { context, run } = against(spoil, only);
+    const { code, stderr } = await run();
+    expect([code, stock]).toEqual([9, { 7: 5 }]);
+    expect(stderr).toContain('Pet 7 could not be put back to 12 in staging; check it');
+    expect(await unfinished(context)).toHaveLength(1);
+    valid = {};
+    await runIn(context, 'smoke', '--write', '--pet', '7', '--only', 'write-same');
+    expect([stock, await unfinished(context)]).toEqual([{ 7: 12 }, []]);
   });
 
   it.each([

@@ -169,9 +169,9 @@ describe('fault 141: smoke --write', () => {
     expect([(await smoking.exited).code, (await adjusting.exited).code, stock]).toEqual([0, 0, { 7: 15 }]);
   });
 
-  const killed = async (stock: Stock, requests: number) => {
+  const killed = async (stock: Stock, requests: number, args: readonly string[] = only) => {
     const shop = await openShop(stock, requests, 1);
-    const smoking = shop.start(...only);
+    const smoking = shop.start(...args);
     await shop.server.received(2);
     smoking.kill('SIGKILL');
     await smoking.exited;
@@ -195,6 +195,13 @@ describe('fault 141: smoke --write', () => {
     expect((await shop.history()).map(([, , outcome]) => outcome)).toEqual(Array.from({ length: 4 }, () => 'applied'));
     const { stdout } = await shop.run('inventory', 'runs', '--unfinished');
     expect(JSON.parse(stdout)).toEqual([]);
+  });
+
+  it('killed while an invalid body is applied: the next smoke puts the pet back', async () => {
+    const stock = { 7: 10 };
+    const shop = await killed(stock, 5, ['smoke', '--write', '--pet', '7', '--only', 'write-text']);
+    await shop.run('smoke', '--write', '--pet', '7', '--only', 'write-same');
+    expect([stock, shop.updates()]).toEqual([{ 7: 10 }, ['7=1', '7=10', '7=10']]);
   });
 
   it('stopped by a signal while the test value is sent: the pet is put back, and that is said', async () => {

@@ -12,9 +12,9 @@ import { createTestContext } from './test-context.ts';
 
 export type Stock = Record<string, number>;
 
-/** `7=12` of an update. */
+/** `7=12` of an update. Takes a text for a number. */
 function updateIn({ path, body }: Exchange['request']): readonly [petId: string, quantity: number] {
-  return [path.split('/').at(-1)!, (JSON.parse(body) as { quantity: number }).quantity];
+  return [path.split('/').at(-1)!, Number((JSON.parse(body) as { quantity: unknown }).quantity)];
 }
 
 /** Answers with the stock as it is when it is asked for. */
