@@ -11,6 +11,7 @@ import {
   isJson,
   notAnItem,
   PASS,
+  SHOWN,
   skip,
   withStatus,
 } from './finding.ts';
@@ -46,8 +47,7 @@ const RESTORE_MS = 4_500;
 export async function* runWrites(clients: SmokeClients, locked: LockedPet, list: Reply): AsyncGenerator<Checked> {
   const { isChosen, options } = clients;
   const petId = options.pet!;
-  const pets = Array.isArray(list.json) ? list.json.filter((row) => row instanceof Map) : [];
-  const rows = new Map(pets.map((row) => [integer(row.get('petId')), row]));
+  const rows = rowsOf(list);
   const present = integer(rows.get(petId)?.get('quantity'));
   if (present === undefined) {
     let finding = withStatus(list, 200, checkRows);
@@ -76,7 +76,13 @@ export async function* runWrites(clients: SmokeClients, locked: LockedPet, list:
     }
     if (isChosen(SET) || isChosen(RESTORE)) {
       const changed = await set(original + 1n);
-      yield checked(SET, isEntry(changed, petId, original + 1n), changed);
+      let finding = isEntry(changed, petId, original + 1n);
+      let after: Reply | undefined;
+      if (finding === PASS && isChosen(SET)) {
+        after = await clients.ask(clients.keyed, { method: 'GET', path: '/inventory' }, true);
+        finding = isListed(after, petId, original + 1n);
+      }
+      yield checked(SET, finding, after?.failure === undefined ? changed : after);
       const back = pet.present === original + 1n ? await set(original, restoring.service) : undefined;
       yield checked(RESTORE, back === undefined ? skip('it was not changed') : isEntry(back, petId, original), back);
     }
@@ -116,8 +122,23 @@ async function* runInvalid(clients: SmokeClients, pet: TestedPet): AsyncGenerato
 /** Returns how many requests the chosen checks send. */
 export function writeRequests(checks: readonly CheckFacts[]): number {
   const pair = checks.includes(SET) || checks.includes(RESTORE) ? 2 : 0;
-  const look = BAD.some((each) => checks.includes(each)) ? 1 : 0;
-  return [SAME, UNKNOWN, ...BAD].filter((each) => checks.includes(each)).length + pair + look;
+  const last = BAD.some((each) => checks.includes(each)) ? 1 : 0;
+  // The list is read after write-set.
+  return [SAME, SET, UNKNOWN, ...BAD].filter((each) => checks.includes(each)).length + pair + last;
+}
+
+function rowsOf({ json }: Reply) {
+  const rows = Array.isArray(json) ? json.filter((row) => row instanceof Map) : [];
+  return new Map(rows.map((row) => [integer(row.get('petId')), row]));
+}
+
+function isListed(list: Reply, petId: bigint, quantity: bigint): Finding {
+  return withStatus(list, 200, () => {
+    const found = rowsOf(list).get(petId)?.get('quantity');
+    if (integer(found) === quantity) return PASS;
+    const shown = found === undefined ? 'none' : stringifyJson(found).slice(0, SHOWN);
+    return fail(`pet ${petId} with a quantity of ${quantity} in the list`, shown);
+  });
 }
 
 function isEntry(answer: Reply, petId: bigint, quantity: bigint): Finding {

@@ -462,6 +462,26 @@ describe('--write', () => {
     expect(stock).toEqual({ 7: 12 });
   });
 
+  it.each([
+    ['nothing is stored', 12],
+    ['another number is stored', 5],
+  ])('an update whose answer is right, but %s: write-set fails, and the pet is put back', async (_what, quantity) => {
+    const stock = { 7: 12 };
+    const echo: Spoil = (reply, kind, request) => {
+      const answer = lenient(stock, {}, () => ({}))(reply, kind, request);
+      if (request.body !== '{"quantity":13}') return answer;
+      stock[7] = quantity;
+      return { ...answer, body: JSON.stringify({ ...ROWS[0], quantity: 13 }) };
+    };
+    const { context, run } = against(echo, ['--write', '--pet', '7', '--only', 'write-set,write-restore']);
+    const { code, stdout, stderr } = await run();
+    expect([failedIn({ code, stdout }), stock]).toEqual([[13, ['write-set']], { 7: 12 }]);
+    const problem = `expected pet 7 with a quantity of 13 in the list, got ${quantity}`;
+    expect(checksIn(stdout)).toContainEqual(expect.objectContaining({ id: 'write-set', problem }));
+    expect(stderr).toContain('Smoke test of staging: 4 requests,');
+    expect(context.sent.map(({ method }) => method)).toEqual(['GET', 'PATCH', 'GET', 'PATCH']);
+  });
+
   it.each([400, 500])('what someone else sets after an invalid body that was not applied stays: %i', async (status) => {
     const stock = { 7: 12 };
     const strict = lenient(stock, {}, () => ({}));

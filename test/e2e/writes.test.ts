@@ -133,7 +133,7 @@ describe('fault 141: smoke --write', () => {
   const only = ['smoke', '--write', '--pet', '7', '--only', 'write-set,write-restore', '--format', 'json'];
   it('is in the history, and undo passes it over: it has put the pet back', async () => {
     const stock = { 7: 10, 9: 10 };
-    const shop = await openShop(stock, 11);
+    const shop = await openShop(stock, 12);
     await shop.run('inventory', 'adjust', '9', '+1');
     expect((await shop.run(...only)).code).toBe(0);
     expect(await shop.history()).toEqual([
@@ -150,7 +150,7 @@ describe('fault 141: smoke --write', () => {
 
   it('an update without an answer that the stock does not show is not recorded as applied', async () => {
     const stock = { 7: 10 };
-    const shop = await shopWith([list(stock), take(stock), error(500), list(stock), take(stock)]);
+    const shop = await shopWith([list(stock), take(stock), list(stock), error(500), list(stock), take(stock)]);
     await shop.run(...only);
     expect([stock, (await shop.history()).map(([, after, outcome]) => `${after} ${outcome}`)]).toEqual([
       { 7: 10 },
@@ -160,7 +160,7 @@ describe('fault 141: smoke --write', () => {
 
   it('holds the pet: an adjust beside it is not lost', async () => {
     const stock = { 7: 10 };
-    const shop = await openShop(stock, 5, 1);
+    const shop = await openShop(stock, 6, 1);
     const smoking = shop.start(...only);
     await shop.server.received(2);
     const adjusting = startPetstore(['inventory', 'adjust', '7', '+5'], shop);
@@ -188,7 +188,7 @@ describe('fault 141: smoke --write', () => {
 
   it('killed before it has put the pet back: the next smoke does, first of all', async () => {
     const stock = { 7: 10 };
-    const shop = await killed(stock, 6);
+    const shop = await killed(stock, 7);
     const { code, notes } = await shop.run(...only);
     expect([code, notes]).toEqual([0, ['warning: A smoke test that was stopped has left pet 7 at 11, not 10.']]);
     expect([stock, shop.updates()]).toEqual([{ 7: 10 }, ['7=11', '7=10', '7=11', '7=10']]);
