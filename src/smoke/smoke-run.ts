@@ -27,11 +27,14 @@ export async function smoke(context: CommandContext, options: SmokeOptions & Rep
   const given = (Object.keys(CHECKS_OF) as (keyof typeof CHECKS_OF)[]).filter((name) => options[name] !== undefined);
   const wanted = [...only.map((id) => [id]), ...given.map((name) => CHECKS_OF[name])];
   const idle = wanted.find((ids) => chosen.every(({ id }) => !ids.includes(id)));
-  if (idle !== undefined)
+  const isNone = options.maxLatency === undefined && chosen.every(({ id }) => id === 'latency');
+  if (idle !== undefined || isNone)
     throw usageFailure(
-      `The ${idle.length === 1 ? 'check' : 'checks'} ${idle.join(', ')} would not be run.`,
-      'Checks of updates need --write; limit-429 and limit-retry need --provoke-429. Each of these options needs one of ' +
-        'its checks, and --max-latency needs latency.',
+      idle === undefined
+        ? 'No check would be run.'
+        : `The ${idle.length === 1 ? 'check' : 'checks'} ${idle.join(', ')} would not be run.`,
+      'Checks of updates need --write; limit-429 and limit-retry need --provoke-429; latency needs --max-latency. Each ' +
+        'of these options needs one of its checks.',
     );
   // Before the first request.
   for (const path of out.map((each) => dirname(each.path)))

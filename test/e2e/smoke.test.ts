@@ -5,6 +5,7 @@ import { type Finished, runPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 import { control, type Served, serveSandbox } from '../support/served.ts';
 import { HttpFailure, type HttpFailureFacts, type HttpRequest } from '../../src/ports.ts';
+import { ALL } from '../../src/smoke/suite.ts';
 import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
 import type { PlainReply } from '../support/replies.ts';
 import { jsonLines, staging, takeApart } from '../support/staging.ts';
@@ -23,6 +24,8 @@ const refusal = (status: number, code: string): PlainReply => ({
   status,
   body: JSON.stringify({ code, message: 'no', status }),
 });
+
+const IDS = ALL.map(({ id }) => id);
 
 const SOUND: Readonly<Record<Kind, PlainReply>> = {
   list: { status: 200, body: JSON.stringify(ROWS) },
@@ -596,6 +599,9 @@ describe('what is run, and how it is reported', () => {
       '--only clock,write-set',
       '--only limit-429',
       '--only clock --skip clock',
+      '--only latency',
+      `--skip ${IDS.join(',')}`,
+      `--skip ${IDS.filter((id) => id !== 'latency').join(',')}`,
       '--only clock --max-latency 1s',
       '--only clock --write --pet 7',
       '--only clock --provoke-429',
