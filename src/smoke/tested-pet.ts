@@ -24,7 +24,7 @@ export async function beginTest(locked: LockedPet, petId: bigint, listed: bigint
     const isLeft = isTest && journal.newestOther(changes.at(-1)!) === undefined;
     if (isLeft) {
       context.notices.warning(
-        `A smoke test that was stopped has left pet ${petId} at ${present}, not ${first.before}.`,
+        `A smoke test that was stopped has left pet ${petId} at ${present}; putting it back to ${first.before}.`,
       );
     }
     const pet = new TestedPet(locked, killed, petId, present, isLeft ? first.before : present);
