@@ -51,13 +51,12 @@ const STATUSES: readonly (readonly [status: number, ...kinds: Kind[]])[] = [
   [503, 'paused', 'run-locked', 'interrupted', 'state', 'file'],
 ];
 
-/** Returns the answer for a failure. `now`: epoch ms. `isSent`: true if the gate had allowed the request. */
-export function answerOfFailure(
-  error: unknown,
-  now: number,
-  { isSent, isWrite }: { readonly isSent: boolean; readonly isWrite: boolean },
-): Answer {
-  const failure = toFailure(error);
+/** `isSent`: true if the gate had allowed the request. */
+type Failed = Readonly<Record<'isSent' | 'isWrite', boolean> & { timeoutMs: number }>;
+
+/** Returns the answer for a failure. `now`: epoch ms. */
+export function answerOfFailure(error: unknown, now: number, { isSent, isWrite, timeoutMs }: Failed): Answer {
+  const failure = toFailure(error, timeoutMs);
   const isTimeout = failure.is('network') && failure.details.phase.endsWith('-timeout');
   // Not a 429, which blocks the key: Redis is not the service.
   const isLost = failure.is('rate-limited') && failure.details.why === 'ledger-lost';
@@ -81,10 +80,11 @@ export function answerOfFailure(
   return answerOf([status, isLost ? 'ledger_lost' : failure.kind.replaceAll('-', '_'), words], headers, members);
 }
 
-function toFailure(error: unknown): Failure {
+function toFailure(error: unknown, timeoutMs: number): Failure {
   if (isFailure(error)) return error;
-  // The body broke off or cannot be decoded.
-  if (error instanceof HttpFailure) return brokenAnswer({ ...error.facts, phase: 'body-cut' })!;
+  // The body broke off, is late or cannot be decoded.
+  if (error instanceof HttpFailure)
+    return brokenAnswer(error.facts) ?? new Failure('network', { ...error.facts, timeoutMs, attempts: 1 });
   return new Failure('bug', { message: String(error) });
 }
 

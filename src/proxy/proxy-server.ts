@@ -122,7 +122,8 @@ class ProxyServer {
     });
     const own = await this.handle(passing, refusal).catch((error: unknown) => {
       if (!passing.isSent) passing.waitedMs = clock.monotonic() - passing.since;
-      if (!outgoing.headersSent && !passing.isGone) return answerOfFailure(error, clock.now(), passing);
+      const failed = { ...passing, timeoutMs: this.session.service.timeoutMs };
+      if (!outgoing.headersSent && !passing.isGone) return answerOfFailure(error, clock.now(), failed);
       // A response that has begun can only be cut off.
       outgoing.destroy();
       return undefined;

@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
+import { HttpFailure, type HttpFailurePhase } from '../../src/ports.ts';
 import { type Answer, answerOfFailure } from '../../src/proxy/answers.ts';
 import { petLocksOf } from '../../src/stock/pet-lock.ts';
 import { commandContext } from '../support/command-context.ts';
 import { STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { item, json, type PlainReply, tooMany } from '../support/replies.ts';
 import { ask, sendRaw } from '../support/served.ts';
+import { createTestContext } from '../support/test-context.ts';
+import { httpReply } from '../support/test-ports.ts';
 import { START } from '../support/virtual-clock.ts';
 import { proxyHere } from './proxy-here.ts';
 
@@ -63,7 +66,7 @@ describe('what the proxy answers', () => {
     [new Failure('bug', { message: 'x' }), 500, 'bug', undefined],
     [new Failure('ledger-refused', { says: 'WRONGPASS disabled.' }), 500, 'ledger_refused', undefined],
   ])('%s: %i %s, Retry-After %s', (failure, status, code, retryAfter) => {
-    const answer = answerOfFailure(failure, START, { isSent: true, isWrite: true });
+    const answer = answerOfFailure(failure, START, { isSent: true, isWrite: true, timeoutMs: 30_000 });
     expect([answer.status, answer.headers['retry-after']]).toEqual([status, retryAfter]);
     expect(bodyOf(answer)).toEqual({ code, message: expect.stringMatching(/./) as string, status });
   });
@@ -82,7 +85,7 @@ describe('what the proxy answers', () => {
     [new Failure('ledger-refused', { says: 'WRONGPASS disabled.' }), { isSent: false, isWrite: true }, 'refused'],
     [new Failure('ledger-refused', { says: 'WRONGPASS disabled.' }), { isSent: true, isWrite: true }, '1'],
   ])('%s, of %j: %s, Retry-After %s', (failure, request, gateway, retryAfter?: string) => {
-    const { headers } = answerOfFailure(failure, START, request);
+    const { headers } = answerOfFailure(failure, START, { ...request, timeoutMs: 30_000 });
     expect([headers['petstore-gateway'], headers['retry-after']]).toEqual([gateway, retryAfter]);
   });
 
@@ -107,5 +110,37 @@ describe('what the proxy answers', () => {
     const { status } = await petLocksOf(context, session)(7n, () => proxy.update());
     expect(status).toBe(503);
     expect(proxy.requests[0]?.waitedMs).toBeGreaterThanOrEqual(context.globals.maxWait);
+  });
+});
+
+describe('an answer that breaks off', () => {
+  /** Sends a read through a proxy whose service sends this many bytes of a body, and then fails. */
+  async function readBroken(phase: HttpFailurePhase, bytes: number) {
+    async function* body(): AsyncGenerator<Uint8Array> {
+      await Promise.resolve();
+      for (let left = bytes; left > 0; left -= 50_000) yield Buffer.alloc(Math.min(left, 50_000), 'x');
+      throw new HttpFailure({ phase, mayHaveBeenSent: true, peer: 'pets.example:443', code: 'X', detail: 'zstd' });
+    }
+    const http = () => ({ ...httpReply(json(undefined), START), body: body() });
+    const context = commandContext(createTestContext({ env: STAGING_ENV, http }));
+    const { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: apiKey } = STAGING_ENV;
+    const proxy = await proxyHere(context, { url, apiKey });
+    const head = 'HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+    const heard = await sendRaw(proxy.port, `GET /v1/inventory ${head}`);
+    await proxy.answered(1);
+    const metrics = await sendRaw(proxy.port, `GET /__petstore/metrics ${head}`);
+    return { heard, metrics, request: proxy.requests[0] };
+  }
+
+  it.each([
+    ['body-cut', 0, 502, 'contract', 'the response broke off before its end'],
+    ['body-timeout', 0, 504, 'network', 'The answer from pets.example:443 was not complete within 30 s'],
+    ['coding', 0, 502, 'contract', 'the response uses the content coding zstd, which petstore does not support'],
+  ] as const)('%s after %i bytes is answered with %i', async (phase, bytes, status, error, message) => {
+    const { heard, metrics, request } = await readBroken(phase, bytes);
+    expect(heard).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(heard).toContain(message);
+    expect(request).toMatchObject({ status, error });
+    expect(metrics).toContain(`requests_total{method="GET",status="${status}"} 1\n`);
   });
 });
