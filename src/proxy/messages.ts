@@ -100,16 +100,15 @@ export async function sendReply(outgoing: ServerResponse, reply: HttpReply, meth
     outgoing.end(bytes.toString('latin1'), 'latin1');
     return;
   }
-  for await (const chunk of reply.headers.has('content-encoding') ? withStart(body) : body) {
+  for await (const chunk of withStart(body)) {
     if (outgoing.destroyed) return;
     if (!outgoing.headersSent) outgoing.writeHead(status, headers);
     if (!outgoing.write(chunk)) await drained(outgoing);
   }
-  if (!outgoing.headersSent) outgoing.writeHead(status, headers);
   outgoing.end();
 }
 
-/** Yields the first `SMALL_BODY` bytes at once: whether a small body can be decoded shows at its end. */
+/** Yields the first `SMALL_BODY` bytes at once: whether a small body is whole and can be decoded shows at its end. */
 async function* withStart(body: HttpReply['body']): AsyncGenerator<Uint8Array> {
   const start: Uint8Array[] = [];
   let size = 0;

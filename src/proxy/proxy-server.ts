@@ -123,12 +123,14 @@ class ProxyServer {
     const own = await this.handle(passing, refusal).catch((error: unknown) => {
       if (!passing.isSent) passing.waitedMs = clock.monotonic() - passing.since;
       const failed = { ...passing, timeoutMs: this.session.service.timeoutMs };
-      if (!outgoing.headersSent && !passing.isGone) return answerOfFailure(error, clock.now(), failed);
-      // A response that has begun can only be cut off.
-      outgoing.destroy();
-      return undefined;
+      return passing.isGone ? undefined : answerOfFailure(error, clock.now(), failed);
     });
-    if (own !== undefined) outgoing.writeHead(own.status, own.headers).end(own.body);
+    if (own !== undefined && !outgoing.headersSent) outgoing.writeHead(own.status, own.headers).end(own.body);
+    else if (!outgoing.writableEnded) {
+      // A response that has begun can only be cut off. The status is for the log.
+      outgoing.statusCode = own?.status ?? outgoing.statusCode;
+      outgoing.destroy();
+    }
     outgoing.setTimeout(TAKING_MS);
     this.passing.delete(passing);
     const request = proxiedRequest(passing, clock, own?.code);

@@ -657,6 +657,8 @@ describe('an answer that breaks', () => {
     const text = await heard.closed;
     expect(text).toMatch(/transfer-encoding: chunked/i);
     expect(text).not.toMatch(/\r\n0\r\n\r\n$/);
+    await proxy.answered(1);
+    expect(proxy.log()).toEqual([expect.stringMatching(/ 502 {2}GET .* contract/)]);
   });
 
   it('is a 502 if it is short, or for a client of HTTP/1.0, which could not tell', async () => {

@@ -136,6 +136,8 @@ describe('an answer that breaks off', () => {
     ['body-cut', 0, 502, 'contract', 'the response broke off before its end'],
     ['body-timeout', 0, 504, 'network', 'The answer from pets.example:443 was not complete within 30 s'],
     ['coding', 0, 502, 'contract', 'the response uses the content coding zstd, which petstore does not support'],
+    ['body-cut', 1, 502, 'contract', 'the response broke off before its end'],
+    ['body-timeout', 1, 504, 'network', 'The answer from pets.example:443 was not complete within 30 s'],
   ] as const)('%s after %i bytes is answered with %i', async (phase, bytes, status, error, message) => {
     const { heard, metrics, request } = await readBroken(phase, bytes);
     expect(heard).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
@@ -143,4 +145,19 @@ describe('an answer that breaks off', () => {
     expect(request).toMatchObject({ status, error });
     expect(metrics).toContain(`requests_total{method="GET",status="${status}"} 1\n`);
   });
+
+  it.each([
+    ['body-cut', 502, 'contract'],
+    ['body-timeout', 504, 'network'],
+  ] as const)(
+    '%s after its beginning was passed on is cut, and logged and counted as %i',
+    async (phase, status, error) => {
+      const { heard, metrics, request } = await readBroken(phase, 200_000);
+      expect(heard).toMatch(/^HTTP\/1.1 200 [^]*xxx/);
+      expect(heard).not.toMatch(/\r\n0\r\n\r\n$/);
+      expect(request).toMatchObject({ status, error });
+      expect(metrics).toContain(`requests_total{method="GET",status="${status}"} 1\n`);
+      expect(metrics).not.toContain('status="200"');
+    },
+  );
 });
