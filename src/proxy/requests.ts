@@ -74,7 +74,7 @@ export function givenId({ [ID_HEADER]: id }: IncomingMessage['headers']): string
 }
 
 /**
- * Resolves when the earlier writes of the same client have been answered.
+ * Resolves when the earlier writes of the same client, whose bodies have arrived, have been answered.
  * @param all requests in progress, in the order in which their heads arrived
  * @throws {Failure} `run-locked`: they were not answered for as long as this one may wait
  */
@@ -82,7 +82,7 @@ export async function afterWrites(passing: Passing, all: ReadonlySet<Passing>, c
   const writes: Promise<void>[] = [];
   for (const each of all) {
     if (each === passing) break;
-    if (each.isWrite && each.client === passing.client) writes.push(each.ended.promise);
+    if (each.isWrite && each.incoming.complete && each.client === passing.client) writes.push(each.ended.promise);
   }
   if (writes.length > 0) await patiently(clock, passing, 'an earlier write of this client', Promise.all(writes));
 }

@@ -66,6 +66,31 @@ describe('a slow client', () => {
     expect(requests.map((each) => each.status)).toEqual([status]);
   });
 
+  it('whose body has not arrived does not hold up its reads; once it has, later ones wait for the write', async () => {
+    const held = gate();
+    const done = gated(held, json(item(7, 12)));
+    const byTarget: Reply = (exchange) => send(exchange.request.method === 'PATCH' ? done : json([]), exchange);
+    const { server, port, requests } = await proxyFor(Array<Reply>(5).fill(byTarget), PATIENCE);
+    const till = { headers: { 'user-agent': 'till/3' } };
+    await ask(port, '/v1/inventory');
+    const writer = openSocket(port);
+    const { closed } = heardBy(writer);
+    const head = 'Host: localhost\r\nUser-Agent: till/3\r\nContent-Length: 15\r\nConnection: close\r\n\r\n';
+    writer.write(`PATCH /v1/inventory/7 HTTP/1.1\r\n${head}{"quan`);
+    await ask(port, '/__petstore/status');
+    await ask(port, '/v1/inventory?early', till);
+    expect(requests.map(({ method, status }) => `${method} ${status}`)).not.toContain('PATCH 408');
+    writer.write('tity":12}');
+    await server.received(3);
+    const late = ask(port, '/v1/inventory?late', till);
+    await ask(port, '/v1/inventory?other');
+    held.open();
+    expect(await closed).toContain('HTTP/1.1 200 ');
+    await late;
+    const sent = ['?early', '/7', '?other', '?late'].map((end) => expect.stringContaining(`inventory${end}`) as string);
+    expect(server.log().slice(1)).toEqual(sent);
+  });
+
   it('has no share in the time that a request waits', async () => {
     const held = gate();
     const { server, port, requests } = await proxyFor([gated(held, json([])), json([])], PATIENCE);
