@@ -85,8 +85,9 @@ export const TAKING_MS = SILENCE_MS / 2;
 export async function sendReply(outgoing: ServerResponse, reply: HttpReply, method: string): Promise<void> {
   const { body, status } = reply;
   const headers = returnedHeaders(reply);
-  // The decoded body has another length.
-  const length = reply.headers.has('content-encoding') ? undefined : reply.headers.get('content-length')?.[0];
+  // The decoded body has another length, and a 204 has none (RFC 9110, 8.6).
+  const hasLength = status !== 204 && !reply.headers.has('content-encoding');
+  const length = hasLength ? reply.headers.get('content-length')?.[0] : undefined;
   outgoing.sendDate = !reply.headers.has('date');
   const isEmpty = method === 'HEAD' || status === 204 || status === 304;
   // HTTP/1.0 has no chunks, so a body that breaks off would look complete.

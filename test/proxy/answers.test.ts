@@ -98,6 +98,12 @@ describe('what the proxy answers', () => {
     expect([status, headers['petstore-gateway']]).toEqual([expected, 'refused']);
   });
 
+  it('a 204 has no length, even if the service names one', async () => {
+    const proxy = await onVirtualTime([{ status: 204, headers: { 'Content-Length': '5' } }]);
+    const { status, headers } = await ask(proxy.port, '/v1/things/1', { method: 'DELETE' });
+    expect([status, headers['content-length']]).toEqual([204, undefined]);
+  });
+
   it('a refused request whose body does not come is answered', async () => {
     const proxy = await onVirtualTime([]);
     const head = 'POST /other HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n';
