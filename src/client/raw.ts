@@ -1,6 +1,7 @@
 /** Calls any path below the base URL and returns the answer unchanged: for `petstore api` and the clients of the proxy. */
 import type { HttpReply } from '../ports.ts';
 import { Failure } from '../errors.ts';
+import { isHeld, markRefused } from '../rate-limit/gate.ts';
 import { isUncertain, isWrite } from './classify.ts';
 import { perform, stopReason, type Trouble, wholeBody } from './retry.ts';
 import type { Call, Service } from './service.ts';
@@ -28,7 +29,10 @@ export async function sendRaw(service: Service, call: Call, waits: boolean): Pro
  * @throws {Failure} `network`, `outcome-unknown`, `contract`, `rate-limited`, `banned`, `paused`
  */
 export async function callRaw(service: Service, call: Call): Promise<RawAnswer> {
-  const trouble = await sendRaw(service, call, true);
+  const isUpdate = isWrite(call.method);
+  const trouble = await sendRaw(service, call, true).catch((error: unknown) => {
+    throw isUpdate && isHeld(error) ? markRefused(error) : error;
+  });
   const { failure: because, reply, serviceError } = trouble;
   let failure = because;
   if (because !== undefined && isUncertain(trouble)) {
@@ -45,6 +49,7 @@ export async function callRaw(service: Service, call: Call): Promise<RawAnswer> 
     const fix = 'Check the method, the path and the body: petstore api --help';
     failure = new Failure(reply?.status === 400 ? 'rejected' : 'unexpected-status', { ...because.details, fix });
   }
+  if (isUpdate && failure !== undefined && !isUncertain(trouble)) markRefused(failure);
   if (reply === undefined) throw failure;
   return { ...reply, ...(failure !== undefined && { failure }) };
 }

@@ -189,6 +189,12 @@ export function isHeld(error: unknown): error is Failure<'rate-limited' | 'banne
   return isFailure(error) && (error.is('rate-limited') || error.is('banned') || error.is('paused'));
 }
 
+/** Notes in a failure that its write was not applied, or not even sent. */
+export function markRefused(failure: Failure): Failure {
+  failure.outcome = isHeld(failure) && failure.details.begun !== true ? 'not-sent' : 'not-applied';
+  return failure;
+}
+
 /** Waits before one request, and reports each wait once a second and at its end. */
 function waitsOf({ clock, probes, onWait, signal }: GateOptions, attempt: number) {
   let wait: { readonly why: WaitReason; readonly since: number; reportedAt?: number } | undefined;

@@ -11,6 +11,7 @@ import { decoded } from '../redact.ts';
 import { checkCondition, confirmed, isOutdated, isRecent, type Update, updateInventory } from '../client/update.ts';
 import { Failure, isFailure, onlyFailure, usageFailure } from '../errors.ts';
 import type { RowOutcome } from '../report/failure-meaning.ts';
+import { markRefused } from '../rate-limit/gate.ts';
 import type { Session } from '../session/connect.ts';
 import type { CommandContext, OpenWrite } from '../session/globals.ts';
 import type { State } from '../state/database.ts';
@@ -115,8 +116,7 @@ export async function callOne<T extends InventoryItem | { readonly failure?: Fai
   const outcome = failure === undefined ? APPLIED : (await import('../report/failures.ts')).rowOutcome(failure);
   const isRefused = outcome.state === 'planned' || outcome.state === 'failed';
   // In a run, other rows may have been applied.
-  if (isRefused && !('id' in write) && write.run === undefined && failure !== undefined)
-    failure.outcome = 'not-applied';
+  if (isRefused && !('id' in write) && write.run === undefined && failure !== undefined) markRefused(failure);
   if (outcome.state === 'applied') open.outcome = 'applied';
   else if (isRefused) openWrites.delete(open);
   const because = await pet.journal.settle(id, outcome).catch(onlyFailure);

@@ -146,6 +146,33 @@ it('fault 130: an update that is redirected is looked up, and not sent again: it
   });
 });
 
+describe('a write always has an outcome', () => {
+  const POST = ['api', 'POST', '/404', '-f', 'a=1'];
+  const WRITES = [SET, ['api', 'PATCH', '/inventory/7', '-f', 'quantity=12'], POST];
+
+  it.each([
+    [404, 5],
+    [401, 4],
+    [403, 12],
+    [409, 8],
+  ])('of a raw call that is refused with %i: not applied', async (status, exit) => {
+    const { code, error: reported } = await run([error(status)], ...POST);
+    expect([code, reported?.outcome]).toEqual([exit, 'not-applied']);
+  });
+
+  it('of a raw call that reads: none', async () => {
+    const { code, error: reported } = await run([error(404)], 'api', '/404');
+    expect([code, reported]).toEqual([5, expect.not.objectContaining({ outcome: expect.anything() as unknown })]);
+  });
+
+  it.each(WRITES.map((args) => [args.join(' '), args]))('%s during a block: not sent', async (_words, args) => {
+    const context = withReplies([tooMany(3_600)]);
+    await runIn(context, '--json', ...LIST);
+    const { code, error: reported } = takeApart(await runIn(context, '--json', ...args));
+    expect([code, reported]).toMatchObject([6, { message: text(/; nothing was sent\.$/), outcome: 'not-sent' }]);
+  });
+});
+
 describe('a write that may have been applied', () => {
   const OLD = json(STOCK);
   const NEW = json([item(1, 5), item(7, 12)]);
