@@ -80,7 +80,11 @@ export class Matcher {
       ...encoded.map((form) => form.replace(/\W/g, '\\$&')),
       ...common.map((secret) => `(?<![A-Za-z0-9])${spelled(secret)}(?![A-Za-z0-9])`),
     ];
-    const plain = whole.map(longestPlain);
+    // The longest part of each that no encoding changes, except those that escape letters too.
+    const plain = whole.map((secret) => {
+      const runs = secret.match(/[\w.~-]+/g) ?? [];
+      return runs.reduce((longest, run) => (run.length > longest.length ? run : longest), '');
+    });
     const isListed = common.length === 0 && plain.every(({ length }) => length >= 4);
     const exact = isListed ? ['\\u', '%', '&#', ...plain] : [''];
     const lower = exact.map((anchor) => anchor.toLowerCase());
@@ -154,11 +158,6 @@ function spelledUnit(unit: string, isFirst: boolean): string {
   const each = `(?:${[...escapes, plain].join('|')})`;
   if (character === '"' && isFirst) return `(?<!")${each}{${count},}`;
   return character === '"' ? `(?:"{${count * 2}}|(?:${escape}"){${count * 2}}|${each}{${count}})` : each;
-}
-
-/** Returns the part of the secret that no encoding changes, except those that escape letters too. */
-function longestPlain(secret: string): string {
-  return (secret.match(/[\w.~-]+/g) ?? []).reduce((longest, run) => (run.length > longest.length ? run : longest), '');
 }
 
 /** Returns the base64 encodings of the secret at any offset, without the ends that depend on its neighbours. */

@@ -47,7 +47,9 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
   const below = [paint(fit(first)), second, keyLine(browser.mode, columns)].toSpliced(1, 3 - linesBelow);
   const heading = style.heading(isInstead ? '' : table.heading);
   // The pet at the cursor is more important than what is above it.
-  const head = [title, fit(searchLine(browser)), heading].slice(0, Math.max(1, rows - below.length - 1));
+  const { filters, order, text } = browser;
+  const search = [`Search: ${text}_`, ...filters, ...(order === 'as listed' ? [] : [`by ${order}`])];
+  const head = [title, fit(search.join(BETWEEN)), heading].slice(0, Math.max(1, rows - below.length - 1));
   return full([...head, ...lines], below, rows);
 }
 
@@ -84,10 +86,6 @@ function titlesOf(browser: Browser, environment: string): string[] {
   const pets = `${environment}: ${some}${plural(items.length, 'pet')}`;
   const changes = pending.size === 0 ? [''] : [`, ${pendingWords} to apply`, `, ${pendingWords}`];
   return [`${pets}, quantity ${sum}${marks}${changes[0]}`, ...changes.map((each) => `${pets}${marks}${each}`)];
-}
-
-function searchLine({ filters, order, text }: Browser): string {
-  return [`Search: ${text}_`, ...filters, ...(order === 'as listed' ? [] : [`by ${order}`])].join(BETWEEN);
 }
 
 /** Returns the question or message, in full, then shorter. */

@@ -47,7 +47,9 @@ export async function run(
   try {
     request = await readRequest(commands, argv);
     safe = { ...safe, env: { ...safe.env, PETSTORE_PROFILE: profileOn(request, safe.env) } };
-    onCommand?.(codeName(request, context.env));
+    const { line } = request;
+    const place = (lastValue(line, '--env') ?? context.env.PETSTORE_ENV) === 'sandbox' ? ['sandbox'] : [];
+    onCommand?.([...place, ...(line.path === '' ? ['none'] : line.path.split(' '))].join('.'));
     const width = Math.max(context.stdout.columns ?? 80, 20);
     invocation = await resolveRequest(request, commands, width, await stored());
     if (typeof invocation === 'string') {
@@ -72,11 +74,6 @@ function profileOn({ line }: Request, env: Context['env']): string | undefined {
     named(environment, lastValue(line, '--profile')) ??
     named(environment === undefined ? env.PETSTORE_ENV : undefined, env.PETSTORE_PROFILE)
   );
-}
-
-function codeName({ line }: Request, env: Context['env']): string {
-  const place = (lastValue(line, '--env') ?? env.PETSTORE_ENV) === 'sandbox' ? ['sandbox'] : [];
-  return [...place, ...(line.path === '' ? ['none'] : line.path.split(' '))].join('.');
 }
 
 async function runCommand(

@@ -12,10 +12,8 @@ import { visible } from '../view/words.ts';
 
 const KEY_COMMAND = { from: 'key-command', name: 'the key command' } as const;
 
-type Call = Pick<Globals, 'env' | 'profile' | 'baseUrl'>;
-
 /** @throws {Failure} `usage`, `invalid-value`: an unknown environment */
-export function resolveSettings(call: Call, stored: Stored): ResolvedSettings {
+export function resolveSettings(call: Pick<Globals, 'env' | 'profile' | 'baseUrl'>, stored: Stored): ResolvedSettings {
   const resolved = resolve(SETTINGS.env, { ...stored, option: call.env });
   const name = partsOf(resolved.value).environment as EnvironmentName;
   const environment = { ...resolved, value: placeIn(inVariable(SETTINGS.profile, stored.env), name) };

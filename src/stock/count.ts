@@ -222,8 +222,7 @@ class Tally {
     if (read === undefined) return this.refuse(`${JSON.stringify(text)} is not an id, or an id and a quantity`);
     // A scan in place of a quantity would count millions.
     const barcode = barcodeIn(`${read.quantity}`, catalog);
-    if (barcode !== undefined)
-      return this.refuse(`${barcode} is a barcode, not a quantity: scan it on a line of its own`);
+    if (barcode !== undefined) return this.refuse(`${barcode} is a barcode: scan it on a line of its own`);
     const petId = petOfCode(read.code, seen.stock, catalog);
     if (typeof petId === 'string') return this.refuse(petId);
     const present = this.present(petId);

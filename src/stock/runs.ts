@@ -165,7 +165,7 @@ export async function discardRun(context: CommandContext, id: bigint): Promise<R
   return withLockedJournal(context, 'run', async (journal, turn) => {
     const run = unfinishedRun(journal, id);
     refuseSmoke(run);
-    await assertSameEnvironment(context, run, `Run ${id}`, `inventory runs discard ${id}`);
+    await assertSameOrigin(context, run, `Run ${id}`, `inventory runs discard ${id}`, true);
     assertCanConfirm(context);
     using _lock = run.kind === 'count' ? await lockStocktake(context, id) : undefined;
     for (const { petId, after } of journal.changesOf(id).filter(isUncertain)) {
@@ -197,7 +197,7 @@ function unfinishedRun(journal: Journal, id: bigint): RunSummary {
 }
 
 /**
- * Requires the environment and the address that a run or change was made with.
+ * Requires the environment and, unless `anywhere`, the address that a run or change was made with.
  * @param command what the user can run in the right environment
  * @throws {Failure} `cannot-resume`
  */
@@ -206,23 +206,16 @@ export async function assertSameOrigin(
   made: Pick<Run, 'environment' | 'origin'>,
   what: string,
   command: string,
-): Promise<void> {
-  await assertSameEnvironment(context, made, what, command);
-  const origin = await catalogOrigin(context);
-  if (made.origin === origin) return;
-  const problem = `${what} is for ${made.origin}, and ${made.environment} is at ${origin} now`;
-  throw cannotResume(problem, 'Give the base URL that it was made with: --base-url');
-}
-
-/** Requires only the environment. */
-async function assertSameEnvironment(
-  context: CommandContext,
-  made: Pick<Run, 'environment'>,
-  what: string,
-  command: string,
+  anywhere = false,
 ): Promise<void> {
   const environment = (await context.settings()).environment.value;
-  if (made.environment === environment) return;
-  const problem = `${what} is for ${made.environment}, and the environment is ${environment}`;
-  throw cannotResume(problem, `Name the environment: petstore --env ${made.environment} ${command}`);
+  if (made.environment !== environment) {
+    const problem = `${what} is for ${made.environment}, and the environment is ${environment}`;
+    throw cannotResume(problem, `Name the environment: petstore --env ${made.environment} ${command}`);
+  }
+  if (anywhere) return;
+  const origin = await catalogOrigin(context);
+  if (made.origin === origin) return;
+  const problem = `${what} is for ${made.origin}, and ${environment} is at ${origin} now`;
+  throw cannotResume(problem, 'Give the base URL that it was made with: --base-url');
 }

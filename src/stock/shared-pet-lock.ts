@@ -152,9 +152,7 @@ function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis
   return {
     step,
     renewLater,
-    lose(): void {
-      isLost = true;
-    },
+    lose: () => void (isLost = true),
     isHeld,
     async confirm(): Promise<void> {
       if (isHeld() && clock.monotonic() - confirmedAt > CONFIRMED_MS) await renew();

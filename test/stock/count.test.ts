@@ -37,7 +37,7 @@ it('from a pipe, a line that is no scan keeps the others and applies nothing', a
       '  line 2: pet 999 does not exist\n' +
       '  line 3: "seven" is not an id, or an id and a quantity\n' +
       '  line 5: there is nothing to take back\n' +
-      '  line 6: 4006381333931 is a barcode, not a quantity: scan it on a line of its own\n' +
+      '  line 6: 4006381333931 is a barcode: scan it on a line of its own\n' +
       'hint: The other lines are saved. Correct these and scan only them: petstore --env sandbox inventory count --resume 1\n',
   );
   const resumed = await run(['inventory', 'count', '--yes', '--resume', '1'], { stdin: { text: '7 2\n' } });
