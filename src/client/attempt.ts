@@ -39,6 +39,8 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
       throw error;
     });
   };
+  // Before the permission, which does not last, and again if that took long.
+  await call.confirm?.();
   const { ticket, connection } = await gate.enter(operationOf(call), connect);
   await call.confirm?.();
   // A stop signal ends a read at once; a write gets a grace period for its answer.

@@ -29,8 +29,9 @@ const FIRST_MS = 10_000;
 const BEYOND_TIMEOUT_MS = 5_000;
 /** A write that is sent this shortly before the end of the lock may arrive after it, in ms. */
 const MARGIN_MS = 2_000;
-/** How long after a renewal a write is sent without another one, in ms: the permission to send is short. */
-const CONFIRMED_MS = 1_000;
+/** How long after a renewal, or a try of one, a write is sent without another one, in ms: steps may take 2 s each. */
+const CONFIRMED_MS = 5_000;
+const TRIED_MS = 1_000;
 /** Number of renewals while a lock lasts. */
 const RENEWALS = 3;
 /** Shortest and longest time between two checks whether the lock is free, in ms. */
@@ -88,7 +89,7 @@ export async function takeSharedLock(
   } catch (error) {
     if (!(error instanceof RedisFailure)) {
       // The aborted step may have taken it: others would wait until it expires.
-      if (signal.aborted) await unlessLost(step('release', LAST_STEP_MS));
+      if (signal.aborted) await step('release', LAST_STEP_MS).catch(unlessLost);
       throw error;
     }
     if (error.kind === 'settings') throw new Failure('ledger-refused', { says: error.message }, error);
@@ -111,8 +112,7 @@ function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis
   const holder = Buffer.from(randomBytes(16)).toString('hex');
   /** When it was taken or last renewed, and how long it lasts; undefined if this process does not have it. */
   let since: { readonly monotonic: number; readonly wall: number; readonly lastsMs: number } | undefined;
-  /** When the server was last asked to renew it. */
-  let confirmedAt = Number.NEGATIVE_INFINITY;
+  let confirmedUntil = 0;
   let isLost = false;
   let isOver = false;
   let cancel = (): void => undefined;
@@ -134,11 +134,8 @@ function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis
     isLost = false;
     return idleMs;
   };
-  const renew = async (): Promise<void> => {
-    // A lost server may be back before the lock expires. A lost lock stays lost.
-    await unlessLost(step('renew'));
-    confirmedAt = clock.monotonic();
-  };
+  /** Returns whether the server answered: it may be back before the lock expires. A lost lock stays lost. */
+  const renew = (): Promise<boolean> => step('renew').then(() => true, unlessLost);
   const renewLater = (): void => {
     if (since === undefined || isOver) return;
     cancel = clock.alarm(since.lastsMs / RENEWALS, () => void renew().then(renewLater));
@@ -155,19 +152,20 @@ function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis
     lose: () => void (isLost = true),
     isHeld,
     async confirm(): Promise<void> {
-      if (isHeld() && clock.monotonic() - confirmedAt > CONFIRMED_MS) await renew();
+      if (!isHeld() || clock.monotonic() < confirmedUntil) return;
+      const isAnswered = await renew();
+      confirmedUntil = clock.monotonic() + (isAnswered ? CONFIRMED_MS : TRIED_MS);
     },
     async [Symbol.asyncDispose](): Promise<void> {
       isOver = true;
       cancel();
-      await unlessLost(step('release', isLost ? LAST_STEP_MS : undefined));
+      await step('release', isLost ? LAST_STEP_MS : undefined).catch(unlessLost);
     },
   };
 }
 
 /** Ignores a lost server: the lock expires by itself. */
-async function unlessLost(step: Promise<unknown>): Promise<void> {
-  await step.catch((error: unknown) => {
-    if (!(error instanceof RedisFailure)) throw error;
-  });
+function unlessLost(error: unknown): false {
+  if (!(error instanceof RedisFailure)) throw error;
+  return false;
 }
