@@ -110,7 +110,7 @@ export async function serve(options: ServerOptions): Promise<Serving> {
       const refusal = REFUSALS[code] ?? [400, 'malformed', 'Not an HTTP request.'];
       // For the log: the body of a request is malformed or late. A client that has sent its end is gone.
       for (const each of unanswered)
-        if (each.req.socket === socket && !socket.readableEnded) each.statusCode = refusal[0];
+        if (each.req.socket === socket && code !== 'HPE_INVALID_EOF_STATE') each.statusCode = refusal[0];
       void endRaw(socket, refuse(refusal));
     }
   });
