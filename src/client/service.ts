@@ -38,7 +38,7 @@ export interface Call {
   readonly ifMatch?: bigint;
   /** Called just before the first byte. False if too much time has passed: the request is not sent. */
   readonly isCurrent?: () => boolean;
-  /** Called before the request may be sent, and after that, to confirm what `isCurrent` returns next. Never rejects. */
+  /** Called before and after the permission to send is asked for, to learn what `isCurrent` returns. Never rejects. */
   readonly confirm?: (() => Promise<void>) | undefined;
   /** Headers of another client, which are sent unchanged in place of petstore's own. */
   readonly headers?: Readonly<Record<string, string>>;
