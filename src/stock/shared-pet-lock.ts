@@ -121,7 +121,7 @@ function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis
     const lastsMs = what === 'take' ? FIRST_MS : service.timeoutMs + BEYOND_TIMEOUT_MS;
     const before = { monotonic: clock.monotonic(), wall: clock.now(), lastsMs };
     // Renews and releases in spite of a signal.
-    const how = { timeoutMs, ...(what === 'take' && { signal }) };
+    const how = { timeoutMs, ...(what === 'take' && !isLost && { signal }) };
     const run = (): Promise<string> => redis.run(STEP, name, [what, holder, `${lastsMs}`], how);
     // Once more if only the connection was closed, as in a failover: the lock would be missing, or stay behind.
     const reply = await run().catch((error: unknown) => {
@@ -134,8 +134,11 @@ function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis
     isLost = false;
     return idleMs;
   };
-  /** Returns whether the server answered: it may be back before the lock expires. A lost lock stays lost. */
-  const renew = (): Promise<boolean> => step('renew').then(() => true, unlessLost);
+  /**
+   * Returns whether the server answered: it may be back before the lock expires. A lost lock stays lost, but is taken: a
+   * server that stores nothing would answer a renewal, and is not back.
+   */
+  const renew = (): Promise<boolean> => step(isLost ? 'take' : 'renew').then(() => true, unlessLost);
   const renewLater = (): void => {
     if (since === undefined || isOver) return;
     cancel = clock.alarm(since.lastsMs / RENEWALS, () => void renew().then(renewLater));

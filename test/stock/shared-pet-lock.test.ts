@@ -212,6 +212,20 @@ describe('the lock of a pet that machines share', () => {
     expect(said).toEqual([expect.stringMatching(/^Stock is unprotected from other machines: .* \(gone\)/)]);
   });
 
+  it('is done without where the server answers but stores nothing, because its memory or disk is full', async () => {
+    const { machine, redis } = shop();
+    const run = redis.run.bind(redis);
+    redis.run = async (...step: Parameters<Redis['run']>) => {
+      const reply = await run(...step);
+      if (redis.store.size === 0) return reply;
+      redis.store.clear();
+      throw new RedisFailure(new Error('OOM'));
+    };
+    await using lock = await machine()();
+    await lock.confirm?.();
+    expect(lock.isHeld()).toBe(true);
+  });
+
   it.each(['before', 'after'])(
     'is not held by one that did without, once the server is back: it was taken %s',
     async (when) => {
