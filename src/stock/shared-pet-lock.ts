@@ -1,24 +1,26 @@
 /** Locks a pet on the Redis server of PETSTORE_LEDGER, so that only one machine at a time changes it. */
 import { createHmac } from 'node:crypto';
-import { type Redis, RedisFailure } from '../ports.ts';
+import { type Machine, type Redis, RedisFailure } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import type { Session } from '../session/connect.ts';
 import { serviceOf } from '../session/environments.ts';
 import type { CommandContext } from '../session/globals.ts';
+import { isDeadOwner, ownerOf } from '../rate-limit/ledger.ts';
 import { waitForLock } from '../state/lock.ts';
 
 /**
- * Takes, renews or releases the lock. Arguments: the step, the holder, and the duration in ms. The value is the holder
- * and the end of its lock; after the release an empty holder and the time of the release. Expires after a day. Returns
- * how long ago another holder had the lock, in ms, or -1 if the caller does not have it.
+ * Takes, renews or releases the lock. Arguments: the step, the holder, the duration in ms, and a holder that is dead.
+ * The value is the holder and the end of its lock; after the release an empty holder and the time of the release.
+ * Expires after a day. Returns how long ago another holder had the lock, in ms; if the caller does not have it, a dash
+ * and the holder.
  */
 const STEP = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local value = redis.call('GET', KEYS[1])
 local holder, ends = unpack(value and cjson.decode(value) or { '', 0 })
-local mayTake = ARGV[1] == 'take' and (holder == '' or ends <= now)
-if holder ~= ARGV[2] and not mayTake then return '-1' end
+local mayTake = ARGV[1] == 'take' and (holder == '' or ends <= now or holder == ARGV[4])
+if holder ~= ARGV[2] and not mayTake then return '-' .. holder end
 local after = ARGV[1] == 'release' and { '', now } or { ARGV[2], now + ARGV[3] }
 redis.call('SET', KEYS[1], cjson.encode(after), 'PX', 86400000)
 return tostring(holder == '' and math.max(0, now - ends) or 0)
@@ -105,11 +107,16 @@ export async function takeSharedLock(
   }
 }
 
-function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis, service }: Shared, petId: bigint) {
+function stepsOf(
+  { clock, machine, randomBytes, signal }: CommandContext,
+  { origin, redis, service }: Shared,
+  petId: bigint,
+) {
   // The name reveals neither the key nor the pet. The braces put it on the same node of a cluster as the rate limit.
   const digest = (text: string): string => createHmac('sha256', service.apiKey).update(text).digest('hex');
   const name = `petstore:{${digest('')}}:pet:${digest(`${serviceOf(origin)} ${petId}`)}`;
-  const holder = Buffer.from(randomBytes(16)).toString('hex');
+  const holder = `${ownerOf(machine)}/${machine.bootId}/${Buffer.from(randomBytes(16)).toString('hex')}`;
+  let dead = '';
   /** When it was taken or last renewed, and how long it lasts; undefined if this process does not have it. */
   let since: { readonly monotonic: number; readonly wall: number; readonly lastsMs: number } | undefined;
   let confirmedUntil = 0;
@@ -122,21 +129,26 @@ function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis
     const before = { monotonic: clock.monotonic(), wall: clock.now(), lastsMs };
     // Renews and releases in spite of a signal.
     const how = { timeoutMs, ...(what === 'take' && !isLost && { signal }) };
-    const run = (): Promise<string> => redis.run(STEP, name, [what, holder, `${lastsMs}`], how);
+    const run = (): Promise<string> => redis.run(STEP, name, [what, holder, `${lastsMs}`, dead], how);
     // Once more if only the connection was closed, as in a failover: the lock would be missing, or stay behind.
     const reply = await run().catch((error: unknown) => {
       if (!(error instanceof RedisFailure) || clock.monotonic() - before.monotonic > CLOSED_WITHIN_MS) throw error;
       return run();
     });
-    const idleMs = Number(reply);
+    const [, other] = /^-(.*)/.exec(reply) ?? [];
+    if (what === 'take' && other !== undefined && other !== dead && isDead(other, machine)) {
+      dead = other;
+      return step(what, timeoutMs);
+    }
+    const idleMs = other === undefined ? Number(reply) : -1;
     // What was read without it may be outdated.
     since = idleMs < 0 || isLost ? undefined : before;
     isLost = false;
     return idleMs;
   };
   /**
-   * Returns whether the server answered: it may be back before the lock expires. A lost lock stays lost, but is taken: a
-   * server that stores nothing would answer a renewal, and is not back.
+   * Returns whether the server answered: it may be back before the lock expires. A lost lock stays lost, but is taken:
+   * a server that stores nothing would answer a renewal, and is not back.
    */
   const renew = (): Promise<boolean> => step(isLost ? 'take' : 'renew').then(() => true, unlessLost);
   const renewLater = (): void => {
@@ -165,6 +177,11 @@ function stepsOf({ clock, randomBytes, signal }: CommandContext, { origin, redis
       await step('release', isLost ? LAST_STEP_MS : undefined).catch(unlessLost);
     },
   };
+}
+
+/** True if a holder was a process of this machine that has ended. Without a boot id, two machines may look alike. */
+function isDead(holder: string, machine: Machine): boolean {
+  return machine.bootId !== '' && holder.includes(`/${machine.bootId}/`) && isDeadOwner(holder, machine);
 }
 
 /** Ignores a lost server: the lock expires by itself. */

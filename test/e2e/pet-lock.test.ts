@@ -203,6 +203,20 @@ describe.skipIf(!hasRedis)('machines that share a ledger', () => {
     expect([codes, (await sandbox.stock())['7']]).toEqual([new Set([0]), 9]);
   });
 
+  it.runIf(process.platform === 'linux')(
+    'a process that is killed during a write costs its own machine nothing',
+    async () => {
+      const { url } = await startRedis();
+      const shop = await openShop(stockOfTen(), 2, 1);
+      const machine = elsewhere(shop, url);
+      const killed = startPetstore(['inventory', 'set', '3', '5'], machine);
+      await shop.server.received(1);
+      killed.kill('SIGKILL');
+      await killed.exited;
+      expect(await runPetstore(['inventory', 'set', '3', '6', '--no-wait'], machine)).toMatchObject({ code: 0 });
+    },
+  );
+
   it('fault 171: what another one changes during an import is a conflict, and stays', async () => {
     const { url } = await startRedis();
     const shop = await openShop(stockOfTen(), 7, 1);

@@ -51,11 +51,12 @@ function shop() {
   const said: unknown[] = [];
   let machines = 0;
   /** A machine whose clock stands while it is stopped, killed or suspended. */
-  const machine = (own = clock, signal = new AbortController().signal) => {
+  const machine = (own = clock, signal = new AbortController().signal, process = {}) => {
     const number = ++machines;
     const context = commandContext(createTestContext({ clock: own }), (text) => said.push(text));
     const ports = {
       ...context,
+      machine: { ...context.machine, ...process },
       signal,
       randomBytes: (count: number) => new Uint8Array(count).fill(number),
       notices: { ...context.notices, waiting: (wait?: Wait) => said.push(wait) },
@@ -142,6 +143,24 @@ describe('the lock of a pet that machines share', () => {
     const from = clock.monotonic();
     await using lock = await machine()();
     expect([lock.isHeld(), Math.floor((clock.monotonic() - from) / 1_000)]).toEqual([true, lastsMs / 1_000]);
+  });
+
+  it.each([
+    ['of this machine is free at once', {}, true],
+    ['of this machine is waited for while it is alive', { isAlive: () => true }, false],
+    ['of a machine without a name is waited for', { bootId: '' }, false],
+    ['of a machine that was started again is waited for', { bootId: 'next-boot' }, false],
+    ['of another container is waited for', { processSpace: 'another' }, false],
+  ])('that a process %s that is dead has', async (_whose, process, isFree) => {
+    const { clock, machine } = shop();
+    const killed = await machine(new VirtualClock())();
+    await killed.confirm?.();
+    const next = machine(clock, undefined, { pid: 4_243, isAlive: () => false, ...process })(7n, 0);
+    const outcome = await next.then(
+      (lock) => lock.isHeld() && lock.lastHeldAt >= clock.monotonic(),
+      () => false,
+    );
+    expect(outcome).toBe(isFree);
   });
 
   it('is not believed in by a holder that was stopped, who does not free that of the next one either', async () => {
