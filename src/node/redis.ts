@@ -91,10 +91,10 @@ function toFailure(error: unknown, { kind, isTls, password }: RedisAddress, hasR
   // A node of a cluster may have answered for another key.
   const isOther = kind === 'server' && (/^MOVED /.test(words) || (!hasRun && OTHER_SERVER.test(words)));
   const isSettings = isOther || SETTINGS.some((each) => each.test(words));
-  // A server without AUTH repeats the password; one that rejects a script adds the script's hash and line.
+  // A server without AUTH repeats the password; one that rejects a script adds its hash and line; others add advice.
   const line = words
     .replace(/^Unknown RESP.*/s, 'what answers is not a Redis server')
-    .split(/, with args| script: |\n/)[0]!
+    .split(/, with args| script: |\.? *$|\. |\n/)[0]!
     .slice(0, 200);
   const shown = password === '' ? line : line.replaceAll(password, '…');
   const wanted = isTls ? 'a client certificate' : 'TLS (rediss://)';
@@ -134,7 +134,7 @@ class Link {
     for (let left = places.length - 1; ; left--) {
       const [place] = places as [RedisPlace];
       try {
-        const late = (): Error => noAnswer(timeoutMs, 'answer');
+        const late = (): Error => noAnswer(timeoutMs, this.#address.isTls ? 'TLS connection' : 'answer');
         const connected = this.#address.kind === 'sentinel' ? this.#master(place) : this.#node(place);
         const client = await inTime({ clock: nodeClock, timeoutMs, signal }, late, connected);
         this.isOpen = true;

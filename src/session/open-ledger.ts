@@ -14,6 +14,7 @@ import { sqliteStep } from '../rate-limit/sqlite-ledger.ts';
 import { openState } from '../state/database.ts';
 import { isOutOfReach } from '../state/file.ts';
 import { clockTime } from '../view/progress.ts';
+import { lossWords } from '../view/words.ts';
 import { addressOf } from './environments.ts';
 import type { CommandContext, Target } from './globals.ts';
 import { stateFolder } from './paths.ts';
@@ -140,9 +141,7 @@ function reportChange({ notices }: CommandContext, mode: 'hold' | 'share', says:
     mode === 'hold'
       ? 'sends only what it was lent'
       : "sends its part of the rate limit, and does not see other machines' blocks";
-  notices.warning(
-    `The Redis server of PETSTORE_LEDGER does not answer (${says}). Until it does, this machine ${until}.`,
-  );
+  notices.warning(`The Redis server of PETSTORE_LEDGER ${lossWords(says)}. Until it does, this machine ${until}.`);
 }
 
 /** Those of commands that have warned: `smoke` opens the ledger of each of its keys. */

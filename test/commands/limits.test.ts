@@ -300,6 +300,29 @@ describe('with PETSTORE_LEDGER', () => {
     expect(context.sent).toEqual([]);
   });
 
+  it('fault 114: a server that answers with an error is not said to be silent', async () => {
+    const { machine, server } = chain();
+    const context = machine();
+    server.failure = new RedisFailure(new Error('OOM command not allowed'));
+    const words = 'The Redis server of PETSTORE_LEDGER does not work (it answers: OOM command not allowed)';
+    const { stderr } = await run(context, 'inventory', 'list', '--no-wait');
+    expect(stderr).toMatch(/^warning: (.*)\. Until it does, .*\nerror: \1, and other machines/);
+    expect(stderr).toContain(words);
+    expect((await run(context, 'limits')).stdout).toContain(
+      'Redis has not worked since 14:03:20 (it answers: OOM command',
+    );
+  });
+
+  it.each([
+    ['NOAUTH Authentication required', /user and password/],
+    ['WRONGPASS invalid username-password pair', /user and password/],
+    ['NOPERM this user has no permissions', /rights/],
+  ])('fault 172: the hint is about what the server refused: %s', async (says, hint) => {
+    const { machine, server } = chain();
+    server.failure = new RedisFailure(new Error(says), 'settings');
+    expect((await run(machine(), 'limits')).stderr).toMatch(new RegExp(`^hint: .*${hint.source}`, 'm'));
+  });
+
   it('names what is left of what was lent while the server is lost', () => {
     const lost = { since: 0, says: 'no answer within 2000 ms', next: 31_000 };
     const permits = { 'GET /inventory': { many: 3, lent: 3, at: 0, until: 2_000 } };

@@ -449,6 +449,17 @@ describe('doctor against real servers', () => {
         fix: 'Start it, or fix the address.',
       });
     });
+
+    it('where the server answers with an error, with that', async () => {
+      const { url } = await startRedis({ settings: ['maxmemory 1'] });
+      expect(await checked(url, 0)).toMatchObject({
+        health: 'fail',
+        says: expect.stringMatching(
+          /^Redis has not worked since \S+ \(it answers: OOM command .*'maxmemory'\); /,
+        ) as string,
+        fix: 'Correct that on the server; a damaged key of petstore may be deleted.',
+      });
+    });
   });
 });
 

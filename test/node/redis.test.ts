@@ -183,6 +183,25 @@ describe.skipIf(!hasRedis)('what may pass is a loss', () => {
   it('TLS to a port without it', async () => {
     const redis = open((await startRedis()).url.replace('redis', 'rediss'));
     expect(await outcome(redis, COUNT, SOON)).toBe('lost: no TLS connection within 150 ms');
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onCleanup(() => void vi.useRealTimers());
+    const patient = outcome(redis);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(await patient).toBe('lost: no TLS connection within 2000 ms');
+  });
+
+  it.each([
+    [
+      '-MISCONF It is unable to persist to disk. Commands that modify the data set are disabled.',
+      'MISCONF It is unable to persist to disk',
+    ],
+    [
+      "-ERR user_script:3: attempt to index local 'o' script: 1f, on @user_script:3.",
+      "ERR user_script:3: attempt to index local 'o'",
+    ],
+    ['-WRONGTYPE Operation against a key.', 'WRONGTYPE Operation against a key'],
+  ])('%j is shown as one sentence', async (answer, shown) => {
+    expect(await outcomeAt(await sending(`${answer}\r\n`))).toBe(`lost: ${shown}`);
   });
 
   it('answers that were not asked for', async () => {
