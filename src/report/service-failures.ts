@@ -263,6 +263,9 @@ function describeNetwork(details: NetworkDetails): Words {
           : `The proxy ${peer} did not let the request through: ${detail} (${code})${unsentYet}.`,
         'Check the proxy variables of the environment; petstore doctor names the one that is used.',
       ];
+    case 'withdrawn':
+      // A second time: after the first, the pet is read again.
+      return [`The Redis server of PETSTORE_LEDGER lost the lock of the pet; ${nothing}.`, 'Run the command again.'];
     case 'response-timeout':
       return [`No answer from ${peer} within ${duration(timeoutMs)}${tries}.`, again];
     case 'body-timeout':

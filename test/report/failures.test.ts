@@ -160,6 +160,14 @@ it.each([
   });
 });
 
+it('a write whose lock Redis has lost again does not blame the network', () => {
+  const failure = new Failure('network', { ...network, phase: 'withdrawn', mayHaveBeenSent: false, code: 'WITHDRAWN' });
+  expect(describeFailure(failure, 0)).toMatchObject({
+    message: 'The Redis server of PETSTORE_LEDGER lost the lock of the pet; nothing was sent.',
+    hint: 'Run the command again.',
+  });
+});
+
 it('a raw call of unknown outcome says what the service answered', () => {
   const failed = new Failure('service-failed', { serviceError, attempts: 1 });
   const failure = new Failure('outcome-unknown', { call: 'POST /p', environment: 'staging', because: failed });
