@@ -6,7 +6,7 @@ import { openLedger, sharedLedger } from '../session/open-ledger.ts';
 import { type Network, NetworkFailure, type Peer, RedisFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { duration } from '../view/progress.ts';
-import { capital, isErrorReply, plural } from '../view/words.ts';
+import { capital, plural } from '../view/words.ts';
 import { bad, certificate, clockDifference, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
 import { isAbout, KEY_KINDS } from './local.ts';
 import { probe, type Reply } from '../client/probe.ts';
@@ -40,9 +40,7 @@ async function* lookAtLedger(context: CommandContext): AsyncGenerator<Diagnosis,
     await using opened = await openLedger(context, await context.target(), { isShown: true });
     const { lease } = await opened.view();
     if (lease?.lost !== undefined) {
-      const fix = isErrorReply(lease.lost.says)
-        ? 'Correct that on the server; a damaged key of petstore may be deleted.'
-        : 'Start it, or fix the address.';
+      const fix = 'Start it, fix the address, or solve the problem that it names.';
       yield bad(id, `${sharingWords(lease, clock.now())}.`, fix);
       return false;
     }

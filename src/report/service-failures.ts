@@ -3,7 +3,7 @@ import { EXIT, type ServiceError } from '../errors.ts';
 import { type HttpFailureFacts, INVALID_PROXY, type WaitReason } from '../ports.ts';
 import type { Gateway } from '../rate-limit/headers.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import { capital, lossWords, plural } from '../view/words.ts';
+import { capital, plural } from '../view/words.ts';
 import {
   type FailureTable,
   NO_SUCH_PET,
@@ -218,7 +218,7 @@ function describeRateLimit(details: RateLimited, now: number): string {
   const why = {
     'window-spent': `The rate limit is used up${reserve > 0 ? ` but for --reserve (${reserve < 1 ? `${reserve * 100}%` : reserve})` : ''} ${wait}${allowed}`,
     asking: `Another request with this key is still unanswered; this one would wait for it ${wait}${allowed}`,
-    'ledger-lost': `The Redis server of ${says === undefined ? 'the gateway does not answer' : `PETSTORE_LEDGER ${lossWords(says)}`}, and other machines share this key's rate limit`,
+    'ledger-lost': `The Redis server of ${says === undefined ? 'the gateway does not work' : `PETSTORE_LEDGER does not work (${says})`}, and other machines share this key's rate limit`,
     paced: `The service sends no rate-limit headers, so petstore sends one request a second; this one would wait ${wait}${allowed}`,
     'rate-limited': `This key is rate limited (429) ${wait}${allowed}`,
   };

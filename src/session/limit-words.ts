@@ -4,7 +4,7 @@ import type { Lease, LedgerState } from '../rate-limit/governor.ts';
 import { ownerName } from '../rate-limit/ledger.ts';
 import { isLive, liveWindows, shownOperation, windowsFor } from '../rate-limit/windows.ts';
 import { clockTime, duration, limitWords } from '../view/progress.ts';
-import { isErrorReply, plural } from '../view/words.ts';
+import { plural } from '../view/words.ts';
 
 /** Returns one line, or one for each window if operations have separate limits. */
 export function rateLimitWords(view: LedgerState, now: number): string[] {
@@ -73,8 +73,7 @@ export function sharingWords(lease: Lease, now: number): string {
   if (lost !== undefined) {
     const { since, says, next } = lost;
     const left = lent === 0 ? '' : `; ${requests} left`;
-    const [not, why] = isErrorReply(says) ? ['worked', `it answers: ${says}`] : ['answered', says];
-    return `Redis has not ${not} since ${clockTime(since, now)} (${why}); next try at ${clockTime(next, now)}${left}`;
+    return `Redis has not worked since ${clockTime(since, now)} (${says}); next try at ${clockTime(next, now)}${left}`;
   }
   return `with ${machines > 1 ? plural(machines - 1, 'other machine') : 'no other machine now'}; ${requests}`;
 }

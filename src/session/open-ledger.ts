@@ -14,7 +14,6 @@ import { sqliteStep } from '../rate-limit/sqlite-ledger.ts';
 import { openState } from '../state/database.ts';
 import { isOutOfReach } from '../state/file.ts';
 import { clockTime } from '../view/progress.ts';
-import { lossWords } from '../view/words.ts';
 import { addressOf } from './environments.ts';
 import type { CommandContext, Target } from './globals.ts';
 import { stateFolder } from './paths.ts';
@@ -134,14 +133,14 @@ export function sharedLedger({ env }: Pick<CommandContext, 'env'>) {
 
 function reportChange({ notices }: CommandContext, mode: 'hold' | 'share', says: string | undefined): void {
   if (says === undefined) {
-    notices.info('The Redis server of PETSTORE_LEDGER answers again.');
+    notices.info('The Redis server of PETSTORE_LEDGER works again.');
     return;
   }
   const until =
     mode === 'hold'
       ? 'sends only what it was lent'
       : "sends its part of the rate limit, and does not see other machines' blocks";
-  notices.warning(`The Redis server of PETSTORE_LEDGER ${lossWords(says)}. Until it does, this machine ${until}.`);
+  notices.warning(`The Redis server of PETSTORE_LEDGER does not work (${says}). Until it does, this machine ${until}.`);
 }
 
 /** Those of commands that have warned: `smoke` opens the ledger of each of its keys. */

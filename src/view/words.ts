@@ -26,16 +26,6 @@ export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** True if that is the error that a Redis server has answered with: it begins with a code in capitals. */
-export function isErrorReply(says: string): boolean {
-  return /^[A-Z]+ (?!before)/.test(says);
-}
-
-/** `does not answer (ECONNREFUSED)`, `does not work (it answers: OOM command not allowed)`. */
-export function lossWords(says: string): string {
-  return isErrorReply(says) ? `does not work (it answers: ${says})` : `does not answer (${says})`;
-}
-
 /** `pet 7`, or `pet 7 (Goldfish)`. */
 export function petLabel(petId: bigint, name = ''): string {
   return name === '' ? `pet ${petId}` : `pet ${petId} (${name})`;

@@ -119,7 +119,7 @@ describe.skipIf(!hasRedis)('settings that are wrong', () => {
     const { code, stdout, stderr } = await run(createHome(), ['--debug', '--verbose', ...args]);
     expect({ code, stdout, requests: service.requests.length }).toEqual({ code: 3, stdout: '', requests: 0 });
     expect(stderr).toMatch(/^error: The Redis server of PETSTORE_LEDGER cannot be used: WRONGPASS.*\.$/m);
-    expect(stderr).not.toMatch(/canary|does not answer/);
+    expect(stderr).not.toMatch(/canary|does not work/);
   });
 
   it.each<readonly [string, number, (right: string) => string]>([
@@ -183,10 +183,10 @@ describe.skipIf(!hasRedis)('a server that does not answer', () => {
     const { code, stderr } = await run(createHome(), [...LIST, '--max-wait', '3s'], { PETSTORE_LEDGER_LOST: lost });
     expect({ code, requests: service.requests.length }).toEqual({ code: 6, requests: 0 });
     const [warning, failure] = stderr.split('\n').filter((line) => /^(?:warning|error): /.test(line));
-    expect(warning).toMatch(/^warning: The Redis server of PETSTORE_LEDGER does not answer/);
+    expect(warning).toMatch(/^warning: The Redis server of PETSTORE_LEDGER does not work/);
     expect(warning).toMatch(why);
     expect(failure).toMatch(
-      /^error: The Redis server of PETSTORE_LEDGER does not answer \(.*\), and .*; nothing was sent\.$/,
+      /^error: The Redis server of PETSTORE_LEDGER does not work \(.*\), and .*; nothing was sent\.$/,
     );
   });
 
@@ -213,14 +213,14 @@ describe.skipIf(!hasRedis)('a server that does not answer', () => {
     const running = startPetstore(['inventory', 'import', file, '--yes', '--max-wait', '60s'], {
       ...{ home, env },
     });
-    await running.waitFor(/does not answer/, 'stderr');
+    await running.waitFor(/does not work/, 'stderr');
     await startRedis({ port: redis.port });
     const { code, stderr } = await running.exited;
     expect({ code, refused: counted(sandbox.log)[429] ?? 0 }).toEqual({ code: 0, refused: 0 });
-    const said = stderr.split('\n').filter((line) => /does not answer|answers again/.test(line));
+    const said = stderr.split('\n').filter((line) => /does not work|works again/.test(line));
     expect(said).toEqual([
-      expect.stringMatching(/^warning: The Redis server of PETSTORE_LEDGER does not answer \(.*\)\. Until it does, /),
-      'The Redis server of PETSTORE_LEDGER answers again.',
+      expect.stringMatching(/^warning: The Redis server of PETSTORE_LEDGER does not work \(.*\)\. Until it does, /),
+      'The Redis server of PETSTORE_LEDGER works again.',
     ]);
   });
 });
