@@ -66,5 +66,5 @@ export function warnOfUnexpected(
 
 /** Keeps the first few names only: a hostile list must not fill the memory. */
 function add(names: Set<string>, name: string): void {
-  if (names.size < 10) names.add(name.slice(0, 60));
+  if (names.size < 10) names.add((name.trim() === '' ? `"${name}"` : name).slice(0, 60));
 }

@@ -96,6 +96,12 @@ describe('fault 55: what the contract does not list is shown, with one warning',
   });
 });
 
+it.each(['', '  '])('fault 55: the warning quotes a status without letters: "%s"', async (status) => {
+  const { code, stderr } = await runIn(withReplies([json([item(1, 2, status)])]), ...LIST);
+  const warning = `warning: The service sent a status that its contract does not list: "${status}".\n`;
+  expect([code, stderr]).toEqual([0, warning]);
+});
+
 const ODD = { ...item(7, 3), shelf: 'B' };
 
 it.each([
