@@ -39,8 +39,18 @@ it.each<[name: string, args: string[], reply: PlainReply, expected: Readonly<Rec
   [
     'fault 13: a redirect to nowhere',
     LIST,
+    { status: 302, body: '' },
+    { exitCode: 8, message: 'The service answers with a redirect (302) that names no address.' },
+  ],
+  [
+    'fault 13: a 304, which no request of petstore asks for',
+    LIST,
     { status: 304, body: '' },
-    { exitCode: 8, message: 'The service answers with a redirect (304) that names no address.' },
+    {
+      exitCode: 8,
+      message: 'The service answers that nothing has changed (304), without the stock.',
+      hint: 'Check the base URL, and the proxy if there is one.',
+    },
   ],
   [
     'fault 20: 404 on an update',
