@@ -7,7 +7,7 @@ import type { HistoryFilter } from '../state/history.ts';
 import { CAUSES } from '../state/journal-rows.ts';
 import type { Journal } from '../state/journal.ts';
 import { historyView, quantityChart, SUMS, sumsView } from '../stock/history-view.ts';
-import { openJournal } from '../stock/open-journal.ts';
+import { openJournal, requireProfile } from '../stock/open-journal.ts';
 import { FORMAT_FACTS, type View } from '../view/view.ts';
 
 export const inventoryHistory = defineCommand({
@@ -57,6 +57,7 @@ export const inventoryHistory = defineCommand({
     const { isForPeople } = FORMAT_FACTS[context.globals.output];
     // Stays open: the rows are read as they are printed.
     const journal = await openJournal(context);
+    if (environment !== undefined) await requireProfile(context, journal);
     if (!isForPeople && !isSum) return historyView(journal.history(filter));
     const uniform = journal.uniform(filter);
     const [[newest] = []] = journal.history({ ...filter, limit: 1 });

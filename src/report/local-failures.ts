@@ -86,6 +86,12 @@ export const LOCAL_FAILURES = {
     message: `The base URL ${shown} ${problem}.`,
     hint,
   }),
+  /** It has no config, no address and no changes. */
+  'no-profile': ({ profile }: { profile: string }) => ({
+    ...stops(EXIT.local),
+    message: `There is no profile ${profile}.`,
+    hint: 'See the profiles: petstore config profiles',
+  }),
   'no-base-url': ({ environment }: { environment: string }) => ({
     ...stops(EXIT.local),
     message: `No base URL is set for ${environment}.`,

@@ -59,7 +59,8 @@ export function withEnvironment(hint: string, place: string | undefined): string
     if (profile !== undefined) {
       // The shop without a profile: in a shell with PETSTORE_PROFILE, --env alone would mean this one.
       if (/^--env (production|staging)\s/.test(line)) return `PETSTORE_PROFILE= ${found}`;
-      if (/^(config\b|login --env (production|staging)\b)/.test(line)) return `${found}--profile ${profile} `;
+      if (/^(config\b(?! profiles)|login --env (production|staging)\b)/.test(line))
+        return `${found}--profile ${profile} `;
     }
     if (!IN_ENVIRONMENT.test(line) || / --(env|help|profile|all-environments)\b/.test(line)) return found;
     // The sandbox has no login.

@@ -1,4 +1,5 @@
 /** Opens the journal of a bulk command; one process at a time applies a run. */
+import { partsOf } from '../session/environments.ts';
 import { stateFolder, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, fileFailed } from '../errors.ts';
@@ -18,6 +19,19 @@ export async function openJournal(context: CommandContext): Promise<Journal> {
   const path = statePath(context, 'state.db');
   const found = await context.files.facts(path).catch(fileFailed('read', path));
   return journalIn(context, await openStateFile(context, found === undefined ? ':memory:' : path));
+}
+
+/**
+ * Requires that the profile exists: a misspelt one would look like a new shop. Variables alone make a shop, too.
+ * @throws {Failure} `no-profile`
+ */
+export async function requireProfile(context: CommandContext, journal: Journal): Promise<void> {
+  const { baseUrl, environment } = await context.settings();
+  const { profile } = partsOf(environment.value);
+  if (profile === undefined || baseUrl !== undefined || (await context.configFile()).exists) return;
+  const filter = { environment: environment.value, limit: 1 };
+  const found = [...journal.history(filter)].flat().length + journal.runs(filter).length;
+  if (found === 0) throw new Failure('no-profile', { profile });
 }
 
 /**

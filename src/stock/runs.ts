@@ -16,7 +16,7 @@ import { plural } from '../view/words.ts';
 import { assertCanConfirm, resumeRun } from './apply.ts';
 import { dryRunPlan, makePlan, type Plan } from './plan.ts';
 import { outcomeUnsent, seeStock, type RunContext, type Stock } from './runner.ts';
-import { lockStocktake, openJournal, withLockedJournal } from './open-journal.ts';
+import { lockStocktake, openJournal, requireProfile, withLockedJournal } from './open-journal.ts';
 
 /** Resumes the newest stopped run, or the one that the user names. @throws {Failure} `cannot-resume` */
 export function resumeStopped(context: CommandContext, id: bigint | undefined): Promise<RecordView> {
@@ -123,6 +123,7 @@ async function checkSource(context: CommandContext, { id, source, hash: before, 
 /** Returns the view of runs, newest first. */
 export async function listRuns(context: CommandContext, filter: RunFilter): Promise<RowsView<RunSummary>> {
   using journal = await openJournal(context);
+  if (filter.environment !== undefined) await requireProfile(context, journal);
   const runs = journal.runs(filter);
   const { isForPeople } = FORMAT_FACTS[context.globals.output];
   // Hides columns of zeros, for which most tables have no room.

@@ -4,6 +4,7 @@ import { openStateFile } from '../../src/state/database.ts';
 import { commandWords } from '../../src/stock/history-view.ts';
 import { type Ran, runIn as run } from '../support/in-process.ts';
 import { withoutSandboxNames } from '../support/catalog.ts';
+import { takeApart } from '../support/staging.ts';
 import { sandboxShop } from '../support/sandbox-shop.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
 import { START } from '../support/virtual-clock.ts';
@@ -72,6 +73,32 @@ it('a profile has a history of its own, also where its config names no environme
   const context = await shop([{ environment: 'berlin/production' }, { environment: 'production' }], {}, { env: {} });
   const { stdout } = await history(context, '--profile', 'berlin', '-o', 'csv');
   expect(stdout).toMatch(/^change,.*\n1,.*,berlin\/production,.*\n$/);
+});
+
+describe.each(['history', 'runs', 'runs --unfinished'])('a profile that does not exist: inventory %s', (words) => {
+  const command = ['inventory', ...words.split(' ')];
+  const named = (rows: readonly Row[], env = {}) => shop(rows, {}, { env: { PETSTORE_PROFILE: 'berlni', ...env } });
+
+  it('does not look like a new shop', async () => {
+    const context = await named([{ environment: 'berlin/production' }]);
+    expect(takeApart(await run(context, ...command, '--json'))).toMatchObject({
+      code: 3,
+      stdout: '',
+      error: {
+        kind: 'no-profile',
+        message: 'There is no profile berlni.',
+        hint: 'See the profiles: petstore config profiles',
+      },
+    });
+    expect(await run(context, ...command, '--all-environments')).toMatchObject({ code: 0 });
+  });
+
+  it('is a shop if variables make it one, now or earlier', async () => {
+    const now = await named([], { PETSTORE_BASE_URL: 'https://pets.example/v1' });
+    const earlier = await named([{ environment: 'berlni/production' }]);
+    const codes = [await run(now, ...command), await run(earlier, ...command)].map(({ code }) => code);
+    expect(codes).toEqual([0, 0]);
+  });
 });
 
 describe('names', () => {

@@ -33,6 +33,7 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   ],
   port: [[{ host: 'h', port: 1, code: 'EADDRINUSE' }, stops(3)]],
   'base-url': [[{ shown: 's', problem: 'p', hint: 'h' }, stops(3)]],
+  'no-profile': [[{ profile: 'berlin' }, stops(3)]],
   'no-base-url': [[{ environment: 'staging' }, stops(3)]],
   'not-the-service': [[{ url: 'u', serviceError }, stops(3)]],
   output: [[{ code: 'ENOSPC' }, stops(3)]],
