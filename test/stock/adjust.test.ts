@@ -25,6 +25,17 @@ it.each([
   },
 );
 
+it.each(['set', 'adjust'])('%s: so is one that a script passes on, unless the line has --no-input', async (command) => {
+  const { run, quantity } = shop();
+  const args = ['inventory', command, '7', '--', '4006381333931'];
+  expect(await run(args)).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: 'error: 4006381333931 is a barcode; nothing was changed.\nhint: If it is the quantity, add --no-input.\n',
+  });
+  expect([(await run(['--no-input', ...args])).code, await quantity(7)]).toEqual([10, 10]);
+});
+
 describe('inventory adjust', () => {
   it.each([
     ['+3', 13],
