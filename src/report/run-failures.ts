@@ -79,9 +79,11 @@ export const RUN_FAILURES = {
   'checks-failed': ({ failed, of }: { failed: readonly string[]; of: number }) => ({
     ...stops(EXIT.checkFailed),
     message: `${failed.length} of ${plural(of, 'check')} failed: ${failed.join(', ')}.`,
-    hint: failed.includes('clock')
-      ? 'Check the clock of this machine first; if it is right, tell the owners of the service.'
-      : 'Report it to the owners of the service; petstore smoke --list explains each check.',
+    hint: failed.includes('list-status')
+      ? 'Check the base URL first (petstore status); if it is right, tell the owners of the service.'
+      : failed.includes('clock')
+        ? 'Check the clock of this machine first; if it is right, tell the owners of the service.'
+        : 'Report it to the owners of the service; petstore smoke --list explains each check.',
   }),
   'doctor-failed': ({ failed, of }: { failed: readonly string[]; of: number }) => ({
     ...stops(EXIT.checkFailed),

@@ -276,6 +276,14 @@ describe('what would end any command ends the checks with the same error', () =>
   });
 });
 
+it('a 404 on the list: the base URL may be wrong', async () => {
+  const { code, stderr } = await against(list(refusal(404, 'x'))).run();
+  expect([code, stderr.trimEnd().split('\n').at(-1)]).toEqual([
+    13,
+    'hint: Check the base URL first (petstore status); if it is right, tell the owners of the service.',
+  ]);
+});
+
 it('fault 26: what is deprecated is warned of, once, and fails nothing', async () => {
   const gone = { deprecation: '@1735689600', sunset: 'Fri, 01 Jan 2027 00:00:00 GMT' };
   const spoil: Spoil = (reply) => ({ ...reply, headers: { ...reply.headers, ...gone } });
