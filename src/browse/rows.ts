@@ -66,11 +66,14 @@ export function tableOf(browser: Browser, around: Surroundings): { heading: stri
     const change = browser.pending.get(item.petId);
     const isLow = browser.isLow(item);
     const marks = `${i === cursor ? '>' : ' '}${browser.marked.has(item.petId) ? 'x' : ' '}${markOf(item, change)}`;
+    const next = change === undefined ? '' : changeText(change, width.hasDelta && change.current === item.quantity);
+    const isInstead = next !== '' && width.change === 0;
+    const changeRole = change !== undefined && change.quantity < item.quantity ? 'minus' : 'plus';
     const cells: Cells = {
       id: String(item.petId),
       name: shown(browser.catalog?.nameOf(item.petId) ?? ''),
-      quantity: isLow ? `${LOW_SIGN}${item.quantity}` : `${item.quantity}`,
-      change: change === undefined ? '' : changeText(change, width.hasDelta && change.current === item.quantity),
+      quantity: isInstead ? next : isLow ? `${LOW_SIGN}${item.quantity}` : `${item.quantity}`,
+      change: next,
       status: shown(item.status),
     };
     const whole = line(marks, cells);
@@ -78,8 +81,8 @@ export function tableOf(browser: Browser, around: Surroundings): { heading: stri
     if (i === cursor) return barOf(text, around);
     if (text !== whole) return text;
     return line(marks, cells, {
-      quantity: roleOf('quantity', item.quantity) ?? (isLow ? 'attention' : undefined),
-      change: change !== undefined && change.quantity < item.quantity ? 'minus' : 'plus',
+      quantity: isInstead ? changeRole : (roleOf('quantity', item.quantity) ?? (isLow ? 'attention' : undefined)),
+      change: changeRole,
       status: roleOf('status', item.status),
     });
   });
@@ -95,7 +98,8 @@ interface Widths extends Readonly<Record<Column, number>> {
 /**
  * Returns the same widths for every page, so that nothing moves sideways. On a narrow terminal, where names and status
  * matter more, ids get only the room that those on the screen need. Numbers are never cut: if there is too little room,
- * omits the difference that changes make first, then the status, then the name.
+ * omits the difference that changes make first, then the status, then the name; then a change is shown in place of the
+ * quantity.
  */
 function fittingWidths(browser: Browser, columns: number, items: readonly InventoryItem[]): Widths {
   const { catalog, hasLevels, pending, widths } = browser;
@@ -115,7 +119,9 @@ function fittingWidths(browser: Browser, columns: number, items: readonly Invent
   const room = columns - NO_MARKS.length + BETWEEN.length;
   const leftBy = (layout: Widths): number =>
     COLUMNS.reduce((left, column) => left - (layout[column] > 0 ? layout[column] + BETWEEN.length : 0), room);
-  const found = [roomy, ...tight, ...narrow].find((each) => leftBy(each) >= 0) ?? { ...narrow[1]!, name: 0 };
+  const bare = { ...narrow[1]!, name: 0 };
+  const instead = { ...bare, quantity: Math.max(quantity, bare.change), change: 0 };
+  const found = [roomy, ...tight, ...narrow, bare].find((each) => leftBy(each) >= 0) ?? instead;
   const most = Math.min(found.name + leftBy(found), widths.name);
   const fitted = { ...found, name: found.name === 0 ? 0 : Math.max(found.name, most) };
   const steady = { ...fitted, change: Math.max(found.change, usual) };

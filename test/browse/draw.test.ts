@@ -136,6 +136,14 @@ it('a number that does not fit is left out, not cut', async () => {
   expect(rows).toContain('>  9223372036854775807    …');
 });
 
+it('40 columns with long ids and large quantities: a change is in place of the quantity, not cut', async () => {
+  const prepare = (browser: Browser): void => {
+    browser.widths = { ...browser.widths, quantity: 10 };
+  };
+  const rows = plainly(await draw(40, 12, { keys: ['<end>', '<up>', '<right>', '<end>'], prepare }));
+  expect(rows.slice(6, 8)).toEqual(['                    29             2', '  +                 30           → 4']);
+});
+
 it('after a name that is not Latin the column is named, since terminals differ in how wide such names are', async () => {
   const [before = '', after = ''] = (await draw(80, 12, { keys: ['12', '<up>'] }))[3]!
     .replace('\u001b[7m', '')
