@@ -238,7 +238,7 @@ function waitHint({ retryAt, waitMs, maxWaitMs, resume }: Waiting, now: number):
 function describeNetwork(details: NetworkDetails): Words {
   const { code, detail, mayHaveBeenSent, peer, resume, timeoutMs } = details;
   const nothing = nothingSent(details.begun);
-  const unsentYet = mayHaveBeenSent ? '' : '; nothing was sent';
+  const unsentYet = mayHaveBeenSent ? '' : `; ${nothing}`;
   const tries = details.attempts > 1 ? ` after ${details.attempts} attempts` : '';
   const again = `Check the network${resume === undefined ? ' and run the command again.' : `, then continue: ${resume}`}`;
   switch (details.phase) {

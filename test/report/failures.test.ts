@@ -169,6 +169,15 @@ it('a write whose lock Redis has lost again does not blame the network', () => {
   });
 });
 
+it.each([
+  [false, 'nothing was sent'],
+  [true, 'nothing more was sent'],
+])('a connection that is lost before a request (after others: %s): %s', (begun, words) => {
+  const failure = new Failure('network', { ...lost, mayHaveBeenSent: false, begun });
+  const message = `The connection to pets.example:443 was lost before the answer (ECONNRESET); ${words}.`;
+  expect(describeFailure(failure, 0)).toMatchObject({ message });
+});
+
 it('a raw call of unknown outcome says what the service answered', () => {
   const failed = new Failure('service-failed', { serviceError, attempts: 1 });
   const failure = new Failure('outcome-unknown', { call: 'POST /p', environment: 'staging', because: failed });
