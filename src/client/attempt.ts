@@ -21,11 +21,12 @@ const LONG_MS = 2_000;
 const TICK_MS = 1_000;
 
 /**
- * Sends one request and returns the response. Asks for permission again if it expired before the first byte.
+ * Sends one request and returns the response. Asks for permission again if it expired before the first byte, and once
+ * if the connection was closed before it: a service may close one at any time (RFC 9112, 9.3).
  * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait would be longer than allowed; nothing was sent
  * @throws {HttpFailure} no connection, no response, or (from `body`) a broken one
  */
-export async function exchange(service: Service, call: Call): Promise<HttpReply> {
+export async function exchange(service: Service, call: Call, isRepeat = false): Promise<HttpReply> {
   const { clock, gate, http, maxBodyBytes, signal, timeoutMs, watch } = service;
   const url = new URL(`${service.baseUrl.href}${call.path}`);
   let started = 0;
@@ -73,8 +74,11 @@ export async function exchange(service: Service, call: Call): Promise<HttpReply>
   } catch (error) {
     answered();
     if (!(error instanceof HttpFailure)) throw error;
-    await ticket.lost(error.facts.mayHaveBeenSent);
-    if (error.facts.phase === 'withdrawn' && call.isCurrent?.() !== false) return exchange(service, call);
+    const { mayHaveBeenSent, phase } = error.facts;
+    await ticket.lost(mayHaveBeenSent);
+    const isClosed = phase === 'reset' && !mayHaveBeenSent && !isRepeat;
+    if (isClosed || (phase === 'withdrawn' && call.isCurrent?.() !== false))
+      return exchange(service, call, isClosed || isRepeat);
     tell({ failure: error.facts });
     throw error;
   }

@@ -93,11 +93,31 @@ describe('an attempt', () => {
     expect(attempts).toHaveLength(1);
   });
 
+  it.each([LIST, SET])(
+    'on a connection that the service has closed by then takes another one, once: %j',
+    async (call) => {
+      const closed: Send = () => Promise.reject(failure('reset', false));
+      const { service, events, attempts } = scriptedService([closed, () => Promise.resolve(reply())]);
+      await exchange(service, call);
+      expect(events.filter((each) => /^(send|lost|answered)/.test(each))).toEqual([
+        'send',
+        'lost not sent',
+        'send',
+        'answered 200 y now',
+      ]);
+      expect(attempts).toMatchObject([{ status: 200 }]);
+      const twice = scriptedService([closed, closed]);
+      await expect(exchange(twice.service, call)).rejects.toBeInstanceOf(HttpFailure);
+      expect(twice.attempts).toMatchObject([{ failure: { phase: 'reset' } }]);
+    },
+  );
+
   it.each([true, false])('without an answer is lost (may have been sent: %s)', async (mayHaveBeenSent) => {
-    const { service, events, attempts } = scriptedService([() => Promise.reject(failure('reset', mayHaveBeenSent))]);
+    const phase = mayHaveBeenSent ? 'reset' : 'aborted';
+    const { service, events, attempts } = scriptedService([() => Promise.reject(failure(phase, mayHaveBeenSent))]);
     await expect(exchange(service, LIST)).rejects.toBeInstanceOf(HttpFailure);
     expect(events.at(-1)).toBe(`lost ${mayHaveBeenSent ? 'perhaps sent' : 'not sent'}`);
-    expect(attempts).toMatchObject([{ failure: { phase: 'reset' } }]);
+    expect(attempts).toMatchObject([{ failure: { phase } }]);
   });
 
   it('without a connection reports the failure, and sends nothing', async () => {
