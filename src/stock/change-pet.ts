@@ -32,10 +32,11 @@ export type PetChange = {
 export async function changePet(context: CommandContext, change: PetChange): Promise<RecordView> {
   const isSet = 'quantity' in change;
   const typed = String(isSet ? change.quantity : change.delta).replace('-', '');
-  // A scanner types a barcode wherever the cursor is, also into a script. No barcode has fewer digits.
+  // A scanner types a barcode wherever the cursor is. No barcode has fewer digits.
   if (context.globals.input && typed.length >= 8) {
     using catalog = await openCatalog(context, await catalogOrigin(context));
-    const barcode = barcodeIn(typed, catalog);
+    // A script may mean any number, but not one that is on a label of the shop.
+    const barcode = canAsk(context) ? barcodeIn(typed, catalog) : catalog?.ownerOf(typed) && typed;
     const hint = `If it is the quantity, add --no-input${isSet && canAsk(context) ? ' --read-first' : ''}.`;
     if (barcode !== undefined) throw usageFailure(`${barcode} is a barcode; nothing was changed.`, hint);
   }
