@@ -121,5 +121,5 @@ export async function openStore(
   { file, notices }: SandboxFile,
   wrap: (state: State) => State = (state) => state,
 ): Promise<Store> {
-  return storeIn(wrap(await openDatabaseFile(ports, SANDBOX, file, notices)));
+  return storeIn(wrap(await openDatabaseFile({ ports, kind: SANDBOX, path: file }, notices)));
 }

@@ -5,7 +5,7 @@
  */
 import type { Database } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
-import { type DatabaseKind, failureOf, isDamage, openFile, openSound, type FilePlace, type Warned } from './file.ts';
+import { failureOf, isDamage, openFile, openSound, type FilePlace, type Warned } from './file.ts';
 import { atomically, type BusyWait, type FilePorts, whileBusy } from './lock.ts';
 import { STATE_DATABASE } from './schema.ts';
 
@@ -32,22 +32,17 @@ export interface State extends Disposable {
 
 /** Opens the state database; puts a damaged one aside, with a warning. @throws {Failure} `state`, `file` */
 export function openState(context: FilePorts & Warned, folder: string): Promise<State> {
-  return openDatabaseFile(context, STATE_DATABASE, `${folder}/state.db`, context.notices);
+  return openDatabaseFile({ ports: context, kind: STATE_DATABASE, path: `${folder}/state.db` }, context.notices);
 }
 
 /** Opens the state database at its path, and never puts it aside. @throws {Failure} `state`, `file` */
-export function openStateFile(context: FilePorts, path: string): Promise<State> {
-  return openDatabaseFile(context, STATE_DATABASE, path);
+export function openStateFile(ports: FilePorts, path: string): Promise<State> {
+  return openDatabaseFile({ ports, kind: STATE_DATABASE, path });
 }
 
 /** @param notices is warned if a damaged file is put aside; without it, none is. @throws {Failure} `state`, `file` */
-export async function openDatabaseFile(
-  ports: FilePorts,
-  kind: DatabaseKind,
-  path: string,
-  notices?: Warned['notices'],
-): Promise<State> {
-  const place = { ports, kind, path };
+export async function openDatabaseFile(place: FilePlace, notices?: Warned['notices']): Promise<State> {
+  const { ports, kind, path } = place;
   let connection = await openFile(place).catch(async (error: unknown) => {
     if (notices === undefined || !isDamage(error)) throw error;
     return (await openSound(place, notices)).database;
@@ -64,10 +59,7 @@ export async function openDatabaseFile(
     connection = found;
     return isOther;
   };
-  const renewed = (): Promise<boolean> =>
-    (renewal ??= renew().finally(() => {
-      renewal = undefined;
-    }));
+  const renewed = (): Promise<boolean> => (renewal ??= renew().finally(() => (renewal = undefined)));
 
   const attempt = async <T>(work: () => T | Promise<T>, how: Exclusive): Promise<T> => {
     // This value changes whenever another connection commits (sqlite.org/pragma.html#pragma_data_version).
