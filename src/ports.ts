@@ -277,7 +277,7 @@ export interface Network {
   /** Connects over TLS, verifying the certificate, and disconnects. @throws {NetworkFailure} */
   handshake(peer: Peer): Promise<Encrypted>;
   /** Sends GET / over TLS without a key, and returns the answer. @throws {NetworkFailure} */
-  ask(peer: Peer): Promise<{ readonly status: number; readonly location?: string }>;
+  ask(peer: Peer): Promise<{ readonly status: number; readonly location: string | undefined }>;
 }
 
 /** A name cannot be resolved, or a peer cannot be reached. */

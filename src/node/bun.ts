@@ -3,26 +3,11 @@
 /** Bun's version; undefined on Node. */
 export const BUN: string | undefined = process.versions.bun;
 
-/** Checks for Bun first: it also reports the Node version that it imitates. */
-export const RUNTIME =
-  BUN === undefined
-    ? ({ name: 'Node', version: process.versions.node } as const)
-    : ({ name: 'Bun', version: BUN } as const);
-
-/** Frees what is garbage now: Bun lets it grow with the machine's memory. A small heap takes it a few ms. */
-export function collectGarbage(): void {
-  (process.getBuiltinModule('bun:jsc') as { fullGC(): void }).fullGC();
-}
-
 /** The part of dlopen in bun:ffi (bun.com/docs/runtime/ffi) that is used here. */
 export type Dlopen = (
   library: string,
   functions: Readonly<Record<string, { readonly args: readonly string[]; readonly returns: 'i32' }>>,
 ) => { readonly symbols: Readonly<Record<string, (...args: readonly (number | BigInt64Array)[]) => number>> };
-
-export function bunDlopen(): Dlopen {
-  return (process.getBuiltinModule('bun:ffi') as { readonly dlopen: Dlopen }).dlopen;
-}
 
 /** By platform: the library with clock_gettime, and the clockid_t. */
 const POSIX_CLOCKS: Readonly<Record<string, readonly [library: string, id: number]>> = {

@@ -2,7 +2,7 @@
 import { setImmediate as nextRound, setTimeout as wait } from 'node:timers/promises';
 import { LONGEST_TIMER_MS } from '../duration.ts';
 import type { Clock } from '../ports.ts';
-import { BUN, bunDlopen, systemMonotonicMs } from './bun.ts';
+import { BUN, type Dlopen, systemMonotonicMs } from './bun.ts';
 
 /**
  * Returns ms since the machine was started, from the one clock that all its processes share. Node's process.hrtime is
@@ -12,7 +12,7 @@ import { BUN, bunDlopen, systemMonotonicMs } from './bun.ts';
 const monotonicMs: () => number =
   BUN === undefined
     ? () => Number(process.hrtime.bigint() / 1_000n) / 1_000
-    : systemMonotonicMs(process.platform, bunDlopen());
+    : systemMonotonicMs(process.platform, (process.getBuiltinModule('bun:ffi') as { readonly dlopen: Dlopen }).dlopen);
 
 export const nodeClock: Clock = {
   now: () => Date.now(),

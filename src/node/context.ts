@@ -2,7 +2,7 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { type Context, errorCode } from '../ports.ts';
 import { EXIT, Failure, fileFailure } from '../errors.ts';
-import { RUNTIME } from './bun.ts';
+import { BUN } from './bun.ts';
 import { nodeClock } from './clock.ts';
 import { nodeFiles } from './files.ts';
 import { closedStdout, exit, SIGNALS } from './process.ts';
@@ -34,7 +34,8 @@ export function nodeContext(): Context {
     },
     machine: {
       platform: process.platform,
-      runtime: RUNTIME,
+      // Bun also reports the version of Node that it imitates.
+      runtime: BUN === undefined ? { name: 'Node', version: process.versions.node } : { name: 'Bun', version: BUN },
       pid: process.pid,
       home: homeFolder(),
       isAlive,
@@ -42,7 +43,11 @@ export function nodeContext(): Context {
       bootId: boot,
       processSpace: `${boot.slice(0, 8)}.${namespace('pid')}`,
       get cwd() {
-        return currentFolder();
+        try {
+          return process.cwd();
+        } catch (error) {
+          throw fileFailure('find', 'the current folder', error);
+        }
       },
       get user() {
         return (user ??= userName());
@@ -75,15 +80,6 @@ function muteWarnings(): void {
 function homeFolder(): string | undefined {
   if (process.platform === 'win32') return process.getBuiltinModule('node:os').homedir();
   return process.env.HOME?.startsWith('/') === true ? process.env.HOME : undefined;
-}
-
-/** @throws {Failure} `file`: the folder was removed */
-function currentFolder(): string {
-  try {
-    return process.cwd();
-  } catch (error) {
-    throw fileFailure('find', 'the current folder', error);
-  }
 }
 
 /** When a process was last seen not to be a zombie, by pid. A busy ledger asks often, and reading takes longer. */

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { HttpFailure, type HttpReply, reasonOf } from '../ports.ts';
 import { afterStop } from '../stop.ts';
-import { BUN, collectGarbage } from './bun.ts';
+import { BUN } from './bun.ts';
 import { nodeClock } from './clock.ts';
 import { type Exchange, proxyRefusal, type Stage, toHttpFailure } from './http-failure.ts';
 
@@ -178,7 +178,8 @@ let savesMemory = false;
  * that takes 8 MB. At exit the defaults are back: V8 would reject code stored under other flags (bin/start.js).
  */
 function saveMemory(): void {
-  if (BUN !== undefined) collectGarbage();
+  // Bun lets garbage grow with the machine's memory. With a small heap, this takes it a few ms.
+  if (BUN !== undefined) (process.getBuiltinModule('bun:jsc') as { fullGC(): void }).fullGC();
   if (BUN !== undefined || savesMemory) return;
   savesMemory = true;
   const { setFlagsFromString } = process.getBuiltinModule('node:v8');

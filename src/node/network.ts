@@ -1,7 +1,7 @@
 /** The Network port over node:dns, node:net, node:tls and node:https. */
 import { lookup, Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
@@ -36,29 +36,34 @@ export function openNetwork(env: Context['env'], limits: TimeLimit): Network {
     connect: async (peer) => {
       await opened(limits, connectTcp({ host: peer.address, port: peer.port }), 'connect', () => undefined);
     },
-    handshake: (peer) =>
+    async handshake(peer) {
       // The caller wants to know whether the certificate can be trusted, so accept any here.
-      opened(limits, connectTls({ ...tlsTo(peer), rejectUnauthorized: false }), 'secureConnect', describe),
-    ask: (peer) => ask(limits, peer),
+      const socket = connectTls({ ...tlsTo(peer), rejectUnauthorized: false });
+      return opened(limits, socket, 'secureConnect', () => describe(socket));
+    },
+    async ask(peer) {
+      const headers = { Host: peer.name, Connection: 'close' };
+      const sent = request({ ...tlsTo(peer), rejectUnauthorized: true, path: '/', headers, agent: false }).end();
+      return opened(limits, sent, 'response', ([answer]) => {
+        const { statusCode: status = 0, headers } = answer as IncomingMessage;
+        return { status, location: headers.location };
+      });
+    },
   };
 }
 
 function resolver(limits: TimeLimit, server: string | undefined): DnsResolver {
   const dns = new Resolver({ timeout: Math.min(limits.timeoutMs, 5_000), tries: DNS_TRIES });
   if (server !== undefined) dns.setServers([server]);
-  const questions: Readonly<Record<DnsType, (name: string) => Promise<string[]>>> = {
-    A: (name) => dns.resolve4(name),
-    AAAA: (name) => dns.resolve6(name),
-    CAA: async (name) => {
-      const found = await dns.resolveCaa(name);
-      return found.flatMap((record) => Object.entries(record).map(([tag, value]) => `${tag} ${value}`));
-    },
-    CNAME: (name) => dns.resolveCname(name),
-    SOA: async (name) => [(await dns.resolveSoa(name)).nsname],
+  const resolve = async (type: DnsType, name: string): Promise<string[]> => {
+    if (type === 'SOA') return [(await dns.resolveSoa(name)).nsname];
+    if (type !== 'CAA') return dns.resolve(name, type);
+    const found = await dns.resolveCaa(name);
+    return found.flatMap((record) => Object.entries(record).map(([tag, value]) => `${tag} ${value}`));
   };
   return async (type, name) => {
     try {
-      return await answered(limits, () => questions[type](name));
+      return await answered(limits, () => resolve(type, name));
     } catch (error) {
       if (limits.signal?.aborted === true) dns.cancel();
       if (error instanceof NetworkFailure && NO_DATA.includes(error.code)) return [];
@@ -81,22 +86,21 @@ function toFailure(error: unknown): NetworkFailure {
   return new NetworkFailure(errorCode(error) ?? errorCode(first) ?? 'UNKNOWN', error);
 }
 
-/** Waits for the socket's event, inspects the socket, and always closes it. */
-async function opened<S extends Socket, T>(
+/** Waits for the event of a socket or request, looks at what came with it, and always closes the connection. */
+async function opened<T>(
   limits: TimeLimit,
-  socket: S,
+  socket: Socket | ClientRequest,
   event: string,
-  look: (socket: S) => T,
+  look: (found: readonly unknown[]) => T,
 ): Promise<T> {
-  const ready = (): Promise<unknown> => {
+  const ready = (): Promise<unknown[]> => {
     const closed = once(socket, 'close').then(() => {
       throw new NetworkFailure('ECONNRESET');
     });
     return Promise.race([once(socket, event), closed]);
   };
   try {
-    await answered(limits, ready);
-    return look(socket);
+    return look(await answered(limits, ready));
   } finally {
     // Later errors do not matter, but one without a listener would end the program.
     socket.on('error', () => undefined).destroy();
@@ -133,18 +137,4 @@ function chainOf(certificate: DetailedPeerCertificate): string[] {
     next = next.issuerCertificate;
   }
   return names;
-}
-
-async function ask(limits: TimeLimit, peer: Peer): Promise<{ status: number; location?: string }> {
-  const headers = { Host: peer.name, Connection: 'close' };
-  const sent = request({ ...tlsTo(peer), rejectUnauthorized: true, path: '/', headers, agent: false });
-  try {
-    const [{ statusCode = 0, headers: received }] = await answered(
-      limits,
-      () => once(sent.end(), 'response') as Promise<[IncomingMessage]>,
-    );
-    return { status: statusCode, ...(received.location !== undefined && { location: received.location }) };
-  } finally {
-    sent.on('error', () => undefined).destroy();
-  }
 }
