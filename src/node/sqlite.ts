@@ -21,14 +21,16 @@ export const openDatabase: Context['openDatabase'] = async (path, { readOnly = f
     throw cause instanceof DatabaseFailure ? cause : new DatabaseFailure('unusable', errorCode(cause) ?? cause);
   }
   for (let tries = 1; ; tries++) {
+    let database: DatabaseSync | undefined;
     try {
       const place = placeOf(path);
-      const pragmas = readOnly ? TO_READ : isLock ? TO_LOCK : TO_WRITE;
-      const database = configured(new DatabaseSync(path, { readOnly }), pragmas);
+      database = new DatabaseSync(path, { readOnly });
+      database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; ${readOnly ? TO_READ : isLock ? TO_LOCK : TO_WRITE}`);
       // Otherwise another process has just moved the file aside, and this is the old one.
       if (placeOf(path) === place || tries === OPEN_TRIES) return wrap(database, () => placeOf(path) === place);
       database.close();
     } catch (error) {
+      database?.close();
       const failure = toFailure(error);
       if (failure.problem !== 'held' || tries === OPEN_TRIES) throw failure;
       await wait(10 + Math.random() * 20);
@@ -50,16 +52,6 @@ const TO_WRITE = 'PRAGMA synchronous = NORMAL';
 const TO_READ = 'PRAGMA query_only = 1';
 /** Avoids a journal file, as nothing is written; callers do the waiting. */
 const TO_LOCK = 'PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY';
-
-function configured(database: DatabaseSync, pragmas: string): DatabaseSync {
-  try {
-    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; ${pragmas}`);
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-}
 
 /** Identifies the file at the path; undefined if it is missing, or for a database in memory. */
 function placeOf(path: string): string | undefined {

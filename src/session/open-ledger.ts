@@ -178,24 +178,19 @@ async function openStep(context: CommandContext, names: ReturnType<typeof ledger
     );
   }
   step ??= memoryStep(clock);
-  return { step: file === undefined ? step : reserved(context, step, file), isAlone };
-}
-
-function reserved({ clock, notices }: CommandContext, step: Step, file: ReserveFile): Step {
-  return withReserve(step, {
+  if (file === undefined) return { step, isAlone };
+  const { path } = file;
+  const guarded = withReserve(step, {
     clock,
     file,
     onUnwritten(failure, block, isKept) {
-      const why = `The state database could not be written${reasonOf(failure)}`;
-      if (block === undefined) {
-        notices.warning(`${why}.`);
-        return;
-      }
-      const until = clockTime(toWall(clock, block.until), clock.now());
-      const kept = isKept ? `is kept in ${file.path} instead` : 'is known to this command alone';
-      notices.warning(`${why}. The service refused a request until ${until}; that ${kept}.`);
+      const why = `The state database could not be written${reasonOf(failure)}.`;
+      const until = block && clockTime(toWall(clock, block.until), clock.now());
+      const kept = isKept ? `is kept in ${path} instead` : 'is known to this command alone';
+      notices.warning(block ? `${why} The service refused a request until ${until}; that ${kept}.` : why);
     },
   });
+  return { step: guarded, isAlone };
 }
 
 function reasonOf(failure: unknown): string {

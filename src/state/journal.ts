@@ -142,16 +142,17 @@ export class Journal extends History {
 
   /** Updates a row that must exist. @throws {Failure} `state`: the file was replaced */
   private change(sql: string, ...params: SqlValue[]): void {
-    if (this.state.database.run(sql, ...params).changes === 0n) throw this.replaced();
+    if (this.state.database.run(sql, ...params).changes === 0n) throw replaced(this.state);
   }
 
   private requireRun(run: bigint): void {
-    if (this.state.database.get('SELECT 1 FROM run WHERE id = ?', run) === undefined) throw this.replaced();
+    if (this.state.database.get('SELECT 1 FROM run WHERE id = ?', run) === undefined) throw replaced(this.state);
   }
+}
 
-  private replaced(): Failure {
-    return new Failure('state', { path: this.state.path, what: 'state database', problem: 'replaced' });
-  }
+/** Returns the failure of a state database that no longer has what a command has stored. */
+export function replaced({ path }: State, cause?: unknown): Failure {
+  return new Failure('state', { path, what: 'state database', problem: 'replaced' }, cause);
 }
 
 /** Returns the number of transactions so far. Not a time, since a clock may be set back. */

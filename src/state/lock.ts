@@ -57,7 +57,11 @@ export async function acquireLock(
     kept?.delete(path);
     database?.close();
     if (isBusy(error)) return undefined;
-    throw toFailure(error, path);
+    const isDatabase = error instanceof DatabaseFailure;
+    if (isDatabase && (error.problem === 'full' || error.problem === 'readonly'))
+      throw new Failure('state', { path, problem: error.problem }, error);
+    const detail = isDatabase ? error.message : errorCode(error);
+    throw detail === undefined ? error : new Failure('state', { path, problem: 'lock', detail }, error);
   }
 }
 
@@ -102,14 +106,6 @@ export function takeLock(
   kept?: KeptOpen,
 ): Promise<Disposable> {
   return waitForLock(ports, waitMs, what, (leftMs) => acquireLock(ports, path, Math.min(NOTICED_MS, leftMs), kept));
-}
-
-function toFailure(error: unknown, path: string): unknown {
-  const isDatabase = error instanceof DatabaseFailure;
-  if (isDatabase && (error.problem === 'full' || error.problem === 'readonly'))
-    return new Failure('state', { path, problem: error.problem }, error);
-  const detail = isDatabase ? error.message : errorCode(error);
-  return detail === undefined ? error : new Failure('state', { path, problem: 'lock', detail }, error);
 }
 
 export interface BusyWait {

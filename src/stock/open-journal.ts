@@ -5,7 +5,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { Failure, fileFailed } from '../errors.ts';
 import { inBatches } from '../state/batch.ts';
 import { openState, openStateFile, type State } from '../state/database.ts';
-import { Journal } from '../state/journal.ts';
+import { Journal, replaced } from '../state/journal.ts';
 import { acquireLock, takeLock } from '../state/lock.ts';
 import { pruneIfDue } from './prune.ts';
 
@@ -71,10 +71,7 @@ export async function written<T>(context: CommandContext, state: State, work: Wo
     return result;
   } catch (error) {
     // Too late for this command. The next one finds a new file.
-    if (await state.recover(error)) {
-      throw new Failure('state', { path: state.path, what: 'state database', problem: 'replaced' }, error);
-    }
-    throw error;
+    throw (await state.recover(error)) ? replaced(state, error) : error;
   }
 }
 
@@ -101,17 +98,18 @@ export async function takeTurn(context: CommandContext, journal: Journal, what: 
     return taken;
   };
   let lock = await take();
-  // Once more after the release, this does nothing.
-  const release = (): void => {
-    lock[Symbol.dispose]();
+  return {
+    async pause(work) {
+      lock[Symbol.dispose]();
+      const result = await work();
+      lock = await take();
+      return result;
+    },
+    // Once more after the release of a pause, this does nothing.
+    [Symbol.dispose]: () => {
+      lock[Symbol.dispose]();
+    },
   };
-  const pause: Turn['pause'] = async (work) => {
-    release();
-    const result = await work();
-    lock = await take();
-    return result;
-  };
-  return { pause, [Symbol.dispose]: release };
 }
 
 /** Keeps something that a user works on in one process. @throws {Failure} `run-locked`: it is open in another */
