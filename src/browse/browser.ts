@@ -4,8 +4,7 @@ import { parseInteger } from '../api/values.ts';
 import { barcodeIn } from '../catalog/barcode.ts';
 import type { RateLimit } from '../ports.ts';
 import type { CommandContext } from '../session/globals.ts';
-import type { DraftChange } from '../state/journal-rows.ts';
-import type { Change } from '../state/journal.ts';
+import type { Change, DraftChange } from '../state/journal.ts';
 import { plural } from '../view/words.ts';
 import { type Listing, Selection } from './selection.ts';
 

@@ -1,6 +1,5 @@
 /** Draws the screen of `inventory browse` as lines of text. Pure: a function of the state and the size. */
-import type { Change } from '../state/journal.ts';
-import { outcomeOf } from '../state/journal-rows.ts';
+import { type Change, outcomeOf } from '../state/journal.ts';
 import { BETWEEN } from '../view/fit.ts';
 import { limitWords, shortTime } from '../view/progress.ts';
 import { bar, displayWidth, fitting, padTo, truncate, wrapLine } from '../view/width.ts';

@@ -18,7 +18,7 @@ import { insertInto, integer, text, type Change, type DraftChange, type Run, typ
 import type { Exclusive, State } from './database.ts';
 import { History, HOLDER, withoutProfile } from './history.ts';
 
-export type { Change, ChangeState, Run, RunKind, RunSummary, Scan } from './journal-rows.ts';
+export * from './journal-rows.ts';
 
 export type NewRun = Omit<Run, 'id' | 'endedAt' | 'environment' | 'origin'>;
 /** `cause`, `note`: for this change only; default: those of the run. */

@@ -2,8 +2,7 @@
 import type { CommandContext } from '../session/globals.ts';
 import { originOf } from '../session/environments.ts';
 import { discardCommand } from '../session/run-commands.ts';
-import type { Change, Journal, Run, RunSummary } from '../state/journal.ts';
-import { mayBeApplied } from '../state/journal-rows.ts';
+import { type Change, type Journal, mayBeApplied, type Run, type RunSummary } from '../state/journal.ts';
 import { clockTime } from '../view/progress.ts';
 import type { RunSpec } from './apply.ts';
 import type { Row } from './file-rows.ts';

@@ -1,8 +1,7 @@
 /** Shows the history as rows (for people as a table, with names from the catalog), as a chart, or summed up. */
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import type { CommandContext } from '../session/globals.ts';
-import type { Change } from '../state/journal.ts';
-import { mayBeApplied, outcomeOf } from '../state/journal-rows.ts';
+import { type Change, mayBeApplied, outcomeOf } from '../state/journal.ts';
 import { dayOf } from '../view/progress.ts';
 import { type CellValue, type Column, list, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
