@@ -220,15 +220,11 @@ async function readStored(reply: HttpReply, { petId, quantity }: Update, service
   try {
     item = readItem(parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body)), what);
   } catch (error) {
-    const problem = problemOf(error);
-    throw problem === undefined ? error : new Failure('contract', { what, problem });
+    if (error instanceof TypeError) throw new Failure('contract', { what, problem: 'is not valid UTF-8' });
+    if (!(error instanceof JsonError)) throw error;
+    throw new Failure('contract', { what, problem: `is not JSON: ${error.problem}` });
   }
   if (item.petId === petId && item.quantity === quantity) return item;
   const stored = { petId: item.petId, quantity: item.quantity };
   throw new Failure('stored-differently', { petId, quantity, stored, environment: service.environment });
-}
-
-function problemOf(error: unknown): string | undefined {
-  if (error instanceof JsonError) return `is not JSON: ${error.problem}`;
-  return error instanceof TypeError ? 'is not valid UTF-8' : undefined;
 }

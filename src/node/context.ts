@@ -50,7 +50,12 @@ export function nodeContext(): Context {
         }
       },
       get user() {
-        return (user ??= userName());
+        try {
+          return (user ??= process.getBuiltinModule('node:os').userInfo().username);
+        } catch {
+          // The number of a user without a name, as a container may have.
+          return (user ??= String(process.geteuid?.() ?? ''));
+        }
       },
     },
     signal,
@@ -98,15 +103,6 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     // EPERM: it exists but belongs to another user. Others: /proc is hidden, or of another system.
     return errorCode(error) !== 'ESRCH';
-  }
-}
-
-/** The number of a user without a name, as a container may have. */
-function userName(): string {
-  try {
-    return process.getBuiltinModule('node:os').userInfo().username;
-  } catch {
-    return String(process.geteuid?.() ?? '');
   }
 }
 

@@ -18,8 +18,10 @@ const EXCEPTIONS: readonly string[] = ['no_proxy', 'NO_PROXY'];
 export function routeTo(url: URL, env: Context['env']): ProxyRoute {
   const variable = firstSet(VARIABLES[url.protocol] ?? [], env);
   if (variable === undefined) return { kind: 'direct' };
-  const exceptions = firstSet(EXCEPTIONS, env);
-  const isExcepted = exceptions !== undefined && isNamed(url, env[exceptions] ?? '');
+  const host = url.hostname.replace(/^\[(.+)\]$/, '$1').replace(/\.$/, '');
+  // Commas or spaces between its entries.
+  const exceptions = (env[firstSet(EXCEPTIONS, env) ?? ''] ?? '').toLowerCase().split(/[,\s]+/);
+  const isExcepted = exceptions.some((entry) => entry !== '' && matches(entry, host, portOf(url)));
   if (isLoopback(url.hostname) || isExcepted) return { kind: 'direct' };
   return readProxy(variable, env[variable] ?? '');
 }
@@ -38,13 +40,6 @@ function readProxy(variable: string, value: string): ProxyRoute {
   if (`${proxy.pathname}${proxy.search}${proxy.hash}`.includes('@')) return unusable(`is not a URL: ${shown}`);
   if (/^https?:$/.test(proxy.protocol)) return { kind: 'proxy', proxy, variable };
   return unusable(`is ${shown}, and petstore supports http and https proxies only`);
-}
-
-/** True when the list (commas or spaces between its entries) names the URL's host. */
-function isNamed(url: URL, list: string): boolean {
-  const host = url.hostname.replace(/^\[(.+)\]$/, '$1').replace(/\.$/, '');
-  const entries = list.toLowerCase().split(/[,\s]+/);
-  return entries.some((entry) => entry !== '' && matches(entry, host, portOf(url)));
 }
 
 function matches(entry: string, host: string, port: string): boolean {

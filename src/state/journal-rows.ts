@@ -151,19 +151,15 @@ export function fromRow<T>(row: SqlRow): T {
 export function insertInto(
   database: Pick<Database, 'run'>,
   table: string,
-  record: Readonly<Record<string, Field>>,
+  record: Readonly<Record<string, string | bigint | number | undefined>>,
 ): void {
   const names = Object.keys(record);
-  const values = Object.entries(record).map(([name, value]) => toSql(name, value));
+  const values = Object.entries(record).map(([name, value]): SqlValue => {
+    if (typeof value === 'number') return BigInt(Math.round(value));
+    if (value === undefined) return null;
+    return QUANTITIES.has(name) ? value.toString() : value;
+  });
   database.run(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`, ...values);
-}
-
-type Field = string | bigint | number | undefined;
-
-function toSql(name: string, value: Field): SqlValue {
-  if (typeof value === 'number') return BigInt(Math.round(value));
-  if (value === undefined) return null;
-  return QUANTITIES.has(name) ? value.toString() : value;
 }
 
 export const text = (row: SqlRow, column: string) => row[column] as string;

@@ -38,30 +38,20 @@ interface Source extends Required<Pick<RunSpec, 'command' | 'source' | 'hash' | 
   planFor(wanted: readonly Row[]): RunSpec['plan'];
 }
 
-/** @throws {Failure} `invalid-rows`, `file`, and what connect throws */
+/** Shows the plan of the run that --resume continues, or of the file. */
 export async function dryRun(context: CommandContext, options: ImportOptions): Promise<View> {
+  const show = (plan: RunSpec['plan']): Promise<View> => dryRunPlan(context, { plan }, options.exitCode);
   const text = await readSource(context, options.file, STOCK_FILE);
   using journal = await openJournal(context);
-  const plan = await planToShow(context, journal, options, text);
-  return await dryRunPlan(context, { plan }, options.exitCode);
-}
-
-/** Returns the plan of the run that --resume continues, or of the file. */
-async function planToShow(
-  context: CommandContext,
-  journal: Journal,
-  options: ImportOptions,
-  text: SourceFile,
-): Promise<RunSpec['plan']> {
   const begun = await findBegun(context, journal, text, options);
-  if (begun !== undefined) return planOfRest(context, journal, begun);
+  if (begun !== undefined) return await show(await planOfRest(context, journal, begun));
   const file = await readImport(context, options, text);
   const stopped = await findStopped(context, journal, ({ adds }) => adds !== undefined && adds === file.adds);
-  if (stopped !== undefined && options.resume === true) return planOfRest(context, journal, stopped);
+  if (stopped !== undefined && options.resume === true) return await show(await planOfRest(context, journal, stopped));
   const earlier = await earlierOf(context, journal, file, options.again === true);
-  if (earlier === undefined) return file.planFor(file.wanted);
-  context.notices.warning(`${earlier.says}.`);
-  return file.planFor(options.resume === true ? earlier.rest : file.wanted);
+  if (earlier !== undefined) context.notices.warning(`${earlier.says}.`);
+  const { rest = file.wanted } = earlier ?? {};
+  return await show(file.planFor(options.resume === true ? rest : file.wanted));
 }
 
 export function runImport(context: CommandContext, options: ImportOptions): Promise<View> | View {
