@@ -58,11 +58,12 @@ export function petLocksOf(context: CommandContext, session: LockSession): WithL
   const next = new Map<bigint, Promise<number>>();
 
   return async (petId, work, own) => {
-    const before = next.get(lockOf(petId)) ?? Promise.resolve(0);
+    const number = ((petId % LOCKS) + LOCKS) % LOCKS;
+    const before = next.get(number) ?? Promise.resolve(0);
     const { promise: mine, resolve: end } = Promise.withResolvers<number>();
     // One that gave up leaves the lock to those that came before it.
     next.set(
-      lockOf(petId),
+      number,
       Promise.all([before, mine]).then((ends) => Math.max(...ends)),
     );
     const { leftMs, signal }: Patience = own ?? { leftMs: () => limits.maxWaitMs, signal: context.signal };
@@ -72,7 +73,7 @@ export function petLocksOf(context: CommandContext, session: LockSession): WithL
       const turn = own === undefined ? before : patiently(clock, own, `another change of pet ${petId}`, before);
       const restMs = (await turn) - clock.monotonic();
       if (restMs > 0) await clock.sleep(restMs);
-      const path = `${stateFolder(context)}/locks/${service}-${lockOf(petId)}.db`;
+      const path = `${stateFolder(context)}/locks/${service}-${number}.db`;
       const holder = (): string => `another petstore process that changes pet ${petId}`;
       // The local lock first, so that only one process of each machine asks the server.
       using _lock = await takeLock(ports, path, leftMs(), holder, kept);
@@ -87,8 +88,4 @@ export function petLocksOf(context: CommandContext, session: LockSession): WithL
       end(now + Math.min(MOST_REST_MS, (now - since) * REST));
     }
   };
-}
-
-function lockOf(petId: bigint): bigint {
-  return ((petId % LOCKS) + LOCKS) % LOCKS;
 }
