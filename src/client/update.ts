@@ -16,7 +16,7 @@ import { Failure, isFailure, midway, onlyFailure, usageFailure } from '../errors
 import { gateways } from './attempt.ts';
 import { type Classified, isUncertain, webPageFailure } from './classify.ts';
 import { type Result, perform, retryLeftMs, stopReason, type Trouble, waitBefore, wholeBody } from './retry.ts';
-import type { RawAnswer } from './probe.ts';
+import type { RawAnswer } from './raw.ts';
 import type { Call, Service } from './service.ts';
 
 /** How old the list may be when a write is sent again, in ms. */

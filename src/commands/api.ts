@@ -4,7 +4,7 @@ import { argument, defineCommand, flag, type InputOf, option, optionalArgument }
 import { parserOf, type Parser, pathValue, repeated, wordValue } from '../value-parsers.ts';
 import { WHY_OPTIONS, withWhy } from '../cli/shared-options.ts';
 import { isWrite } from '../client/classify.ts';
-import { callRaw } from '../client/probe.ts';
+import { callRaw } from '../client/raw.ts';
 import { METHODS } from '../client/service.ts';
 import { connect } from '../session/connect.ts';
 import type { CommandContext } from '../session/globals.ts';

@@ -9,7 +9,7 @@ import { duration } from '../view/progress.ts';
 import { capital, plural } from '../view/words.ts';
 import { bad, certificate, clockDifference, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
 import { isAbout, KEY_KINDS } from './local.ts';
-import { probe, type Reply } from '../client/probe.ts';
+import { probe, type Reply } from '../client/raw.ts';
 import { gatewayOf } from '../rate-limit/headers.ts';
 
 export async function* lookAtService(context: CommandContext, url: URL): AsyncGenerator<Diagnosis> {

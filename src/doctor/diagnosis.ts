@@ -1,5 +1,5 @@
 /** Findings of `doctor`: the result in a sentence, and how to fix it. */
-import { dateOf, type Reply } from '../client/probe.ts';
+import { dateOf, type Reply } from '../client/raw.ts';
 import { DAY_MS } from '../duration.ts';
 import { isFailure, Failure } from '../errors.ts';
 import type { Encrypted } from '../ports.ts';

@@ -119,7 +119,10 @@ export const nodeFiles: Files = {
 
   head: (path, bytes) => orIfMissing(undefined, () => atOnce(() => headOf(path, bytes))),
 
-  makePrivateFolder: (path) => atOnce(makeFolder.bind(undefined, path)),
+  makePrivateFolder: (path) =>
+    atOnce(() => {
+      makeFolder(path);
+    }),
 
   // Loads node:net and node:tty, which most commands do not need.
   stream: async (path, signal) => (await import('./special-files.ts')).readPieces(path, signal),
@@ -209,7 +212,9 @@ export const nodeFiles: Files = {
   },
 
   setTimes: (path, { accessedAt, modifiedAt }) =>
-    atOnce(fs.utimesSync.bind(fs, path, accessedAt / 1_000, modifiedAt / 1_000)),
+    atOnce(() => {
+      fs.utimesSync(path, accessedAt / 1_000, modifiedAt / 1_000);
+    }),
 
   remove: (path) => fs.promises.rm(path, { force: true }),
 

@@ -6,7 +6,7 @@ import { type Means, recordedCall } from '../stock/write-one.ts';
 import { petLocksOf, type WithLock } from '../stock/pet-lock.ts';
 import { isWrite } from '../client/classify.ts';
 import { operationOf } from '../client/attempt.ts';
-import { forward, type RawAnswer } from '../client/probe.ts';
+import { forward, type RawAnswer } from '../client/raw.ts';
 import { type Call, METHODS } from '../client/service.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { LONGEST_HEAD, readBody, type Refusal, serve, type ServerOptions, type Serving } from '../http/server.ts';

@@ -5,7 +5,7 @@
 import { isLine, parseInt64 } from '../api/values.ts';
 import { integer, jsonObject, type JsonValue, stringifyJson } from '../api/json.ts';
 import type { ProvidedEntry } from '../catalog/store.ts';
-import { probe, type Reply } from '../client/probe.ts';
+import { probe, type Reply } from '../client/raw.ts';
 import type { Service } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
 import { DatabaseFailure } from '../ports.ts';

@@ -1,7 +1,7 @@
 /** A contract check and its result. */
 import { type JsonValue, stringifyJson } from '../api/json.ts';
 import { brokenField, ErrorSchema, InventoryItemSchema } from '../api/schemas.ts';
-import type { Reply } from '../client/probe.ts';
+import type { Reply } from '../client/raw.ts';
 
 export const VERDICTS = ['pass', 'fail', 'skip'] as const;
 export type Verdict = (typeof VERDICTS)[number];

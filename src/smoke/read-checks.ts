@@ -14,7 +14,7 @@ import {
   type SmokeOptions,
   withStatus,
 } from './finding.ts';
-import { dateOf, type Reply } from '../client/probe.ts';
+import { dateOf, type Reply } from '../client/raw.ts';
 import { gatewayOf } from '../rate-limit/headers.ts';
 
 /** The list with the key, without a key and with an invalid key, and an unknown path. */

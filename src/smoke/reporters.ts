@@ -1,7 +1,7 @@
 /** Renders checks as text, JUnit XML, TAP, JSON and GitHub annotations. */
 import { jsonObject, stringifyJson } from '../api/json.ts';
 import { visible } from '../view/words.ts';
-import type { Reply } from '../client/probe.ts';
+import type { Reply } from '../client/raw.ts';
 import type { Checked } from './finding.ts';
 import { LIMITS } from './read-checks.ts';
 

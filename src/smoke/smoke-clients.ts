@@ -1,6 +1,6 @@
 /** What the checks of a smoke test share: clients of the service, and failures that would end any other command. */
 import { webPageFailure } from '../client/classify.ts';
-import { probe, type Reply } from '../client/probe.ts';
+import { probe, type Reply } from '../client/raw.ts';
 import type { Call, Service } from '../client/service.ts';
 import { Failure, type Kind, midway } from '../errors.ts';
 import { open, type Session } from '../session/connect.ts';

@@ -10,7 +10,7 @@ import { errorCode } from '../ports.ts';
 import { describeFailure, firstCause } from '../report/failures.ts';
 import type { RawView } from '../view/view.ts';
 import { type CheckFacts, type Checked, checked, skip, type SmokeOptions } from './finding.ts';
-import type { Reply } from '../client/probe.ts';
+import type { Reply } from '../client/raw.ts';
 import { marginOf, REPORTERS, type ReportFormat, type Suite } from './reporters.ts';
 import { SmokeClients } from './smoke-clients.ts';
 import { CHECKS_OF, chosenChecks, requestsFor, runSmoke } from './suite.ts';

@@ -1,7 +1,7 @@
 /** The service's contract as checks: read checks, write checks, and the rate-limit check. */
 import type { LockedPet } from '../stock/write-one.ts';
 import { isLoopback } from '../ports.ts';
-import { probe, type Reply } from '../client/probe.ts';
+import { probe, type Reply } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
 import { isFailure } from '../errors.ts';
 import { WRONG_KEY } from '../session/open-ledger.ts';

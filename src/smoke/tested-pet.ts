@@ -1,7 +1,7 @@
 /** The pet that a smoke test writes to. Its changes are a run in the journal, which ends when the pet is restored. */
 import { integer } from '../api/json.ts';
 import { callOne, type LockedPet, recordOutcome, recordShown, updateOne, whereOf } from '../stock/write-one.ts';
-import type { Reply } from '../client/probe.ts';
+import type { Reply } from '../client/raw.ts';
 import type { Service } from '../client/service.ts';
 import { findPet, updateCall } from '../client/update.ts';
 import { Failure, isFailure, onlyFailure } from '../errors.ts';

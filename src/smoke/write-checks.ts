@@ -16,7 +16,7 @@ import {
   withStatus,
 } from './finding.ts';
 import type { LockedPet } from '../stock/write-one.ts';
-import type { Reply } from '../client/probe.ts';
+import type { Reply } from '../client/raw.ts';
 import { Failure } from '../errors.ts';
 import { checkRows } from './read-checks.ts';
 import { afterStop } from '../stop.ts';

@@ -5,7 +5,7 @@
 import type { InventoryItem } from '../api/item.ts';
 import { integer, JsonError, parseJson, RawNumber } from '../api/json.ts';
 import { parseInt64 } from '../api/values.ts';
-import type { RawAnswer } from '../client/probe.ts';
+import type { RawAnswer } from '../client/raw.ts';
 import type { Call } from '../client/service.ts';
 import { decoded } from '../redact.ts';
 import { checkCondition, confirmed, isOutdated, isRecent, type Update, updateInventory } from '../client/update.ts';

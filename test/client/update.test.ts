@@ -1,6 +1,6 @@
 /** What becomes of a write whose answer is lost: the list shows that it was applied, it is sent again, or stays unknown. */
 import { describe, expect, it } from 'vitest';
-import { dateOf, probe } from '../../src/client/probe.ts';
+import { dateOf, probe } from '../../src/client/raw.ts';
 import { checkCondition, isOutdated, type Update, updateInventory } from '../../src/client/update.ts';
 import { Failure, isFailure } from '../../src/errors.ts';
 import { HttpFailure, type HttpFailurePhase, type HttpReply } from '../../src/ports.ts';

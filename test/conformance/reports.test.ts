@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import type { Reply } from '../../src/client/probe.ts';
+import type { Reply } from '../../src/client/raw.ts';
 import { checked, type CheckFacts, fail, PASS, skip } from '../../src/smoke/finding.ts';
 import { REPORTERS, type Suite } from '../../src/smoke/reporters.ts';
 import { runPetstore } from '../support/binary.ts';
