@@ -14,10 +14,11 @@ import {
   isWindowless,
   type Known,
   LATE_MS,
+  lengthOf,
+  liveWindows,
   type Lost,
   observeWindow,
   type Reservation,
-  roomAt,
   windowOf,
   windowsFor,
 } from './windows.ts';
@@ -108,6 +109,8 @@ const SLOWEST_PACE_MS = 60_000;
 const RECOVERY = 0.999;
 /** How soon to check again while another process's probe is in flight, in ms. */
 const POLL_MS = 50;
+/** How many requests at the end of a window go one at a time, because another client may take some. */
+const EDGE = 2;
 
 /** Decides whether a request may be sent: reserves a place for it, or returns why it has to wait. */
 export function decide(before: LedgerState, now: number, intent: Intent): { state: LedgerState; hold?: Hold } {
@@ -120,7 +123,13 @@ export function decide(before: LedgerState, now: number, intent: Intent): { stat
   const isSame = inFlight.length === before.inFlight.length && lost.length === before.lost.length;
   // The same object need not be written.
   const state = isSame ? before : { ...before, inFlight, lost };
-  const hold = holdOf(state, now, intent);
+  // The probe after a block tells of all addresses, any other of its own.
+  const tells = (probe: Reservation): boolean =>
+    probe.isProbe === true && (state.block !== undefined || addressOf(probe.operation) === addressOf(operation));
+  const probe = inFlight.findLast((each) => tells(each) && now <= each.lostAt);
+  const isAsked = probe !== undefined && mustProbe(state, now, operation) && now >= (state.block?.until ?? now);
+  const isHeld = isAsked && !isPastFirst(state, now, operation, probe);
+  const hold = isHeld ? forAnswer(probe, now) : forecast(state, now, intent);
   if (hold !== undefined) return { state, hold };
   const lostAt = now + timeoutMs + LATE_MS;
   const reservation = { id, operation, at: now, lostAt, ...(mustProbe(state, now, operation) && { isProbe: true }) };
@@ -130,17 +139,6 @@ export function decide(before: LedgerState, now: number, intent: Intent): { stat
 /** True if a wait is longer than allowed. A ban always is: it needs a person. */
 export function isTooLong({ again, until, why }: Hold, now: number, maxWaitMs: number): boolean {
   return why === 'banned' || (again ?? until) - now > maxWaitMs;
-}
-
-/** Returns the reason to hold a request, if any. */
-function holdOf(state: LedgerState, now: number, intent: Intent): Hold | undefined {
-  const { operation } = intent;
-  // The probe after a block tells of all addresses, any other of its own.
-  const tells = (probe: Reservation): boolean =>
-    probe.isProbe === true && (state.block !== undefined || addressOf(probe.operation) === addressOf(operation));
-  const probe = state.inFlight.findLast((each) => tells(each) && now <= each.lostAt);
-  const isAsked = probe !== undefined && mustProbe(state, now, operation) && now >= (state.block?.until ?? now);
-  return isAsked && !isPastFirst(state, now, operation, probe) ? forAnswer(probe, now) : forecast(state, now, intent);
 }
 
 /**
@@ -163,11 +161,8 @@ export function forecast(state: LedgerState, now: number, demand: Demand): Hold 
     const isSpent = remaining === 0 && answeredAt < block.since && now < resetAt;
     return isSpent ? { until: resetAt, why: 'window-spent' } : undefined;
   }
-  const room = roomAt(state, demand, now);
-  if (room !== undefined) {
-    const { until, isEdge } = room;
-    return isEdge ? { until, why: 'asking', again: now + POLL_MS } : { until, why: 'window-spent' };
-  }
+  const full = untilRoom(state, demand, now);
+  if (full !== undefined) return full;
   if (pace === undefined || !isWindowless(state, now, operation)) return undefined;
   // One answer without headers, such as a 502 of a load balancer, says nothing about many requests of a known window.
   const isKnownToCount = windowOf(windows, operation) !== undefined || windowsFor(windows, operation, now).length > 0;
@@ -176,6 +171,26 @@ export function forecast(state: LedgerState, now: number, demand: Demand): Hold 
   if (unanswered !== undefined && count === 1) return forAnswer(unanswered, now);
   const until = pace.nextAt + (count - 1) * pace.everyMs;
   return now < until ? { until, why: 'paced' } : undefined;
+}
+
+/** Returns the wait until all the windows have room for the demand. Requests in flight count as sent. */
+function untilRoom(known: Known, { operation, reserve, count = 1, share }: Demand, now: number): Hold | undefined {
+  const full = liveWindows(known, now, operation).flatMap((window): Hold[] => {
+    const { limit, resetAt, left, isPending } = window;
+    const wanted = reserve > 0 && reserve < 1 ? Math.floor(limit * reserve) : reserve;
+    // A reserve as large as the window would never let anything through.
+    const kept = Math.min(wanted, Math.max(0, limit - 1));
+    const free = Math.max(0, left - kept);
+    if (share !== undefined) {
+      return [{ until: now + (resetAt - now) / Math.max(1, Math.floor(free * share)), why: 'window-spent' }];
+    }
+    // A request that is still on its way may leave room.
+    if (count <= free)
+      return left <= EDGE && isPending ? [{ until: resetAt, why: 'asking', again: now + POLL_MS }] : [];
+    const windows = Math.ceil((count - free) / Math.max(1, limit - kept));
+    return [{ until: resetAt + (windows - 1) * lengthOf(window), why: 'window-spent' }];
+  });
+  return full.sort((a, b) => b.until - a.until)[0];
 }
 
 function forAnswer(asked: Reservation, now: number): Hold {

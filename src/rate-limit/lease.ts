@@ -70,25 +70,24 @@ export function withLease(state: LedgerState, server: string, newMachine: () => 
   return { ...state, lease: { machine: lease?.machine ?? newMachine(), server, machines: 1, permits: {}, holds: {} } };
 }
 
-interface LeasedDecision {
-  readonly state: Leased;
-  readonly hold?: Hold;
-  /** True if the server has to be asked for permits first. */
-  readonly mustAsk?: true;
-}
-
 /**
- * Decides by what this machine knows, then by the permits that it was lent.
+ * Decides by what this machine knows, then by the permits that it was lent. `mustAsk`: the server has to be asked for
+ * permits first.
  * @param shares sends this machine's share of the limit while the server is lost
  */
-export function decideLeased(before: Leased, now: number, intent: Intent, shares: boolean): LeasedDecision {
+export function decideLeased(before: Leased, now: number, intent: Intent, shares: boolean) {
   const { operation } = intent;
   const { lease } = before;
+  const { lost, holds, met, permits } = lease;
   const { state, hold } = decide(before, now, intent);
   if (hold !== undefined) return { state: { ...state, lease }, hold };
-  const permitted = takePermit(lease, now, operation);
-  if (permitted !== undefined) return { state: { ...state, lease: permitted } };
-  const { lost, holds } = lease;
+  // Takes a permit, unless the server has to be asked for one, or whether it is still valid.
+  const many = permitsLeft(lease, now, operation);
+  const isFresh = lost !== undefined ? now < lost.next : now - (met?.monotonic ?? 0) <= FRESH_MS;
+  if (many > 0 && isFresh) {
+    const left = { ...permits[operation]!, many: many - 1 };
+    return { state: { ...state, lease: { ...lease, permits: { ...permits, [operation]: left } } } };
+  }
   const back = lost && untilBack(before, lost, now, { operation }, shares);
   // A request of this machine's share.
   if (back && shares && back.until <= now) {
@@ -96,13 +95,14 @@ export function decideLeased(before: Leased, now: number, intent: Intent, shares
   }
   const known = lost && now < lost.next ? back : holds[operation];
   const isHeld = known !== undefined && now < (known.again ?? known.until);
-  return { state: before, ...(isHeld ? { hold: known } : { mustAsk: true }) };
+  return isHeld ? { state: before, hold: known } : { state: before, mustAsk: true };
 }
 
 /** Lets one process of the machine ask the server, and makes the others wait for it. */
-export function takeTurn(before: Leased, now: number): LeasedDecision {
+export function takeTurn(before: Leased, now: number) {
   const { askedUntil = now } = before.lease;
-  if (now < askedUntil) return { state: before, hold: { until: askedUntil, why: 'asking', again: now + POLL_MS } };
+  const hold: Hold = { until: askedUntil, why: 'asking', again: now + POLL_MS };
+  if (now < askedUntil) return { state: before, hold };
   return { state: { ...before, lease: { ...before.lease, askedUntil: now + ASKING_MS } }, mustAsk: true };
 }
 
@@ -110,14 +110,6 @@ export function takeTurn(before: Leased, now: number): LeasedDecision {
 function permitsLeft({ permits }: Lease, now: number, operation: string): number {
   const { many, until } = permits[operation] ?? { many: 0, until: 0 };
   return now < until ? many : 0;
-}
-
-/** Takes one permit of the operation; undefined if the server has to be asked for one, or whether it is still valid. */
-function takePermit(lease: Lease, now: number, operation: string): Lease | undefined {
-  const many = permitsLeft(lease, now, operation);
-  const isFresh = lease.lost !== undefined ? now < lease.lost.next : now - (lease.met?.monotonic ?? 0) <= FRESH_MS;
-  if (many === 0 || !isFresh) return undefined;
-  return { ...lease, permits: { ...lease.permits, [operation]: { ...lease.permits[operation]!, many: many - 1 } } };
 }
 
 /**

@@ -6,7 +6,6 @@ import {
   type Answer,
   decide,
   forecast,
-  type Hold,
   type Intent,
   type LedgerState,
   lose,
@@ -32,13 +31,8 @@ export interface StepOptions extends Strictness {
 /** Runs one step atomically. */
 export type Step = <T>(work: Work<T>, options?: StepOptions) => Promise<T>;
 
-/** `hold`: why the request has to wait; undefined: it may be sent. `at`: when that was decided, for it expires soon. */
-export interface Decision {
-  readonly hold: Hold | undefined;
-  readonly at: number;
-}
-
 export type Ledger = ReturnType<typeof createLedger>;
+export type Decision = Awaited<ReturnType<Ledger['admit']>>;
 
 /** Builds a ledger on a function that runs a step atomically. */
 export function createLedger(step: Step, isAlone = false) {
@@ -49,8 +43,11 @@ export function createLedger(step: Step, isAlone = false) {
     isAlone,
     /** Returns why a request would have to wait, and reserves nothing. */
     check: (intent: Intent) => read((before, now) => decide(before, now, intent).hold),
-    /** Decides, and reserves a place for a request that may be sent. A second call replaces the reservation. */
-    admit: (intent: Intent): Promise<Decision> =>
+    /**
+     * Decides, and reserves a place for a request that may be sent. A second call replaces the reservation.
+     * `hold`: why it has to wait; undefined: it may be sent. `at`: when that was decided, for it expires soon.
+     */
+    admit: (intent: Intent) =>
       step((before, now) => {
         const { state, hold } = decide(before, now, intent);
         return { state, result: { hold, at: now } };

@@ -21,7 +21,7 @@ import {
   withLease,
 } from './lease.ts';
 import { ASKING_MS, LEASE_SCRIPT } from './lease-script.ts';
-import { createLedger, type Decision, kept, type Ledger, type Step, type StepOptions, type Work } from './ledger.ts';
+import { createLedger, kept, type Ledger, type Step, type StepOptions, type Work } from './ledger.ts';
 import type { Demand } from './windows.ts';
 
 export interface SharedOptions extends Pick<Context, 'clock' | 'random' | 'randomBytes' | 'signal'> {
@@ -80,11 +80,11 @@ export class RedisLedger implements Ledger {
 
   async check(intent: Intent): Promise<Hold | undefined> {
     const hold = await this.read((before, now) => decideLeased(before, now, intent, this.shares).hold);
-    this.noticeLoss(hold);
+    if (hold?.why === 'ledger-lost') this.notice(hold.says);
     return hold;
   }
 
-  async admit(intent: Intent): Promise<Decision> {
+  async admit(intent: Intent) {
     const { operation, reserve, timeoutMs } = intent;
     this.waiting++;
     this.isSender = true;
@@ -101,7 +101,7 @@ export class RedisLedger implements Ledger {
           const want = { operation, reserve, timeoutMs, waiting: this.waiting };
           this.asking ??= this.visit(state, { want }).finally(() => (this.asking = undefined));
         } else if (hold === undefined || this.asking === undefined) {
-          this.noticeLoss(hold);
+          if (hold?.why === 'ledger-lost') this.notice(hold.says);
           return { hold, at };
         }
         await untilStop(this.options, 0, Promise.resolve(this.asking));
@@ -199,10 +199,6 @@ export class RedisLedger implements Ledger {
       if (kind === 'settings') throw new Failure('ledger-refused', { says }, error);
       if (!signal.aborted) this.notice(says);
     }
-  }
-
-  private noticeLoss(hold: Hold | undefined): void {
-    if (hold?.why === 'ledger-lost') this.notice(hold.says);
   }
 
   /** Reports once that the server is lost, and once that it is back. @param says what it said last; undefined if it answers */

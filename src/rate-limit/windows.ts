@@ -66,8 +66,6 @@ type Left = Window & { readonly left: number; readonly isPending: boolean };
 
 /** How far apart two quick answers may name the end of the same window, in ms: they round it up. */
 const SAME_END_MS = 2_500;
-/** How many requests at the end of a window go one at a time, because another client may take some. */
-const EDGE = 2;
 /** How long a request or an answer may still be on its way when its process has given up, in ms. */
 export const LATE_MS = 5_000;
 /** Least assumed length of a window whose length is unknown, in ms. */
@@ -158,27 +156,6 @@ export function liveWindows({ windows, inFlight, lost }: Known, now: number, ope
     .sort((a, b) => a.left - b.left);
 }
 
-/**
- * Returns when all the windows have room for the demand; undefined if they have room now. Requests in flight count as
- * sent. `isEdge`: a request that is still on its way may leave room.
- */
-export function roomAt(known: Known, { operation, reserve, count = 1, share }: Demand, now: number) {
-  const full = liveWindows(known, now, operation).flatMap((window) => {
-    const { limit, resetAt, left, isPending } = window;
-    const wanted = reserve > 0 && reserve < 1 ? Math.floor(limit * reserve) : reserve;
-    // A reserve as large as the window would never let anything through.
-    const kept = Math.min(wanted, Math.max(0, limit - 1));
-    const free = Math.max(0, left - kept);
-    if (share !== undefined) {
-      return [{ until: now + (resetAt - now) / Math.max(1, Math.floor(free * share)), isEdge: false }];
-    }
-    if (count <= free) return left <= EDGE && isPending ? [{ until: resetAt, isEdge: true }] : [];
-    const windows = Math.ceil((count - free) / Math.max(1, limit - kept));
-    return [{ until: resetAt + (windows - 1) * lengthOf(window), isEdge: false }];
-  });
-  return full.sort((a, b) => b.until - a.until)[0];
-}
-
 /** Returns the windows after an answer that names one. Within a window, `remaining` only falls. */
 export function observeWindow(
   windows: readonly Window[],
@@ -211,10 +188,10 @@ export function observeWindow(
 export function mergeWindow(windows: readonly Window[], found: Window): readonly Window[] {
   const known = windowOf(windows, found.operation);
   const rest = windows.filter((each) => each !== known);
-  return [known === undefined ? found : newest(known, found), ...rest].slice(0, MOST_WINDOWS);
+  return [known === undefined ? found : merged(known, found), ...rest].slice(0, MOST_WINDOWS);
 }
 
-function newest(known: Window, found: Window): Window {
+function merged(known: Window, found: Window): Window {
   const apart = Object.fromEntries(Object.entries({ ...known.apart, ...found.apart }).slice(-MOST_WINDOWS));
   // Short windows that follow each other also end close together.
   const isOneTime = found.seenAt < known.resetAt && known.seenAt < found.resetAt;
