@@ -7,9 +7,8 @@
 import { execFileSync, execSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { sectionOf } from './changelog.ts';
 import { packagesIn } from './licences.ts';
-import { readPackage, ROOT } from './package.ts';
+import { readPackage, ROOT, sectionOf } from './package.ts';
 import * as z from 'zod/mini';
 
 /** The part of CycloneDX 1.5 that is used here. */

@@ -19,12 +19,6 @@ const DIST = join(ROOT, 'dist');
 const { version } = readPackage(ROOT);
 const tree = await buildTree();
 
-/** Prepends a hash, by which bin/start.js recognises its cached code. It reads the file as Latin-1. */
-function hashed(text: string): string {
-  if (/[^\0-\x7f]/.test(text)) throw new Error('the build is not ASCII alone');
-  return `/*${hash('sha256', text).slice(0, 16)}*/${text}`;
-}
-
 const { metafile, outputFiles, warnings } = await build({
   absWorkingDir: ROOT,
   entryPoints: Object.keys({ ...FILES, ...VENDORS }).map((file) => ({ in: `file:${file}`, out: file })),
@@ -52,7 +46,11 @@ if (warnings.length > 0) throw new Error('esbuild has warned');
 
 rmSync(DIST, { recursive: true, force: true });
 mkdirSync(DIST);
-for (const { path, text } of outputFiles) writeFileSync(path, hashed(text));
+for (const { path, text } of outputFiles) {
+  // bin/start.js reads the file as Latin-1, and recognises its cached code by the hash.
+  if (/[^\0-\x7f]/.test(text)) throw new Error('the build is not ASCII alone');
+  writeFileSync(path, `/*${hash('sha256', text).slice(0, 16)}*/${text}`);
+}
 writeFileSync(join(DIST, 'THIRD-PARTY-LICENSES.txt'), licences(metafile));
 writeFileSync(join(DIST, 'petstore.1'), manPage(tree, version));
 

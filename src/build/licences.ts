@@ -4,34 +4,26 @@ import { join } from 'node:path';
 import type { Metafile } from 'esbuild';
 import { readPackage, ROOT } from './package.ts';
 
-/** Returns the folders of the packages with code in the bundle. */
-function packageFolders({ outputs }: Metafile): readonly string[] {
-  const used = Object.values(outputs).flatMap(({ inputs }) => Object.keys(inputs));
-  const folders = used.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
-  return [...new Set(folders)].sort();
-}
-
 /** Copyright lines, from their repositories, of packages under the MIT licence that come without its text. */
 const COPYRIGHT: Readonly<Record<string, string>> = {
   '@redis/client': 'Copyright (c) 2022-2025, Redis, inc.',
 };
 
-/** Returns the MIT licence: this project's own text with another copyright. */
-function mitLicence(copyright: string): string {
-  const [title, , ...terms] = readFileSync(join(ROOT, 'LICENSE'), 'utf8').split(/\n\n/);
-  return [title, copyright, ...terms].join('\n\n').trim();
-}
-
 /** Returns the licences of the packages in the bundle, which must accompany their code. */
-export function licences(metafile: Metafile): string {
-  const notices = packageFolders(metafile).map((folder) => {
+export function licences({ outputs }: Metafile): string {
+  const used = Object.values(outputs).flatMap(({ inputs }) => Object.keys(inputs));
+  const folders = used.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
+  // This project's own, with another copyright.
+  const [title, , ...terms] = readFileSync(join(ROOT, 'LICENSE'), 'utf8').split(/\n\n/);
+  const notices = [...new Set(folders)].sort().map((folder) => {
     const { name, version, license = 'unknown' } = readPackage(join(ROOT, folder));
     const file = readdirSync(join(ROOT, folder)).find((entry) => /^licen[cs]e/i.test(entry));
     const copyright = license === 'MIT' ? COPYRIGHT[name] : undefined;
     if (file === undefined && copyright === undefined) {
       throw new Error(`${folder} has no licence file, and dist/ would hold its code.`);
     }
-    const text = file === undefined ? mitLicence(copyright ?? '') : readFileSync(join(ROOT, folder, file), 'utf8');
+    const mit = [title, copyright, ...terms].join('\n\n');
+    const text = file === undefined ? mit : readFileSync(join(ROOT, folder, file), 'utf8');
     return `${name} ${version} (${license})\n\n${text.trim()}\n`;
   });
   return notices.join(LINE);
