@@ -7,9 +7,23 @@ import type { OpenWrite } from '../session/globals.ts';
 import { withEnvironment } from '../session/run-commands.ts';
 import { visible } from '../view/words.ts';
 
-/** Returns the failure that a command reports. `open`: its writes that are not recorded yet. */
+/**
+ * Returns the failure that a command reports. One of usage without a hint of its own points to the command's help.
+ * @param open writes that are not recorded yet: if the command has to end before they are, it reports their outcome
+ */
 export function failureOf(error: unknown, path: string, open: ReadonlySet<OpenWrite>): Failure {
-  return withWrite(withHelp(toFailure(error), path), open);
+  const failure = toFailure(error);
+  if (failure.is('usage') && failure.details.hint === undefined) {
+    const hint = `See: ${['petstore', path, '--help'].filter(Boolean).join(' ')}`;
+    return new Failure('usage', { ...failure.details, hint }, failure);
+  }
+  const [first] = [...open].sort((a, b) => b.outcome.localeCompare(a.outcome));
+  if (first === undefined) return failure;
+  const { outcome, ...write } = first;
+  if (failure.is('interrupted')) return new Failure('interrupted', { ...failure.details, outcome, write });
+  if (!failure.is('deadline')) return failure;
+  if (outcome === 'applied') return new Failure('unrecorded', { ...write, because: failure });
+  return new Failure('outcome-unknown', { ...write, because: failure, looked: false });
 }
 
 /** Converts any error to a Failure. One of an unknown kind is a bug. */
@@ -20,41 +34,17 @@ function toFailure(error: unknown): Failure {
   if (error instanceof DatabaseFailure) {
     return new Failure('state', { path: 'the state folder', problem: 'unusable', detail: error.message }, error);
   }
-  const problem = fileProblem(error);
-  if (problem !== undefined) return problem;
-  return new Failure('bug', { message: error instanceof Error ? error.message : String(error) }, error);
-}
-
-/** Adds the outcome of a write that is not recorded yet, if the command has to end before it is. */
-function withWrite(failure: Failure, open: ReadonlySet<OpenWrite>): Failure {
-  const [first] = [...open].sort((a, b) => b.outcome.localeCompare(a.outcome));
-  if (first === undefined) return failure;
-  const { outcome, ...write } = first;
-  if (failure.is('interrupted')) return new Failure('interrupted', { ...failure.details, outcome, write });
-  if (!failure.is('deadline')) return failure;
-  if (outcome === 'applied') return new Failure('unrecorded', { ...write, because: failure });
-  return new Failure('outcome-unknown', { ...write, because: failure, looked: false });
-}
-
-/** What keeps a file out of reach, such as a HOME that only another user may enter. */
-const OUT_OF_REACH: readonly unknown[] = ['EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG', 'ENOTDIR'];
-
-/** Returns the failure for too many open files or one out of reach, wherever in the chain of causes that is. */
-function fileProblem(error: unknown): Failure | undefined {
+  // Too many open files or one out of reach, wherever in the chain of causes that is.
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, path } = cause as Error & { code?: unknown; path?: string };
     if (code === 'EMFILE' || code === 'ENFILE') return fileFailure('open', path ?? 'a file', cause);
     if (OUT_OF_REACH.includes(code) && path !== undefined) return fileFailure('read', path, cause);
   }
-  return undefined;
+  return new Failure('bug', { message: error instanceof Error ? error.message : String(error) }, error);
 }
 
-/** Usage errors without a hint of their own point to the command's help. */
-function withHelp(failure: Failure, path: string): Failure {
-  if (!failure.is('usage') || failure.details.hint !== undefined) return failure;
-  const hint = `See: ${['petstore', path, '--help'].filter(Boolean).join(' ')}`;
-  return new Failure('usage', { ...failure.details, hint }, failure);
-}
+/** What keeps a file out of reach, such as a HOME that only another user may enter. */
+const OUT_OF_REACH: readonly unknown[] = ['EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG', 'ENOTDIR'];
 
 /** Returns `error: …`, more lines, and `hint: …`; less if the user stopped the command. */
 export function formatErrorLines(failure: Failure, now: number, env?: string): string[] {

@@ -110,7 +110,12 @@ function valuesOn(line: Line<NamedOption>, spec: AnyCommand): { input: Values; g
   const used = line.tokens.filter((token) => 'option' in token);
   // Of two with one name, such as the --log of a server, the last counts.
   const options = [...new Map(used.map(({ option }) => [option.names.at(-1), option] as const)).values()];
-  for (const each of options) command.addOption(optionFor(each));
+  for (const each of options) {
+    const { flags, parser, conflicts = [] } = each;
+    const option = new Option(flags).conflicts(conflicts.map((name) => keyOf({ ...each, name })));
+    option.attributeName = () => keyOf(each);
+    command.addOption(parser === undefined ? option : option.argParser(reading(parser, option.long ?? flags)));
+  }
   const { arguments: all } = spec;
   const [first, second] = all;
   // The first argument may be omitted before a required one: `api [method] <path>`.
@@ -139,12 +144,6 @@ function valuesOn(line: Line<NamedOption>, spec: AnyCommand): { input: Values; g
     if (value !== undefined) values.input[name] = value;
   }
   return values;
-}
-
-function optionFor({ flags, parser, conflicts = [], ...spec }: NamedOption): Option {
-  const option = new Option(flags).conflicts(conflicts.map((name) => keyOf({ ...spec, name })));
-  option.attributeName = () => keyOf(spec);
-  return parser === undefined ? option : option.argParser(reading(parser, option.long ?? flags));
 }
 
 /** Returns a parser for commander, which calls it for each value of a list. */

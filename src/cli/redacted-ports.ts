@@ -2,7 +2,7 @@
  * The ports that commands get. Text from the service is redacted as it arrives, before it is parsed, wrapped, cut or
  * escaped, and all output is redacted once more. Commands need not do anything for it.
  */
-import { type Context, type Http, type HttpBody, type HttpReply, isWhole, type Output } from '../ports.ts';
+import { type Context, type Http, type HttpBody, isWhole, type Output } from '../ports.ts';
 import { decoded, type Matcher, Secrets } from '../redact.ts';
 import { wrapLine } from '../view/width.ts';
 
@@ -56,7 +56,8 @@ function withMembers<Port extends object>(port: Port, members: Partial<Port>): P
 
 function redactedOutput(output: Output, redact: Redact): Output {
   return withMembers(output, {
-    write: (text) => output.write(typeof text === 'string' ? redact(text) : bytes(redact(latin1(text)))),
+    write: (text) =>
+      output.write(typeof text === 'string' ? redact(text) : bytes(redact(Buffer.from(text).toString('latin1')))),
   });
 }
 
@@ -77,22 +78,26 @@ function redactedHttp(http: Http, secrets: Secrets): Http {
           secrets.add(/^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1] ?? '', true);
           const matcher = secrets.keyMatcher;
           const { status, headers, body } = await connection.send(request, maySend);
-          return { status, headers: redactedHeaders(headers, matcher), body: redactedBody(body, matcher) };
+          // A number stays a number, even if the key is one.
+          const value = (text: string): string => (/^\s*[-+.0-9]*\s*$/.test(text) ? text : matcher.redact(text));
+          const redacted = [...headers].map(([name, values]) => [matcher.redact(name), values.map(value)] as const);
+          return { status, headers: new Map(redacted), body: redactedBody(body, matcher) };
         },
       });
     },
   });
 }
 
-function redactedHeaders(headers: HttpReply['headers'], matcher: Matcher): HttpReply['headers'] {
-  // A number stays a number, even if the key is one.
-  const value = (text: string): string => (/^\s*[-+.0-9]*\s*$/.test(text) ? text : matcher.redact(text));
-  return new Map([...headers].map(([name, values]) => [matcher.redact(name), values.map(value)]));
-}
-
 function redactedBody(body: HttpBody, matcher: Matcher): HttpBody {
   if (!isWhole(body)) return redactedStream(body, matcher);
-  return [bytes(redactedText(latin1(Buffer.concat(body)), matcher))];
+  const text = Buffer.concat(body).toString('latin1');
+  if (!matcher.stringsOnly || !/^(?:\xef\xbb\xbf)?\s*[[{"]/.test(text)) return [bytes(matcher.redact(text))];
+  // In JSON, keeps numbers, since a secret may be one.
+  const strings = text.replace(
+    /"([^"\\]*(?:\\[^][^"\\]*)*)("|$)/g,
+    (_string, inside: string, end: string) => `"${matcher.redact(inside)}${end}`,
+  );
+  return [bytes(strings)];
 }
 
 /** Yields the body with secrets redacted, even those that arrive in several pieces. */
@@ -103,7 +108,7 @@ async function* redactedStream(body: AsyncIterable<Uint8Array>, matcher: Matcher
     return;
   }
   let held: Buffer = Buffer.alloc(0);
-  const last = (): Uint8Array[] => (held.length === 0 ? [] : [bytes(matcher.redact(latin1(held)))]);
+  const last = (): Uint8Array[] => (held.length === 0 ? [] : [bytes(matcher.redact(held.toString('latin1')))]);
   try {
     for await (const chunk of body) {
       const [done, rest] = matcher.redactStart(Buffer.concat([held, chunk]));
@@ -118,20 +123,7 @@ async function* redactedStream(body: AsyncIterable<Uint8Array>, matcher: Matcher
   yield* last();
 }
 
-/** Returns one character per byte: secrets are ASCII, and everything else stays as it is. */
-function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
-}
-
+/** Returns a byte per character: secrets are ASCII, and everything else stays as it is. */
 function bytes(text: string): Uint8Array {
   return Buffer.from(text, 'latin1');
-}
-
-/** Redacts a text. In JSON, keeps numbers if a secret may be one. */
-function redactedText(text: string, matcher: Matcher): string {
-  if (!matcher.stringsOnly || !/^(?:\xef\xbb\xbf)?\s*[[{"]/.test(text)) return matcher.redact(text);
-  return text.replace(
-    /"([^"\\]*(?:\\[^][^"\\]*)*)("|$)/g,
-    (_string, inside: string, end: string) => `"${matcher.redact(inside)}${end}`,
-  );
 }
