@@ -9,8 +9,15 @@ import { shellWord } from '../session/run-commands.ts';
 import type { KnownPet } from '../state/pets.ts';
 import type { RawView } from '../view/view.ts';
 
-const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
-type Shell = (typeof SHELLS)[number];
+/** The scripts. They ask `petstore __complete` and show the words, and evaluate none of them. */
+const SCRIPTS = {
+  bash: () => import('../../completions/petstore.bash?text'),
+  zsh: () => import('../../completions/_petstore?text'),
+  fish: () => import('../../completions/petstore.fish?text'),
+  powershell: () => import('../../completions/petstore.ps1?text'),
+};
+type Shell = keyof typeof SCRIPTS;
+const SHELLS = Object.keys(SCRIPTS) as Shell[];
 
 export const completion = defineCommand({
   path: 'completion',
@@ -30,19 +37,13 @@ export const completion = defineCommand({
   options: { install: flag('--install', 'install it for your user and print the remaining step') },
   more: ['scripting'],
   async run({ shell: named, install }, context): Promise<RawView> {
-    const shell = named ?? loginShell(context);
-    const { SHIMS } = await import('../cli/completion/shims.ts');
-    const script = SHIMS[shell];
+    const shell = named ?? wordIn(SHELLS, context.env.SHELL?.replace(/^.*\//, '') ?? '');
+    if (shell === undefined)
+      throw usageFailure(`Name the shell: ${SHELLS.join(', ')}.`, 'See: petstore completion --help');
+    const { default: script } = await SCRIPTS[shell]();
     return install === true ? installed(context, shell, script) : { view: 'raw', body: Buffer.from(script) };
   },
 });
-
-/** @throws {Failure} `usage`: there is no script for the shell that SHELL names */
-function loginShell({ env }: Context): Shell {
-  const name = wordIn(SHELLS, env.SHELL?.replace(/^.*\//, '') ?? '');
-  if (name !== undefined) return name;
-  throw usageFailure(`Name the shell: ${SHELLS.join(', ')}.`, 'See: petstore completion --help');
-}
 
 /**
  * Returns the pets that this machine has seen, last changed first, with their names in the catalog of `place`.
