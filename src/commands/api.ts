@@ -89,9 +89,10 @@ export const api = defineCommand({
       if (isWrite(method)) context.notices.info(`Sending ${method} ${path} to ${environment} (${source}).`);
       return callRaw(session.service, call);
     });
+    const headers = [...answer.headers].flatMap(([name, values]) => values.map((value) => `${name}: ${value}`));
     return {
       view: 'raw',
-      ...(input.include === true && { head: headOf(answer) }),
+      ...(input.include === true && { head: [`HTTP ${answer.status}`, ...headers, ''].join('\n') }),
       body: Buffer.concat(await Array.fromAsync(answer.body)),
       isConfirmation: isWrite(method),
       ...(answer.failure !== undefined && { failure: answer.failure }),
@@ -130,9 +131,4 @@ function pathBelow(baseUrl: URL, given: string): string {
     `${JSON.stringify(given)} is not below the base URL ${base}, and the key is sent nowhere else.`,
     'Use the path alone: petstore api /inventory',
   );
-}
-
-function headOf({ status, headers }: { status: number; headers: ReadonlyMap<string, readonly string[]> }): string {
-  const lines = [...headers].flatMap(([name, values]) => values.map((value) => `${name}: ${value}`));
-  return [`HTTP ${status}`, ...lines, ''].join('\n');
 }

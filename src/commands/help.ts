@@ -27,7 +27,7 @@ export const help = defineCommand({
     },
   },
   // cli/parse.ts has refused anything else.
-  run: ({ topic }) => (topic[0] === 'schemas' ? schemas(topic[1]) : exitCodes()),
+  run: ({ topic }) => (topic[0] === 'schemas' ? schemas(topic[1]) : EXIT_CODES_VIEW),
 });
 
 export const version = defineCommand({
@@ -38,13 +38,11 @@ export const version = defineCommand({
   run: () => record(VERSION, { version: VERSION }),
 });
 
-function exitCodes(): View {
-  return list(
-    EXIT_CODES,
-    { code: ([code]) => `${code}`, meaning: ([, meaning]) => meaning, then: ([, , then]) => then },
-    { looks: { then: { heading: 'What a script does' } } },
-  );
-}
+const EXIT_CODES_VIEW = list(
+  EXIT_CODES,
+  { code: ([code]) => `${code}`, meaning: ([, meaning]) => meaning, then: ([, , then]) => then },
+  { looks: { then: { heading: 'What a script does' } } },
+);
 
 /** Lists the JSON Schemas, or prints one. @throws {Failure} `usage` */
 async function schemas(name?: string): Promise<View> {

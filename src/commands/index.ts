@@ -1,14 +1,10 @@
 /** Lists every command, in the order of the help. A command line loads only the one that it names. */
 import type { AnyCommand, CommandDescription } from '../cli/command.ts';
 
-interface Section {
-  readonly title: string;
-  /** By path. */
-  readonly commands: Readonly<Record<string, () => Promise<AnyCommand>>>;
-}
-
-/** `petstore --help` lists each command of the first section, but only the groups of the others. */
-export const SECTIONS: readonly Section[] = [
+/**
+ * Commands by path. `petstore --help` lists each command of the first section, but only the groups of the others.
+ */
+export const SECTIONS: readonly { title: string; commands: Readonly<Record<string, () => Promise<AnyCommand>>> }[] = [
   {
     title: 'Stock',
     commands: {
@@ -74,10 +70,8 @@ export const SECTIONS: readonly Section[] = [
 
 export const LOADERS = Object.fromEntries(SECTIONS.flatMap(({ commands }) => Object.entries(commands)));
 
-type Group = Pick<CommandDescription, 'summary' | 'common' | 'more'>;
-
 /** Groups of commands, each with the defaults that its commands inherit unless they override them. */
-export const GROUPS: Readonly<Record<string, Group>> = {
+export const GROUPS: Readonly<Record<string, Pick<CommandDescription, 'summary' | 'common' | 'more'>>> = {
   inventory: { summary: 'Stock levels of the pets', more: ['output', 'exit-codes'] },
   catalog: {
     summary: 'Names, barcodes, minimum and target of the pets',

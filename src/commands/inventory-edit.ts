@@ -40,8 +40,14 @@ export const inventoryEdit = defineWrite({
     allowNegative: flag('--allow-negative', 'allow quantities below zero'),
   },
   async run(options, context): Promise<View> {
-    const { files, notices } = context;
-    needEditor(context);
+    const { env, files, globals, notices } = context;
+    const isNamed = `${env.VISUAL ?? ''}${env.EDITOR ?? ''}` !== '';
+    // Without a terminal, guesses no editor; one that is named may be a script.
+    if (!canAsk(context) && !(globals.input && isNamed))
+      throw new Failure('no-terminal', {
+        what: isNamed ? 'confirmation' : 'the editor',
+        instead: `Name an editor with EDITOR${globals.yes ? '' : ' and add --yes'}, or use petstore inventory import.`,
+      });
     const matches = matcher(options);
     const isDryRun = options.dryRun === true;
     if (!isDryRun) {
@@ -101,17 +107,6 @@ async function editedRows(context: CommandContext, path: string, read: (edited: 
       if (!(await prompt.confirm('Edit it again?', signal, true))) throw error;
     }
   }
-}
-
-/** Refuses to guess an editor without a terminal; one that is named may be a script. @throws {Failure} `no-terminal` */
-function needEditor(context: CommandContext): void {
-  const { env, globals } = context;
-  const isNamed = `${env.VISUAL ?? ''}${env.EDITOR ?? ''}` !== '';
-  if (canAsk(context) || (globals.input && isNamed)) return;
-  throw new Failure('no-terminal', {
-    what: isNamed ? 'confirmation' : 'the editor',
-    instead: `Name an editor with EDITOR${globals.yes ? '' : ' and add --yes'}, or use petstore inventory import.`,
-  });
 }
 
 /** Heading of the column for the name, which is ignored when the rows are read: the id names the pet. */

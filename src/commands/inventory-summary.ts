@@ -25,10 +25,9 @@ export const inventorySummary = defineCommand({
   async run(filter, context): Promise<View> {
     const known = PET_STATUSES.filter((status) => filter.status?.includes(status) !== false);
     const counts = new Map<string, StatusSummary>();
-    const none = { pets: 0, quantity: 0n, outOfStock: 0 };
-    const total: StatusSummary = { status: 'total', ...none };
+    const total = { status: 'total', ...NONE };
     const countOf = (status: string): StatusSummary => {
-      const counted = counts.get(status) ?? { status, ...none };
+      const counted = counts.get(status) ?? { status, ...NONE };
       counts.set(status, counted);
       return counted;
     };
@@ -57,7 +56,7 @@ export const inventorySummary = defineCommand({
         status: ({ status }) => status,
         pets: ({ pets }) => pets,
         ...(isForPeople && {
-          share: (row: StatusSummary) => percent(...shareOf(row)).padStart(SHARE_COLUMNS),
+          share: (row: StatusSummary) => percent(...shareOf(row)).padStart('100 %'.length),
           '': () => '',
         }),
         quantity: ({ quantity }) => quantity,
@@ -69,13 +68,6 @@ export const inventorySummary = defineCommand({
   },
 });
 
-/** Counts of the pets of a status. */
-interface StatusSummary {
-  readonly status: string;
-  pets: number;
-  quantity: bigint;
-  /** Pets with a quantity of 0 or less. */
-  outOfStock: number;
-}
-
-const SHARE_COLUMNS = 5;
+/** Counts of the pets of a status. `outOfStock`: those with a quantity of 0 or less. */
+const NONE = { pets: 0, quantity: 0n, outOfStock: 0 };
+type StatusSummary = typeof NONE & { readonly status: string };

@@ -1,4 +1,4 @@
-import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
+import { defineCommand, flag, option, under } from '../cli/command.ts';
 import { listenOptions } from '../cli/shared-options.ts';
 import {
   countValue,
@@ -14,7 +14,7 @@ import { parseInteger } from '../api/values.ts';
 import { usageFailure } from '../errors.ts';
 import { isLoopback } from '../ports.ts';
 import { parseFault, skewValue } from '../sandbox/faults.ts';
-import { DEFAULT_RULES, type Plan, PLAN_NAMES, PLANS, type Rules, SANDBOX_KEY } from '../sandbox/plans.ts';
+import { DEFAULT_RULES, type Plan, PLAN_NAMES, PLANS, SANDBOX_KEY } from '../sandbox/plans.ts';
 import { startSandbox } from '../sandbox/sandbox-server.ts';
 import type { LoggedRequest } from '../sandbox/serve-request.ts';
 import { generatedPets } from '../sandbox/seed.ts';
@@ -107,10 +107,19 @@ export const sandboxServe = defineCommand({
   },
   options: OPTIONS,
   async run(input, context) {
-    const apiKeys = usableKeys(input);
-    const rules = rulesOf(input);
+    const { host, key: apiKeys = [SANDBOX_KEY], minute: minuteMs, seed } = input;
+    if (!isLoopback(host) && apiKeys.includes(SANDBOX_KEY))
+      throw usageFailure(
+        `On ${host} others can reach the sandbox, and its usual key is public.`,
+        'Set other keys with --key: made-up ones, never a real one.',
+      );
+    const known: Partial<Plan> = input.plan === 'custom' ? {} : PLANS[input.plan];
+    const { perMinute = known.perMinute, perDay = known.perDay } = input;
+    if (perMinute === undefined || perDay === undefined)
+      throw usageFailure('The custom plan needs both its limits: --per-minute and --per-day.');
+    // The other rules are options.
+    const rules = { ...input, plan: { perMinute, perDay, minuteMs } };
     const file = dataFile(context, input.data);
-    const { seed } = input;
     const pets =
       typeof seed === 'string' ? await readPets(context, seed) : seed === undefined ? seed : generatedPets(seed);
     const log = await openLog(context, input.log, logWords);
@@ -134,27 +143,6 @@ export const sandboxServe = defineCommand({
     };
   },
 });
-
-type ServeInput = InputOf<typeof OPTIONS>;
-
-/** @throws {Failure} `usage`: others could use the public key */
-function usableKeys({ host, key = [SANDBOX_KEY] }: ServeInput): readonly string[] {
-  if (isLoopback(host) || !key.includes(SANDBOX_KEY)) return key;
-  throw usageFailure(
-    `On ${host} others can reach the sandbox, and its usual key is public.`,
-    'Set other keys with --key: made-up ones, never a real one.',
-  );
-}
-
-/** Returns the rules, which are options but for the plan. @throws {Failure} `usage` */
-function rulesOf(input: ServeInput): Rules {
-  const known: Partial<Plan> = input.plan === 'custom' ? {} : PLANS[input.plan];
-  const { perMinute = known.perMinute, perDay = known.perDay, minute: minuteMs } = input;
-  if (perMinute === undefined || perDay === undefined) {
-    throw usageFailure('The custom plan needs both its limits: --per-minute and --per-day.');
-  }
-  return { ...input, plan: { perMinute, perDay, minuteMs } };
-}
 
 function logWords({ limit, remaining, retryAfter, faults }: LoggedRequest): (string | undefined)[] {
   return [
