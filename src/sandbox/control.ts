@@ -38,14 +38,30 @@ const A_CENTURY_MS = 100 * 365 * 86_400_000;
 /** Each runs within a transaction and returns JSON. @throws {Failure} `usage`, `invalid-value` */
 const ACTIONS: Readonly<Record<string, (served: Served, request: ControlRequest) => string>> = {
   'GET /state': (served) => JSON.stringify(stateOf(served)),
-  'GET /pets': listPets,
+  // The first pets, with their names in the sandbox's own catalog.
+  'GET /pets': ({ store }) => {
+    const names = new Map(seedCatalog().map(({ petId, name }) => [petId, name]));
+    const pets = store.page(undefined, MOST_SHOWN);
+    return stringifyJson(pets.map((item) => new Map([...itemToJson(item), ['name', names.get(item.petId) ?? '']])));
+  },
   'GET /requests': ({ log }, { query }) => {
     const after = Number(query.get('after') ?? 0);
     return JSON.stringify(log.filter(({ id }) => id > after));
   },
   'GET /faults': (served) => JSON.stringify(faultsOf(served)),
-  'PUT /faults': setFaults,
-  'POST /clock': advanceClock,
+  'PUT /faults': (served, request) => {
+    const rules = read(request, z.array(z.string()), 'an array of rules, each a text such as "status=503,p=0.1"');
+    served.faults.set(rules.map(parseFault));
+    return JSON.stringify(faultsOf(served));
+  },
+  'POST /clock': (served, request) => {
+    const what = 'the time to advance, at most a century: {"advance":"1d"}';
+    const { advance } = read(request, z.object({ advance: z.string() }), what);
+    const ms = parseDuration(advance) ?? Number.POSITIVE_INFINITY;
+    if (served.skewMs + ms > A_CENTURY_MS) throw usageFailure(`The body must be ${what}.`);
+    served.skewMs += ms;
+    return JSON.stringify({ now: new Date(served.now()).toISOString() });
+  },
   'POST /reset': ({ store }) => {
     store.reset();
     return JSON.stringify({ pets: store.count() });
@@ -116,13 +132,6 @@ function refusalIn(problem: unknown): string | undefined {
   return problem.is('invalid-value') ? `${problem.details.name} must be ${problem.details.expected}.` : undefined;
 }
 
-/** Lists the first pets with their names in the sandbox's own catalog. */
-function listPets({ store }: Served): string {
-  const names = new Map(seedCatalog().map(({ petId, name }) => [petId, name]));
-  const pets = store.page(undefined, MOST_SHOWN);
-  return stringifyJson(pets.map((item) => new Map([...itemToJson(item), ['name', names.get(item.petId) ?? '']])));
-}
-
 export type State = ReturnType<typeof stateOf>;
 
 function stateOf(served: Served) {
@@ -162,21 +171,6 @@ function faultsOf({ faults }: Served) {
 /** Masks a key, because other users of this machine may read it. The built-in key is not a secret. */
 function masked(apiKey: string): string {
   return apiKey === SANDBOX_KEY ? apiKey : `${apiKey.slice(0, apiKey.length < 12 ? 1 : 4)}…`;
-}
-
-function setFaults(served: Served, request: ControlRequest): string {
-  const rules = read(request, z.array(z.string()), 'an array of rules, each a text such as "status=503,p=0.1"');
-  served.faults.set(rules.map(parseFault));
-  return JSON.stringify(faultsOf(served));
-}
-
-function advanceClock(served: Served, request: ControlRequest): string {
-  const what = 'the time to advance, at most a century: {"advance":"1d"}';
-  const { advance } = read(request, z.object({ advance: z.string() }), what);
-  const ms = parseDuration(advance) ?? Number.POSITIVE_INFINITY;
-  if (served.skewMs + ms > A_CENTURY_MS) throw usageFailure(`The body must be ${what}.`);
-  served.skewMs += ms;
-  return JSON.stringify({ now: new Date(served.now()).toISOString() });
 }
 
 function read<T>({ body }: ControlRequest, schema: z.ZodMiniType<T>, what: string): T {

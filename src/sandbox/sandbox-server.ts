@@ -1,5 +1,4 @@
 /** Serves the sandbox over HTTP (`petstore sandbox serve`). */
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { InventoryItem } from '../api/item.ts';
 import { refusalOfHost, serve, type ServerOptions, type Serving } from '../http/server.ts';
 import { isLoopback } from '../ports.ts';
@@ -48,7 +47,16 @@ export async function startSandbox(
   const { baseUrl, close } = await serve({
     ...options,
     clock,
-    handle: (incoming, outgoing) => answerAny(served, names, incoming, outgoing),
+    async handle(incoming, outgoing) {
+      const { socket, url = '' } = incoming;
+      const refusal = refusalOfHost(incoming, (name) => names.includes(name));
+      if (refusal !== undefined) await send(served, outgoing, await refuse(served, refusal));
+      // Only this machine may use the page and the controls.
+      else if (/^\/(__sandbox(\/|$)|[?#]|$)/.test(url) && isLoopback(socket.remoteAddress ?? '')) {
+        const { control } = await import('./control.ts');
+        await control(served, incoming, outgoing);
+      } else await answer(served, incoming, outgoing);
+    },
     refuse: async (refusal) => {
       const response = await refuse(served, refusal);
       return { ...response, headers: headersOf(response, served.now()) };
@@ -68,24 +76,4 @@ export async function startSandbox(
       store[Symbol.dispose]();
     },
   };
-}
-
-/** Never rejects. */
-async function answerAny(
-  served: Served,
-  names: readonly string[],
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-): Promise<void> {
-  const refusal = refusalOfHost(incoming, (name) => names.includes(name));
-  if (refusal !== undefined) await send(served, outgoing, await refuse(served, refusal));
-  else if (isForControls(incoming)) {
-    const { control } = await import('./control.ts');
-    await control(served, incoming, outgoing);
-  } else await answer(served, incoming, outgoing);
-}
-
-/** True for the page and the controls, which only this machine may use. */
-function isForControls({ url = '', socket }: IncomingMessage): boolean {
-  return /^\/(__sandbox(\/|$)|[?#]|$)/.test(url) && isLoopback(socket.remoteAddress ?? '');
 }
