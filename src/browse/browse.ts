@@ -51,7 +51,12 @@ interface Visit {
 
 /** @throws {Failure} `usage`: without a terminal; and what connect throws */
 export async function browse(context: CommandContext, options: BrowseOptions): Promise<View> {
-  if (options.plain !== true) needScreen(context);
+  const hasScreen = canAsk(context) && context.stdout.isTTY && context.env.TERM !== 'dumb';
+  if (options.plain !== true && !hasScreen)
+    throw usageFailure(
+      `${COMMAND} needs a terminal with a full screen, and does not work with --no-input.`,
+      `For lines of text: petstore ${COMMAND} --plain`,
+    );
   if (options.dryRun !== true) await assertWriteAllowed(context);
   const target = await context.target();
   const { environment } = target;
@@ -70,15 +75,6 @@ export async function browse(context: CommandContext, options: BrowseOptions): P
     await offerDraft(visit);
     return await run(visit);
   });
-}
-
-/** Requires a terminal that can show a full screen, and the questions on stderr. @throws {Failure} `usage` */
-function needScreen(context: CommandContext): void {
-  if (canAsk(context) && context.stdout.isTTY && context.env.TERM !== 'dumb') return;
-  throw usageFailure(
-    `${COMMAND} needs a terminal with a full screen, and does not work with --no-input.`,
-    `For lines of text: petstore ${COMMAND} --plain`,
-  );
 }
 
 /** Reports a run of changes that was cut off, for example by a power cut. */
@@ -151,7 +147,10 @@ async function run(visit: Visit): Promise<View> {
     const failure = error.is('invalid-rows') ? new Failure('rows-after-apply', error.details, error) : midway(error);
     return { ...done, failure };
   } finally {
-    tellKept(visit);
+    if (browser.pending.size > 0 && options.dryRun !== true) {
+      const again = ` Continue: ${browser.petstore} ${COMMAND}${options.plain === true ? ' --plain' : ''}`;
+      context.notices.info(`You did not apply ${browser.pendingWords}.${visit.keeps ? again : ''}`);
+    }
     browser.catalog?.[Symbol.dispose]();
   }
 }
@@ -256,12 +255,6 @@ async function apply(visit: Visit): Promise<RecordView | undefined> {
     browser.message = `Nothing was applied. ${why}`.trim();
     return undefined;
   }
-}
-
-function tellKept({ browser, context, keeps, options }: Visit): void {
-  if (browser.pending.size === 0 || options.dryRun === true) return;
-  const kept = keeps ? ` Continue: ${browser.petstore} ${COMMAND}${options.plain === true ? ' --plain' : ''}` : '';
-  context.notices.info(`You did not apply ${browser.pendingWords}.${kept}`);
 }
 
 /** Returns '' for 0. */

@@ -41,8 +41,12 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
     questions.length > 1 || linesBelow < 3
       ? [fitting(questions, columns)]
       : wrapLine(questions[0]!, columns, 0).split('\n');
-  const second =
-    rest.length > 0 ? paint(fit(rest.join(' '))) : style.muted(fitting(limitsOf(browser, around.now), columns));
+  const limits = browser.limits();
+  const left =
+    limits === undefined || limits.resetAt <= around.now
+      ? ['']
+      : [limitWords(limits, around.now), `${limits.remaining} of ${limits.limit} requests left`];
+  const second = rest.length > 0 ? paint(fit(rest.join(' '))) : style.muted(fitting(left, columns));
   const below = [paint(fit(first)), second, keyLine(browser.mode, columns)].toSpliced(1, 3 - linesBelow);
   const heading = style.heading(isInstead ? '' : table.heading);
   // The pet at the cursor is more important than what is above it.
@@ -50,13 +54,6 @@ export function drawScreen(browser: Browser, around: Surroundings): string[] {
   const search = [`Search: ${text}_`, ...filters, ...(order === 'as listed' ? [] : [`by ${order}`])];
   const head = [title, fit(search.join(BETWEEN)), heading].slice(0, Math.max(1, rows - below.length - 1));
   return full([...head, ...lines], below, rows);
-}
-
-/** Returns what is left of the rate limit, in full, then shorter. */
-function limitsOf(browser: Browser, now: number): string[] {
-  const limits = browser.limits();
-  if (limits === undefined || limits.resetAt <= now) return [''];
-  return [limitWords(limits, now), `${limits.remaining} of ${limits.limit} requests left`];
 }
 
 /** Fills the screen. */

@@ -59,7 +59,9 @@ export function press(browser: Browser, key: Key): Request | undefined {
   if (mode === 'table') return pressInTable(browser, key);
   if (key.row !== undefined) return undefined;
   if (mode === 'quantity') {
-    typeQuantity(browser, key);
+    if (name === 'escape' || (ctrl && (name === 'u' || name === 'w'))) browser.typed = '';
+    if (name === 'escape' || name === 'return') browser.endQuantity();
+    else browser.typed = name === 'backspace' ? browser.typed.replace(/.$/u, '') : browser.typed + key.text;
     return undefined;
   }
   if (mode === 'help' && browser.hasMoreHelp && name !== 'escape') {
@@ -114,12 +116,6 @@ function pressInTable(browser: Browser, key: Key): Request | undefined {
   else if (text !== '') browser.searchFor((browser.text + text).replace(/^[\s/]+/, ''));
   else browser.move(name);
   return undefined;
-}
-
-function typeQuantity(browser: Browser, { ctrl, name, text }: Key): void {
-  if (name === 'escape' || (ctrl && (name === 'u' || name === 'w'))) browser.typed = '';
-  if (name === 'escape' || name === 'return') browser.endQuantity();
-  else browser.typed = name === 'backspace' ? browser.typed.replace(/.$/u, '') : browser.typed + text;
 }
 
 const MARGIN = Math.max(...KEYS.map(([key]) => key.length)) + BETWEEN.length;
