@@ -12,7 +12,7 @@ import type { RawView } from '../view/view.ts';
 import { type CheckFacts, type Checked, checked, skip, type SmokeOptions } from './finding.ts';
 import type { Reply } from '../client/raw.ts';
 import { marginOf, REPORTERS, type ReportFormat, type Suite } from './reporters.ts';
-import { SmokeClients } from './smoke-clients.ts';
+import { smokeClients, type SmokeClients } from './smoke-clients.ts';
 import { CHECKS_OF, chosenChecks, requestsFor, runSmoke } from './suite.ts';
 
 interface Reports {
@@ -44,7 +44,7 @@ export async function smoke(context: CommandContext, options: SmokeOptions & Rep
   const startedAt = clock.now();
   const need = requestsFor(chosen);
   await using session = await connect(context);
-  const clients = new SmokeClients(context, session, options, chosen);
+  const clients = smokeClients(context, session, options, chosen);
   const { environment } = session;
   const writes = options.pet === undefined ? 'read-only' : `pet ${options.pet} is changed, and put back`;
   const more =

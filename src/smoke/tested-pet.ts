@@ -140,7 +140,16 @@ export class TestedPet {
     try {
       if (this.present === undefined || this.invalid !== undefined) await this.look();
       if (this.present === undefined) return;
-      await this.settle();
+      // Records what the stock shows of updates without an answer, before the pet is put back.
+      const { petId, present } = this;
+      const changes = journal.changesOf(this.run.id);
+      // What the pet had when the run began: later changes may not know it.
+      const before = changes[0]?.before;
+      const guarded = changes.map((each) => ({
+        ...each,
+        before: present === before ? before : (each.before ?? before),
+      }));
+      await recordShown(journal, guarded, new Map([[petId, { quantity: present }]]));
       if (this.present !== this.original) await this.putBack();
     } finally {
       const isRestored = this.present === this.original && this.invalid === undefined;
@@ -158,17 +167,6 @@ export class TestedPet {
       else if (state !== 'planned' && state !== 'failed') this.present = undefined;
       throw error;
     }
-  }
-
-  /** Records what the stock shows of updates without an answer, before the pet is put back. */
-  private async settle(): Promise<void> {
-    const { present } = this;
-    const { journal } = this.locked;
-    const changes = journal.changesOf(this.run.id);
-    // What the pet had when the run began: later changes may not know it.
-    const before = changes[0]?.before;
-    const guarded = changes.map((each) => ({ ...each, before: present === before ? before : (each.before ?? before) }));
-    await recordShown(journal, guarded, new Map([[this.petId, { quantity: present }]]));
   }
 
   private change(after: bigint) {
