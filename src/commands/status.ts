@@ -38,28 +38,25 @@ export const status = defineCommand({
   },
 });
 
-type Line = readonly [name: string, found: Sourced<string> | undefined];
+type Line = readonly [name: string, label: string, found: Sourced<string> | undefined];
 
 function linesOf(settings: ResolvedSettings, context: CommandContext): readonly Line[] {
   const { environment, baseUrl, apiKey, keyCommand } = settings;
   if (environment.value === 'sandbox') {
     const source = { from: 'built in', name: 'built in' } as const;
     return [
-      ['environment', environment],
-      ['baseUrl', { value: 'this machine', source }],
-      ['apiKey', { value: 'not needed', source }],
+      ['environment', 'environment', environment],
+      ['baseUrl', 'base URL', { value: 'this machine', source }],
+      ['apiKey', 'API key', { value: 'not needed', source }],
     ];
   }
   return [
-    ['environment', environment],
+    ['environment', 'environment', environment],
     // An invalid base URL may contain credentials: parsing it throws a failure that shows it masked.
-    ['baseUrl', baseUrl && { ...baseUrl, value: parseBaseUrl(baseUrl.value, context.globals).href }],
-    ['apiKey', keyCommand ?? (apiKey && { ...apiKey, value: maskKey(apiKey.value) })],
+    ['baseUrl', 'base URL', baseUrl && { ...baseUrl, value: parseBaseUrl(baseUrl.value, context.globals).href }],
+    ['apiKey', 'API key', keyCommand ?? (apiKey && { ...apiKey, value: maskKey(apiKey.value) })],
   ];
 }
-
-/** In the text. */
-const LABELS: Readonly<Record<string, string>> = { baseUrl: 'base URL', apiKey: 'API key' };
 
 /** Returns what is known of the key's rate limit and block; nothing if that would need a key command. */
 async function knownLimits(context: CommandContext): Promise<{ notes: readonly Labelled[]; json?: JsonValue }> {
@@ -105,12 +102,12 @@ async function describe(
   const file = await context.configFile();
   const place = await hintedPlace(context);
   const profile = profileOf(context);
-  const isComplete = lines.every(([, found]) => found !== undefined);
+  const isComplete = lines.every(([, , found]) => found !== undefined);
   const text = [
-    ...lines.map(([member, found]): Labelled => {
+    ...lines.map(([, label, found]): Labelled => {
       const hidden = found?.shadows === undefined ? '' : `; it overrides ${found.shadows.name}`;
       const shown = found && `${found.value}  (${words(found.source)}${hidden})`;
-      return [LABELS[member] ?? member, shown ?? 'none'];
+      return [label, shown ?? 'none'];
     }),
     ...(profile === undefined ? [] : [['profile', `${profile.value}  (${words(profile.source)})`] as const]),
     ...(isComplete ? [] : [['log in', withEnvironment('petstore login', place)] as const]),
@@ -121,7 +118,7 @@ async function describe(
       `run ${run.id} (${run.kind}) in ${run.environment}  (${withEnvironment(nextSteps(run).join('; '), place)})`,
     ]),
   ];
-  const members = lines.map(([name, found]) => {
+  const members = lines.map(([name, , found]) => {
     const { value = null, source, shadows } = found ?? {};
     return [
       name,
@@ -136,7 +133,7 @@ async function describe(
   return labelled(
     text,
     [...members, ['config', config], ['rateLimit', rateLimit], ['unfinished', unfinished]],
-    [...lines.map(([name, found]) => [name, found?.value ?? null] as const), ['config', file.path]],
+    [...lines.map(([name, , found]) => [name, found?.value ?? null] as const), ['config', file.path]],
   );
 }
 

@@ -109,16 +109,12 @@ function conflict(domain: string, addresses: readonly string[]): string {
   return `A conflicting ${type} record of ${domain} (${addresses.join(', ')})`;
 }
 
-/** Returns the CAA records of the domain, or of the nearest name above it that has some (RFC 8659, 3). */
-async function lookAtAuthorities(walk: Walk): Promise<Diagnosis> {
-  for (let name = walk.domain; name !== ''; name = parentOf(name)) {
-    const found = await walk.dns('CAA', name);
-    if (found.length > 0) return judgeAuthorities(walk, name, found);
-  }
-  return ok('caa', 'No CAA record: any authority may issue.');
-}
-
-function judgeAuthorities({ domain, ca }: Walk, name: string, properties: readonly string[]): Diagnosis {
+/** Judges the CAA records of the domain, or of the nearest name above it that has some (RFC 8659, 3). */
+async function lookAtAuthorities({ ca, dns, domain }: Walk): Promise<Diagnosis> {
+  let name = domain;
+  let properties = await dns('CAA', name);
+  while (properties.length === 0 && (name = parentOf(name)) !== '') properties = await dns('CAA', name);
+  if (properties.length === 0) return ok('caa', 'No CAA record: any authority may issue.');
   // Only `issue` counts for a host. Parameters follow a semicolon, and an empty name forbids all authorities.
   const issue = properties.flatMap((each) => /^issue ([^;]*)/i.exec(each)?.[1]?.trim().toLowerCase() ?? []);
   if (issue.length === 0) return ok('caa', `The CAA records of ${name} restrict no authority for ${domain}.`);
