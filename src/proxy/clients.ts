@@ -3,6 +3,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { Failure, fileFailed, usageFailure } from '../errors.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { stateFolder } from '../session/paths.ts';
+import { LONGEST_FILE } from '../serve/serve.ts';
 import { readText } from '../session/read-text.ts';
 import { takeLock } from '../state/lock.ts';
 
@@ -60,7 +61,6 @@ export function readClients(text: string, path: string): Client[] {
   return clients;
 }
 
-export const LONGEST_FILE = 2 ** 20;
 /** How long to wait for another process that adds a token, in ms. */
 const PATIENCE_MS = 10_000;
 

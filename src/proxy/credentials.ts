@@ -4,12 +4,12 @@ import { createSecureContext } from 'node:tls';
 import { Failure, usageFailure } from '../errors.ts';
 import type { Identity } from '../http/server.ts';
 import { isLoopback } from '../ports.ts';
-import { followFiles } from '../serve/serve.ts';
+import { followFiles, LONGEST_FILE } from '../serve/serve.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
 import { shellWord } from '../session/run-commands.ts';
 import type { Access } from './access.ts';
-import { digestOf, lockTokens, LONGEST_FILE, readClients, writeSecret } from './clients.ts';
+import { digestOf, lockTokens, readClients, writeSecret } from './clients.ts';
 
 /** The options that name them. */
 interface CredentialOptions {

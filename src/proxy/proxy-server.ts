@@ -21,7 +21,6 @@ import { pathBelowBase, sendReply, sentHeaders, TAKING_MS } from './messages.ts'
 import { Metrics, stateAnswer } from './metrics.ts';
 import {
   afterWrites,
-  givenId,
   ID_HEADER,
   LARGEST_BODY,
   maxWaitOf,
@@ -113,7 +112,10 @@ class ProxyServer {
       isUrgent: headers[priorityHeader ?? ''] !== undefined,
       maxWaitMs: maxWaitOf(headers, globals.maxWait),
     });
-    outgoing.setHeader(ID_HEADER, givenId(headers) ?? Buffer.from(randomBytes(8)).toString('hex'));
+    // The client, or a server in front of the proxy, may have given the request an id.
+    const { [ID_HEADER]: given } = headers;
+    const isGiven = typeof given === 'string' && /^[\w.:-]{1,64}$/.test(given);
+    outgoing.setHeader(ID_HEADER, isGiven ? given : Buffer.from(randomBytes(8)).toString('hex'));
     this.passing.add(passing);
     outgoing.once('close', () => {
       if (outgoing.writableFinished) return;

@@ -68,11 +68,6 @@ export function maxWaitOf({ [MAX_WAIT_HEADER]: seconds }: IncomingMessage['heade
   return typeof seconds === 'string' && /^\d{1,12}$/.test(seconds) ? Math.min(Number(seconds) * 1_000, mostMs) : mostMs;
 }
 
-/** Returns the id that the client, or a server in front of the proxy, has given the request. */
-export function givenId({ [ID_HEADER]: id }: IncomingMessage['headers']): string | undefined {
-  return typeof id === 'string' && /^[\w.:-]{1,64}$/.test(id) ? id : undefined;
-}
-
 /**
  * Resolves when the earlier writes of the same client, whose bodies have arrived, have been answered.
  * @param all requests in progress, in the order in which their heads arrived

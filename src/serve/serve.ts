@@ -29,7 +29,7 @@ export async function openLog<T extends ServedRequest & Readonly<Partial<Record<
 /** How often files are checked for changes, and how long a change must have lasted, in ms. */
 const LOOK_MS = 5_000;
 const SETTLED_MS = 500;
-const LONGEST_FILE = 2 ** 20;
+export const LONGEST_FILE = 2 ** 20;
 
 /**
  * Reads files and uses their texts, and those of plain files again whenever they change and on SIGHUP, until the command
