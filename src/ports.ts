@@ -363,7 +363,6 @@ export interface Machine {
   readonly processSpace: string;
   /** True if a process with this number runs on this machine, or if that is unknown. */
   isAlive(pid: number): boolean;
-  /** The current folder. */
   readonly cwd: string;
   /** Name of the current user; empty if the system has none. */
   readonly user: string;

@@ -6,7 +6,6 @@ import { ErrorSchema, Int64, Integer, InventoryItemSchema, InventoryUpdateSchema
 
 const ITEM = { petId: 7, quantity: 12, status: 'available' };
 
-/** An example of each body. */
 const EXAMPLES: Readonly<Record<string, unknown>> = {
   InventoryItem: ITEM,
   'InventoryItem[]': [ITEM, { petId: 8, quantity: 0, status: 'sold' }],

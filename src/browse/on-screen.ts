@@ -125,7 +125,6 @@ function painterOf(screen: FullScreen, clock: Clock, draw: () => string[]) {
   };
   return {
     ask,
-    /** Draws all lines again. */
     redraw(): void {
       shown = [];
       ask();

@@ -6,7 +6,6 @@ import type { CommandContext } from '../session/globals.ts';
 import { openJsonLines } from '../session/read-text.ts';
 import { VERSION } from '../version.ts';
 
-/** Writes the events of one invocation. */
 export type RunLog = Awaited<ReturnType<typeof openRunLog>>;
 
 /** Opens the log and writes the start. No values of options: one may be secret. @throws {Failure} `file` */

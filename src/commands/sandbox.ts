@@ -1,10 +1,11 @@
 import { defineCommand, option } from '../cli/command.ts';
 import { countValue, pathValue, sandboxKeyValue } from '../value-parsers.ts';
 import { storeProvided } from '../session/open-catalog.ts';
-import { dataFile, readPets, withStore } from '../serve/data-file.ts';
+import { dataFile, readPets } from '../serve/data-file.ts';
 import { Failure, usageFailure } from '../errors.ts';
 import { windowsOf } from '../sandbox/limiter.ts';
 import { PLANS, SANDBOX_KEY } from '../sandbox/plans.ts';
+import { openStore } from '../sandbox/sandbox-store.ts';
 import { generatedPets, seedCatalog } from '../sandbox/seed.ts';
 import { withWritableJournal } from '../stock/open-journal.ts';
 import { confirmation, labelled, list } from '../view/view.ts';
@@ -20,13 +21,12 @@ export const sandboxReset = defineCommand({
   options: { data },
   async run({ data }, context) {
     const file = dataFile(context, data);
-    const pets = await withStore(context, file, (store) =>
-      store.exclusively(() => {
-        store.reset();
-        for (const key of store.keys()) store.removeKey(key);
-        return store.count();
-      }),
-    );
+    using store = await openStore(context, file);
+    const pets = await store.exclusively(() => {
+      store.reset();
+      for (const key of store.keys()) store.removeKey(key);
+      return store.count();
+    });
     const text = `Sandbox reset: ${pets} pets, no usage, no bans, no added keys`;
     if (data !== undefined) return confirmation(`${text}.`, { pets, file: file.file });
     // Earlier changes can no longer be undone.
@@ -57,12 +57,11 @@ export const sandboxSeed = defineCommand({
     }
     const others = pets === undefined ? await readPets(context, from ?? '') : generatedPets(pets);
     const file = dataFile(context, data);
-    const count = await withStore(context, file, (store) =>
-      store.exclusively(() => {
-        store.replacePets(others);
-        return store.count();
-      }),
-    );
+    using store = await openStore(context, file);
+    const count = await store.exclusively(() => {
+      store.replacePets(others);
+      return store.count();
+    });
     if (data === undefined) {
       // The sandbox's own catalog does not describe the pets of a file.
       await storeProvided(context, 'sandbox', 'sandbox', pets === undefined ? [] : seedCatalog());
@@ -80,10 +79,8 @@ export const sandboxStatus = defineCommand({
     // Without `notices`, a damaged file is not moved aside.
     const { file } = dataFile(context, data);
     const facts = await context.files.facts(file);
-    const { pets, keys } =
-      facts === undefined
-        ? { pets: 0, keys: 0 }
-        : await withStore(context, { file }, (store) => ({ pets: store.count(), keys: store.keys().length }));
+    using store = facts && (await openStore(context, { file }));
+    const [pets, keys] = [store?.count() ?? 0, store?.keys().length ?? 0];
     const lines = [
       ['file', facts === undefined ? `${file} (not there yet: the first command creates it)` : file],
       ['pets', String(pets)],
@@ -109,18 +106,17 @@ export const sandboxKeys = defineCommand({
   },
   async run({ add, remove, data }, context) {
     const now = context.clock.now();
-    const rows = await withStore(context, { file: dataFile(context, data).file }, (store) =>
-      store.exclusively(() => {
-        if (add !== undefined && add !== SANDBOX_KEY) store.addKey(add);
-        if (remove !== undefined && !store.removeKey(remove)) {
-          throw new Failure('invalid-value', { name: '--remove', value: remove, expected: 'a key that was added' });
-        }
-        return [SANDBOX_KEY, ...store.keys()].map((key) => {
-          const allowance = store.allowance(key);
-          return { ...allowance, ...windowsOf(allowance, PLANS.free, now), key };
-        });
-      }),
-    );
+    using store = await openStore(context, { file: dataFile(context, data).file });
+    const rows = await store.exclusively(() => {
+      if (add !== undefined && add !== SANDBOX_KEY) store.addKey(add);
+      if (remove !== undefined && !store.removeKey(remove)) {
+        throw new Failure('invalid-value', { name: '--remove', value: remove, expected: 'a key that was added' });
+      }
+      return [SANDBOX_KEY, ...store.keys()].map((key) => {
+        const allowance = store.allowance(key);
+        return { ...allowance, ...windowsOf(allowance, PLANS.free, now), key };
+      });
+    });
     const later = (at: number): Date | undefined => (at <= now ? undefined : new Date(at));
     return list(rows, {
       key: ({ key }) => key,

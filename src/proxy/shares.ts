@@ -9,13 +9,11 @@ const UNKNOWN_WINDOW_MS = 60_000;
 /** Most operations, and most addresses. Clients choose them, so the oldest are forgotten. */
 const MOST = 1_000;
 
-/** A request that waits to be sent. */
 export interface Waiting {
   readonly claim: Claim;
   readonly operation: string;
 }
 
-/** A window of the rate limit. */
 interface Window {
   /** How much each client with a share has sent in it. */
   readonly sent: Map<string, number>;
@@ -44,7 +42,6 @@ export function sharesOn(clock: Clock) {
   /** Returns the requests that wait for the window of the operation. */
   const inWindow = (operation: string, queue: readonly Waiting[]): readonly Waiting[] =>
     queue.filter((each) => limitOf(each.operation) === limitOf(operation));
-  /** Counts a request that is sent now. */
   const count = ({ client, share }: Claim, operation: string): void => {
     const { sent } = windowOf(operation);
     if (share !== undefined) sent.set(client, (sent.get(client) ?? 0) + 1);

@@ -43,7 +43,6 @@ export class Turns {
     this.shares = sharesOn(options.clock);
   }
 
-  /** Number of requests that wait to be sent. */
   get waiting(): number {
     return this.entries.length;
   }

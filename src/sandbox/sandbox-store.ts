@@ -51,7 +51,6 @@ function storeIn(state: State) {
       const row = database.get(sql, quantity, petId);
       return row === undefined ? undefined : toItem(row);
     },
-    /** Replaces all pets. */
     replacePets(pets: Iterable<InventoryItem>): void {
       database.run('DELETE FROM pet');
       insert(database, pets);

@@ -1,9 +1,9 @@
-/** Shared by the sandbox commands: opens the sandbox's file, and reads pets from a file. */
+/** Shared by the sandbox commands: finds the sandbox's file, and reads pets from a file. */
 import type { InventoryItem } from '../api/item.ts';
 import { parseJsonRows } from '../api/json-rows.ts';
 import { INT64_MAX, INT64_MIN } from '../api/values.ts';
 import { Failure, usageFailure } from '../errors.ts';
-import type { SandboxFile, Store } from '../sandbox/sandbox-store.ts';
+import type { SandboxFile } from '../sandbox/sandbox-store.ts';
 import { sandboxFile } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { readText } from '../session/read-text.ts';
@@ -15,17 +15,6 @@ export function dataFile(context: CommandContext, data: string | undefined): San
     throw usageFailure(`The sandbox is an environment of its own; --env ${env} cannot be used with it.`);
   }
   return data === undefined ? { file: sandboxFile(context), notices: context.notices } : { file: data };
-}
-
-/** @throws {Failure} `state`, `file` */
-export async function withStore<T>(
-  context: CommandContext,
-  file: SandboxFile,
-  work: (store: Store) => T | Promise<T>,
-): Promise<T> {
-  const { openStore } = await import('../sandbox/sandbox-store.ts');
-  using store = await openStore(context, file);
-  return await work(store);
 }
 
 /**

@@ -23,7 +23,6 @@ export const FORMATS = Object.keys(FORMAT_FACTS) as readonly Format[];
  */
 export type CellValue = string | bigint | number | RawNumber | Date;
 
-/** One column of a table or CSV file. */
 export interface Column<Row> {
   /** Header in CSV, and the name for `--columns`. */
   readonly name: string;
@@ -158,7 +157,6 @@ export interface StreamEvent {
   readonly json: JsonValue;
 }
 
-/** Events as they happen. */
 interface StreamView {
   readonly view: 'stream';
   readonly events: AsyncIterable<StreamEvent>;
