@@ -1,5 +1,5 @@
 import { lookAtService } from '../doctor/connectivity.ts';
-import { type Diagnosis, diagnosisView, skipped } from '../doctor/diagnosis.ts';
+import { type Diagnosis, diagnosisView, skipped, type Steps } from '../doctor/diagnosis.ts';
 import { type Redirect, walkDomain } from '../doctor/domain.ts';
 import { lookAtMachine } from '../doctor/local.ts';
 import { defineCommand, flag, type InputOf, option, under } from '../cli/command.ts';
@@ -110,7 +110,7 @@ export const doctor = defineCommand({
 });
 
 /** Checks a domain; without one, this machine, then the connection to the service. */
-async function* steps(input: DoctorInput, context: CommandContext): AsyncGenerator<Diagnosis> {
+async function* steps(input: DoctorInput, context: CommandContext): Steps {
   const { domain, target } = input;
   if (domain !== undefined && target !== undefined) {
     yield* walkDomain(context, { ...input, domain, target });

@@ -7,12 +7,12 @@ import { type Network, NetworkFailure, type Peer, RedisFailure } from '../ports.
 import { Failure, isFailure } from '../errors.ts';
 import { duration } from '../view/progress.ts';
 import { capital, plural } from '../view/words.ts';
-import { bad, certificate, clockDifference, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
+import { bad, certificate, clockDifference, failed, note, ok, skipped, type Steps, warn } from './diagnosis.ts';
 import { isAbout, KEY_KINDS } from './local.ts';
 import { probe, type Reply } from '../client/raw.ts';
 import { gatewayOf } from '../rate-limit/headers.ts';
 
-export async function* lookAtService(context: CommandContext, url: URL): AsyncGenerator<Diagnosis> {
+export async function* lookAtService(context: CommandContext, url: URL): Steps {
   if ((await context.settings()).environment.value !== 'sandbox') {
     const maySend = yield* lookAtLedger(context);
     const isReached = yield* lookAtWay(context, await networkOf(context), url);
@@ -32,7 +32,7 @@ const LOCK_RIGHTS = "redis.call('GET', KEYS[1]) redis.call('SET', KEYS[1], '', '
  * Checks the server of `PETSTORE_LEDGER`, if set: one step for the key, and one for the lock of a pet.
  * @returns whether this server allows requests to be sent
  */
-async function* lookAtLedger(context: CommandContext): AsyncGenerator<Diagnosis, boolean> {
+async function* lookAtLedger(context: CommandContext): Steps<boolean> {
   const { clock } = context;
   const id = 'shared-ledger';
   try {
@@ -58,7 +58,7 @@ async function* lookAtLedger(context: CommandContext): AsyncGenerator<Diagnosis,
 }
 
 /** Checks each step of the connection. @returns whether it is worth sending a request */
-async function* lookAtWay(context: CommandContext, network: Network, url: URL): AsyncGenerator<Diagnosis, boolean> {
+async function* lookAtWay(context: CommandContext, network: Network, url: URL): Steps<boolean> {
   const route = network.proxyFor(url);
   if (route.kind === 'unusable') {
     yield bad('proxy', `${route.variable} ${route.problem}.`, 'Write it as http://host:port.');
@@ -82,12 +82,7 @@ async function* lookAtWay(context: CommandContext, network: Network, url: URL): 
 }
 
 /** Resolves the name, and connects to each address. @returns the first that can be reached */
-async function* lookAtHost(
-  context: CommandContext,
-  network: Network,
-  url: URL,
-  fix: string,
-): AsyncGenerator<Diagnosis, Peer | undefined> {
+async function* lookAtHost(context: CommandContext, network: Network, url: URL, fix: string): Steps<Peer | undefined> {
   const name = url.hostname.replace(/[[\]]/g, '');
   const port = Number(url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port);
   const addresses = await orNetworkFailure(network.lookup(name));
@@ -119,11 +114,7 @@ async function* lookAtHost(
   return reached[0];
 }
 
-async function* lookAtCertificate(
-  context: CommandContext,
-  network: Network,
-  peer: Peer,
-): AsyncGenerator<Diagnosis, boolean> {
+async function* lookAtCertificate(context: CommandContext, network: Network, peer: Peer): Steps<boolean> {
   const found = await orNetworkFailure(network.handshake(peer));
   if (found instanceof NetworkFailure) {
     const says = `No TLS connection to ${at(peer.address, peer.port)} (${found.code}).`;
@@ -137,7 +128,7 @@ async function* lookAtCertificate(
 }
 
 /** Sends one request with the key. */
-async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
+async function* lookAtKey(context: CommandContext): Steps {
   const now = context.clock.now();
   try {
     await using session = await connect(context);
@@ -166,7 +157,7 @@ async function* lookAtKey(context: CommandContext): AsyncGenerator<Diagnosis> {
   }
 }
 
-function* lookAtHeaders(answer: Reply): Generator<Diagnosis> {
+function* lookAtHeaders(answer: Reply) {
   const difference = clockDifference(answer);
   if (difference === undefined) {
     const fix = 'Tell its owners: with a Date header, waits do not depend on clocks.';

@@ -23,6 +23,9 @@ export interface Diagnosis {
   readonly failure?: Failure;
 }
 
+/** Findings as they are made, and what a check returns. */
+export type Steps<T = void> = AsyncGenerator<Diagnosis, T>;
+
 export const ok = (id: string, says: string): Diagnosis => ({ id, health: 'ok', says });
 export const note = (id: string, says: string): Diagnosis => ({ id, health: 'note', says });
 export const skipped = (id: string, says: string): Diagnosis => ({ id, health: 'skip', says });
@@ -69,7 +72,6 @@ function problemOf(found: Encrypted, name: string, now: number): string | undefi
   return `${of} comes from ${chain(found)}, which this machine does not trust (${problem}).`;
 }
 
-/** Describes a server's certificate. */
 export function certificate(id: string, found: Encrypted, name: string, now: number, fix: string): Diagnosis {
   const problem = problemOf(found, name, now);
   if (problem !== undefined) return bad(id, problem, fix);

@@ -1,7 +1,7 @@
 /** Doctor's checks of a custom domain (service spec, part 1): from the DNS record to the certificate. */
 import type { CommandContext } from '../session/globals.ts';
 import { type DnsResolver, type Network, NetworkFailure, type Peer } from '../ports.ts';
-import { bad, certificate, type Diagnosis, note, ok, skipped, warn } from './diagnosis.ts';
+import { bad, certificate, type Diagnosis, note, ok, skipped, type Steps, warn } from './diagnosis.ts';
 import { networkOf, orNetworkFailure } from './connectivity.ts';
 
 export interface Redirect {
@@ -38,7 +38,7 @@ const REMOVAL =
   'Removing the domain from the project stops its traffic at once. Before that, add the domain that replaces it, ' +
   'check it with petstore doctor --domain, and change every link and base URL that uses the old one.';
 
-export async function* walkDomain(context: CommandContext, options: DomainOptions): AsyncGenerator<Diagnosis> {
+export async function* walkDomain(context: CommandContext, options: DomainOptions): Steps {
   const network = await networkOf(context);
   const walk: Walk = { ...options, network, dns: network.resolver(options.dnsServer), now: context.clock.now() };
   yield note('before', 'Needed: a plan of Pro or above, access to the DNS settings, and a successful deploy.');

@@ -12,13 +12,10 @@ import { openStateFile } from '../state/database.ts';
 import { VERSION } from '../version.ts';
 import { plural } from '../view/words.ts';
 import { clockTime, duration } from '../view/progress.ts';
-import { bad, type Diagnosis, failed, note, ok, skipped, warn } from './diagnosis.ts';
+import { bad, type Diagnosis, failed, note, ok, skipped, type Steps, warn } from './diagnosis.ts';
 
 /** Yields findings, and returns the base URL if it is known. */
-export async function* lookAtMachine(
-  context: CommandContext,
-  isOffline: boolean,
-): AsyncGenerator<Diagnosis, URL | undefined> {
+export async function* lookAtMachine(context: CommandContext, isOffline: boolean): Steps<URL | undefined> {
   const { clock, machine } = context;
   const { name, version } = machine.runtime;
   yield ok('version', `petstore ${VERSION} on ${name} ${version}, ${machine.platform}.`);
@@ -41,8 +38,8 @@ export async function* lookAtMachine(
 async function* guarded<T>(
   id: string,
   clock: CommandContext['clock'],
-  check: Generator<Diagnosis, T> | AsyncGenerator<Diagnosis, T>,
-): AsyncGenerator<Diagnosis, T | undefined> {
+  check: Generator<Diagnosis, T> | Steps<T>,
+): Steps<T | undefined> {
   try {
     return yield* check;
   } catch (error) {
@@ -51,7 +48,7 @@ async function* guarded<T>(
   }
 }
 
-async function* config(context: CommandContext): AsyncGenerator<Diagnosis, ConfigFile> {
+async function* config(context: CommandContext): Steps<ConfigFile> {
   const file = await context.configFile();
   const { path, exists, unreadable, exposed } = file;
   if (path === '') {
@@ -94,7 +91,7 @@ async function openToOthers(
   return found;
 }
 
-async function* environment(context: CommandContext): AsyncGenerator<Diagnosis, ResolvedSettings> {
+async function* environment(context: CommandContext): Steps<ResolvedSettings> {
   const settings = await context.settings();
   const profile = profileOf(context);
   const of = profile === undefined ? '' : `; the profile from ${profile.source.name}`;
@@ -103,7 +100,7 @@ async function* environment(context: CommandContext): AsyncGenerator<Diagnosis, 
 }
 
 /** Checks environment variables that hide a value of the config, are invalid or unknown, or name a missing file. */
-async function* variables(context: CommandContext, settings: ResolvedSettings | undefined): AsyncGenerator<Diagnosis> {
+async function* variables(context: CommandContext, settings: ResolvedSettings | undefined): Steps {
   const { env, files } = context;
   const config = settings === undefined ? {} : (await context.configFile()).config;
   const others = [...CONFIG_SETTINGS.values()].filter(({ isPerEnvironment }) => isPerEnvironment !== true);
@@ -137,12 +134,7 @@ function* baseUrl({ globals }: CommandContext, settings: ResolvedSettings): Gene
   return url;
 }
 
-async function* key(
-  context: CommandContext,
-  settings: ResolvedSettings,
-  file: ConfigFile,
-  isOffline: boolean,
-): AsyncGenerator<Diagnosis, void> {
+async function* key(context: CommandContext, settings: ResolvedSettings, file: ConfigFile, isOffline: boolean): Steps {
   const { apiKey, environment, keyCommand } = settings;
   if (environment.value === 'sandbox') yield skipped('key', 'The sandbox has one of its own.');
   else if (keyCommand === undefined) {
@@ -158,7 +150,7 @@ async function* key(
 }
 
 /** Checks the state database. @returns whether it can be used */
-async function* state(context: CommandContext): AsyncGenerator<Diagnosis, boolean> {
+async function* state(context: CommandContext): Steps<boolean> {
   const folder = stateFolder(context);
   const path = statePath(context, 'state.db');
   const facts = await context.files.facts(path).catch(fileFailed('read', path));
@@ -214,7 +206,7 @@ export function isAbout(error: unknown, kinds: readonly Kind[]): boolean {
 }
 
 /** Checks what the ledger knows about the key. A shared ledger is checked with the network. */
-async function* ledger(context: CommandContext): AsyncGenerator<Diagnosis> {
+async function* ledger(context: CommandContext): Steps {
   const now = context.clock.now();
   if (sharedLedger(context) !== undefined) {
     yield note('limits', 'Limits are shared through PETSTORE_LEDGER.');
