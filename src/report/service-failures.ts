@@ -179,10 +179,7 @@ export const SERVICE_FAILURES = {
       target === undefined
         ? `The service answers ${status === 304 ? 'that nothing has changed (304), without the stock' : `with a redirect (${status}) that names no address`}.`
         : `The service redirects (${status}) to ${target}; petstore does not follow redirects and did not send the key there.`,
-    hint:
-      target === undefined
-        ? 'Check the base URL, and the proxy if there is one.'
-        : 'If the new address is right, set it with petstore login',
+    hint: target === undefined ? 'Check the base URL.' : 'If the new address is right, set it with petstore login',
   }),
   'unexpected-status': ({ serviceError, isRefusal, begun, fix }: Unexpected) => {
     const answer = `(${serviceError.status}${quote(serviceError)})`;

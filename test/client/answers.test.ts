@@ -49,7 +49,7 @@ it.each<[name: string, args: string[], reply: PlainReply, expected: Readonly<Rec
     {
       exitCode: 8,
       message: 'The service answers that nothing has changed (304), without the stock.',
-      hint: 'Check the base URL, and the proxy if there is one.',
+      hint: 'Check the base URL.',
     },
   ],
   [
