@@ -1,5 +1,5 @@
 /** Opens the journal of a bulk command; one process at a time applies a run. */
-import { partsOf } from '../session/environments.ts';
+import { partsOf, placeIn } from '../session/environments.ts';
 import { stateFolder, statePath } from '../session/paths.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { Failure, fileFailed } from '../errors.ts';
@@ -29,9 +29,11 @@ export async function requireProfile(context: CommandContext, journal: Journal):
   const { baseUrl, environment } = await context.settings();
   const { profile } = partsOf(environment.value);
   if (profile === undefined || baseUrl !== undefined || (await context.configFile()).exists) return;
-  const filter = { environment: environment.value, limit: 1 };
-  const found = [...journal.history(filter)].flat().length + journal.runs(filter).length;
-  if (found === 0) throw new Failure('no-profile', { profile });
+  const isUsed = (['production', 'staging'] as const).some((name) => {
+    const filter = { environment: placeIn(profile, name), limit: 1 };
+    return journal.runs(filter).length > 0 || [...journal.history(filter)].flat().length > 0;
+  });
+  if (!isUsed) throw new Failure('no-profile', { profile });
 }
 
 /**

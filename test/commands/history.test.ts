@@ -95,7 +95,7 @@ describe.each(['history', 'runs', 'runs --unfinished'])('a profile that does not
 
   it('is a shop if variables make it one, now or earlier', async () => {
     const now = await named([], { PETSTORE_BASE_URL: 'https://pets.example/v1' });
-    const earlier = await named([{ environment: 'berlni/production' }]);
+    const earlier = await named([{ environment: 'berlni/staging' }]);
     const codes = [await run(now, ...command), await run(earlier, ...command)].map(({ code }) => code);
     expect(codes).toEqual([0, 0]);
   });
