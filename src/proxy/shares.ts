@@ -42,9 +42,9 @@ export function sharesOn(clock: Clock) {
   /** Returns the requests that wait for the window of the operation. */
   const inWindow = (operation: string, queue: readonly Waiting[]): readonly Waiting[] =>
     queue.filter((each) => limitOf(each.operation) === limitOf(operation));
-  const count = ({ client, share }: Claim, operation: string): void => {
+  const count = ({ client, share }: Claim, operation: string, by = 1): void => {
     const { sent } = windowOf(operation);
-    if (share !== undefined) sent.set(client, (sent.get(client) ?? 0) + 1);
+    if (share !== undefined) sent.set(client, Math.max(0, (sent.get(client) ?? 0) + by));
   };
   return {
     inWindow,

@@ -108,7 +108,11 @@ export class Turns {
             this.shares.learn(claim, operation, limits);
             return limits;
           };
-          return { ...entered, ticket: { ...entered.ticket, answered } };
+          const lost: Ticket['lost'] = (mayHaveBeenSent) => {
+            if (!mayHaveBeenSent) this.shares.count(claim, operation, -1);
+            return entered.ticket.lost(mayHaveBeenSent);
+          };
+          return { ...entered, ticket: { ...entered.ticket, answered, lost } };
         } catch (error) {
           // A timer may ring up to one millisecond early.
           if (isFirst || claim.leftMs() < 1 || !isHeld(error)) throw error;

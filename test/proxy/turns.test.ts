@@ -313,6 +313,18 @@ describe('a share of the limit', () => {
     expect(b.sent).toEqual([READ, WRITE]);
   });
 
+  it.each([
+    [false, ['a0', 'a1', 'a2']],
+    [true, ['a0', 'a1']],
+  ])('counts one whose connection was closed, if it may have been sent: %s', async (mayHaveBeenSent, sent) => {
+    const b = bench();
+    await b.learn({ limit: 20, remaining: 19, reset: 20, length: 20 });
+    await (await b.ask('a0', { share: 0.1 })).ticket?.lost(mayHaveBeenSent);
+    for (const name of ['a1', 'a2', 'a3']) await b.ask(name, { share: 0.1 });
+    await b.clock.advance(200);
+    expect(b.sent).toEqual(sent);
+  });
+
   it('counts those that have waited for the next window in that one', async () => {
     const b = bench();
     const window = { limit: 20, reset: 20, length: 20 };
