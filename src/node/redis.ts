@@ -92,11 +92,10 @@ function toFailure(error: unknown, { kind, isTls, password }: RedisAddress, hasR
   const isOther = kind === 'server' && (/^MOVED /.test(words) || (!hasRun && OTHER_SERVER.test(words)));
   const isSettings = isOther || SETTINGS.some((each) => each.test(words));
   // A server without AUTH repeats the password; one that rejects a script adds its hash and line; others add advice.
-  const line = words
+  const shown = (password === '' ? words : words.replaceAll(password, '…'))
     .replace(/^Unknown RESP.*/s, 'what answers is not a Redis server')
     .split(/, with args| script: |\.? *$|\. |\n/)[0]!
     .slice(0, 200);
-  const shown = password === '' ? line : line.replaceAll(password, '…');
   const wanted = isTls ? 'a client certificate' : 'TLS (rediss://)';
   const guess = hasRun || !HANGS_UP.test(words) ? '' : ` before any answer: the server may require ${wanted}`;
   return new RedisFailure(shown + guess, isSettings ? 'settings' : 'lost');

@@ -44,7 +44,7 @@ export const LOCAL_FAILURES = {
   'ledger-refused': ({ says }: { says: string }) => ({
     ...stops(EXIT.local),
     message: `The Redis server of PETSTORE_LEDGER cannot be used: ${says}.`,
-    hint: /NOAUTH|WRONGPASS|AUTH|password/.test(says)
+    hint: /WRONGPASS|AUTH|invalid password/.test(says)
       ? 'Correct the user and password in the address (redis://user:password@host), or leave them out if the server has none.'
       : 'Fix the address, or the rights of its user on the server. docs/scale.md lists both.',
   }),

@@ -304,6 +304,7 @@ describe('with PETSTORE_LEDGER', () => {
     ['NOAUTH Authentication required', /user and password/],
     ['WRONGPASS invalid username-password pair', /user and password/],
     ['NOPERM this user has no permissions', /rights/],
+    ['DENIED Redis is in protected mode because no password is set', /rights/],
   ])('fault 172: the hint is about what the server refused: %s', async (says, hint) => {
     const { machine, server } = chain();
     server.failure = new RedisFailure(new Error(says), 'settings');

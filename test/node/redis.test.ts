@@ -204,6 +204,11 @@ describe.skipIf(!hasRedis)('what may pass is a loss', () => {
     expect(await outcomeAt(await sending(`${answer}\r\n`))).toBe(`lost: ${shown}`);
   });
 
+  it('a password in an answer is not shown, whatever is in it', async () => {
+    const url = await sending('-ERR unknown: can.ary. sec\r\n');
+    expect(await outcomeAt(url.replace('//', '//:can.ary.%20sec@'))).toBe('lost: ERR unknown: …');
+  });
+
   it('answers that were not asked for', async () => {
     const server = await answering('+a\r\n+b\r\n-c\r\n');
     const redis = open(server.url);
