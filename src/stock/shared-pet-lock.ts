@@ -27,7 +27,7 @@ return tostring(holder == '' and math.max(0, now - ends) or 0)
 `;
 /** How long a lock lasts that no write was sent with, in ms: a server that was stopped may take it much later. */
 const FIRST_MS = 10_000;
-/** How much longer than --timeout it lasts after that, in ms: others wait this long for a holder that was killed. */
+/** How much longer than --timeout it lasts after that, in ms: other machines wait this long for a killed holder. */
 const BEYOND_TIMEOUT_MS = 5_000;
 /** A write that is sent this shortly before the end of the lock may arrive after it, in ms. */
 const MARGIN_MS = 2_000;
@@ -179,9 +179,14 @@ function stepsOf(
   };
 }
 
-/** True if a holder was a process of this machine that has ended. Without a boot id, two machines may look alike. */
+/** True if a holder was a process of this machine that has ended. Without both names, two machines may look alike. */
 function isDead(holder: string, machine: Machine): boolean {
-  return machine.bootId !== '' && holder.includes(`/${machine.bootId}/`) && isDeadOwner(holder, machine);
+  return (
+    machine.bootId !== '' &&
+    !machine.processSpace.endsWith('.') &&
+    holder.includes(`/${machine.bootId}/`) &&
+    isDeadOwner(holder, machine)
+  );
 }
 
 /** Ignores a lost server: the lock expires by itself. */

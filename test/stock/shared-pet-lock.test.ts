@@ -145,15 +145,16 @@ describe('the lock of a pet that machines share', () => {
     expect([lock.isHeld(), Math.floor((clock.monotonic() - from) / 1_000)]).toEqual([true, lastsMs / 1_000]);
   });
 
-  it.each([
-    ['of this machine is free at once', {}, true],
-    ['of this machine is waited for while it is alive', { isAlive: () => true }, false],
-    ['of a machine without a name is waited for', { bootId: '' }, false],
-    ['of a machine that was started again is waited for', { bootId: 'next-boot' }, false],
-    ['of another container is waited for', { processSpace: 'another' }, false],
-  ])('that a process %s that is dead has', async (_whose, process, isFree) => {
+  it.each<readonly [string, object, object, boolean]>([
+    ['dead is free at once', {}, {}, true],
+    ['alive is waited for', {}, { isAlive: () => true }, false],
+    ['dead, on a machine without a boot id, is waited for', { bootId: '' }, { bootId: '' }, false],
+    ['dead, in a container without a name, is waited for', { processSpace: 'b.' }, { processSpace: 'b.' }, false],
+    ['of the boot before is waited for', {}, { bootId: 'next-boot' }, false],
+    ['in another container is waited for', {}, { processSpace: 'another' }, false],
+  ])('of a process that is %s', async (_whose, before, process, isFree) => {
     const { clock, machine } = shop();
-    const killed = await machine(new VirtualClock())();
+    const killed = await machine(new VirtualClock(), undefined, before)();
     await killed.confirm?.();
     const next = machine(clock, undefined, { pid: 4_243, isAlive: () => false, ...process })(7n, 0);
     const outcome = await next.then(
