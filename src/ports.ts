@@ -170,7 +170,7 @@ export class HttpFailure extends Error {
 
 /**
  * `asking`: waiting for another request's response. `ledger-lost`: the Redis server that machines share does not
- * answer. `paced`: the service sends no limit headers, so requests are spaced.
+ * work. `paced`: the service sends no limit headers, so requests are spaced.
  */
 export type WaitReason = 'rate-limited' | 'banned' | 'paused' | 'window-spent' | 'asking' | 'paced' | 'ledger-lost';
 

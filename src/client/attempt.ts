@@ -1,6 +1,6 @@
 /**
  * One attempt: connects, asks the gate for permission, sends the request, and reports the response's headers to the
- * gate. Neither retries nor classifies.
+ * gate. Repeats only what was not sent, and does not classify.
  */
 import { type Connection, type HttpBody, HttpFailure, type HttpReply, type HttpRequest, isWhole } from '../ports.ts';
 import { Failure } from '../errors.ts';

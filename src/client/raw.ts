@@ -26,8 +26,8 @@ async function sendRaw(service: Service, call: Call, waits: boolean): Promise<Pa
 }
 
 /**
- * Sends one request and returns its whole answer. After a 429 it waits as long as the gate allows. Nothing else is
- * retried (except reads with --retry-for): running an undocumented operation twice may do harm.
+ * Sends one request and returns its whole answer. After a 429 it waits as long as the gate allows. Nothing else that
+ * may have been sent is retried (except reads with --retry-for): running an undocumented operation twice may do harm.
  * @throws {Failure} `network`, `outcome-unknown`, `contract`, `rate-limited`, `banned`, `paused`
  */
 export async function callRaw(service: Service, call: Call): Promise<RawAnswer> {

@@ -51,8 +51,8 @@ export const api = defineCommand({
   description:
     'Prints the response as it arrives, and exits by its status. An update of stock that the response does not ' +
     'confirm (a 202, a web page, another quantity) exits 9. The path is relative to the base URL, such as ' +
-    '/inventory. After a 429 it waits like every command. Nothing else is retried, except a read with --retry-for, ' +
-    'because an undocumented operation may not be safe to repeat. A write to production follows the same rule as ' +
+    '/inventory. After a 429 it waits like every command. Nothing else that may have been sent is retried, ' +
+    'except a read with --retry-for, because an undocumented operation may not be safe to repeat. A write to production follows the same rule as ' +
     'inventory set.',
   examples: {
     'The list, as the service sends it': 'petstore api /inventory',

@@ -21,7 +21,7 @@ export const limits = defineCommand({
   description:
     'Shows what this machine knows about the key: the remaining rate limit, any block, requests under way, and when ' +
     'the service last answered. With PETSTORE_LEDGER, it also asks the Redis server, for at most two seconds, and ' +
-    `shows how many machines share the key, or since when the server has not answered. ${RISK}`,
+    `shows how many machines share the key, or since when the server has not worked. ${RISK}`,
   examples: {
     'What is known': 'petstore limits',
     'Ask the service once, then show': 'petstore limits --refresh',

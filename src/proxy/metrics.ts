@@ -49,8 +49,8 @@ export class Metrics {
       gauge('petstore_rate_limit_blocked', '1 while nothing may be sent to the service.', block === undefined ? 0 : 1),
       gauge('petstore_rate_limit_limit', 'Requests allowed per window, as of the newest answer.', allowance?.limit),
       gauge('petstore_rate_limit_remaining', 'Requests left, as of the newest answer.', allowance?.remaining),
-      gauge('petstore_ledger_up', '1 while the Redis server of PETSTORE_LEDGER answers.', lease && (lost ? 0 : 1)),
-      gauge('petstore_ledger_lost_timestamp_seconds', 'Since when it has not answered.', lost && lost.since / 1_000),
+      gauge('petstore_ledger_up', '1 while the Redis server of PETSTORE_LEDGER works.', lease && (lost ? 0 : 1)),
+      gauge('petstore_ledger_lost_timestamp_seconds', 'Since when it has not worked.', lost && lost.since / 1_000),
       gauge('petstore_ledger_machines', 'Machines that share the key, including this one.', lease?.machines),
     ];
     return `${families.join('')}# EOF\n`;

@@ -48,7 +48,7 @@ export interface Lease {
   readonly lost?: Loss;
 }
 
-/** A Redis server that does not answer. */
+/** A Redis server that does not work. */
 export interface Loss {
   readonly since: number;
   readonly says: string;

@@ -201,7 +201,7 @@ export class RedisLedger implements Ledger {
     }
   }
 
-  /** Reports once that the server is lost, and once that it is back. @param says what it said last; undefined if it answers */
+  /** Reports once that the server is lost, and once that it is back. @param says what it said last; undefined if it works */
   private notice(says: string | undefined): void {
     if ((says !== undefined) === this.isLost) return;
     this.isLost = says !== undefined;

@@ -177,7 +177,7 @@ export const SERVICE_FAILURES = {
     ...stops(EXIT.service),
     message:
       target === undefined
-        ? `The service answers ${status === 304 ? 'that nothing has changed (304), without the stock' : `with a redirect (${status}) that names no address`}.`
+        ? `The service answers ${status === 304 ? '304 (not modified), which petstore never asks for' : `with a redirect (${status}) that names no address`}.`
         : `The service redirects (${status}) to ${target}; petstore does not follow redirects and did not send the key there.`,
     hint: target === undefined ? 'Check the base URL.' : 'If the new address is right, set it with petstore login',
   }),
@@ -264,8 +264,7 @@ function describeNetwork(details: NetworkDetails): Words {
         'Check the proxy variables of the environment; petstore doctor names the one that is used.',
       ];
     case 'withdrawn':
-      // A second time: after the first, the pet is read again.
-      return [`The Redis server of PETSTORE_LEDGER lost the lock of the pet; ${nothing}.`, 'Run the command again.'];
+      return [`The lock of the pet on the Redis server of PETSTORE_LEDGER was lost; ${nothing}.`, again];
     case 'response-timeout':
       return [`No answer from ${peer} within ${duration(timeoutMs)}${tries}.`, again];
     case 'body-timeout':

@@ -106,7 +106,7 @@ export const SETTINGS = {
   },
   ledgerLost: {
     variable: 'PETSTORE_LEDGER_LOST',
-    about: 'while that server does not answer: hold (default) sends what was lent, share its part of the limit',
+    about: 'while that server does not work: hold (default) sends what was lent, share its part of the limit',
     parser: wordValue(['hold', 'share']),
   },
   output: {

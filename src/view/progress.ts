@@ -61,7 +61,7 @@ const WHY: Readonly<Record<Wait['why'], string>> = {
   'window-spent': 'Rate limit reached',
   asking: 'Waiting for another request',
   paced: 'Rate limit unknown',
-  'ledger-lost': 'No answer from Redis',
+  'ledger-lost': 'Redis does not work',
   backoff: 'Request failed',
   look: 'Update failed',
   locked: 'Waiting for another petstore',

@@ -48,7 +48,7 @@ it.each<[name: string, args: string[], reply: PlainReply, expected: Readonly<Rec
     { status: 304, body: '' },
     {
       exitCode: 8,
-      message: 'The service answers that nothing has changed (304), without the stock.',
+      message: 'The service answers 304 (not modified), which petstore never asks for.',
       hint: 'Check the base URL.',
     },
   ],

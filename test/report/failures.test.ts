@@ -164,8 +164,8 @@ it.each([
 it('a write whose lock Redis has lost again does not blame the network', () => {
   const failure = new Failure('network', { ...network, phase: 'withdrawn', mayHaveBeenSent: false, code: 'WITHDRAWN' });
   expect(describeFailure(failure, 0)).toMatchObject({
-    message: 'The Redis server of PETSTORE_LEDGER lost the lock of the pet; nothing was sent.',
-    hint: 'Run the command again.',
+    message: 'The lock of the pet on the Redis server of PETSTORE_LEDGER was lost; nothing was sent.',
+    hint: 'Check the network and run the command again.',
   });
 });
 

@@ -54,7 +54,7 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
     [{ why: 'banned' }, 'Key banned? (403); continuing at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     [{ why: 'window-spent' }, 'Rate limit reached; continuing at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     [{ why: 'paced' }, 'Rate limit unknown; continuing at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
-    [{ why: 'ledger-lost' }, 'No answer from Redis; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
+    [{ why: 'ledger-lost' }, 'Redis does not work; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     [{ why: 'backoff' }, 'Request failed; retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     [{ why: 'backoff', status: 503 }, 'Service failed (503); retrying at 12:00:23 (23 s), try 2/3. Ctrl-C stops.'],
     [{ why: 'look', status: 500 }, 'Service failed (500); reading the stock at 12:00:23 (23 s). Ctrl-C stops.'],

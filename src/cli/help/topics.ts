@@ -71,7 +71,7 @@ The remaining rate limit is stored too, so many processes can share one key and 
   petstore limits --refresh      ask the service once
   petstore limits --clear-block  clear a block that has ended
 
-Machines that share a key share its rate limit, and the locks of pets, through Redis: PETSTORE_LEDGER=redis://host/0 (rediss:// for TLS). While Redis does not answer, a machine sends only what it was lent, or with PETSTORE_LEDGER_LOST=share its part of the limit.
+Machines that share a key share its rate limit, and the locks of pets, through Redis: PETSTORE_LEDGER=redis://host/0 (rediss:// for TLS). While Redis does not work, a machine sends only what it was lent, or with PETSTORE_LEDGER_LOST=share its part of the limit.
 `,
   },
   scripting: {
