@@ -102,17 +102,7 @@ export class Turns {
           const entered = await gate.enter(operation, connect, { ...own, reserve: this.reserveOf(claim) });
           this.width = Math.min(MOST_ASKING, this.width + 1);
           claim.isSent = true;
-          this.shares.count(claim, operation);
-          const answered: Ticket['answered'] = async (...answer) => {
-            const limits = await entered.ticket.answered(...answer);
-            this.shares.learn(claim, operation, limits);
-            return limits;
-          };
-          const lost: Ticket['lost'] = (mayHaveBeenSent) => {
-            if (!mayHaveBeenSent) this.shares.count(claim, operation, -1);
-            return entered.ticket.lost(mayHaveBeenSent);
-          };
-          return { ...entered, ticket: { ...entered.ticket, answered, lost } };
+          return { ...entered, ticket: this.counted(claim, operation, entered.ticket) };
         } catch (error) {
           // A timer may ring up to one millisecond early.
           if (isFirst || claim.leftMs() < 1 || !isHeld(error)) throw error;
@@ -131,6 +121,23 @@ export class Turns {
       if (isSent) this.rounds.set(isUrgent, Math.max(this.rounds.get(isUrgent) ?? 0, round));
       this.startNext();
     }
+  }
+
+  /** Counts a request against the share of its client, unless the ticket says that it was not sent. */
+  private counted(claim: Claim, operation: string, ticket: Ticket): Ticket {
+    this.shares.count(claim, operation);
+    return {
+      ...ticket,
+      answered: async (...answer) => {
+        const limits = await ticket.answered(...answer);
+        this.shares.learn(claim, operation, limits);
+        return limits;
+      },
+      lost: (mayHaveBeenSent) => {
+        if (!mayHaveBeenSent) this.shares.count(claim, operation, -1);
+        return ticket.lost(mayHaveBeenSent);
+      },
+    };
   }
 
   /** Lets the others ask from time to time. Returns how to stop. */
