@@ -189,6 +189,12 @@ describe('fault 118: what the service says reaches no command with the key in it
     },
   );
 
+  it('a string of millions of escapes comes through, with a key of digits', async () => {
+    const body = `["12345678","${'\\n'.repeat(10_000_000)}\\"",12345678,"cut`;
+    const { text } = await received('12345678', { body }, 'whole');
+    expect(text === body.replace('12345678', '[redacted]')).toBe(true);
+  });
+
   it.each(['12345678', 'abc'])('the key %s in a page is redacted', async (key) => {
     expect((await received(key, { body: `<p>the key ${key}, 7${key}7</p>` }, 5)).text).toBe(
       `<p>the key [redacted], 7${key}7</p>`,

@@ -39,7 +39,7 @@ export function parseInt64(text: string): bigint | undefined {
 
 /** True for one line of text within the limit, without characters that would be escaped. */
 export function isLine(text: string, most: number): boolean {
-  return (
-    /^[^\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+$/u.test(text) && text.trim() !== '' && Array.from(text).length <= most
-  );
+  // First the length: a pattern on a text of millions of characters may end in a RangeError.
+  const isShort = text.length <= 2 * most && Array.from(text).length <= most;
+  return isShort && /^[^\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+$/u.test(text) && text.trim() !== '';
 }

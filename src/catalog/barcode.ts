@@ -6,8 +6,8 @@
 const DIGITS = 14;
 /** Length of EAN-13, the longest of them. */
 const MOST_DIGITS = 13;
-/** Most characters of a text to show. */
-const SHOWN = 40;
+/** Most characters of a code, with leading zeros and all that a sheet may add. */
+const LONGEST = 40;
 
 /** Returns the code with 14 digits; undefined for an invalid one (see `barcodeProblem`). */
 export function parseBarcode(text: string): string | undefined {
@@ -32,20 +32,23 @@ export function barcodeIn(text: string, catalog: { ownerOf(code: string): unknow
 
 /** Returns why a text is not a barcode; undefined for one. */
 export function barcodeProblem(text: string): string | undefined {
-  const shown = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+  // First, since a pattern on a text of millions of characters may end in a RangeError.
+  if (text.length > LONGEST) {
+    return `barcode ${JSON.stringify(`${text.slice(0, LONGEST)}…`)} has ${text.length} characters; EAN-8, UPC-A and EAN-13 have 8, 12 and 13`;
+  }
   if (/^\d+([.,]\d+)?E[+-]?\d+$/i.test(text)) {
-    return `barcode ${shown} was shortened by a spreadsheet, and its last digits are lost; format the column as text`;
+    return `barcode ${text} was shortened by a spreadsheet, and its last digits are lost; format the column as text`;
   }
   const digits = text.replace(/^0+/, '');
   if (!/^\d+$/.test(text) || digits === '') {
-    return `barcode ${JSON.stringify(shown)} must be the digits of an EAN-8, EAN-13 or UPC-A code`;
+    return `barcode ${JSON.stringify(text)} must be the digits of an EAN-8, EAN-13 or UPC-A code`;
   }
   if (digits.length > MOST_DIGITS) {
-    return `barcode ${shown} has ${digits.length} digits; EAN-8, UPC-A and EAN-13 have 8, 12 and 13`;
+    return `barcode ${text} has ${digits.length} digits; EAN-8, UPC-A and EAN-13 have 8, 12 and 13`;
   }
   const [last, right] = [digits.at(-1), checkDigit(digits.slice(0, -1))];
   if (last === `${right}`) return undefined;
-  return `barcode ${shown} has the wrong check digit: it ends in ${last} and should end in ${right}`;
+  return `barcode ${text} has the wrong check digit: it ends in ${last} and should end in ${right}`;
 }
 
 /** Converts a code of 14 digits to the 8, 12 or 13 digits on the label. */

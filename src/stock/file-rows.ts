@@ -141,6 +141,10 @@ export function parseCatalog(text: string, mappings: readonly Mapping[] = []) {
  */
 function parseNumber(column: ColumnName, text: string): bigint | string {
   if (text === '') return `${column} is missing`;
+  // First, since a pattern that tries a long text again and again may end in a RangeError.
+  if (text.length > MAX_DIGITS) {
+    return `${column} is ${shown(text)}, which has ${text.length} characters, and a number has at most ${MAX_DIGITS}`;
+  }
   const value = column === 'petId' ? parseInt64(text) : parseInteger(withoutZeros(text));
   return value ?? `${column} is ${shown(text)}${problemOf(column, text)}`;
 }
@@ -152,9 +156,6 @@ function withoutZeros(text: string): string {
 
 function problemOf(column: ColumnName, text: string): string {
   const isId = column === 'petId';
-  if (text.length > MAX_DIGITS && /^[+-]?[0-9]+$/.test(text)) {
-    return `, which has ${text.length} characters, and a number has at most ${MAX_DIGITS}`;
-  }
   if (/^[+-]?[0-9]+([.,][0-9]+)?E[+-]?[0-9]+$/i.test(text)) {
     return isId
       ? ': a spreadsheet has shortened the id, and its last digits are lost; copy it from the source again, as text'
