@@ -73,7 +73,7 @@ export function pathBelowBase(target: string): string | undefined {
   return /(?:\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|;|%3b|$)/i.test(path) ? undefined : target.slice('/v1'.length);
 }
 
-/** Longer bodies are streamed. */
+/** Longer bodies are streamed. Whether a small one is whole, and can be decoded, shows at its end. */
 const SMALL_BODY = 64 * 1024;
 /** How long a client may take to read what was written, in ms. Half of the limit, since Node starts the time again once. */
 export const TAKING_MS = SILENCE_MS / 2;
@@ -91,37 +91,25 @@ export async function sendReply(outgoing: ServerResponse, reply: HttpReply, meth
   outgoing.sendDate = !reply.headers.has('date');
   const isEmpty = method === 'HEAD' || status === 204 || status === 304;
   // HTTP/1.0 has no chunks, so a body that breaks off would look complete.
-  const isSmall = Number(length) <= SMALL_BODY || outgoing.req.httpVersionMinor === 0;
-  const whole = isEmpty ? [] : isWhole(body) ? body : isSmall ? await Array.fromAsync(body) : undefined;
-  if (whole !== undefined) {
-    const bytes = Buffer.concat(whole);
-    const size = isEmpty ? length : String(bytes.length);
-    // As text, because Node then sends it together with the head.
-    outgoing.writeHead(status, { ...headers, ...(size !== undefined && { 'content-length': size }) });
-    outgoing.end(bytes.toString('latin1'), 'latin1');
-    return;
-  }
-  for await (const chunk of withStart(body)) {
+  const mostHeld = isWhole(body) || outgoing.req.httpVersionMinor === 0 ? Number.POSITIVE_INFINITY : SMALL_BODY;
+  const held: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of isEmpty ? [] : body) {
+    held.push(chunk);
+    size += chunk.length;
+    if (size <= mostHeld) continue;
     if (outgoing.destroyed) return;
     if (!outgoing.headersSent) outgoing.writeHead(status, headers);
-    if (!outgoing.write(chunk)) await drained(outgoing);
+    if (!outgoing.write(Buffer.concat(held.splice(0)))) await drained(outgoing);
   }
-  outgoing.end();
-}
-
-/** Yields the first `SMALL_BODY` bytes at once: whether a small body is whole and can be decoded shows at its end. */
-async function* withStart(body: HttpReply['body']): AsyncGenerator<Uint8Array> {
-  const start: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    if (size >= SMALL_BODY) yield chunk;
-    else {
-      start.push(chunk);
-      size += chunk.length;
-      if (size >= SMALL_BODY) yield Buffer.concat(start);
-    }
+  if (outgoing.headersSent) {
+    outgoing.end();
+    return;
   }
-  if (size < SMALL_BODY) yield Buffer.concat(start);
+  const sent = isEmpty ? length : String(size);
+  outgoing.writeHead(status, { ...headers, ...(sent !== undefined && { 'content-length': sent }) });
+  // As text, because Node then sends it together with the head.
+  outgoing.end(Buffer.concat(held).toString('latin1'), 'latin1');
 }
 
 /** Resolves when the client has read what was written, or is gone. */
