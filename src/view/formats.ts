@@ -64,7 +64,7 @@ const WRITERS: Readonly<Record<Format, Writer>> = {
     record: recordText,
   },
   json: { rows: renderJson, record: recordJson },
-  ndjson: { rows: renderNdjson, record: recordJson },
+  ndjson: { rows: (view) => linesOf(view, view.jsonText), record: recordJson },
   csv: { rows: renderCsv, record: recordCsv },
 };
 
@@ -98,32 +98,27 @@ async function* renderJson<Row>(view: RowsView<Row>): Text {
   return count;
 }
 
-async function* renderNdjson<Row>(view: RowsView<Row>): Text {
-  let count = 0;
-  for await (const batch of view.rows) {
-    const lines = batch.map((row) => view.jsonText(row));
-    // Avoids a copy of the whole text.
-    lines.push('');
-    yield lines.join('\n');
-    count += batch.length;
-  }
-  return count;
-}
-
 /** RFC 4180, but with line feeds. */
 async function* renderCsv<Row>(view: RowsView<Row>): Text {
   const { stringify } = await import('csv-stringify/sync');
-  let header = view.header ? stringify([view.columns.map(({ name }) => csvText(name))]) : '';
+  const header = view.header ? stringify([view.columns.map(({ name }) => csvText(name))]) : '';
+  return yield* linesOf(view, (row) => view.csvText?.(row) ?? csvLine(view.columns, row, stringify), header);
+}
+
+/** Yields a line for each row. The header comes with the first rows. */
+async function* linesOf<Row>(view: RowsView<Row>, lineOf: (row: Row) => string, header = ''): Text {
+  let head = header;
   let count = 0;
   for await (const batch of view.rows) {
     count += batch.length;
-    const lines = batch.map((row) => view.csvText?.(row) ?? csvLine(view.columns, row, stringify));
+    const lines = batch.map((row) => lineOf(row));
+    // Avoids a copy of the whole text.
     lines.push('');
-    const text = header + lines.join('\n');
-    header = '';
+    const text = head + lines.join('\n');
+    head = '';
     if (text !== '') yield text;
   }
-  if (header !== '') yield header;
+  if (head !== '') yield head;
   return count;
 }
 
