@@ -1,4 +1,5 @@
 /** Draws the screen of `inventory browse` as lines of text. Pure: a function of the state and the size. */
+import { stripVTControlCharacters } from 'node:util';
 import { type Change, outcomeOf } from '../state/journal.ts';
 import { BETWEEN } from '../view/fit.ts';
 import { limitWords, shortTime } from '../view/progress.ts';
@@ -119,8 +120,7 @@ function withPane(table: readonly string[], browser: Browser, around: Surroundin
   const pane = paneLines(browser, { ...around, columns: own - BORDER.length });
   return Array.from({ length: browser.page }, (_, i) => {
     const line = table[i] ?? '';
-    // eslint-disable-next-line no-control-regex -- the looks
-    const width = displayWidth(line.replace(/\u001b\[[0-9;]*[mG]/g, ''));
+    const width = displayWidth(stripVTControlCharacters(line));
     return `${line}${' '.repeat(rest - width)}${style.muted(BORDER)}${pane[i] ?? ''}`;
   });
 }
