@@ -1,20 +1,17 @@
 # bash completion for petstore, for bash 3.2 and newer.
 _petstore() {
-  local words=() count=0 word previous= line before= i
+  local words=() count=0 word rest=${COMP_LINE#"${COMP_WORDS[0]}"} line before i
   COMPREPLY=()
-  # Where "=" breaks words, --env=x comes as three.
+  # "=", ":" and "@" break words: --env=x comes as three, without spaces between them in the line.
   for ((i = 1; i <= COMP_CWORD; i++)); do
     word=${COMP_WORDS[i]}
-    if [[ $count -gt 0 && ($word == '=' || $previous == '=') && ${words[count - 1]} == --* ]]; then
-      words[count - 1]=${words[count - 1]}$word
-    else
-      words[count]=$word
-      count=$((count + 1))
-    fi
-    previous=$word
+    [[ $count -eq 0 || $rest == [[:space:]]* ]] && count=$((count + 1))
+    words[count - 1]=${words[count - 1]-}$word
+    rest=${rest#"${rest%%[![:space:]]*}"}
+    rest=${rest#"$word"}
   done
   word=${words[count - 1]}
-  [[ $word == --*=* && $COMP_WORDBREAKS == *=* ]] && before=${word%%=*}=
+  before=${word%"${word##*[$COMP_WORDBREAKS]}"}
   while IFS= read -r line; do
     case $line in
       :files) compopt -o default 2> /dev/null ;;

@@ -5,7 +5,7 @@ function __petstore_complete
     for line in (petstore __complete $words[2..-1] "$word" 2>/dev/null)
         switch "$line"
             case ':files'
-                set -l parts (string match -r -- '^(--[^=]*=)?(.*)$' "$word")
+                set -l parts (string match -r -- '^(--[^=]*=|)(.*)$' "$word")
                 for path in (__fish_complete_path "$parts[3]")
                     printf '%s\n' "$parts[2]$path"
                 end

@@ -17,7 +17,7 @@ function surroundings(home: Home): Surroundings {
   return { cwd: home.path, env: { ...env, PATH: `${bin}:${env.PATH ?? ''}`, TERM: 'xterm-256color' } };
 }
 
-describe.each(Object.entries(SHELLS))('%s', (_name, shell) => {
+describe.each(Object.entries(SHELLS))('%s', (name, shell) => {
   if (typeof shell === 'string') {
     process.stderr.write(`Skipped: completion; ${shell}.\n`);
     it.skip(shell);
@@ -40,6 +40,8 @@ describe.each(Object.entries(SHELLS))('%s', (_name, shell) => {
     ['inventory list --st', ['--status']],
     ['inventory list --status ', ['available', 'pending', 'sold']],
     ['inventory list -- --st', []],
+    // In bash, "=", ":" and "@" break words.
+    ['--base-url=http://127.0.0.1:9/v1 inventory set 7 1 --person ann@x --cause di', ['died']],
     ['inventory set 92', ['9223372036854775807']],
   ])('petstore %s', (line, proposals) => {
     expect([...complete(line.split(' '), around)].sort()).toEqual(proposals);
@@ -61,6 +63,13 @@ describe.each(Object.entries(SHELLS))('%s', (_name, shell) => {
   it('several values in one word', () => {
     const [found = ''] = complete(['inventory', 'list', '--columns', 'petId,q'], around);
     expect(['quantity', 'petId,quantity']).toContain(found);
+  });
+
+  // The other shells complete files by themselves.
+  it.runIf(name === 'fish')('names of files, also in the same word as their option', () => {
+    writeFileSync(join(home.path, 'stock of may.csv'), '');
+    expect(complete(['inventory', 'import', 'sto'], around)).toEqual(['stock of may.csv']);
+    expect(complete(['proxy', '--tokens=sto'], around)).toEqual(['--tokens=stock of may.csv']);
   });
 
   it('names of pets change no id, and are not evaluated', async () => {

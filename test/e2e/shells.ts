@@ -34,12 +34,17 @@ function bash(first: string, breaks: boolean): Complete {
     source ${COMPLETIONS}petstore.bash
     ${breaks ? '' : 'COMP_WORDBREAKS=${COMP_WORDBREAKS//=}'}
     compopt() { :; } # outside of a completion it only complains
+    COMP_LINE="petstore $1" COMP_POINT=\${#COMP_LINE}
+    shift
     COMP_WORDS=(petstore "$@") COMP_CWORD=$#
-    COMP_LINE="petstore $*" COMP_POINT=\${#COMP_LINE}
     [[ $(complete -p petstore) == 'complete -F _petstore petstore' ]] || exit 9
     _petstore petstore "\${COMP_WORDS[COMP_CWORD]}" "\${COMP_WORDS[COMP_CWORD-1]}"
     printf '%s\\n' "\${COMPREPLY[@]}"`;
-  return (words, around) => run('bash', ['--norc', '--noprofile', '-c', script, 'bash', ...words], around);
+  const broken = breaks ? /([=:@]+)/ : /([:@]+)/;
+  return (words, around) => {
+    const parts = words.flatMap((word) => (word === '' ? [''] : word.split(broken).filter((part) => part !== '')));
+    return run('bash', ['--norc', '--noprofile', '-c', script, 'bash', words.join(' '), ...parts], around);
+  };
 }
 
 /** The completion system's own functions are replaced by ones that print what they are given. */
