@@ -1,7 +1,8 @@
 # fish completion for petstore.
 function __petstore_complete
     set -l words (commandline -opc)
-    set -l word (commandline -ct)
+    # Removes an open quote and backslashes, because proposals have none.
+    set -l word (commandline -ct | string replace -r '^(--[^=]*=|)["\']' '$1' | string unescape)
     for line in (petstore __complete $words[2..-1] "$word" 2>/dev/null)
         switch "$line"
             case ':files'

@@ -66,10 +66,12 @@ describe.each(Object.entries(SHELLS))('%s', (name, shell) => {
   });
 
   // The other shells complete files by themselves.
-  it.runIf(name === 'fish')('names of files, also in the same word as their option', () => {
+  it.runIf(name === 'fish')('names of files, also in the same word as their option, and in quotes', () => {
     writeFileSync(join(home.path, 'stock of may.csv'), '');
-    expect(complete(['inventory', 'import', 'sto'], around)).toEqual(['stock of may.csv']);
+    for (const word of ['sto', '"stock o', "'stock o", String.raw`stock\ o`])
+      expect(complete(['inventory', 'import', word], around)).toEqual(['stock of may.csv']);
     expect(complete(['proxy', '--tokens=sto'], around)).toEqual(['--tokens=stock of may.csv']);
+    expect(complete(['--env', '"sa'], around)).toEqual(['sandbox']);
   });
 
   it('names of pets change no id, and are not evaluated', async () => {
