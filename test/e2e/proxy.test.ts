@@ -649,31 +649,6 @@ describe('a client that is gone', () => {
 });
 
 describe('an answer that breaks', () => {
-  it('in the middle of a long body is cut for the client too', async () => {
-    const { proxy } = await inFrontOf([truncate(150_000, { body: 'x'.repeat(200_000) })]);
-    const socket = openSocket(proxy.port);
-    const heard = heardBy(socket);
-    socket.write(headOf(proxy, 'GET /v1/inventory', 'Connection: close'));
-    const text = await heard.closed;
-    expect(text).toMatch(/transfer-encoding: chunked/i);
-    expect(text).not.toMatch(/\r\n0\r\n\r\n$/);
-    await proxy.answered(1);
-    expect(proxy.log()).toEqual([expect.stringMatching(/ 502 {2}GET .* contract/)]);
-  });
-
-  it('is a 502 if it is short, or for a client of HTTP/1.0, which could not tell', async () => {
-    const { proxy } = await inFrontOf([
-      truncate(10, json([item(1, 2)])),
-      truncate(150_000, { body: 'x'.repeat(200_000) }),
-    ]);
-    for (const version of ['HTTP/1.1', 'HTTP/1.0']) {
-      const head = headOf(proxy, 'GET /v1/inventory', 'Connection: close').replace('HTTP/1.1', version);
-      const says =
-        /^HTTP\/1.1 502 [^]*"code":"contract","message":"Invalid response: the response broke off before its end."/;
-      expect(await sendRaw(proxy.port, head)).toMatch(says);
-    }
-  });
-
   const GARBAGE = Buffer.alloc(300_000, 0xff);
 
   it.each([
