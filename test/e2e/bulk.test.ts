@@ -425,33 +425,3 @@ it.each([
   for (const hint of said) expect(run.stderr).toContain(hint);
   expect((await at.run(RUNS)).json).toMatchObject([{ state: 'finished', done, left: 0 }]);
 });
-
-it('a change that was applied without an answer is undone and redone as any other', async () => {
-  const at = await shop(['--fault', 'delay=60s,after,method=PATCH,nth=2', '--per-minute', '1000']);
-  await at.run(['inventory', 'adjust', '8', '1']);
-  const running = startPetstore(['inventory', 'adjust', '7', '5', '--cause', 'received'], at);
-  await ruleHasSeen(at, 2);
-  running.kill('SIGTERM');
-  expect((await running.exited).code).toBe(143);
-  await control(at.port, 'PUT', '/faults', []);
-  const quantities = async () => {
-    const { json } = await at.run(['inventory', 'list', '7', '8']);
-    return (json as { quantity: number }[]).map(({ quantity }) => quantity);
-  };
-  const seen: unknown[] = [await quantities()];
-  for (const command of ['undo', 'redo', 'undo', 'redo']) {
-    expect((await at.run(['inventory', command, '--yes'])).code).toBe(0);
-    seen.push(await quantities());
-  }
-  expect(seen).toEqual([
-    [15, 7],
-    [10, 7],
-    [15, 7],
-    [10, 7],
-    [15, 7],
-  ]);
-  expect((await at.run(['inventory', 'history', '--by', 'cause'])).json).toMatchObject([
-    { cause: 'received', changes: 1, plus: 5 },
-    { cause: null, changes: 1, plus: 1 },
-  ]);
-});
