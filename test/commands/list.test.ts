@@ -1,6 +1,6 @@
 /** `inventory list` and `get` in this process: choice of pets, number of rows, columns. */
 import { describe, expect, it } from 'vitest';
-import { type Ran, runIn, withReplies } from '../support/in-process.ts';
+import { type Ran, runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json } from '../support/replies.ts';
 
 const MAX = '9223372036854775807';
@@ -87,4 +87,13 @@ it('--watch keeps its own members, whatever a service calls its fields', async (
   const { code, stdout } = await runIn(context, 'inventory', 'list', '--watch', '-o', 'ndjson');
   expect(code).toBe(4);
   expect(JSON.parse(stdout)).toMatchObject({ event: 'listed', at: expect.stringMatching(/T.*Z$/) as string });
+});
+
+it.each([
+  [59, '\u001b[2m59 of 60'],
+  [11, '\u001b[103m11 of 60'],
+])('in colour, the last %i requests of a window look like %j', async (remaining, shown) => {
+  const reply = json([item(7, 2)], { limits: { remaining } });
+  const context = withReplies([reply], { terminal: true, env: { ...STAGING_ENV, FORCE_COLOR: '1' } });
+  expect((await runIn(context, 'inventory', 'list')).stderr).toContain(shown);
 });

@@ -1,52 +1,13 @@
 /** The program as used by a person, on a real pty. */
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { never } from '../support/faults.ts';
-import { configPath, createHome } from '../support/home.ts';
 import { startPty } from '../support/pty.ts';
-import { item, json, tooMany } from '../support/replies.ts';
+import { tooMany } from '../support/replies.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { KEY, staging } from '../support/staging.ts';
 
 const LIST = ['inventory', 'list'];
-const STOCK = [item(1, 5), item(7, 10)];
-
-describe('login', () => {
-  it('asks for what is missing, the key hidden, tries it and keeps it', async () => {
-    const server = await scriptedServer([json(STOCK)]);
-    const home = createHome();
-    const terminal = startPty(['login'], { home });
-    await terminal.waitFor('Environment');
-    terminal.write('staging\r');
-    await terminal.waitFor('Base URL of staging');
-    terminal.write(`${server.baseUrl}\r`);
-    await terminal.waitFor('API key of staging');
-    terminal.write(`${KEY}\r`);
-    await terminal.waitFor('Logged in to staging');
-    expect(await terminal.exited).toEqual({ code: 0 });
-    expect(terminal.output).not.toContain(KEY);
-    expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
-    expect(JSON.parse(readFileSync(configPath(home), 'utf8'))).toEqual({
-      version: 1,
-      environment: 'staging',
-      'staging.base-url': server.baseUrl,
-      'staging.api-key': KEY,
-    });
-
-    server.script(json(STOCK));
-    const list = startPty(LIST, { home });
-    await list.waitFor('available');
-    expect((await list.exited).code).toBe(0);
-    expect(list.plain()).toContain('59 of 60 requests left, resets in ');
-    expect(list.output).toContain('\u001b[2m59 of 60');
-    server.script(json(STOCK, { limits: { remaining: 11 } }));
-    const low = startPty(LIST, { home });
-    await low.waitFor('11 of 60 requests left, resets in ');
-    expect((await low.exited).code).toBe(0);
-    expect(low.output).toContain('\u001b[103m11 of 60');
-  });
-});
 
 it.each([[LIST], [['doctor']]])('%j: a request that takes long is shown, and Ctrl-C ends it', async (args) => {
   const server = await scriptedServer([never()]);
