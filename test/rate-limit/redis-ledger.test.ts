@@ -547,42 +547,27 @@ describe('permits', () => {
   /** A window that is spent: its second machine was refused. */
   async function refused() {
     const { shop, first, second } = await opened({ left: 1 });
-    expect(await first.asks()).toBe('sent');
-    await first.isAnswered(0);
+    await first.exchanges(0);
     expect(await second.asks()).toBe('window-spent');
     return { shop, first, second };
   }
 
-  it('go first to the machine that was refused in the turn before', async () => {
-    const { shop, first, second } = await refused();
+  it.each<[string, left: number, hasGivenUp: boolean, then: readonly (readonly ['first' | 'second', string])[]]>([
+    ['the machine that was refused in the turn before', 1, false, [['first', 'window-spent'], ['second', 'sent']]],
+    ['nobody who has sent since', 2, false, [['second', 'sent'], ['first', 'sent']]],
+    ['nobody who has given up', 1, true, [['first', 'sent']]],
+  ])('go first to %s', async (_whom, left, hasGivenUp, then) => {
+    const { shop, ...machines } = await refused();
+    if (hasGivenUp) await machines.second.ledger.close();
     shop.now += 60_000;
-    expect(await first.asks()).toBe('sent');
-    await first.isAnswered(1);
-    expect([await first.asks(), await second.asks()]).toEqual(['window-spent', 'sent']);
-  });
-
-  it('go first to nobody who has sent since', async () => {
-    const { shop, first, second } = await refused();
-    shop.now += 60_000;
-    expect(await first.asks()).toBe('sent');
-    await first.isAnswered(2);
-    expect([await second.asks(), await first.asks()]).toEqual(['sent', 'sent']);
-  });
-
-  it('go first to nobody who has given up', async () => {
-    const { shop, first, second } = await refused();
-    await second.ledger.close();
-    shop.now += 60_000;
-    expect(await first.asks()).toBe('sent');
-    await first.isAnswered(1);
-    expect(await first.asks()).toBe('sent');
-  });
+    await machines.first.exchanges(left);
+    for (const [who, told] of then) expect(await machines[who].asks()).toBe(told);
+  }); // prettier-ignore
 
   it('go first to nobody who does not come within five seconds', async () => {
     const { shop, first } = await refused();
     shop.now += 60_000;
-    expect(await first.asks()).toBe('sent');
-    await first.isAnswered(1);
+    await first.exchanges(1);
     expect(await first.asks()).toBe('window-spent');
     expect(first.waits!.againMs).toBeLessThan(5_100);
     shop.now += first.waits!.againMs!;
