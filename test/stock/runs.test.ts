@@ -155,14 +155,6 @@ describe('what is written between the plan and the yes is a conflict, and stays'
     const report = readFileSync(join(context.home.state, 'petstore', 'reports', 'import-1.csv'), 'utf8');
     expect(report).toContain(why);
   });
-
-  it('fault 139: also of an undo', async () => {
-    const { context, stock } = service(1, AMPLE, undefined, { terminal: true });
-    expect((await runIn(context, 'inventory', 'adjust', '1', '+3')).code).toBe(0);
-    const confirm = (): Promise<boolean> => Promise.resolve(stock.set(1, 99).has(1));
-    const asking = { ...context, prompt: { ...context.prompt, confirm } };
-    expect([(await runIn(asking, 'inventory', 'undo')).code, stock.get(1)]).toEqual([11, 99]);
-  });
 });
 
 it('an open question keeps no other run waiting', async () => {

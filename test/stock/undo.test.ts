@@ -200,7 +200,7 @@ describe('undo and redo', () => {
     },
   );
 
-  it('leaves a pet that others have brought back to the quantity from before during the question', async () => {
+  it('fault 139: leaves a pet that others have brought back to the quantity from before during the question', async () => {
     const { context, stock } = service({ terminal: true });
     await runIn(context, 'inventory', 'adjust', '7', '+1');
     const confirm = () => Promise.resolve(stock.set(7, 10).size > 0);
