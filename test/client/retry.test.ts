@@ -221,9 +221,3 @@ describe('an attempt that the program’s own end cut short', () => {
     ]).toEqual([reason, reason, reason, 'network, look']);
   });
 });
-
-it('a fault of the program’s own is not taken for the network’s', async () => {
-  const { service } = scriptedService([() => Promise.reject(new TypeError('a mistake'))]);
-  const performed = perform(service, { call: LIST, read: () => Promise.resolve('done') });
-  await expect(performed).rejects.toThrow(new TypeError('a mistake'));
-});

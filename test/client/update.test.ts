@@ -110,16 +110,6 @@ describe('a signal while a write is under way', () => {
     return updateInventory(service, { petId: 7n, quantity: 12n }).catch((error: unknown) => error);
   }
 
-  it.each([
-    ['stored', 'applied'],
-    ['lost', 'unknown'],
-  ] as const)('that is %s: %s', async (step, outcome) => {
-    expect(await interrupted(step)).toMatchObject({
-      kind: 'interrupted',
-      details: { signal: 'SIGTERM', outcome, write: { petId: 7n, quantity: 12n, environment: 'staging' } },
-    });
-  });
-
   it('that is refused does not hide the refusal', async () => {
     expect(await interrupted(400)).toMatchObject({ kind: 'rejected' });
   });
