@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { type Encrypted, type Network, NetworkFailure } from '../../src/ports.ts';
-import { runPetstore, startPetstore } from '../support/binary.ts';
+import { runPetstore } from '../support/binary.ts';
 import { configPath, createHome, type Home, writeConfig } from '../support/home.ts';
 import { runIn, STAGING_ENV, STAGING_KEY } from '../support/in-process.ts';
 import { startPty } from '../support/pty.ts';
@@ -457,14 +457,6 @@ describe('doctor against real servers', () => {
       });
     });
   });
-});
-
-it('a signal ends it as it ends every command: it is no finding about the service', async () => {
-  const server = await scriptedServer([() => undefined]);
-  const running = startPetstore(['doctor'], { env: staging(server.baseUrl) });
-  await server.received(1);
-  running.kill('SIGTERM');
-  expect(await running.exited).toMatchObject({ code: 143, stdout: '' });
 });
 
 it('a message of the service makes no line of its own', async () => {
