@@ -442,17 +442,6 @@ describe('undo and redo', () => {
     expect([await quantity(7), await quantity(8)]).toEqual([12, 7]);
   });
 
-  it('names an import that was stopped before its first row, also if its clock was behind', async () => {
-    const context = withReplies([json([item(7, 10)]), json(item(7, 11)), json([item(7, 11)]), error(401)], {
-      stdin: { text: 'petId,quantity\n7,12\n' },
-    });
-    await runIn(context, 'inventory', 'adjust', '7', '+1');
-    context.clock.stepWall(-86_400_000);
-    expect((await runIn(context, 'inventory', 'import', '-', '--yes')).code).toBe(4);
-    const { stderr } = await runIn(context, 'inventory', 'undo', '--yes');
-    expect(stderr).toContain('error: The newest command, run 1 (import), is unfinished and has changed nothing yet');
-  });
-
   it('of a pet that someone else sets while it waits for the rate limit: a conflict', async () => {
     const now50 = json([item(7, 50)]);
     const stock = json([item(7, 11)]);
