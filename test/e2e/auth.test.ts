@@ -1,13 +1,11 @@
 /** Keys, base URLs and the secrets in them; through the built program if files and processes matter. */
-import { chmodSync, chownSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { petstoreCommand, type PetstoreOptions, runPetstore } from '../support/binary.ts';
-import { filesBelow } from '../support/echo.ts';
 import { configPath, createHome, type Home, writeConfig } from '../support/home.ts';
 import { runIn, withReplies } from '../support/in-process.ts';
-import { error, item, json, type PlainReply } from '../support/replies.ts';
-import { scriptedServer } from '../support/scripted-server.ts';
+import { item, json, type PlainReply } from '../support/replies.ts';
 import { createTestContext, type TestContextOptions } from '../support/test-context.ts';
 import { KEY, staging, takeApart } from '../support/staging.ts';
 
@@ -186,27 +184,3 @@ describe('the config file', () => {
     });
   });
 });
-
-it('fault 71: after a login the key is in the config file and nowhere else, after a logout nowhere', async () => {
-  const server = await scriptedServer([json(STOCK), json(STOCK), json(item(7, 12)), error(401, `no ${KEY}`)]);
-  const home = createHome();
-  const run = (...args: string[]) => runPetstore(args, { home, stdin: `${KEY}\n` });
-  const login = ['login', '--env', 'staging', '--base-url', server.baseUrl, '--key-stdin', '--debug'];
-  const outputs = [];
-  for (const args of [login, LIST, SET, LIST, ['status'], ['config', 'list'], ['config', 'get', 'staging.api-key']]) {
-    outputs.push(await run(...args));
-  }
-  expect(outputs.map(({ code }) => code)).toEqual([0, 0, 0, 4, 0, 0, 0]);
-  expect(JSON.stringify(outputs)).not.toContain(KEY);
-  expect(filesWith(home.path, KEY)).toEqual([configPath(home)]);
-  const modes = [configPath(home), join(home.config, 'petstore')].map((path) => statSync(path).mode & 0o777);
-  expect(modes).toEqual([0o600, 0o700]);
-  expect((await run('logout')).code).toBe(0);
-  expect(filesWith(home.path, KEY)).toEqual([]);
-});
-
-/** The files below a folder that hold a text, in its own bytes or in base64. */
-function filesWith(folder: string, text: string): string[] {
-  const forms = [text, Buffer.from(text).toString('base64').slice(0, -2)];
-  return filesBelow(folder).filter((path) => forms.some((form) => readFileSync(path).includes(form)));
-}

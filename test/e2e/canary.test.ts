@@ -149,13 +149,19 @@ describe('fault 66, 70, 118: the key is in no output and no file, whatever the s
     }
   });
 
-  it('after a login that works it is in the config file alone', async () => {
+  it('fault 71: after a login it is in the config file alone, after a logout nowhere', async () => {
     const here = await shop();
-    const login = ['--debug', ...loginTo(here.service.baseUrl)];
-    expect(await here.run('echo', login, { stdin: `${CANARY}\n`, env: { PETSTORE_API_KEY: '' } })).toBe(0);
-    expect(await here.run('echo', ['--debug', 'inventory', 'list'], { env: { PETSTORE_API_KEY: '' } })).toBe(0);
-    expect(here.printed.filter((text) => piecesIn(text).length > 0)).toEqual([]);
+    const run = (...args: string[]) =>
+      here.run('echo', ['--debug', ...args], { stdin: `${CANARY}\n`, env: { PETSTORE_API_KEY: '' } });
+    const shown = [['inventory', 'list'], ['status'], ['config', 'list'], ['config', 'get', 'staging.api-key']];
+    for (const args of [loginTo(here.service.baseUrl), ...shown]) expect(await run(...args)).toBe(0);
     expect(filesWithPieces(here.home.path)).toEqual([configPath(here.home)]);
+    const modes = [configPath(here.home), join(here.home.config, 'petstore')].map(
+      (path) => statSync(path).mode & 0o777,
+    );
+    expect(modes).toEqual([0o600, 0o700]);
+    expect(await run('logout')).toBe(0);
+    expectNoKey(here);
   });
 
   it.each([20, 27, 40, 50, 64, 80, 120, 200])('on a terminal of %d columns', async (cols) => {
