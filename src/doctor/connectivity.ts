@@ -10,7 +10,7 @@ import { capital, plural } from '../view/words.ts';
 import { bad, certificate, clockDifference, failed, note, ok, skipped, type Steps, warn } from './diagnosis.ts';
 import { isAbout, KEY_KINDS } from './local.ts';
 import { probe, type Reply } from '../client/raw.ts';
-import { gatewayOf } from '../rate-limit/headers.ts';
+import { gatewayOf, readLimitHeaders } from '../rate-limit/headers.ts';
 
 export async function* lookAtService(context: CommandContext, url: URL): Steps {
   if ((await context.settings()).environment.value !== 'sandbox') {
@@ -173,10 +173,11 @@ function* lookAtHeaders(answer: Reply) {
   if (gatewayOf(answer.headers) === 'refused') return;
   const names = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
   const missing = names.filter((name) => !answer.headers.has(name.toLowerCase()));
-  const fix = 'Tell the owners of the service; until then petstore sends one request a second.';
-  yield missing.length === 0
-    ? ok('limit-headers', 'The service sends rate-limit headers.')
-    : warn('limit-headers', `The answer lacks ${missing.join(', ')}.`, fix);
+  const isUsed = readLimitHeaders(answer.headers, answer.receivedAt).window !== undefined;
+  const fix = `Tell the owners of the service${isUsed ? '.' : '; until then petstore sends one request a second.'}`;
+  if (missing.length > 0) yield warn('limit-headers', `The answer lacks ${missing.join(', ')}.`, fix);
+  else if (isUsed) yield ok('limit-headers', 'The service sends rate-limit headers.');
+  else yield warn('limit-headers', 'The service sends rate-limit headers that petstore cannot use.', fix);
 }
 
 function at(address: string, port: number): string {

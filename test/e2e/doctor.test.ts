@@ -317,10 +317,19 @@ describe('doctor, on the way to the service', () => {
     ['a login page', { body: '<html>', headers: { 'content-type': 'text/html' } }, 'service: fail', 'is not a list'],
     ['no clock', { headers: { date: 'yesterday' } }, 'clock: warn', 'no valid Date header'],
     ['no limits', { limits: false }, 'limit-headers: warn', 'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-'],
+    ['more left than the limit', { limits: { limit: 2, remaining: 50 } }, 'limit-headers: warn', 'cannot use'],
   ])('an answer of %s', async (_what, reply, sick, says) => {
     const report = await online(way(), reply);
     expect(report).toMatchObject({ sick: [sick], requests: 1 });
     expect(report.first?.says).toContain(says);
+  });
+
+  it('does not say that petstore slows down for a service whose other rate-limit headers it uses', async () => {
+    const { first, sick } = await online(way(), {
+      limits: false,
+      headers: { ratelimit: 'limit=60, remaining=9, reset=5' },
+    });
+    expect([sick, first?.fix]).toEqual([['limit-headers: warn'], 'Tell the owners of the service.']);
   });
 
   it('does not miss limits in the refusal of a gateway', async () => {
