@@ -17,6 +17,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { EXIT } from '../../src/errors.ts';
 import { PLANS } from '../../src/sandbox/plans.ts';
+import { optionsAt, pathsOf } from '../../src/cli/help/tree.ts';
+import { buildTree } from '../../src/commands/command-tree.ts';
 import { seedItems } from '../../src/sandbox/seed.ts';
 import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome, fileIn, type Home } from '../support/home.ts';
@@ -584,6 +586,18 @@ describe('links', () => {
       expect(broken).toEqual([]);
     },
   );
+});
+
+it('commands in sentences have only options that exist', async () => {
+  const tree = await buildTree();
+  const longestFirst = pathsOf(tree).toSorted((a, b) => b.length - a.length);
+  const unknown = [...ALL.matchAll(/`petstore ([^`\n]+)`/g)].flatMap(([, line = '']) => {
+    const path = longestFirst.find((each) => ` ${line} `.includes(` ${each} `)) ?? '';
+    const names = optionsAt(tree, path).flatMap((option) => option.names);
+    const given = [...line.matchAll(/(?<=^| )(?:--[\w-]+|-[a-z])(?=[ =]|$)/g)].map(([name]) => name);
+    return given.filter((name) => !names.includes(name)).map((name) => `${line}: ${name}`);
+  });
+  expect(unknown).toEqual([]);
 });
 
 it('README.md is short, and every page of docs/ is linked from it', () => {
