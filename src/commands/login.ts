@@ -11,7 +11,7 @@ import {
   suggestBaseUrl,
 } from '../session/environments.ts';
 import { canAsk, takeKey } from '../session/resolve.ts';
-import { changeConfig, type Config } from '../session/config-file.ts';
+import { changeConfig, type Config, requireReadable } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { keyFromCommand } from '../session/key-command.ts';
 import { find, inVariable, isExplicit, keyOf, SETTINGS, type Stored } from '../session/settings.ts';
@@ -49,7 +49,7 @@ export const login = defineCommand({
   options: OPTIONS,
   more: ['environments'],
   async run(input, context) {
-    const { config: before } = await context.configFile();
+    const { config: before } = requireReadable(await context.configFile());
     const stored = { env: context.env, config: before };
     const environment = await chooseEnvironment(context, stored);
     const to = { environment, baseUrl: await chooseBaseUrl(context, environment, stored) };

@@ -177,10 +177,12 @@ describe('the config file', () => {
         message: `The API key could not be read from ${configPath(home)}: permission denied (EACCES).`,
       }) as unknown,
     });
-    const logout = await runPetstore(['--env', 'staging', 'logout'], { home, ...options });
-    expect(logout).toMatchObject({
-      code: 3,
-      stderr: expect.stringContaining(`Could not read ${configPath(home)}: permission denied (EACCES).`) as string,
-    });
+    // The login sends nothing with a key that it could not store.
+    for (const command of [['logout'], ['login', '--base-url', 'http://127.0.0.1:9/v1', '--key-stdin']]) {
+      expect(await runPetstore(['--env', 'staging', ...command], { home, stdin: KEY, ...options })).toMatchObject({
+        code: 3,
+        stderr: expect.stringContaining(`Could not read ${configPath(home)}: permission denied (EACCES).`) as string,
+      });
+    }
   });
 });
