@@ -83,7 +83,8 @@ export async function* runWrites(clients: SmokeClients, locked: LockedPet, list:
       }
       yield checked(SET, finding, after.failure === undefined ? changed : after);
       const back = pet.present === original + 1n ? await set(original, restoring.service) : undefined;
-      yield checked(RESTORE, back === undefined ? skip('it was not changed') : isEntry(back, petId, original), back);
+      const unchanged = skip(pet.present === undefined ? 'it may not have been changed' : 'it was not changed');
+      yield checked(RESTORE, back === undefined ? unchanged : isEntry(back, petId, original), back);
     }
     yield* runInvalid(clients, pet);
   } catch (error) {

@@ -411,7 +411,10 @@ describe('--write', () => {
     const home = createHome();
     const served = await serveSandbox(['--fault', fault, '--data', join(home.path, 'shop.db')], { home });
     const args = ['smoke', '--write', '--pet', '7', '--json'];
-    expect(failedIn(await runPetstore(args, { home, env: envOf(served) }))).toEqual([exit, ids]);
+    const finished = await runPetstore(args, { home, env: envOf(served) });
+    expect(failedIn(finished)).toEqual([exit, ids]);
+    // It was, although the answer does not show it.
+    expect(finished.stdout).not.toContain('it was not changed');
     const pets = (await control(served.port, 'GET', '/pets')) as unknown[];
     expect(pets[6]).toEqual({ petId: 7, quantity: 10, status: 'available', name: 'Goldfish' });
   });
