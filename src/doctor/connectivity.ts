@@ -6,7 +6,7 @@ import { openLedger, sharedLedger } from '../session/open-ledger.ts';
 import { type Network, NetworkFailure, type Peer, RedisFailure } from '../ports.ts';
 import { Failure, isFailure } from '../errors.ts';
 import { duration } from '../view/progress.ts';
-import { capital, plural } from '../view/words.ts';
+import { plural } from '../view/words.ts';
 import { bad, certificate, clockDifference, failed, note, ok, skipped, type Steps, warn } from './diagnosis.ts';
 import { isAbout, KEY_KINDS } from './local.ts';
 import { probe, type Reply } from '../client/raw.ts';
@@ -168,7 +168,7 @@ function* lookAtHeaders(answer: Reply) {
     const fix =
       'Check this machine first (timedatectl set-ntp true); if its clock is right, tell the owners of the service. ' +
       'Waits do not depend on the clocks, but certificates and logs do.';
-    yield warn('clock', `${capital(difference.words)}.`, fix);
+    yield warn('clock', `The service's clock is ${difference.words}.`, fix);
   }
   if (gatewayOf(answer.headers) === 'refused') return;
   const names = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];

@@ -35,14 +35,14 @@ export const bad = (id: string, says: string, fix: string): Diagnosis => ({ id, 
 /** A larger offset of the clock makes logs and certificates doubtful. */
 const SKEW_MS = 60_000;
 
-/** Returns how far the service's clock is ahead of this machine's, in words; undefined without a Date. */
+/** Returns how far the service's clock is ahead of this machine's or behind it, in words; undefined without a Date. */
 export function clockDifference(
   answer: Pick<Reply, 'headers' | 'receivedAt'>,
 ): { readonly isLarge: boolean; readonly words: string } | undefined {
   const date = dateOf(answer);
   if (date === undefined) return undefined;
   const ms = date - answer.receivedAt;
-  const words = `the service's clock ${duration(Math.abs(ms))} ${ms < 0 ? 'behind' : 'ahead of'} this machine's`;
+  const words = `${duration(Math.abs(ms))} ${ms < 0 ? 'behind' : 'ahead of'} this machine's`;
   return { isLarge: Math.abs(ms) > SKEW_MS, words };
 }
 

@@ -29,7 +29,7 @@ export function reserveFile({ clock, files }: Pick<Context, 'clock' | 'files'>, 
     held = undefined;
     return files.setTimes(path, NO_BLOCK).catch(() => undefined);
   };
-  /** Returns the block on the monotonic clock, unless it is over. Setting the clock back does not make it longer. */
+  /** Returns the block on the monotonic clock, unless it is over. A clock that was set back begins it again, once. */
   const read = async (): Promise<Block | undefined> => {
     const since = clock.monotonic();
     if (held !== undefined && since < held.until) return held;

@@ -139,7 +139,7 @@ function parseConfig(path: string, written: string, login: string): Config {
   value.delete('version');
   for (const [key, each] of value) {
     if (!CONFIG_SETTINGS.has(key)) throw invalid(`has an unknown setting ${JSON.stringify(key)}`);
-    if (typeof each !== 'string') throw invalid(`has a ${key} that is not a string`);
+    if (typeof each !== 'string') throw invalid(`has ${key}, which is not a string`);
     if (key === SETTINGS.env.key && !isOneOf(ENVIRONMENTS, each)) throw invalid('names an unknown environment');
   }
   return Object.fromEntries(value) as Config;

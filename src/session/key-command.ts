@@ -7,7 +7,7 @@ import { shellWord } from './run-commands.ts';
 const TIMEOUT_MS = 30_000;
 
 /**
- * Runs the command without a shell, and returns the key that it prints, without its line end. Shows what it writes to
+ * Runs the command without a shell, and returns the key that it prints, without its line end, and without the BOM of PowerShell. Shows what it writes to
  * stderr: at once on a terminal, where it may prompt the user; otherwise at the end, without the key.
  * @throws {Failure} `key-command`; the reason of the command's signal
  */
@@ -26,7 +26,7 @@ export async function keyFromCommand(
     const fail = (problem: string, isLocal: boolean): Failure =>
       new Failure('key-command', { command, problem, isLocal });
     const printed = await context.runCommand(words, { timeoutMs: TIMEOUT_MS, signal, onLine, fail });
-    const key = printed.replace(/\r?\n$/, '');
+    const key = printed.replace(/^\ufeff|\r?\n$/g, '');
     if (key === '') throw new Failure('key-command', { command, problem: 'printed no key' });
     // Even a key that cannot be sent: it may contain the real one.
     secrets.add(key);

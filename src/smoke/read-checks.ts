@@ -133,7 +133,9 @@ function checkReset(answer: Reply): Finding {
 function checkClock(answer: Reply): Finding {
   const difference = clockDifference(answer);
   if (difference === undefined) return fail('a Date header', headerText(answer, 'date'));
-  return difference.isLarge ? fail('clocks within 1 min of each other', difference.words) : PASS;
+  return difference.isLarge
+    ? fail('clocks within 1 min of each other', `the service's clock ${difference.words}`)
+    : PASS;
 }
 
 function checkLatency({ ms }: Reply, { maxLatency }: SmokeOptions): Finding {

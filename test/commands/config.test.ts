@@ -36,7 +36,7 @@ describe('fault 73: a broken config file is reported with its place, and left as
     ['[]', ' is not a JSON object'],
     ['{}', ' has no version number'],
     ['{"version":1,"environment":"moon"}', ' names an unknown environment'],
-    ['{"version":1,"staging.api-key":7}', ' has a staging.api-key that is not a string'],
+    ['{"version":1,"staging.api-key":7}', ' has staging.api-key, which is not a string'],
     ['{"version":1,"stagin.api-key":"some-key"}', ' has an unknown setting "stagin.api-key"'],
   ])('%j', async (text, problem) => {
     const home = homeWith(text);

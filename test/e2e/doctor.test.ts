@@ -234,7 +234,7 @@ describe('doctor, on the way to the service', () => {
   it('does not decide whose clock is wrong: first this machine, then the owners', async () => {
     const { first } = await online(way(), { headers: { date: 'Mon, 02 Mar 2026 15:03:20 GMT' } });
     expect([first?.says, first?.fix]).toEqual([
-      expect.stringMatching(/^The service's clock .* ahead of this machine's\.$/),
+      expect.stringMatching(/^The service's clock is .* ahead of this machine's\.$/),
       expect.stringMatching(
         /^Check this machine first .*; if its clock is right, tell the owners of the service\. Waits do not depend on the clocks/,
       ),

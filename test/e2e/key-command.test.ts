@@ -28,7 +28,7 @@ function withCommand(baseUrl: string, command: string, script = ''): Home {
 describe('a key command', () => {
   it('is run without a shell, its words as they are; its stderr is shown, its key nowhere', async () => {
     const server = await scriptedServer([STOCK]);
-    const script = `echo "args: $*; key ${KEY}" >&2; echo second >&2; printf '${KEY}\\r\\n'`;
+    const script = `echo "args: $*; key ${KEY}" >&2; echo second >&2; printf '\\357\\273\\277${KEY}\\r\\n'`;
     const home = withCommand(server.baseUrl, `./key 'a b' "$HOME" ; id`, script);
     const { code, stderr, stdout } = await runPetstore(['--debug', ...LIST], { home, cwd: home.path });
     expect({ code, stderr }).toEqual({
