@@ -125,7 +125,8 @@ export class Reporter implements Notices {
     if (limits === undefined || globals.quiet) return;
     const { limit, remaining, resetAt } = limits;
     const isLow = remaining < LOW_SHARE * limit;
-    const isForPeople = stderr.isTTY && !this.isJson && (stdout.isTTY || isLow);
+    // A question or an editor may have outlasted the window.
+    const isForPeople = stderr.isTTY && !this.isJson && (stdout.isTTY || isLow) && clock.now() < resetAt;
     if (!isForPeople && !globals.showLimits && !globals.verbose) return;
     if (this.isJson) this.object('rateLimit', { limit, remaining, resetAt: new Date(resetAt).toISOString() });
     else this.print([limitWords(limits, clock.now())], this.style[isLow ? 'attention' : 'muted']);

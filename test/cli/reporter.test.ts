@@ -98,3 +98,15 @@ it('elsewhere it is nothing, and ends the wait of no other request', async () =>
   }, false);
   expect((await written).split('\n')).toEqual(['Rate limit reached; continuing at 00:00:58 (58 s).', '']);
 });
+
+it('the rate limit of a window that is over is not shown after a command', async () => {
+  const limits = { limit: 60, remaining: 55, resetAt: 60_000 };
+  const after = (ms: number): Promise<string> =>
+    writtenBy((reporter, clock) => {
+      reporter.watchLimits(() => limits);
+      clock.now = ms;
+      reporter.limits();
+    }, true);
+  expect(await after(37_000)).toBe('55 of 60 requests left, resets in 23 s (00:01:00)\n');
+  expect(await after(60_000)).toBe('');
+});
