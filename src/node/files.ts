@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { errorCode, type FileKind, type Files } from '../ports.ts';
 
 // Without O_NONBLOCK, opening a FIFO would hang. Windows has neither this nor O_NOFOLLOW: undefined counts as 0 in a
@@ -160,7 +161,7 @@ export const nodeFiles: Files = {
         },
         async close() {
           // Our own stdout or stderr stays open for other output.
-          if (own === undefined) await new Promise<void>((resolve) => stream.end(resolve));
+          if (own === undefined) await finished(stream.end()).catch(report);
         },
       };
     }),

@@ -710,11 +710,16 @@ describe('what is run, and how it is reported', () => {
     expect(readFileSync(path, 'utf8')).toMatch(
       /^### petstore smoke staging: \d+ passed, 0 failed, \d+ skipped\n\n\| \| Check/,
     );
-    const nowhere = await runIn(
-      { ...context, env: { ...files, GITHUB_STEP_SUMMARY: `${home.path}/no/file` } },
-      'smoke',
-    );
-    expect([nowhere.code, nowhere.stderr]).toEqual([0, expect.stringContaining('cannot be written (ENOENT)')]);
+  });
+
+  it.each([
+    ['/no/such/file', 'ENOENT'],
+    ['/dev/full', 'ENOSPC'],
+  ])('warns if the summary cannot be written: %s', async (path, errno) => {
+    const { context } = against();
+    const env = { ...context.env, GITHUB_STEP_SUMMARY: path };
+    const { code, stderr } = await runIn({ ...context, env }, 'smoke');
+    expect([code, stderr]).toEqual([0, expect.stringContaining(`The summary ${path} cannot be written (${errno}).`)]);
   });
 
   it('--wait-ready waits politely until there is an answer', async () => {
