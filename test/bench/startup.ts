@@ -77,7 +77,7 @@ function listContenders(baseUrl: string, redis?: string): Contender[] {
 /** What bash does when TAB is pressed, in a bash of its own. */
 function tab(line: string): [string, ...string[]] {
   const script = `source ${COMPLETIONS}; petstore() { ${process.execPath} ${PETSTORE} "$@"; }
-    COMP_WORDS=(petstore "$@"); COMP_CWORD=$#; _petstore; ((\${#COMPREPLY[@]}))`;
+    COMP_LINE="petstore $*"; COMP_WORDS=(petstore "$@"); COMP_CWORD=$#; _petstore; ((\${#COMPREPLY[@]}))`;
   return ['bash', '--norc', '-c', script, 'bash', ...line.split(' ')];
 }
 
