@@ -7,8 +7,9 @@ import { shellWord } from './run-commands.ts';
 const TIMEOUT_MS = 30_000;
 
 /**
- * Runs the command without a shell, and returns the key that it prints, without its line end, and without the BOM of PowerShell. Shows what it writes to
- * stderr: at once on a terminal, where it may prompt the user; otherwise at the end, without the key.
+ * Runs the command without a shell, and returns the key that it prints, without its line end or the BOM of PowerShell.
+ * Shows what it writes to stderr: at once on a terminal, where it may prompt the user; otherwise at the end, without the
+ * key.
  * @throws {Failure} `key-command`; the reason of the command's signal
  */
 export async function keyFromCommand(
