@@ -86,12 +86,16 @@ class ProxyServer {
   private readonly metrics = new Metrics();
   /** Those of all requests together. */
   private readonly means: Means;
+  /** Begins the ids of requests that have none, which are then counted. */
+  private readonly run: string;
+  private named = 0;
   private isStopping = false;
 
   constructor(context: CommandContext, session: Session, options: ProxyOptions) {
     this.context = context;
     this.session = session;
     this.options = options;
+    this.run = Buffer.from(context.randomBytes(8)).toString('hex');
     this.means = { withLock: petLocksOf(context, session), openState: stateKeptOpen(context) };
     this.turns = new Turns({ gate: session.gate, clock: context.clock, reserve: context.globals.reserve ?? 0 });
   }
@@ -105,7 +109,7 @@ class ProxyServer {
       return;
     }
     const { credentials, priorityHeader } = this.options;
-    const { clock, globals, randomBytes } = this.context;
+    const { clock, globals } = this.context;
     const known = clientOf(headers.authorization, credentials.clients);
     const refusal = refusalOf(incoming, credentials, known) ?? this.visitors.recognize(incoming.socket, known?.name);
     const passing = newPassing(clock, incoming, outgoing, known, {
@@ -115,7 +119,7 @@ class ProxyServer {
     // The client, or a server in front of the proxy, may have given the request an id.
     const { [ID_HEADER]: given } = headers;
     const isGiven = typeof given === 'string' && /^[\w.:-]{1,64}$/.test(given);
-    outgoing.setHeader(ID_HEADER, isGiven ? given : Buffer.from(randomBytes(8)).toString('hex'));
+    outgoing.setHeader(ID_HEADER, isGiven ? given : `${this.run}-${++this.named}`);
     this.passing.add(passing);
     outgoing.once('close', () => {
       if (outgoing.writableFinished) return;

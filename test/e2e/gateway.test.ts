@@ -417,7 +417,7 @@ describe('running it', () => {
       await till.ask('/nothing', { headers: { 'x-request-id': 'a b' } }),
     ];
     const ids = answers.map(({ headers }) => headers['x-request-id']);
-    expect(ids.slice(1, 4)).toEqual(['of-the-service', expect.stringMatching(/^[0-9a-f]{16}$/), 'from-nginx:1']);
+    expect(ids.slice(1, 4)).toEqual(['of-the-service', expect.stringMatching(/^[0-9a-f]{16}-[0-9]+$/), 'from-nginx:1']);
     expect(new Set(ids).size).toBe(5);
     const metrics = await till.ask('/__petstore/metrics');
     expect(metrics.body).toContain('petstore_proxy_client_requests_total{client="till-1"} 5\n');
