@@ -2,9 +2,9 @@
  * Checks the promises about writes against a simulated service's log: whole commands of one machine are killed, stopped
  * and overtaken by another client at any moment. `npm run simulate:writes` replays a seed, and runs more.
  */
-import { execFile } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { scaled } from '../support/scale.ts';
 
 const SEEDS = scaled(300);
@@ -18,11 +18,15 @@ interface Findings {
 
 /** Begun once, in a process of its own: there nothing but simulated time passes while a module is imported again. */
 let findings: Promise<Findings> | undefined;
+let child: ChildProcess | undefined;
+
+// A run that ends at the first failure leaves it behind otherwise.
+afterAll(() => void child?.kill());
 
 function simulated(): Promise<Findings> {
   const args = ['--disable-warning=ExperimentalWarning', '--import', LOWER, MAIN, '--seeds', `${SEEDS}`];
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, args, { maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
+    child = execFile(process.execPath, args, { maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
       if (stdout.startsWith('{')) resolve(JSON.parse(stdout) as Findings);
       else reject(new Error(`the simulation failed: ${stderr}`, { cause: error }));
     });
