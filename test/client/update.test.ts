@@ -1,9 +1,9 @@
 /** What becomes of a write whose answer is lost: the list shows that it was applied, it is sent again, or stays unknown. */
 import { describe, expect, it } from 'vitest';
-import { dateOf, probe } from '../../src/client/raw.ts';
+import type { Service } from '../../src/client/service.ts';
 import { checkCondition, isOutdated, type Update, updateInventory } from '../../src/client/update.ts';
 import { Failure, isFailure } from '../../src/errors.ts';
-import { HttpFailure, type HttpFailurePhase, type HttpReply } from '../../src/ports.ts';
+import { HttpFailure, type HttpReply } from '../../src/ports.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { failure, reply, scriptedService, type Send } from './scripted-service.ts';
 
@@ -92,10 +92,8 @@ describe('a write whose answer is lost', () => {
 });
 
 /** Runs `use` with a service that answers once. */
-function answering<T>(answer: HttpReply | HttpFailurePhase, use: (service: Parameters<typeof probe>[0]) => Promise<T>) {
-  const send = () => (typeof answer === 'string' ? Promise.reject(failure(answer, true)) : Promise.resolve(answer));
-  return use(scriptedService([send], { maxBodyBytes: 1 << 22 }).service);
-}
+const answering = <T>(answer: HttpReply, use: (service: Service) => Promise<T>) =>
+  use(scriptedService([() => Promise.resolve(answer)], { maxBodyBytes: 1 << 22 }).service);
 
 describe('a signal while a write is under way', () => {
   /** `step`: what the service answers once the signal has come. */
@@ -142,28 +140,5 @@ describe('If-Match of an update', () => {
 
   it('* is any quantity', async () => {
     expect(await checkCondition(scriptedService([]).service, 7n, ' * ')).toBeUndefined();
-  });
-});
-
-describe('a probe', () => {
-  const GET = { method: 'GET', path: '/inventory' } as const;
-  const asked = (answer: Parameters<typeof answering>[0]) => answering(answer, (service) => probe(service, GET));
-
-  it('has the JSON of the body, or why it is none, and the failure of a refusal', async () => {
-    expect(await asked(reply(200, '["a"]'))).toMatchObject({ status: 200, json: ['a'] });
-    expect(await asked(reply(200, '[7'))).toMatchObject({ problem: expect.stringContaining('end') as string });
-    expect(await asked(reply(401, '{}'))).toMatchObject({ status: 401, failure: { kind: 'unauthorized' } });
-    expect(await asked('reset')).toMatchObject({
-      unreachable: { phase: 'reset' },
-      failure: { kind: 'network' },
-      request: 'GET /inventory',
-    });
-  });
-
-  it('reads the date', async () => {
-    const date = 'Sun, 22 Nov 2026 14:03:20 GMT';
-    const found = await asked({ ...reply(200, '[]'), headers: new Map([['date', [date]]]) });
-    expect(dateOf(found)).toBe(Date.parse(date));
-    expect(dateOf({ ...found, headers: new Map() })).toBeUndefined();
   });
 });
