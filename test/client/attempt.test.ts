@@ -33,13 +33,6 @@ describe('an attempt', () => {
     expect([requests[0]?.body, requests[0]?.headers['content-type']]).toEqual([undefined, undefined]);
   });
 
-  it('of a write carries its body, and without a key no authorization', async () => {
-    const { service, requests } = scriptedService([() => Promise.resolve(reply())], { apiKey: '' });
-    await exchange(service, SET);
-    expect(requests[0]).toMatchObject({ body: SET.body, headers: { 'content-type': 'application/json' } });
-    expect('authorization' in requests[0]!.headers).toBe(false);
-  });
-
   it('for another client carries what that one has sent, and the key of this one', async () => {
     const { service, requests } = scriptedService([() => Promise.resolve(reply())]);
     const body = Buffer.from('{"quantity":12}');
