@@ -39,16 +39,6 @@ describe('the state database', () => {
     }).toEqual({ same: true, file: 0o600, folder: 0o700, version: { user_version: 1n } });
   });
 
-  it('rolls back what fails', async () => {
-    const state = await open(createTestContext());
-    const work = state.exclusively(() => {
-      state.database.run("INSERT INTO meta VALUES ('half', 'done')");
-      throw new Error('no');
-    });
-    await expect(work).rejects.toThrow('no');
-    expect(state.database.get("SELECT value FROM meta WHERE name = 'half'")).toBeUndefined();
-  });
-
   it('fault 79: a writer killed within its transaction is rolled back, and the next one continues', async () => {
     const state = await open(createTestContext());
     const child = await holder(state.path);
