@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FOREVER_MS } from '../../src/duration.ts';
 import type { HttpFailurePhase, Wait } from '../../src/ports.ts';
-import { clockTime, duration, limitWords, liveLine, progressLines, waitLines } from '../../src/view/progress.ts';
+import { clockTime, duration, liveLine, progressLines, waitLines } from '../../src/view/progress.ts';
 import { MemoryOutput } from '../support/memory-streams.ts';
 
 const NOON = Date.UTC(2026, 2, 2, 12, 0, 0);
@@ -34,12 +34,6 @@ describe('clock times', () => {
   ])('%i', (at, words) => {
     expect(clockTime(at, NOON)).toBe(words);
   });
-});
-
-it('the limit says what is left and until when', () => {
-  expect(limitWords({ limit: 60, remaining: 57, resetAt: NOON + 23_000 }, NOON)).toBe(
-    '57 of 60 requests left, resets in 23 s (12:00:23)',
-  );
 });
 
 describe('a wait says why, until when, which attempt, and that it may be stopped', () => {
