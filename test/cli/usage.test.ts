@@ -72,6 +72,7 @@ describe('what is refused', () => {
     ['inventory history --person=', '--person must be a name, not "".', undefined],
     ['inventory list --max-wait=', '--max-wait must be a duration such as 30s, 5m or 2h, or forever, not "".', undefined],
     ['inventory list --wait --max-wait 1h', '--wait and --max-wait cannot be used together.', 'See: petstore inventory list --help'],
+    ['inventory list --no-wait --max-wait 5s', '--no-wait and --max-wait cannot be used together.', 'See: petstore inventory list --help'],
     ['inventory set 7 12 --expect 10 --no-read-first', '--expect and --no-read-first cannot be used together.', 'See: petstore inventory set --help'],
     ['api get /x --jq .', "Unknown option '--jq'.", 'See: petstore api --help'],
   ])('petstore %s', async (line, problem, hint) => {

@@ -201,10 +201,6 @@ describe('--reserve and --no-wait', () => {
     expect({ codes: ran.map(({ code }) => code), sent: context.sent.length }).toEqual({ codes: [0, 0, 6], sent: 2 });
     expect(ran[2]?.stderr).toContain('error: The rate limit is used up but for --reserve (2) until ');
   });
-
-  it('--no-wait does not go with --max-wait', async () => {
-    expect((await run(withReplies([]), 'inventory', 'list', '--no-wait', '--max-wait', '5s')).code).toBe(2);
-  });
 });
 
 describe('with PETSTORE_LEDGER', () => {
