@@ -28,14 +28,15 @@ function kindOf(found: fs.Stats): FileKind {
 }
 
 /** Works synchronously: most commands need these answers, and the thread pool would cost ten times as much. */
-function atOnce<T>(work: () => T): Promise<T> {
-  return new Promise((resolve) => {
-    resolve(work());
-  });
+function atOnce<Given extends unknown[], T>(work: (...given: Given) => T): (...given: Given) => Promise<T> {
+  return (...given) =>
+    new Promise((resolve) => {
+      resolve(work(...given));
+    });
 }
 
 /** Returns the result of `work`, or the fallback if the file does not exist or is a socket. */
-async function orIfMissing<T>(fallback: T, work: () => Promise<T>): Promise<T> {
+async function orIfMissing<T>(fallback: T, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -106,67 +107,63 @@ function ownOutput(path: string): Writable | undefined {
 }
 
 export const nodeFiles: Files = {
-  facts: (path) =>
-    atOnce(() => {
-      const found = fs.lstatSync(path, { throwIfNoEntry: false });
-      if (found === undefined) return undefined;
-      const { mode, size, uid: owner, atimeMs: accessedAt, mtimeMs: modifiedAt } = found;
-      return { kind: kindOf(found), mode: mode & 0o7777, size, owner, accessedAt, modifiedAt };
-    }),
+  facts: atOnce((path) => {
+    const found = fs.lstatSync(path, { throwIfNoEntry: false });
+    if (found === undefined) return undefined;
+    const { mode, size, uid: owner, atimeMs: accessedAt, mtimeMs: modifiedAt } = found;
+    return { kind: kindOf(found), mode: mode & 0o7777, size, owner, accessedAt, modifiedAt };
+  }),
 
-  read: (path) =>
+  read: atOnce((path) =>
     // The types know no number here.
-    atOnce(() => fs.readFileSync(path, { encoding: 'utf8', flag: (O_RDONLY | O_NOFOLLOW | O_NONBLOCK) as never })),
+    fs.readFileSync(path, { encoding: 'utf8', flag: (O_RDONLY | O_NOFOLLOW | O_NONBLOCK) as never }),
+  ),
 
-  head: (path, bytes) => orIfMissing(undefined, () => atOnce(() => headOf(path, bytes))),
+  head: (path, bytes) => orIfMissing(undefined, () => headOf(path, bytes)),
 
-  makePrivateFolder: (path) =>
-    atOnce(() => {
-      makeFolder(path);
-    }),
+  makePrivateFolder: atOnce(makeFolder),
 
   // Loads node:net and node:tty, which most commands do not need.
   stream: async (path, signal) => (await import('./special-files.ts')).readPieces(path, signal),
 
-  append: (path, onFailure) =>
-    atOnce(() => {
-      const own = ownOutput(path);
-      let file: number | undefined;
-      const report = (error: unknown): void => {
-        onFailure(errorCode(error) ?? String(error));
-        onFailure = () => undefined;
-      };
-      const open = (): Writable => {
-        const fd = fs.openSync(path, O_WRONLY | O_NONBLOCK | O_APPEND | O_CREAT, 0o600);
-        const { ino, size } = fs.fstatSync(fd);
-        file = ino;
-        const opened = fs.createWriteStream('', { fd }).once('error', report);
-        if (isCut(path, size)) opened.write('\n');
-        return opened;
-      };
-      let stream = own?.once('error', report) ?? open();
-      return {
-        write(text) {
-          try {
-            // A log rotation has moved it, or a write has failed, as on a full disk.
-            if (own === undefined && !(stream.writable && fs.statSync(path, { throwIfNoEntry: false })?.ino === file)) {
-              const next = open();
-              stream.end();
-              stream = next;
-            }
-          } catch (error) {
-            report(error);
+  append: atOnce((path, onFailure) => {
+    const own = ownOutput(path);
+    let file: number | undefined;
+    const report = (error: unknown): void => {
+      onFailure(errorCode(error) ?? String(error));
+      onFailure = () => undefined;
+    };
+    const open = (): Writable => {
+      const fd = fs.openSync(path, O_WRONLY | O_NONBLOCK | O_APPEND | O_CREAT, 0o600);
+      const { ino, size } = fs.fstatSync(fd);
+      file = ino;
+      const opened = fs.createWriteStream('', { fd }).once('error', report);
+      if (isCut(path, size)) opened.write('\n');
+      return opened;
+    };
+    let stream = own?.once('error', report) ?? open();
+    return {
+      write(text) {
+        try {
+          // A log rotation has moved it, or a write has failed, as on a full disk.
+          if (own === undefined && !(stream.writable && fs.statSync(path, { throwIfNoEntry: false })?.ino === file)) {
+            const next = open();
+            stream.end();
+            stream = next;
           }
-          if (stream.writable) stream.write(text);
-        },
-        async close() {
-          // Our own stdout or stderr stays open for other output.
-          if (own === undefined) await finished(stream.end()).catch(report);
-        },
-      };
-    }),
+        } catch (error) {
+          report(error);
+        }
+        if (stream.writable) stream.write(text);
+      },
+      async close() {
+        // Our own stdout or stderr stays open for other output.
+        if (own === undefined) await finished(stream.end()).catch(report);
+      },
+    };
+  }),
 
-  list: (folder) => orIfMissing([], () => atOnce(() => fs.readdirSync(folder))),
+  list: (folder) => orIfMissing([], () => fs.readdirSync(folder)),
 
   async isOnNetwork(path) {
     // On other systems the number means something else.
@@ -212,10 +209,9 @@ export const nodeFiles: Files = {
     }
   },
 
-  setTimes: (path, { accessedAt, modifiedAt }) =>
-    atOnce(() => {
-      fs.utimesSync(path, accessedAt / 1_000, modifiedAt / 1_000);
-    }),
+  setTimes: atOnce((path, { accessedAt, modifiedAt }) => {
+    fs.utimesSync(path, accessedAt / 1_000, modifiedAt / 1_000);
+  }),
 
   remove: (path) => fs.promises.rm(path, { force: true }),
 
