@@ -75,13 +75,15 @@ function wrap(database: DatabaseSync, isInPlace: () => boolean): Database {
     statements.set(sql, statement);
     return statement;
   };
-  const guarded = <T>(work: () => T): T => {
-    try {
-      return work();
-    } catch (error) {
-      throw toFailure(error);
-    }
-  };
+  const guarded =
+    <Given extends unknown[], T>(work: (...given: Given) => T) =>
+    (...given: Given): T => {
+      try {
+        return work(...given);
+      } catch (error) {
+        throw toFailure(error);
+      }
+    };
   const close = (): void => {
     statements.clear();
     // node:sqlite has its own isOpen only from Node 22.15 on.
@@ -89,14 +91,12 @@ function wrap(database: DatabaseSync, isInPlace: () => boolean): Database {
     isOpen = false;
   };
   return {
-    exec: (sql) => {
-      guarded(() => {
-        database.exec(sql);
-      });
-    },
-    run: (sql, ...params) => guarded(() => ({ changes: BigInt(prepare(sql).run(...params).changes) })),
-    all: (sql, ...params) => guarded(() => prepare(sql).all(...params)),
-    get: (sql, ...params) => guarded(() => prepare(sql).get(...params)),
+    exec: guarded((sql) => {
+      database.exec(sql);
+    }),
+    run: guarded((sql, ...params) => ({ changes: BigInt(prepare(sql).run(...params).changes) })),
+    all: guarded((sql, ...params) => prepare(sql).all(...params)),
+    get: guarded((sql, ...params) => prepare(sql).get(...params)),
     isInPlace,
     close,
     [Symbol.dispose]: close,
