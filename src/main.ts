@@ -1,6 +1,6 @@
 /** Entry point: answers --version, completion and help at once, and loads everything else only to run a command. */
 import { argv, env, exit, isTerminal, pageOrPrint, printAndEnd, width } from './node/process.ts';
-import type { PlaceOptions } from './cli/completion/complete.ts';
+import type { PlaceOptions } from './session/globals.ts';
 import type { Tree } from './cli/help/tree.ts';
 import type { KnownPet } from './state/pets.ts';
 import { VERSION } from './version.ts';

@@ -1,8 +1,7 @@
-import type { PlaceOptions } from '../cli/completion/complete.ts';
 import { defineCommand, flag, optionalArgument } from '../cli/command.ts';
 import { wordIn, wordValue } from '../value-parsers.ts';
 import { homeProblem, sandboxFile, statePath } from '../session/paths.ts';
-import type { CommandContext } from '../session/globals.ts';
+import type { CommandContext, PlaceOptions } from '../session/globals.ts';
 import { Failure, fileFailed, onlyFailure, usageFailure } from '../errors.ts';
 import type { Context } from '../ports.ts';
 import { shellWord } from '../session/run-commands.ts';
@@ -56,15 +55,14 @@ export async function knownPets(context: Context, place: PlaceOptions): Promise<
   return petsSeen(context, paths, () => originAt(context, place).catch((error: unknown) => void onlyFailure(error)));
 }
 
-async function originAt(ports: Context, { env, profile, baseUrl }: PlaceOptions): Promise<string> {
+async function originAt(ports: Context, { profile, ...call }: PlaceOptions): Promise<string> {
   const [{ readConfigFile }, { requireBaseUrl, resolveSettings }, { originOf, partsOf }] = await Promise.all([
     import('../session/config-file.ts'),
     import('../session/resolve.ts'),
     import('../session/environments.ts'),
   ]);
-  const named = partsOf(env ?? '').profile ?? profile;
+  const named = partsOf(call.env ?? '').profile ?? profile;
   const context = named === undefined ? ports : { ...ports, env: { ...ports.env, PETSTORE_PROFILE: named } };
-  const call = { ...(env !== undefined && { env }), ...(baseUrl !== undefined && { baseUrl }) };
   const { config } = await readConfigFile(context);
   const settings = resolveSettings(call, { env: context.env, config });
   // Nothing is sent, so http may be to another machine.

@@ -8,11 +8,15 @@ import type { Sourced, StoredValues } from './settings.ts';
 import type { ClientWatch, Service } from '../client/service.ts';
 import type { Change } from '../state/journal-rows.ts';
 
+/** The options that choose the environment. */
+export interface PlaceOptions {
+  readonly env?: string | undefined;
+  readonly profile?: string | undefined;
+  readonly baseUrl?: string | undefined;
+}
+
 /** The common options. */
-export interface Globals extends StoredValues {
-  readonly env?: string;
-  readonly profile?: string;
-  readonly baseUrl?: string;
+export interface Globals extends StoredValues, PlaceOptions {
   /** Log file. */
   readonly log?: string;
   /** Absent without --timeout: for `wait`, it is the whole wait. */

@@ -3,7 +3,7 @@ import { Failure, usageFailure } from '../errors.ts';
 import { SANDBOX_KEY, SANDBOX_URL } from '../sandbox/plans.ts';
 import type { ConfigFile } from './config-file.ts';
 import { type EnvironmentName, isProduction, parseBaseUrl, partsOf, placeIn } from './environments.ts';
-import type { CommandContext, Globals, ResolvedSettings, Target } from './globals.ts';
+import type { CommandContext, Globals, PlaceOptions, ResolvedSettings, Target } from './globals.ts';
 import { shellWord } from './run-commands.ts';
 import { commandFor, find, inVariable, isExplicit, keyOf, resolve, SETTINGS, type Stored } from './settings.ts';
 import { parseStored, splitWords } from '../value-parsers.ts';
@@ -13,7 +13,7 @@ import { visible } from '../view/words.ts';
 const KEY_COMMAND = { from: 'key-command', name: 'the key command' } as const;
 
 /** @throws {Failure} `usage`, `invalid-value`: an unknown environment */
-export function resolveSettings(call: Pick<Globals, 'env' | 'profile' | 'baseUrl'>, stored: Stored): ResolvedSettings {
+export function resolveSettings(call: PlaceOptions, stored: Stored): ResolvedSettings {
   const resolved = resolve(SETTINGS.env, { ...stored, option: call.env });
   const name = partsOf(resolved.value).environment as EnvironmentName;
   const environment = { ...resolved, value: placeIn(inVariable(SETTINGS.profile, stored.env), name) };

@@ -1,14 +1,8 @@
 /** Finds completion candidates for the word at the cursor, without loading a command. */
 import { childrenOf, commandsOf, grammarOf, type Tree, type TreeArgument, type TreeOption } from '../help/tree.ts';
+import type { PlaceOptions } from '../../session/globals.ts';
 import type { KnownPet } from '../../state/pets.ts';
 import { argumentsIn, lastValue, Line } from '../scan.ts';
-
-/** Options on the line that choose the environment. */
-export interface PlaceOptions {
-  readonly env: string | undefined;
-  readonly baseUrl: string | undefined;
-  readonly profile?: string | undefined;
-}
 
 type KnownPets = (place: PlaceOptions) => Promise<readonly KnownPet[]>;
 
