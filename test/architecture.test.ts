@@ -164,7 +164,7 @@ const OWNED: readonly {
   {
     name: 'processes',
     module: /^(child_process|worker_threads|cluster)$/,
-    owners: /^(node\/|build\/(artifacts|build|deb|standalone)\.ts$)/,
+    owners: /^(node\/|build\/(artifacts|build|package)\.ts$)/,
   },
 ];
 

@@ -4,11 +4,11 @@
  *
  *   npm run build -- --artifacts FOLDER
  */
-import { execFileSync, execSync } from 'node:child_process';
+import { execSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { packagesIn } from './licences.ts';
-import { readPackage, ROOT, sectionOf } from './package.ts';
+import { readPackage, ROOT, run, sectionOf } from './package.ts';
 import * as z from 'zod/mini';
 
 /** The part of CycloneDX 1.5 that is used here. */
@@ -38,13 +38,8 @@ const published = publishedBom(JSON.parse(bom), name, bundled);
 writeFileSync(join(folder, `petstore-${version}.cdx.json`), `${JSON.stringify(published, null, 2)}\n`);
 
 // Without scripts: the build already exists.
-execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder], {
-  cwd: ROOT,
-  stdio: ['ignore', 'ignore', 'inherit'],
-});
-execFileSync(process.execPath, [join(import.meta.dirname, 'deb.ts'), folder], {
-  stdio: ['ignore', 'ignore', 'inherit'],
-});
+run('npm', 'pack', '--silent', '--ignore-scripts', '--pack-destination', folder);
+run(process.execPath, join(import.meta.dirname, 'deb.ts'), folder);
 console.log(folder);
 
 /**

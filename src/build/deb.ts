@@ -3,12 +3,11 @@
  *
  *   npm run build -- --deb [FOLDER]
  */
-import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { readPackage, ROOT } from './package.ts';
+import { readPackage, ROOT, run } from './package.ts';
 
 const { version, description = '' } = readPackage(ROOT);
 
@@ -51,9 +50,7 @@ try {
   writeFileSync(join(folder, 'DEBIAN/control'), CONTROL);
   chmodSync(folder, 0o755);
   const file = resolve(process.argv[2] ?? '.', `petstore_${version}_all.deb`);
-  execFileSync('dpkg-deb', ['--root-owner-group', '-Zxz', '--build', folder, file], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  run('dpkg-deb', '--root-owner-group', '-Zxz', '--build', folder, file);
   console.log(file);
 } finally {
   rmSync(folder, { recursive: true, force: true });

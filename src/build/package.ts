@@ -1,9 +1,15 @@
-/** Finds the project's root, and reads package.json files and CHANGELOG.md. */
+/** Finds the project's root, runs programs there, and reads package.json files and CHANGELOG.md. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Runs a program in the project's root; of what it prints, only its errors are shown. */
+export function run(program: string, ...args: readonly string[]): void {
+  execFileSync(program, args, { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+}
 
 type Package = Readonly<Record<'name' | 'version', string> & Partial<Record<'description' | 'license', string>>>;
 

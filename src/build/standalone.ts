@@ -4,10 +4,9 @@
  *
  *   npm run build -- --standalone [OUTPUT [BUN-OF-THE-OTHER-SYSTEM]]
  */
-import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { ROOT } from './package.ts';
+import { ROOT, run } from './package.ts';
 
 const PROCESSORS: Readonly<Record<string, string>> = { x64: 'x64', arm64: 'aarch64' };
 
@@ -19,28 +18,22 @@ if (process.platform !== 'linux' || processor === undefined) {
   );
 }
 
-execFileSync('npm', ['ci', '--prefix', 'standalone', '--ignore-scripts', '--no-audit', '--no-fund'], {
-  cwd: ROOT,
-  stdio: ['ignore', 'ignore', 'inherit'],
-});
+run('npm', 'ci', '--prefix', 'standalone', '--ignore-scripts', '--no-audit', '--no-fund');
 const file = resolve(ROOT, output);
-execFileSync(
+run(
   join(ROOT, `standalone/node_modules/@oven/bun-linux-${processor}/bin/bun`),
-  [
-    'build',
-    join(ROOT, 'dist/main.cjs'),
-    '--compile',
-    // Compiles in advance, like the code cache of bin/start.js for Node.
-    '--bytecode',
-    '--format=cjs',
-    // Bun rejects a Windows executable for its own system; Linux executables it distinguishes by itself.
-    `--target=${foreign?.endsWith('.exe') === true ? 'bun-windows-x64' : 'bun'}`,
-    // Otherwise Bun would read .env and bunfig.toml in the working folder.
-    '--no-compile-autoload-dotenv',
-    '--no-compile-autoload-bunfig',
-    `--outfile=${file}`,
-    ...(foreign === undefined ? [] : [`--compile-executable-path=${resolve(foreign)}`]),
-  ],
-  { stdio: ['ignore', 'ignore', 'inherit'] },
+  'build',
+  join(ROOT, 'dist/main.cjs'),
+  '--compile',
+  // Compiles in advance, like the code cache of bin/start.js for Node.
+  '--bytecode',
+  '--format=cjs',
+  // Bun rejects a Windows executable for its own system; Linux executables it distinguishes by itself.
+  `--target=${foreign?.endsWith('.exe') === true ? 'bun-windows-x64' : 'bun'}`,
+  // Otherwise Bun would read .env and bunfig.toml in the working folder.
+  '--no-compile-autoload-dotenv',
+  '--no-compile-autoload-bunfig',
+  `--outfile=${file}`,
+  ...(foreign === undefined ? [] : [`--compile-executable-path=${resolve(foreign)}`]),
 );
 console.log(`${relative(ROOT, file)}: ${Math.round(statSync(file).size / 1e6)} MB`);
