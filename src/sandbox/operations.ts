@@ -79,9 +79,8 @@ function below(path: string): RegExp {
 /** Finds the operation. Never throws, whatever the request contains. */
 export async function findOperation(handler: Handler, request: SandboxRequest): Promise<Operation> {
   const path = pathOf(request.target);
-  const isServed = ({ undocumented }: Served): boolean =>
-    undocumented !== true || handler.rules.withUndocumented === true;
-  const matches = SERVED.filter((served) => isServed(served) && served.path.test(path));
+  const all = handler.rules.withUndocumented === true ? SERVED : SERVED.filter(({ undocumented }) => !undocumented);
+  const matches = all.filter((served) => served.path.test(path));
   if (matches.length === 0) return answer(error(404, 'not_found', 'Unknown path.'));
   const method = request.method === 'HEAD' ? 'GET' : request.method;
   const found = matches.find((served) => served.method === method);
