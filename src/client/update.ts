@@ -16,6 +16,7 @@ import { Failure, isFailure, midway, onlyFailure, usageFailure } from '../errors
 import { gateways } from './attempt.ts';
 import { type Classified, isUncertain, webPageFailure } from './classify.ts';
 import { type Result, perform, retryLeftMs, stopReason, type Trouble, waitBefore, wholeBody } from './retry.ts';
+import type { ListUse } from './list.ts';
 import type { RawAnswer } from './raw.ts';
 import type { Call, Service } from './service.ts';
 
@@ -128,10 +129,14 @@ async function look(
  * Reads one pet's item from the list; undefined if the list does not have it.
  * @throws {Failure} `contract`: the list has it twice, so no write can be decided; what listInventory throws
  */
-export async function findPet(service: Service, petId: bigint): Promise<InventoryItem | undefined> {
+export async function findPet(
+  service: Service,
+  petId: bigint,
+  use: ListUse = 'change',
+): Promise<InventoryItem | undefined> {
   const { listInventory } = await import('./list.ts');
   const found: InventoryItem[] = [];
-  for await (const items of listInventory(service)) {
+  for await (const items of listInventory(service, use)) {
     found.push(...items.filter((item) => item.petId === petId));
     if (found.length > 1) throw listedTwice(petId);
   }
@@ -159,8 +164,13 @@ export async function checkCondition(service: Service, petId: bigint, ifMatch: s
 }
 
 /** Reads one pet, which must have the expected quantity. @throws {Failure} `pet-not-found`, `precondition-failed` */
-export async function readPet(service: Service, petId: bigint, expected: bigint | undefined): Promise<InventoryItem> {
-  const found = await findPet(service, petId);
+export async function readPet(
+  service: Service,
+  petId: bigint,
+  expected: bigint | undefined,
+  use?: ListUse,
+): Promise<InventoryItem> {
+  const found = await findPet(service, petId, use);
   if (found === undefined) throw new Failure('pet-not-found', { petId, environment: service.environment });
   if (expected === undefined || found.quantity === expected) return found;
   throw new Failure('precondition-failed', { petId, expected, found: found.quantity });

@@ -21,7 +21,7 @@ export const inventoryGet = defineCommand({
   async run(input, context) {
     const petId = await petIdOf(context, input.petId, input, "Missing required argument 'petId'.");
     await using session = await connect(context);
-    const item = await readPet(session.service, petId, undefined);
+    const item = await readPet(session.service, petId, undefined, 'show');
     warnOfUnexpected([item], context.notices);
     const name = (await tableNames(context, session.origin, [item]))?.get(petId);
     const lines: Labelled[] = [

@@ -92,7 +92,7 @@ async function waitFor(
   const names = await tableNames(context, origin, [{ petId }]);
   const label = capital(petLabel(petId, names?.get(petId)));
   for (let isFirst = true; ; isFirst = false) {
-    const found = (await readStock(service)).get(petId);
+    const found = (await readStock(service, 'show')).get(petId);
     if (found === undefined) throw new Failure('pet-not-found', { petId, environment });
     if (holds(found)) return { found, label };
     const state = `has a quantity of ${found.quantity} and is ${found.status}`;

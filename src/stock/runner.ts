@@ -3,7 +3,7 @@
  * a spent rate limit, a dead service), the run can be resumed.
  */
 import type { InventoryItem } from '../api/item.ts';
-import { listInventory } from '../client/list.ts';
+import { listInventory, type ListUse } from '../client/list.ts';
 import type { Service } from '../client/service.ts';
 import { isOutdated, listedTwice } from '../client/update.ts';
 import { type Failure, isFailure } from '../errors.ts';
@@ -58,9 +58,9 @@ const FRESH_MS_PER_ROW = 5_000;
 const MOST_TROUBLE = 3;
 
 /** Reads the stock of all pets. @throws {Failure} `contract`: the list has a pet twice, so no change can be planned */
-export async function readStock(service: Service): Promise<Stock> {
+export async function readStock(service: Service, use: ListUse = 'change'): Promise<Stock> {
   const stock = new Map<bigint, InventoryItem>();
-  for await (const items of listInventory(service)) {
+  for await (const items of listInventory(service, use)) {
     for (const item of items) {
       if (stock.has(item.petId)) throw listedTwice(item.petId);
       stock.set(item.petId, item);

@@ -56,7 +56,7 @@ export async function* watch(
   try {
     await using session = await connect(context);
     for (;;) {
-      const stock = await readStock(session.service);
+      const stock = await readStock(session.service, 'show');
       const at = clock.now();
       const found = [...changes(before, stock, matches)];
       const items = found.map(({ item }) => item);

@@ -291,6 +291,38 @@ describe('a problem document (RFC 9457)', () => {
   });
 });
 
+describe('a list that a cache in front of the service has kept', () => {
+  const cached = (quantity: number, Age = '12'): PlainReply => json([item(7, quantity)], { headers: { Age } });
+  const old = 'he list comes from a cache and is 12 s old, so it may lack changes';
+  const hint = text(/^Ask the owners of the service to exclude/);
+
+  it.each<[string, string[]]>([
+    ['adjust', ['inventory', 'adjust', '7', '2']],
+    ['set --expect', [...SET, '--expect', '10']],
+  ])('decides no change: %s', async (_name, args) => {
+    const { code, error: reported, log } = await run([cached(10)], ...args);
+    expect([code, reported, log]).toMatchObject([8, { message: `Invalid response: t${old}.`, hint }, ['GET']]);
+    expect(await run([cached(10, '0'), json(item(7, 12))], ...args)).toMatchObject({ code: 0, notes: [] });
+  });
+
+  it('does not tell what became of an update', async () => {
+    const { code, error: reported, log } = await run([error(502), cached(12)], ...SET);
+    expect([code, reported?.kind, log]).toEqual([9, 'outcome-unknown', ['PATCH', 'GET']]);
+  });
+
+  it.each([[LIST], [['inventory', 'get', '7']], [['wait', '--pet', '7', '--min', '1']]])(
+    'is shown with a warning: %s',
+    async (args) => {
+      expect(await run([cached(10)], ...args)).toMatchObject({ code: 0, notes: [`warning: T${old}.`] });
+    },
+  );
+
+  it('is warned about once', async () => {
+    const { code, notes } = await run([cached(0), cached(0), cached(1)], 'wait', '--pet', '7', '--min', '1');
+    expect([code, notes.filter((note) => note.includes('cache'))]).toEqual([0, [`warning: T${old}.`]]);
+  });
+});
+
 describe('a service that says it goes away', () => {
   const Sunset = 'Sun, 30 Jun 2030 23:59:59 GMT';
 
