@@ -45,7 +45,7 @@ export async function* listInventory(
 const warned = new WeakSet<ClientWatch>();
 
 /** Warns once of a list that a cache has kept (RFC 9111, 5.1). @throws {Failure} `contract`: a change would depend on it */
-function checkAge({ headers }: HttpReply, { watch }: Service, use: ListUse): void {
+export function checkAge({ headers }: Pick<HttpReply, 'headers'>, { watch }: Service, use: ListUse): void {
   const age = Number.parseInt(headers.get('age')?.[0] ?? '', 10);
   if (!(age > 0)) return;
   const problem = `comes from a cache and is ${age} s old, so it may lack changes`;

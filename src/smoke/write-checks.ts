@@ -15,6 +15,7 @@ import {
   skip,
   withStatus,
 } from './finding.ts';
+import { checkAge } from '../client/list.ts';
 import type { LockedPet } from '../stock/write-one.ts';
 import type { Reply } from '../client/raw.ts';
 import { Failure } from '../errors.ts';
@@ -55,6 +56,7 @@ export async function* runWrites(clients: SmokeClients, locked: LockedPet, list:
     for (const facts of WRITE_CHECKS) yield checked(facts, finding, list);
     return;
   }
+  checkAge(list, clients.keyed, 'change');
   const { context } = clients;
   // Aborts later than the command's: the pet is put back after a signal, too.
   const late = new AbortController();

@@ -578,6 +578,13 @@ describe('--write', () => {
     expect(JSON.parse(stdout)).toMatchObject(changes);
   });
 
+  it('writes nothing by a list that a cache in front of the service has kept', async () => {
+    const { context, run } = against(header('age', '12'), ['--write', '--pet', '7', '--only', 'write-set']);
+    const { code, stdout } = await run();
+    expect([code, context.sent.map(({ method }) => method)]).toEqual([8, ['GET']]);
+    expect(stdout).toContain('the list comes from a cache and is 12 s old');
+  });
+
   it('exits 5 if the service does not have the pet: the checks of updates are skipped', async () => {
     const { code, stdout, stderr } = await runPetstore(['--env', 'sandbox', 'smoke', '--write', '--pet', '999']);
     expect({ code, stdout, stderr }).toEqual({
