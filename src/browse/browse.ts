@@ -171,7 +171,7 @@ async function readListing(
   const items: InventoryItem[] = [];
   let id = 0;
   let quantity = 0;
-  for await (const batch of listInventory(session.service)) {
+  for await (const batch of listInventory(session.service, 'show')) {
     oddities.see(batch);
     for (const item of batch) {
       if (!matches(item) && !isWanted(item.petId)) continue;

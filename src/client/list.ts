@@ -23,7 +23,7 @@ export type ListUse = 'show' | 'change';
  */
 export async function* listInventory(
   service: Service,
-  use: ListUse = 'show',
+  use: ListUse = 'change',
 ): AsyncGenerator<readonly InventoryItem[]> {
   const read = async (reply: HttpReply) => {
     checkAge(reply, service, use);

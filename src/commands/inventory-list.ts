@@ -233,7 +233,7 @@ async function* filtered(
 ): AsyncGenerator<readonly InventoryItem[]> {
   const oddities = unexpectedIn(input.pet);
   await using session = await connect(context);
-  for await (const items of withColumns(listInventory(session.service), fields)) {
+  for await (const items of withColumns(listInventory(session.service, 'show'), fields)) {
     oddities.see(items);
     const found = matches === undefined ? items : items.filter(matches);
     counts.read += items.length;

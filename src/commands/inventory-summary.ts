@@ -34,7 +34,7 @@ export const inventorySummary = defineCommand({
     const oddities = unexpectedIn(filter.pet);
     const matches = matcher(filter);
     await using session = await connect(context);
-    for await (const items of listInventory(session.service)) {
+    for await (const items of listInventory(session.service, 'show')) {
       oddities.see(items);
       for (const { quantity, status } of items.filter(matches)) {
         for (const counted of [countOf(status), total]) {

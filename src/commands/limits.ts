@@ -36,7 +36,7 @@ export const limits = defineCommand({
     const target = await context.target();
     if (input.refresh === true) {
       await using session = await connect(context);
-      await listInventory(session.service).next();
+      await listInventory(session.service, 'show').next();
     }
     await using opened = await openLedger(context, target, { isShown: true });
     let view = await opened.view();

@@ -131,7 +131,7 @@ async function chooseKey(
     const environment = placeIn(inVariable(SETTINGS.profile, context.env), to.environment);
     await using session = await open(context, { ...to, environment, apiKey, keySource: 'this login' });
     // The first rows prove as much as the whole list.
-    await listInventory(session.service).next();
+    await listInventory(session.service, 'show').next();
   };
   if (keyCommand !== undefined) {
     const words = splitWords(keyCommand, context.machine.platform);
