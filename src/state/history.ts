@@ -142,16 +142,23 @@ export class History implements Disposable {
     return this.read(sql, environment ?? null, BigInt(limit));
   }
 
-  /** Returns the newest run that may have added these rows, and the changes of all such runs that are not undone. */
-  added(hash: string, origin: string): { readonly run: Run; readonly changes: readonly Change[] } | undefined {
-    const changes = this.read<Change>(
-      `SELECT * FROM change WHERE run IN (SELECT id FROM run WHERE adds = ? AND origin = ?)
-        AND ${SENT} AND NOT ${UNDONE} ORDER BY run`,
-      hash,
+  /**
+   * Returns the newest run that may have added these rows or an earlier version of them, and what all such runs have
+   * changed that is not undone. If the whole was added more than once, only the changes of the last time.
+   */
+  added(adds: string, origin: string): { readonly run: Run; readonly changes: readonly Change[] } | undefined {
+    const changes = this.read<Change & { readonly first: bigint }>(
+      `WITH same AS (SELECT id, coalesce(restOf, id) AS first FROM run WHERE adds = ? AND origin = ?)
+      SELECT change.*, coalesce(restOf, run.id) AS first FROM change JOIN run ON run.id = change.run
+        WHERE first IN (SELECT first FROM same) AND run.id <= (SELECT max(id) FROM same)
+          AND ${SENT} AND NOT ${UNDONE} ORDER BY first, change.run`,
+      adds,
       origin,
     );
     const newest = changes.at(-1)?.run;
-    return newest === undefined ? undefined : { run: this.run(newest)!, changes };
+    if (newest === undefined) return undefined;
+    const last = new Map(changes.map(({ petId, first }) => [petId, first]));
+    return { run: this.run(newest)!, changes: changes.filter(({ petId, first }) => last.get(petId) === first) };
   }
 
   /** Returns unfinished runs, newest first. */

@@ -37,6 +37,8 @@ export interface Run {
   readonly hash?: string | undefined;
   /** SHA-256 of the rows that it adds, in whatever order and file: to apply them again would add twice. */
   readonly adds?: string | undefined;
+  /** If it adds only what a delivery has more than was added before: the first run of that delivery. */
+  readonly restOf?: bigint | undefined;
   /** For an undo or redo: the run that it undoes or redoes. */
   readonly undoesRun?: bigint | undefined;
   /** For an undo or redo: the single change that it undoes or redoes. */
@@ -129,7 +131,7 @@ export interface DraftChange {
 }
 
 /** Columns that stay bigint; all other integers are epoch ms and counts. */
-const IDS = new Set(['id', 'run', 'petId', 'turn', 'noted', 'undoesRun', 'undoesChange']);
+const IDS = new Set(['id', 'run', 'petId', 'turn', 'noted', 'restOf', 'undoesRun', 'undoesChange']);
 /** Columns with integers of any size, which are stored as text. */
 const QUANTITIES = new Set(['before', 'after', 'current', 'quantity', 'stock', 'min', 'target']);
 const FLAGS = new Set(['isForced', 'isProvided', 'isUnfinished']);

@@ -16,6 +16,7 @@ export const STATE_DATABASE: DatabaseKind = {
        wall REAL NOT NULL
      ) STRICT, WITHOUT ROWID`,
     // Quantities are integers of any size. Instants: epoch ms. `adds`: the hash of what a run adds to the stock.
+    // `restOf`: the first run of a delivery, of which this run adds the rest.
     // `undoesRun`, `undoesChange`: the command that an undo takes back, or that a redo brings back.
     `CREATE TABLE run (
        id INTEGER PRIMARY KEY,
@@ -27,6 +28,7 @@ export const STATE_DATABASE: DatabaseKind = {
        source TEXT,
        hash TEXT,
        adds TEXT,
+       restOf INTEGER,
        undoesRun INTEGER,
        undoesChange INTEGER
      ) STRICT`,

@@ -166,8 +166,8 @@ function beginRun(
   spec: RunSpec,
   changes: readonly NewChange[],
 ): Promise<Run> {
-  const { kind, source, hash, adds, undoesRun, undoesChange } = spec;
-  const made = { kind, startedAt: context.clock.now(), source, hash, adds, undoesRun, undoesChange };
+  const { kind, source, hash, adds, restOf, undoesRun, undoesChange } = spec;
+  const made = { kind, startedAt: context.clock.now(), source, hash, adds, restOf, undoesRun, undoesChange };
   return journal.begin(spec.run ?? made, whereOf(context, session, spec.command), changes);
 }
 

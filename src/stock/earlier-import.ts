@@ -15,6 +15,8 @@ export interface Earlier {
   readonly rest: readonly Row[];
   /** True if the file's other rows have changed since. It still counts as the same delivery. */
   readonly isEdited: boolean;
+  /** See Run: of a run that adds the rest. */
+  readonly restOf: bigint;
 }
 
 /**
@@ -30,18 +32,24 @@ export async function earlierOf(
   if (adds === undefined || again) return undefined;
   const origin = originOf(await context.target());
   const when = ({ id, startedAt }: Run): string => `${id} of ${clockTime(startedAt, context.clock.now())}`;
-  const earlierFor = (hash: string, isEdited: boolean): Earlier | undefined => {
-    const { run, changes } = journal.added(hash, origin) ?? { changes: [] };
+  const earlierFor = (version: string, isEdited: boolean): Earlier | undefined => {
+    const { run, changes } = journal.added(version, origin) ?? { changes: [] };
     if (run === undefined || (isEdited && !begins(wanted, changes))) return undefined;
-    const added = new Map(changes.map((change) => [change.petId, addedBy(change)]));
+    const added = addedBy(changes);
     const rest = wanted.flatMap((row) => {
       const quantity = row.quantity - (added.get(row.petId) ?? 0n);
-      return quantity === 0n ? [] : { ...row, quantity };
+      // After a redo, more may have been added.
+      return quantity === 0n || quantity < 0n !== row.quantity < 0n ? [] : { ...row, quantity };
     });
     const isOfOthers = rest.some(({ petId }) => !added.has(petId));
     const part = isOfOthers ? `${added.size} of these ${wanted.length} rows` : 'part of these rows';
     const these = rest.length === 0 ? 'these rows' : part;
-    return { says: `Run ${when(run)} has added ${these} already`, rest, isEdited };
+    return {
+      says: `Run ${when(run)} has added ${these} already`,
+      rest,
+      isEdited,
+      restOf: run.restOf ?? run.id,
+    };
   };
   const same = earlierFor(adds, false);
   if (same !== undefined) return same;
@@ -68,13 +76,16 @@ export async function earlierOf(
   return last?.adds === undefined ? undefined : earlierFor(last.adds, true);
 }
 
-function addedBy({ before = 0n, after }: Change): bigint {
-  return after - before;
+/** Returns how many the changes have added to each pet. */
+function addedBy(changes: readonly Change[]): Map<bigint, bigint> {
+  const added = new Map<bigint, bigint>();
+  for (const { petId, before = 0n, after } of changes) added.set(petId, (added.get(petId) ?? 0n) + after - before);
+  return added;
 }
 
 /** True if the first lines of a file, or all of them in any order, are what the changes have added. */
 function begins(rows: readonly Row[], changes: readonly Change[]): boolean {
-  const missing = new Map(changes.map((change) => [change.petId, addedBy(change)]));
+  const missing = addedBy(changes);
   const lines = rows.filter(({ petId }) => missing.has(petId)).flatMap((row) => row.parts ?? row);
   return lines
     .sort((one, other) => one.line - other.line)

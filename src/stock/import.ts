@@ -89,9 +89,9 @@ export function runImport(context: CommandContext, options: ImportOptions): Prom
       ) {
         return resumeNamed(runContext, sameIn(stopped, text));
       }
-      const { rows, question } = await whatToAdd(context, journal, source, options, stopped !== undefined);
+      const { rows, ...added } = await whatToAdd(context, journal, source, options, stopped !== undefined);
       const replaces = stopped && { uncertain: journal.changesOf(stopped.id), run: stopped };
-      return applyPlan(runContext, { kind: 'import', ...file, plan: planFor(rows), question, replaces });
+      return applyPlan(runContext, { kind: 'import', ...file, ...added, plan: planFor(rows), replaces });
     });
   });
 }
@@ -150,7 +150,7 @@ async function whatToAdd(
   source: Source,
   options: ImportOptions,
   isDeclined: boolean,
-): Promise<{ readonly rows: readonly Row[]; readonly question: (pets: number) => string }> {
+): Promise<Pick<RunSpec, 'question' | 'restOf'> & { readonly rows: readonly Row[] }> {
   const { adds, wanted } = source;
   const { globals, notices } = context;
   const all = (question: (pets: number) => string) => ({ rows: wanted, question });
@@ -158,7 +158,7 @@ async function whatToAdd(
     return all((pets) => `Set ${plural(pets, 'pet')} to the numbers of the file (to add them: --add)`);
   const earlier = await earlierOf(context, journal, source, options.again === true);
   if (earlier === undefined) return all((pets) => `Add ${plural(pets, 'row')} to the stock`);
-  const { says, rest, isEdited } = earlier;
+  const { says, rest, restOf, isEdited } = earlier;
   const canChoose = !globals.yes && canAsk(context);
   const isPart = rest.length > 0 && !isDeclined;
   if (!canChoose && !(isPart && !isEdited && options.resume === true)) {
@@ -168,7 +168,8 @@ async function whatToAdd(
   }
   if (isPart) {
     notices.info(`${says}: only the others are added.`);
-    return { rows: rest, question: (pets) => `Add the other ${pets === 1 ? 'row' : `${pets} rows`} to the stock` };
+    const question = (pets: number) => `Add the other ${pets === 1 ? 'row' : `${pets} rows`} to the stock`;
+    return { rows: rest, restOf, question };
   }
   notices.warning(`${says}. Adding them again adds them twice.`);
   return all((pets) => `Add ${plural(pets, 'row')} to the stock a second time`);

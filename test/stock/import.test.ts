@@ -239,6 +239,26 @@ it('a delivery that was added, and has a row more now, is not added twice', asyn
 });
 
 it.each([
+  ['8,2\n', '9,1\n', [13, 8, 1]],
+  ['7,2\n', '8,1\n', [15, 7, 0]],
+])('a delivery that gets the rows %j, then %j: those of earlier versions are not added again', async (...rows) => {
+  const [second, third, expected] = rows;
+  const { run, stock, file } = shop();
+  const path = file('petId,delta\n7,3\n');
+  const command = ['inventory', 'import', path];
+  expect((await run([...command, '--yes'])).code).toBe(0);
+  for (const more of [second, third]) {
+    appendFileSync(path, more);
+    expect((await run(command, { ...TERMINAL, answers: [true] })).code).toBe(0);
+    const again = await run([...command, '--yes', '--resume']);
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('has added these rows already')]);
+  }
+  await run(['inventory', 'undo', '--yes']);
+  expect((await run([...command, '--yes', '--resume'])).code).toBe(0);
+  expect(await stock(7, 8, 9)).toEqual(expected);
+});
+
+it.each([
   ['a line more of a pet', '8,2\n', '7,2\n', 'part of these rows', [15, 8]],
   ['lines more of that pet and another', '', '7,2\n9,1\n', '1 of these 2 rows', [15, 6]],
 ])('a delivery that was added, and has %s now, is not added twice', async (_name, before, more, added, expected) => {
