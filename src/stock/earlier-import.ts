@@ -83,18 +83,13 @@ function addedBy(changes: readonly Change[]): Map<bigint, bigint> {
   return added;
 }
 
-/** True if the first lines of a file, or all of them in any order, are what the changes have added. */
+/** True if of each pet that the changes are of, the first lines of a file, or all of them, are what they have added. */
 function begins(rows: readonly Row[], changes: readonly Change[]): boolean {
-  const missing = addedBy(changes);
-  const lines = rows.filter(({ petId }) => missing.has(petId)).flatMap((row) => row.parts ?? row);
-  return lines
-    .sort((one, other) => one.line - other.line)
-    .some(({ petId, quantity }) => {
-      const left = (missing.get(petId) ?? 0n) - quantity;
-      if (left === 0n) missing.delete(petId);
-      else missing.set(petId, left);
-      return missing.size === 0;
-    });
+  const byPet = new Map(rows.map((row) => [row.petId, row.parts ?? [row]]));
+  return [...addedBy(changes)].every(([petId, added]) => {
+    let left = added;
+    return byPet.get(petId)?.some(({ quantity }) => (left -= quantity) === 0n) ?? false;
+  });
 }
 
 /** Finds the newest unfinished import of the same file or rows for this environment. */

@@ -258,6 +258,20 @@ it.each([
   expect(await stock(7, 8, 9)).toEqual(expected);
 });
 
+it('a delivery with more rows, of which only some were added since: those before are not added again', async () => {
+  const { run, stock, file } = shop();
+  const path = file('petId,delta\n7,3\n8,2\n');
+  const command = ['inventory', 'import', path];
+  expect((await run([...command, '--yes'])).code).toBe(0);
+  appendFileSync(path, '8,4\n9,1\n');
+  expect((await run(command, { ...TERMINAL, answers: [true] })).code).toBe(0);
+  expect((await run(['inventory', 'undo', '3', '--yes'])).stdout).toContain('Pet 8');
+  appendFileSync(path, '7,1\n');
+  expect((await run([...command, '--yes'])).code).toBe(2);
+  expect((await run(command, { ...TERMINAL, answers: [true] })).code).toBe(0);
+  expect(await stock(7, 8, 9)).toEqual([14, 12, 1]);
+});
+
 it.each([
   ['a line more of a pet', '8,2\n', '7,2\n', 'part of these rows', [15, 8]],
   ['lines more of that pet and another', '', '7,2\n9,1\n', '1 of these 2 rows', [15, 6]],
