@@ -143,14 +143,13 @@ export class History implements Disposable {
   }
 
   /**
-   * Returns the newest run that may have added these rows or an earlier version of them, and what all such runs have
-   * changed that is not undone. If the whole was added more than once, only the changes of the last time.
+   * Returns the newest run that may have added these rows or another version of the delivery, and what all such runs
+   * have changed that is not undone. If the whole was added more than once, only the changes of the last time.
    */
   added(adds: string, origin: string): { readonly run: Run; readonly changes: readonly Change[] } | undefined {
     const changes = this.read<Change & { readonly first: bigint }>(
-      `WITH same AS (SELECT id, coalesce(restOf, id) AS first FROM run WHERE adds = ? AND origin = ?)
-      SELECT change.*, coalesce(restOf, run.id) AS first FROM change JOIN run ON run.id = change.run
-        WHERE first IN (SELECT first FROM same) AND run.id <= (SELECT max(id) FROM same)
+      `SELECT change.*, coalesce(restOf, run.id) AS first FROM change JOIN run ON run.id = change.run
+        WHERE first IN (SELECT coalesce(restOf, id) FROM run WHERE adds = ? AND origin = ?)
           AND ${SENT} AND NOT ${UNDONE} ORDER BY first, change.run`,
       adds,
       origin,

@@ -34,15 +34,16 @@ export async function earlierOf(
   const when = ({ id, startedAt }: Run): string => `${id} of ${clockTime(startedAt, context.clock.now())}`;
   const earlierFor = (version: string, isEdited: boolean): Earlier | undefined => {
     const { run, changes } = journal.added(version, origin) ?? { changes: [] };
-    if (run === undefined || (isEdited && !begins(wanted, changes))) return undefined;
     const added = addedBy(changes);
+    const known = wanted.filter(({ petId }) => added.has(petId));
+    if (run === undefined || known.length === 0 || (isEdited && !begins(wanted, changes))) return undefined;
     const rest = wanted.flatMap((row) => {
       const quantity = row.quantity - (added.get(row.petId) ?? 0n);
-      // After a redo, more may have been added.
+      // A later version of the file, or a redo, may have added more.
       return quantity === 0n || quantity < 0n !== row.quantity < 0n ? [] : { ...row, quantity };
     });
     const isOfOthers = rest.some(({ petId }) => !added.has(petId));
-    const part = isOfOthers ? `${added.size} of these ${wanted.length} rows` : 'part of these rows';
+    const part = isOfOthers ? `${known.length} of these ${wanted.length} rows` : 'part of these rows';
     const these = rest.length === 0 ? 'these rows' : part;
     return {
       says: `Run ${when(run)} has added ${these} already`,

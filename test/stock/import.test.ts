@@ -272,6 +272,19 @@ it('a delivery with more rows, of which only some were added since: those before
   expect(await stock(7, 8, 9)).toEqual([14, 12, 1]);
 });
 
+it('an earlier version of a delivery: a row that was added with a later version is not added again', async () => {
+  const { run, stock, file } = shop();
+  const text = 'petId,delta\n7,3\n8,-10\n';
+  const path = file(text);
+  expect((await run(['inventory', 'import', path, '--yes'])).code).toBe(11);
+  await run(['inventory', 'set', '8', '21']);
+  appendFileSync(path, '9,1\n');
+  expect((await run(['inventory', 'import', path], { ...TERMINAL, answers: [true] })).code).toBe(0);
+  const { code, stderr } = await run(['inventory', 'import', file(text), '--yes', '--resume']);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('has added these rows already; nothing was sent')]);
+  expect(await stock(7, 8, 9)).toEqual([13, 11, 1]);
+});
+
 it.each([
   ['a line more of a pet', '8,2\n', '7,2\n', 'part of these rows', [15, 8]],
   ['lines more of that pet and another', '', '7,2\n9,1\n', '1 of these 2 rows', [15, 6]],
