@@ -45,7 +45,8 @@ const FAILURES_BECAUSE: {
   unrecorded: ({ petId, quantity, environment, because }, now) => ({
     ...stops(EXIT.local),
     message: `Pet ${petId} was set to ${quantity} in ${environment}, but that could not be recorded. ${describeFailure(because, now).message}`,
-    hint: 'Do not repeat the write. Fix the cause first.',
+    // The answered write may not be all that is missing from the history.
+    hint: isReplaced(because) ? describeFailure(because, now).hint : 'Do not repeat the write. Fix the cause first.',
     outcome: 'applied',
     bulkRow: { state: 'applied', continues: 'never' },
   }),
@@ -125,6 +126,11 @@ const ROWS: { readonly [K in Kind]: FailureRow<FailureDetails[K]> } = FAILURES;
 /** Returns the failure's row of the table; `now` is epoch ms. */
 export function describeFailure<K extends Kind>({ kind, details }: Failure<K>, now: number): FailureMeaning {
   return ROWS[kind](details, now);
+}
+
+/** True if the state database that held the write is gone. */
+function isReplaced(failure: Failure): boolean {
+  return failure.is('state') && failure.details.problem === 'replaced';
 }
 
 /** Returns what a failed request means for its row and the run. */

@@ -62,6 +62,8 @@ describe('fault 137: a write is answered, and its record is delayed', () => {
     const { code, error: reported } = await shop.run('inventory', 'import', file, '--yes');
     expect([code, reported]).toMatchObject([3, { kind: 'unrecorded', outcome: 'applied' }]);
     expect(reported?.message).toMatch(/^Pet 7 was set to 13 in staging, but that could not be recorded\./);
+    // What was applied before is lost too: another import would add it again.
+    expect(reported?.hint).toMatch(/^Check the stock before you run the command again/);
   });
 
   it('a run whose end cannot be recorded reports it as applied', async () => {
