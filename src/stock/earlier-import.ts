@@ -15,7 +15,7 @@ export interface Earlier {
   readonly rest: readonly Row[];
   /** True if the file's other rows have changed since. It still counts as the same delivery. */
   readonly isEdited: boolean;
-  /** See Run: of a run that adds the rest. */
+  /** The first run of the delivery: `restOf` of a run that adds the rest. */
   readonly restOf: bigint;
 }
 
@@ -45,12 +45,7 @@ export async function earlierOf(
     const isOfOthers = rest.some(({ petId }) => !added.has(petId));
     const part = isOfOthers ? `${known.length} of these ${wanted.length} rows` : 'part of these rows';
     const these = rest.length === 0 ? 'these rows' : part;
-    return {
-      says: `Run ${when(run)} has added ${these} already`,
-      rest,
-      isEdited,
-      restOf: run.restOf ?? run.id,
-    };
+    return { says: `Run ${when(run)} has added ${these} already`, rest, isEdited, restOf: run.restOf ?? run.id };
   };
   const same = earlierFor(adds, false);
   if (same !== undefined) return same;
@@ -84,7 +79,7 @@ function addedBy(changes: readonly Change[]): Map<bigint, bigint> {
   return added;
 }
 
-/** True if of each pet that the changes are of, the first lines of a file, or all of them, are what they have added. */
+/** True if what the changes have added to each pet is what the first lines of the file for that pet add, or all of them. */
 function begins(rows: readonly Row[], changes: readonly Change[]): boolean {
   const byPet = new Map(rows.map((row) => [row.petId, row.parts ?? [row]]));
   return [...addedBy(changes)].every(([petId, added]) => {
