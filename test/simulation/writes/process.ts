@@ -150,7 +150,7 @@ export class WritingProcess implements Client, Owner {
       random,
       randomBytes: (count) => new Uint8Array(count).fill(7),
       files: this.#mortal(disk.files()),
-      prompt: { hidden: none, text: none, confirm: (_question, signal) => this.#answer(signal) },
+      prompt: { hidden: none, text: none, confirm: (question, signal) => this.#answer(question, signal) },
       machine: {
         platform: 'linux',
         userId: process.geteuid?.(),
@@ -221,10 +221,10 @@ export class WritingProcess implements Client, Owner {
     });
   }
 
-  async #answer(signal: AbortSignal): Promise<boolean> {
+  async #answer(question: string, signal: AbortSignal): Promise<boolean> {
     await this.#sleep(this.#fate.answersAfterMs ?? 0, signal);
     this.answered.push(this.#world.time.now);
-    return this.#fate.answersNo !== true;
+    return this.#fate.answersNo !== true && !question.includes('a second time');
   }
 
   #http(): Http {

@@ -4,7 +4,7 @@
  */
 import { START } from '../../support/virtual-clock.ts';
 import type { MemoryDisk, Trouble } from './disk.ts';
-import type { Operation } from './scenario.ts';
+import { isDeliveredOnce, type Operation } from './scenario.ts';
 import type { Reading, Version, Write, WrittenService } from './service.ts';
 import type { Report, Row } from './simulate.ts';
 
@@ -137,6 +137,27 @@ class Checks {
         );
       }
     }
+    this.#deliveredOnce(rows);
+  }
+
+  /** Of the delivery whose file grows, no row is added again, except one that was undone. */
+  #deliveredOnce(rows: readonly Row[]): void {
+    for (const pet of this.#service.versions.keys()) {
+      const sum = this.#service.writes
+        .filter((write) => write.pet === pet && this.#adds(write, rows))
+        .map((write) => this.#differenceOf(write, rows))
+        .filter((difference) => isDeliveredOnce(difference) || isDeliveredOnce(-difference))
+        .reduce((a, b) => a + b, 0n);
+      if (!isDeliveredOnce(sum)) this.#tell('added', `pet ${pet}: the rows of the delivery are ${sum} in all`);
+    }
+  }
+
+  /** What a write was to add, by its row: of some that set the pet to the same, the one that expected what it met. */
+  #differenceOf({ pet, quantity, found, sentAt }: Write, rows: readonly Row[]): bigint {
+    const noted = rows.filter((row) => isRowOf(row, pet, quantity) && notedAt(row) <= sentAt);
+    const met = this.#versions(pet)[found!]!.quantity;
+    const row = noted.find(({ before }) => before !== null && BigInt(before) === met) ?? noted[0];
+    return row === undefined ? 0n : differenceOf(row);
   }
 
   #addedOnce(operation: Operation, pet: bigint, rows: readonly Row[]): void {
@@ -268,9 +289,9 @@ class Checks {
 
   /** The rows that may be of this write: noted while its process ran, and before it was sent. */
   #rowsOf({ startedAt, rows }: Report, { pet, quantity, sentAt }: Write): Row[] {
-    return rows.filter(({ petId, after, when }) => {
-      const at = Date.parse(when) - START;
-      return BigInt(petId) === pet && BigInt(after) === quantity && at >= Math.floor(startedAt) && at <= sentAt;
+    return rows.filter((row) => {
+      const at = notedAt(row);
+      return isRowOf(row, pet, quantity) && at >= Math.floor(startedAt) && at <= sentAt;
     });
   }
 
@@ -320,8 +341,16 @@ function saysApplied({ code, error }: Report): boolean {
   return code === 0 || error?.outcome === 'applied';
 }
 
-function addsBy({ before, after }: Row, delta: bigint): boolean {
-  return before !== null && BigInt(after) - BigInt(before) === delta;
+function isRowOf({ petId, after }: Row, pet: bigint, quantity: bigint): boolean {
+  return BigInt(petId) === pet && BigInt(after) === quantity;
+}
+
+const notedAt = ({ when }: Row): number => Date.parse(when) - START;
+
+const differenceOf = ({ before, after }: Row): bigint => BigInt(after) - BigInt(before ?? after);
+
+function addsBy(row: Row, delta: bigint): boolean {
+  return row.before !== null && differenceOf(row) === delta;
 }
 
 function saysNothing({ stderr }: Report): boolean {

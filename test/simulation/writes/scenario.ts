@@ -23,6 +23,8 @@ export interface Scenario {
   readonly kill: number;
   readonly signal: number;
   readonly deadline: number;
+  /** Chance that a command imports the delivery whose file grows. */
+  readonly delivery: number;
   /** Of a person at a terminal, who is asked. */
   readonly terminal: number;
 }
@@ -35,6 +37,7 @@ const LINES = {
   adjust: ({ pet = 0n, deltas }) => `inventory adjust ${pet} +${deltas?.get(pet)}`,
   import: ({ file }) => `inventory import ${file}`,
   'import --add': ({ file }) => `inventory import ${file}`,
+  delivery: ({ file }) => `inventory import ${file} --resume`,
   edit: () => 'inventory edit',
   count: () => 'inventory count',
   browse: () => 'inventory browse --plain',
@@ -87,6 +90,7 @@ export function drawScenario(random: Random): Scenario {
     kill: some(0.2, 0.6),
     signal: some(0.3, 0.8),
     deadline: some(0.2, 0.5),
+    delivery: some(0.3, 0.7),
     terminal: some(0.3, 1),
   };
 }
@@ -118,13 +122,13 @@ export function drawOperation(
   serial: number,
   present: (pet: bigint) => bigint,
 ): Operation {
-  const kind = pick(KINDS, random);
+  const kind = random() < scenario.delivery ? 'delivery' : pick(KINDS, random);
   const some = (least: number, most: number): bigint => BigInt(Math.floor(least + (most - least) * random()));
   const pet = some(1, scenario.pets + 1);
   const all = Array.from({ length: scenario.pets }, (_, i) => BigInt(i + 1));
   const chosen = all.filter((each) => each === pet || random() < 0.7);
   const amounts = (least: number) => new Map(chosen.map((each) => [each, some(least, 500_000)]));
-  const csv = (column: string, rows: ReturnType<typeof amounts>): string =>
+  const csv = (column: string, rows: Iterable<readonly bigint[]>): string =>
     [`petId,${column}`, ...[...rows].map((row) => row.join(',')), ''].join('\n');
   const [quantities, deltas] = [amounts(2_000), amounts(1_000)];
   const lines = [...quantities].map((row) => row.join(' '));
@@ -133,6 +137,8 @@ export function drawOperation(
       return { kind, file: `stock-${serial}.csv`, quantities, typed: csv('quantity', quantities) };
     case 'import --add':
       return { kind, file: `stock-${serial}.csv`, deltas, typed: csv('delta', deltas) };
+    case 'delivery':
+      return { kind, file: 'delivery.csv', typed: csv('delta', delivered(scenario.pets, 1 + Math.floor(serial / 4))) };
     case 'edit':
       return { kind, quantities, typed: csv('quantity', quantities) };
     // What an earlier one has left is offered, so that these are not all that may be set.
@@ -147,6 +153,14 @@ export function drawOperation(
       return { kind, pet, quantity: some(2_000, 500_000), number: some(1, 5) };
   }
 }
+
+/** The first rows of the delivery whose file grows: each adds a decimal place of its own, far above what others set. */
+function delivered(pets: number, count: number): bigint[][] {
+  return Array.from({ length: count }, (_, i) => [BigInt(1 + (i % pets)), 10n ** BigInt(6 + i)]);
+}
+
+/** Whether each row of the delivery whose file grows is in this sum once, or not at all. */
+export const isDeliveredOnce = (sum: bigint): boolean => /^([01]+000000|0)$/.test(`${sum}`);
 
 /** The command line of an operation. */
 export function argsOf(operation: Operation): readonly string[] {
