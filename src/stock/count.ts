@@ -63,6 +63,8 @@ export async function count(context: CommandContext, options: CountOptions): Pro
     using _catalog = stocktake.catalog;
     using _lock = await lockStocktake(context, run.id);
     const tally = new Tally(stocktake);
+    // Another process may have ended it before the lock was free.
+    if (tally.scans.length > 0) await findStopped(context, journal, run.id);
     try {
       return (await tally.read(options.prefix ?? '')) === 'quit'
         ? await putAside(stocktake)

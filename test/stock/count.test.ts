@@ -90,6 +90,22 @@ it('that was stopped while it was applied: --resume names what applies the rest'
   }
 });
 
+it.each([
+  ['runs', 'discard', '1'],
+  ['count', '--resume'],
+])('does not continue a stocktake that another window ends during the question (%s %s)', async (...other) => {
+  const { home, run, quantity } = shop();
+  await run(['inventory', 'count', '--yes'], { stdin: { text: '7 9\nq\n' } });
+  const context = createTestContext({ home, ...TERMINAL, stdin: { text: '8 5\nq\n', isTTY: true } });
+  const prompt = {
+    ...context.prompt,
+    confirm: async () => (await run(['inventory', ...other, '--yes'], { stdin: { text: '' } })).code === 0,
+  };
+  const { code, stderr } = await runIn({ ...context, prompt }, '--env', 'sandbox', 'inventory', 'count');
+  expect([code, stderr]).toEqual([2, expect.stringContaining('error: Run 1 is not an unfinished stocktake; nothing')]);
+  expect(await quantity(7)).toBe(other[0] === 'count' ? 9 : 10);
+});
+
 it('tells that the scans are saved where the stock cannot be read before they are applied', async () => {
   const stdin = { text: '7 4\ndone\n' };
   const context = withReplies([json([item(7, 10)]), error(401)], { stdin });
