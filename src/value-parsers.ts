@@ -98,7 +98,7 @@ export function instantValue(dayIs: 'its start' | 'its end'): Parser<(now: numbe
     // JavaScript reads February 31 as March 3.
     const isDay = new Date(`${day}T00:00Z`).getUTCDate() === Number(dayOfMonth);
     if (Number.isNaN(at.getTime()) || !isDay) return undefined;
-    if (time === undefined && dayIs === 'its end') at.setDate(at.getDate() + 1);
+    if (time === undefined && dayIs === 'its end') at.setHours(24, 0);
     return () => at.getTime();
   });
 }

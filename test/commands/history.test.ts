@@ -1,5 +1,5 @@
 /** `petstore inventory history` in this process: which changes, names from the catalog, sums, and the chart. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openStateFile } from '../../src/state/database.ts';
 import { commandWords } from '../../src/stock/history-view.ts';
 import { type Ran, runIn as run } from '../support/in-process.ts';
@@ -390,6 +390,14 @@ describe('of the sandbox', () => {
     for (const wrong of ['yesterday', '2026-02-31', '2026-13-01', '12', '2026-03-02T25:00']) {
       expect([wrong, (await run(['inventory', 'history', '--since', wrong])).code]).toEqual([wrong, 2]);
     }
+  });
+
+  it('--until a day whose first hour summer time skips: nothing of the next day', async () => {
+    vi.stubEnv('TZ', 'America/Havana');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const context = await shop(['2026-03-08T23:59', '2026-03-09T00:30'].map((at) => ({ ago: START - Date.parse(at) })));
+    const { stdout } = await history(context, '--until', '2026-03-08', '--by', 'day', '-o', 'csv');
+    expect(stdout).toMatch(/^day,.*\n2026-03-08,sandbox,1,.*\n$/);
   });
 
   it('of the sandbox is gone after its reset, and so is what undo could take back', async () => {
