@@ -325,6 +325,8 @@ export interface Redis {
    * @throws {RedisFailure} and the signal's reason
    */
   run(script: string, key: string, args: readonly string[], limits?: Partial<TimeLimit>): Promise<string>;
+  /** When the last connection ended, on the monotonic clock: since then, the server may have been emptied. */
+  readonly lostAt?: number;
   close(): void;
 }
 

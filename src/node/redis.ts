@@ -45,10 +45,12 @@ export function openRedis(url: string): Redis {
   const places = [...address.places];
   let current: Link | undefined;
   let hasRun = false;
+  let lostAt = Number.NEGATIVE_INFINITY;
   /** Makes the next run reconnect. Runs that wait for this link keep waiting. */
   const retire = (link: Link): void => {
     if (link === current) {
       current = undefined;
+      lostAt = nodeClock.monotonic();
       rotate(places);
     }
     if (link.runs === 0) link.end();
@@ -77,6 +79,9 @@ export function openRedis(url: string): Redis {
         link.runs--;
         if (link !== current) retire(link);
       }
+    },
+    get lostAt() {
+      return lostAt;
     },
     close() {
       current?.end();

@@ -61,7 +61,7 @@ export interface PetLock {
   isHeld(): boolean;
   /** Renews it for a write, and learns whether the server was emptied, or is back. */
   readonly confirm?: () => Promise<void>;
-  /** When another machine last had it, on the monotonic clock: what was read earlier may be outdated. */
+  /** When another machine last had it, or may have, on the monotonic clock: what was read earlier may be outdated. */
   readonly lastHeldAt: number;
 }
 
@@ -86,7 +86,8 @@ export async function takeSharedLock(
       const idleMs = await step('take');
       if (idleMs < 0) return undefined;
       renewLater();
-      return { ...lock, lastHeldAt: clock.monotonic() - idleMs + DRIFT_MS };
+      const idleSince = clock.monotonic() - idleMs + DRIFT_MS;
+      return { ...lock, lastHeldAt: Math.max(idleSince, redis.lostAt ?? idleSince) };
     });
   } catch (error) {
     if (!(error instanceof RedisFailure)) {
