@@ -2,7 +2,7 @@
 import { integer } from '../api/json.ts';
 import { callOne, type LockedPet, recordOutcome, recordShown, updateOne, whereOf } from '../stock/write-one.ts';
 import type { Reply } from '../client/raw.ts';
-import type { Service } from '../client/service.ts';
+import type { Call, Service } from '../client/service.ts';
 import { findPet, updateCall } from '../client/update.ts';
 import { Failure, isFailure, onlyFailure } from '../errors.ts';
 import { rowOutcome } from '../report/failures.ts';
@@ -61,7 +61,7 @@ export class TestedPet {
   /** Sets the pet once, as a check, and records it. */
   async set(after: bigint, service: Service, clients: SmokeClients): Promise<Reply> {
     const { locked, petId } = this;
-    const call = updateCall({ petId, quantity: after, before: this.present }, service);
+    const call = this.whileLocked(updateCall({ petId, quantity: after, before: this.present }, service));
     const answer = await callOne(locked, this.change(after), () => clients.ask(service, call, true));
     if (isRefused(answer)) return answer;
     const { json, status } = answer;
@@ -76,7 +76,7 @@ export class TestedPet {
     const { journal } = this.locked;
     const { method, path } = updateCall({ petId: this.petId, quantity: taken });
     const answer = await callOne(this.locked, this.change(taken), async () => {
-      const reply = await clients.ask(clients.keyed, { method, path, body }, false);
+      const reply = await clients.ask(clients.keyed, this.whileLocked({ method, path, body }), false);
       // Without a failure, it would be recorded as applied.
       const { failure = new Failure('unexpected-status', { serviceError: { status: reply.status! } }) } = reply;
       return { ...reply, failure };
@@ -167,6 +167,12 @@ export class TestedPet {
       else if (state !== 'planned' && state !== 'failed') this.present = undefined;
       throw error;
     }
+  }
+
+  /** Returns the call, to be sent only while no other machine may change the pet. */
+  private whileLocked(call: Call): Call {
+    const { lock } = this.locked;
+    return { ...call, isCurrent: () => lock.isHeld(), confirm: lock.confirm };
   }
 
   private change(after: bigint) {

@@ -275,9 +275,9 @@ describe('the lock of a pet that machines share', () => {
   });
 });
 
-describe.skipIf(!hasRedis)('adjust, on a machine that was suspended', () => {
-  /** What comes of `adjust 7 -1`. `stock`: what each look at it finds; one answer comes after the machine slept. */
-  async function adjusted(stock: readonly number[], sleepsBefore: 'GET' | 'PATCH') {
+describe.skipIf(!hasRedis)('a machine that was suspended', () => {
+  /** What comes of a command. `stock`: what each look at it finds; one answer comes after the machine slept. */
+  async function ran(stock: readonly number[], sleepsBefore: 'GET' | 'PATCH', isLost: boolean, ...args: string[]) {
     const redis = openRedis((await startRedis()).url);
     onCleanup(() => redis.close());
     const looks = [...stock];
@@ -290,7 +290,7 @@ describe.skipIf(!hasRedis)('adjust, on a machine that was suspended', () => {
         hasSlept ||= sleeps;
         const now = context.clock.now();
         if (method === 'GET') return httpReply(json([item(7, looks.shift()!)]), now);
-        if (!sleeps) return httpReply(json({ ...item(7, 0), ...JSON.parse(String(body)) }), now);
+        if (!sleeps || !isLost) return httpReply(json({ ...item(7, 0), ...JSON.parse(String(body)) }), now);
         throw new HttpFailure({
           phase: 'reset',
           mayHaveBeenSent: true,
@@ -302,18 +302,29 @@ describe.skipIf(!hasRedis)('adjust, on a machine that was suspended', () => {
     });
     const run: Redis['run'] = (...step) => context.clock.during(() => redis.run(...step));
     const held = { ...context, openRedis: () => Promise.resolve({ run, close: () => undefined }) };
-    const { code } = await runIn(held, '--timeout', '30s', 'inventory', 'adjust', '7', '-1');
+    const { code } = await runIn(held, '--timeout', '30s', ...args);
     return { code, sent: context.sent.map(({ method, body }) => `${method} ${body ?? ''}`.trim()) };
   }
 
-  it('between the read and the write, reads the pet again: another machine may have changed it', async () => {
+  const adjusted = (stock: readonly number[], sleepsBefore: 'GET' | 'PATCH') =>
+    ran(stock, sleepsBefore, true, 'inventory', 'adjust', '7', '-1');
+
+  it('adjust, between the read and the write: reads the pet again, as another machine may have changed it', async () => {
     expect(await adjusted([10, 9], 'GET')).toEqual({ code: 0, sent: ['GET', 'GET', 'PATCH {"quantity":8}'] });
   });
 
-  it('while the answer to the write was lost, does not send it again', async () => {
+  it('adjust, while the answer to the write was lost: does not send it again', async () => {
     expect(await adjusted([10, 10, 10, 10], 'PATCH')).toEqual({
       code: 9,
       sent: ['GET', 'PATCH {"quantity":9}', 'GET', 'GET', 'GET'],
+    });
+  });
+
+  it('smoke, between two of its updates: writes nothing more, and looks what the pet has', async () => {
+    const args = ['smoke', '--write', '--pet', '7', '--only', 'write-same,write-set,write-text'];
+    expect(await ran([10, 9], 'PATCH', false, ...args)).toEqual({
+      code: 7,
+      sent: ['GET', 'PATCH {"quantity":10}', 'GET'],
     });
   });
 });
