@@ -103,7 +103,9 @@ interface Widths extends Readonly<Record<Column, number>> {
  */
 function fittingWidths(browser: Browser, columns: number, items: readonly InventoryItem[]): Widths {
   const { catalog, hasLevels, pending, widths } = browser;
-  const quantity = Math.max(HEADING.quantity.length, widths.quantity + (hasLevels ? LOW_SIGN.length : 0));
+  // A changed pet that is gone may have longer ones than the stock.
+  const number = Math.max(widths.quantity, ...items.map((item) => String(item.quantity).length));
+  const quantity = Math.max(HEADING.quantity.length, number + (hasLevels ? LOW_SIGN.length : 0));
   const widest = (hasDelta: boolean): number =>
     [...pending.values()].reduce((most, each) => Math.max(most, changeText(each, hasDelta).length), 0);
   const name = catalog === undefined ? 0 : LEAST_NAME;
@@ -113,7 +115,7 @@ function fittingWidths(browser: Browser, columns: number, items: readonly Invent
   // With room for the first change, so that nothing moves then.
   const usual = Math.max(full.change, '→  +'.length + 2 * widths.quantity);
   const roomyName = Math.max(name, Math.min(ROOMY_NAME, widths.name));
-  const roomy = { ...full, id: Math.max(HEADING.id.length, widths.id), name: roomyName, change: usual };
+  const roomy = { ...full, id: Math.max(id, widths.id), name: roomyName, change: usual };
   const tight: Widths[] = [full, short].map((each) => ({ ...each, id }));
   const narrow = tight.map((each) => ({ ...each, status: 0 }));
   const room = columns - NO_MARKS.length + BETWEEN.length;

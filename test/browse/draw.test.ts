@@ -136,8 +136,19 @@ it('a number that does not fit is left out, not cut', async () => {
   expect(rows).toContain('>  9223372036854775807    …');
 });
 
+it('a changed pet that is gone has its id and quantity, also if they are longer than all others', async () => {
+  const prepare = (browser: Browser): void => {
+    browser.pending.set(10n ** 18n, { petId: 10n ** 18n, current: 1234567890n, quantity: 1n });
+    browser.replace({ items: [], catalog: undefined, widths: { id: 2, name: 0, quantity: 1 } });
+    browser.show({ isChangedOnly: true });
+  };
+  const [row = ''] = plainly(await draw(120, 12, { prepare })).slice(3);
+  expect(row).toMatch(/^> -1000000000000000000 +1234567890 +→ 1 -1234567889 +gone$/);
+});
+
 it('40 columns with long ids and large quantities: a change is in place of the quantity, not cut', async () => {
   const prepare = (browser: Browser): void => {
+    browser.found = browser.found.map((each) => ({ ...each, quantity: each.quantity < 0n ? 0n : each.quantity }));
     browser.widths = { ...browser.widths, quantity: 10 };
   };
   const rows = plainly(await draw(40, 12, { keys: ['<end>', '<up>', '<right>', '<end>'], prepare }));
