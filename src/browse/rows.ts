@@ -65,7 +65,8 @@ export function tableOf(browser: Browser, around: Surroundings): { heading: stri
   const lines = items.map((item, i) => {
     const change = browser.pending.get(item.petId);
     const isLow = browser.isLow(item);
-    const marks = `${i === cursor ? '>' : ' '}${browser.marked.has(item.petId) ? 'x' : ' '}${markOf(item, change)}`;
+    // Beside an id, a minus would be taken for its sign.
+    const marks = `${i === cursor ? '>' : ' '}${markOf(item, change)}${browser.marked.has(item.petId) ? 'x' : ' '}`;
     const next = change === undefined ? '' : changeText(change, width.hasDelta && change.current === item.quantity);
     const isInstead = next !== '' && width.change === 0;
     const changeRole = change !== undefined && change.quantity < item.quantity ? 'minus' : 'plus';

@@ -90,7 +90,7 @@ it('80 columns', async () => {
     ' staging: 4 of 31 pets, quantity -9223372036854775793, 1 change to apply',
     'Search: 7_',
     '                   Pet  Name                         Quantity          Status',
-    '> +                  7  Goldfish                          ▼ 7  → 8 +1  available',
+    '>+                   7  Goldfish                          ▼ 7  → 8 +1  available',
     '                    17                                      8          available',
     '                    27                                    ▼ 0          available',
     '   9223372036854775807  A parrot wit…    -9223372036854775808          sold',
@@ -136,14 +136,14 @@ it('a number that does not fit is left out, not cut', async () => {
   expect(rows).toContain('>  9223372036854775807    …');
 });
 
-it('a changed pet that is gone has its id and quantity, also if they are longer than all others', async () => {
+it('a changed pet that is gone has its id, without the sign of the change, and quantity, also where both are long', async () => {
   const prepare = (browser: Browser): void => {
     browser.pending.set(10n ** 18n, { petId: 10n ** 18n, current: 1234567890n, quantity: 1n });
     browser.replace({ items: [], catalog: undefined, widths: { id: 2, name: 0, quantity: 1 } });
     browser.show({ isChangedOnly: true });
   };
   const [row = ''] = plainly(await draw(120, 12, { prepare })).slice(3);
-  expect(row).toMatch(/^> -1000000000000000000 +1234567890 +→ 1 -1234567889 +gone$/);
+  expect(row).toMatch(/^>- 1000000000000000000 +1234567890 +→ 1 -1234567889 +gone$/);
 });
 
 it('40 columns with long ids and large quantities: a change is in place of the quantity, not cut', async () => {
@@ -152,7 +152,7 @@ it('40 columns with long ids and large quantities: a change is in place of the q
     browser.widths = { ...browser.widths, quantity: 10 };
   };
   const rows = plainly(await draw(40, 12, { keys: ['<end>', '<up>', '<right>', '<end>'], prepare }));
-  expect(rows.slice(6, 8)).toEqual(['                    29             2', '  +                 30           → 4']);
+  expect(rows.slice(6, 8)).toEqual(['                    29             2', ' +                  30           → 4']);
 });
 
 it('after a name that is not Latin the column is named, since terminals differ in how wide such names are', async () => {
