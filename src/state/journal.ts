@@ -45,7 +45,7 @@ export class Journal extends History {
     return this.state.exclusively(() => {
       const { environment, origin } = where;
       const made = { ...run, environment, origin };
-      if ('id' in run) this.requireRun(run.id);
+      if ('id' in run) this.requireStocktake(run.id);
       else insertInto(this.state.database, 'run', { ...made, source: run.source && this.redact(run.source) });
       const id = 'id' in run ? run.id : this.lastId();
       for (const change of changes) this.insert(where, change, id);
@@ -106,7 +106,7 @@ export class Journal extends History {
   /** Stores one scan of a stocktake; it is on the disk when this resolves. */
   async scan(run: bigint, scan: Scan): Promise<void> {
     await this.state.exclusively(() => {
-      this.requireRun(run);
+      this.requireStocktake(run);
       insertInto(this.state.database, 'scan', { run, ...scan });
     }, DURABLE_AND_CERTAIN);
   }
@@ -145,8 +145,10 @@ export class Journal extends History {
     if (this.state.database.run(sql, ...params).changes === 0n) throw replaced(this.state);
   }
 
-  private requireRun(run: bigint): void {
-    if (this.state.database.get('SELECT 1 FROM run WHERE id = ?', run) === undefined) throw replaced(this.state);
+  /** Requires the stocktake: after a reset of the sandbox, another run may have its number. @throws {Failure} `state` */
+  private requireStocktake(run: bigint): void {
+    const found = this.state.database.get("SELECT 1 FROM run WHERE id = ? AND kind = 'count'", run);
+    if (found === undefined) throw replaced(this.state);
   }
 }
 

@@ -71,7 +71,7 @@ export async function count(context: CommandContext, options: CountOptions): Pro
         : await finish(stocktake, tally, options);
     } catch (error) {
       // None of the changes was begun, so the run only has scans. The hint of bad lines says so itself.
-      const isSaved = tally.scans.length > 0 && journal.changesOf(run.id).length === 0;
+      const isSaved = journal.scans(run.id).length > 0 && journal.changesOf(run.id).length === 0;
       if (isSaved && !(isFailure(error) && error.is('invalid-rows'))) context.notices.info(savedText(run));
       throw error;
     }

@@ -114,6 +114,26 @@ it('tells that the scans are saved where the stock cannot be read before they ar
   expect(stderr).toContain('\nYour count is saved. Continue: petstore --env staging inventory count --resume 1\n');
 });
 
+it.each([[], [['inventory', 'import', '-', '--yes']]])(
+  'a stocktake that a reset of the sandbox removes is not said to be saved, nor mixed with the next run (%j)',
+  async (...next) => {
+    const { home, run } = shop();
+    const context = createTestContext({ home });
+    async function* lines() {
+      yield '7 9';
+      await run(['sandbox', 'reset', '--yes']);
+      for (const args of next) await run(args, { stdin: { text: 'petId,quantity\n8,2\n' } });
+      yield '8 5';
+    }
+    const stdin = { ...context.stdin, lines };
+    const { code, stderr } = await runIn({ ...context, stdin }, '--env', 'sandbox', 'inventory', 'count', '--yes');
+    expect([code, stderr]).toEqual([3, expect.stringContaining('no longer holds this run')]);
+    expect(stderr).not.toContain('saved');
+    const { stdout } = await run(['inventory', 'runs', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject(next.map(() => ({ kind: 'import', done: 1 })));
+  },
+);
+
 it('leaves nothing behind without a scan', async () => {
   const { run } = shop();
   const { stdout } = await run(['inventory', 'count', '--yes'], { stdin: { text: 'q\n' } });
