@@ -164,7 +164,7 @@ class Tally {
 
   rows(): Wanted[] {
     const byPet = [...Map.groupBy(this.scans, ({ petId }) => petId)];
-    return byPet.map(([petId, scans], i) => ({ line: i + 1, petId, quantity: sumOf(scans), current: scans[0]!.stock }));
+    return byPet.map(([petId, scans]) => ({ petId, quantity: sumOf(scans), current: scans[0]!.stock }));
   }
 
   private counted(wanted: bigint): bigint {
