@@ -116,7 +116,7 @@ it('a pet that was sold here before its first scan is no conflict; one that was 
   const { code, stdout, stderr } = await counting.exited;
   expect(code).toBe(11);
   expect(stderr).toContain('pet 7 (Goldfish): 7 counted (stock: 8)');
-  expect(stderr).toContain('pet 8 (line 1): conflict, there were 6 when it was first scanned, and there are 4 now');
+  expect(stderr).toContain('pet 8: conflict, there were 6 when it was first scanned, and there are 4 now');
   expect(stdout).toBe('Run 1 (count) in sandbox: 1 applied, 1 conflict.\n');
   const left = await runPetstore([...inventory, 'list', '7', '8', '-o', 'csv', '--no-header'], { home });
   expect(left.stdout).toBe('7,7,available\n8,4,available\n');

@@ -256,10 +256,14 @@ describe.skipIf(!hasRedis)('a connection', () => {
     const redis = open(first.url);
     expect(await redisCli(first.port, 'INFO', 'stats')).toContain('total_connections_received:1\r');
     expect(await outcome(redis)).toBe('1');
+    expect(redis.lostAt).toBe(Number.NEGATIVE_INFINITY);
     await redisCli(first.port, 'CLIENT', 'KILL', 'TYPE', 'normal');
     await expect.poll(() => outcome(redis)).toBe('2');
+    const { lostAt } = redis;
+    expect(lostAt).toBeGreaterThan(0);
     await first.kill('SIGKILL');
     await expect.poll(() => outcome(redis)).toBe('lost: ECONNREFUSED');
+    expect(redis.lostAt).toBeGreaterThan(lostAt!);
     await startRedis({ port: first.port });
     expect(await outcome(redis)).toBe('1');
   });

@@ -20,6 +20,7 @@ const LASTS_MS = 35_000;
 class ScriptedRedis implements Redis {
   readonly store: Store = new Map();
   isLost = false;
+  lostAt = Number.NEGATIVE_INFINITY;
   /** Steps whose reply is lost, because the connection was closed. */
   closesAt: readonly string[] = [];
   /** Of the last step. */
@@ -214,6 +215,14 @@ describe('the lock of a pet that machines share', () => {
     await using second = await machine()();
     expect(second.lastHeldAt).toBeGreaterThanOrEqual(from + 10_000);
     expect(second.lastHeldAt).toBeLessThan(from + 20_000);
+  });
+
+  it('may have been held by another one until the connection was lost, as the server may have been emptied', async () => {
+    const { clock, machine, redis } = shop();
+    redis.lostAt = clock.monotonic();
+    await clock.sleep(20_000);
+    await using lock = await machine()();
+    expect(lock.lastHeldAt).toBe(redis.lostAt);
   });
 
   it('is taken within --timeout, and before the command has to end', async () => {

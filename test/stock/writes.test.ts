@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
 import { scaled } from '../support/scale.ts';
 
-const SEEDS = scaled(300);
+/** Fewer show too little of what is rare. */
+const SEEDS = Math.max(150, scaled(300));
 const MAIN = fileURLToPath(new URL('../simulation/writes/main.ts', import.meta.url));
 const LOWER = new URL('../../src/build/lower.ts', import.meta.url).href;
 
