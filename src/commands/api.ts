@@ -26,9 +26,14 @@ const fieldValue: Parser<readonly [string, JsonValue]> = parserOf('a name and a 
   return [name, value];
 });
 
+/** Refuses what WHATWG URL leaves out or replaces: `/inventory/1\n2` would become pet 12. */
+const requestPath = parserOf('a path without line breaks, tabs and backslashes', (text) =>
+  text === '' || /[\t\n\r\\]/.test(text) ? undefined : text,
+);
+
 const ARGUMENTS = {
   method: optionalArgument(wordValue(METHODS), `${METHODS.join(', ')} (default: GET)`),
-  path: argument(pathValue, 'relative to the base URL, or a full URL of the same service'),
+  path: argument(requestPath, 'relative to the base URL, or a full URL of the same service'),
 };
 
 const OPTIONS = {

@@ -55,6 +55,16 @@ describe('api', () => {
     expect(stderr).toContain('the key is sent nowhere else.');
   });
 
+  it.each(['/inventory/1\n2', '/inventory/1\r\n2', '/inventory/1\t2', '/inventory\\12'])(
+    'does not make another path of %j',
+    async (given) => {
+      const context = withReplies([]);
+      const { code, stderr } = await runIn(context, ...API, 'PATCH', given, '-f', 'quantity=0');
+      expect([code, context.sent.length]).toEqual([2, 0]);
+      expect(stderr).toContain('path must be a path without line breaks, tabs and backslashes, not');
+    },
+  );
+
   it('sends a GET where no method is named', async () => {
     const context = withReplies([json([item(7, 1)])]);
     const { code, stdout } = await runIn(context, 'api', '/inventory');
