@@ -134,10 +134,12 @@ function change(dialog: Dialog, code: string, amount: string, line: string): voi
   else refuse(dialog, browser.message);
 }
 
+/** `!`: someone else has changed the stock since. */
 function lineOf({ catalog, pending }: Browser, { petId, quantity, status }: InventoryItem): string {
   const wanted = pending.get(petId);
   const then = wanted === undefined ? '' : `, to be ${wanted.quantity}`;
-  return `${petLabel(petId, catalog?.nameOf(petId))}: ${quantity}${then}, ${status}`;
+  const mark = wanted === undefined || wanted.current === quantity ? '' : '! ';
+  return `${mark}${petLabel(petId, catalog?.nameOf(petId))}: ${quantity}${then}, ${status}`;
 }
 
 /** Warns on a terminal, where the user can try again; ends a script. @throws {Failure} `invalid-rows` */

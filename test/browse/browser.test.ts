@@ -401,6 +401,19 @@ describe('the command', () => {
     expect(stderr).toContain('line 2');
   });
 
+  it('--plain marks a pet that someone else has changed since', async () => {
+    const replies = [json([item(7, 10), item(8, 6)]), json([item(7, 55), item(8, 6)])];
+    const context = withReplies(replies, { stdin: { text: '7 12\n8 3\nrefresh\n7 12\n' } });
+    const { stderr } = await runIn(context, 'inventory', 'browse', '--plain', '--yes');
+    expect(stderr.split('\n').filter((line) => line.includes('to be'))).toEqual([
+      'pet 7: 10, to be 12, available',
+      'pet 8: 6, to be 3, available',
+      '! pet 7: 55, to be 12, available',
+      'pet 8: 6, to be 3, available',
+      'pet 7: 55, to be 12, available',
+    ]);
+  });
+
   it('--plain without a terminal and without --yes changes nothing', async () => {
     const context = withReplies([json([item(7, 10)])], { stdin: { text: '7 11\napply\n' } });
     const { code, stderr } = await runIn(context, 'inventory', 'browse', '--plain');
