@@ -179,7 +179,9 @@ export function splitWords(command: string, platform = '', name = 'The key comma
   while (rest !== '') {
     const [text] = word.exec(rest) ?? [];
     if (text === undefined) throw refuse('a command whose quotes are closed');
-    words.push(text.replace(part, (part, single?: string, double?: string) => single ?? unescape(double ?? part)));
+    const plain = (part: string, single?: string, double?: string): string =>
+      single ?? (double === undefined ? part.slice(1) : unescape(double));
+    words.push(text.replace(part, plain));
     rest = rest.slice(text.length).trimStart();
   }
   const [program, ...args] = words;
@@ -194,8 +196,7 @@ const POSIX = {
   word: /^(?:'[^']*'|"(?:[^"\\]|\\[^])*"|\\[^]|[^\s'"\\])+(?=\s|$)/,
   part: /'([^']*)'|"((?:[^"\\]|\\[^])*)"|\\[^]/g,
   // In double quotes, a backslash is literal except before these two characters.
-  unescape: (text: string): string =>
-    text.length === 2 && text.startsWith('\\') ? text.slice(1) : text.replace(/\\(["\\])/g, '$1'),
+  unescape: (text: string): string => text.replace(/\\(["\\])/g, '$1'),
 };
 const WINDOWS = {
   word: /^(?:'[^']*'|"[^"]*"|[^\s'"])+(?=\s|$)/,
