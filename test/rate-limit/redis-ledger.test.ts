@@ -837,6 +837,19 @@ describe('a server', () => {
     for (const each of all) expect(await each.asks()).toBe('sent');
   });
 
+  it('that has lost its last writes, and a refusal with them: a machine that has not heard of it sends until it is refused', async () => {
+    const { shop, first, second } = await opened();
+    const third = shop.machine();
+    for (const each of [second, third]) await each.ledger.view();
+    const older = new Map(shop.store);
+    await first.meets(429, 100_000);
+    shop.isEmptied();
+    for (const [key, value] of older) shop.store.set(key, value);
+    expect([await first.asks(), await second.asks()]).toEqual(['rate-limited', 'sent']);
+    await second.isRefused(429, 100_000);
+    expect([await third.asks(), third.waits!.ms]).toEqual(['rate-limited', 101_000]);
+  });
+
   it.each([HOUR, -HOUR])('whose clock is set by %i ms: waits are as long as they were', async (by) => {
     const { shop, second, third } = await blocked();
     await second.asks();
