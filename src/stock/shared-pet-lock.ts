@@ -108,19 +108,15 @@ export async function takeSharedLock(
   }
 }
 
-function stepsOf(
-  { clock, machine, randomBytes, signal }: CommandContext,
-  { origin, redis, service }: Shared,
-  petId: bigint,
-) {
-  // The name reveals neither the key nor the pet. The braces put it on the same node of a cluster as the rate limit.
-  const digest = (text: string): string => createHmac('sha256', service.apiKey).update(text).digest('hex');
-  const name = `petstore:{${digest('')}}:pet:${digest(`${serviceOf(origin)} ${petId}`)}`;
+function stepsOf({ clock, machine, randomBytes, signal }: CommandContext, session: Shared, petId: bigint) {
+  const { redis, service } = session;
+  const name = nameOf(session, petId);
   const holder = `${ownerOf(machine)}/${machine.bootId}/${Buffer.from(randomBytes(16)).toString('hex')}`;
   let dead = '';
   /** When it was taken or last renewed, and how long it lasts; undefined if this process does not have it. */
   let since: { readonly monotonic: number; readonly wall: number; readonly lastsMs: number } | undefined;
-  let confirmedUntil = 0;
+  /** Until when it need not be confirmed again, unless the connection is lost after `at`. */
+  let confirmed = { at: Infinity, until: 0 };
   let isLost = false;
   let isOver = false;
   let cancel = (): void => undefined;
@@ -168,9 +164,10 @@ function stepsOf(
     lose: () => void (isLost = true),
     isHeld,
     async confirm(): Promise<void> {
-      if (!isHeld() || clock.monotonic() < confirmedUntil) return;
+      if (!isHeld() || (clock.monotonic() < confirmed.until && (redis.lostAt ?? 0) <= confirmed.at)) return;
       const isAnswered = await renew();
-      confirmedUntil = clock.monotonic() + (isAnswered ? CONFIRMED_MS : TRIED_MS);
+      const at = clock.monotonic();
+      confirmed = isAnswered ? { at, until: at + CONFIRMED_MS } : { at: Infinity, until: at + TRIED_MS };
     },
     async [Symbol.asyncDispose](): Promise<void> {
       isOver = true;
@@ -178,6 +175,15 @@ function stepsOf(
       await step('release', isLost ? LAST_STEP_MS : undefined).catch(unlessLost);
     },
   };
+}
+
+/**
+ * Returns the name of the lock, which reveals neither the key nor the pet. The braces put it on the same node of a
+ * cluster as the rate limit.
+ */
+function nameOf({ origin, service }: LockSession, petId: bigint): string {
+  const digest = (text: string): string => createHmac('sha256', service.apiKey).update(text).digest('hex');
+  return `petstore:{${digest('')}}:pet:${digest(`${serviceOf(origin)} ${petId}`)}`;
 }
 
 /** True if a holder was a process of this machine that has ended. Without both names, two machines may look alike. */

@@ -282,6 +282,17 @@ describe('the lock of a pet that machines share', () => {
     await lock.confirm?.();
     expect(lock.isHeld()).toBe(false);
   });
+
+  it('is confirmed again where the connection was lost after that: the server may have restarted empty', async () => {
+    const { clock, machine, redis } = shop();
+    await using lock = await machine()();
+    await lock.confirm?.();
+    await clock.sleep(1);
+    redis.store.clear();
+    redis.lostAt = clock.monotonic();
+    await lock.confirm?.();
+    expect(lock.isHeld()).toBe(false);
+  });
 });
 
 describe.skipIf(!hasRedis)('a machine that was suspended', () => {
