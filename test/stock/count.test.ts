@@ -94,14 +94,11 @@ it.each([
   ['runs', 'discard', '1'],
   ['count', '--resume'],
 ])('does not continue a stocktake that another window ends during the question (%s %s)', async (...other) => {
-  const { home, run, quantity } = shop();
+  const { run, quantity } = shop();
   await run(['inventory', 'count', '--yes'], { stdin: { text: '7 9\nq\n' } });
-  const context = createTestContext({ home, ...TERMINAL, stdin: { text: '8 5\nq\n', isTTY: true } });
-  const prompt = {
-    ...context.prompt,
-    confirm: async () => (await run(['inventory', ...other, '--yes'], { stdin: { text: '' } })).code === 0,
-  };
-  const { code, stderr } = await runIn({ ...context, prompt }, '--env', 'sandbox', 'inventory', 'count');
+  const end = async () => (await run(['inventory', ...other, '--yes'], { stdin: { text: '' } })).code === 0;
+  const stdin = { text: '8 5\nq\n', isTTY: true };
+  const { code, stderr } = await run(['inventory', 'count'], { ...TERMINAL, stdin, answers: [end] });
   expect([code, stderr]).toEqual([2, expect.stringContaining('error: Run 1 is not an unfinished stocktake; nothing')]);
   expect(await quantity(7)).toBe(other[0] === 'count' ? 9 : 10);
 });
@@ -173,19 +170,10 @@ it('reports every pet, and lists those that were not scanned; --rest zero sets t
 });
 
 it('--rest zero asks, and leaves a pet that is sold meanwhile as a conflict', async () => {
-  const { home, run, quantity } = shop();
-  const questions: string[] = [];
-  const context = createTestContext({ home, ...TERMINAL, stdin: { text: '7 10\n', isTTY: true } });
-  const prompt = {
-    ...context.prompt,
-    async confirm(question: string) {
-      questions.push(question);
-      await run(['inventory', 'adjust', '1', '-1']);
-      return true;
-    },
-  };
-  const count = ['--env', 'sandbox', 'inventory', 'count', '--rest', 'zero'];
-  const { code, stdout } = await runIn({ ...context, prompt }, ...count);
+  const { run, quantity } = shop();
+  const sell = async () => (await run(['inventory', 'adjust', '1', '-1'])).code === 0;
+  const options = { ...TERMINAL, stdin: { text: '7 10\n', isTTY: true }, answers: [sell] };
+  const { code, stdout, questions } = await run(['inventory', 'count', '--rest', 'zero'], options);
   expect(questions).toEqual([
     expect.stringMatching(/^Change \d\d pets, and set to 0 those that were not scanned \(\d\d\), in\s+sandbox\?$/),
   ]);

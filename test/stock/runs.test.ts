@@ -137,16 +137,15 @@ describe('what is written between the plan and the yes is a conflict, and stays'
     ['fault 121: by this machine', 0, ['1=100', '2=200', '3=9'], 'changed since by this machine: change 1'],
     ['fault 100, 139: by another', 9, ['1=100', '2=200'], 'someone else has changed it'],
   ])('%s', async (_name, elsewhere, expected, why) => {
-    const { context, stock, updates } = service(3, AMPLE, undefined, { terminal: true });
-    const file = fileIn(context.home, 'stock.csv', rows(3));
     const confirm = async (): Promise<boolean> => {
       if (elsewhere === 0) expect((await runIn(context, 'inventory', 'set', '3', '9')).code).toBe(0);
       else stock.set(3, elsewhere);
       await context.clock.sleep(120_000);
       return true;
     };
-    const asking = { ...context, prompt: { ...context.prompt, confirm } };
-    expect((await runIn(asking, 'inventory', 'import', file)).code).toBe(11);
+    const { context, stock, updates } = service(3, AMPLE, undefined, { terminal: true, answers: [confirm] });
+    const file = fileIn(context.home, 'stock.csv', rows(3));
+    expect((await runIn(context, 'inventory', 'import', file)).code).toBe(11);
     // Rows are sent side by side: their order is not fixed.
     const sent = updates().map(
       ({ url, body }) => `${url.pathname.split('/').at(-1)}=${String(body).replace(/\D/g, '')}`,
@@ -158,16 +157,13 @@ describe('what is written between the plan and the yes is a conflict, and stays'
 });
 
 it('an open question keeps no other run waiting', async () => {
-  const { context, stock } = service(2, AMPLE, undefined, { terminal: true });
-  const mine = fileIn(context.home, 'mine.csv', 'petId,quantity\n1,100\n');
-  const theirs = fileIn(context.home, 'theirs.csv', 'petId,quantity\n2,200\n');
   const confirm = async (): Promise<boolean> => {
-    const other = await runIn(context, 'inventory', 'import', theirs, '--yes', '--no-wait');
-    expect(other.code).toBe(0);
-    return true;
+    const theirs = fileIn(context.home, 'theirs.csv', 'petId,quantity\n2,200\n');
+    return (await runIn(context, 'inventory', 'import', theirs, '--yes', '--no-wait')).code === 0;
   };
-  const asking = { ...context, prompt: { ...context.prompt, confirm } };
-  expect((await runIn(asking, 'inventory', 'import', mine)).code).toBe(0);
+  const { context, stock } = service(2, AMPLE, undefined, { terminal: true, answers: [confirm] });
+  const mine = fileIn(context.home, 'mine.csv', 'petId,quantity\n1,100\n');
+  expect((await runIn(context, 'inventory', 'import', mine)).code).toBe(0);
   expect([...stock.values()]).toEqual([100, 200]);
 });
 

@@ -201,10 +201,10 @@ describe('undo and redo', () => {
   );
 
   it('fault 139: leaves a pet that others have brought back to the quantity from before during the question', async () => {
-    const { context, stock } = service({ terminal: true });
+    const bringBack = async (): Promise<boolean> => stock.set(7, 10).size > 0;
+    const { context, stock } = service({ terminal: true, answers: [bringBack] });
     await runIn(context, 'inventory', 'adjust', '7', '+1');
-    const confirm = () => Promise.resolve(stock.set(7, 10).size > 0);
-    const undone = await runIn({ ...context, prompt: { ...context.prompt, confirm } }, 'inventory', 'undo');
+    const undone = await runIn(context, 'inventory', 'undo');
     expect(undone).toMatchObject({ code: 11, stdout: 'Run 1 (undo) in staging: 0 applied, 1 conflict.\n' });
     expect(undone.stderr).toContain('Pet 7: there are 10 now, no longer 11: someone else has changed it.\n');
     expect((await runIn(context, 'inventory', 'undo', '--yes')).stderr).toContain('Pet 7: cannot undo');
@@ -489,11 +489,11 @@ describe('undo and redo', () => {
   });
 
   it('of a run that is resumed during the question sends nothing', async () => {
-    const { context, stock } = service({ terminal: true, stdin: { text: '' } }, 2);
+    const resume = async (): Promise<boolean> => (await runIn(context, 'inventory', 'runs', 'resume')).code === 0;
+    const { context, stock } = service({ terminal: true, answers: [resume] }, 2);
     const file = fileIn(context.home, 'stock.csv', 'petId,quantity\n7,12\n8,13\n9,14\n');
     expect((await runIn(context, 'inventory', 'import', file, '--yes')).code).toBe(4);
-    const confirm = () => runIn(context, 'inventory', 'runs', 'resume').then(({ code }) => code === 0);
-    const undone = await runIn({ ...context, prompt: { ...context.prompt, confirm } }, 'inventory', 'undo');
+    const undone = await runIn(context, 'inventory', 'undo');
     expect(undone).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('error: Run 1 was resumed meanwhile') as string,

@@ -14,8 +14,11 @@ import type { VirtualClock } from './virtual-clock.ts';
 
 export { seeded as mulberry32 } from '../../src/sandbox/faults.ts';
 
-/** `hidden` and `text` questions take a string, `confirm` a boolean; an Error is thrown instead of an answer. */
-export type Answer = string | boolean | Error;
+/**
+ * `hidden` and `text` questions take a string, `confirm` a boolean; an Error is thrown instead of an answer. A function
+ * is called while the question is open, for what happens meanwhile.
+ */
+export type Answer = string | boolean | Error | (() => Promise<boolean>);
 
 export interface AskedQuestion {
   readonly kind: keyof Prompt;
@@ -142,10 +145,11 @@ export function scriptedPrompt(answers: readonly Answer[]): { prompt: Prompt; qu
   const questions: AskedQuestion[] = [];
   const unscripted: string[] = [];
 
-  const ask = (kind: keyof Prompt, question: string, signal: AbortSignal): string | boolean => {
+  const ask = async (kind: keyof Prompt, question: string, signal: AbortSignal): Promise<string | boolean> => {
     questions.push({ kind, question });
     if (signal.aborted) throw signal.reason;
-    const answer = left.shift();
+    const given = left.shift();
+    const answer = typeof given === 'function' ? await given() : given;
     if (answer instanceof Error) throw answer;
     if (answer !== undefined && typeof answer === (kind === 'confirm' ? 'boolean' : 'string')) return answer;
     const problem = `the question "${question}" (${kind}) was scripted no fitting answer`;
@@ -157,14 +161,14 @@ export function scriptedPrompt(answers: readonly Answer[]): { prompt: Prompt; qu
     if (unscripted.length + unused.length > 0) throw new Error([...unscripted, ...unused].join('; '));
   });
   const prompt: Prompt = {
-    hidden: async (question, signal) => String(ask('hidden', question, signal)),
+    hidden: async (question, signal) => String(await ask('hidden', question, signal)),
     text: async (question, fallback, signal, problemOf) => {
       for (;;) {
-        const answer = String(ask('text', question, signal)) || (fallback ?? '');
+        const answer = String(await ask('text', question, signal)) || (fallback ?? '');
         if (problemOf?.(answer) === undefined) return answer;
       }
     },
-    confirm: async (question, signal) => ask('confirm', question, signal) === true,
+    confirm: async (question, signal) => (await ask('confirm', question, signal)) === true,
   };
   return { prompt, questions };
 }
