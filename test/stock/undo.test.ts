@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { fileIn } from '../support/home.ts';
-import { runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
+import { type Ran, runIn, STAGING_ENV, withReplies } from '../support/in-process.ts';
 import { error, item, json, type PlainReply, tooMany } from '../support/replies.ts';
 import { sandboxShop, TERMINAL } from '../support/sandbox-shop.ts';
 import { serveSandbox } from '../support/served.ts';
@@ -10,6 +10,8 @@ import { stockService } from '../support/stock-service.ts';
 import { createTestContext, type TestContext, type TestContextOptions } from '../support/test-context.ts';
 
 const OF_TEN = () => new Map([7, 8, 9].map((petId) => [petId, 10]));
+/** For longer than a command with --deadline 9s waits. */
+const DOWN = error(503, 'down', 'down', { headers: { 'retry-after': '20' } });
 
 function shop() {
   const { home, run: runAll, quantity, file } = sandboxShop({ areNamed: true });
@@ -26,8 +28,8 @@ function shop() {
 
 describe('set', () => {
   it('in a profile, undo names it', async () => {
-    const { context } = service({ terminal: true, env: { PETSTORE_PROFILE: 'berlin' } });
-    const { stdout } = await runIn(context, 'inventory', 'set', '7', '12');
+    const { run } = service({ terminal: true, env: { PETSTORE_PROFILE: 'berlin' } });
+    const { stdout } = await run('set', '7', '12');
     expect(stdout).toContain('Undo: petstore --env berlin/staging inventory undo\n');
   });
 
@@ -39,10 +41,10 @@ describe('set', () => {
     ['at a terminal with --no-read-first', true, ['--no-read-first'], ['PATCH']],
     ['at a terminal with --no-input', true, ['--no-input'], ['PATCH']],
   ])('%s', async (_name, terminal, options, methods) => {
-    const { context } = service({ terminal });
-    expect((await runIn(context, 'inventory', 'set', '7', '12', ...options)).code).toBe(0);
+    const { context, run } = service({ terminal });
+    expect((await run('set', '7', '12', ...options)).code).toBe(0);
     expect(context.sent.map(({ method }) => method)).toEqual(methods);
-    const undone = await runIn(context, 'inventory', 'undo', '--yes');
+    const undone = await run('undo', '--yes');
     expect(undone).toMatchObject(
       methods.length === 2
         ? { code: 0, stdout: 'Pet 7: 12 → 10. Undone.\n' }
@@ -202,12 +204,12 @@ describe('undo and redo', () => {
 
   it('fault 139: leaves a pet that others have brought back to the quantity from before during the question', async () => {
     const bringBack = async (): Promise<boolean> => stock.set(7, 10).size > 0;
-    const { context, stock } = service({ terminal: true, answers: [bringBack] });
-    await runIn(context, 'inventory', 'adjust', '7', '+1');
-    const undone = await runIn(context, 'inventory', 'undo');
+    const { stock, run } = service({ terminal: true, answers: [bringBack] });
+    await run('adjust', '7', '+1');
+    const undone = await run('undo');
     expect(undone).toMatchObject({ code: 11, stdout: 'Run 1 (undo) in staging: 0 applied, 1 conflict.\n' });
     expect(undone.stderr).toContain('Pet 7: there are 10 now, no longer 11: someone else has changed it.\n');
-    expect((await runIn(context, 'inventory', 'undo', '--yes')).stderr).toContain('Pet 7: cannot undo');
+    expect((await run('undo', '--yes')).stderr).toContain('Pet 7: cannot undo');
   });
 
   it.each(['discarded', 'resumed'])(
@@ -348,21 +350,21 @@ describe('undo and redo', () => {
   });
 
   it('an undo that was stopped is said to be unfinished before anything older is offered', async () => {
-    const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 6);
-    await runIn(context, 'inventory', 'adjust', '7', '+1');
-    await runIn(context, 'inventory', 'import', '-', '--yes');
-    expect((await runIn(context, 'inventory', 'undo', '--yes')).code).toBe(4);
-    expect(await runIn(context, 'inventory', 'undo', '--yes')).toMatchObject({
+    const { stock, run } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 6);
+    await run('adjust', '7', '+1');
+    await run('import', '-', '--yes');
+    expect((await run('undo', '--yes')).code).toBe(4);
+    expect(await run('undo', '--yes')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(
         'error: The newest command, run 2 (undo), is unfinished; nothing was sent.\n',
       ) as string,
     });
-    expect(await runIn(context, 'inventory', 'runs', 'resume')).toMatchObject({
+    expect(await run('runs', 'resume')).toMatchObject({
       code: 0,
       stdout: 'Run 2 (undo) in staging: 3 applied. Undone.\n',
     });
-    expect(await runIn(context, 'inventory', 'undo', '--yes')).toMatchObject({ stdout: 'Pet 7: 11 → 10. Undone.\n' });
+    expect(await run('undo', '--yes')).toMatchObject({ stdout: 'Pet 7: 11 → 10. Undone.\n' });
     expect([...stock.values()]).toEqual([10, 10, 10]);
   });
 
@@ -475,25 +477,25 @@ describe('undo and redo', () => {
   });
 
   it('of a run that was stopped takes back what was done, and discards the rest', async () => {
-    const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 2);
-    expect((await runIn(context, 'inventory', 'import', '-', '--yes')).code).toBe(4);
+    const { stock, run } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 2);
+    expect((await run('import', '-', '--yes')).code).toBe(4);
     expect([...stock.values()]).toEqual([12, 10, 10]);
-    const shown = await runIn(context, 'inventory', 'undo', '--dry-run');
+    const shown = await run('undo', '--dry-run');
     expect(shown.stderr).toMatch(
       /^Would undo run 1 \(import -\) in staging\.\nRun 1 is unfinished; the 2 rows left would be /m,
     );
-    const undone = await runIn(context, 'inventory', 'undo', '--yes');
+    const undone = await run('undo', '--yes');
     expect(undone).toMatchObject({ code: 0, stdout: 'Pet 7: 12 → 10. Undone.\n' });
     expect(undone.stderr).toContain('Run 1 is unfinished; the 2 rows left will be discarded.\n');
-    expect((await runIn(context, 'inventory', 'runs', '--unfinished')).stdout).toBe('');
+    expect((await run('runs', '--unfinished')).stdout).toBe('');
   });
 
   it('of a run that is resumed during the question sends nothing', async () => {
-    const resume = async (): Promise<boolean> => (await runIn(context, 'inventory', 'runs', 'resume')).code === 0;
-    const { context, stock } = service({ terminal: true, answers: [resume] }, 2);
+    const resume = async (): Promise<boolean> => (await run('runs', 'resume')).code === 0;
+    const { context, stock, run } = service({ terminal: true, answers: [resume] }, 2);
     const file = fileIn(context.home, 'stock.csv', 'petId,quantity\n7,12\n8,13\n9,14\n');
-    expect((await runIn(context, 'inventory', 'import', file, '--yes')).code).toBe(4);
-    const undone = await runIn(context, 'inventory', 'undo');
+    expect((await run('import', file, '--yes')).code).toBe(4);
+    const undone = await run('undo');
     expect(undone).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('error: Run 1 was resumed meanwhile') as string,
@@ -513,34 +515,33 @@ describe('undo and redo', () => {
   });
 
   it('of a run that was stopped ends that run, also where the undo is stopped in turn', async () => {
-    const { context } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 2, error(401), true);
-    expect((await runIn(context, 'inventory', 'import', '-', '--yes')).code).toBe(4);
-    expect((await runIn(context, 'inventory', 'undo', '--yes')).code).toBe(4);
-    const { stdout } = await runIn(context, 'inventory', 'runs', '--unfinished', '--json');
+    const { run } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 2, error(401), true);
+    expect((await run('import', '-', '--yes')).code).toBe(4);
+    expect((await run('undo', '--yes')).code).toBe(4);
+    const { stdout } = await run('runs', '--unfinished', '--json');
     expect(JSON.parse(stdout)).toMatchObject([{ run: 2, kind: 'undo' }]);
   });
 
   it('that was stopped is what a redo names as unfinished', async () => {
-    const { context } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n' } }, 4);
-    expect((await runIn(context, 'inventory', 'import', '-', '--yes')).code).toBe(0);
-    expect((await runIn(context, 'inventory', 'undo', '--yes')).code).toBe(4);
-    const { stderr } = await runIn(context, 'inventory', 'redo', '--dry-run');
+    const { run } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n' } }, 4);
+    expect((await run('import', '-', '--yes')).code).toBe(0);
+    expect((await run('undo', '--yes')).code).toBe(4);
+    const { stderr } = await run('redo', '--dry-run');
     expect(stderr).toMatch(
       /^Would redo run 1 \(import -\) in staging\.\nRun 2 is unfinished; the 1 row left would be discarded\.\n/,
     );
-    await runIn(context, 'inventory', 'runs', 'discard', '2', '--yes');
-    const next = await runIn(context, 'inventory', 'undo', '--yes');
+    await run('runs', 'discard', '2', '--yes');
+    const next = await run('undo', '--yes');
     expect(next.stderr).toMatch(/^The undo of run 1 left out pet 8\. .* undo --run 1\nerror: There is nothing left/);
   });
 
   it('of a delivery whose last row has no answer: the row can be added again, also beside a conflict', async () => {
-    const later = error(503, 'down', 'down', { headers: { 'retry-after': '20' } });
-    const { context, stock } = service({}, 3, later, false);
+    const { context, stock, run } = service({}, 3, DOWN, false);
     const file = fileIn(context.home, 'delivery.csv', 'petId,delta\n7,2\n8,3\n9,4\n');
-    expect((await runIn(context, 'inventory', 'import', file, '--yes', '--deadline', '9s')).code).toBe(9);
+    expect((await run('import', file, '--yes', '--deadline', '9s')).code).toBe(9);
     stock.set(7, 11);
-    expect((await runIn(context, 'inventory', 'undo', '--yes')).code).toBe(11);
-    expect((await runIn(context, 'inventory', 'import', file, '--yes', '--resume')).code).toBe(0);
+    expect((await run('undo', '--yes')).code).toBe(11);
+    expect((await run('import', file, '--yes', '--resume')).code).toBe(0);
     expect([...stock.values()]).toEqual([11, 13, 14]);
   });
 
@@ -550,50 +551,50 @@ describe('undo and redo', () => {
   ])(
     'a row (%s) without an answer is not the one that another command has applied since',
     async (column, value, exit, conflicts) => {
-      const { context } = service({}, 1, error(503, 'down', 'down', { headers: { 'retry-after': '20' } }), false);
+      const { context, run } = service({}, 1, DOWN, false);
       const file = fileIn(context.home, 'stock.csv', `petId,${column}\n7,${value}\n`);
-      expect((await runIn(context, 'inventory', 'import', file, '--yes', '--deadline', '9s')).code).toBe(9);
+      expect((await run('import', file, '--yes', '--deadline', '9s')).code).toBe(9);
       await context.clock.advance(20_000);
-      await runIn(context, 'inventory', 'adjust', '7', '+2');
-      const { code, stdout } = await runIn(context, 'inventory', 'import', file, '--resume', '--yes', '--json');
+      await run('adjust', '7', '+2');
+      const { code, stdout } = await run('import', file, '--resume', '--yes', '--json');
       expect([code, JSON.parse(stdout)]).toMatchObject([exit, { applied: 0, conflicts, unknown: 0 }]);
-      const sums = await runIn(context, 'inventory', 'history', '--by', 'pet', '--json');
+      const sums = await run('history', '--by', 'pet', '--json');
       expect(JSON.parse(sums.stdout)).toMatchObject([{ petId: 7, changes: 1, net: 2 }]);
     },
   );
 
   it('of a change without an answer leaves what another profile has set since, be it the same quantity', async () => {
-    const { context, stock } = service({}, 1, error(503, 'down', 'down', { headers: { 'retry-after': '20' } }), false);
-    expect((await runIn(context, 'inventory', 'adjust', '7', '+2', '--deadline', '9s')).code).toBe(9);
+    const { context, stock, run } = service({}, 1, DOWN, false);
+    expect((await run('adjust', '7', '+2', '--deadline', '9s')).code).toBe(9);
     await context.clock.advance(20_000);
     expect((await runIn(context, '--profile', 'berlin', 'inventory', 'adjust', '7', '+2')).code).toBe(0);
-    expect((await runIn(context, 'inventory', 'undo', '--yes')).stdout).toBe(
+    expect((await run('undo', '--yes')).stdout).toBe(
       'Nothing to change in staging: change 1 (adjust) was not applied.\n',
     );
-    expect((await runIn(context, 'inventory', 'undo', '--yes')).stderr).toContain('There is nothing left to undo');
+    expect((await run('undo', '--yes')).stderr).toContain('There is nothing left to undo');
     expect(stock.get(7)).toBe(12);
   });
 
   it('of one row of an unfinished run: the run cannot apply it again', async () => {
-    const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n' } }, 1, error(503));
-    expect((await runIn(context, 'inventory', 'import', '-', '--yes', '--no-wait')).code).toBe(9);
-    expect(await runIn(context, 'inventory', 'undo', '1', '--yes')).toMatchObject({ code: 0 });
+    const { context, stock, run } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n' } }, 1, error(503));
+    expect((await run('import', '-', '--yes', '--no-wait')).code).toBe(9);
+    expect(await run('undo', '1', '--yes')).toMatchObject({ code: 0 });
     const before = context.sent.length;
-    await runIn(context, 'inventory', 'runs', 'resume');
+    await run('runs', 'resume');
     const updates = context.sent.slice(before).filter(({ method }) => method === 'PATCH');
     expect(updates.map(({ url }) => url.pathname.split('/').at(-1))).not.toContain('7');
     expect(stock.get(7)).toBe(10);
   });
 
   it('of a run whose only row may have been applied ends the run: it cannot apply the row again', async () => {
-    const { context } = service({ stdin: { text: 'petId,quantity\n7,12\n' } }, 1, error(503));
-    expect((await runIn(context, 'inventory', 'import', '-', '--yes', '--no-wait')).code).toBe(9);
-    expect(await runIn(context, 'inventory', 'undo', '--yes')).toMatchObject({
+    const { run } = service({ stdin: { text: 'petId,quantity\n7,12\n' } }, 1, error(503));
+    expect((await run('import', '-', '--yes', '--no-wait')).code).toBe(9);
+    expect(await run('undo', '--yes')).toMatchObject({
       code: 0,
       stdout: 'Nothing to change in staging: run 1 (import -) was not applied.\n',
     });
-    expect(await runIn(context, 'inventory', 'runs', 'resume')).toMatchObject({ code: 2 });
-    const { stdout } = await runIn(context, 'inventory', 'runs', '--json');
+    expect(await run('runs', 'resume')).toMatchObject({ code: 2 });
+    const { stdout } = await run('runs', '--json');
     expect(JSON.parse(stdout)).toMatchObject([
       { run: 2, kind: 'undo', state: 'finished' },
       { run: 1, state: 'discarded', left: 0 },
@@ -642,9 +643,9 @@ describe('runs', () => {
   });
 
   it('are listed, resumed and discarded; status names the commands', async () => {
-    const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 2);
-    await runIn(context, 'inventory', 'import', '-', '--yes');
-    const { stdout } = await runIn(context, 'inventory', 'runs', '--json');
+    const { context, stock, run } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 2);
+    await run('import', '-', '--yes');
+    const { stdout } = await run('runs', '--json');
     expect(JSON.parse(stdout)).toMatchObject([
       { run: 1, kind: 'import', environment: 'staging', state: 'unfinished', done: 1, left: 2 },
     ]);
@@ -654,32 +655,31 @@ describe('runs', () => {
     expect([status.includes(resume), status.includes(discard)]).toEqual([true, true]);
     const resumed = await runIn(context, ...resume.split(' ').slice(1));
     expect([resumed.code, stock.get(8)]).toEqual([0, 13]);
-    expect((await runIn(context, 'inventory', 'runs')).stdout).toMatch(/1 {2}import {2}staging .* finished +3 +0/);
+    expect((await run('runs')).stdout).toMatch(/1 {2}import {2}staging .* finished +3 +0/);
     // One that is finished is not asked about.
     const stderr = 'error: Run 1 is done; nothing was sent.\nhint: See all runs: petstore inventory runs\n';
     const refused = { code: 2, stdout: '', stderr };
-    for (const yes of [[], ['--yes']])
-      expect(await runIn(context, 'inventory', 'runs', 'discard', '1', ...yes)).toEqual(refused);
+    for (const yes of [[], ['--yes']]) expect(await run('runs', 'discard', '1', ...yes)).toEqual(refused);
   });
 
   it('discard asks, and ends a run; its rows are not applied', async () => {
-    const { context, stock } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 2);
-    await runIn(context, 'inventory', 'import', '-', '--yes');
-    expect(await runIn(context, 'inventory', 'runs', 'discard', '1')).toMatchObject({ code: 2 });
-    expect(await runIn(context, 'inventory', 'runs', 'discard', '1', '--yes')).toMatchObject({
+    const { stock, run } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n9,14\n' } }, 2);
+    await run('import', '-', '--yes');
+    expect(await run('runs', 'discard', '1')).toMatchObject({ code: 2 });
+    expect(await run('runs', 'discard', '1', '--yes')).toMatchObject({
       code: 0,
       stdout: 'Run 1 (import) is discarded: 2 rows left out.\n',
     });
-    expect((await runIn(context, 'inventory', 'runs')).stdout).toContain('discarded');
-    expect(await runIn(context, 'inventory', 'runs', 'resume', '1')).toMatchObject({ code: 2 });
+    expect((await run('runs')).stdout).toContain('discarded');
+    expect(await run('runs', 'resume', '1')).toMatchObject({ code: 2 });
     expect(stock.get(8)).toBe(10);
   });
 
   it('discard is for a run of the environment, also at another address; the question names it', async () => {
     const stdin = { text: 'petId,quantity\n7,12\n8,13\n9,14\n' };
-    const { context } = service({ stdin, terminal: true, answers: [false] }, 2);
-    await runIn(context, 'inventory', 'import', '-', '--yes');
-    const discard = (...args: string[]) => runIn(context, 'inventory', 'runs', 'discard', '1', ...args);
+    const { context, run } = service({ stdin, terminal: true, answers: [false] }, 2);
+    await run('import', '-', '--yes');
+    const discard = (...args: string[]) => run('runs', 'discard', '1', ...args);
     expect(await discard('--yes', '--env', 'hamburg/staging')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
@@ -693,16 +693,16 @@ describe('runs', () => {
   });
 
   it('discard of a stocktake that was being applied counts its rows, not its scans', async () => {
-    const { context } = service({ stdin: { text: '7 12\n8 6\n8 7\n' } }, 2);
-    expect((await runIn(context, 'inventory', 'count', '--yes')).code).toBe(4);
-    const { stdout } = await runIn(context, 'inventory', 'runs', 'discard', '1', '--yes');
+    const { run } = service({ stdin: { text: '7 12\n8 6\n8 7\n' } }, 2);
+    expect((await run('count', '--yes')).code).toBe(4);
+    const { stdout } = await run('runs', 'discard', '1', '--yes');
     expect(stdout).toBe('Run 1 (count) is discarded: 1 row left out.\n');
   });
 
   it('discard shows a row whose outcome is unknown', async () => {
-    const { context } = service({ stdin: { text: 'petId,quantity\n7,12\n' } }, 1, error(503));
-    expect((await runIn(context, 'inventory', 'import', '-', '--yes', '--no-wait')).code).toBe(9);
-    expect((await runIn(context, 'inventory', 'runs', 'discard', '1', '--yes')).stderr).toContain(
+    const { run } = service({ stdin: { text: 'petId,quantity\n7,12\n' } }, 1, error(503));
+    expect((await run('import', '-', '--yes', '--no-wait')).code).toBe(9);
+    expect((await run('runs', 'discard', '1', '--yes')).stderr).toContain(
       'warning: Pet 7 may or may not have been set to 12. To find out, resume the run instead.\n',
     );
   });
@@ -716,26 +716,27 @@ describe('the progress of a run is shown with its wait', () => {
     ['without a terminal: one line for each wait, and no other', false],
     ['at a terminal: on the live line, with a countdown', true],
   ])('%s', async (_name, terminal) => {
-    const { context } = service({ terminal }, 3, slow);
+    const { context, run } = service({ terminal }, 3, slow);
     const file = fileIn(context.home, 'stock.csv', 'petId,quantity\n7,12\n8,13\n9,14\n');
-    const { code, stderr } = await runIn(context, 'inventory', 'import', file, '--yes');
+    const { code, stderr } = await run('import', file, '--yes');
     const waits = stderr.match(line) ?? [];
     expect([code, stderr.includes('0 of 3 applied'), waits.length > 1]).toEqual([0, terminal, terminal]);
     expect(waits.length).toBeGreaterThan(0);
   });
 });
 
-/** A shop of three pets with ten each, in staging. The update with the number `failing` gets the refusal; those after it too where that lasts. */
+/** A shop of three pets with ten each, in staging, and a way to run `inventory` there. The update with the number `failing` gets the refusal; those after it too where that lasts. */
 function service(
   options: TestContextOptions,
   failing = 0,
   refusal: PlainReply = error(401),
   isLasting = (refusal.status ?? 0) >= 500,
-): { context: TestContext; stock: Map<number, number> } {
+): { context: TestContext; stock: Map<number, number>; run: (...args: string[]) => Promise<Ran> } {
   const isRefused = (update: number): boolean => update === failing || (isLasting && failing > 0 && update > failing);
   const { stock, ports } = stockService(OF_TEN(), {}, (_request, update) =>
     update > 0 && isRefused(update) ? refusal : undefined,
   );
   const env = { ...STAGING_ENV, NO_COLOR: '1', ...options.env };
-  return { context: createTestContext({ ...options, ...ports, env }), stock };
+  const context = createTestContext({ ...options, ...ports, env });
+  return { context, stock, run: (...args) => runIn(context, 'inventory', ...args) };
 }
