@@ -150,11 +150,6 @@ describe('--key-command', () => {
     expect({ code, config }).toEqual({ code: 4, config: undefined });
   });
 
-  it('is refused with an open quote', async () => {
-    const { code, config } = await login([...TO_STAGING, '--key-command', "pass 'show"], []);
-    expect({ code, config }).toEqual({ code: 2, config: undefined });
-  });
-
   it('is run once for a command that sends, and never for one that does not', async () => {
     const home = createHome();
     writeConfig(home, WITH_STORED);

@@ -227,17 +227,6 @@ it('a delivery whose row could not be added and was corrected: only that row is 
   expect(await stock(7, 8)).toEqual([16, 7]);
 });
 
-it('a delivery that was added, and has a row more now, is not added twice', async () => {
-  const { run, stock, file } = shop();
-  const path = file('petId,delta\n7,3\n');
-  expect((await run(['inventory', 'import', path, '--yes'])).code).toBe(0);
-  appendFileSync(path, '8,2\n');
-  const { code, stderr } = await run(['inventory', 'import', path, '--yes']);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('has added 1 of these 2 rows already; nothing was')]);
-  expect((await run(['inventory', 'import', path], { ...TERMINAL, answers: [true] })).code).toBe(0);
-  expect(await stock(7, 8)).toEqual([13, 8]);
-});
-
 it.each([
   ['8,2\n', '9,1\n', [13, 8, 1]],
   ['7,2\n', '8,1\n', [15, 7, 0]],
@@ -285,19 +274,16 @@ it('an earlier version of a delivery: a row that was added with a later version 
   expect(await stock(7, 8, 9)).toEqual([13, 11, 1]);
 });
 
-it.each([
-  ['a line more of a pet', '8,2\n', '7,2\n', 'part of these rows', [15, 8]],
-  ['lines more of that pet and another', '', '7,2\n9,1\n', '1 of these 2 rows', [15, 6]],
-])('a delivery that was added, and has %s now, is not added twice', async (_name, before, more, added, expected) => {
+it('a delivery that was added, and has a line more of a pet now, is not added twice', async () => {
   const { run, stock, file } = shop();
-  const path = file(`petId,delta\n7,1\n7,2\n${before}`);
+  const path = file('petId,delta\n7,1\n7,2\n8,2\n');
   expect((await run(['inventory', 'import', path, '--yes'])).code).toBe(0);
-  appendFileSync(path, more);
+  appendFileSync(path, '7,2\n');
   // However its path is spelled.
   const { code, stderr } = await run(['inventory', 'import', path.replace(/(?=[^/]*$)/, './x/../'), '--yes']);
-  expect([code, stderr]).toEqual([2, expect.stringContaining(`has added ${added} already; nothing was`)]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('has added part of these rows already; nothing was')]);
   expect((await run(['inventory', 'import', path], { ...TERMINAL, answers: [true] })).code).toBe(0);
-  expect(await stock(7, 8)).toEqual(expected);
+  expect(await stock(7, 8)).toEqual([15, 8]);
 });
 
 it('another delivery of the same name is added, although it has more of the same pets', async () => {

@@ -156,17 +156,6 @@ describe('what is written between the plan and the yes is a conflict, and stays'
   });
 });
 
-it('an open question keeps no other run waiting', async () => {
-  const confirm = async (): Promise<boolean> => {
-    const theirs = fileIn(context.home, 'theirs.csv', 'petId,quantity\n2,200\n');
-    return (await runIn(context, 'inventory', 'import', theirs, '--yes', '--no-wait')).code === 0;
-  };
-  const { context, stock } = service(2, AMPLE, undefined, { terminal: true, answers: [confirm] });
-  const mine = fileIn(context.home, 'mine.csv', 'petId,quantity\n1,100\n');
-  expect((await runIn(context, 'inventory', 'import', mine)).code).toBe(0);
-  expect([...stock.values()]).toEqual([100, 200]);
-});
-
 it.each([
   [6, 2, [json(item(2, 200), { limits: { limit: 60, remaining: 0, resetsIn: 3_600 } })]],
   // The last one is for the catalog of the gateway.

@@ -575,17 +575,6 @@ describe('undo and redo', () => {
     expect(stock.get(7)).toBe(12);
   });
 
-  it('of one row of an unfinished run: the run cannot apply it again', async () => {
-    const { context, stock, run } = service({ stdin: { text: 'petId,quantity\n7,12\n8,13\n' } }, 1, error(503));
-    expect((await run('import', '-', '--yes', '--no-wait')).code).toBe(9);
-    expect(await run('undo', '1', '--yes')).toMatchObject({ code: 0 });
-    const before = context.sent.length;
-    await run('runs', 'resume');
-    const updates = context.sent.slice(before).filter(({ method }) => method === 'PATCH');
-    expect(updates.map(({ url }) => url.pathname.split('/').at(-1))).not.toContain('7');
-    expect(stock.get(7)).toBe(10);
-  });
-
   it('of a run whose only row may have been applied ends the run: it cannot apply the row again', async () => {
     const { run } = service({ stdin: { text: 'petId,quantity\n7,12\n' } }, 1, error(503));
     expect((await run('import', '-', '--yes', '--no-wait')).code).toBe(9);

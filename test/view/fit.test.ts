@@ -45,11 +45,6 @@ describe('columns that yield', () => {
     expect(widest(shown)).toBeLessThanOrEqual(width);
   });
 
-  it('are all there where each row becomes lines of its own', async () => {
-    const shown = await text(view([{ id: 12345n, name: 'Rex' }]), 'table', { width: 9 });
-    expect(shown).toBe('id: 12345\nfirst: x\nname: Rex\nlast: 12345\n\n');
-  });
-
   it('are all there in a pipe', async () => {
     const shown = await text(view([{ id: 1n, name: 'n'.repeat(300) }]), 'table');
     expect(header(shown)).toEqual(['id', 'first', 'name', 'last']);
