@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
+import { exits, petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { staging } from '../support/staging.ts';
 import { createHome, fileIn } from '../support/home.ts';
 import { sandboxShop, TERMINAL } from '../support/sandbox-shop.ts';
@@ -110,8 +110,7 @@ it.each([
   const env = { EDITOR: `'${script}'` };
   const running = startPetstore(['--env', 'sandbox', 'inventory', 'edit', '--yes'], { home, env });
   await running.waitFor(/open/, 'stderr');
-  running.kill(signal);
-  expect((await running.exited).code).toBe(code);
+  expect((await running.end(signal)).code).toBe(code);
   // The editor first, which restores the terminal. It has changed nothing.
   expect(running.stderr.startsWith('open\nclosed\n')).toBe(true);
   expect([running.stderr.includes('kept'), readdirSync(join(home.state, 'petstore/edit'))]).toEqual([false, []]);
@@ -147,10 +146,7 @@ it('leaves alone what is below zero already, and takes no other count below zero
 
 it('needs a terminal, or an editor that was named', async () => {
   const { home, run } = shop();
-  expect(await run(['inventory', 'edit'])).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching('--yes') as string,
-  });
+  expect(await run(['inventory', 'edit'])).toMatchObject(exits(2, '--yes'));
   expect((await run(['inventory', 'edit', '--yes'])).stderr).not.toMatch('--yes');
   const script = fileIn(home, 'editor', '#!/bin/sh\nsed -i s/^7,10,/7,11,/ "$1"\n', 0o755);
   const edit = (...args: string[]) =>

@@ -4,7 +4,7 @@ import { createWriteStream, mkdirSync, readFileSync, symlinkSync, writeFileSync 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { inBash, runPetstore, startPetstore } from '../support/binary.ts';
+import { exits, inBash, runPetstore, startPetstore } from '../support/binary.ts';
 import { catchesSignals, makeFifo, stateOf } from '../support/fifo.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { staging } from '../support/staging.ts';
@@ -30,8 +30,7 @@ describe('fault 122: a command to which nothing comes', () => {
   ])('%s ends at its deadline', async (line) => {
     const home = createHome();
     const command = [...argsOf(line, home), '--deadline', '300ms', '--json'];
-    const { code, stderr } = await runPetstore(command, { home, stdin: open });
-    expect({ code, stderr }).toEqual({ code: 7, stderr: expect.stringContaining('"kind":"deadline"') as string });
+    expect(await runPetstore(command, { home, stdin: open })).toMatchObject(exits(7, '"kind":"deadline"'));
   });
 
   it.each([
@@ -43,8 +42,7 @@ describe('fault 122: a command to which nothing comes', () => {
     const home = createHome();
     const running = startPetstore(argsOf(line, home), { home, stdin: open });
     await catchesSignals(running);
-    running.kill(signal);
-    expect(await running.exited).toMatchObject({ code: exitCode, signal: null });
+    expect(await running.end(signal)).toMatchObject({ code: exitCode, signal: null });
   });
 });
 
@@ -77,11 +75,9 @@ describe('fault 122: a file to write that is a FIFO', () => {
     'without a reader is an error: %s',
     async (line) => {
       const home = createHome();
-      const { code, stderr } = await runPetstore([...argsOf(line, home), '--json'], { home });
-      expect({ code, stderr }).toEqual({
-        code: 3,
-        stderr: expect.stringMatching(/Could not write \S.*: no program reads from it \(ENXIO\)\./) as string,
-      });
+      expect(await runPetstore([...argsOf(line, home), '--json'], { home })).toMatchObject(
+        exits(3, /Could not write \S.*: no program reads from it \(ENXIO\)\./),
+      );
     },
   );
 });
@@ -119,31 +115,22 @@ describe('fault 122: state that is not a plain file', () => {
     const folder = join(home.state, 'petstore');
     mkdirSync(folder, { recursive: true });
     make(join(folder, name));
-    const { code, stderr } = await runPetstore([...SANDBOX, 'inventory', 'import', '-', '--yes'], {
-      home,
-      stdin: ROWS,
-    });
-    expect({ code, stderr }).toEqual({
-      code: 3,
-      stderr: expect.stringContaining(`${join(folder, name)} is not a plain file.`) as string,
-    });
+    const refused = await runPetstore([...SANDBOX, 'inventory', 'import', '-', '--yes'], { home, stdin: ROWS });
+    expect(refused).toMatchObject(exits(3, `${join(folder, name)} is not a plain file.`));
   });
 
   it.each(['sandbox serve --port 0 --data FIFO', 'sandbox status --data FIFO'])('%s is refused', async (line) => {
     const home = createHome();
-    const { code, stderr } = await runPetstore(argsOf(line, home), { home });
-    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('is not a plain file.') as string });
+    expect(await runPetstore(argsOf(line, home), { home })).toMatchObject(exits(3, 'is not a plain file.'));
   });
 });
 
 describe('fault 122: a folder that cannot be made below one that is there', () => {
   it.each(['/proc/1', '/proc', '/dev/fd'])('HOME=%s', async (HOME) => {
     const none = { XDG_CONFIG_HOME: undefined, XDG_STATE_HOME: undefined };
-    const { code, stderr } = await runPetstore([...SANDBOX, 'inventory', 'list'], { env: { HOME, ...none } });
-    expect({ code, stderr }).toEqual({
-      code: 3,
-      stderr: expect.stringContaining(`Could not create ${HOME}/.local/state/petstore`) as string,
-    });
+    expect(await runPetstore([...SANDBOX, 'inventory', 'list'], { env: { HOME, ...none } })).toMatchObject(
+      exits(3, `Could not create ${HOME}/.local/state/petstore`),
+    );
   });
 
   it('XDG_STATE_HOME=/proc: rate limits are not shared, a read continues, and no write begins', async () => {
@@ -162,11 +149,9 @@ describe('fault 132: a file without an end', () => {
   it.each(['inventory import /dev/zero', 'sandbox seed --file /dev/zero', 'api PATCH /inventory/1 --input /dev/zero'])(
     '%s stops at a bound',
     async (text) => {
-      const { code, stderr } = await runPetstore([...SANDBOX, ...text.split(' ')]);
-      expect({ code, stderr }).toEqual({
-        code: 2,
-        stderr: expect.stringMatching(/\/dev\/zero is larger than \d+ bytes\./) as string,
-      });
+      expect(await runPetstore([...SANDBOX, ...text.split(' ')])).toMatchObject(
+        exits(2, /\/dev\/zero is larger than \d+ bytes\./),
+      );
     },
   );
 
@@ -174,11 +159,9 @@ describe('fault 132: a file without an end', () => {
     'fault 145: %s of a line without an end stops at a bound',
     async (text) => {
       const command = inBash('"$@" < /dev/zero');
-      const { code, stderr } = await runPetstore([...SANDBOX, ...text.split(' ')], { command });
-      expect({ code, stderr }).toEqual({
-        code: 2,
-        stderr: expect.stringContaining('A line of stdin is longer than 64 KiB.') as string,
-      });
+      expect(await runPetstore([...SANDBOX, ...text.split(' ')], { command })).toMatchObject(
+        exits(2, 'A line of stdin is longer than 64 KiB.'),
+      );
     },
   );
 

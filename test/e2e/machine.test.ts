@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { inBash, mayMount, petstoreCommand, runPetstore } from '../support/binary.ts';
+import { exits, inBash, mayMount, petstoreCommand, runPetstore } from '../support/binary.ts';
 import { createHome } from '../support/home.ts';
 
 /** The standalone executable is not run by Node. */
@@ -54,11 +54,9 @@ it.runIf(isNode)('a current folder that has been removed ends with 3', async () 
   const home = createHome();
   const command = inBash(`mkdir gone && cd gone && rmdir ../gone && exec "$@"`);
   const args = [...SANDBOX, 'inventory', 'import', 'stock.csv', '--yes'];
-  const { code, stderr } = await runPetstore(args, { home, command, cwd: home.path });
-  expect({ code, stderr }).toEqual({
-    code: 3,
-    stderr: expect.stringContaining('Could not find the current folder: it does not exist (ENOENT).') as string,
-  });
+  expect(await runPetstore(args, { home, command, cwd: home.path })).toMatchObject(
+    exits(3, 'Could not find the current folder: it does not exist (ENOENT).'),
+  );
 });
 
 it.runIf(isNode)('reports a Node without WebAssembly differently from a service that cannot be reached', async () => {

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
 import { onCleanup } from './cleanup.ts';
 import { createHome, type Home } from './home.ts';
 import { holdToSchemas } from './schemas.ts';
@@ -34,6 +35,12 @@ export interface Finished {
   readonly stderr: string;
 }
 
+/** Returns what a finished run is with this exit code, and with this in its stderr: for toMatchObject. */
+export function exits(code: number, says: string | RegExp) {
+  const stderr: unknown = typeof says === 'string' ? expect.stringContaining(says) : expect.stringMatching(says);
+  return { code, stderr };
+}
+
 export interface Running {
   readonly pid: number;
   /** Until now. */
@@ -44,6 +51,8 @@ export interface Running {
   /** Resolves once the output matches; rejects if the process ends before that. */
   waitFor(match: RegExp, stream?: 'stdout' | 'stderr'): Promise<void>;
   kill(signal: NodeJS.Signals): void;
+  /** Sends the signal, and resolves once the process has ended. */
+  end(signal: NodeJS.Signals): Promise<Finished>;
   /** Closes its stdout, as `head` does: further writes fail with EPIPE. */
   closeStdout(): void;
   /** Stops reading its stdout, as a slow reader does, until `resumeStdout`. */
@@ -123,6 +132,10 @@ export function startPetstore(args: readonly string[], options: PetstoreOptions 
     endInput: () => void child.stdin?.end(),
     waitFor: (match, stream) => heard.waitFor(match, stream),
     kill: (signal) => void child.kill(signal),
+    end(signal) {
+      child.kill(signal);
+      return exited;
+    },
     closeStdout: () => void child.stdout?.destroy(),
     pauseStdout: () => void child.stdout?.pause(),
     resumeStdout: () => void child.stdout?.resume(),

@@ -40,6 +40,8 @@ export interface Pty {
   waitForFrame(match: RegExp | string): Promise<void>;
   resize(cols: number, rows: number): void;
   kill(signal: NodeJS.Signals): void;
+  /** Sends the signal, and resolves once the program has ended. */
+  end(signal: NodeJS.Signals): Promise<{ readonly code: number }>;
   /** Closes the terminal, as closing its window does. */
   hangUp(): void;
   /** Exit code as in a shell: 128 plus the signal's number if a signal ended it. */
@@ -145,6 +147,10 @@ export function startPty(args: readonly string[], options: PtyOptions = {}): Pty
       terminal.resize(cols, rows);
     },
     kill,
+    end(signal) {
+      kill(signal);
+      return exited;
+    },
     hangUp: () => {
       destroyNow();
       terminal.destroy();
