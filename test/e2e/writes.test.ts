@@ -47,8 +47,7 @@ describe('fault 137: a write is answered, and its record is delayed', () => {
     const shop = await shopWith([list(stock), take(stock, undefined, () => (held = holdState(shop.home)))]);
     const running = shop.start('inventory', 'adjust', '7', '+3');
     await shop.server.received(2);
-    running.kill('SIGTERM');
-    const ended = takeApart(await running.exited);
+    const ended = takeApart(await running.end('SIGTERM'));
     held?.();
     expect([ended.code, ended.error]).toMatchObject([143, { kind: 'interrupted', outcome: 'applied' }]);
     expect(await shop.history()).toEqual([[7, 13, expect.stringMatching(/applied|unknown/)]]);
@@ -113,8 +112,7 @@ describe('fault 138: the end comes between a lost answer and the look', () => {
     const shop = await shopWith([list(stock), lost(stock)]);
     const running = shop.start('inventory', 'adjust', '7', '+3', '-v');
     await running.waitFor(/PATCH .* 503/, 'stderr');
-    running.kill('SIGTERM');
-    const ended = takeApart(await running.exited);
+    const ended = takeApart(await running.end('SIGTERM'));
     expect([ended.code, ended.error]).toMatchObject([143, { kind: 'interrupted', outcome: 'unknown' }]);
     expect(await shop.history()).toEqual([[7, 13, 'unknown']]);
   });
@@ -175,8 +173,7 @@ describe('fault 141: smoke --write', () => {
     const shop = await openShop(stock, requests, 1);
     const smoking = shop.start(...args);
     await shop.server.received(2);
-    smoking.kill('SIGKILL');
-    await smoking.exited;
+    await smoking.end('SIGKILL');
     shop.release();
     return shop;
   };
@@ -214,8 +211,7 @@ describe('fault 141: smoke --write', () => {
     const shop = await openShop(stock, 4, 1);
     const smoking = shop.start('smoke', '--write', '--pet', '7', '--only', 'write-set,write-bad-json');
     await shop.server.received(2);
-    smoking.kill('SIGTERM');
-    const { code, error: reported } = takeApart(await smoking.exited);
+    const { code, error: reported } = takeApart(await smoking.end('SIGTERM'));
     expect([code, reported, stock]).toMatchObject([143, { outcome: 'not-applied' }, { 7: 10 }]);
     expect(reported?.message).toBe('Stopped by SIGTERM; pet 7 was put back to 10.');
   });
