@@ -54,8 +54,7 @@ it('fault 46: the request of a process that was killed counts as sent', async ()
   expect((await run(...LIST)).code).toBe(0);
   const killed = startPetstore(LIST, { home, env });
   await server.received(2);
-  killed.kill('SIGKILL');
-  await killed.exited;
+  await killed.end('SIGKILL');
   expect((await run(...LIST)).code).toBe(6);
   expect(server.log()).toHaveLength(2);
 });
@@ -75,8 +74,7 @@ it('fault 46: killed while it asked whether a block is over: nothing is sent unt
   await server.received(2);
   // While it lives, its answer may come at any time: --no-wait reports what it would wait for.
   const during = await run(...list, '--no-wait');
-  first.kill('SIGKILL');
-  await first.exited;
+  await first.end('SIGKILL');
   const afterwards = await run(...list);
   expect({ codes: [during.code, afterwards.code], log: server.log() }).toEqual({
     codes: [6, 6],

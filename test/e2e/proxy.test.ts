@@ -4,7 +4,7 @@ import { readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from '
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type PetstoreOptions, runPetstore } from '../support/binary.ts';
+import { exits, type PetstoreOptions, runPetstore } from '../support/binary.ts';
 import { gate, gated, rawReply, reset, truncate } from '../support/faults.ts';
 import { createHome, fileIn } from '../support/home.ts';
 import { error, item, json, type Reply, tooMany } from '../support/replies.ts';
@@ -172,15 +172,9 @@ describe('what passes', () => {
     const { baseUrl } = await recorder();
     const run = (...args: string[]) =>
       runPetstore(['proxy', '--port', '0', '--token-file', ...args], { home, env: staging(baseUrl) });
-    expect(await run('/dev/zero')).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('/dev/zero is larger than') as string,
-    });
+    expect(await run('/dev/zero')).toMatchObject(exits(2, '/dev/zero is larger than'));
     const file = fileIn(home, 'my token', 'two words of a file\n', 0o640);
-    expect(await run(file)).toMatchObject({
-      code: 3,
-      stderr: expect.stringContaining(`${file} does not contain a token: `) as string,
-    });
+    expect(await run(file)).toMatchObject(exits(3, `${file} does not contain a token: `));
     writeFileSync(file, `${'t'.repeat(20)}\n`, { mode: 0o640 });
     symlinkSync(file, join(home.path, 'link'));
     const link = await start(staging(baseUrl), ['--token-file', join(home.path, 'link')], { home });
@@ -195,10 +189,7 @@ describe('what passes', () => {
     const home = createHome();
     await runPetstore(['config', 'set', 'env', 'production'], { home });
     const refused = await runPetstore(['proxy', '--port', '0'], { home, env });
-    expect(refused).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('petstore proxy --env production') as string,
-    });
+    expect(refused).toMatchObject(exits(2, 'petstore proxy --env production'));
   });
 });
 
@@ -516,8 +507,7 @@ describe('the log', () => {
     expect(metrics.headers['content-type']).toBe('application/openmetrics-text; version=1.0.0; charset=utf-8');
     expect(metrics.body).toContain('petstore_proxy_requests_total{method="GET",status="404"} 1\n');
     expect((await own(proxy, 'else')).status).toBe(404);
-    proxy.kill('SIGTERM');
-    await proxy.exited;
+    await proxy.end('SIGTERM');
     expect(jsonLines(readFileSync(`${file}.1`, 'utf8'))).toMatchObject([
       {
         method: 'GET',
@@ -643,8 +633,7 @@ describe('a client that is gone', () => {
       half.destroy(),
     );
     await proxy.waitFor(/ 499 {2}PATCH .*half/, 'stderr');
-    proxy.kill('SIGTERM');
-    expect((await proxy.exited).code).toBe(0);
+    expect((await proxy.end('SIGTERM')).code).toBe(0);
   });
 });
 

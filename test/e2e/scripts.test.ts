@@ -40,8 +40,7 @@ describe.each([
     const server = await scriptedServer([hangs]);
     const running = startPetstore([...args, '--json'], { env: staging(server.baseUrl) });
     await server.received(1);
-    running.kill(signal);
-    const ended = await running.exited;
+    const ended = await running.end(signal);
     expect([ended.code, takeApart(ended).error]).toMatchObject([code, { kind: 'interrupted', exitCode: code }]);
     expect(takeApart(ended).error?.outcome).toBe(outcome);
   });
@@ -66,8 +65,7 @@ it('low stock that is watched has how many to order', async () => {
   const { order } = JSON.parse((await runPetstore(list, { home })).stdout) as { order: number };
   const running = startPetstore([...list, '--watch'], { home });
   await running.waitFor(/\n/, 'stdout');
-  running.kill('SIGTERM');
-  const { stdout } = await running.exited;
+  const { stdout } = await running.end('SIGTERM');
   expect(order).toBeGreaterThan(0);
   expect(JSON.parse(stdout)).toMatchObject({ event: 'listed', petId: 2, order });
 });
@@ -128,7 +126,6 @@ it('--no-wait does not wait for another process that changes the pet', async () 
   await server.received(1);
   const second = await runJson(server.baseUrl, ['inventory', 'set', '7', '6', '--no-wait'], { home });
   expect(second).toMatchObject({ code: 6, notes: [], error: { kind: 'run-locked', outcome: 'not-sent' } });
-  first.kill('SIGKILL');
-  await first.exited;
+  await first.end('SIGKILL');
   expect(server.requests).toHaveLength(1);
 });
