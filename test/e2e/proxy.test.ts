@@ -128,24 +128,6 @@ describe('what passes', () => {
     expect(server.requests[2]).toMatchObject({ body: '{"n":9223372036854775807}' });
   });
 
-  it('a long body is streamed', async () => {
-    const rest = gate();
-    const { proxy } = await inFrontOf([
-      async ({ res }) => {
-        res.writeHead(200, { 'content-type': 'application/json' });
-        res.write('x'.repeat(1_000_000));
-        await rest.opened;
-        res.end('the end');
-      },
-    ]);
-    const socket = openSocket(proxy.port);
-    const heard = heardBy(socket);
-    socket.write(headOf(proxy, 'GET /v1/inventory', 'Connection: close'));
-    while (!heard.text().includes('xxx')) await once(socket, 'data');
-    rest.open();
-    expect(await heard.closed).toMatch(/the end\r\n0\r\n\r\n$/);
-  });
-
   it('the key itself is accepted as the token; a file keeps a token; --no-token asks for none', async () => {
     const home = createHome();
     const { baseUrl } = await recorder();
