@@ -148,16 +148,6 @@ describe('fault 141: smoke --write', () => {
     expect((await shop.run('inventory', 'undo', '--run', '1', '--yes')).code).toBe(11);
   });
 
-  it('an update without an answer that the stock does not show is not recorded as applied', async () => {
-    const stock = { 7: 10 };
-    const shop = await shopWith([list(stock), take(stock), list(stock), error(500), list(stock), take(stock)]);
-    await shop.run(...only);
-    expect([stock, (await shop.history()).map(([, after, outcome]) => `${after} ${outcome}`)]).toEqual([
-      { 7: 10 },
-      ['10 applied', '10 discarded', '11 applied'],
-    ]);
-  });
-
   it('holds the pet: an adjust beside it is not lost', async () => {
     const stock = { 7: 10 };
     const shop = await openShop(stock, 6, 1);
