@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
-import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
+import { exits, petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { gate, gated } from '../support/faults.ts';
 import { makeFifo, stateOf } from '../support/fifo.ts';
@@ -118,7 +118,7 @@ describe('listening', () => {
       expect([code, stderr.split('\n')[0]]).toEqual([2, `error: ${problem}`]);
     }
     const half = await runPetstore(['proxy', ...tls.slice(0, 2)], { home, env });
-    expect([half.code, half.stderr]).toEqual([2, expect.stringContaining('--tls-cert and --tls-key belong together.')]);
+    expect(half).toMatchObject(exits(2, '--tls-cert and --tls-key belong together.'));
   });
 
   it.each<[name: string, text: string, says: string]>([
@@ -213,8 +213,7 @@ describe('tokens', () => {
       // The command would read it for ever.
       [3, '/fifo is not a plain file.', 'till-2', '--tokens', makeFifo(home)],
     ] as const) {
-      const refused = await runPetstore(['proxy', 'token', 'add', ...args], { home });
-      expect([refused.code, refused.stderr]).toEqual([exit, expect.stringContaining(says)]);
+      expect(await runPetstore(['proxy', 'token', 'add', ...args], { home })).toMatchObject(exits(exit, says));
     }
     const asJson = await runPetstore(['proxy', 'token', 'add', 'till-2', '--tokens', file, '--json'], { home });
     const { token } = JSON.parse(asJson.stdout) as { token: string };
@@ -421,8 +420,7 @@ describe('running it', () => {
     expect(new Set(ids).size).toBe(5);
     const metrics = await till.ask('/__petstore/metrics');
     expect(metrics.body).toContain('petstore_proxy_client_requests_total{client="till-1"} 5\n');
-    proxy.kill('SIGTERM');
-    await proxy.exited;
+    await proxy.end('SIGTERM');
     const logged = jsonLines<{ id: string; client: string; target: string }>(readFileSync(log, 'utf8'));
     expect(logged.slice(1, -1).map(({ id }) => id)).toEqual(ids);
     expect(logged.map(({ target }) => target).filter((target) => target.endsWith('health'))).toHaveLength(1);
@@ -505,14 +503,9 @@ describe('running it', () => {
       ['1', 'The socket that was passed cannot be used'],
       ['2', 'systemd has passed 2 sockets; the proxy takes one.'],
     ] as const) {
-      const run = await runPetstore(
-        ['-c', 'LISTEN_PID=$$ exec "$@" 3</dev/null', 'sh', ...petstoreCommand(), 'proxy'],
-        {
-          command: ['sh'],
-          env: { ...staging('http://127.0.0.1:9/v1'), LISTEN_FDS: count },
-        },
-      );
-      expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(says)]);
+      const command = ['sh', '-c', 'LISTEN_PID=$$ exec "$@" 3</dev/null', 'sh', ...petstoreCommand()] as const;
+      const env = { ...staging('http://127.0.0.1:9/v1'), LISTEN_FDS: count };
+      expect(await runPetstore(['proxy'], { command, env })).toMatchObject(exits(2, says));
     }
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runPetstore, startPetstore } from '../support/binary.ts';
+import { exits, runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome, fileIn } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
 import { ask, control, patch, type Served, serveSandbox } from '../support/served.ts';
@@ -58,8 +58,7 @@ describe('the sandbox’s own commands', () => {
   ])('seed: a file that holds %j changes nothing', async (text, problem) => {
     const context = createTestContext();
     const path = fileIn(context.home, 'pets', text);
-    const { code, stderr } = await runIn(context, 'sandbox', 'seed', '--file', path);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(`hint: ${problem}`)]);
+    expect(await runIn(context, 'sandbox', 'seed', '--file', path)).toMatchObject(exits(2, `hint: ${problem}`));
   });
 
   it('keys: added, used, removed', async () => {
@@ -75,8 +74,8 @@ describe('the sandbox’s own commands', () => {
   });
 
   it('another environment does not go with them', async () => {
-    const { code, stderr } = await runIn(createTestContext(), '--env', 'staging', 'sandbox', 'reset');
-    expect([code, stderr]).toEqual([2, expect.stringContaining('--env staging cannot be used with it.')]);
+    const reset = await runIn(createTestContext(), '--env', 'staging', 'sandbox', 'reset');
+    expect(reset).toMatchObject(exits(2, '--env staging cannot be used with it.'));
   });
 });
 
@@ -104,8 +103,7 @@ describe('sandbox serve', () => {
   it('on a terminal or in a file: how to log in, and how to stop', async () => {
     const running = startPetstore(['sandbox', 'serve', '--port', '0']);
     await running.waitFor(/Press Ctrl-C to stop\.\n/, 'stdout');
-    running.kill('SIGINT');
-    const { code, stdout } = await running.exited;
+    const { code, stdout } = await running.end('SIGINT');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Log in {4}petstore login --env staging --base-url http/m);
   });
@@ -141,8 +139,7 @@ describe('sandbox serve', () => {
     const path = join(home.path, 'requests.ndjson');
     const served = await serveSandbox(['--log', path, '--fault', 'status=429,retry-after=7,nth=2'], { home });
     for (const quantity of [1, 2]) await patch(served, 7, quantity);
-    served.kill('SIGTERM');
-    const { code, stderr } = await served.exited;
+    const { code, stderr } = await served.end('SIGTERM');
     expect([code, stderr]).toEqual([0, '']);
     expect(jsonLines(readFileSync(path, 'utf8'))).toMatchObject([
       { id: 1, method: 'PATCH', target: '/v1/inventory/7', status: 200, limit: 60, remaining: 59 },
