@@ -82,8 +82,7 @@ it('list --watch --on-change: one at a time, with what came meanwhile in the nex
   expect(existsSync(join(home.path, 'run1'))).toBe(false);
   writeFileSync(join(home.path, 'go'), '');
   await watching.waitFor(/The command of --on-change ended with exit code 5[^]*The command of --on-change/, 'stderr');
-  watching.kill('SIGINT');
-  await watching.exited;
+  await watching.end('SIGINT');
   const rows = [0, 1].map((n) => JSON.parse(readFileSync(join(home.path, `run${n}`), 'utf8')) as { petId: number }[]);
   expect(rows.map((run) => run.map(({ petId }) => petId))).toEqual([[7], [2, 12]]);
   for (const row of rows.flat()) assertSchema('pets-watch', row);

@@ -2,7 +2,7 @@
 import { chmodSync, chownSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { petstoreCommand, type PetstoreOptions, runPetstore } from '../support/binary.ts';
+import { exits, petstoreCommand, type PetstoreOptions, runPetstore } from '../support/binary.ts';
 import { configPath, createHome, type Home, writeConfig } from '../support/home.ts';
 import { runIn, withReplies } from '../support/in-process.ts';
 import { item, json, type PlainReply } from '../support/replies.ts';
@@ -179,10 +179,9 @@ describe('the config file', () => {
     });
     // The login sends nothing with a key that it could not store.
     for (const command of [['logout'], ['login', '--base-url', 'http://127.0.0.1:9/v1', '--key-stdin']]) {
-      expect(await runPetstore(['--env', 'staging', ...command], { home, stdin: KEY, ...options })).toMatchObject({
-        code: 3,
-        stderr: expect.stringContaining(`Could not read ${configPath(home)}: permission denied (EACCES).`) as string,
-      });
+      expect(await runPetstore(['--env', 'staging', ...command], { home, stdin: KEY, ...options })).toMatchObject(
+        exits(3, `Could not read ${configPath(home)}: permission denied (EACCES).`),
+      );
     }
   });
 });
