@@ -151,8 +151,7 @@ describe('on the screen', () => {
     await terminal.type(`\u001b[H=100\r`, '→ 100');
     await terminal.type(CTRL.x, 'Change 1 pet in sandbox?');
     await terminal.type('y\r', 'Run 2 (browse) in sandbox: 1 applied.');
-    terminal.kill('SIGTERM');
-    await terminal.exited;
+    await terminal.end('SIGTERM');
     const lines = await screenOf(terminal.output, { cols: 120, rows: 24 });
     const results = [1, 2].map((run) => `Run ${run} (browse) in sandbox: 1 applied.`);
     expect(lines.filter((line) => line.startsWith('Run'))).toEqual(results);
@@ -167,8 +166,7 @@ describe('on the screen', () => {
     release();
     terminal.write(`${DOWN}${RIGHT}`);
     await stored(home, 2);
-    terminal.kill('SIGKILL');
-    await terminal.exited;
+    await terminal.end('SIGKILL');
     terminal = start(home);
     await terminal.waitFor('You did not apply 2 changes (pet 1: 14 → 15, pet 2: 3 → 4).');
     await terminal.waitFor('Keep them? No throws them away. (Y/n)');
@@ -187,8 +185,7 @@ describe('on the screen', () => {
     await terminal.type(CTRL.x, 'Change 2 pets in staging?');
     terminal.write('y\r');
     await stored(home, 0);
-    terminal.kill('SIGKILL');
-    await terminal.exited;
+    await terminal.end('SIGKILL');
     const again = startPty(['inventory', 'browse'], { home, env, cols: 120 });
     await again.waitFor('Run 1 (browse) was not finished:');
     await again.waitFor('continue: petstore --env staging inventory runs resume 1');

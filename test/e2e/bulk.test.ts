@@ -2,7 +2,7 @@
 import { appendFileSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { inBash, mayMount, petstoreCommand, runPetstore, startPetstore, withMounts } from '../support/binary.ts';
+import { exits, inBash, mayMount, petstoreCommand, runPetstore, startPetstore, withMounts } from '../support/binary.ts';
 import { jsonLines, type JsonRun, staging, takeApart } from '../support/staging.ts';
 import { createHome, fileIn, type Home } from '../support/home.ts';
 import { runIn } from '../support/in-process.ts';
@@ -138,8 +138,7 @@ describe.each([
     const why = ['--cause', 'received', '--note', 'truck 7'];
     const running = startPetstore(['--json', ...IMPORT, file, ...why], { home: at.home, env: { ...at.env, ...env } });
     await ruleHasSeen(at, 3);
-    running.kill(signal);
-    const ended = await running.exited;
+    const ended = await running.end(signal);
     const { code, stdout, stderr } = ended;
     expect([code, JSON.parse(stdout)]).toMatchObject([exit, { applied: 2, unknown: 1, left: 3 }]);
     const { error } = takeApart(ended);
@@ -167,8 +166,7 @@ it.each([
     const line = [...IMPORT, csv(at, some(6)), '--add', '--resume'];
     const running = startPetstore(line, { home: at.home, env: at.env });
     await ruleHasSeen(at, 3);
-    running.kill('SIGKILL');
-    await running.exited;
+    await running.end('SIGKILL');
     await control(at.port, 'PUT', '/faults', []);
     await runPetstore(['inventory', 'adjust', '3', sale], { env: at.env, ...(isHere && { home: at.home }) });
     const sold = (await at.run(['inventory', 'list', '3'])).json;
@@ -176,7 +174,7 @@ it.each([
     expect(left.filter(({ problem }) => problem === null).map(({ petId }) => petId)).toEqual([4, 5, 6]);
     expect(await at.run(line)).toMatchObject(done);
     expect((await at.run([...RUNS, 'resume', '1'])).stderr).toContain('Run 1 is done; nothing was sent.');
-    expect(await at.run(line)).toMatchObject({ code: 2, stderr: expect.stringContaining('--again') as string });
+    expect(await at.run(line)).toMatchObject(exits(2, '--again'));
     expect((await at.run(['inventory', 'list', '3'])).json).toEqual(sold);
     expect(
       (await at.run(['inventory', 'history', '--by', 'cause'])).stderr.includes('1 change of unknown outcome'),
@@ -338,16 +336,14 @@ describe('fault 95: two imports at once', () => {
         outcome: 'not-sent',
       },
     ]);
-    first.kill('SIGKILL');
-    await first.exited;
+    await first.end('SIGKILL');
   });
 
   it('the second waits its turn, and says for whom; a killed holder frees the lock', async () => {
     const { at, first } = await held();
     const second = startPetstore([...IMPORT, csv(at, [[9, 9]], 'other.csv')], { home: at.home, env: at.env });
     await second.waitFor(new RegExp(`Waiting for another petstore import \\(process ${first.pid}\\);`), 'stderr');
-    first.kill('SIGKILL');
-    await first.exited;
+    await first.end('SIGKILL');
     const { code, stdout, stderr } = await second.exited;
     expect([code, stdout, stderr.match(/Waiting for/g)?.length]).toEqual([
       0,
@@ -371,7 +367,7 @@ describe('fault 95: two imports at once', () => {
       ['inventory', 'count', '--resume', '1', '--yes'],
       ['inventory', 'runs', 'discard', '1', '--yes'],
     ]) {
-      expect(await at.run(command)).toMatchObject({ code: 6, stderr: expect.stringContaining('run-locked') as string });
+      expect(await at.run(command)).toMatchObject(exits(6, 'run-locked'));
     }
     counting.write('done\n');
     expect(await counting.exited).toMatchObject({ code: 0, stdout: 'Run 1 (count) in staging: 1 applied.\n' });
