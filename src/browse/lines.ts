@@ -101,9 +101,11 @@ function select(dialog: Dialog, word: string, rest: string): boolean {
   else if (word === 'low' && rest === '') browser.show({ isLowOnly: !browser.isLowOnly });
   else if (word === 'status' && wanted === '') browser.show({ status: undefined });
   else if (word === 'status' && isOneOf(PET_STATUSES, wanted)) browser.show({ status: wanted });
-  else if (word === 'status') refuse(dialog, `status is one of ${PET_STATUSES.join(', ')}`);
+  else if (word === 'status')
+    refuse(dialog, `status must be one of ${PET_STATUSES.join(', ')}, not ${JSON.stringify(rest)}`);
   else if (word === 'sort' && order !== undefined) browser.show({ order });
-  else if (word === 'sort') refuse(dialog, `sort by one of ${browser.orders.join('; ')}`);
+  else if (word === 'sort')
+    refuse(dialog, `sort must be one of ${browser.orders.join('; ')}, not ${JSON.stringify(rest)}`);
   else return word === 'list' && rest === '';
   return true;
 }

@@ -41,15 +41,15 @@ export const inventoryEdit = defineWrite({
   },
   async run(options, context): Promise<View> {
     const { env, files, globals, notices } = context;
+    const isDryRun = options.dryRun === true;
     const isNamed = `${env.VISUAL ?? ''}${env.EDITOR ?? ''}` !== '';
     // Without a terminal, guesses no editor; one that is named may be a script.
     if (!canAsk(context) && !(globals.input && isNamed))
       throw new Failure('no-terminal', {
         what: isNamed ? 'confirmation' : 'the editor',
-        instead: `Name an editor with EDITOR${globals.yes ? '' : ' and add --yes'}, or use petstore inventory import.`,
+        instead: `Name an editor with EDITOR${globals.yes || isDryRun ? '' : ' and add --yes'}, or use petstore inventory import.`,
       });
     const matches = matcher(options);
-    const isDryRun = options.dryRun === true;
     if (!isDryRun) {
       await assertWriteAllowed(context);
       assertCanConfirm(context);

@@ -167,7 +167,7 @@ function foundWords(found: bigint): string {
 }
 
 function checkHint(write: PetWrite | OutcomeUnknown): string {
-  if ('call' in write) return 'Check the stock before you run it again.';
+  if ('call' in write) return 'Check whether it has taken effect before you run it again.';
   return `Check before you run it again: petstore --env ${write.environment} inventory list --pet ${write.petId}`;
 }
 

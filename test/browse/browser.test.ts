@@ -394,6 +394,8 @@ describe('the command', () => {
     ]),
     ['8 -99', 'Below zero: petstore --env staging inventory set 8 -93 --allow-negative'],
     ['8 4006381333931', '"4006381333931" is not a quantity'],
+    ['status gone', 'status must be one of available, pending, sold, not "gone"'],
+    ['sort age', 'quantity, largest first; status, not "age"'],
   ])('--plain from a pipe: %s is refused, and nothing is applied', async (line, reason) => {
     const context = withReplies([json([item(7, 10), item(8, 6)])], { stdin: { text: `7 12\n${line}\napply\n` } });
     const { code, stderr } = await runIn(context, 'inventory', 'browse', '--plain', '--yes');

@@ -192,7 +192,7 @@ it('a raw call of unknown outcome says what the service answered', () => {
       code: 'X',
       retryable: false,
       outcome: 'unknown',
-      hint: 'Check the stock before you run it again.',
+      hint: 'Check whether it has taken effect before you run it again.',
     },
   });
 });
