@@ -1,7 +1,7 @@
 /** The pet that a smoke test writes to. Its changes are a run in the journal, which ends when the pet is restored. */
 import { integer } from '../api/json.ts';
 import { callOne, type LockedPet, recordOutcome, recordShown, updateOne, whereOf } from '../stock/write-one.ts';
-import type { Reply } from '../client/raw.ts';
+import { probe, type Reply } from '../client/raw.ts';
 import type { Call, Service } from '../client/service.ts';
 import { findPet, updateCall } from '../client/update.ts';
 import { Failure, isFailure, onlyFailure } from '../errors.ts';
@@ -89,9 +89,22 @@ export class TestedPet {
       await recordOutcome(journal, id, { state: 'unchanged', reason: undefined, isUnsent: true });
     } else {
       this.present = undefined;
-      await this.look();
+      await this.look().catch((error: unknown) => this.repair(error));
     }
     return answer;
+  }
+
+  /**
+   * Puts the pet back if an invalid update was stored as it is: nothing can read the list before.
+   * @param error why the list could not be read; thrown if that has another cause
+   */
+  private async repair(error: unknown): Promise<void> {
+    if (!isFailure(error) || !error.is('contract')) throw error;
+    const list = await probe(this.locked.session.service, { method: 'GET', path: '/inventory' });
+    const row = rowsOf(list).get(this.petId);
+    if (row === undefined || integer(row.get('quantity')) !== undefined) throw error;
+    await this.putBack();
+    this.invalid = undefined;
   }
 
   /** Learns the pet's quantity from the list. One that this test cannot have set was set by someone else, and stays. */
@@ -183,4 +196,10 @@ export class TestedPet {
 /** True for an update that the service says it has not applied, or has not got. One that it gives up on (408) may be applied. */
 export function isRefused({ status = 0, unreachable }: Reply): boolean {
   return unreachable?.mayHaveBeenSent === false || (status >= 400 && status < 500 && status !== 408);
+}
+
+/** Returns the rows of a list by their pets. */
+export function rowsOf({ json }: Reply) {
+  const rows = Array.isArray(json) ? json.filter((row) => row instanceof Map) : [];
+  return new Map(rows.map((row) => [integer(row.get('petId')), row]));
 }

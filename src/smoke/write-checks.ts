@@ -22,7 +22,7 @@ import { Failure } from '../errors.ts';
 import { checkRows } from './read-checks.ts';
 import { afterStop } from '../stop.ts';
 import type { SmokeClients } from './smoke-clients.ts';
-import { beginTest, isRefused, type TestedPet } from './tested-pet.ts';
+import { beginTest, isRefused, rowsOf, type TestedPet } from './tested-pet.ts';
 
 const SAME: CheckFacts = { id: 'write-same', title: 'setting the current quantity: 200 and the entry', clause: '4.2' };
 const SET: CheckFacts = { id: 'write-set', title: 'setting one more: 200 and the entry as stored', clause: '4.2' };
@@ -127,11 +127,6 @@ export function writeRequests(checks: readonly CheckFacts[]): number {
   const last = BAD.some((each) => checks.includes(each)) ? 1 : 0;
   // The list is read after write-set.
   return [SAME, SET, UNKNOWN, ...BAD].filter((each) => checks.includes(each)).length + pair + last;
-}
-
-function rowsOf({ json }: Reply) {
-  const rows = Array.isArray(json) ? json.filter((row) => row instanceof Map) : [];
-  return new Map(rows.map((row) => [integer(row.get('petId')), row]));
 }
 
 function isListed(list: Reply, petId: bigint, quantity: bigint): Finding {

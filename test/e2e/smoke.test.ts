@@ -421,8 +421,8 @@ describe('--write', () => {
 
   /** A service that takes some invalid bodies for a quantity, and answers them with `answer`; valid ones with `valid`. */
   const lenient = (
-    stock: { 7: number },
-    made: Readonly<Record<string, number>>,
+    stock: { 7: unknown },
+    made: Readonly<Record<string, unknown>>,
     answer: (body: string) => Partial<PlainReply>,
     valid: Partial<PlainReply> = {},
   ): Spoil => {
@@ -431,7 +431,8 @@ describe('--write', () => {
       if (kind === 'list') return { ...reply, body: `[${stored()}]` };
       if (method !== 'PATCH' || !url.pathname.endsWith('/7')) return reply;
       const [, quantity] = /^\{"quantity":(\d+)\}$/.exec(String(body)) ?? [];
-      stock[7] = made[String(body)] ?? (valid.status === undefined ? Number(quantity ?? stock[7]) : stock[7]);
+      if (String(body) in made) stock[7] = made[String(body)];
+      else if (quantity !== undefined && valid.status === undefined) stock[7] = Number(quantity);
       if (quantity !== undefined) return { ...reply, status: 200, body: stored(), ...valid };
       return { ...reply, ...refusal(400, 'x'), ...(String(body) in made && answer(stored())) };
     };
@@ -474,6 +475,20 @@ describe('--write', () => {
     const taken = lenient(stock, { [TEXT]: 1, '{"quantity":2.25}': 2 }, (body) => ({ status: 200, body }));
     expect(await failing(taken, ['--write', '--pet', '7'])).toEqual([13, ['write-text', 'write-fraction']]);
     expect(stock).toEqual({ 7: 12 });
+  });
+
+  // A list with such a row cannot be read, so no other command could repair it.
+  it('invalid bodies that are stored as they are: each fails its check, and the pet is put back', async () => {
+    const stock = { 7: 12 };
+    const made = { '{}': null, [TEXT]: '1', '{"quantity":2.25}': 2.25 };
+    const { context, run } = against(
+      lenient(stock, made, (body) => ({ status: 200, body })),
+      ['--write', '--pet', '7'],
+    );
+    const { code, stdout, stderr } = await run();
+    const ids = ['write-no-quantity', 'write-text', 'write-fraction'];
+    expect([failedIn({ code, stdout }), stock, await unfinished(context)]).toEqual([[13, ids], { 7: 12 }, []]);
+    expect(stderr).not.toContain('put back to');
   });
 
   // Another number may be someone else's: it stays.
