@@ -135,7 +135,7 @@ export class TestedPet {
       const left = `has ${foreign} in ${environment}, which the smoke test has not set: it is left so.`;
       const stuck =
         `could not be put back to ${original} in ${environment}; ` +
-        `check it, then run petstore --env ${environment} inventory set ${petId} ${original}`;
+        `check it, then run petstore --env ${environment} inventory set ${petId} ${original}${original < 0n ? ' --allow-negative' : ''}`;
       this.locked.context.notices.warning(`Pet ${petId} ${foreign === undefined ? stuck : left}`);
     }
     if (failed === undefined) return;

@@ -561,14 +561,16 @@ describe('--write', () => {
   });
 
   it.each([
-    [500, 9, 'unknown'],
-    [429, 6, 'applied'],
-  ])('a pet that cannot be put back is named, with the command that does: %i', async (status, exitCode, outcome) => {
+    [500, 9, 'unknown', 12, '12'],
+    [429, 6, 'applied', 12, '12'],
+    [429, 6, 'applied', -4, '-4 --allow-negative'],
+  ])('a pet that cannot be put back is named, with the command that does: %i', async (...row) => {
+    const [status, exitCode, outcome, quantity, set] = row;
     let isSet = false;
     const stuck: Spoil = (reply, _kind, { method, body }) => {
-      const rows = [{ ...ROWS[0], quantity: 13 }, ROWS[1]];
-      if (method !== 'PATCH') return isSet ? { ...reply, body: JSON.stringify(rows) } : reply;
-      if (body === '{"quantity":12}') return { ...reply, status, body: '' };
+      const rows = [{ ...ROWS[0], quantity: isSet ? quantity + 1 : quantity }, ROWS[1]];
+      if (method !== 'PATCH') return { ...reply, body: JSON.stringify(rows) };
+      if (body === `{"quantity":${quantity}}`) return { ...reply, status, body: '' };
       isSet = true;
       return { ...reply, status: 200 };
     };
@@ -576,8 +578,7 @@ describe('--write', () => {
     const line = ['smoke', '--json', '--write', '--pet', '7', '--only', 'write-restore'];
     const { code, stderr } = await runIn(context, ...line);
     expect(code).toBe(exitCode);
-    const says =
-      'Pet 7 could not be put back to 12 in staging; check it, then run petstore --env staging inventory set 7 12';
+    const says = `Pet 7 could not be put back to ${quantity} in staging; check it, then run petstore --env staging inventory set 7 ${set}`;
     const error = expect.objectContaining({ exitCode, outcome }) as unknown;
     expect(jsonLines(stderr)).toEqual(expect.arrayContaining([{ warning: { message: says } }, { error }]));
   });
