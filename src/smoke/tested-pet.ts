@@ -1,6 +1,7 @@
 /** The pet that a smoke test writes to. Its changes are a run in the journal, which ends when the pet is restored. */
-import { integer } from '../api/json.ts';
+import { integer, type JsonObject } from '../api/json.ts';
 import { callOne, type LockedPet, recordOutcome, recordShown, updateOne, whereOf } from '../stock/write-one.ts';
+import { checkAge } from '../client/list.ts';
 import { probe, type Reply } from '../client/raw.ts';
 import type { Call, Service } from '../client/service.ts';
 import { findPet, updateCall } from '../client/update.ts';
@@ -89,33 +90,42 @@ export class TestedPet {
       await recordOutcome(journal, id, { state: 'unchanged', reason: undefined, isUnsent: true });
     } else {
       this.present = undefined;
-      await this.look().catch((error: unknown) => this.repair(error));
+      await this.look();
     }
     return answer;
-  }
-
-  /**
-   * Puts the pet back if an invalid update was stored as it is: nothing can read the list before.
-   * @param error why the list could not be read; thrown if that has another cause
-   */
-  private async repair(error: unknown): Promise<void> {
-    if (!isFailure(error) || !error.is('contract')) throw error;
-    const list = await probe(this.locked.session.service, { method: 'GET', path: '/inventory' });
-    const row = rowsOf(list).get(this.petId);
-    if (row === undefined || integer(row.get('quantity')) !== undefined) throw error;
-    await this.putBack();
-    this.invalid = undefined;
   }
 
   /** Learns the pet's quantity from the list. One that this test cannot have set was set by someone else, and stays. */
   async look(): Promise<void> {
     const { locked, original, petId, written } = this;
-    const found = (await findPet(locked.session.service, petId))?.quantity;
+    const found = await findPet(locked.session.service, petId).then(
+      (item) => item?.quantity,
+      (error: unknown) => this.quantityDespite(error),
+    );
     if (this.invalid === 'taken') written.add(found);
     this.invalid = undefined;
     const isOwn = found === original || written.has(found);
     this.foreign = isOwn ? undefined : found;
     if (isOwn || this.present !== original) this.present = isOwn ? found : undefined;
+  }
+
+  /**
+   * Returns the pet's quantity in a list with a broken row. Puts the pet back first if an invalid update was stored as
+   * it is: no other command could read the list.
+   * @param error why the list could not be read; thrown if it does not tell the quantity
+   */
+  private async quantityDespite(error: unknown): Promise<bigint> {
+    const { service } = this.locked.session;
+    if (!isFailure(error) || !error.is('contract')) throw error;
+    const list = await probe(service, { method: 'GET', path: '/inventory' });
+    checkAge(list, service, 'change');
+    const [row, ...more] = rowsOf(list).filter((each) => integer(each.get('petId')) === this.petId);
+    if (row === undefined || more.length > 0) throw error;
+    const quantity = integer(row.get('quantity'));
+    if (quantity !== undefined) return quantity;
+    if (this.invalid !== 'taken') throw error;
+    await this.putBack();
+    return this.original;
   }
 
   /**
@@ -198,8 +208,7 @@ export function isRefused({ status = 0, unreachable }: Reply): boolean {
   return unreachable?.mayHaveBeenSent === false || (status >= 400 && status < 500 && status !== 408);
 }
 
-/** Returns the rows of a list by their pets. */
-export function rowsOf({ json }: Reply) {
-  const rows = Array.isArray(json) ? json.filter((row) => row instanceof Map) : [];
-  return new Map(rows.map((row) => [integer(row.get('petId')), row]));
+/** Returns the rows of a list that are objects. */
+export function rowsOf({ json }: Reply): JsonObject[] {
+  return Array.isArray(json) ? json.filter((row) => row instanceof Map) : [];
 }

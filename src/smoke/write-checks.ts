@@ -45,7 +45,7 @@ const RESTORE_MS = 4_500;
 export async function* runWrites(clients: SmokeClients, locked: LockedPet, list: Reply): AsyncGenerator<Checked> {
   const { isChosen, options } = clients;
   const petId = options.pet!;
-  const rows = rowsOf(list);
+  const rows = rowsById(list);
   const present = integer(rows.get(petId)?.get('quantity'));
   if (present === undefined) {
     let finding = withStatus(list, 200, checkRows);
@@ -129,9 +129,13 @@ export function writeRequests(checks: readonly CheckFacts[]): number {
   return [SAME, SET, UNKNOWN, ...BAD].filter((each) => checks.includes(each)).length + pair + last;
 }
 
+function rowsById(list: Reply) {
+  return new Map(rowsOf(list).map((row) => [integer(row.get('petId')), row]));
+}
+
 function isListed(list: Reply, petId: bigint, quantity: bigint): Finding {
   return withStatus(list, 200, () => {
-    const found = rowsOf(list).get(petId)?.get('quantity');
+    const found = rowsById(list).get(petId)?.get('quantity');
     if (integer(found) === quantity) return PASS;
     const shown = found === undefined ? 'none' : stringifyJson(found).slice(0, SHOWN);
     return fail(`pet ${petId} with a quantity of ${quantity} in the list`, shown);

@@ -491,6 +491,17 @@ describe('--write', () => {
     expect(stderr).not.toContain('put back to');
   });
 
+  it('a broken row of another pet fails its check, and no check of updates', async () => {
+    const broken: Spoil = (...args) => {
+      const answer = lenient({ 7: 12 }, {}, () => ({}))(...args);
+      return args[1] === 'list'
+        ? { ...answer, body: String(answer.body).replace(']', ',{"petId":8,"quantity":"0"}]') }
+        : answer;
+    };
+    const { context, run } = against(broken, ['--write', '--pet', '7', '--skip', 'write-set,write-restore']);
+    expect([failedIn(await run()), await unfinished(context)]).toEqual([[13, ['list-rows']], []]);
+  });
+
   // Another number may be someone else's: it stays.
   it.each([
     ['nothing is stored', 12],
