@@ -77,7 +77,8 @@ export async function updateInventory(service: Service, update: Update): Promise
     if (trouble.repeat === 'look-only') throw trouble.failure;
     if (isLast) throw unknown(service, update, trouble, { looked: true });
     const again = await send(isRecent(service, RECENT_MS)).catch((error: unknown) => {
-      if (isOutdated(error)) return undefined;
+      // The lost request may have arrived after the look.
+      if (isOutdated(error) || (isFailure(error) && error.is('precondition-failed'))) return undefined;
       // The first request may still be on its way, or behind a gateway that has given up.
       throw isFailure(error) ? unknown(service, update, { failure: midway(error) }, { looked: true }) : error;
     });

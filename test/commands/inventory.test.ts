@@ -222,6 +222,19 @@ describe('a base URL that is a gateway', () => {
     expect((await run(context, 'inventory', 'history', '--json')).stdout).toBe('[]\n');
   });
 
+  it.each([
+    ['applied', 12, 0, 'Pet 7: 10 → 12 (+2) in staging.'],
+    ['unknown', 15, 9, 'was to be set to 12, and it has 15 now: someone else has changed it'],
+  ])(
+    'a lost update that arrives just before it is sent again is %s, as the list then says',
+    async (_, then, code, says) => {
+      const { context, sent } = gateway([has(10), error(502), has(10), refused(then), has(then)]);
+      const { code: found, stdout, stderr } = await run(context, 'inventory', 'adjust', '7', '+2');
+      expect([found, stdout + stderr]).toEqual([code, expect.stringContaining(says)]);
+      expect(sent).toEqual(['GET', 'PATCH "10"', 'GET', 'PATCH "10"', 'GET']);
+    },
+  );
+
   it('a set that reads nothing has no condition', async () => {
     const { context, sent } = gateway([json(item(7, 12))]);
     expect((await run(context, 'inventory', 'set', '7', '12')).code).toBe(0);
