@@ -19,13 +19,14 @@ export function parseBaseUrl(text: string, options: { insecureHttp: boolean }): 
   const refuse = (problem: string, hint: string): Failure =>
     new Failure('base-url', { shown: mask(text), problem, hint });
 
-  if (url === null || !/^https?:$/.test(url.protocol)) {
+  // Refuses what WHATWG URL leaves out or replaces: a port of `1\n2` would become 12.
+  if (url === null || !/^https?:$/.test(url.protocol) || /[\t\n\r\\]/.test(text.trim())) {
     throw refuse('is not an http(s) URL', 'Give it in full, e.g. https://api.example.com/v1.');
   }
   if (url.username !== '' || url.password !== '') {
     throw refuse('contains credentials', 'Remove them; the key goes to petstore login or PETSTORE_API_KEY.');
   }
-  if (url.search !== '' || url.hash !== '') {
+  if (/[?#]/.test(url.href)) {
     throw refuse('has a query or fragment', 'A base URL ends with its path.');
   }
   url.pathname = url.pathname.replace(/\/+$/, '');
