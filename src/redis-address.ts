@@ -50,11 +50,15 @@ function read(text: string): RedisAddress | undefined {
   const kind = (many ?? 'server') as RedisAddress['kind'];
   const found = PATHS[isUnix ? 'unix' : kind].exec(path);
   // A plus is itself, as in a file's name: only forms write a space with it.
-  const { prefix = '', db, ...files } = Object.fromEntries(new URLSearchParams(query?.replaceAll('+', '%2B')));
+  const options = new URLSearchParams(query?.replaceAll('+', '%2B'));
+  const { prefix = '', db, ...files } = Object.fromEntries(options);
   const database = found?.groups?.database ?? db ?? '';
   const urls = (isUnix ? 'unix' : hosts).split(',').map((host) => new URL(`redis://${user}${host}`));
   const isValid =
     found !== null &&
+    // A URL leaves some of these out.
+    !/\p{Cc}/u.test(text) &&
+    new Set(options.keys()).size === options.size &&
     (isUnix || tls !== undefined) &&
     isUnix === (hosts === '') &&
     urls.every(({ hostname }) => hostname !== '') &&

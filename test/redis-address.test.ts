@@ -51,6 +51,10 @@ it.each([
   'unix://a/b.sock',
   'unix://',
   'unix:///b.sock?db=x',
+  'redis://a:1\n2',
+  'redis://:p\tw@a',
+  'redis://a?prefix=shop\r',
+  'redis://a?prefix=a&prefix=b',
 ])('%s is not', (text) => {
   expect(parseRedisAddress(text)).toBeUndefined();
 });
