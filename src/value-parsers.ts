@@ -117,9 +117,10 @@ export function countValue(least = 0, most = 1_000_000): Parser<number> {
   });
 }
 
+/** Trims, as `history --person` does. */
 export function lineValue(most: number): Parser<string> {
   return parserOf(`one line of 1 to ${most} characters, without control characters`, (text) =>
-    isLine(text, most) ? text : undefined,
+    isLine(text, most) ? text.trim() : undefined,
   );
 }
 

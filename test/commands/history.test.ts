@@ -265,9 +265,9 @@ describe('why and who', () => {
   });
 
   it('of a single change and of a raw request are what their options and the variable say', async () => {
-    const context = createTestContext({ env: { PETSTORE_ENV: 'sandbox', PETSTORE_PERSON: 'eve' } });
+    const context = createTestContext({ env: { PETSTORE_ENV: 'sandbox', PETSTORE_PERSON: 'eve ' } });
     const set = (...args: string[]): Promise<Ran> => run(context, 'inventory', 'set', '7', ...args);
-    expect((await set('12', '--cause', 'died', '--note', 'cold tank', '--person', 'ann')).code).toBe(0);
+    expect((await set('12', '--cause', 'died', '--note', 'cold tank', '--person', ' ann')).code).toBe(0);
     expect((await run(context, 'api', 'PATCH', '/inventory/7', '-f', 'quantity=3', '--cause', 'lost')).code).toBe(0);
     const refused = await Promise.all([
       set('1', '--cause', 'dead'),
