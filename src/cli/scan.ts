@@ -140,7 +140,9 @@ export class Line<O extends ScanOption> {
     const [, name = text, sign, value] =
       find(text) === undefined ? (/^(--[^=]+)(=)([^]*)$/.exec(text) ?? /^(-[^-])(=?)([^]*)$/.exec(text) ?? []) : [];
     const option = find(name);
-    if (option === undefined || (sign === '=' && option.value === undefined)) return false;
+    // `-y3` is not -y and -3, which would take three away.
+    const isAlone = sign === '=' || NEGATIVE.test(`-${value}`);
+    if (option === undefined || (isAlone && option.value === undefined)) return false;
     this.tokens.push({ role: 'option', index, text: name, option });
     if (value === undefined) this.takeValue(option);
     else if (option.value === undefined) this.read(index, `-${value}`);

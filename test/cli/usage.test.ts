@@ -56,6 +56,7 @@ describe('what is refused', () => {
     ['inventory adjust 7 -1O', '-1O is not a whole number.', 'See: petstore inventory adjust --help'],
     ['limits -q=1', "Option '-q' takes no value.", 'See: petstore limits --help'],
     ['limits -qx', "Unknown option '-x'.", 'See: petstore limits --help'],
+    ['inventory adjust 7 -qy3', "Unknown option '-y3'.", 'See: petstore inventory adjust --help'],
     ['inventory list --sort', "Option '--sort' needs a value.", 'See: petstore inventory list --help'],
     ['--env', "Option '--env' needs a value.", 'See: petstore --help'],
     ['-e= limits', "Option '--env' needs a value.", 'See: petstore limits --help'],
