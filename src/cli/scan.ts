@@ -73,7 +73,7 @@ export class Line<O extends ScanOption> {
   isCommand = false;
   /** The first word that is neither a known command nor a known option. `path`: what the words before it name. */
   unknown: { readonly kind: 'command' | 'option'; readonly text: string; readonly path: string } | undefined;
-  /** The option whose value is missing at the end. */
+  /** The option whose value is missing: at the end, or before another option. */
   pending: O | undefined;
   /** The variadic option that would take another word. */
   variadic: O | undefined;
@@ -155,7 +155,10 @@ export class Line<O extends ScanOption> {
     return true;
   }
 
-  /** Takes the next word as the option's value. A required value may look like anything. */
+  /**
+   * Takes the next word as the option's value. A required one may look like anything, but after --note $TEXT, without a
+   * text, --dry-run is not a note; --note=--dry-run is one.
+   */
   private takeValue(option: O): void {
     if (option.value === undefined) return;
     const { optional, variadic } = option.value;
@@ -164,6 +167,7 @@ export class Line<O extends ScanOption> {
       if (!optional) this.pending = option;
     } else if (!optional || !looksLikeOption(text) || NEGATIVE.test(text)) {
       this.tokens.push({ role: 'value', index: this.next++, text, option });
+      if (this.grammar.optionsAt(this.path).some(({ names }) => names.includes(text))) this.pending ??= option;
     }
     if (variadic) this.variadic = option;
   }

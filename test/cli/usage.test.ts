@@ -58,6 +58,8 @@ describe('what is refused', () => {
     ['limits -qx', "Unknown option '-x'.", 'See: petstore limits --help'],
     ['inventory adjust 7 -qy3', "Unknown option '-y3'.", 'See: petstore inventory adjust --help'],
     ['inventory list --sort', "Option '--sort' needs a value.", 'See: petstore inventory list --help'],
+    ['inventory adjust 7 -1 --note --dry-run', "Option '--note' needs a value.", 'See: petstore inventory adjust --help'],
+    ['inventory adjust 7 -1 --log -y', "Option '--log' needs a value.", 'See: petstore inventory adjust --help'],
     ['--env', "Option '--env' needs a value.", 'See: petstore --help'],
     ['-e= limits', "Option '--env' needs a value.", 'See: petstore limits --help'],
     ['inventory -o', "Option '--output' needs a value.", 'See: petstore inventory --help'],
