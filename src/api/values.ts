@@ -41,5 +41,5 @@ export function parseInt64(text: string): bigint | undefined {
 export function isLine(text: string, most: number): boolean {
   // First the length: a pattern on a text of millions of characters may end in a RangeError.
   const isShort = text.length <= 2 * most && Array.from(text).length <= most;
-  return isShort && /^[^\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+$/u.test(text) && text.trim() !== '';
+  return isShort && /^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]+$/u.test(text) && text.trim() !== '';
 }

@@ -20,16 +20,19 @@ export interface FileRecord {
   readonly columns: Columns;
   /** In the order of the file's columns. */
   readonly values: readonly JsonValue[];
+  readonly isJson?: true;
 }
 
 /** Returns the trimmed text of a column; undefined if the file does not have it. */
-export function textOf({ columns, values }: FileRecord, column: ColumnName): string | undefined {
+export function textOf({ columns, values, isJson }: FileRecord, column: ColumnName): string | undefined {
   const at = columns.found.get(column);
   if (at === undefined) return undefined;
   const value = values[at] ?? '';
   const text = (typeof value === 'string' ? value : stringifyJson(value)).trim();
   // Our own CSV puts a quote before texts that a spreadsheet would run as a formula.
-  return column === 'name' || column === 'note' ? text.replace(/^'(?='*[=+\-@\uff1d\uff0b\uff0d\uff20])/, '') : text;
+  return isJson !== true && (column === 'name' || column === 'note')
+    ? text.replace(/^'(?='*[=+\-@\uff1d\uff0b\uff0d\uff20])/, '')
+    : text;
 }
 
 interface FileProblems {
@@ -223,7 +226,7 @@ function* fromJson(text: string, kind: FileKind, mappings: readonly Mapping[]): 
       const columns = known.get(key) ?? findColumns(keys, mappings, kind);
       known.set(key, columns);
       if (columns.problem !== undefined) yield { line, reason: columns.problem };
-      else yield { line, columns, values: [...row.value.values()] };
+      else yield { line, columns, values: [...row.value.values()], isJson: true };
     }
   }
 }

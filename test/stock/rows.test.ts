@@ -178,6 +178,9 @@ it('a row may say why', () => {
     // As our own CSV writes it.
     expect.objectContaining({ note: '＋ from CSV' }),
   ]);
+  // JSON needs no such quote.
+  const json = parseRows('{"petId":7,"delta":1,"note":"\'+ from JSON"}', { allowNegative: false });
+  expect(json.rows).toMatchObject([{ note: "'+ from JSON" }]);
 });
 
 describe('what cannot be used is named with its line', () => {
@@ -231,6 +234,7 @@ describe('what cannot be used is named with its line', () => {
         '2: cause is "bought", but must be one of received, sold, returned, died, damaged, lost, count, correction, other',
       ],
     ],
+    ['{"petId":7,"delta":1,"note":"\\ud800"}', ['1: note must be one line of at most 200 characters']],
     ['petId,delta,note\n7,1,a\u202eb', ['2: note must be one line of at most 200 characters']],
     ['petId,delta,cause\n7,1,sold\n7,1,died', ['3: pet 7 is already on line 2, with another cause or note']],
     ['petId,quantity\n8,1\n7,"1\n\n9,2', ['3: the quote of cell 2 is not closed']],
