@@ -30,7 +30,7 @@ interface Servers {
 }
 type Inject = (at: Servers) => unknown;
 
-async function startReplica({ port }: RedisServer): Promise<RedisServer> {
+export async function startReplica({ port }: RedisServer): Promise<RedisServer> {
   const replica = await startRedis({ settings: [`replicaof 127.0.0.1 ${port}`] });
   while (!(await redisCli(replica.port, 'INFO', 'replication')).includes('master_link_status:up')) continue;
   return replica;
