@@ -47,9 +47,10 @@ export const inventoryHistory = defineCommand({
   async run({ pet, run, cause, person, since, until, limit, by, allEnvironments, chart }, context): Promise<View> {
     if (chart === true) requireOnePet(pet, context);
     const now = context.clock.now();
+    const instants = { since: since?.(now), until: until?.(now) };
+    if (Number(instants.since) >= Number(instants.until)) throw usageFailure('--since must be before --until.');
     const isMixed = allEnvironments === true || run !== undefined;
     const environment = isMixed ? undefined : namedEnvironment(await context.settings());
-    const instants = { since: since?.(now), until: until?.(now) };
     const isSum = by !== undefined;
     const rows = limit ?? (isSum ? EVERY : 50);
     const filter = { run, cause, person, pet, environment, ...instants, limit: isSum ? EVERY : rows, isNet: isSum };

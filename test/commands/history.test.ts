@@ -392,6 +392,16 @@ describe('of the sandbox', () => {
     }
   });
 
+  it.each(['2026-03-03 2026-03-01', '2026-03-03 2026-03-02', '1h 2h', '2h 2h'])(
+    '--since and --until that no time meets are refused: %s',
+    async (times) => {
+      const { run } = sandboxShop({ areNamed: true });
+      const [since = '', until = ''] = times.split(' ');
+      const { code, stderr } = await run(['inventory', 'history', '--since', since, '--until', until]);
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/^error: --since must be before --until\.$/m)]);
+    },
+  );
+
   it('--until a day whose first hour summer time skips: nothing of the next day', async () => {
     vi.stubEnv('TZ', 'America/Havana');
     onTestFinished(() => void vi.unstubAllEnvs());
