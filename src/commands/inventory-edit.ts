@@ -136,8 +136,10 @@ function changedRows(edited: string, path: string, shown: readonly InventoryItem
   });
   // A quantity that was below zero already, and is unchanged, is allowed.
   const below = allowNegative ? [] : changed.filter(({ quantity }) => quantity < 0n);
+  const others = changed.filter(({ petId }) => !before.has(petId));
   const problems = [
     ...read.problems,
+    ...others.map(({ line, petId }) => ({ line, reason: `pet ${petId} was not in this file` })),
     ...below.map(({ line, quantity }) => ({ line, reason: belowZero(quantity) })),
   ].toSorted((a, b) => a.line - b.line);
   if (problems.length === 0) return changed;

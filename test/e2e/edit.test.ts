@@ -47,6 +47,14 @@ it('does nothing where nothing was changed, and shows what the filters leave', a
   expect(shown.split('\n').slice(2)).toEqual(['petId,quantity,status', '7,10,available', '']);
 });
 
+it('changes only pets that it has shown: a digit that is lost from an id names another pet', async () => {
+  const { run, stock } = shop();
+  const slip = editing((text) => text.replace('\n17,', '\n7,'));
+  const { code, stderr } = await run(['inventory', 'edit', '--pet', '17'], { ...slip, answers: [false] });
+  const problem = 'line 4: pet 7 was not in this file';
+  expect([code, stderr, await stock(7)]).toEqual([2, expect.stringContaining(problem), [10]]);
+});
+
 it('keeps the file where it cannot be used', async () => {
   const { run, quantity } = shop();
   const wrong = editing((text) => text.replace('\n7,10,', '\n7,ten,'));
