@@ -5,13 +5,11 @@ import { PassThrough } from 'node:stream';
 import { UNSAFE } from '../api/json.ts';
 import { Failure } from '../errors.ts';
 import type { FullScreen, Key, ScreenEvents } from '../ports.ts';
-import { nodeOutput, onContinue, withoutRest } from './streams.ts';
+import { ESCAPE, nodeOutput, onContinue, withoutRest } from './streams.ts';
 
 /** Alternate screen, hidden cursor; mouse clicks and wheel in SGR form. */
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?1000h\u001b[?1006h';
 const LEAVE = '\u001b[?1006l\u001b[?1000l\u001b[?25h\u001b[?1049l';
-/** How long to wait after Esc, in ms: an arrow key, for instance, arrives as Esc and more bytes. */
-const ESCAPE_MS = 50;
 
 export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen {
   const { stdin, stdout } = process;
@@ -63,7 +61,7 @@ function listen(onKey: (key: Key) => void, onGone: () => void): () => void {
   // node:readline would treat mouse events as typed text.
   const keys = new PassThrough();
   // The only option used here: without it, Esc would wait for half a second.
-  emitKeypressEvents(keys, { escapeCodeTimeout: ESCAPE_MS } as never);
+  emitKeypressEvents(keys, ESCAPE as never);
   keys.on('keypress', (text: string | undefined, pressed: KeyPress) => {
     const { meta, sequence = '' } = pressed;
     // Esc and a key that arrive together, as over a slow line, look like one with Alt.

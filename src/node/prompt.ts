@@ -1,10 +1,11 @@
 /** Asks questions on the terminal, on stderr because stdout is for data. */
+import type { Key } from 'node:readline';
 import { createInterface } from 'node:readline/promises';
 import { PassThrough } from 'node:stream';
 import { isatty, ReadStream } from 'node:tty';
 import { Failure, stoppedByUser } from '../errors.ts';
 import { type Prompt, reasonOf } from '../ports.ts';
-import { CR, LF, withJobControl, withoutRest } from './streams.ts';
+import { CR, ESCAPE, LF, withJobControl, withoutRest } from './streams.ts';
 
 export const nodePrompt: Prompt = {
   hidden: (question, signal) => ask(`${question} (not shown)`, signal, true),
@@ -36,7 +37,7 @@ async function ask(question: string, signal: AbortSignal, isHidden = false): Pro
   // A dumb terminal edits the line itself, as the cursor cannot be moved. This readline edits a hidden one there, too.
   const terminal = isHidden || process.env.TERM !== 'dumb';
   const output = isHidden ? undefined : stderr;
-  const reader = createInterface({ input, output, terminal, prompt, historySize: 0, signal });
+  const reader = createInterface({ input, output, terminal, prompt, historySize: 0, signal, ...ESCAPE });
   const { promise: answered, resolve, reject } = Promise.withResolvers<string>();
   const onData = (piece: Uint8Array): void => {
     const bytes = withoutRest(piece);
@@ -53,8 +54,9 @@ async function ask(question: string, signal: AbortSignal, isHidden = false): Pro
     reject(terminal || !isatty(0) ? new Failure('interrupted', { signal: 'SIGHUP' }) : new Failure('cancelled', {}));
   };
   reader.on('line', resolve).on('close', cancel);
-  input.on('keypress', (_text: unknown, { name }: { readonly name?: string }) => {
-    if (name === 'escape') cancel();
+  input.on('keypress', (_text: unknown, { meta = false, name }: Key) => {
+    // Esc and n that arrive together, as over a slow line, look like Alt-n, and Enter alone may mean yes.
+    if (name === 'escape' || (meta && name === 'n')) cancel();
   });
   // readline shows nothing of a hidden line.
   const shown = isHidden ? prompt : '';

@@ -7,6 +7,8 @@ import { endBySignal, mayBeTerminal, signalSelf } from './process.ts';
 
 /** In bytes. */
 const LONGEST_LINE = 65_536;
+/** How long to wait after Esc, in ms: an arrow key, for instance, arrives as Esc and more bytes. */
+export const ESCAPE = { escapeCodeTimeout: 50 };
 
 /** Both are missing if the stream is not a terminal. */
 type MaybeTerminal = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -73,7 +75,7 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
       // one it knows no Backspace, but the terminal itself does.
       const isTTY = input.isTTY === true;
       const terminal = isTTY && process.stderr.isTTY && process.env.TERM !== 'dumb';
-      const output = terminal ? { output: process.stderr, prompt: '', historySize: 0 } : {};
+      const output = terminal ? { output: process.stderr, prompt: '', historySize: 0, ...ESCAPE } : {};
       const reader = process.getBuiltinModule('node:readline').createInterface({ input, terminal, signal, ...output });
       if (!terminal) endAtLongLine(input);
       const forget = withJobControl(reader);

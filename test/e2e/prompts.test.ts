@@ -200,6 +200,15 @@ describe('the scans of a stocktake', () => {
     expect(resumed.stderr).toContain('Stocktake 1 continues: 1 scan so far.\npet 7 (Goldfish): 2 counted');
   });
 
+  it('n right after Esc, as over a slow line, does not leave Enter to continue them', async () => {
+    const home = createHome();
+    await runPetstore([...COUNT, '--yes'], { home, stdin: '7 20\nq\n' });
+    const terminal = startPty(COUNT, { home });
+    await type(terminal, [['Continue it? (Y/n)', '\x1bn\r']]);
+    await terminal.waitFor(/Cancelled|continues/);
+    expect(terminal.plain()).toContain('Cancelled');
+  });
+
   it('those of a stocktake that is open in another window are not offered', async () => {
     const home = createHome();
     const first = startPty(COUNT, { home });
