@@ -166,8 +166,10 @@ export class Line<O extends ScanOption> {
     if (text === undefined) {
       if (!optional) this.pending = option;
     } else if (!optional || !looksLikeOption(text) || NEGATIVE.test(text)) {
-      this.tokens.push({ role: 'value', index: this.next++, text, option });
-      if (this.grammar.optionsAt(this.path).some(({ names }) => names.includes(text))) this.pending ??= option;
+      const index = this.next++;
+      const isOption = this.grammar.optionsAt(this.path).some(({ names }) => names.includes(text));
+      if (isOption) this.pending ??= option;
+      else this.tokens.push({ role: 'value', index, text, option });
     }
     if (variadic) this.variadic = option;
   }
