@@ -27,8 +27,8 @@ const fieldValue: Parser<readonly [string, JsonValue]> = parserOf('a name and a 
 });
 
 /** Refuses what WHATWG URL leaves out or replaces: `/inventory/1\n2` would become pet 12. */
-const requestPath = parserOf('a path without line breaks, tabs and backslashes', (text) =>
-  text === '' || /[\t\n\r\\]/.test(text) ? undefined : text,
+const requestPath = parserOf('a path without line breaks, tabs and backslashes', (text, name) =>
+  /[\t\n\r\\]/.test(text) ? undefined : pathValue.parse(text, name),
 );
 
 const ARGUMENTS = {
