@@ -141,8 +141,8 @@ export class Line<O extends ScanOption> {
       find(text) === undefined ? (/^(--[^=]+)(=)([^]*)$/.exec(text) ?? /^(-[^-])(=?)([^]*)$/.exec(text) ?? []) : [];
     const option = find(name);
     // `-y3` is not -y and -3, which would take three away.
-    const isAlone = sign === '=' || NEGATIVE.test(`-${value}`);
-    if (option === undefined || (isAlone && option.value === undefined)) return false;
+    const isValue = sign === '=' || NEGATIVE.test(`-${value}`);
+    if (option === undefined || (isValue && option.value === undefined)) return false;
     this.tokens.push({ role: 'option', index, text: name, option });
     if (value === undefined) this.takeValue(option);
     else if (option.value === undefined) this.read(index, `-${value}`);

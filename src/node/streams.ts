@@ -7,7 +7,7 @@ import { endBySignal, mayBeTerminal, signalSelf } from './process.ts';
 
 /** In bytes. */
 const LONGEST_LINE = 65_536;
-/** How long to wait after Esc, in ms: an arrow key, for instance, arrives as Esc and more bytes. */
+/** Options of readline: it waits so many ms after Esc, because an arrow key, for instance, is Esc and more bytes. */
 export const ESCAPE = { escapeCodeTimeout: 50 };
 
 /** Both are missing if the stream is not a terminal. */
