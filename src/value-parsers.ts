@@ -91,7 +91,7 @@ const DATE_TIME = /^(\d{4}-(?:0[1-9]|1[0-2])-(\d\d))(?:[T ](\d\d:\d\d(?::\d\d(?:
  */
 export function instantValue(dayIs: 'its start' | 'its end'): Parser<(now: number) => number> {
   return parserOf('a date, a date and time, or a duration such as 2h or 7d', (text) => {
-    const ago = /^\d+$/.test(text) ? undefined : parseDuration(text);
+    const ago = /^[\d.]+$/.test(text) ? undefined : parseDuration(text);
     if (ago !== undefined) return (now) => now - ago;
     const [, day = '', dayOfMonth, time] = DATE_TIME.exec(text) ?? [];
     const at = new Date(`${day}T${time ?? '00:00'}`);

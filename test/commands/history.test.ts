@@ -387,7 +387,7 @@ describe('of the sandbox', () => {
       await shown('--since', '2h'),
       await shown('--until', '2h'),
     ]).toEqual([true, false, true, false, true, true, false]);
-    for (const wrong of ['yesterday', '2026-02-31', '2026-13-01', '12', '2026-03-02T25:00']) {
+    for (const wrong of ['yesterday', '2026-02-31', '2026-13-01', '12', '28.11', '2026-03-02T25:00']) {
       expect([wrong, (await run(['inventory', 'history', '--since', wrong])).code]).toEqual([wrong, 2]);
     }
   });
