@@ -26,9 +26,14 @@ export const nodeClock: Clock = {
   },
   turn: () => nextRound(),
   alarm(ms, ring) {
-    const timer = setTimeout(ring, Math.min(Math.max(ms, 0), LONGEST_TIMER_MS));
-    return () => {
+    const left = ms - LONGEST_TIMER_MS;
+    const next = left > 0 ? (): void => void (cancel = nodeClock.alarm(left, ring)) : ring;
+    const timer = setTimeout(next, Math.min(Math.max(ms, 0), LONGEST_TIMER_MS));
+    let cancel = (): void => {
       clearTimeout(timer);
+    };
+    return () => {
+      cancel();
     };
   },
 };
