@@ -23,10 +23,10 @@ export const inventoryHistory = defineCommand({
   examples: {
     'The newest fifty': 'petstore inventory history',
     'All about one pet': 'petstore inventory history --pet 7 --limit 1000',
-    'Since yesterday': 'petstore inventory history --since 1d',
+    'The last 24 hours': 'petstore inventory history --since 1d',
     'The quantity of one pet as bars': 'petstore inventory history --pet 7 --chart',
     'One run': 'petstore inventory history --run 3',
-    'What died this month': 'petstore inventory history --cause died --since 30d --by pet',
+    'What died in the last 30 days': 'petstore inventory history --cause died --since 30d --by pet',
     'Each day, by sums': 'petstore inventory history --by day',
     'For a spreadsheet': 'petstore inventory history -o csv > history.csv',
   },
