@@ -244,10 +244,13 @@ async function* filtered(
 }
 
 /** @param count of the pets listed; undefined if the reader has gone */
-function check({ failIfAny, failIfNone }: ListInput, count: number | undefined, found: number): Failure | undefined {
-  const matched = count ?? found;
+function check(input: ListInput, count: number | undefined, found: number): Failure | undefined {
+  const { failIfAny, failIfNone, limit, sort } = input;
+  // With --limit alone, the rest of the list was not read.
+  const isPart = count === undefined || (count === limit && sort === undefined);
+  const matched = isPart ? (count ?? found) : found;
   const isUnwanted = matched > 0 ? failIfAny : failIfNone;
   if (isUnwanted !== true) return undefined;
   const check = matched > 0 ? '--fail-if-any' : '--fail-if-none';
-  return new Failure('check-failed', { check, matched, isPart: count === undefined });
+  return new Failure('check-failed', { check, matched, isPart });
 }

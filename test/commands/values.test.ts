@@ -176,6 +176,16 @@ describe('--fail-if-any, --fail-if-none', () => {
     expect(finished.code).toBe(code);
     if (code === 13) expect(finished.error).toMatchObject({ kind: 'check-failed', exitCode: 13 });
   });
+
+  it.each([
+    ['-n 3', '2 pets match'],
+    ['-n 1', 'At least 1 pet matches'],
+    ['-n 1 --sort petId', '2 pets match'],
+  ])('count the pets that match, not those that %s shows', async (options, counted) => {
+    const context = withReplies([json([item(1, 0), item(2, 5), item(3, 0)])]);
+    const { error: failed } = await runJson(context, ...LIST, '--max', '0', '--fail-if-any', ...options.split(' '));
+    expect(failed?.message).toBe(`${counted} (--fail-if-any).`);
+  });
 });
 
 it.each(['list', 'summary', 'list --watch', 'edit --dry-run', 'browse --plain --dry-run'])(
