@@ -102,7 +102,9 @@ async function* renderJson<Row>(view: RowsView<Row>): Text {
 async function* renderCsv<Row>(view: RowsView<Row>): Text {
   const { stringify } = await import('csv-stringify/sync');
   const header = view.header ? stringify([view.columns.map(({ name }) => csvText(name))]) : '';
-  return yield* linesOf(view, (row) => view.csvText?.(row) ?? csvLine(view.columns, row, stringify), header);
+  // Many readers skip an empty line, so a cell that is alone and empty is quoted.
+  const lineOf = (row: Row) => (view.csvText?.(row) ?? csvLine(view.columns, row, stringify)) || '""';
+  return yield* linesOf(view, lineOf, header);
 }
 
 /** Yields a line for each row. The header comes with the first rows. */

@@ -96,6 +96,12 @@ describe('fault 55: what the contract does not list is shown, with one warning',
   });
 });
 
+it('CSV: an empty cell alone in its line is quoted, since readers skip empty lines', async () => {
+  const rows = [{ ...item(1, 2), shelf: 'A' }, item(2, 3), { ...item(3, 4), shelf: '' }];
+  const { stdout } = await runIn(withReplies([json(rows)]), ...LIST, '-o', 'csv', '--columns', 'shelf');
+  expect(stdout).toBe('shelf\nA\n""\n""\n');
+});
+
 it.each(['', '  '])('fault 55: the warning quotes a status without letters: "%s"', async (status) => {
   const { code, stderr } = await runIn(withReplies([json([item(1, 2, status)])]), ...LIST);
   const warning = `warning: The service sent a status that its contract does not list: "${status}".\n`;
