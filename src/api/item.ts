@@ -1,6 +1,6 @@
 /** InventoryItem (service spec, part 2), its JSON form, and what one has beyond the contract. */
 import { type JsonObject, type JsonValue, stringifyJson } from './json.ts';
-import { isOneOf, ITEM_FIELDS, type ItemField, PET_STATUSES } from './values.ts';
+import { isOneOf, ITEM_FIELDS, type ItemField, PET_STATUSES, shortened } from './values.ts';
 
 export interface InventoryItem {
   readonly petId: bigint;
@@ -66,5 +66,6 @@ export function warnOfUnexpected(
 
 /** Keeps the first few names only: a hostile list must not fill the memory. */
 function add(names: Set<string>, name: string): void {
-  if (names.size < 10) names.add((name.trim() === '' ? `"${name}"` : name).slice(0, 60));
+  const shown = shortened(name.trim() === '' ? `"${name}"` : name, 60);
+  if (!names.has(shown)) names.add(names.size < 10 ? shown : '…');
 }

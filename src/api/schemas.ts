@@ -7,7 +7,7 @@ import * as z from 'zod/mini';
 import { Failure } from '../errors.ts';
 import type { InventoryItem } from './item.ts';
 import { type JsonObject, type JsonValue, stringifyJson } from './json.ts';
-import { INT64_MAX, INT64_MIN, isOneOf, ITEM_FIELDS, PET_STATUSES } from './values.ts';
+import { INT64_MAX, INT64_MIN, isOneOf, ITEM_FIELDS, PET_STATUSES, shortened } from './values.ts';
 
 const exactInteger = z.pipe(
   z.union([z.int(), z.bigint()]),
@@ -78,6 +78,5 @@ function explain(members: JsonObject): string {
 
 /** Returns the value as JSON, shortened. */
 function shown(value: JsonValue): string {
-  const text = stringifyJson(value);
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+  return shortened(stringifyJson(value), 40);
 }

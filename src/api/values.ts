@@ -37,6 +37,13 @@ export function parseInt64(text: string): bigint | undefined {
   return value !== undefined && value >= INT64_MIN && value <= INT64_MAX ? value : undefined;
 }
 
+/** Returns the text, or its first characters and `…` if it has more of them. */
+export function shortened(text: string, most: number): string {
+  // Not all characters of a text of millions.
+  const start = Array.from(text.slice(0, 2 * most + 2));
+  return start.length > most ? `${start.slice(0, most).join('')}…` : text;
+}
+
 /** True for one line of text within the limit, without characters that would be escaped. */
 export function isLine(text: string, most: number): boolean {
   // First the length: a pattern on a text of millions of characters may end in a RangeError.

@@ -5,6 +5,7 @@
 import { HttpFailure, type HttpFailureFacts, type HttpReply, type Wait } from '../ports.ts';
 import { type Failure, isFailure, type ServiceError } from '../errors.ts';
 import { JsonError, type JsonValue, parseJson } from '../api/json.ts';
+import { shortened } from '../api/values.ts';
 import { countDown } from '../stop.ts';
 import { exchange, operationOf } from './attempt.ts';
 import { type Asked, type Classified, isWrite, judgeFailure, judgeStatus } from './classify.ts';
@@ -107,11 +108,11 @@ async function readError(watch: ClientWatch, { status, headers }: HttpReply, bod
     }
     const isProblem = /^application\/problem\+json\b/i.test(headers.get('content-type')?.[0] ?? '');
     const message = isProblem ? problemMessage(value) : '';
-    if (message !== '') return { status, message: message.slice(0, SHOWN_CHARACTERS) };
+    if (message !== '') return { status, message: shortened(message, SHOWN_CHARACTERS) };
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
   }
-  watch.debug(`The body of the ${status} is not an Error body: ${text.slice(0, SHOWN_CHARACTERS)}`);
+  watch.debug(`The body of the ${status} is not an Error body: ${shortened(text, SHOWN_CHARACTERS)}`);
   return { status };
 }
 

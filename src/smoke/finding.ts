@@ -1,6 +1,7 @@
 /** A contract check and its result. */
 import { type JsonValue, stringifyJson } from '../api/json.ts';
 import { brokenField, ErrorSchema, InventoryItemSchema } from '../api/schemas.ts';
+import { shortened } from '../api/values.ts';
 import type { Reply } from '../client/raw.ts';
 
 export const VERDICTS = ['pass', 'fail', 'skip'] as const;
@@ -42,8 +43,10 @@ export interface Checked extends CheckFacts, Finding {
   readonly isError?: boolean;
 }
 
-/** Most characters of the service's text in a report. */
-export const SHOWN = 60;
+/** Returns a value of the service as JSON, cut to a readable length. */
+export function shown(value: JsonValue): string {
+  return shortened(stringifyJson(value), 80);
+}
 
 export const PASS: Finding = { verdict: 'pass' };
 
@@ -82,7 +85,7 @@ export function notAnItem(value: JsonValue): string | undefined {
   const field = brokenField(InventoryItemSchema, value);
   if (field === undefined) return undefined;
   const found = value instanceof Map ? value.get(field) : undefined;
-  return found === undefined ? `no ${field}` : `${field} ${stringifyJson(found).slice(0, SHOWN)}`;
+  return found === undefined ? `no ${field}` : `${field} ${shown(found)}`;
 }
 
 /** Fails for a body that is not an Error (service spec, part 2). */

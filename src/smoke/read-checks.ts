@@ -1,6 +1,5 @@
 /** Contract checks that only read. Pure: each maps an answer to a finding. */
 import { clockDifference } from '../doctor/diagnosis.ts';
-import { stringifyJson } from '../api/json.ts';
 import {
   type CheckFacts,
   fail,
@@ -9,7 +8,7 @@ import {
   isJson,
   notAnItem,
   PASS,
-  SHOWN,
+  shown,
   skip,
   type SmokeOptions,
   withStatus,
@@ -76,7 +75,7 @@ export const READ_CHECKS: readonly ReadCheck[] = [
 /** Fails for a list that does not consist of pets. */
 export function checkRows({ json, problem }: Reply): Finding {
   if (json === undefined) return fail('a JSON array', `a body that is not JSON: ${problem ?? ''}`);
-  if (!Array.isArray(json)) return fail('a JSON array', stringifyJson(json).slice(0, SHOWN));
+  if (!Array.isArray(json)) return fail('a JSON array', shown(json));
   for (const [i, row] of json.entries()) {
     const found = notAnItem(row);
     if (found !== undefined) return fail(`an InventoryItem in row ${i + 1}`, found);

@@ -1,5 +1,5 @@
 /** Checks of the update's contract, which write to one pet and restore it whatever happens. */
-import { integer, stringifyJson } from '../api/json.ts';
+import { integer } from '../api/json.ts';
 import { INT64_MAX } from '../api/values.ts';
 import {
   type CheckFacts,
@@ -11,7 +11,7 @@ import {
   isJson,
   notAnItem,
   PASS,
-  SHOWN,
+  shown,
   skip,
   withStatus,
 } from './finding.ts';
@@ -137,8 +137,7 @@ function isListed(list: Reply, petId: bigint, quantity: bigint): Finding {
   return withStatus(list, 200, () => {
     const found = rowsById(list).get(petId)?.get('quantity');
     if (integer(found) === quantity) return PASS;
-    const shown = found === undefined ? 'none' : stringifyJson(found).slice(0, SHOWN);
-    return fail(`pet ${petId} with a quantity of ${quantity} in the list`, shown);
+    return fail(`pet ${petId} with a quantity of ${quantity} in the list`, found === undefined ? 'none' : shown(found));
   });
 }
 
@@ -151,6 +150,6 @@ function isEntry(answer: Reply, petId: bigint, quantity: bigint): Finding {
     if (problem !== undefined) return fail(wanted, problem);
     const [id, stored] = [integer(json.get('petId')), integer(json.get('quantity'))];
     if (id === petId && stored === quantity) return isJson(entry);
-    return fail(wanted, stringifyJson(json).slice(0, 80));
+    return fail(wanted, shown(json));
   });
 }

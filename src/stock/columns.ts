@@ -1,6 +1,6 @@
 /** Finds the columns of a file by their headings: `Pet ID`, `pet_id` and `PETID` are all petId. */
 import { firstFew } from '../view/words.ts';
-import { parseInteger } from '../api/values.ts';
+import { parseInteger, shortened } from '../api/values.ts';
 import { type Parser, parserOf } from '../value-parsers.ts';
 
 export type ColumnName =
@@ -145,5 +145,5 @@ export function mappingProblem(headings: readonly string[], mappings: readonly M
 
 /** Quotes a text of the file, cut to a readable length. */
 export function shown(text: string): string {
-  return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
+  return JSON.stringify(shortened(text, 40));
 }

@@ -282,7 +282,7 @@ describe('a problem document (RFC 9457)', () => {
     ['members of other types', problem({ title: 7, detail: ['x'], status: 400 }), ''],
     ['an array', problem([words]), ''],
     ['members of an Error too', problem({ ...words, code: 'x', message: 'y', status: 400 }), ', x: y'],
-    ['a long detail', problem({ title: 'Bad', detail: 'x'.repeat(500) }), `, Bad: ${'x'.repeat(195)}`],
+    ['a long detail', problem({ title: 'Bad', detail: 'x'.repeat(500) }), `, Bad: ${'x'.repeat(195)}…`],
     ['another media type', problem(words, 'application/json'), ''],
   ])('fault 25: %s', async (_name, reply, shown) => {
     const { code, error: reported, notes } = await run([reply], ...SET);

@@ -108,6 +108,12 @@ it.each(['', '  '])('fault 55: the warning quotes a status without letters: "%s"
   expect([code, stderr]).toEqual([0, warning]);
 });
 
+it('fault 55: the warning marks a status that it cuts, and that there are more', async () => {
+  const rows = ['🐟'.repeat(61), ...Array.from({ length: 10 }, (_, i) => `s${i}`)].map((each, i) => item(i, 1, each));
+  const { stderr } = await runIn(withReplies([json(rows)]), ...LIST);
+  expect(stderr).toContain(` list: ${'🐟'.repeat(60)}…, s0, s1, s2, s3, s4, s5, s6, s7, s8, ….\n`);
+});
+
 const ODD = { ...item(7, 3), shelf: 'B' };
 
 it.each([
