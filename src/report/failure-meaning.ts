@@ -54,10 +54,10 @@ export function nothingSent(begun = false): string {
 }
 
 export const NO_SUCH_PET = 'the service does not have this pet';
-export const NO_ANSWER = 'no answer, so it may or may not have been applied';
+export const NOT_CONFIRMED = 'not confirmed, so it may or may not have been applied';
 
 /** The write may have been applied: a run continues, unless it happens often. */
-export function uncertain(exit: ExitCode, reason = NO_ANSWER): SharedMeaning {
+export function uncertain(exit: ExitCode, reason = NOT_CONFIRMED): SharedMeaning {
   return {
     exit,
     retryable: false,

@@ -6,7 +6,7 @@ import {
   type FailureMeaning,
   type FailureRow,
   type FailureTable,
-  NO_ANSWER,
+  NOT_CONFIRMED,
   type RowOutcome,
   stops,
   uncertain,
@@ -39,7 +39,7 @@ const FAILURES_BECAUSE: {
     outcome: 'unknown',
     ...('found' in details &&
       details.found !== undefined && {
-        bulkRow: { state: 'conflict', reason: `no answer, and ${foundWords(details.found)}`, continues: 'always' },
+        bulkRow: { state: 'conflict', reason: `not confirmed, and ${foundWords(details.found)}`, continues: 'always' },
       }),
   }),
   unrecorded: ({ petId, quantity, environment, because }, now) => ({
@@ -102,7 +102,7 @@ const WRITE_FAILURES = {
     ...(details.during !== undefined && { text: details.during === 'prompt' ? 'plain' : 'none' }),
     bulkRow: {
       ...(details.outcome === 'unknown'
-        ? { state: 'unknown', reason: NO_ANSWER }
+        ? { state: 'unknown', reason: NOT_CONFIRMED }
         : { state: details.outcome === 'applied' ? 'applied' : 'planned' }),
       continues: 'never',
     },

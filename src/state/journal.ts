@@ -4,8 +4,8 @@
  *
  *     planned ──► sent ──► applied
  *        │          ├────► failed     the service refused it
- *        │          ├────► unknown    no answer, and the list did not show it
- *        │          └────► conflict   no answer, and another client has set the pet since
+ *        │          ├────► unknown    not confirmed, and the list did not show it
+ *        │          └────► conflict   not confirmed, and another client has set the pet since
  *        ├────────► unchanged         the pet already has the quantity
  *        ├────────► conflict          another program has changed it since
  *        └────────► discarded         the user discarded what was left of the run, or has undone a row without an answer

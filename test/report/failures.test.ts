@@ -114,7 +114,7 @@ const ALL = Object.entries(CASES).flatMap(([kind, cases]: [string, readonly Case
   cases.map(([details, expected]) => ({ kind, failure: new Failure(kind as Kind, details), expected })),
 );
 
-const NO_ANSWER = 'no answer, so it may or may not have been applied';
+const NOT_CONFIRMED = 'not confirmed, so it may or may not have been applied';
 const REASONS: { readonly [K in Kind]?: string } = {
   'pet-not-found': 'the service does not have this pet',
   'not-found': 'the service does not have this pet',
@@ -130,9 +130,9 @@ it.each(ALL)('$kind: $expected', ({ kind, failure, expected }) => {
   const { state, continues, reason } = rowOutcome(failure);
   expect([error.kind, error.exitCode, error.retryable, error.outcome, state, continues]).toEqual([kind, ...expected]);
   const otherwise: Partial<Record<typeof state, string>> = {
-    conflict: 'no answer, and it has 9 now: someone else has changed it',
+    conflict: 'not confirmed, and it has 9 now: someone else has changed it',
     failed: 'the service refused it (500, X: x)',
-    unknown: NO_ANSWER,
+    unknown: NOT_CONFIRMED,
   };
   expect(reason).toBe(state in otherwise ? (REASONS[failure.kind] ?? otherwise[state]) : undefined);
 });
