@@ -1,5 +1,5 @@
 /** Runs programs of the user: an editor on this terminal, a command that prints a key or receives an alert. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { isatty } from 'node:tty';
 import { Failure } from '../errors.ts';
@@ -89,7 +89,7 @@ export async function runCommand(
   // At a terminal it stays in our process group, so that it can prompt there; stdin may hold data for petstore.
   const detached = process.platform !== 'win32' && ![0, 1, 2].some((fd) => isatty(fd));
   const stdout = input === undefined ? 'pipe' : 'ignore';
-  const child = spawn(program, args, { stdio: ['pipe', stdout, 'pipe'], env: { ...env, ...SECRETS }, detached });
+  const child = start(program, args, { stdio: ['pipe', stdout, 'pipe'], env: { ...env, ...SECRETS }, detached }, fail);
   // It may end without reading its input.
   child.stdin?.on('error', () => undefined).end(input ?? '');
   const late = (): Error => fail(`did not end within ${timeoutMs / 1_000} s and was stopped`, false);
@@ -101,6 +101,20 @@ export async function runCommand(
     child.stdout?.destroy();
     child.stderr?.destroy();
   }
+}
+
+/** Node reports some problems with an event, and throws others, such as ENOTDIR. */
+function start(program: string, args: string[], options: SpawnOptions, fail: CommandOptions['fail']): ChildProcess {
+  try {
+    return spawn(program, args, options);
+  } catch (error) {
+    throw notStarted(error, fail);
+  }
+}
+
+function notStarted(error: unknown, fail: CommandOptions['fail']): Error {
+  const code = errorCode(error);
+  return fail(code === 'ENOENT' ? 'was not found' : `could not be run (${code ?? String(error)})`, true);
 }
 
 /** Kills the program; with a process group of its own, also the programs that it started. */
@@ -128,8 +142,7 @@ function outputOf(
     });
     if (child.stderr !== null) createInterface({ input: child.stderr }).on('line', onLine);
     child.on('error', (error) => {
-      const code = errorCode(error);
-      reject(fail(code === 'ENOENT' ? 'was not found' : `could not be run (${code ?? error.message})`, true));
+      reject(notStarted(error, fail));
     });
     const end = (code: number | null, signal: NodeJS.Signals | null): void => {
       if (code === 0) resolve(Buffer.concat(pieces).toString('utf8'));

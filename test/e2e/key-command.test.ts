@@ -65,6 +65,7 @@ describe('a key command', () => {
     ['prints a line end only', 4, 'The key command printed no key: ', 'echo'],
     ['does not exist', 3, 'The key command was not found: ', 'no-such-program x'],
     ['may not be run', 3, 'The key command could not be run (EACCES): ', '/dev/null'],
+    ['is below a file', 3, 'The key command could not be run (ENOTDIR): ', '/dev/null/pass'],
     ['prints without end', 4, 'The key command printed more than 16384 bytes: ', 'head -c 100000 /dev/zero'],
     ['has an open quote', 3, STORED, "'unclosed", 'Correct it: petstore config set staging.key-command VALUE'],
     ['prints two lines', 4, `${REFUSED}; its value is not shown.`, "printf 'some-key\\nuser: x\\n'"],
