@@ -94,7 +94,7 @@ Rely on stdout and the exit code only; both are stable. Without a terminal, pets
   --timeout 30s       the longest time per request
   --yes               answers prompts; it does not allow longer waits
 
-A write whose answer was lost is looked up before it is sent again. If that does not tell whether it was applied, the exit code is ${EXIT.outcomeUnknown}: check before you run it again. An interrupted import continues with inventory import FILE --resume, any other run with inventory runs resume. After failed rows or conflicts (exit code ${EXIT.incomplete}) an import with --resume applies only what is left.
+A write whose answer was lost is looked up before it is sent again. If that does not tell whether it was applied, the exit code is ${EXIT.outcomeUnknown}: check before you run it again. An interrupted import continues with inventory import FILE --resume, any other run with inventory runs resume. After failed rows or conflicts (exit code ${EXIT.incomplete}) an import with --resume adds only what is left; a file that sets is compared again as a whole.
 
 In CI, petstore smoke checks the contract of the service, petstore doctor the connection to it. Recipes for cron, GitHub Actions and GitLab CI are in docs/ of the package (cron.md, ci.md).
 `,
