@@ -69,6 +69,7 @@ function problemOf(found: Encrypted, name: string, now: number): string | undefi
   if (now > validTo) return `${of} expired on ${day(validTo)}: it was not renewed.`;
   if (now < validFrom) return `${of} is valid only from ${day(validFrom)}; is this machine's clock right?`;
   if (problem === 'DEPTH_ZERO_SELF_SIGNED_CERT') return `${of} is self-signed.`;
+  if (!/^(UNABLE_TO_|SELF_SIGNED_)/.test(problem)) return `${of} (${chain(found)}) is not accepted (${problem}).`;
   return `${of} comes from ${chain(found)}, which this machine does not trust (${problem}).`;
 }
 

@@ -2,9 +2,9 @@
 import { errorCode, HttpFailure, type HttpFailurePhase, INVALID_PROXY } from '../ports.ts';
 import { portOf } from './proxies.ts';
 
-/** Error codes of failed handshakes and certificates. */
+/** Error codes of failed handshakes and certificates; UNSPECIFIED is for OpenSSL's reasons that have no code in Node. */
 export const CERTIFICATE =
-  /^(CERT_|ERR_TLS_|ERR_SSL_|ERR_OSSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|CRL_|EPROTO$)/;
+  /^(CERT_|ERR_TLS_|ERR_SSL_|ERR_OSSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|CRL_|ERROR_IN_C|(EPROTO|UNSPECIFIED)$)/;
 
 const RESPONSE: Readonly<Record<string, HttpFailurePhase>> = {
   UND_ERR_BODY_TIMEOUT: 'body-timeout',

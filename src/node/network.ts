@@ -4,7 +4,13 @@ import { once } from 'node:events';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls, type ConnectionOptions, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
+import {
+  type Certificate,
+  connect as connectTls,
+  type ConnectionOptions,
+  type DetailedPeerCertificate,
+  type TLSSocket,
+} from 'node:tls';
 import { inTime } from '../stop.ts';
 import { nodeClock } from './clock.ts';
 import { routeTo } from './proxies.ts';
@@ -125,16 +131,25 @@ function describe(socket: TLSSocket): Encrypted {
   };
 }
 
-/** Returns the names up to a root, which is its own issuer; some chains end earlier. Any part may be missing. */
+/**
+ * Returns the names up to a root, which is its own issuer. Of a chain that ends earlier, the last is the issuer whose
+ * certificate is missing. Any part may be missing.
+ */
 function chainOf(certificate: DetailedPeerCertificate): string[] {
   const names: string[] = [];
   const seen = new Set<unknown>();
   let next: Partial<DetailedPeerCertificate> | undefined = certificate;
+  let issuer: Partial<Certificate> | undefined;
   while (next?.fingerprint256 !== undefined && !seen.has(next.fingerprint256)) {
     seen.add(next.fingerprint256);
-    const { CN, O }: { readonly CN?: string | string[]; readonly O?: string | string[] } = next.subject ?? {};
-    names.push([CN ?? O ?? 'unnamed'].flat().join(', '));
+    names.push(nameOf(next.subject));
+    issuer = next.issuer;
     next = next.issuerCertificate;
   }
+  if (next === undefined) names.push(nameOf(issuer));
   return names;
+}
+
+function nameOf({ CN, O }: Partial<Certificate> = {}): string {
+  return [CN ?? O ?? 'unnamed'].flat().join(', ');
 }

@@ -253,7 +253,7 @@ function describeNetwork(details: NetworkDetails): Words {
       if (/^(ERR_SSL_|ERR_OSSL_|EPROTO)/.test(code))
         return [`No TLS connection to ${peer} (${code}); ${nothing}.`, 'Check the base URL; petstore needs TLS 1.2.'];
       return [
-        `The certificate of ${peer} was not accepted: ${TLS_WORDS[code] ?? 'it is not valid'} (${code}); ${nothing}.`,
+        `The certificate of ${peer} was not accepted: ${TLS_WORDS[code] ?? detail} (${code}); ${nothing}.`,
         'Check the base URL and the clock; for an authority of your own, name its file in NODE_EXTRA_CA_CERTS.',
       ];
     case 'proxy':

@@ -14,7 +14,7 @@ import { hasRedis, startRedis } from '../support/redis.ts';
 import { freePort } from '../support/free-port.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { type Found, KEY, staging, takeApart } from '../support/staging.ts';
-import { caFile, issueIdentity, tlsIdentities } from '../support/tls.ts';
+import { caFile, type Identity, issueIdentity, tlsIdentities } from '../support/tls.ts';
 import { createTestContext, type TestContextOptions } from '../support/test-context.ts';
 import { httpReply } from '../support/test-ports.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -261,6 +261,7 @@ describe('doctor, on the way to the service', () => {
 
   const refuse = (code: string) => () => Promise.reject(new NetworkFailure(code));
   const untrusted = () => Promise.resolve({ ...GOOD, problem: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' });
+  const weak = () => Promise.resolve({ ...GOOD, problem: 'UNSPECIFIED' });
 
   const REFUSED = { connect: refuse('ECONNREFUSED') };
   const noIpv6: Network['connect'] = ({ address }) =>
@@ -275,6 +276,7 @@ describe('doctor, on the way to the service', () => {
     ['no way for IPv6', { connect: noIpv6 }, 'tcp: warn', 'No connection to [2001:db8::1]:443 (ENETUNREACH)'],
     ['no TLS', { handshake: refuse('ECONNRESET') }, 'tls: fail', 'No TLS connection to 192.0.2.1:443 (ECONNRESET)'],
     ['an unknown authority', { handshake: untrusted }, 'tls: fail', 'does not trust (UNABLE'],
+    ['a weak key', { handshake: weak }, 'tls: fail', 'pets.example < An authority) is not accepted (UNSPECIFIED)'],
     ['a proxy that cannot be used', { proxyFor: () => unusable }, 'proxy: fail', 'ALL_PROXY is not a URL: "::".'],
     ['a proxy that is not there', through, 'tcp: fail', '192.0.2.1:3128'],
   ])('%s', async (_what, change, sick, says) => {
@@ -392,20 +394,24 @@ describe('doctor against real servers', () => {
     expect(server.log()).toEqual(['GET /v1/inventory']);
   });
 
-  it.each([
+  it.each<[string, () => Identity, RegExp, env?: Readonly<Record<string, string>>]>([
     ['expired', () => tlsIdentities().expired, /expired on/],
     ['self-signed', () => tlsIdentities().selfSigned, /is self-signed/],
     ['for another name', () => tlsIdentities().wrongHost, /not for localhost, but for DNS:pets\.example/],
-  ])('a certificate that is %s: named, and no request sent', async (_what, identity, says) => {
-    const server = await scriptedServer([], { tls: identity() });
-    const { code, stdout } = await runPetstore(['--json', 'doctor'], {
-      env: { ...staging(server.baseUrl.replace('127.0.0.1', 'localhost')), NODE_EXTRA_CA_CERTS: caFile() },
-    });
-    const { sick, first } = read(stdout);
-    expect({ code, sick }).toEqual({ code: 13, sick: ['tls: fail'] });
-    expect(first?.says).toMatch(says);
-    expect(server.log()).toEqual([]);
-  });
+    ['of an authority that the server does not send', sound, /comes from localhost < Test authority, which this/, {}],
+  ])(
+    'a certificate that is %s: named, and no request sent',
+    async (_what, identity, says, trust = { NODE_EXTRA_CA_CERTS: caFile() }) => {
+      const server = await scriptedServer([], { tls: identity() });
+      const { code, stdout } = await runPetstore(['--json', 'doctor'], {
+        env: { ...staging(server.baseUrl.replace('127.0.0.1', 'localhost')), ...trust },
+      });
+      const { sick, first } = read(stdout);
+      expect({ code, sick }).toEqual({ code: 13, sick: ['tls: fail'] });
+      expect(first?.says).toMatch(says);
+      expect(server.log()).toEqual([]);
+    },
+  );
 
   it('through a proxy: looks at the proxy, and asks through it', async () => {
     const server = await scriptedServer([{ status: 200, body: '[]' }], { tls: sound(['pets.example']) });
