@@ -116,12 +116,21 @@ async function* variables(context: CommandContext, settings: ResolvedSettings | 
     found.push(warn('variables', `petstore ignores the variable ${name}.`, `It reads ${VARIABLES.join(', ')}.`));
   }
   const authorities = env.NODE_EXTRA_CA_CERTS ?? '';
-  if (authorities !== '' && (await files.facts(authorities).catch(() => undefined)) === undefined) {
-    const says = `NODE_EXTRA_CA_CERTS names ${authorities}, which cannot be found, so it has no effect.`;
-    found.push(warn('variables', says, 'Correct the path, or unset NODE_EXTRA_CA_CERTS.'));
+  if (authorities !== '' && !(await isPem(files, authorities))) {
+    const isThere = (await files.facts(authorities).catch(() => undefined)) !== undefined;
+    const why = isThere ? 'from which no PEM certificate can be read' : 'which cannot be found';
+    const says = `NODE_EXTRA_CA_CERTS names ${authorities}, ${why}, so it has no effect.`;
+    const correct = isThere ? 'Name a file with -----BEGIN CERTIFICATE-----' : 'Correct the path';
+    found.push(warn('variables', says, `${correct}, or unset NODE_EXTRA_CA_CERTS.`));
   }
   if (found.length === 0) found.push(ok('variables', 'No PETSTORE_* variable overrides the config.'));
   yield* found;
+}
+
+/** True for a file with a certificate in PEM (RFC 7468), the only form that Node reads. */
+async function isPem(files: CommandContext['files'], path: string): Promise<boolean> {
+  const head = await files.head(path, 65_536).catch(() => undefined);
+  return /-----BEGIN (TRUSTED |X509 )?CERTIFICATE-----/.test(new TextDecoder().decode(head));
 }
 
 function* baseUrl({ globals }: CommandContext, settings: ResolvedSettings): Generator<Diagnosis, URL> {

@@ -150,6 +150,8 @@ describe('doctor --offline', () => {
     ['PETSTORE_APIKEY', 'x', /^petstore ignores the variable PETSTORE_APIKEY/, /PETSTORE_API_KEY/],
     ['PETSTORE_LEDGER_LOST', 'share', /LOST without PETSTORE_LEDGER\.$/, /PETSTORE_LEDGER,/],
     ['NODE_EXTRA_CA_CERTS', '/missing/ca.pem', /names \/missing\/ca\.pem, which cannot be found/, /Correct the path/],
+    ['NODE_EXTRA_CA_CERTS', '/dev', /names \/dev, from which no PEM certificate can be read/, /BEGIN CERTIFICATE/],
+    ['NODE_EXTRA_CA_CERTS', process.execPath, /, from which no PEM certificate can be read/, /BEGIN CERTIFICATE/],
   ])('the variable %s=%s', async (name, value, says, fix) => {
     const { sick, first } = await offline({ home: configured(CONFIG).home, env: { [name]: value } });
     expect(sick).toEqual(['variables: warn']);
