@@ -1,6 +1,6 @@
 /** Failures of the service, the network and the rate limit: a part of the table of failures. */
 import { EXIT, type ServiceError } from '../errors.ts';
-import { type HttpFailureFacts, INVALID_PROXY, type WaitReason } from '../ports.ts';
+import { type HttpFailureFacts, INVALID_PROXY, isLoopback, type WaitReason } from '../ports.ts';
 import type { Gateway } from '../rate-limit/headers.ts';
 import { clockTime, duration } from '../view/progress.ts';
 import { capital, plural } from '../view/words.ts';
@@ -238,6 +238,8 @@ function describeNetwork(details: NetworkDetails): Words {
   const unsentYet = mayHaveBeenSent ? '' : `; ${nothing}`;
   const tries = details.attempts > 1 ? ` after ${details.attempts} attempts` : '';
   const again = `Check the network${resume === undefined ? ' and run the command again.' : `, then continue: ${resume}`}`;
+  // http is refused elsewhere.
+  const http = isLoopback(peer.replace(/:\d+$/, '')) ? `Did you mean http://${peer}/v1?` : undefined;
   switch (details.phase) {
     case 'dns':
       return [
@@ -249,7 +251,8 @@ function describeNetwork(details: NetworkDetails): Words {
     case 'connect-timeout':
       return [`Could not connect to ${peer} within ${duration(timeoutMs)}${tries}; ${nothing}.`, again];
     case 'tls':
-      if (NO_TLS.test(code)) return [`${peer} does not speak TLS; ${nothing}.`, `Did you mean http://${peer}/v1?`];
+      if (NO_TLS.test(code))
+        return [`${peer} does not speak TLS; ${nothing}.`, http ?? 'Check the port of the base URL.'];
       if (/^(ERR_SSL_|ERR_OSSL_|EPROTO)/.test(code))
         return [`No TLS connection to ${peer} (${code}); ${nothing}.`, 'Check the base URL; petstore needs TLS 1.2.'];
       return [

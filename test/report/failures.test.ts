@@ -178,6 +178,16 @@ it.each([
   expect(describeFailure(failure, 0)).toMatchObject({ message });
 });
 
+it.each([
+  ['127.0.0.1:8080', 'Did you mean http://127.0.0.1:8080/v1?'],
+  ['[::1]:8080', 'Did you mean http://[::1]:8080/v1?'],
+  ['pets.example:80', 'Check the port of the base URL.'],
+])('http is proposed instead of https only where it is allowed: %s', (peer, hint) => {
+  const code = 'ERR_SSL_WRONG_VERSION_NUMBER';
+  const failure = new Failure('network', { ...lost, phase: 'tls', mayHaveBeenSent: false, code, peer });
+  expect(describeFailure(failure, 0).hint).toBe(hint);
+});
+
 it('a raw call of unknown outcome says what the service answered', () => {
   const failed = new Failure('service-failed', { serviceError, attempts: 1 });
   const failure = new Failure('outcome-unknown', { call: 'POST /p', environment: 'staging', because: failed });
