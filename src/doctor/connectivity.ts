@@ -146,7 +146,9 @@ async function* lookAtKey(context: CommandContext): Steps {
       const fix = 'Check the base URL, and whether your network asks you to log in.';
       yield bad('service', 'The answer is not from the service: it is not a list.', fix);
     }
-    if (answer.unreachable === undefined) yield* lookAtHeaders(answer);
+    // A redirect or a login page tells nothing about the service.
+    const { status = 0 } = answer;
+    if (status >= 400 || (status === 200 && Array.isArray(answer.json))) yield* lookAtHeaders(answer);
   } catch (error) {
     if (isAbout(error, KEY_KINDS)) {
       yield skipped('service', 'Not checked without a key.');

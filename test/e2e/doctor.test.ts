@@ -314,11 +314,11 @@ describe('doctor, on the way to the service', () => {
     ['500', error(500), 'service: fail', 'The service failed (500'],
     [
       'a redirect',
-      { status: 302, headers: { location: 'https://evil.example/' } },
+      { status: 302, headers: { location: 'https://evil.example/' }, limits: false },
       'service: fail',
       'redirects (302) to https://evil',
     ],
-    ['a login page', { body: '<html>', headers: { 'content-type': 'text/html' } }, 'service: fail', 'is not a list'],
+    ['a login page', { body: '<html>', limits: false }, 'service: fail', 'is not a list'],
     ['no clock', { headers: { date: 'yesterday' } }, 'clock: warn', 'no valid Date header'],
     ['no limits', { limits: false }, 'limit-headers: warn', 'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-'],
     ['more left than the limit', { limits: { limit: 2, remaining: 50 } }, 'limit-headers: warn', 'cannot use'],
