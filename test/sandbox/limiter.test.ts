@@ -71,11 +71,13 @@ describe('the limits', () => {
     expect((await asked(rules, [0, 1]))[1]).toEqual(['spent', 0, new Date(START + 60_000).toUTCString()]);
   });
 
-  it('end with a clock that was set back', async () => {
-    expect((await asked(of({ perMinute: 1, perDay: 9 }), [0, -3_600])).map(([outcome]) => outcome)).toEqual([
-      'allowed',
-      'allowed',
-    ]);
+  it.each([
+    ['a window', [0, -3_600]],
+    ['a block', [0, 1, -3_600]],
+    ['a ban', [0, 1, 2, -3_600]],
+  ])('%s ends with a clock that was set back', async (_what, seconds) => {
+    const answers = await asked({ ...of({ perMinute: 1, perDay: 9 }), banAfter: 1 }, seconds);
+    expect(answers.at(-1)).toEqual(['allowed', 0, undefined]);
   });
 });
 
