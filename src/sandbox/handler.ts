@@ -33,8 +33,9 @@ export async function handle(
   const apiKey = isKnown ? given : NO_KEY;
   // Before the transaction, because the answer may need a module.
   const operation = await findOperation(handler, request);
-  const now = handler.now();
   const work = (): SandboxResponse => {
+    // Read within the transaction: another process may have counted a later request while this one waited.
+    const now = handler.now();
     const verdict = count(store, rules, apiKey, now);
     const result =
       refusalOf(verdict, rules) ??
@@ -62,9 +63,12 @@ export function troubleOf(problem: unknown): SandboxResponse {
 
 /** Returns a refusal with the headers of every response, and with the limits if the store works. */
 export async function refuse({ now, rules, store }: Handler, refusal: Refusal): Promise<ReturnType<typeof error>> {
-  const at = now();
   const result = error(...refusal);
-  const work = (): typeof result => withHeaders(result, limitHeaders(count(store, rules, NO_KEY, at), at, rules));
+  const work = (): typeof result => {
+    const at = now();
+    const verdict = count(store, rules, NO_KEY, at);
+    return withHeaders(refusalOf(verdict, rules) ?? result, limitHeaders(verdict, at, rules));
+  };
   return store.exclusively(work).catch(() => withHeaders(result));
 }
 
@@ -82,7 +86,7 @@ export function headersOf({ status, headers, body }: SandboxResponse, now: numbe
   };
 }
 
-function refusalOf({ outcome, limit }: LimiterDecision, { banStatus }: Rules): SandboxResponse | undefined {
+function refusalOf({ outcome, limit }: LimiterDecision, { banStatus }: Rules): ReturnType<typeof error> | undefined {
   if (outcome === 'banned') {
     return error(banStatus, 'banned', 'The API key is banned for a while: it was used too often after a 429.');
   }

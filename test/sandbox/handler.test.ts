@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import type { Handler, SandboxRequest } from '../../src/sandbox/operations.ts';
 import { type Fault, parseFault } from '../../src/sandbox/faults.ts';
-import { handle, troubleOf } from '../../src/sandbox/handler.ts';
+import { handle, refuse, troubleOf } from '../../src/sandbox/handler.ts';
 import { DEFAULT_RULES, type Rules } from '../../src/sandbox/plans.ts';
 import { createHome } from '../support/home.ts';
 import { newStore } from '../support/sandbox.ts';
@@ -179,6 +179,25 @@ describe('a fault that answers', () => {
       expect(await ask({ headers }, { store: faulty, rules })).toEqual(await ask({ headers }, { store: plain, rules }));
     }
   });
+});
+
+it('a request that waited for the store is counted at the time it is counted, not before those it waited for', async () => {
+  const store = await newStore();
+  let time = START;
+  const now = () => (time += 1_000);
+  const waited: typeof store.exclusively = async (...work) => {
+    await ask({}, { store, now });
+    return store.exclusively(...work);
+  };
+  const { headers } = await ask({}, { store: { ...store, exclusively: waited }, now });
+  expect(headers['X-RateLimit-Remaining']).toBe('58');
+});
+
+it('a request that is no request is over the limit too: 429', async () => {
+  const handler = { store: await newStore(), apiKeys: [], now: () => START, baseUrl: '' };
+  const rules = { ...DEFAULT_RULES, plan: { perMinute: 1, perDay: 9 }, banAfter: 2 };
+  const refused = async () => (await refuse({ ...handler, rules }, [400, 'malformed', 'Not an HTTP request.'])).status;
+  expect([await refused(), await refused(), await refused(), await refused()]).toEqual([400, 429, 429, 403]);
 });
 
 it('a damaged file is a 503 that proposes no reset, which would be of the file of --env sandbox', () => {
