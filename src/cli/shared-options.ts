@@ -15,7 +15,6 @@ import {
   petIdValue,
   petNotNameValue,
   repeated,
-  textValue,
   wordValue,
 } from '../value-parsers.ts';
 import { PET_STATUSES } from '../api/values.ts';
@@ -92,11 +91,15 @@ const hostNameValue = parserOf('a host name such as shop.example, without a port
   /^[a-z0-9._-]+$/i.test(text) ? text.toLowerCase().replace(/\.$/, '') : undefined,
 );
 
+const addressValue = parserOf('an address', (text) => (text === '' ? undefined : text));
+
 /** Returns the options of a server. @param beyond what it needs to serve other machines, for the help */
 export function listenOptions(port: string, beyond: string) {
   return under('Server', {
     port: option('--port <port>', countValue(0, 65_535), 'port; 0 picks a free one', { default: port }),
-    host: option('--host <address>', textValue, `address; any but loopback needs ${beyond}`, { default: '127.0.0.1' }),
+    host: option('--host <address>', addressValue, `address; any but loopback needs ${beyond}`, {
+      default: '127.0.0.1',
+    }),
     allowHost: option('--allow-host <name...>', repeated(hostNameValue), 'additional host names that clients may use'),
     log: option('--log <file>', pathValue, 'log each request to a file as a JSON object, instead of on stderr'),
   });

@@ -10,7 +10,7 @@ import {
   sandboxKeyValue,
   wordValue,
 } from '../value-parsers.ts';
-import { parseInteger } from '../api/values.ts';
+import { parseInt64 } from '../api/values.ts';
 import { usageFailure } from '../errors.ts';
 import { isLoopback } from '../ports.ts';
 import { parseFault, skewValue } from '../sandbox/faults.ts';
@@ -25,7 +25,7 @@ import { introduce, openLog, stopped } from '../serve/serve.ts';
 const GRACE_MS = 2_000;
 
 const rangeValue = parserOf('a range such as 0..1000 or -10..10', (text) => {
-  const [least, most, ...rest] = text.split('..').map(parseInteger);
+  const [least, most, ...rest] = text.split('..').map(parseInt64);
   const isRange = least !== undefined && most !== undefined && rest.length === 0 && least <= most;
   return isRange ? { least, most } : undefined;
 });

@@ -178,6 +178,8 @@ describe('sandbox serve', () => {
       `${name} in the fault "${rule}" must be ${expected}`,
     ]),
     [['--quantity', '5..1'], '--quantity must be a range'],
+    [['--quantity', '0..9223372036854775808'], '--quantity must be a range'],
+    [['--host', '', '--key', 'mine'], '--host must be an address, not "".'],
     [['--clock-skew', 'late'], '--clock-skew must be a duration'],
     [['--seed', '1000001'], '--seed must be a whole number from 0 to 1000000, not "1000001".'],
     [['--key', 'two words'], '--key must be printable characters without spaces, not "two words".'],
