@@ -79,6 +79,12 @@ describe('the limits', () => {
     const answers = await asked({ ...of({ perMinute: 1, perDay: 9 }), banAfter: 1 }, seconds);
     expect(answers.at(-1)).toEqual(['allowed', 0, undefined]);
   });
+
+  it('ban nobody before 1970', async () => {
+    const before = -START / 1_000 - 60;
+    const answers = await asked(of({ perMinute: 1, perDay: 9 }), [before, before + 1, before + 60]);
+    expect(answers.map(([outcome]) => outcome)).toEqual(['allowed', 'spent', 'allowed']);
+  });
 });
 
 describe('fault 111: early after a 429', () => {
