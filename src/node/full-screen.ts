@@ -7,9 +7,12 @@ import { Failure } from '../errors.ts';
 import type { FullScreen, Key, ScreenEvents } from '../ports.ts';
 import { ESCAPE, nodeOutput, onContinue, withoutRest } from './streams.ts';
 
-/** Alternate screen, hidden cursor; mouse clicks and wheel in SGR form. */
-const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?1000h\u001b[?1006h';
-const LEAVE = '\u001b[?1006l\u001b[?1000l\u001b[?25h\u001b[?1049l';
+/**
+ * Alternate screen, hidden cursor, no automatic wrap (a text that the terminal draws wider than we measure it is cut,
+ * and moves no line); mouse clicks and wheel in SGR form.
+ */
+const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[?1000h\u001b[?1006h';
+const LEAVE = '\u001b[?1006l\u001b[?1000l\u001b[?7h\u001b[?25h\u001b[?1049l';
 
 export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen {
   const { stdin, stdout } = process;

@@ -29,7 +29,7 @@ const DOWN = '\u001b[B';
 /** One more. */
 const RIGHT = '\u001b[C';
 /** As xterm has it: the screen as it was before, with a cursor. */
-const RESTORED = '\u001b[?1006l\u001b[?1000l\u001b[?25h\u001b[?1049l';
+const RESTORED = '\u001b[?1006l\u001b[?1000l\u001b[?7h\u001b[?25h\u001b[?1049l';
 
 const browse = ['--env', 'sandbox', 'inventory', 'browse'];
 
@@ -220,6 +220,17 @@ describe('on the screen', () => {
     expect(screen).toHaveLength(10);
     // eslint-disable-next-line no-control-regex -- the sequences of colours: reverse video is not one
     expect(terminal.output).not.toMatch(/\u001b\[(?!2?7m)[0-9;]*m/);
+    await left(terminal, CTRL.c);
+  });
+
+  it('an emoji that the terminal draws wider than others do moves no line', async () => {
+    const size = { cols: 20, rows: 6 };
+    const terminal = await opened(createHome(), { cols: 80, rows: 6 });
+    terminal.resize(size.cols, size.rows);
+    // Two columns, on this terminal six.
+    await terminal.type('👨‍👩‍👧'.repeat(3), '👨‍👩‍👧_');
+    const screen = await screenOf(terminal.output.slice(terminal.output.lastIndexOf('\u001b[?1049h')), size);
+    expect(screen.slice(2, 4)).toEqual(['   Pet  Quantity', 'No pet matches. Esc…']);
     await left(terminal, CTRL.c);
   });
 
