@@ -4,7 +4,7 @@
  */
 import { type Context, type Http, type HttpBody, isWhole, type Output } from '../ports.ts';
 import { decoded, type Matcher, Secrets } from '../redact.ts';
-import { wrapLine } from '../view/width.ts';
+import { prepareWidths, wrapLine } from '../view/width.ts';
 
 /** Returns secrets in the environment that an error text might repeat: the key, and passwords for other purposes. */
 export function secretsIn(env: Context['env']): Secrets {
@@ -25,7 +25,11 @@ export function redactedPorts(context: Context, secrets: Secrets): Context {
   const redact = (text: string): string => secrets.redact(text);
   // readline would break words. Leaves room for `(y/N)`.
   const wrapped = (line: string): string => wrapLine(line, (context.stderr.columns ?? 80) - 8, 2);
-  const asked = (question: string): string => redact(question).split('\n').map(wrapped).join('\n');
+  const asked = async (question: string): Promise<string> => {
+    const lines = redact(question).split('\n');
+    await prepareWidths(lines);
+    return lines.map(wrapped).join('\n');
+  };
   return {
     ...context,
     stdout: redactedOutput(context.stdout, redact),
@@ -36,9 +40,9 @@ export function redactedPorts(context: Context, secrets: Secrets): Context {
       append: async (path, onFailure) => redactedWriter(await files.append(path, onFailure), redact),
     },
     prompt: {
-      hidden: (question, ...rest) => prompt.hidden(asked(question), ...rest),
-      text: (question, ...rest) => prompt.text(asked(question), ...rest),
-      confirm: (question, ...rest) => prompt.confirm(asked(question), ...rest),
+      hidden: async (question, ...rest) => prompt.hidden(await asked(question), ...rest),
+      text: async (question, ...rest) => prompt.text(await asked(question), ...rest),
+      confirm: async (question, ...rest) => prompt.confirm(await asked(question), ...rest),
     },
     runCommand: (words, { input, ...options }) =>
       context.runCommand(words, { ...options, ...(input !== undefined && { input: redact(input) }) }),

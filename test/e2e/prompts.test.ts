@@ -137,6 +137,26 @@ it('an answer that is refused is asked for again; with --quiet, the question has
   expect((await terminal.exited).code).toBe(2);
 });
 
+it('a question with wide characters is broken between words, too', async () => {
+  const home = createHome();
+  fileIn(home, 'rows.csv', '商品番号,到着した数量\n7,3\n');
+  const asked = [...SANDBOX, 'inventory', 'import', 'rows.csv'];
+  const first = startPty(asked, { home, cwd: home.path });
+  const columns: Keys = [['Which column', '1\rpetId\r'], ['has the number', '2\rdelta\r']]; // prettier-ignore
+  await type(first, [...columns, ['Remember', '\r'], ['Add 1 row', '\x04']]);
+  await first.exited;
+  const size = { cols: 40, rows: 10 };
+  const again = startPty(asked, { home, cwd: home.path, ...size });
+  await type(again, [['Y/n', '\x04']]);
+  await again.exited;
+  const screen = await screenOf(again.output, size);
+  expect(screen.slice(0, 3)).toEqual([
+    'Read the file as before',
+    '  ("商品番号" is petId,',
+    '  "到着した数量" is delta)? (Y/n)',
+  ]);
+});
+
 it('on a dumb terminal nothing moves the cursor, Backspace corrects a line, and Ctrl-D leaves the terminal readable', async () => {
   const home = createHome();
   const command = ['env', 'TERM=dumb', ...petstoreCommand()] as const;
