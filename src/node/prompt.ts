@@ -44,7 +44,8 @@ async function ask(question: string, signal: AbortSignal, isHidden = false): Pro
     // What was typed ahead, as a scan after the answer, is for what reads the terminal next.
     const end = bytes.findIndex((byte, i) => byte === LF || (byte === CR && bytes[i + 1] !== LF)) + 1;
     if (end > 0 && end < bytes.length) stdin.pause().unshift(bytes.subarray(end));
-    input.write(bytes.subarray(0, end || bytes.length));
+    // One by one, as typed: readline loses count of the rows of a text that arrives whole, as a pasted one.
+    for (const byte of bytes.subarray(0, end || bytes.length)) input.write(Uint8Array.of(byte));
   };
   const cancel = (): void => {
     reject(new Failure('cancelled', {}));

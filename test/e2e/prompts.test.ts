@@ -157,6 +157,18 @@ it('a question with wide characters is broken between words, too', async () => {
   ]);
 });
 
+it('an answer that is pasted over several rows is shown once after an edit', async () => {
+  const size = { cols: 40, rows: 10 };
+  const login = startPty(LOGIN, size);
+  const url = `https://${'inventory.'.repeat(6)}example/v1`;
+  await type(login, [['Base URL of staging', url], [/v1$/, '\x7f\x7f\x1b[D\x1b[Dx\x04\x05v2']]); // prettier-ignore
+  await login.waitFor(/v2$/);
+  const screen = await screenOf(login.output, size);
+  expect(screen.join('')).toBe(`Base URL of staging  (https://…/v1): ${url.slice(0, -4)}x/v2`);
+  login.write('\x03');
+  await login.exited;
+});
+
 it('on a dumb terminal nothing moves the cursor, Backspace corrects a line, and Ctrl-D leaves the terminal readable', async () => {
   const home = createHome();
   const command = ['env', 'TERM=dumb', ...petstoreCommand()] as const;
