@@ -5,6 +5,7 @@
 import { type Connection, type HttpBody, HttpFailure, type HttpReply, type HttpRequest, isWhole } from '../ports.ts';
 import { Failure } from '../errors.ts';
 import { isRefusal } from '../rate-limit/ledger.ts';
+import { isWrite } from './classify.ts';
 import { type AttemptFacts, type Call, type ClientWatch, MAX_WAIT_HEADER, type Service } from './service.ts';
 import { gatewayOf } from '../rate-limit/headers.ts';
 import { parseHttpDate } from '../http/http-date.ts';
@@ -46,7 +47,7 @@ export async function exchange(service: Service, call: Call, isRepeat = false): 
   await call.confirm?.();
   // A stop signal ends a read at once; a write gets a grace period for its answer.
   const cut = new AbortController();
-  const answered = afterStop(service, call.method === 'GET' ? 0 : GRACE_MS, () => {
+  const answered = afterStop(service, isWrite(call.method) ? GRACE_MS : 0, () => {
     cut.abort(signal.reason);
   });
   started = clock.monotonic();
