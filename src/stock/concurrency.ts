@@ -44,11 +44,7 @@ export class Pace {
 
   private async enter(...call: Parameters<Gate['enter']>): ReturnType<Gate['enter']> {
     for (;;) {
-      while (this.underWay >= this.concurrency) {
-        await this.answer.promise;
-        // Any failure will do: the run already has the cause of its end.
-        if (this.isOver) throw new Failure('run-incomplete', { failed: 0, conflicts: 0, report: undefined });
-      }
+      while (this.underWay >= this.concurrency) await this.nextAnswer();
       this.underWay++;
       try {
         const { ticket, connection } = await this.session.service.gate.enter(...call);
@@ -62,9 +58,15 @@ export class Pace {
           throw error;
         }
         // Does not wake the others that wait: they would only be refused too.
-        await this.answer.promise;
+        await this.nextAnswer();
       }
     }
+  }
+
+  private async nextAnswer(): Promise<void> {
+    await this.answer.promise;
+    // Any failure will do: the run already has the cause of its end.
+    if (this.isOver) throw new Failure('run-incomplete', { failed: 0, conflicts: 0, report: undefined });
   }
 
   private counted(ticket: Ticket): Ticket {
