@@ -173,18 +173,18 @@ export async function discardRun(context: CommandContext, id: bigint): Promise<R
       notices.warning(`Pet ${petId} may or may not have been set to ${after}. To find out, resume the run instead.`);
     }
     const { environment } = run;
-    const what = run.left > 0 ? plural(run.left, 'row') : plural(run.scans, 'scan');
-    const question = `Discard the ${what} left of run ${id} in ${environment}?`;
+    const restOf = ({ left, scans }: RunSummary) => (left > 0 ? plural(left, 'row') : plural(scans, 'scan'));
+    const question = `Discard the ${restOf(run)} left of run ${id} in ${environment}?`;
     if (!globals.yes && !(await turn.pause(() => prompt.confirm(question, signal)))) {
       throw new Failure('cancelled', {});
     }
     // Another process may have resumed it during the question.
-    const { left, scans } = unfinishedRun(journal, id);
+    const rest = unfinishedRun(journal, id);
     await journal.end(id, clock.now());
-    return confirmation(`Run ${id} (${run.kind}) is discarded: ${what} left out.`, [
+    return confirmation(`Run ${id} (${run.kind}) is discarded: ${restOf(rest)} left out.`, [
       ['run', id],
       ['environment', environment],
-      ['discarded', left > 0 ? left : scans],
+      ['discarded', rest.left > 0 ? rest.left : rest.scans],
     ]);
   });
 }

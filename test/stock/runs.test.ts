@@ -232,6 +232,23 @@ it('a delivery that was replaced before a row of it was added is named', async (
   }
 });
 
+it('a run that another process has resumed during the question is discarded with the rows that are still left', async () => {
+  const { home } = createTestContext();
+  const run = (fails: number, ...line: string[]) =>
+    runIn(
+      service(3, AMPLE, (_request, update) => (update === fails ? error(401) : undefined), {
+        home,
+        stdin: { text: rows(3) },
+      }).context,
+      ...['inventory', ...line, '--yes'],
+    );
+  expect((await run(1, 'import', '-')).code).toBe(4);
+  const resumed = async (): Promise<boolean> => (await run(3, 'runs', 'resume', '1')).code === 4;
+  const { context } = service(3, AMPLE, undefined, { home, terminal: true, answers: [resumed] });
+  const { stdout } = await runIn(context, 'inventory', 'runs', 'discard', '1');
+  expect(stdout).toBe('Run 1 (import) is discarded: 1 row left out.\n');
+});
+
 it.each(['https://other.example/v1', 'https://pets.example/other/v1'])(
   'a file that sets, imported at another base URL of the environment (%s), leaves the run at the first as it is',
   async (url) => {
