@@ -13,7 +13,7 @@ import {
 } from 'node:tls';
 import { inTime } from '../stop.ts';
 import { nodeClock } from './clock.ts';
-import { routeTo } from './proxies.ts';
+import { dialled, routeTo } from './proxies.ts';
 import {
   type Context,
   type DnsResolver,
@@ -35,7 +35,7 @@ export function openNetwork(env: Context['env'], limits: TimeLimit): Network {
   return {
     proxyFor: (url) => routeTo(url, env),
     lookup: async (host) => {
-      const found = await answered(limits, () => lookup(host, { all: true }));
+      const found = await answered(limits, () => lookup(dialled(host), { all: true }));
       return found.map(({ address }) => address);
     },
     resolver: (server) => resolver(limits, server),

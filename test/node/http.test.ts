@@ -76,6 +76,15 @@ const PETS = (): HostileOptions => ({ isProxy: true, tls: issueIdentity({ names:
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
+it.each(['pets.localhost', 'localhost.'])('%s is this machine: no DNS server is asked', async (name) => {
+  const on = await bench();
+  const lookup = vi.spyOn(dns, 'lookup');
+  const url = new URL(on.url.href.replace('127.0.0.1', name));
+  const connection = await on.http.connect({ url, timeoutMs: LONG });
+  expect([connection.isOpen, lookup.mock.calls.map(([host]) => host)]).toEqual([true, ['localhost']]);
+  connection.release();
+});
+
 describe('permission to send is asked for last', () => {
   it.each<[string, 'tunnel' | 'handshake', HostileOptions]>([
     ['the TLS handshake', 'handshake', { tls: tlsIdentities().good, holds: ['handshake'] }],
