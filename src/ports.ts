@@ -409,8 +409,8 @@ export interface Context {
   /** Takes over the terminal; stdin and stdout must both be one. */
   openScreen(events: ScreenEvents): Promise<FullScreen>;
   /**
-   * Runs a program without a shell and without stdin; returns what it prints on stdout.
-   * @throws {Failure} `key-command`; the signal's reason
+   * Runs a program without a shell and without petstore's stdin; returns what it prints on stdout.
+   * @throws what `fail` returns; {Failure} `interrupted`: Ctrl-C ended the program; the signal's reason
    */
   runCommand(words: readonly [string, ...string[]], options: CommandOptions): Promise<string>;
   /**
@@ -423,7 +423,7 @@ export interface Context {
   openRedis(url: string): Promise<Redis>;
 }
 
-/** True for a name or address that never leaves this machine: of a URL, or of a socket. */
+/** True for a name or address of this machine, in a URL or of a socket. node/proxies.ts keeps the names from DNS servers. */
 export function isLoopback(host: string): boolean {
   return /^((.*\.)?localhost\.?|127(\.\d+){3}|\[?(::1|::ffff:(127(\.\d+){3}|7f[\da-f]{2}:[\da-f]{1,4}))\]?)$/i.test(
     host,

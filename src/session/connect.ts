@@ -46,7 +46,7 @@ export interface ConnectOptions {
   readonly http?: Http;
 }
 
-/** @throws {Failure} what `context.target` throws */
+/** @throws {Failure} what `context.target` and openLedger throw; for the sandbox, `state` or `file` of its own file */
 export async function connect(context: CommandContext, options: ConnectOptions = {}): Promise<Session> {
   const target = await context.target();
   if (target.environment !== 'sandbox') return open(context, target, options);

@@ -247,7 +247,7 @@ export function find(setting: Setting, { option, env, config, environment }: Giv
   return first && { ...first, shadows: second?.source.from === 'default' ? undefined : second?.source };
 }
 
-/** Returns the value that wins, parsed; undefined if there is none. @throws {Failure} `invalid-value`, with its source */
+/** Returns the value that wins, parsed; its default if none is given. @throws {Failure} `invalid-value`, with its source */
 export function resolve<T>(setting: Setting<T> & { readonly default: string }, given: Given): Sourced<T> {
   const found = find(setting, given)!;
   const { from, name } = found.source;

@@ -1,4 +1,4 @@
-/** Runs what is requested within one turn of the event loop together: a transaction costs more than its statements. */
+/** Runs what is requested within a few turns of the event loop together: a transaction costs more than its statements. */
 import type { Clock } from '../ports.ts';
 import type { Exclusive, State } from './database.ts';
 
@@ -37,7 +37,7 @@ export function together<I extends { readonly how: Strictness }>(
   };
 }
 
-/** Returns the state with one transaction for all work of a turn. The work must be synchronous. */
+/** Returns the state with one transaction for all work of a few turns. The work must be synchronous: all of it fails together. */
 export function inBatches(state: State, clock: Pick<Clock, 'turn'>): State {
   const add = together<{ work(): unknown; readonly how: Exclusive }>(state, clock, (items) =>
     items.map(({ work }) => work()),

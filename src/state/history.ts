@@ -98,7 +98,7 @@ export class History implements Disposable {
     this.state[Symbol.dispose]();
   }
 
-  /** Returns this machine's newest other change of the same pet after that turn. */
+  /** Returns this machine's newest other change of the same pet, in the same profile, after that turn. */
   newestOther({ id, origin, petId, turn }: Pick<Change, 'id' | 'origin' | 'petId' | 'turn'>): Change | undefined {
     return this.read<Change>(
       `SELECT * FROM change WHERE petId = ? AND origin = ? AND turn > ? AND state IN ${MAY_BE_WRITTEN}

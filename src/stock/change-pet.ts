@@ -28,7 +28,10 @@ export type PetChange = {
   | { readonly delta: bigint }
 );
 
-/** @throws {Failure} `pet-not-found`, `precondition-failed`, `below-zero`, and see connect and updateInventory */
+/**
+ * @throws {Failure} `usage`: a barcode; `pet-not-found`, `precondition-failed`, `below-zero`, `run-locked`, and see
+ * assertWriteAllowed, openWritable, connect and updateOne
+ */
 export async function changePet(context: CommandContext, change: PetChange): Promise<RecordView> {
   const isSet = 'quantity' in change;
   const typed = String(isSet ? change.quantity : change.delta).replace('-', '');

@@ -51,7 +51,10 @@ const HELP = [
   '  q          stops; the count can be kept for later',
 ];
 
-/** @throws {Failure} `cannot-resume`, `interrupted`, and what connect throws */
+/**
+ * @throws {Failure} `cannot-resume`, `run-locked`, `interrupted`; `usage`: nothing was scanned; `invalid-rows`; and see
+ * assertWriteAllowed, connect and applyPlan
+ */
 export async function count(context: CommandContext, options: CountOptions): Promise<View> {
   if (options.dryRun !== true) {
     await assertWriteAllowed(context);

@@ -16,13 +16,13 @@ const PRUNE_AT = 'prune-at';
 const AT_ONCE = 1_000n;
 /** Most transactions per day; the rest is removed the next day. */
 const MOST_TRANSACTIONS = 50;
-/** How long to wait for another process that writes. */
+/** How long to wait for another process that writes, each time, unless others commit meanwhile. */
 const PATIENCE = { patienceMs: 1_000 };
 /** Longest time that a prune may be overdue, in ms. After that the clock may be wrong: it waits for another day. */
 const LONGEST_PAUSE_MS = 365 * DAY_MS;
 const REPORT = new RegExp(`^(${KINDS.join('|')})-[1-9][0-9]*\\.csv$`);
 
-/** Prunes if a day has passed since the last time. Never fails, and waits at most a second for other processes. */
+/** Prunes if a day has passed since the last time. Never fails, and waits at most a second for a process that hangs. */
 export async function pruneIfDue(context: CommandContext, state: State): Promise<void> {
   const { clock, globals, notices, signal } = context;
   const now = clock.now();

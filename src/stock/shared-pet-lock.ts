@@ -68,7 +68,7 @@ export interface PetLock {
 /**
  * Takes the lock, and renews it until it is disposed. If the server is lost, warns once, and counts the lock as held
  * until the server is back.
- * @throws {Failure} `run-locked`: another machine held it for too long
+ * @throws {Failure} `run-locked`: another machine held it for too long; `ledger-refused`; the signal's reason
  */
 export async function takeSharedLock(
   context: CommandContext,
