@@ -78,7 +78,7 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
       const output = terminal ? { output: process.stderr, prompt: '', historySize: 0, ...ESCAPE } : {};
       const reader = process.getBuiltinModule('node:readline').createInterface({ input, terminal, signal, ...output });
       if (!terminal) endAtLongLine(input);
-      const forget = withJobControl(reader);
+      reader.once('close', withJobControl(reader));
       // A terminal that is closed ends no line: what was typed without Enter is dropped.
       const drop = (): void => void Object.assign(reader, { line: '' });
       if (terminal) {
@@ -95,7 +95,6 @@ export function nodeInput(stream: () => Readable & { isTTY?: boolean }): Input {
           if (isFailure(error)) throw error;
           if (!isTTY && !signal.aborted) throw fileFailure('read', 'stdin', error);
         } finally {
-          forget();
           reader.close();
           input.off('end', drop).off('data', withoutRest);
           typing = undefined;

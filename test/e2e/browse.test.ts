@@ -1,6 +1,6 @@
 /** `inventory browse` on a real terminal, and line by line. */
 import { describe, expect, it } from 'vitest';
-import { runPetstore } from '../support/binary.ts';
+import { runPetstore, startPetstore } from '../support/binary.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { type Pty, type PtyOptions, startPty } from '../support/pty.ts';
 import { screenOf } from '../support/screen.ts';
@@ -337,6 +337,18 @@ describe('without a full screen', () => {
     expect([code, stdout], stderr).toEqual([8, expect.stringContaining('Run 1 (browse) in staging: 1 applied.')]);
     expect(stderr).toContain('; nothing more was sent.');
     expect(server.requests.length).toBe(4);
+  });
+
+  it('--plain from a pipe goes on after it was suspended while it applies', async () => {
+    const stock = { 7: 10 };
+    const resume = (): void => {
+      running.kill('SIGCONT');
+    };
+    const listed = list(stock);
+    const shop = await shopWith([listed, listed, take(stock, undefined, resume), listed, listed]);
+    const stdin = '7 12\napply\n';
+    const running = startPetstore(['inventory', 'browse', '--plain', '--yes'], { ...shop, stdin });
+    expect((await running.exited).code, running.stderr).toBe(0);
   });
 
   it('--plain from a pipe, with --yes: what was left at a terminal is not its business', async () => {
