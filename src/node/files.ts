@@ -45,28 +45,20 @@ async function orIfMissing<T>(fallback: T, work: () => T | Promise<T>): Promise<
   }
 }
 
-/** SQLite before 3.51 does not notice that it has lost a lock. Bun has a newer one. */
-const [major = 0, minor = 0] = (process.versions.sqlite ?? '3.51').split('.').map(Number);
-const isOldSqlite = major === 3 && minor < 51;
-
 /**
- * Closes a file that may be a database. When a process closes a file, it loses its locks on it (POSIX), including those
- * of its own SQLite connections; another process would then remove the write-ahead log (sqlite.org/howtocorrupt.html,
- * 2.2). An old SQLite does not notice that, so the file stays open.
+ * Returns the first bytes of a plain file, or those after `from`. Leaves a database open: when a process closes a file,
+ * it loses its locks on it (POSIX), including those of its own SQLite connections; another process, if its SQLite is
+ * older than 3.51, would then remove the write-ahead log (sqlite.org/howtocorrupt.html, 2.2).
+ * @throws if it is missing
  */
-export function closeDatabaseFile(file: number): void {
-  if (!isOldSqlite) fs.closeSync(file);
-}
-
-/** Returns the first bytes of a plain file, or those after `from`. @throws if it is missing */
 function headOf(path: string, bytes: number, from = 0): Uint8Array | undefined {
   const file = fs.openSync(path, O_RDONLY | O_NONBLOCK);
+  const head = Buffer.alloc(bytes);
   try {
     if (!fs.fstatSync(file).isFile()) return undefined;
-    const head = new Uint8Array(bytes);
     return head.subarray(0, fs.readSync(file, head, 0, bytes, from));
   } finally {
-    closeDatabaseFile(file);
+    if (!head.includes('SQLite format 3')) fs.closeSync(file);
   }
 }
 

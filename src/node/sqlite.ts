@@ -1,9 +1,8 @@
 /** The Database port over node:sqlite: private files, exact integers. */
-import { openSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Context, type Database, DatabaseFailure, type DatabaseProblem, errorCode } from '../ports.ts';
-import { closeDatabaseFile } from './files.ts';
 
 /** In ms. SQLite blocks the event loop while it waits: keep that short, so that Ctrl-C works; callers retry. */
 const BUSY_MS = 20;
@@ -42,10 +41,11 @@ export const openDatabase: Context['openDatabase'] = async (path, { readOnly = f
 function makeFile(path: string, readOnly: boolean, isLock: boolean): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile() === false) throw new DatabaseFailure('unusable', new Error(`${path} is not a plain file`));
-  // Closing the file would release a lock that this process holds.
   if (readOnly || (isLock && found !== undefined)) return;
-  // SQLite creates -wal and -shm with the mode of the file itself.
-  closeDatabaseFile(openSync(path, 'a', 0o600));
+  // SQLite creates -wal and -shm with the mode of the file itself. Closing one that exists would release a lock that this
+  // process holds.
+  if (found === undefined) closeSync(openSync(path, 'a', 0o600));
+  else accessSync(path, constants.W_OK);
 }
 
 const TO_WRITE = 'PRAGMA synchronous = NORMAL';

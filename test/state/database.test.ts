@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/errors.ts';
@@ -37,6 +37,18 @@ describe('the state database', () => {
       folder: statSync(join(context.home.state, 'petstore')).mode & 0o777,
       version: first.database.get('PRAGMA user_version'),
     }).toEqual({ same: true, file: 0o600, folder: 0o700, version: { user_version: 1n } });
+  });
+
+  // An SQLite before 3.51, as of Python or another Node, would otherwise remove the write-ahead log in use.
+  it.runIf(existsSync('/proc/locks'))('keeps its lock on the file when the same process opens it again', async () => {
+    const context = createTestContext();
+    const first = await open(context);
+    await first.exclusively(() => undefined);
+    const { ino } = statSync(first.path);
+    const isLocked = () => new RegExp(` READ +${process.pid} \\S+:${ino} `).test(readFileSync('/proc/locks', 'utf8'));
+    const before = isLocked();
+    await open(context);
+    expect([before, isLocked()]).toEqual([true, true]);
   });
 
   it('fault 79: a writer killed within its transaction is rolled back, and the next one continues', async () => {
