@@ -116,7 +116,10 @@ function failureOf(
   const why = because ?? (stopped && midway(stopped));
   if (unknown > 0) causes.push(new Failure('run-unknown', { unknown, resume, because: why }));
   if (failed + conflicts > 0) causes.push(new Failure('run-incomplete', { failed, conflicts, report }));
-  return firstCause(causes);
+  const first = firstCause(causes);
+  // A refusal that stopped the run tells nothing about such a row.
+  if (unknown > 0 && first !== undefined) first.outcome = 'unknown';
+  return first;
 }
 
 type ReportRow = Omit<NewChange, 'after' | 'state'> & { readonly after?: bigint; readonly state: string };

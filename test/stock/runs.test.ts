@@ -216,6 +216,19 @@ it('a refusal that stops it is not the outcome of the rows before: applied', asy
   expect(failed.error).not.toHaveProperty('outcome');
 });
 
+it.each([
+  [401, 4, 'unauthorized'],
+  [403, 12, 'forbidden'],
+])('a refusal that stops it (%i) does not hide a row of unknown outcome before', async (status, exit, kind) => {
+  const { context } = service(3, AMPLE, ({ url }, update) =>
+    update > 0 && !url.pathname.endsWith('/3') ? error(url.pathname.endsWith('/1') ? 500 : status) : undefined,
+  );
+  const { code, stdout, stderr } = await runIn(context, ...IMPORT);
+  const failed = JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { error: object };
+  expect([code, JSON.parse(stdout)]).toMatchObject([exit, { unknown: 1, left: 2 }]);
+  expect(failed.error).toMatchObject({ kind, outcome: 'unknown' });
+});
+
 it('a delivery that was replaced before a row of it was added is named', async () => {
   const { context } = service(3, AMPLE, (_request, update) => (update === 1 ? error(401) : undefined));
   const file = join(context.home.path, 'delivery.csv');
