@@ -219,8 +219,9 @@ export function outcomeUnsent(
 ): Settled | undefined {
   const { after, before, turn } = change;
   if (isUncertain(change) && (journal.foundAfter(change) ?? present) === after) return { state: 'applied' };
-  // What is to be added or taken back is still to be, even if others have set the pet to that quantity.
-  const isRelative = adds !== undefined || kind === 'undo' || kind === 'redo';
+  // What is to be added or taken back is still to be, even if others have set the pet to that quantity. Nor is it
+  // known whether a count was made before or after that.
+  const isRelative = adds !== undefined || kind === 'undo' || kind === 'redo' || kind === 'count';
   if (present === after && !isRelative) return { state: 'unchanged', isUnsent: true };
   if (before === undefined || present === before) return undefined;
   const seen = { ...change, turn: since < turn ? since : turn };

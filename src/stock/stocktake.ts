@@ -8,7 +8,7 @@ import type { Journal, Run, RunSummary } from '../state/journal.ts';
 import { FORMAT_FACTS, list, type RowsView } from '../view/view.ts';
 import { plural } from '../view/words.ts';
 import { openJournal } from './open-journal.ts';
-import { aligned, isUnexpected, makePlan, type Plan, type Wanted } from './plan.ts';
+import { aligned, makePlan, type Plan, type Wanted } from './plan.ts';
 import { readStock, type Stock } from './runner.ts';
 import { assertSameOrigin, cannotResume } from './runs.ts';
 
@@ -44,7 +44,8 @@ export function planCount(scanned: readonly Wanted[], rest: readonly InventoryIt
   const zeros = rest.map(({ petId, quantity }) => ({ petId, quantity: 0n, current: quantity, isRest: true }));
   const rows: readonly (Wanted & { readonly isRest?: boolean })[] = [...scanned, ...zeros];
   return makePlan(rows, stock, (row, present) => {
-    if (!isUnexpected(row, present)) return undefined;
+    // Even if it was sold to the number counted: the count may be of before or after that.
+    if (present === row.current) return undefined;
     const when = row.isRest === true ? 'when this count was opened' : 'when it was first scanned';
     return `there were ${row.current} ${when}, and there are ${present} now: count it again`;
   });

@@ -75,6 +75,18 @@ it('a stocktake whose rows are all conflicts is finished: nobody has discarded i
   expect(JSON.parse(stdout)).toMatchObject([{ run: 1, state: 'finished', conflicts: 1 }]);
 });
 
+it('a sale to the number that was counted is a conflict as any other, also while the question is open', async () => {
+  const { run, quantity } = shop();
+  await run(['inventory', 'count', '--yes'], { stdin: { text: '7 9\nq\n' } });
+  const sell = async (petId: string) => (await run(['inventory', 'adjust', petId, '-1'])).code === 0;
+  await sell('7');
+  const options = { ...TERMINAL, stdin: { text: '8 5\n', isTTY: true }, answers: [() => sell('8')] };
+  const { code, stdout, stderr } = await run(['inventory', 'count', '--resume'], options);
+  expect([code, stdout]).toEqual([11, 'Run 1 (count) in sandbox: 0 applied, 2 conflicts.\n']);
+  expect(stderr).toContain('pet 7: conflict, there were 10 when it was first scanned');
+  expect([await quantity(7), await quantity(8)]).toEqual([9, 5]);
+});
+
 it('that was stopped while it was applied: --resume names what applies the rest', async () => {
   const list = json([item(7, 10), item(8, 6)]);
   const stdin = { text: '7 4\n8 2\ndone\n' };
