@@ -423,11 +423,18 @@ export interface Context {
   openRedis(url: string): Promise<Redis>;
 }
 
-/** True for a name or address of this machine, in a URL or of a socket. node/proxies.ts keeps the names from DNS servers. */
+/** A name of this machine (RFC 6761, 6.3). */
+const LOCALHOST = /^(.*\.)?localhost\.?$/i;
+const LOOPBACK = /^(127(\.\d+){3}|\[?(::1|::ffff:(127(\.\d+){3}|7f[\da-f]{2}:[\da-f]{1,4}))\]?)$/i;
+
+/** True for a name or address of this machine, in a URL or of a socket. */
 export function isLoopback(host: string): boolean {
-  return /^((.*\.)?localhost\.?|127(\.\d+){3}|\[?(::1|::ffff:(127(\.\d+){3}|7f[\da-f]{2}:[\da-f]{1,4}))\]?)$/i.test(
-    host,
-  );
+  return LOCALHOST.test(host) || LOOPBACK.test(host);
+}
+
+/** Returns the name or address for the system, which may ask a DNS server for any name of this machine but `localhost`. */
+export function systemHost(host: string): string {
+  return LOCALHOST.test(host) ? 'localhost' : host.replace(/^\[(.+)\]$/, '$1');
 }
 
 export function reasonOf(signal: AbortSignal): Error {

@@ -5,7 +5,7 @@ import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, isIP, Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure, usageFailure } from '../errors.ts';
-import { type Clock, errorCode, isLoopback } from '../ports.ts';
+import { type Clock, errorCode, isLoopback, systemHost } from '../ports.ts';
 
 /** How long a client may take to send a request's head, and the whole request, in ms. */
 export type Patience = Readonly<Record<'headMs' | 'requestMs', number>>;
@@ -193,7 +193,7 @@ function useOriginForm(incoming: IncomingMessage): void {
 
 /** Starts to listen, and returns the address. @throws {Failure} `port`, `usage` */
 async function listen(server: Server, { host, port, passed }: ServerOptions) {
-  server.listen(passed === undefined ? { host, port } : { fd: passed.fd });
+  server.listen(passed === undefined ? { host: systemHost(host), port } : { fd: passed.fd });
   await once(server, 'listening').catch((cause: unknown) => {
     const code = errorCode(cause) ?? '';
     if (passed !== undefined) throw usageFailure(`The socket that was passed cannot be used: ${code}.`);

@@ -7,12 +7,12 @@ import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import buildConnector, { type Connector } from 'undici/lib/core/connect.js';
 import Client from 'undici/lib/dispatcher/client.js';
-import type { Connection, Context, Http, HttpRequest, HttpTarget } from '../ports.ts';
+import { type Connection, type Context, type Http, type HttpRequest, type HttpTarget, systemHost } from '../ports.ts';
 import { inTime } from '../stop.ts';
 import { nodeClock } from './clock.ts';
 import { hostAndPort, type Leg, proxyRefusal, toConnectFailure, unusableProxy } from './http-failure.ts';
 import { Receiver } from './http-reply.ts';
-import { dialled, portOf, proxyAuthorization, routeTo } from './proxies.ts';
+import { portOf, proxyAuthorization, routeTo } from './proxies.ts';
 
 /** How long to keep an unused connection, in ms: the same as undici for a used one. */
 const IDLE_MS = 4_000;
@@ -113,7 +113,7 @@ function socketOpener(sockets: Set<Socket>) {
     let newest: Socket | undefined;
     const dial = (connector: Connector, to: URL, httpSocket?: Socket): Promise<Socket> =>
       new Promise((resolve, reject) => {
-        const address = { host: to.host, hostname: dialled(to.hostname), protocol: to.protocol, port: portOf(to) };
+        const address = { host: to.host, hostname: systemHost(to.hostname), protocol: to.protocol, port: portOf(to) };
         const socket = connector({ ...address, ...(httpSocket && { httpSocket }) }, (error, ready) => {
           if (error === null) resolve(ready);
           else reject(error);

@@ -13,7 +13,7 @@ import {
 } from 'node:tls';
 import { inTime } from '../stop.ts';
 import { nodeClock } from './clock.ts';
-import { dialled, routeTo } from './proxies.ts';
+import { routeTo } from './proxies.ts';
 import {
   type Context,
   type DnsResolver,
@@ -24,6 +24,7 @@ import {
   NetworkFailure,
   type Peer,
   type TimeLimit,
+  systemHost,
 } from '../ports.ts';
 
 /** There is no such record, or no such name. For SOA, c-ares reports an alias in its place as a bad response. */
@@ -35,7 +36,7 @@ export function openNetwork(env: Context['env'], limits: TimeLimit): Network {
   return {
     proxyFor: (url) => routeTo(url, env),
     lookup: async (host) => {
-      const found = await answered(limits, () => lookup(dialled(host), { all: true }));
+      const found = await answered(limits, () => lookup(systemHost(host), { all: true }));
       return found.map(({ address }) => address);
     },
     resolver: (server) => resolver(limits, server),

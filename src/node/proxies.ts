@@ -63,14 +63,6 @@ function isInSubnet(host: string, network: string, bits: number): boolean {
   return list.check(host, net.isIP(host) === 4 ? 'ipv4' : 'ipv6');
 }
 
-/**
- * Returns the name or address to connect to, for a host as in a URL. A name below localhost is this machine, but the
- * system may ask a DNS server for it, as for `localhost.` (RFC 6761, 6.3).
- */
-export function dialled(host: string): string {
-  return host.replace(/^\[(.+)\]$/, '$1').replace(/^(?:.*\.)?localhost\.?$/i, 'localhost');
-}
-
 export function portOf(url: URL): string {
   return url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
 }

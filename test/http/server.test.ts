@@ -1,8 +1,10 @@
 /** How petstore's servers shut down. */
+import dns from 'node:dns';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { serve, type ServerOptions } from '../../src/http/server.ts';
+import { isLoopback } from '../../src/ports.ts';
 import { onCleanup } from '../support/cleanup.ts';
 import { openSocket } from '../support/served.ts';
 import { tlsIdentities } from '../support/tls.ts';
@@ -10,11 +12,11 @@ import { tlsIdentities } from '../support/tls.ts';
 const REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
 /** A server whose alarms the test rings: the first is for idle connections, the second for all. */
-async function served(identity?: ServerOptions['identity']) {
+async function served(identity?: ServerOptions['identity'], host = '127.0.0.1') {
   const rings: (() => void)[] = [];
   const arrivals: Socket[] = [];
   const serving = await serve({
-    host: '127.0.0.1',
+    host,
     port: 0,
     identity,
     patience: { headMs: 3_600_000, requestMs: 3_600_000 },
@@ -45,6 +47,13 @@ async function answer(socket: Socket, request = REQUEST): Promise<string> {
   socket.write(request);
   return String((await once(socket, 'data'))[0]);
 }
+
+it.each(['pets.localhost', 'localhost.'])('at %s listens on this machine, whatever a DNS server says', async (name) => {
+  const lookup = vi.spyOn(dns, 'lookup');
+  const { serving } = await served(undefined, name);
+  expect(isLoopback(new URL(serving.baseUrl).hostname)).toBe(true);
+  expect(lookup.mock.calls.map(([host]) => host)).toEqual(['localhost']);
+});
 
 it('that ends answers the requests that come on idle and on new connections, and closes them then', async () => {
   const { serving, rings, connect } = await served();
