@@ -7,6 +7,9 @@ import { Failure, stoppedByUser } from '../errors.ts';
 import { type Prompt, reasonOf } from '../ports.ts';
 import { CR, ESCAPE, LF, withJobControl, withoutRest } from './streams.ts';
 
+/** Up to how many bytes a line is edited as if each was typed. */
+const LONGEST_TYPED = 1_000;
+
 export const nodePrompt: Prompt = {
   hidden: (question, signal) => ask(`${question} (not shown)`, signal, true),
 
@@ -44,8 +47,11 @@ async function ask(question: string, signal: AbortSignal, isHidden = false): Pro
     // What was typed ahead, as a scan after the answer, is for what reads the terminal next.
     const end = bytes.findIndex((byte, i) => byte === LF || (byte === CR && bytes[i + 1] !== LF)) + 1;
     if (end > 0 && end < bytes.length) stdin.pause().unshift(bytes.subarray(end));
-    // One by one, as typed: readline loses count of the rows of a text that arrives whole, as a pasted one.
-    for (const byte of bytes.subarray(0, end || bytes.length)) input.write(Uint8Array.of(byte));
+    const typed = bytes.subarray(0, end || bytes.length);
+    // As if typed: readline loses count of the rows of a text that arrives whole, as a pasted one. A long one would take
+    // too much time.
+    if (reader.line.length + typed.length > LONGEST_TYPED) input.write(typed);
+    else for (const byte of typed) input.write(Uint8Array.of(byte));
   };
   const cancel = (): void => {
     reject(new Failure('cancelled', {}));
