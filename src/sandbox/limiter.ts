@@ -21,7 +21,8 @@ export type Window = Usage['minute'] & Pick<RateLimit, 'limit' | 'resetAt'>;
 export function count(store: Store, rules: Rules, apiKey: string, now: number): LimiterDecision {
   const stored = store.allowance(apiKey);
   // After the clock was set back, also to before 1970, a block or ban must still end.
-  const usage = now < stored.minute.from ? { ...stored, blockedUntil: now, bannedUntil: now } : stored;
+  const isSetBack = now < stored.minute.from || stored.bannedUntil > now + rules.banFor;
+  const usage = isSetBack ? { ...stored, blockedUntil: now, bannedUntil: now } : stored;
   const { minute, day } = windowsOf(usage, rules.plan, now);
   const decide = (outcome: LimiterDecision['outcome'], change: Partial<Usage>): LimiterDecision => {
     const after = { ...usage, ...change };

@@ -75,6 +75,7 @@ describe('the limits', () => {
     ['a window', [0, -3_600]],
     ['a block', [0, 1, -3_600]],
     ['a ban', [0, 1, 2, -3_600]],
+    ['a ban long after the window began', [0, 1, 50_000, 10_000]],
   ])('%s ends with a clock that was set back', async (_what, seconds) => {
     const answers = await asked({ ...of({ perMinute: 1, perDay: 9 }), banAfter: 1 }, seconds);
     expect(answers.at(-1)).toEqual(['allowed', 0, undefined]);
