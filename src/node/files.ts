@@ -58,7 +58,7 @@ function headOf(path: string, bytes: number, from = 0): Uint8Array | undefined {
     if (!fs.fstatSync(file).isFile()) return undefined;
     return head.subarray(0, fs.readSync(file, head, 0, bytes, from));
   } finally {
-    if (!head.includes('SQLite format 3')) fs.closeSync(file);
+    if (head.toString('latin1', 0, 15) !== 'SQLite format 3') fs.closeSync(file);
   }
 }
 

@@ -44,8 +44,12 @@ function makeFile(path: string, readOnly: boolean, isLock: boolean): void {
   if (readOnly || (isLock && found !== undefined)) return;
   // SQLite creates -wal and -shm with the mode of the file itself. Closing one that exists would release a lock that this
   // process holds.
-  if (found === undefined) closeSync(openSync(path, 'a', 0o600));
-  else accessSync(path, constants.W_OK);
+  try {
+    accessSync(path, constants.W_OK);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    closeSync(openSync(path, 'a', 0o600));
+  }
 }
 
 const TO_WRITE = 'PRAGMA synchronous = NORMAL';
