@@ -127,10 +127,12 @@ async function* variables(context: CommandContext, settings: ResolvedSettings | 
   yield* found;
 }
 
-/** True for a file with a certificate in PEM (RFC 7468), the only form that Node reads. */
+/** False without a certificate in PEM (RFC 7468), the only form that Node reads. Does not read a pipe: Node has read it. */
 async function isPem(files: CommandContext['files'], path: string): Promise<boolean> {
   const head = await files.head(path, 65_536).catch(() => undefined);
-  return /-----BEGIN (TRUSTED |X509 )?CERTIFICATE-----/.test(new TextDecoder().decode(head));
+  if (head !== undefined) return /-----BEGIN (X509 )?CERTIFICATE-----/.test(new TextDecoder().decode(head));
+  const kind = (await files.facts(path).catch(() => undefined))?.kind;
+  return kind === 'other' || kind === 'symlink';
 }
 
 function* baseUrl({ globals }: CommandContext, settings: ResolvedSettings): Generator<Diagnosis, URL> {
