@@ -64,7 +64,7 @@ export function warnOfUnexpected(
   for (const warning of oddities.warnings()) if (!warned.includes(warning)) notices.warning(warning);
 }
 
-/** Keeps the first few names only: a hostile list must not fill the memory. */
+/** Keeps the first few names, then `…`: a hostile list must not fill the memory. */
 function add(names: Set<string>, name: string): void {
   const shown = shortened(name.trim() === '' ? `"${name}"` : name, 60);
   if (!names.has(shown)) names.add(names.size < 10 ? shown : '…');

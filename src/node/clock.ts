@@ -26,14 +26,14 @@ export const nodeClock: Clock = {
   },
   turn: () => nextRound(),
   alarm(ms, ring) {
-    const left = ms - LONGEST_TIMER_MS;
-    const next = left > 0 ? (): void => void (cancel = nodeClock.alarm(left, ring)) : ring;
-    const timer = setTimeout(next, Math.min(Math.max(ms, 0), LONGEST_TIMER_MS));
-    let cancel = (): void => {
-      clearTimeout(timer);
+    let timer: NodeJS.Timeout;
+    const arm = (left: number): void => {
+      const isLong = left > LONGEST_TIMER_MS;
+      timer = isLong ? setTimeout(arm, LONGEST_TIMER_MS, left - LONGEST_TIMER_MS) : setTimeout(ring, Math.max(left, 0));
     };
+    arm(ms);
     return () => {
-      cancel();
+      clearTimeout(timer);
     };
   },
 };
