@@ -51,7 +51,7 @@ export function brokenField(schema: z.ZodMiniObject, value: JsonValue): string |
 /** @param what the value's name in a sentence @throws {Failure} `contract`: which field breaks it, and how */
 export function readItem(value: JsonValue, what: string): InventoryItem {
   const broken = (problem: string): Failure => new Failure('contract', { what, problem });
-  if (!(value instanceof Map)) throw broken(`is ${shown(value)}, not an object`);
+  if (!(value instanceof Map)) throw broken(`is ${shownJson(value)}, not an object`);
   const { data } = ReceivedItemSchema.safeParse(membersOf(value));
   if (data === undefined) throw broken(explain(value));
   const extra = new Map([...value].filter(([key]) => !isOneOf(ITEM_FIELDS, key)));
@@ -73,10 +73,10 @@ function explain(members: JsonObject): string {
   const value = members.get(field);
   if (value === undefined) return `lacks the field ${field}`;
   const wanted = field === 'status' ? 'a string' : field === 'petId' ? 'an int64' : 'an integer';
-  return `has ${shown(value)} as its ${field}, which is not ${wanted}`;
+  return `has ${shownJson(value)} as its ${field}, which is not ${wanted}`;
 }
 
 /** Returns the value as JSON, shortened. */
-function shown(value: JsonValue): string {
-  return shortened(stringifyJson(value), 40);
+export function shownJson(value: JsonValue, most = 40): string {
+  return shortened(stringifyJson(value), most);
 }

@@ -1,7 +1,6 @@
 /** A contract check and its result. */
-import { type JsonValue, stringifyJson } from '../api/json.ts';
-import { brokenField, ErrorSchema, InventoryItemSchema } from '../api/schemas.ts';
-import { shortened } from '../api/values.ts';
+import type { JsonValue } from '../api/json.ts';
+import { brokenField, ErrorSchema, InventoryItemSchema, shownJson } from '../api/schemas.ts';
 import type { Reply } from '../client/raw.ts';
 
 export const VERDICTS = ['pass', 'fail', 'skip'] as const;
@@ -43,11 +42,6 @@ export interface Checked extends CheckFacts, Finding {
   readonly isError?: boolean;
 }
 
-/** Returns a value of the service as JSON, cut to a readable length. */
-export function shown(value: JsonValue): string {
-  return shortened(stringifyJson(value), 80);
-}
-
 export const PASS: Finding = { verdict: 'pass' };
 
 export function fail(expected: string, found: string): Finding {
@@ -85,7 +79,7 @@ export function notAnItem(value: JsonValue): string | undefined {
   const field = brokenField(InventoryItemSchema, value);
   if (field === undefined) return undefined;
   const found = value instanceof Map ? value.get(field) : undefined;
-  return found === undefined ? `no ${field}` : `${field} ${shown(found)}`;
+  return found === undefined ? `no ${field}` : `${field} ${shownJson(found, 80)}`;
 }
 
 /** Fails for a body that is not an Error (service spec, part 2). */

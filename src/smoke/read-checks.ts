@@ -1,5 +1,6 @@
 /** Contract checks that only read. Pure: each maps an answer to a finding. */
 import { clockDifference } from '../doctor/diagnosis.ts';
+import { shownJson } from '../api/schemas.ts';
 import {
   type CheckFacts,
   fail,
@@ -8,7 +9,6 @@ import {
   isJson,
   notAnItem,
   PASS,
-  shown,
   skip,
   type SmokeOptions,
   withStatus,
@@ -75,7 +75,7 @@ export const READ_CHECKS: readonly ReadCheck[] = [
 /** Fails for a list that does not consist of pets. */
 export function checkRows({ json, problem }: Reply): Finding {
   if (json === undefined) return fail('a JSON array', `a body that is not JSON: ${problem ?? ''}`);
-  if (!Array.isArray(json)) return fail('a JSON array', shown(json));
+  if (!Array.isArray(json)) return fail('a JSON array', shownJson(json, 80));
   for (const [i, row] of json.entries()) {
     const found = notAnItem(row);
     if (found !== undefined) return fail(`an InventoryItem in row ${i + 1}`, found);

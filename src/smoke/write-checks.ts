@@ -1,5 +1,6 @@
 /** Checks of the update's contract, which write to one pet and restore it whatever happens. */
 import { integer } from '../api/json.ts';
+import { shownJson } from '../api/schemas.ts';
 import { INT64_MAX } from '../api/values.ts';
 import {
   type CheckFacts,
@@ -11,7 +12,6 @@ import {
   isJson,
   notAnItem,
   PASS,
-  shown,
   skip,
   withStatus,
 } from './finding.ts';
@@ -137,7 +137,10 @@ function isListed(list: Reply, petId: bigint, quantity: bigint): Finding {
   return withStatus(list, 200, () => {
     const found = rowsById(list).get(petId)?.get('quantity');
     if (integer(found) === quantity) return PASS;
-    return fail(`pet ${petId} with a quantity of ${quantity} in the list`, found === undefined ? 'none' : shown(found));
+    return fail(
+      `pet ${petId} with a quantity of ${quantity} in the list`,
+      found === undefined ? 'none' : shownJson(found, 80),
+    );
   });
 }
 
@@ -150,6 +153,6 @@ function isEntry(answer: Reply, petId: bigint, quantity: bigint): Finding {
     if (problem !== undefined) return fail(wanted, problem);
     const [id, stored] = [integer(json.get('petId')), integer(json.get('quantity'))];
     if (id === petId && stored === quantity) return isJson(entry);
-    return fail(wanted, shown(json));
+    return fail(wanted, shownJson(json, 80));
   });
 }
