@@ -1,6 +1,6 @@
 import { option } from '../cli/command.ts';
 import { defineWrite } from '../cli/shared-options.ts';
-import { durationValue, numberValue, textValue, wordValue } from '../value-parsers.ts';
+import { instantValue, numberValue, textValue, wordValue } from '../value-parsers.ts';
 import { count } from '../stock/count.ts';
 import { dueForCount } from '../stock/stocktake.ts';
 
@@ -33,13 +33,12 @@ export const inventoryCount = defineWrite({
       { shownDefault: 'leave' },
     ),
     due: option(
-      '--due <duration>',
-      durationValue(1),
-      'list the pets not counted for this long, starting with those never counted',
-      {
-        conflicts: ['prefix', 'dryRun', 'resume', 'rest', 'cause', 'note', 'person'],
-      },
+      '--due <time>',
+      instantValue('its start'),
+      'list the pets not counted since this time (90d, 2026-03-01), starting with those never counted',
+      { conflicts: ['prefix', 'dryRun', 'resume', 'rest', 'cause', 'note', 'person'] },
     ),
   },
-  run: (input, context) => (input.due === undefined ? count(context, input) : dueForCount(context, input.due)),
+  run: (input, context) =>
+    input.due === undefined ? count(context, input) : dueForCount(context, input.due(context.clock.now())),
 });

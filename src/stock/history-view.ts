@@ -124,7 +124,8 @@ export function sumsView(
     minus: ({ minus }: Sum) => minus,
     net: ({ plus, minus }: Sum) => plus - minus,
   };
-  return list(rows.slice(0, limit), members, { looks: { net: { isSigned: true } }, empty });
+  const shown = by === 'day' ? rows.slice(-limit) : rows.slice(0, limit);
+  return list(shown, members, { looks: { net: { isSigned: true } }, empty });
 }
 
 function sumUp(batches: Iterable<readonly Change[]>, by: SumBy, notices: CommandContext['notices']): Sum[] {

@@ -69,16 +69,15 @@ export async function showUnscanned(
   if (rest.length > SHOWN) notices.info(`  and ${rest.length - SHOWN} more`);
 }
 
-/** `count --due`: lists the pets that this machine has not counted for `due` ms, those never counted first. */
+/** `count --due`: lists the pets that this machine has not counted since `due`, epoch ms; those never counted first. */
 export async function dueForCount(context: CommandContext, due: number): Promise<RowsView> {
   await using session = await connect(context);
   const stock = await readStock(session.service);
   using journal = await openJournal(context);
   const counted = journal.lastCounted(session.origin);
-  const now = context.clock.now();
   const never = FORMAT_FACTS[context.globals.output].isForPeople ? 'never' : undefined;
   const at = (petId: bigint): number => counted.get(petId) ?? Number.NEGATIVE_INFINITY;
-  const pets = [...stock.values()].filter(({ petId }) => at(petId) <= now - due);
+  const pets = [...stock.values()].filter(({ petId }) => at(petId) <= due);
   const names = await openNames(context, session.origin, pets);
   return list<InventoryItem>(
     // Not the difference: it is NaN for two pets that were never counted.

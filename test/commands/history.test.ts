@@ -256,6 +256,7 @@ describe('why and who', () => {
     const days = (await by('day')).stdout.split('\n').slice(1, -1);
     expect(days.map((line) => line.slice(10))).toEqual([',sandbox,1,0,6,-6', ',sandbox,3,5,2,3']);
     expect(days).toEqual(days.toSorted());
+    expect((await by('day', '-n', '1')).stdout).toContain(`\n${days[1]}\n`);
   });
 
   it('sums name the pet, and say what is in none', async () => {

@@ -204,4 +204,6 @@ it('--due lists what was not counted for that long, never counted first', async 
   const later = await due(start + 91 * 86_400_000, '90d', '-o', 'csv');
   expect(later.stdout).toMatch(/\n7,.*,10,2026-03-02T14:\d\d:\d\d\.\d+Z\n8,.*,5,2026-[^\n]+\n$/);
   expect((await due(start, '1ms', '--json')).code).toBe(0);
+  expect((await due(start, '2026-03-03', '-o', 'csv')).stdout).toContain('\n7,');
+  expect((await due(start, '90')).code).toBe(2);
 });
