@@ -3,7 +3,7 @@
 const MARK = '[redacted]';
 /** Shorter secrets would redact unrelated text; real keys are longer. */
 const SHORTEST = 6;
-/** In a larger text, only the plain spelling of a secret is searched, and its lower case. */
+/** In a larger text, a secret is searched in its own case and in lower case, not in any. */
 const SMALL = 4_096;
 /** Longer secrets are searched in pieces of this many characters, to keep the expression small. */
 const PIECE = 64;
@@ -13,8 +13,8 @@ const PUBLIC =
     ' ',
   );
 
-/** Most characters that encode one character: `\\\\\\\u0061`. */
-const LONGEST_SPELLING = 12;
+/** Most characters that encode one character: `\\\\\\\"\\\\\\\"`, a quote that CSV doubles, in JSON. */
+const LONGEST_SPELLING = 16;
 
 const XML: Readonly<Record<string, readonly string[]>> = {
   '&': ['&amp;'],

@@ -153,6 +153,13 @@ describe('fault 118: what the service says reaches no command with the key in it
     }
   });
 
+  it('however long it becomes when it is encoded', async () => {
+    const key = `a${'"'.repeat(11)}b`;
+    const quote = String.raw`\\\\\\\"`;
+    const body = `[{"petId":7,"status":"${key.replaceAll('"', quote + quote)}"}]`;
+    expect((await received(key, { body }, 1)).text).toBe('[{"petId":7,"status":"[redacted]"}]');
+  });
+
   it('in long pieces, also across the end of one', async () => {
     const filling = 'é '.repeat(8_000);
     for (const spell of Object.values(SPELLINGS)) {
