@@ -112,13 +112,13 @@ async function* linesOf<Row>(view: RowsView<Row>, lineOf: (row: Row) => string, 
   let head = header;
   let count = 0;
   for await (const batch of view.rows) {
+    if (batch.length === 0) continue;
     count += batch.length;
     const lines = batch.map((row) => lineOf(row));
     // Avoids a copy of the whole text.
     lines.push('');
-    const text = head + lines.join('\n');
+    yield head + lines.join('\n');
     head = '';
-    if (text !== '') yield text;
   }
   if (head !== '') yield head;
   return count;

@@ -30,6 +30,16 @@ describe('formats', () => {
     expect(await text(view(items), 'csv')).toBe(`${lines.join('\n')}\n`);
   });
 
+  it.each(FORMATS)('%s begins with the first rows, not where a filter left none of a batch', async (format) => {
+    const pieces: string[] = [];
+    const rows = (async function* () {
+      yield await Promise.resolve([]);
+      throw new Error('broken');
+    })();
+    await expect(text({ ...view([]), rows }, format, {}, pieces)).rejects.toThrow('broken');
+    expect(pieces).toEqual([]);
+  });
+
   it('a record is its text, one JSON line, or two lines of CSV', async () => {
     const record = {
       view: 'record' as const,
