@@ -13,7 +13,8 @@ const MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_
 
 /** Parses `500ms`, `30` or `30s`, `5m`, `2h`, `1d` into whole ms, rounded up; undefined for anything else. */
 export function parseDuration(text: string): number | undefined {
-  const match = FORM.exec(text);
-  const ms = match === null ? Number.NaN : Math.ceil(Number(match[1]) * (MS[match[2] ?? 's'] ?? Number.NaN));
+  const [, number, unit = 's'] = FORM.exec(text) ?? [];
+  // A product of doubles may be too large in its 16th digit.
+  const ms = Math.ceil(Number((Number(number) * (MS[unit] ?? Number.NaN)).toPrecision(15)));
   return Number.isSafeInteger(ms) ? ms : undefined;
 }

@@ -17,6 +17,8 @@ it.each([
   ['inventory list --wait', { maxWait: FOREVER_MS }],
   ['inventory list --no-wait', { maxWait: 0 }],
   ['inventory list --max-wait 5s', { maxWait: 5_000 }],
+  ['inventory list --max-wait 0.07h', { maxWait: 252_000 }],
+  ['inventory list --max-wait 1.0001ms', { maxWait: 2 }],
   ['inventory list --timeout 30d', { timeout: 2 ** 31 - 1 }],
   ['inventory list -y --timeout=2s', { yes: true, timeout: 2_000 }],
 ])('petstore %s', async (line, changed) => {
