@@ -121,7 +121,7 @@ export function isWhole(body: HttpBody): body is readonly Uint8Array[] {
   return Array.isArray(body);
 }
 
-/** Where a request failed. In the first group it is certain that nothing was sent. */
+/** Where a request failed. In the first group it is certain that nothing was sent, unless a proxy forwards requests. */
 export type HttpFailurePhase =
   | 'dns' // the name cannot be resolved
   | 'connect' // refused, unreachable
@@ -141,7 +141,7 @@ export type HttpFailurePhase =
 
 export interface HttpFailureFacts {
   readonly phase: HttpFailurePhase;
-  /** False only if it is certain that no byte of the request was sent. */
+  /** False only if it is certain that the service got no byte of the request. */
   readonly mayHaveBeenSent: boolean;
   /** `host:port` of the peer that failed: the service's, or the proxy's. */
   readonly peer: string;

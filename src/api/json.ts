@@ -175,7 +175,7 @@ export const UNSAFE =
 /** ASCII that JSON writes unescaped. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
-/** Returns a string as JSON text, with every control, bidi and invisible character as a \u escape. */
+/** Returns a string as JSON text, with every character of UNSAFE as a \u escape. */
 function stringifyString(text: string): string {
   if (PLAIN.test(text)) return `"${text}"`;
   return JSON.stringify(text).replace(UNSAFE, (character) =>

@@ -44,7 +44,7 @@ export function shortened(text: string, most: number): string {
   return start.length > most ? `${start.slice(0, most).join('')}…` : text;
 }
 
-/** True for one line of text within the limit, without characters that would be escaped. */
+/** True for one line of text within the limit, without control characters, lone surrogates and bidi marks. */
 export function isLine(text: string, most: number): boolean {
   // First the length: a pattern on a text of millions of characters may end in a RangeError.
   const isShort = text.length <= 2 * most && Array.from(text).length <= most;

@@ -6,7 +6,7 @@ import { displayWidth } from './width.ts';
 const LONGEST_WORD = 20;
 /** Least width of a column of bars. */
 const LEAST_BAR = 6;
-/** `│ ` before each column, ` │` at the end. */
+/** `│ ` before each column and a space after it, `│` at the end. */
 const BORDERS = { perColumn: 3, end: 1 };
 /** Between columns without borders. */
 export const BETWEEN = '  ';

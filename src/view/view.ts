@@ -61,7 +61,7 @@ export interface RowsView<Row = unknown> {
   readonly empty: string;
   /** Printed on stderr below a table at a terminal. */
   summary?(count: number): string;
-  /** Returns the failure of a check, if any. @param count of the rows, all written; undefined if their reader has gone */
+  /** Returns the failure of a check, if any. @param count of the rows; undefined if not all could be written */
   check?(count?: number): Failure | undefined;
 }
 
