@@ -34,7 +34,7 @@ export interface Table {
   readonly columns: readonly TableColumn[];
   readonly rows: readonly (readonly Cell[])[];
   readonly header: boolean;
-  /** False on a terminal that is too narrow for borders. */
+  /** False on a terminal that is too narrow for columns: each row becomes lines. */
   readonly hasColumns: boolean;
 }
 
