@@ -2,8 +2,8 @@
 import type { CommandContext } from '../session/globals.ts';
 import { showsInfo, undoLine } from '../session/resolve.ts';
 import { resumeCommand } from '../session/run-commands.ts';
-import { Failure, isFailure, midway } from '../errors.ts';
-import { firstCause } from '../report/failures.ts';
+import { Failure, fileFailure, isFailure, midway } from '../errors.ts';
+import { describeFailure, firstCause } from '../report/failures.ts';
 import { type Change, type ChangeState, isLeft, isUnapplied, type NewChange, type Run } from '../state/journal.ts';
 import { confirmation, type RecordView } from '../view/view.ts';
 import { capital, petLabel, plural } from '../view/words.ts';
@@ -151,7 +151,8 @@ async function writeReport(
     await context.files.replace(path, stringify([heading, ...rows]), { mode: 0o600 });
     return path;
   } catch (error) {
-    context.notices.debug(`no report: ${String(error)}`);
+    const failure = isFailure(error) ? error : fileFailure('write', statePath(context, 'reports'), error);
+    context.notices.warning(`There is no report of this run. ${describeFailure(failure, context.clock.now()).message}`);
     return undefined;
   }
 }

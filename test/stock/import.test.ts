@@ -1,5 +1,5 @@
 /** `inventory import`, in this process, on the built-in sandbox. */
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -167,6 +167,16 @@ it('says that nothing differs in one line, without a run and a report', async ()
   expect(existsSync(join(home.state, 'petstore', 'reports'))).toBe(false);
   const { stdout: json } = await run([...same, '--json'], { stdin: { text: 'petId,quantity\n7,10\n8,6\n' } });
   expect(JSON.parse(json)).toMatchObject({ run: null, applied: 0, unchanged: 2, report: null });
+});
+
+it('says that the report could not be written, and why; the run is done', async () => {
+  const { home, run, file } = shop();
+  mkdirSync(join(home.state, 'petstore'), { recursive: true });
+  writeFileSync(join(home.state, 'petstore', 'reports'), '');
+  const command = ['inventory', 'import', file('petId,quantity\n7,12\n8,1\n'), '--yes', '--json'];
+  const { code, stdout, stderr } = await run(command);
+  expect([code, JSON.parse(stdout)]).toMatchObject([0, { applied: 2, report: null }]);
+  expect(stderr).toContain('There is no report of this run. Could not write ');
 });
 
 it('adds a delivery, shows it first, and adds the same rows again only with --again, unless they were undone', async () => {
