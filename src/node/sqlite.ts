@@ -107,7 +107,7 @@ function wrap(database: DatabaseSync, isInPlace: () => boolean): Database {
   };
 }
 
-/** Primary result codes of SQLite (sqlite.org/rescode.html). */
+/** Result codes of SQLite (sqlite.org/rescode.html): primary ones, and extended ones that differ from theirs. */
 const PROBLEMS: Readonly<Record<number, DatabaseProblem>> = {
   5: 'held',
   6: 'held',
@@ -116,17 +116,16 @@ const PROBLEMS: Readonly<Record<number, DatabaseProblem>> = {
   13: 'full',
   15: 'held',
   26: 'damaged',
+  // SQLITE_IOERR_SHORT_READ: the file was truncated.
+  522: 'damaged',
+  // SQLITE_IOERR_SHMSIZE: there is no space for the index of the write-ahead log.
+  4874: 'full',
 };
-
-/** SQLITE_IOERR_SHORT_READ: the file was truncated. */
-const SHORT_READ = 522;
 
 function toFailure(error: unknown): DatabaseFailure {
   if (error instanceof DatabaseFailure) return error;
-  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : undefined;
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0;
   // An unsupported format has the same code as any failed statement.
-  if (code === SHORT_READ || String(error).includes('unsupported file format')) {
-    return new DatabaseFailure('damaged', error);
-  }
-  return new DatabaseFailure(PROBLEMS[(code ?? 0) & 0xff] ?? 'unusable', error);
+  if (String(error).includes('unsupported file format')) return new DatabaseFailure('damaged', error);
+  return new DatabaseFailure(PROBLEMS[code] ?? PROBLEMS[code & 0xff] ?? 'unusable', error);
 }

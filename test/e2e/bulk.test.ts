@@ -182,15 +182,18 @@ it.each([
   },
 );
 
-it('fault 92: a disk that is full stops it beforehand, with nothing sent', async (test) => {
+it.skipIf(!mayMount()).each([
+  ['', 'list'],
+  [' while the database has no log', 'runs'],
+])('fault 92: a disk that is full%s stops it beforehand, with nothing sent', async (_, last) => {
   const at = await shop();
   const file = csv(at, some(3));
   const state = join(at.home.path, 'full');
   // In a mount namespace of its own: the state folder becomes a disk of 200 KiB that is full but for a few bytes.
   const script = `mkdir '${state}' && mount -t tmpfs -o size=200k tmpfs '${state}' &&
-      XDG_STATE_HOME='${state}' "$@" inventory list >/dev/null 2>&1; (cat /dev/zero > '${state}/ballast' 2>/dev/null || true);
+      XDG_STATE_HOME='${state}' "$@" inventory list >/dev/null 2>&1;
+      XDG_STATE_HOME='${state}' "$@" inventory ${last} >/dev/null 2>&1; (cat /dev/zero > '${state}/ballast' 2>/dev/null || true);
       XDG_STATE_HOME='${state}' "$@" --json inventory import --yes '${file}'`;
-  if (!mayMount()) return test.skip();
   const { code, stderr } = await runPetstore([], {
     home: at.home,
     env: at.env,
@@ -198,7 +201,7 @@ it('fault 92: a disk that is full stops it beforehand, with nothing sent', async
   });
   expect([code, JSON.parse(stderr.trim().split('\n').at(-1) ?? '')]).toMatchObject([
     3,
-    { error: { exitCode: 3, message: expect.stringMatching(/the disk is full|disk I\/O error/) as string } },
+    { error: { exitCode: 3, message: expect.stringContaining('the disk is full') as string } },
   ]);
   expect(await at.sent()).toEqual([]);
 });
@@ -298,7 +301,7 @@ it('fault 93: a disk that fills up when rows are under way: what was sent is loo
   const running = startPetstore(['--json', ...IMPORT, file], { home, env: sandbox.env, command: withMounts(script) });
   pid = running.pid;
   const { code, stderr } = await running.exited;
-  expect([code, stderr]).toEqual([3, expect.stringMatching(/the disk is full|disk I\/O error/) as string]);
+  expect([code, stderr]).toEqual([3, expect.stringContaining('the disk is full') as string]);
   const env = { ...sandbox.env, XDG_STATE_HOME: kept };
   const resumed = await runPetstore(['--json', ...RUNS, 'resume'], { home, env });
   expect([resumed.code, JSON.parse(resumed.stdout)]).toMatchObject([0, { failed: 0, unknown: 0, left: 0 }]);
