@@ -34,9 +34,9 @@ const redirectValue = parserOf(
   },
 );
 
-/** Accepts addresses only: c-ares cannot resolve the name of a DNS server. */
+/** Accepts addresses only: c-ares cannot resolve the name of a DNS server, and reads no octal number. */
 const dnsServerValue = parserOf('an address, with or without a port', (text) => {
-  const isAddress = /^(\d{1,3}(\.\d{1,3}){3}(:\d{1,5})?|\[[0-9a-f:]+\](:\d{1,5})?|[0-9a-f:]*:[0-9a-f:]*)$/i.test(text);
+  const isAddress = /^(?!0\d+\.|.*\.0\d)(((\d+\.){3}\d+|\[[\da-f:]+\])(:\d+)?|([\da-f]*:){2}[\da-f:]*)$/i.test(text);
   return isAddress && URL.canParse(`http://${/^[^[]*:.*:/.test(text) ? `[${text}]` : text}`) ? text : undefined;
 });
 

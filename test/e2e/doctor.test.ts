@@ -505,6 +505,8 @@ describe('doctor, its options', () => {
     ['--target x.example --domain a.example --redirect from=a.example', '--redirect must be'],
     ['--target x.example --domain a.example --redirect from=a.example,to=b.example,status=200', 'must be'],
     ['--target x.example --domain a.example --dns-server ns1.example', '--dns-server must be'],
+    ['--target x.example --domain a.example --dns-server 010.0.0.1', '--dns-server must be'],
+    ['--target x.example --domain a.example --dns-server 1:', '--dns-server must be'],
     ['--target x.example --domain a.example --connect a.example', '--connect must be'],
     ['--target x.example --domain a.example --offline', '--offline'],
   ])('%s: exit 2', async (options, says) => {
