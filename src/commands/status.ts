@@ -76,7 +76,7 @@ async function knownLimits(context: CommandContext): Promise<{ notes: readonly L
     ];
     return { notes, json: jsonObject(limitsJson(view, now)) };
   } catch (error) {
-    if (!isFailure(error)) throw error;
+    if (!isFailure(error) || context.signal.aborted) throw error;
     const isLedger = error.is('ledger-refused') || error.is('invalid-value');
     return { notes: isLedger ? [['shared', describeFailure(error, context.clock.now()).message]] : [] };
   }

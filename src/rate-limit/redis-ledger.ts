@@ -118,7 +118,7 @@ export class RedisLedger implements Ledger {
     if (now - this.shownAt >= SHOWN_MS) {
       this.shownAt = now;
       const state = await this.step(kept);
-      await (isFirst ? this.visit(state, {}) : this.tell(state));
+      await untilStop(this.options, 0, isFirst ? this.visit(state, {}) : this.tell(state));
     }
     const { lease, ...known } = await this.read(withoutNameless);
     return { ...known, lease: this.refusal === undefined ? lease : { ...lease, lost: this.refusal } };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Failure } from '../../src/errors.ts';
 import { type Redis, RedisFailure } from '../../src/ports.ts';
 import { sharingWords } from '../../src/session/limit-words.ts';
 import { RedisScript, type Store } from '../simulation/lua.ts';
@@ -266,6 +267,21 @@ describe('with PETSTORE_LEDGER', () => {
     // Before the next try is due: whoever asks wants to know how it is now.
     delete server.failure;
     expect((await run(context, 'status')).stdout).toContain('shared       with no other machine now; ');
+  });
+
+  it.each(['limits', 'status'])('%s ends at a signal, also while the server does not answer', async (command) => {
+    const { clock, machine } = chain();
+    const stop = new AbortController();
+    const silent: Redis = {
+      async run() {
+        stop.abort(new Failure('interrupted', { signal: 'SIGINT' }));
+        await clock.sleep(2_000);
+        throw refused();
+      },
+      close: () => undefined,
+    };
+    const context = { ...machine(), signal: stop.signal, openRedis: () => Promise.resolve(silent) };
+    expect(await run(context, command)).toMatchObject({ code: 130, stdout: '' });
   });
 
   it('fault 172: a server that refuses fails limits, and not status', async () => {
