@@ -366,7 +366,7 @@ export interface Machine {
   /** True if a process with this number runs on this machine, or if that is unknown. */
   isAlive(pid: number): boolean;
   readonly cwd: string;
-  /** Name of the current user; empty if the system has none. */
+  /** Name of the current user; the number if the system has no name for it. */
   readonly user: string;
   /** Number of the current user; undefined on Windows. */
   readonly userId: number | undefined;

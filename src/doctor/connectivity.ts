@@ -186,7 +186,7 @@ function at(address: string, port: number): string {
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
-/** Opens the network. Each step fails after 10 s. */
+/** Opens the network. Each step fails after 10 s, or --timeout if it is shorter. */
 export function networkOf({ globals, signal, openNetwork }: CommandContext): Promise<Network> {
   return openNetwork({ timeoutMs: Math.min(globals.timeout ?? 10_000, 10_000), signal });
 }

@@ -11,7 +11,7 @@ import { type Clock, errorCode, isLoopback, systemHost } from '../ports.ts';
 export type Patience = Readonly<Record<'headMs' | 'requestMs', number>>;
 
 const PATIENCE: Patience = { headMs: 10_000, requestMs: 30_000 };
-/** After how long a client that reads nothing is disconnected, in ms. */
+/** After how long a connection without any traffic is closed, in ms; the proxy makes an exception while a request waits. */
 export const SILENCE_MS = 120_000;
 /**
  * How long an idle connection stays open, in ms: longer than load balancers keep theirs (usually 60 s). The server must
@@ -81,7 +81,7 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 
 const NO_TUNNELS: Refusal = [501, 'no_tunnels', 'There are no tunnels here: use this address as the base URL.'];
 
-/** Serves until it is closed. @throws {Failure} `port` */
+/** Serves until it is closed. @throws {Failure} `port`, `usage` */
 export async function serve(options: ServerOptions): Promise<Serving> {
   const { clock, handle, onConnection, refuse } = options;
   const { server, secure, shaking } = openServer(options);

@@ -184,7 +184,7 @@ export const nodeFiles: Files = {
       await fs.promises.writeFile(path, text, { flag: O_WRONLY | O_NONBLOCK });
       return;
     }
-    // Replaces the target of a link, so that the link stays.
+    // Replaces the target of a link, so that the link stays, unless its target is missing.
     const target = found === undefined ? path : await fs.promises.realpath(path);
     const temporary = `${target}.${process.pid}.tmp`;
     try {

@@ -9,10 +9,9 @@ export const CERTIFICATE =
 const RESPONSE: Readonly<Record<string, HttpFailurePhase>> = {
   UND_ERR_BODY_TIMEOUT: 'body-timeout',
   UND_ERR_HEADERS_OVERFLOW: 'header-overflow',
-  HPE_HEADER_OVERFLOW: 'header-overflow',
 };
 
-/** undici's codes for a head with a length and chunks (it names the length), and for a status of 101 or below 100. */
+/** undici's codes for a length with chunks or another length, and for a status below 100 or a 101 without an upgrade. */
 const NOT_HTTP = ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'ERR_ASSERTION'];
 
 export const hostAndPort = (url: URL): string => `${url.hostname}:${portOf(url)}`;
@@ -90,7 +89,7 @@ export function toHttpFailure(thrown: unknown, stage: Stage, exchange: Exchange)
   if (signal?.aborted === true) return facts('aborted');
   if (stage === 'unsent') return facts('reset');
   if (stage === 'body') return facts(RESPONSE[code] ?? 'body-cut');
-  if ((error.name === 'HTTPParserError' || NOT_HTTP.includes(code)) && RESPONSE[code] === undefined) {
+  if (error.name === 'HTTPParserError' || NOT_HTTP.includes(code)) {
     return forwarder === undefined
       ? facts('protocol')
       : facts('proxy', hostAndPort(forwarder), 'its answer is not HTTP');

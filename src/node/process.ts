@@ -8,7 +8,7 @@ process.on('SIGXFSZ', () => undefined);
 
 export const argv: readonly string[] = process.argv.slice(2);
 
-/** Width of the terminal in columns; 80 if stdout is not one, or does not know its width. */
+/** Width of the terminal in columns, at least 20; 80 if stdout is not one, or does not know its width. */
 export function width(): number {
   return Math.max(process.stdout.columns || 80, 20);
 }

@@ -70,7 +70,7 @@ const NOTICED_PACE_MS = 5_000;
 const FRESH_MS = 250;
 
 export class LedgerGate {
-  /** What the newest headers said. */
+  /** What is left of the window of the newest answer that has one. */
   limits: RateLimit | undefined;
   private readonly options: GateOptions;
   /** How many 429s in a row this command has received, each after the block before had ended. */
@@ -87,8 +87,8 @@ export class LedgerGate {
   /**
    * Resolves when one request of the operation may be written now, on the connection.
    * @param connect is called once there is no known reason to wait
-   * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait would be longer than allowed, so it does not wait at
-   * all
+   * @throws {Failure} `rate-limited`, `banned`, `paused`: the wait would be longer than allowed, or its end was not
+   * known and it has been; what connect and the ledger throw; the signal's reason
    */
   async enter(operation: string, connect: () => Promise<Connection>, own: OwnLimits = {}): Promise<Admitted> {
     const options = { ...this.options, ...own };

@@ -254,9 +254,9 @@ function least(texts: readonly string[]): number | undefined {
 
 /**
  * Returns why nothing may be sent after an answer, and for how long: never shorter than the service named, at most a
- * day. Undefined for an answer that is not a refusal. A Reset counts if nothing is left, or if nothing else names a
- * wait.
- * @param consecutive429s each after the first doubles the wait, unless a gateway names it
+ * day. Undefined for an answer that is not a refusal. A Reset counts if nothing is left, or, except for a 503, if nothing
+ * else names a wait.
+ * @param consecutive429s each after the first doubles the wait, unless a gateway has refused the request
  * @param random in [0, 1): jitter
  */
 export function refusalOf(

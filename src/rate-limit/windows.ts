@@ -1,7 +1,7 @@
 /**
  * The rate-limit windows of one key: what the newest answers said, by operation. Which operations share a window is
- * derived, not stored: windows with the same limit and the same end count as one, until an answer shows more left than
- * the other window had. An operation without a window may draw on any window of its address.
+ * derived, not stored: windows with the same limit and the same end count as one, until an answer shows as many left
+ * as the other window had before it. An operation without a window may draw on any window of its address.
  */
 import { type LimitHeaders, ROUNDING_MS } from './headers.ts';
 

@@ -116,7 +116,7 @@ function checkValues(answer: Reply): Finding {
   return Number(remaining) <= Number(limit) ? PASS : fail(`at most ${limit} remaining`, remaining);
 }
 
-/** Longer windows are implausible; treat the header as missing. */
+/** Longer windows are implausible: petstore ignores such a header (rate-limit/headers.ts). */
 const LONGEST_S = 32 * 86_400;
 const RESET = 'a Unix time in the next 32 days, in seconds';
 
