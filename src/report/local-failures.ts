@@ -222,7 +222,7 @@ const SYSTEM_WORDS: Readonly<Record<string, string>> = {
   EMFILE: 'this process may not open more files; see ulimit -n',
   ENFILE: 'this machine has too many files open',
   ENXIO: 'no program reads from it',
-  EEXIST: 'a file of that name exists',
+  EEXIST: 'a file is in the place of a folder',
   EBADF: 'it is closed',
 };
 

@@ -90,6 +90,16 @@ describe('fault 78: a config that is not a plain file is refused', () => {
   });
 });
 
+it('a file in the place of the config folder is named as such', async () => {
+  const home = createHome();
+  mkdirSync(home.config, { recursive: true });
+  writeFileSync(folderOf(home), '');
+  expect(await refusal(home, ['config', 'set', 'environment', 'staging'])).toEqual([
+    3,
+    `Could not write ${configPath(home)}: a file is in the place of a folder (EEXIST).`,
+  ]);
+});
+
 it('fault 81: a config of a newer version is not written to', async () => {
   const text = '{"version":2,"new":true}';
   const home = homeWith(text);
