@@ -101,5 +101,5 @@ async function installed(context: CommandContext, shell: Shell, script: string):
   const { path, left } = places[shell];
   await files.makePrivateFolder(path.replace(/\/[^/]*$/, '')).catch(fileFailed('write', path));
   await files.replace(path, script).catch(fileFailed('write', path));
-  return { view: 'raw', body: Buffer.from(`Written to ${path}.\n${left}`), margin: 2 };
+  return { view: 'raw', body: Buffer.from(`Written to ${path}.\n${left}`), margin: 2, isConfirmation: true };
 }

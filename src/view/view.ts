@@ -171,7 +171,7 @@ export interface RawView {
   /** For our own text, which is wrapped and coloured as in a record. */
   readonly margin?: number;
   readonly failure?: Failure;
-  /** True for the answer to a write: where it cannot be printed, the write is not to be sent again. */
+  /** True for what has taken effect, such as a write: where it cannot be printed, it is not to be run again. */
   readonly isConfirmation?: boolean;
 }
 

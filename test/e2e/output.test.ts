@@ -148,6 +148,13 @@ it('a change that was made says so where its output cannot be written: it is not
   expect(JSON.parse(stdout)).toMatchObject({ quantity: 11 });
 });
 
+it('an installed completion says so where its output cannot be written', async () => {
+  const home = createHome();
+  const line = ['completion', 'bash', '--install'];
+  const { code, stderr } = await runPetstore(line, { home, stdout: { file: '/dev/full' } });
+  expect([code, stderr]).toEqual([3, expect.stringContaining('hint: The command has taken effect')]);
+});
+
 describe('what happened outranks an output that cannot be written', () => {
   const onFullDisk = async (answer: Parameters<typeof scriptedServer>[0][number], ...command: string[]) => {
     const server = await scriptedServer([answer]);
