@@ -34,8 +34,8 @@ export function manPage(tree: Tree, version: string): string {
     ...commandsOf(tree).flatMap(command),
     '.SH ENVIRONMENT',
     ...list([
-      ...Object.values<Setting>(SETTINGS).flatMap(({ variable, about }) =>
-        variable === undefined ? [] : [[bold(variable), sentence(about)] as const],
+      ...Object.values<Setting>(SETTINGS).flatMap(({ variable, about: description, parser }) =>
+        variable === undefined ? [] : [[bold(variable), described({ description, parser })] as const],
       ),
       [bold('HTTPS_PROXY, http_proxy, ALL_PROXY, NO_PROXY'), 'Proxies.'],
       [bold('NODE_EXTRA_CA_CERTS'), 'A file of certificate authorities to trust besides the usual ones.'],

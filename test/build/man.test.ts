@@ -28,6 +28,10 @@ it('describes options in sentences', () => {
   expect(descriptions.filter((text) => !/^[^a-z].*\.$/.test(text))).toEqual([]);
 });
 
+it('lists the values of a variable as it lists those of its option', () => {
+  expect(MAN).toMatch(/^\\fBPETSTORE_OUTPUT\\fR\nOne of table, json, ndjson, csv\.$/m);
+});
+
 const hasMandoc = spawnSync('mandoc', ['-T', 'lint', '/dev/null'], { stdio: 'ignore' }).error === undefined;
 if (!hasMandoc) process.stderr.write('Skipped: the man page held against mandoc, which is not installed.\n');
 
