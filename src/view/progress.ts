@@ -174,8 +174,8 @@ export function liveLine(output: Output) {
   return {
     /** Draws the first text that fits, or what fits of the last. */
     async draw(...texts: readonly [string, ...string[]]): Promise<void> {
-      // One column less: a full line would wrap, and could not be erased.
-      const width = (output.columns ?? 80) - 1;
+      // With room for the ^C that the terminal echoes: a full line would wrap, and could not be erased.
+      const width = (output.columns ?? 80) - 3;
       isShown = true;
       await prepareWidths(texts);
       await output.write(`${ERASE_LINE}${fitting(texts, width)}`);

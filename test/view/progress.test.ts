@@ -111,15 +111,15 @@ describe('a wait says why, until when, which attempt, and that it may be stopped
 
 describe('the live line', () => {
   it('is the longest text that fits', async () => {
-    const output = new MemoryOutput({ isTTY: true, columns: 10 });
+    const output = new MemoryOutput({ isTTY: true, columns: 12 });
     const line = liveLine(output);
     await line.draw('more than ten', 'nine char', 'less');
     await line.draw('more than ten', 'as much again');
     expect(output.text()).toBe(['nine char', 'as much …'].map((text) => `\r\u001b[2K${text}`).join(''));
   });
 
-  it('is drawn over itself, never wider than the terminal, and leaves nothing', async () => {
-    const output = new MemoryOutput({ isTTY: true, columns: 10 });
+  it('is drawn over itself, with room for a ^C that the terminal echoes, and leaves nothing', async () => {
+    const output = new MemoryOutput({ isTTY: true, columns: 12 });
     const line = liveLine(output);
     await line.clear();
     await line.draw('short');
@@ -131,9 +131,10 @@ describe('the live line', () => {
   });
 
   it.each([
-    [undefined, `${'a'.repeat(78)}…`],
+    [undefined, `${'a'.repeat(76)}…`],
     [1, ''],
-    [2, '…'],
+    [3, ''],
+    [4, '…'],
   ])('fault 105: on a terminal of %s columns', async (columns, shown) => {
     const output = new MemoryOutput({ isTTY: true, columns });
     await liveLine(output).draw('a'.repeat(100));
