@@ -12,7 +12,8 @@ import { ESCAPE, nodeOutput, onContinue, withoutRest } from './streams.ts';
  * and moves no line); mouse clicks and wheel in SGR form.
  */
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[?1000h\u001b[?1006h';
-const LEAVE = '\u001b[?1006l\u001b[?1000l\u001b[?7h\u001b[?25h\u001b[?1049l';
+/** Also clears the screen: Linux's console, and GNU screen by default, have no other one. */
+const LEAVE = '\u001b[?1006l\u001b[?1000l\u001b[?7h\u001b[?25h\u001b[2J\u001b[H\u001b[?1049l';
 
 export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen {
   const { stdin, stdout } = process;
@@ -22,25 +23,30 @@ export function openScreen({ onKey, onRedraw, onEnd }: ScreenEvents): FullScreen
   const enter = (): void => {
     stdin.setRawMode(true);
     stdin.resume();
-    writeSync(1, ENTER);
     isOurs = true;
+    writeSync(1, ENTER);
+  };
+  const restore = (): void => {
+    // The shell's screen must not be cleared.
+    if (!isOurs) return;
+    isOurs = false;
+    try {
+      if (stdin.isTTY) stdin.setRawMode(false);
+      writeSync(1, LEAVE);
+    } catch {
+      // The terminal is gone.
+    }
   };
   const stopListening = listen(onKey, () => {
     onEnd(new Failure('interrupted', { signal: 'SIGHUP' }));
   });
   // Not stdout's `resize`: it misses a size that changes and at once changes back, which cuts what the terminal shows.
   process.on('SIGWINCH', onRedraw).on('exit', restore);
-  const forget = onContinue(
-    () => {
-      enter();
-      // Also has Node look at the terminal's size.
-      process.emit('SIGWINCH', 'SIGWINCH');
-    },
-    () => {
-      isOurs = false;
-      restore();
-    },
-  );
+  const forget = onContinue(() => {
+    enter();
+    // Also has Node look at the terminal's size.
+    process.emit('SIGWINCH', 'SIGWINCH');
+  }, restore);
   enter();
   return {
     get columns() {
@@ -106,15 +112,6 @@ function mouseFilter(onMouse: (key: Key) => void, onRest: (rest: Buffer) => void
     held = MOUSE_BEGUN.exec(text)?.[0] ?? '';
     onRest(Buffer.from(text.slice(0, text.length - held.length), 'latin1'));
   };
-}
-
-function restore(): void {
-  try {
-    if (process.stdin.isTTY) process.stdin.setRawMode(false);
-    writeSync(1, LEAVE);
-  } catch {
-    // The terminal is gone.
-  }
 }
 
 function keyOf(text = '', { name = '', ctrl = false, meta = false, shift = false }: KeyPress): Key {

@@ -29,7 +29,7 @@ const DOWN = '\u001b[B';
 /** One more. */
 const RIGHT = '\u001b[C';
 /** As xterm has it: the screen as it was before, with a cursor. */
-const RESTORED = '\u001b[?1006l\u001b[?1000l\u001b[?7h\u001b[?25h\u001b[?1049l';
+const RESTORED = '\u001b[?1006l\u001b[?1000l\u001b[?7h\u001b[?25h\u001b[2J\u001b[H\u001b[?1049l';
 
 const browse = ['--env', 'sandbox', 'inventory', 'browse'];
 
@@ -232,6 +232,14 @@ describe('on the screen', () => {
     const screen = await screenOf(terminal.output.slice(terminal.output.lastIndexOf('\u001b[?1049h')), size);
     expect(screen.slice(2, 4)).toEqual(['   Pet  Quantity', 'No pet matches. Esc…']);
     await left(terminal, CTRL.c);
+  });
+
+  it('leaves nothing on a terminal without an alternate screen, as that of Linux', async () => {
+    const size = { cols: 80, rows: 12 };
+    const terminal = await opened(createHome(), size);
+    await left(terminal, CTRL.c);
+    const output = terminal.output.replaceAll('\u001b[?1049h', '').replaceAll('\u001b[?1049l', '');
+    expect(await screenOf(output, size)).toEqual(['Nothing was changed.', expect.stringMatching(/ requests left/)]);
   });
 
   it('mouse: a click puts the cursor on a pet, the wheel scrolls; neither is taken for typed text', async () => {
