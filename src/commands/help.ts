@@ -27,7 +27,7 @@ export const help = defineCommand({
     },
   },
   // cli/parse.ts has refused anything else.
-  run: ({ topic }) => (topic[0] === 'schemas' ? schemas(topic[1]) : EXIT_CODES_VIEW),
+  run: ({ topic: [topic, ...names] }) => (topic === 'schemas' ? schemas(names.join(' ')) : EXIT_CODES_VIEW),
 });
 
 export const version = defineCommand({
@@ -45,10 +45,10 @@ const EXIT_CODES_VIEW = list(
 );
 
 /** Lists the JSON Schemas, or prints one. @throws {Failure} `usage` */
-async function schemas(name?: string): Promise<View> {
+async function schemas(name: string): Promise<View> {
   const { default: all } = await import('../../schemas.json', { with: { type: 'json' } });
   const rows = Object.values<{ readonly title: string; readonly description: string }>(all);
-  if (name === undefined) return list(rows, { schema: ({ title }) => title, of: ({ description }) => description });
+  if (name === '') return list(rows, { schema: ({ title }) => title, of: ({ description }) => description });
   const found = rows.find(({ title }) => title === name);
   if (found !== undefined) return { view: 'raw', body: Buffer.from(`${JSON.stringify(found, null, 2)}\n`) };
   throw usageFailure(`Unknown schema ${JSON.stringify(name)}.`, 'See: petstore help schemas');

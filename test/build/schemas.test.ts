@@ -31,7 +31,8 @@ it('petstore help schemas lists them, and prints one', async () => {
   expect(JSON.parse(stdout)).toContainEqual({ schema: 'pets', of: 'inventory list' });
   const one = await runIn(createTestContext(), 'help', 'schemas', 'pets');
   expect(JSON.parse(one.stdout)).toEqual((JSON.parse(kept) as Record<string, unknown>).pets);
-  expect(await runIn(createTestContext(), 'help', 'schemas', 'pex')).toMatchObject({ code: 2, stdout: '' });
+  for (const names of [['pex'], ['pets', 'x']])
+    expect(await runIn(createTestContext(), 'help', 'schemas', ...names)).toMatchObject({ code: 2, stdout: '' });
 });
 
 it('what they do not say fails, as does a number for a text', () => {
