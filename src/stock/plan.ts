@@ -8,7 +8,7 @@ import type { CommandContext } from '../session/globals.ts';
 import { type PetNames, tableNames } from '../session/open-catalog.ts';
 import type { NewChange } from '../state/journal.ts';
 import { roleOf } from '../view/style.ts';
-import { list, type RowsView } from '../view/view.ts';
+import { FORMAT_FACTS, list, type RowsView } from '../view/view.ts';
 import { plural, signed } from '../view/words.ts';
 import { readStock, type Stock } from './runner.ts';
 
@@ -133,6 +133,8 @@ export async function dryRunPlan(
   const rows = [...steps, ...obstacles];
   const differences = { changes: steps.length, obstacles: obstacles.length };
   const names = await tableNames(context, origin, rows);
+  const hasProblems =
+    !FORMAT_FACTS[context.globals.output].isForPeople || rows.some(({ reason }) => reason !== undefined);
   return list<NewChange>(
     rows,
     {
@@ -141,7 +143,7 @@ export async function dryRunPlan(
       before: ({ before }) => before,
       after: ({ after }) => after,
       change: ({ before, after }) => (before === undefined ? undefined : after - before),
-      problem: ({ reason }) => reason,
+      ...(hasProblems && { problem: ({ reason }: NewChange) => reason }),
     },
     {
       jsonText: ({ petId, before = null, after, line = null, reason: problem = null }) =>

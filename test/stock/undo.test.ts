@@ -66,11 +66,8 @@ describe('--dry-run sends no write', () => {
     ],
     [['set', '7', '12', '--expect', '9'], ''],
     [['adjust', '7', '-1'], 'Pet 7 (Goldfish): 10 → 9 (-1) in sandbox.\nDry run in sandbox: no write is sent.\n'],
-    [
-      ['undo', '--dry-run'],
-      'Pet  Name        Before  After  Change  Problem\n  8  Budgerigar       5      6      +1  \n',
-    ],
-    [['count', '--dry-run'], 'Pet  Name      Before  After  Change  Problem\n  7  Goldfish      10      1      -9  \n'],
+    [['undo', '--dry-run'], 'Pet  Name        Before  After  Change\n  8  Budgerigar       5      6      +1\n'],
+    [['count', '--dry-run'], 'Pet  Name      Before  After  Change\n  7  Goldfish      10      1      -9\n'],
   ])('%j', async (args, shown) => {
     const { home, run, quantity } = shop();
     await run('adjust', '8', '-1');
@@ -89,7 +86,7 @@ describe('--dry-run sends no write', () => {
     const edit = ['--env', 'sandbox', 'inventory', 'edit', '--dry-run'];
     expect(await runIn(context, ...edit)).toMatchObject({
       code: 0,
-      stdout: 'Pet  Name      Before  After  Change  Problem\n  7  Goldfish      10     12      +2  \n',
+      stdout: 'Pet  Name      Before  After  Change\n  7  Goldfish      10     12      +2\n',
     });
     expect(await quantity(7)).toBe(10);
     const unedited = createTestContext({ home, editor: () => undefined, env: { EDITOR: 'ed' } });
