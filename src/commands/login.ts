@@ -14,7 +14,7 @@ import { canAsk, takeKey } from '../session/resolve.ts';
 import { changeConfig, type Config, requireReadable } from '../session/config-file.ts';
 import type { CommandContext } from '../session/globals.ts';
 import { keyFromCommand } from '../session/key-command.ts';
-import { find, inVariable, isExplicit, keyOf, SETTINGS, type Stored } from '../session/settings.ts';
+import { find, inVariable, isExplicit, keyOf, resolve, SETTINGS, type Stored } from '../session/settings.ts';
 import { shellWord } from '../session/run-commands.ts';
 import { readText } from '../session/read-text.ts';
 import { Failure, isFailure, usageFailure } from '../errors.ts';
@@ -87,7 +87,7 @@ function useText({ env }: CommandContext, environment: RemoteEnvironment, before
 
 async function chooseEnvironment(context: CommandContext, stored: Stored): Promise<RemoteEnvironment> {
   const { globals, prompt, signal } = context;
-  const found = find(SETTINGS.env, { ...stored, option: globals.env })!;
+  const found = resolve(SETTINGS.env, { ...stored, option: globals.env });
   const name = partsOf(found.value).environment;
   const names = REMOTE_ENVIRONMENTS.join(' or ');
   if (!isExplicit(found)) {
@@ -99,16 +99,13 @@ async function chooseEnvironment(context: CommandContext, stored: Stored): Promi
     throw new Failure('no-terminal', { what: 'the environment', instead: 'Add --env staging or --env production.' });
   }
   if (isOneOf(REMOTE_ENVIRONMENTS, name)) return name;
-  if (name === 'sandbox') {
-    const isVariable = found.source.from === 'variable';
-    throw usageFailure(
-      `${isVariable ? 'PETSTORE_ENV is sandbox: the' : 'The'} sandbox is built in and needs no login.`,
-      isVariable
-        ? 'To log in to your store: petstore login --env production'
-        : 'Use it at once: petstore --env sandbox inventory list',
-    );
-  }
-  throw new Failure('invalid-value', { name: 'environment', value: name, expected: names });
+  const isVariable = found.source.from === 'variable';
+  throw usageFailure(
+    `${isVariable ? 'PETSTORE_ENV is sandbox: the' : 'The'} sandbox is built in and needs no login.`,
+    isVariable
+      ? 'To log in to your store: petstore login --env production'
+      : 'Use it at once: petstore --env sandbox inventory list',
+  );
 }
 
 async function chooseBaseUrl(context: CommandContext, environment: string, stored: Stored): Promise<URL> {

@@ -124,6 +124,15 @@ it('the sandbox needs no login', async () => {
   );
 });
 
+it('reads PETSTORE_ENV as every command does', async () => {
+  const args = ['login', '--base-url', URL];
+  const { code, config } = await login(args, [STOCK], { env: { PETSTORE_ENV: 'Staging' }, answers: [KEY] });
+  expect({ code, config }).toMatchObject({ code: 0, config: { 'staging.api-key': KEY } });
+  const refused = await login(args, [], { env: { PETSTORE_ENV: 'nosuch' } });
+  expect(refused.stderr).toContain('PETSTORE_ENV must be one of production, staging, sandbox');
+  expect(refused.code).toBe(2);
+});
+
 describe('--key-command', () => {
   const COMMAND = "pass show 'petstore/staging key'";
   const WITH_COMMAND = [...TO_STAGING, '--key-command', COMMAND];
