@@ -63,7 +63,7 @@ export class Reporter implements Notices {
     const limits = this.newestLimits();
     this.log?.attempt(facts, limits);
     if (!this.context.globals.verbose) return;
-    const result = status ?? `${failure?.phase ?? 'failed'} (${failure?.code ?? ''})`;
+    const result = failure === undefined ? status : `${failure.phase} (${failure.code})`;
     const left = limits === undefined ? '' : `, ${limits.remaining}/${limits.limit} left`;
     this.say('info', `${method} ${url} ${result} in ${Math.round(ms)} ms${left}`);
     if (failure !== undefined) this.debug(failure.detail);
