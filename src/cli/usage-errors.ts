@@ -13,7 +13,7 @@ export function scanFailure(line: Line<ScanOption>, tree: Tree): Failure {
   const failure = (hint?: string): Failure => usageFailure(`Unknown ${kind} '${name}'.`, hint);
   if (kind === 'option' && /key|token|password|secret/i.test(name)) return failure(KEY_HINT);
   if (pending !== undefined) return usageFailure(`Option '${pending.names.at(-1)}' needs a value.`);
-  if (kind === 'command') return failure(commandHint(line, tree));
+  if (kind === 'command') return failure(commandHint(line, path, tree));
   if (/^-\.?\d/.test(name)) return usageFailure(`${name} is not a whole number.`);
   const namesAt = (place: string): string[] => optionsAt(tree, place).flatMap((option) => option.names);
   if (namesAt(path).includes(name)) return usageFailure(`Option '${name}' takes no value.`);
@@ -52,8 +52,7 @@ export function requireTopic(words: readonly string[], tree: Tree): void {
   );
 }
 
-function commandHint({ tokens, unknown }: Line<ScanOption>, tree: Tree): string | undefined {
-  const group = unknown?.path ?? '';
+function commandHint({ tokens }: Line<ScanOption>, group: string, tree: Tree): string | undefined {
   const [word = '', ...rest] = tokens.flatMap(({ role, text }) => (role === 'unknown-command' ? [text] : []));
   if (group !== '' && word === 'help') {
     const path = [group, ...rest].join(' ');
