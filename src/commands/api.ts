@@ -128,7 +128,7 @@ async function bodyOf(
 function pathBelow(baseUrl: URL, given: string): string {
   const base = baseUrl.href;
   const whole = /^[a-z][a-z0-9+.-]*:/i.test(given) ? given : `${base}/${given.replace(/^\//, '')}`;
-  const url = URL.canParse(whole) ? new URL(whole) : undefined;
+  const url = URL.parse(whole);
   if (url?.origin === baseUrl.origin && url.href.startsWith(`${base}/`) && url.username === '') {
     return url.href.slice(base.length).replace(/#.*$/, '');
   }
