@@ -21,10 +21,7 @@ export type ListUse = 'show' | 'change';
  * Yields batches of items, in the service's order.
  * @throws {Failure} see classify.ts; `contract` with the row where a row breaks the contract
  */
-export async function* listInventory(
-  service: Service,
-  use: ListUse = 'change',
-): AsyncGenerator<readonly InventoryItem[]> {
+export async function* listInventory(service: Service, use: ListUse): AsyncGenerator<readonly InventoryItem[]> {
   const read = async (reply: HttpReply) => {
     checkAge(reply, service, use);
     return readBeginning(reply);

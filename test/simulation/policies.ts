@@ -51,7 +51,7 @@ const petstore: Policy = async (process, ledger, job) => {
     },
   };
   try {
-    if ('list' in job) for await (const _items of listInventory(service));
+    if ('list' in job) for await (const _items of listInventory(service, 'change'));
     else await updateInventory(service, { petId: BigInt(job.pet), quantity: BigInt(job.quantity) });
     return true;
   } catch (error) {
