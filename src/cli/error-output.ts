@@ -55,7 +55,7 @@ export function formatErrorLines(failure: Failure, now: number, env?: string): s
 }
 
 /** Returns `{"error":{kind,message,exitCode,status?,code?,retryable,retryAt?,outcome?,details?,hint?}}`, times in ISO 8601. */
-export function formatErrorJson(failure: Failure, now: number, env?: string, isWrite = true): string {
+export function formatErrorJson(failure: Failure, now: number, env: string | undefined, isWrite: boolean): string {
   const { exit, message, lines, hint, retryable, retryAt, outcome = failure.outcome } = describeFailure(failure, now);
   const serviceError = serviceErrorOf(failure);
   const members = {

@@ -30,7 +30,7 @@ type OutcomeUnknown = { environment: string; because: Failure } & (
 const FAILURES_BECAUSE: {
   readonly 'outcome-unknown': FailureRow<OutcomeUnknown>;
   readonly unrecorded: FailureRow<PetWrite & { because: Failure }>;
-  readonly 'run-unknown': FailureRow<{ unknown: number; resume: string; because?: Failure | undefined }>;
+  readonly 'run-unknown': FailureRow<{ unknown: number; resume: string; because: Failure | undefined }>;
 } = {
   'outcome-unknown': (details, now) => ({
     ...uncertain(EXIT.outcomeUnknown),

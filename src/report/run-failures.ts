@@ -70,10 +70,10 @@ export const RUN_FAILURES = {
     hint: undefined,
   }),
   /** --fail-if-any, --fail-if-none. `isPart`: the rest of the list was not read. */
-  'check-failed': ({ check, matched, isPart }: { check: string; matched: number; isPart?: boolean }) => ({
+  'check-failed': ({ check, matched, isPart }: { check: string; matched: number; isPart: boolean }) => ({
     ...stops(EXIT.checkFailed),
     text: 'plain',
-    message: `${isPart === true ? 'At least ' : ''}${plural(matched, 'pet')} ${matched === 1 ? 'matches' : 'match'} (${check}).`,
+    message: `${isPart ? 'At least ' : ''}${plural(matched, 'pet')} ${matched === 1 ? 'matches' : 'match'} (${check}).`,
     hint: undefined,
   }),
   'checks-failed': ({ failed, of }: { failed: readonly string[]; of: number }) => ({

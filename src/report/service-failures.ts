@@ -42,7 +42,7 @@ type Refusal = { serviceError: ServiceError; environment: string };
 /** `gateway`: whether a gateway refused or passed on the request, if there is one. */
 interface Unauthorized extends Refusal {
   keySource: string;
-  gateway?: Gateway | undefined;
+  gateway: Gateway | undefined;
 }
 
 type NetworkDetails = HttpFailureFacts & { timeoutMs: number; attempts: number; begun?: boolean; resume?: string };

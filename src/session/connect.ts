@@ -20,7 +20,7 @@ export interface Session extends AsyncDisposable {
   readonly service: Service;
   readonly gate: Gate;
   /** Server on which the machines that share the key lock pets; undefined without other machines. */
-  readonly redis?: Redis | undefined;
+  readonly redis: Redis | undefined;
   /** True if other processes that use the key are unknown: then only one request at a time. */
   isAlone(): boolean;
   known(): Promise<Known>;

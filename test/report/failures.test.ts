@@ -46,7 +46,7 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   'no-key': [[{ environment: 'staging' }, stops(4)]],
   'key-unreadable': [[{ path: 'p', code: 'EACCES' }, stops(4)]],
   'key-malformed': [[{ source: 's', problem: 'p' }, stops(4)]],
-  unauthorized: [[{ serviceError, environment: 'staging', keySource: 'k' }, stops(4)]],
+  unauthorized: [[{ serviceError, environment: 'staging', keySource: 'k', gateway: undefined }, stops(4)]],
   'pet-not-found': [[{ petId: 7n, environment: 'staging' }, [5, false, 'not-applied', 'failed', 'always']]],
   'rate-limited': [[{ why: 'rate-limited', ...waiting }, stops(6, true)]],
   banned: [[waiting, stops(12)]],
@@ -95,11 +95,11 @@ const CASES: { readonly [K in Kind]: readonly Case<K>[] } = {
   'cannot-undo': [[{ petId: 7n, reason: 'r', direction: 'undo' }, [11, false, 'not-applied', 'planned', 'never']]],
   'cannot-resume': [[{ problem: 'p', hint: 'h' }, stops(2)]],
   'run-incomplete': [[{ failed: 1, conflicts: 1, report: undefined }, stops(11)]],
-  'run-unknown': [[{ unknown: 1, resume: 'r' }, [9, false, 'unknown', 'planned', 'never']]],
+  'run-unknown': [[{ unknown: 1, resume: 'r', because: undefined }, [9, false, 'unknown', 'planned', 'never']]],
   'precondition-failed': [[{ petId: 7n, expected: 1n, found: 9n }, [13, false, 'not-applied', 'conflict', 'always']]],
   'below-zero': [[{ petId: 7n, found: 1n, delta: -2n }, [13, false, 'not-applied', 'planned', 'never']]],
   'would-change': [[{ changes: 1, obstacles: 0 }, stops(13)]],
-  'check-failed': [[{ check: '--fail-if-any', matched: 1 }, stops(13)]],
+  'check-failed': [[{ check: '--fail-if-any', matched: 1, isPart: false }, stops(13)]],
   interrupted: [
     [{ signal: 'SIGINT' }, stops(130)],
     [{ signal: 'SIGHUP', outcome: 'applied', write }, [129, false, 'applied', 'applied', 'never']],
@@ -124,7 +124,7 @@ const REASONS: { readonly [K in Kind]?: string } = {
 };
 
 it.each(ALL)('$kind: $expected', ({ kind, failure, expected }) => {
-  const { error } = JSON.parse(formatErrorJson(failure, 0)) as {
+  const { error } = JSON.parse(formatErrorJson(failure, 0, undefined, true)) as {
     error: { kind: string; exitCode: number; retryable: boolean; outcome?: string };
   };
   const { state, continues, reason } = rowOutcome(failure);
@@ -191,7 +191,7 @@ it.each([
 it('a raw call of unknown outcome says what the service answered', () => {
   const failed = new Failure('service-failed', { serviceError, attempts: 1 });
   const failure = new Failure('outcome-unknown', { call: 'POST /p', environment: 'staging', because: failed });
-  expect(JSON.parse(formatErrorJson(failure, 0))).toEqual({
+  expect(JSON.parse(formatErrorJson(failure, 0, undefined, true))).toEqual({
     error: {
       kind: 'outcome-unknown',
       message: expect.stringMatching(
