@@ -91,10 +91,9 @@ export async function findOperation(handler: Handler, request: SandboxRequest): 
   return answer(error(405, 'method_not_allowed', `Allowed here: ${allow.Allow}.`, allow));
 }
 
-/** Returns the path without query, also for proxy requests. */
+/** Returns the path without query. */
 export function pathOf(target: string): string {
-  if (/^\/[^?#]*$/.test(target)) return target;
-  return target.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
+  return target.replace(/[?#].*$/s, '');
 }
 
 /** True for what needs no key. */
