@@ -100,8 +100,8 @@ export interface HttpTarget extends TimeLimit {
 /** `timeoutMs`: longest wait for the response headers, 1xx responses included, and for each further piece of the body. */
 export interface HttpRequest extends HttpTarget {
   readonly method: 'GET' | 'PATCH' | 'POST' | 'PUT' | 'DELETE' | 'HEAD' | 'OPTIONS';
-  /** Path and query exactly as they are sent. Default: those of `url`, which are normalised. */
-  readonly target?: string;
+  /** Path and query exactly as they are sent; those of `url` are normalised. */
+  readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
 }

@@ -132,7 +132,13 @@ async function received(
   const http = await redactedPorts(context, new Secrets()).openHttp();
   const url = new URL('https://pets.example/v1/inventory');
   const connection = await http.connect({ url, timeoutMs: 1 });
-  const request = { method: 'GET', url, headers: { authorization: `Bearer ${key}` }, timeoutMs: 1 } as const;
+  const request = {
+    method: 'GET',
+    url,
+    target: url.pathname,
+    headers: { authorization: `Bearer ${key}` },
+    timeoutMs: 1,
+  } as const;
   const { headers, body } = await connection.send(request, () => true);
   const chunks: Uint8Array[] = [];
   let failed = false;

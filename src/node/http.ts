@@ -83,10 +83,10 @@ export function openHttp(env: Context['env']): Http {
 }
 
 function optionsOf(call: HttpRequest, forwarder: URL | undefined): Dispatcher.DispatchOptions {
-  const { url, timeoutMs, target: path = `${url.pathname}${url.search}` } = call;
+  const { url, timeoutMs, target } = call;
   return {
     origin: url.origin,
-    path: forwarder === undefined ? path : `${url.origin}${path}`,
+    path: forwarder === undefined ? target : `${url.origin}${target}`,
     method: call.method,
     headers:
       forwarder === undefined ? call.headers : { ...call.headers, host: url.host, ...proxyAuthorization(forwarder) },

@@ -34,7 +34,7 @@ export function inProcess(clock: Clock, handler: Handler): Http {
 }
 
 async function send(clock: Clock, handler: Handler, request: HttpRequest, maySend: () => boolean): Promise<HttpReply> {
-  const { method, url } = request;
+  const { method, target, url } = request;
   const body = Buffer.from(request.body ?? '').toString();
   // Lets signals through between requests, as a socket would.
   await clock.turn();
@@ -42,7 +42,7 @@ async function send(clock: Clock, handler: Handler, request: HttpRequest, maySen
   if (!maySend()) throw HttpFailure.withdrawn(url.host);
   const work = handle(handler, {
     method,
-    target: request.target ?? `${url.pathname}${url.search}`,
+    target,
     headers: request.headers,
     body: Buffer.byteLength(body) > LARGEST_BODY ? undefined : body,
   });

@@ -53,7 +53,7 @@ function send(
   { url }: Bench,
   { maySend = () => true, ...more }: { maySend?: () => boolean; signal?: AbortSignal } = {},
 ): ReturnType<Connection['send']> {
-  return connection.send({ method: 'GET', url, headers: {}, timeoutMs: LONG, ...more }, maySend);
+  return connection.send({ method: 'GET', url, target: url.pathname, headers: {}, timeoutMs: LONG, ...more }, maySend);
 }
 
 async function failureOf(work: Promise<unknown>): Promise<HttpFailureFacts> {

@@ -13,7 +13,8 @@ import { createTestContext, type TestContext } from '../support/test-context.ts'
 const HEADERS = { authorization: `Bearer ${SANDBOX_KEY}`, 'content-type': 'application/json' };
 
 function call(path: string, more: Partial<HttpRequest> = {}): HttpRequest {
-  return { method: 'GET', url: new URL(`${SANDBOX_URL}${path}`), headers: HEADERS, timeoutMs: 30_000, ...more };
+  const url = new URL(`${SANDBOX_URL}${path}`);
+  return { method: 'GET', url, target: url.pathname, headers: HEADERS, timeoutMs: 30_000, ...more };
 }
 
 const update = (quantity: number): HttpRequest =>

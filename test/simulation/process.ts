@@ -156,8 +156,10 @@ export class SimulatedProcess {
             body: JSON.stringify({ quantity: job.quantity }),
           } as const);
     try {
-      const connection = await this.http.connect({ url: request.url, timeoutMs: 0 });
-      const { status, headers } = await connection.send({ ...request, headers: {}, timeoutMs: 0 }, () => true);
+      const { url } = request;
+      const connection = await this.http.connect({ url, timeoutMs: 0 });
+      const sent = { ...request, target: url.pathname, headers: {}, timeoutMs: 0 };
+      const { status, headers } = await connection.send(sent, () => true);
       const seconds = (name: string): number => Number(headers.get(name)?.[0] ?? 0) * 1_000;
       return { status, retryAfterMs: seconds('retry-after'), resetAt: seconds('x-ratelimit-reset') };
     } catch {
