@@ -32,7 +32,6 @@ export interface StepOptions extends Strictness {
 export type Step = <T>(work: Work<T>, options?: StepOptions) => Promise<T>;
 
 export type Ledger = ReturnType<typeof createLedger>;
-export type Decision = Awaited<ReturnType<Ledger['admit']>>;
 
 /** Builds a ledger on a function that runs a step atomically. */
 export function createLedger(step: Step, isAlone = false) {

@@ -1,7 +1,7 @@
 /** What the ledger in the state database keeps across processes, their deaths, and boots. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createLedger, type Decision, type Ledger, ownerOf } from '../../src/rate-limit/ledger.ts';
+import { createLedger, type Ledger, ownerOf } from '../../src/rate-limit/ledger.ts';
 import { sqliteStep } from '../../src/rate-limit/sqlite-ledger.ts';
 import { openState } from '../../src/state/database.ts';
 import { onCleanup } from '../support/cleanup.ts';
@@ -17,7 +17,8 @@ const ask = (id: string) => ({
   timeoutMs: 30_000,
 });
 /** Why each request is held, or `sent`. */
-const outcomes = (...decisions: readonly Decision[]) => decisions.map(({ hold }) => hold?.why ?? 'sent');
+const outcomes = (...decisions: readonly Awaited<ReturnType<Ledger['admit']>>[]) =>
+  decisions.map(({ hold }) => hold?.why ?? 'sent');
 const refusal = (id: string, retryAfterMs: number) => ({
   id,
   operation: OPERATION,
