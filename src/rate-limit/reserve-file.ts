@@ -4,7 +4,7 @@
  */
 import type { Context } from '../ports.ts';
 import { isFailure } from '../errors.ts';
-import { type Block, learn, type LedgerState, UNKNOWN } from './governor.ts';
+import { type Block, learn, UNKNOWN } from './governor.ts';
 import { BLOCK_REASONS, LONGEST_BLOCK_MS } from './headers.ts';
 import { type Step, toWall } from './ledger.ts';
 
@@ -81,8 +81,8 @@ interface ReserveOptions extends Pick<Context, 'clock'> {
 export function withReserve(step: Step, { clock, file, onUnwritten }: ReserveOptions): Step {
   return async (work, options = {}) => {
     if (options.clears === true) await file.clear();
-    const alone = (known: LedgerState) => work(known, clock.monotonic());
-    const refusal = options.durable === true ? alone(UNKNOWN).state.block : undefined;
+    const alone = () => work(UNKNOWN, clock.monotonic());
+    const refusal = options.durable === true ? alone().state.block : undefined;
     // First, because the ledger may have to wait.
     const isKept = refusal !== undefined && (await file.note(refusal));
     let known: Block | undefined;
@@ -96,7 +96,7 @@ export function withReserve(step: Step, { clock, file, onUnwritten }: ReserveOpt
       if (failure !== undefined) onUnwritten(failure, refusal, isKept);
       // The ledger's block is longer after several refusals in a row.
       else if (isKept && known !== undefined) await file.note(known);
-      return failure === undefined ? asked : alone(UNKNOWN).result;
+      return failure === undefined ? asked : alone().result;
     }
     // Last, because another process may be refused while the ledger waits.
     const block = await file.read();
