@@ -31,7 +31,7 @@ export interface Window {
   readonly remaining: number;
   readonly resetAt: number;
   /** How long the answer that named the end was under way, in ms: the window may end so much sooner. */
-  readonly slackMs?: number;
+  readonly slackMs: number;
   /** Length of a whole window, in ms: as named, or the time between the ends of two windows. */
   readonly lengthMs?: number;
   /** When an answer first reported this window. */
@@ -121,7 +121,7 @@ function isLike(one: Window, other: Window): boolean {
   return one.limit === other.limit && !isApart && addressOf(one.operation) === addressOf(other.operation);
 }
 
-function soonestEnd({ resetAt, slackMs = 0 }: Pick<Window, 'resetAt' | 'slackMs'>): number {
+function soonestEnd({ resetAt, slackMs }: Pick<Window, 'resetAt' | 'slackMs'>): number {
   return resetAt - SAME_END_MS - slackMs;
 }
 
@@ -199,7 +199,7 @@ function merged(known: Window, found: Window): Window {
   if (known.limit !== found.limit || !isOneTime || !mayEndTogether(known, found)) return { ...newer, apart };
   const isNear = Math.abs(known.resetAt - found.resetAt) <= SAME_END_MS;
   // After a slow answer it may also be the next one, which ends later.
-  const { resetAt, slackMs = 0 } = isNear ? (known.resetAt < found.resetAt ? known : found) : newer;
+  const { resetAt, slackMs } = isNear ? (known.resetAt < found.resetAt ? known : found) : newer;
   return {
     ...{ ...found, apart, resetAt, slackMs },
     remaining: Math.min(known.remaining, found.remaining),

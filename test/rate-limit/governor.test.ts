@@ -650,6 +650,7 @@ describe('a window, to the ms', () => {
       limit: 60,
       remaining,
       resetAt,
+      slackMs: 0,
       seenAt: NOW - 1_000,
       answeredAt: NOW - 500,
       sentAt: 0,
