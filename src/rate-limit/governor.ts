@@ -157,9 +157,9 @@ export function forecast(state: LedgerState, now: number, demand: Demand): Hold 
   if (block !== undefined) {
     if (now < block.until) return { until: block.until, why: block.why };
     // After a block, one probe is due whatever the windows say: not of an operation that had none left before.
-    const { answeredAt = now, remaining, resetAt = now } = windowOf(windows, operation) ?? {};
-    const isSpent = remaining === 0 && answeredAt < block.since && now < resetAt;
-    return isSpent ? { until: resetAt, why: 'window-spent' } : undefined;
+    const own = windowOf(windows, operation);
+    const isSpent = own?.remaining === 0 && own.answeredAt < block.since && now < own.resetAt;
+    return isSpent ? { until: own.resetAt, why: 'window-spent' } : undefined;
   }
   const full = untilRoom(state, demand, now);
   if (full !== undefined) return full;
