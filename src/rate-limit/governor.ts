@@ -261,8 +261,7 @@ function countLost(state: LedgerState, operation: string, at: number): LedgerSta
  * Notes that a request's process is dead. The request counts as sent. If it was the probe after a block, its answer may
  * have been another 429: the block continues for as long as that answer would have been awaited.
  */
-export function abandon(before: LedgerState, now: number, id: string): LedgerState {
-  const { at = now, isProbe, lostAt = 0 } = before.inFlight.find((each) => each.id === id) ?? {};
+export function abandon(before: LedgerState, now: number, { id, at, isProbe, lostAt }: Reservation): LedgerState {
   const state = lose(before, at, id, true);
   const { block } = state;
   if (block === undefined || isNameless(block) || isProbe !== true) return state;

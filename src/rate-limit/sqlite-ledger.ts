@@ -41,7 +41,7 @@ export function sqliteStep(
     const known = rebase(parseState(String(row.state)), saved, now);
     // Give up on requests whose process was killed.
     const dead = known.inFlight.filter(({ id }) => isDeadOwner(id, machine));
-    return dead.reduce((left, { id }) => abandon(left, now.monotonic, id), known);
+    return dead.reduce((left, each) => abandon(left, now.monotonic, each), known);
   };
   const write = (name: string, after: LedgerState, { boot, monotonic, wall }: Moment): void => {
     if (name === '') database.run("INSERT INTO meta VALUES ('salt', lower(hex(randomblob(32))))");

@@ -242,7 +242,7 @@ class Model {
   #withoutDead(ledger: LedgerState, now: number): LedgerState {
     return ledger.inFlight
       .filter(({ id }) => id.startsWith('dead'))
-      .reduce((left, { id }) => abandon(left, now, id), ledger);
+      .reduce((left, each) => abandon(left, now, each), ledger);
   }
 
   #ofClient(state: State, i: number): Step[] {

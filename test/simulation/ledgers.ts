@@ -35,7 +35,7 @@ export function machineStep({ time, random, scenario }: World, host: Host): Step
   const withoutDead = (state: LedgerState, at: number): LedgerState =>
     state.inFlight
       .filter(({ id }) => !host.isAlive(id.split('/')[0]!))
-      .reduce((left, { id }) => abandon(left, at, id), state);
+      .reduce((left, each) => abandon(left, at, each), state);
   return async (work, { isRead, durable } = {}) => {
     // Only what keeps a refusal has to be durable.
     if (durable === true && scenario.unwritable > 0 && random() < scenario.unwritable) {
