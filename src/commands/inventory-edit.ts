@@ -82,8 +82,11 @@ export const inventoryEdit = defineWrite({
     } finally {
       // Also after a signal. What cannot be read may be what was edited.
       const left = await files.read(path).catch((error: unknown) => (errorCode(error) === 'ENOENT' ? text : undefined));
-      if (!isUsed && left !== text) notices.info(`Your edited file is kept: ${path}`);
-      else await files.remove(path);
+      const kept = (): void => {
+        notices.info(`Your edited file is kept: ${path}`);
+      };
+      if (!isUsed && left !== text) kept();
+      else await files.remove(path).catch(kept);
     }
   },
 });

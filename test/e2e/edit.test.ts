@@ -1,9 +1,9 @@
 /** `inventory edit`, in this process, on the built-in sandbox. */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { exits, petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
+import { asMortal, exits, petstoreCommand, runPetstore, startPetstore } from '../support/binary.ts';
 import { staging } from '../support/staging.ts';
 import { createHome, fileIn } from '../support/home.ts';
 import { sandboxShop, TERMINAL } from '../support/sandbox-shop.ts';
@@ -162,4 +162,18 @@ it('needs a terminal, or an editor that was named', async () => {
   expect(await edit('--no-input')).toMatchObject({ code: 2 });
   expect(await edit()).toMatchObject({ code: 2 });
   expect(await edit('--yes')).toMatchObject({ code: 0, stdout: 'Run 1 (edit) in sandbox: 1 applied.\n' });
+});
+
+it('has set what was changed, even if its file cannot be removed afterwards', async () => {
+  const home = createHome();
+  const script = '#!/bin/sh\nsed -i "s/^7,10,/7,12,/" "$1"; chmod 500 "${1%/*}"\n';
+  const env = { EDITOR: fileIn(home, 'editor', script, 0o700) };
+  const edit = ['--env', 'sandbox', 'inventory', 'edit', '--yes'];
+  const { code, stdout, stderr } = await runPetstore(edit, { home, env, command: asMortal() });
+  const folder = join(home.state, 'petstore', 'edit');
+  const [file] = readdirSync(folder);
+  // So that the home can be removed by a user who is not root.
+  chmodSync(folder, 0o700);
+  expect([code, stdout]).toEqual([0, expect.stringContaining('Run 1 (edit) in sandbox: 1 applied.')]);
+  expect(stderr).toContain(`Your edited file is kept: ${join(folder, String(file))}\n`);
 });

@@ -76,6 +76,12 @@ export function inBash(script: string): readonly [string, ...string[]] {
   return ['/bin/bash', '-c', script, 'bash', ...petstoreCommand()];
 }
 
+/** Returns petstore's command without root's right to read and write everything. */
+export function asMortal(): readonly [string, ...string[]] {
+  if (process.getuid?.() !== 0) return petstoreCommand();
+  return ['setpriv', '--bounding-set', '-dac_override,-dac_read_search', ...petstoreCommand()];
+}
+
 /** True where a test may mount disks of its own: for root, on Linux. */
 export function mayMount(): boolean {
   return spawnSync('unshare', ['-m', 'true']).status === 0;
