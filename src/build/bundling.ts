@@ -12,15 +12,16 @@ const REFUSE_WHEN_CALLED = `const leftOut = () => { ${REFUSE} }; export { leftOu
 /**
  * Stubs for modules that the libraries load, most of which are slow to start.
  *
- * Never used here: conf's schema validator (we pass no schema), undici's form bodies (ours are text), commander's
- * commands that are separate programs, HTTP/2 (allowH2 is off), and of @redis/client its clients for Cluster and Sentinel
- * and its 400 commands except AUTH: ours are sent as text, and each client creates a method for every command.
+ * Never used here: conf's schema validator (we pass no schema) and usual folders (they need a home), undici's form
+ * bodies (ours are text), commander's commands that are separate programs, HTTP/2 (allowH2 is off), and of
+ * @redis/client its clients for Cluster and Sentinel and its 400 commands except AUTH: ours are sent as text, and each
+ * client creates a method for every command.
  * Loaded by undici as a whole but hardly used: node:http, for the maximum size of headers (16 KiB,
  * nodejs.org/api/http.html#httpmaxheadersize) and a class; node:assert, for its simplest call; a tree of common header
  * names, which only saves lower-casing them; tables of llhttp, computed at each load, of which it reads two.
  */
 const REPLACED: readonly (readonly [library: string, module: RegExp, contents: string])[] = [
-  ['conf', /^ajv(-formats$|\/)/, REFUSE_WHEN_CALLED],
+  ['conf', /^(ajv(-formats$|\/)|env-paths$)/, REFUSE_WHEN_CALLED],
   ['commander', /^node:child_process$/, REFUSE_WHEN_CALLED],
   ['undici', /\/web\/(fetch|webidl)\b/, REFUSE],
   ['undici', /\/client-h2\.js$/, `module.exports = () => { ${REFUSE} };`],

@@ -1,5 +1,5 @@
 /** The config file with real processes, disks and home folders, through the built program. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exits, mayMount, petstoreCommand, runPetstore, withMounts } from '../support/binary.ts';
@@ -202,5 +202,17 @@ describe('profiles', () => {
     ['--env', 'berlin/sandbox', '--env must be one of production, staging'],
   ])('%s %s is refused', async (option, name, says) => {
     expect(await runPetstore([option, name, 'status'], { home: createHome() })).toMatchObject(exits(2, says));
+  });
+});
+
+it('is written for a user without a name and without HOME, as in a container', async (test) => {
+  if (process.getuid?.() !== 0) return test.skip();
+  const home = createHome();
+  chownSync(home.path, 4_000_000, 4_000_000);
+  const command = ['setpriv', '--reuid', '4000000', '--clear-groups', ...petstoreCommand()] as const;
+  const env = { HOME: undefined, XDG_CACHE_HOME: undefined };
+  expect(await runPetstore(['config', 'set', 'output', 'json'], { home, env, command })).toMatchObject({
+    code: 0,
+    stdout: `output is now json (${configPath(home)}).\n`,
   });
 });
