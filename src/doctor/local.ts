@@ -60,7 +60,7 @@ async function* config(context: CommandContext): Steps<ConfigFile> {
       `chmod 600 ${shellWord(path)}, as its owner.`,
     );
   } else if (!exists) yield note('config', `Not created yet: ${path}.`);
-  else if (exposed)
+  else if (exposed && !file.isForeign)
     yield warn('config', `Others on this machine may read the key in ${path}.`, `chmod 600 ${shellWord(path)}`);
   else {
     const open = await openToOthers(context, 'config', configFolder(context), path);
@@ -82,7 +82,7 @@ async function openToOthers(
     if (facts === undefined || facts.kind === 'symlink') continue;
     const isFolder = facts.kind === 'directory';
     if (isForeign(context, facts))
-      found.push(warn(id, `${path} belongs to another user.`, `Take it over: chown "$USER" ${shellWord(path)}`));
+      found.push(warn(id, `${path} belongs to another user.`, `Take it over: sudo chown "$USER" ${shellWord(path)}`));
     else if ((facts.mode & 0o022) !== 0) {
       const says = `Others on this machine may change ${isFolder ? 'what is in ' : ''}${path}.`;
       found.push(warn(id, says, `chmod ${isFolder ? '700' : '600'} ${shellWord(path)}`));
@@ -239,7 +239,7 @@ async function* ledger(context: CommandContext): Steps {
 /** Returns two sentences: the sizes of the database, its log and the reports, and how long they are kept. */
 async function stateSize({ files, globals: { keepHistory } }: CommandContext, folder: string): Promise<string> {
   const sizeOf = async (name: string): Promise<number> => (await files.facts(`${folder}/${name}`))?.size ?? 0;
-  const reports = await files.list(`${folder}/reports`);
+  const reports = await files.list(`${folder}/reports`).catch(fileFailed('read', `${folder}/reports`));
   let total = 0;
   for (const name of reports) total += await sizeOf(`reports/${name}`);
   const [database, log] = [await sizeOf('state.db'), await sizeOf('state.db-wal')].map(bytes);

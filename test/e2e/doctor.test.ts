@@ -143,6 +143,16 @@ describe('doctor --offline', () => {
     );
   });
 
+  it('reports that cannot be listed, as one finding among the others', async () => {
+    const { home } = configured(CONFIG);
+    mkdirSync(join(home.state, 'petstore'), { recursive: true });
+    const reports = join(home.state, 'petstore', 'reports');
+    writeFileSync(reports, '');
+    const { code, sick, found } = await offline({ home, env: {} });
+    expect({ code, sick }).toEqual({ code: 13, sick: ['state: fail'] });
+    expect(found.find(({ health }) => health === 'fail')?.says).toContain(`Could not read ${reports}: `);
+  });
+
   it.each([
     ['PETSTORE_BASE_URL', 'https://other.example/v1', /URL overrides the config/, /unset PETSTORE_BASE_URL/],
     ['PETSTORE_API_KEY', 'another-key', /PETSTORE_API_KEY overrides the config/, /unset/],
