@@ -41,7 +41,7 @@ export async function keyFromCommand(
 export function assertTrusted({ path, isForeign, isWritableByOthers }: ConfigFile, command: string): void {
   const refuse = (why: string, hint: string): Failure =>
     new Failure('key-command', { command, problem: `was not run, because ${why}`, isLocal: true, hint });
-  if (isForeign) throw refuse(`${path} belongs to another user`, `Take it over: chown "$USER" ${shellWord(path)}`);
+  if (isForeign) throw refuse(`${path} belongs to another user`, `Take it over: sudo chown "$USER" ${shellWord(path)}`);
   if (isWritableByOthers)
     throw refuse(`other users may change ${path}`, `Make it yours alone: chmod 600 ${shellWord(path)}`);
 }

@@ -114,7 +114,7 @@ async function findTarget(context: Omit<CommandContext, 'target'>): Promise<Targ
   }
   if (apiKey?.source.from === 'config') {
     const { path, exposed, isForeign } = file;
-    if (exposed)
+    if (exposed && !isForeign)
       notices.warning(`Others on this machine may read the key in ${path}: run chmod 600 ${shellWord(path)}`);
     if (isForeign) notices.warning(`The config ${path} belongs to another user, who may send the key anywhere.`);
   }

@@ -2,7 +2,7 @@
 import { chmodSync, chownSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exits, petstoreCommand, type PetstoreOptions, runPetstore } from '../support/binary.ts';
+import { asMortal, exits, runPetstore } from '../support/binary.ts';
 import { configPath, createHome, type Home, writeConfig } from '../support/home.ts';
 import { runIn, withReplies } from '../support/in-process.ts';
 import { item, json, type PlainReply } from '../support/replies.ts';
@@ -156,24 +156,25 @@ describe('the config file', () => {
 
   it('fault 69: that belongs to another user is used, and reported', async (test) => {
     if (process.geteuid?.() !== 0) return test.skip();
-    const home = loggedIn(URL);
-    chownSync(configPath(home), 65_534, 65_534);
+    // Its mode is the other user's concern: this user's chmod would fail.
+    const home = loggedIn(URL, 0o644, 'my config');
+    const path = configPath(home);
+    chownSync(path, 65_534, 65_534);
     const context = withReplies([json(STOCK)], { env: {}, home });
     expect(await runIn(context, ...LIST)).toMatchObject({
       code: 0,
-      stderr: `warning: The config ${configPath(home)} belongs to another user, who may send the key anywhere.\n`,
+      stderr: `warning: The config ${path} belongs to another user, who may send the key anywhere.\n`,
     });
     const doctor = await runIn(context, 'doctor', '--offline', '-o', 'csv');
-    expect(doctor.stdout).toContain(`config,warn,${configPath(home)} belongs to another user.`);
+    const fix = `"Take it over: sudo chown ""$USER"" '${path}'"`;
+    expect(doctor.stdout).toContain(`config,warn,${path} belongs to another user.,${fix}`);
   });
 
   it('fault 72: that cannot be read says which file and why', async () => {
     const home = loggedIn('http://127.0.0.1:9/v1');
     chmodSync(configPath(home), 0o000);
-    // root reads everything, unless it lays down the capabilities to.
-    const asMortal = ['setpriv', '--bounding-set', '-dac_override,-dac_read_search', ...petstoreCommand()] as const;
-    const options: PetstoreOptions = process.getuid?.() === 0 ? { command: [...asMortal] } : {};
-    const finished = await runPetstore(['--json', '--env', 'staging', ...LIST], { home, ...options });
+    const options = { home, command: asMortal() };
+    const finished = await runPetstore(['--json', '--env', 'staging', ...LIST], options);
     const result = takeApart(finished);
     expect({ code: result.code, error: result.error }).toEqual({
       code: 4,
@@ -184,7 +185,7 @@ describe('the config file', () => {
     });
     // The login sends nothing with a key that it could not store.
     for (const command of [['logout'], ['login', '--base-url', 'http://127.0.0.1:9/v1', '--key-stdin']]) {
-      expect(await runPetstore(['--env', 'staging', ...command], { home, stdin: KEY, ...options })).toMatchObject(
+      expect(await runPetstore(['--env', 'staging', ...command], { stdin: KEY, ...options })).toMatchObject(
         exits(3, `Could not read ${configPath(home)}: permission denied (EACCES).`),
       );
     }
