@@ -224,6 +224,7 @@ const SYSTEM_WORDS: Readonly<Record<string, string>> = {
   ENXIO: 'no program reads from it',
   EEXIST: 'a file is in the place of a folder',
   EBADF: 'it is closed',
+  ELOOP: 'a link in its path cannot be followed',
 };
 
 function systemWords(code: string): string {

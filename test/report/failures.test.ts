@@ -150,6 +150,12 @@ it.each([
   });
 });
 
+it('a link that cannot be followed is named in words', () => {
+  const failure = new Failure('file', { operation: 'read', path: '/loop.csv', code: 'ELOOP' });
+  const message = 'Could not read /loop.csv: a link in its path cannot be followed (ELOOP).';
+  expect(describeFailure(failure, 0)).toMatchObject({ message });
+});
+
 it.each([
   ['EROFS', 'the file system is read-only (EROFS).', /^Check the file, its folder and the disk/],
   ['file is not a database', 'file is not a database.', /^Remove it, .*: rm '\/s\/my locks\/7\.db'$/],
