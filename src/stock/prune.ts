@@ -20,7 +20,8 @@ const MOST_TRANSACTIONS = 50;
 const PATIENCE = { patienceMs: 1_000 };
 /** Longest time that a prune may be overdue, in ms. After that the clock may be wrong: it waits for another day. */
 const LONGEST_PAUSE_MS = 365 * DAY_MS;
-const REPORT = new RegExp(`^(${KINDS.join('|')})-[1-9][0-9]*\\.csv$`);
+/** Also one that was not finished, because its process ended. */
+const REPORT = new RegExp(`^(${KINDS.join('|')})-[1-9][0-9]*\\.csv(\\.[0-9]+\\.tmp)?$`);
 
 /** Prunes if a day has passed since the last time. Never fails, and waits at most a second for a process that hangs. */
 export async function pruneIfDue(context: CommandContext, state: State): Promise<void> {

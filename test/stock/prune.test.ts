@@ -270,7 +270,9 @@ describe('reports', () => {
       'import-12345678901234567890.csv',
       'undo-9.csv',
       'may-import-1.csv',
+      // Left by a run that was killed while it wrote its report.
       'import-7.csv.12.tmp',
+      'import-7.csv.tmp',
       'notes.csv',
       'import-07.csv',
     ];
@@ -286,7 +288,7 @@ describe('reports', () => {
       'count-5.csv',
       'edit-3.csv',
       'import-07.csv',
-      'import-7.csv.12.tmp',
+      'import-7.csv.tmp',
       'may-import-1.csv',
       'notes.csv',
     ]);
