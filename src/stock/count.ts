@@ -186,6 +186,9 @@ class Tally {
     );
     try {
       for await (const line of lines) {
+        // Lets a signal arrive: the lines of a file are there at once.
+        await context.clock.turn();
+        signal.throwIfAborted();
         this.line++;
         const text = line.trim();
         const word = text.toLowerCase();

@@ -121,3 +121,14 @@ it('a pet that was sold here before its first scan is no conflict; one that was 
   const left = await runPetstore([...inventory, 'list', '7', '8', '-o', 'csv', '--no-header'], { home });
   expect(left.stdout).toBe('7,7,available\n8,4,available\n');
 });
+
+it('a signal stops a count while the lines of a file are read, and keeps the scans', async () => {
+  const home = createHome();
+  const inventory = ['--env', 'sandbox', 'inventory'];
+  const stdin = `7\nseven\n${'7\n'.repeat(20_000)}`;
+  const counting = startPetstore([...inventory, 'count', '--yes', '--quiet'], { home, stdin });
+  await counting.waitFor(/Not counted/, 'stderr');
+  expect(await counting.end('SIGTERM')).toMatchObject({ code: 143 });
+  const runs = await runPetstore([...inventory, 'runs', '--json'], { home });
+  expect(JSON.parse(runs.stdout)).toHaveLength(1);
+});
