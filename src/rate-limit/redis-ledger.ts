@@ -192,12 +192,14 @@ export class RedisLedger implements Ledger {
       this.notice(undefined);
     } catch (error) {
       if (!(error instanceof RedisFailure)) throw error;
+      // A stop closes the connection, which says nothing about the server.
+      if (signal.aborted) return;
       await this.step((state, now) => kept(afterFailure(state, now, error)), { despiteSignal: true });
       const { kind, message: says } = error;
       const now = clock.monotonic();
       this.refusal = kind === 'settings' ? { since: now, ...this.refusal, says, next: now } : undefined;
       if (kind === 'settings') throw new Failure('ledger-refused', { says }, error);
-      if (!signal.aborted) this.notice(says);
+      this.notice(says);
     }
   }
 

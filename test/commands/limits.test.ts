@@ -269,19 +269,26 @@ describe('with PETSTORE_LEDGER', () => {
     expect((await run(context, 'status')).stdout).toContain('shared       with no other machine now; ');
   });
 
-  it.each(['limits', 'status'])('%s ends at a signal, also while the server does not answer', async (command) => {
-    const { clock, machine } = chain();
+  it.each(['limits', 'status'])('%s ends at a signal while the server does not answer yet', async (command) => {
+    const { clock, machine, server } = chain();
     const stop = new AbortController();
-    const silent: Redis = {
-      async run() {
+    const { promise, reject } = Promise.withResolvers<string>();
+    const slow: Redis = {
+      run() {
         stop.abort(new Failure('interrupted', { signal: 'SIGINT' }));
-        await clock.sleep(2_000);
-        throw refused();
+        return promise;
       },
-      close: () => undefined,
+      close: () => {
+        reject(refused());
+      },
     };
-    const context = { ...machine(), signal: stop.signal, openRedis: () => Promise.resolve(silent) };
-    expect(await run(context, command)).toMatchObject({ code: 130, stdout: '' });
+    const context = machine();
+    const stopped = { ...context, signal: stop.signal, openRedis: () => Promise.resolve(slow) };
+    expect(await run(stopped, command)).toMatchObject({ code: 130, stdout: '' });
+    // That is no sign of a lost server.
+    await clock.advance(10_000);
+    server.failure = refused();
+    expect((await run(context, 'status')).stdout).toContain('Redis has not worked since 14:03:30');
   });
 
   it('fault 172: a server that refuses fails limits, and not status', async () => {
