@@ -28,7 +28,8 @@ export class Shop {
   /** Which process is asking: they come one after another. */
   process = 0;
   baseUrl = '';
-  #foreign = 10_000_000;
+  /** Far from all that is imported. What differs from it by a row of a delivery is never imported. */
+  #foreign = 20_000_000;
   #connections = 0;
   #onIdle: () => void = () => undefined;
 
