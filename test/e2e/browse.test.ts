@@ -227,8 +227,9 @@ describe('on the screen', () => {
     const size = { cols: 20, rows: 6 };
     const terminal = await opened(createHome(), { cols: 80, rows: 6 });
     terminal.resize(size.cols, size.rows);
-    // Two columns, on this terminal six.
-    await terminal.type('👨‍👩‍👧'.repeat(3), '👨‍👩‍👧_');
+    await terminal.waitFor('Ent…');
+    // Two columns each, on this terminal three.
+    await terminal.type('👨‍👩‍👧'.repeat(5), '👨‍👩‍👧_');
     const screen = await screenOf(terminal.output.slice(terminal.output.lastIndexOf('\u001b[?1049h')), size);
     expect(screen.slice(2, 4)).toEqual(['   Pet  Quantity', 'No pet matches. Esc…']);
     await left(terminal, CTRL.c);
