@@ -46,7 +46,7 @@ export const LOCAL_FAILURES = {
     message: `The Redis server of PETSTORE_LEDGER cannot be used: ${says}.`,
     hint: /WRONGPASS|AUTH|invalid password/.test(says)
       ? 'Correct the user and password in the address (redis://user:password@host), or leave them out if the server has none.'
-      : 'Fix the address, or the rights of its user on the server. docs/scale.md lists both.',
+      : 'Correct the address, or the rights of its user on the server. docs/scale.md lists both.',
   }),
   'config-unset': ({ key, path, command }: { key: string; path: string; command: string }) => ({
     ...stops(EXIT.local),

@@ -114,7 +114,7 @@ export async function changeConfig(
 
 function parseConfig(path: string, written: string, login: string): Config {
   const text = written.replace(/^\uFEFF/, '');
-  const fix = `Fix it in an editor, or move it away and ${login}`;
+  const fix = `Correct it in an editor, or move it away and ${login}`;
   const invalid = (problem: string, hint = fix, place = path): Failure =>
     new Failure('config-invalid', { place, problem, hint });
   let value: JsonValue;

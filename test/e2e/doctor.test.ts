@@ -100,7 +100,7 @@ describe('doctor --offline', () => {
     const { code, sick, first, found } = await offline({ home: configured('{"version":1,').home, env: {} });
     expect({ code, sick }).toEqual({ code: 13, sick: ['config: fail'] });
     expect(first?.says).toMatch(/is not valid JSON/);
-    expect(first?.fix).toMatch(/editor/);
+    expect(first?.fix).toMatch(/^Correct it in an editor, or move it away and log in again: petstore login$/);
     expect(found.at(-1)).toMatchObject({ check: 'service', health: 'skip' });
   });
 
