@@ -102,7 +102,7 @@ async function describe(
   const file = await context.configFile();
   const place = await hintedPlace(context);
   const profile = profileOf(context);
-  const isComplete = lines.every(([, , found]) => found !== undefined);
+  const isComplete = file.unreadable !== undefined || lines.every(([, , found]) => found !== undefined);
   const text = [
     ...lines.map(([, label, found]): Labelled => {
       const hidden = found?.shadows === undefined ? '' : `; it overrides ${found.shadows.name}`;

@@ -183,6 +183,8 @@ describe('the config file', () => {
         message: `The API key could not be read from ${configPath(home)}: permission denied (EACCES).`,
       }) as unknown,
     });
+    const { stdout } = await runPetstore(['--env', 'staging', 'status'], options);
+    expect(stdout).toContain(`API key      none\nconfig       ${configPath(home)}  (cannot be read: EACCES)\n`);
     // The login sends nothing with a key that it could not store.
     for (const command of [['logout'], ['login', '--base-url', 'http://127.0.0.1:9/v1', '--key-stdin']]) {
       expect(await runPetstore(['--env', 'staging', ...command], { stdin: KEY, ...options })).toMatchObject(
