@@ -44,9 +44,9 @@ export function shortened(text: string, most: number): string {
   return start.length > most ? `${start.slice(0, most).join('')}…` : text;
 }
 
-/** True for one line of text within the limit, without control characters, lone surrogates and bidi marks. */
+/** True for one line of text, trimmed within the limit, without control characters, lone surrogates and bidi marks. */
 export function isLine(text: string, most: number): boolean {
   // First the length: a pattern on a text of millions of characters may end in a RangeError.
-  const isShort = text.length <= 2 * most && Array.from(text).length <= most;
+  const isShort = text.length <= 2 * most && Array.from(text.trim()).length <= most;
   return isShort && /^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]+$/u.test(text) && text.trim() !== '';
 }
