@@ -196,8 +196,8 @@ export function splitWords(command: string, platform = '', name = 'The key comma
 const POSIX = {
   word: /^(?:'[^']*'|"(?:[^"\\]|\\[^])*"|\\[^]|[^\s'"\\])+(?=\s|$)/,
   part: /'([^']*)'|"((?:[^"\\]|\\[^])*)"|\\[^]/g,
-  // In double quotes, a backslash is literal except before these two characters.
-  unescape: (text: string): string => text.replace(/\\(["\\])/g, '$1'),
+  // In double quotes, a backslash is literal except before these characters.
+  unescape: (text: string): string => text.replace(/\\(["\\$`])/g, '$1'),
 };
 const WINDOWS = {
   word: /^(?:'[^']*'|"[^"]*"|[^\s'"])+(?=\s|$)/,

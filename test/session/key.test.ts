@@ -11,6 +11,7 @@ describe('splitWords', () => {
     [`a'b c'"d e"\\ f`, ['ab cd e f']],
     [`x '' ""`, ['x', '', '']],
     [`x "a\\"b\\\\c\\d" 'e\\f'`, ['x', 'a"b\\c\\d', 'e\\f']],
+    ['sh -c "echo \\$HOME \\`id\\` $x" \\$y', ['sh', '-c', 'echo $HOME `id` $x', '$y']],
     [`tr "\\n" \\"`, ['tr', '\\n', '"']],
     [`sh -c 'pass show x | head -n 1'`, ['sh', '-c', 'pass show x | head -n 1']],
     ['x $HOME ~ * `id` $(id) | y; z > w', ['x', '$HOME', '~', '*', '`id`', '$(id)', '|', 'y;', 'z', '>', 'w']],
