@@ -156,6 +156,8 @@ async function offerStopped(context: CommandContext, journal: Journal, session: 
 class Tally {
   private readonly stocktake: Stocktake;
   readonly scans: Scan[];
+  /** Sum of the scans of each pet. */
+  private readonly counted = new Map<bigint, bigint>();
   /** Lines that were not counted. */
   readonly problems: Problem[] = [];
   private line = 0;
@@ -163,15 +165,16 @@ class Tally {
   constructor(stocktake: Stocktake) {
     this.stocktake = stocktake;
     this.scans = stocktake.journal.scans(stocktake.run.id);
+    for (const { petId, quantity } of this.scans) this.add(petId, quantity);
   }
 
   rows(): Wanted[] {
     const byPet = [...Map.groupBy(this.scans, ({ petId }) => petId)];
-    return byPet.map(([petId, scans]) => ({ petId, quantity: sumOf(scans), current: scans[0]!.stock }));
+    return byPet.map(([petId, scans]) => ({ petId, quantity: this.counted.get(petId)!, current: scans[0]!.stock }));
   }
 
-  private counted(wanted: bigint): bigint {
-    return sumOf(this.scans.filter(({ petId }) => petId === wanted));
+  private add(petId: bigint, quantity: bigint): void {
+    this.counted.set(petId, (this.counted.get(petId) ?? 0n) + quantity);
   }
 
   /** Reads scans and commands until `done`, `q` or the end of the input. */
@@ -208,13 +211,13 @@ class Tally {
   private show(): void {
     const { notices } = this.stocktake.context;
     const rows = this.rows();
-    for (const { petId, quantity } of rows) notices.info(this.tallied(petId, quantity));
+    for (const { petId } of rows) notices.info(this.tallied(petId));
     notices.info(`${plural(this.scans.length, 'scan')} of ${plural(rows.length, 'pet')}.`);
   }
 
-  private tallied(petId: bigint, counted = this.counted(petId)): string {
+  private tallied(petId: bigint): string {
     const label = petLabel(petId, this.stocktake.catalog?.nameOf(petId));
-    return `${label}: ${counted} counted (stock: ${this.present(petId) ?? 0n})`;
+    return `${label}: ${this.counted.get(petId)} counted (stock: ${this.present(petId) ?? 0n})`;
   }
 
   /** Returns the stock that this machine knows: what it has set since the stock was read, or what was read. */
@@ -238,16 +241,18 @@ class Tally {
     const scan = { seq: (this.scans.at(-1)?.seq ?? 0) + 1, petId, quantity: read.quantity, stock: present };
     await journal.scan(run.id, scan);
     this.scans.push(scan);
+    this.add(petId, read.quantity);
     context.notices.info(this.tallied(petId));
   }
 
   private async takeBack(): Promise<void> {
     const last = this.scans.pop();
     if (last === undefined) return this.refuse('there is nothing to take back');
-    const { petId, seq } = last;
+    const { petId, quantity, seq } = last;
     const { catalog, context, journal, run } = this.stocktake;
     await journal.unscan(run.id, seq);
-    context.notices.info(`${petLabel(petId, catalog?.nameOf(petId))}: taken back, ${this.counted(petId)} counted`);
+    this.add(petId, -quantity);
+    context.notices.info(`${petLabel(petId, catalog?.nameOf(petId))}: taken back, ${this.counted.get(petId)} counted`);
   }
 
   /** Warns, and rings the bell: people who scan look at the shelf, not at the screen. */
@@ -257,10 +262,6 @@ class Tally {
     notices.warning(`Not counted: ${reason}.`);
     if (stderr.isTTY) await stderr.write('\u0007');
   }
-}
-
-function sumOf(scans: readonly Scan[]): bigint {
-  return scans.reduce((sum, { quantity }) => sum + quantity, 0n);
 }
 
 /**
