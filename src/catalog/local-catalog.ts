@@ -182,10 +182,9 @@ function readable<T>(read: () => T): T | undefined {
 
 /** Normalises a name for searching: without case and accents. In other scripts a mark makes another word. */
 export function folded(name: string): string {
-  return name
-    .normalize('NFKD')
-    .replace(/[\u0300-\u036f]/g, '')
-    .toLowerCase();
+  const plain = name.normalize('NFKD').replace(/[\u0300-\u036f]/g, '');
+  // In capitals, ß is SS, and both forms of a small sigma are one.
+  return plain.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ');
 }
 
 function searched(wanted: string): { readonly where: string; readonly words: readonly string[] } {

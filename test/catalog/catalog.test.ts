@@ -12,6 +12,9 @@ const FILE = `petId,name,barcode
 8,"Goldfish, small",
 9,Mäuse,
 10,ガラス,
+11,Weißer Hund,
+13,Γατόσκυλος,
+14,Akıllı,
 12,,
 `;
 const CATALOG = await catalogOf(FILE, B);
@@ -29,6 +32,11 @@ describe('a name', () => {
     ['hamster', []],
     ['ガラス', [10n]],
     ['カラス', []],
+    ['WEISSER HUND', [11n]],
+    ['WEIẞER', [11n]],
+    ['ΓΑΤΟΣ', [13n]],
+    ['ΓΑΤΟΣΚΥΛΟΣ', [13n]],
+    ['AKILLI', [14n]],
   ])('%s finds %s', (text, found) => {
     expect(CATALOG.named(text).map(({ petId }) => petId)).toEqual(found);
   });
