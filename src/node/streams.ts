@@ -131,24 +131,25 @@ export function withoutRest(bytes: Uint8Array): Uint8Array {
  */
 export function withJobControl(reader: Interface, before = ''): () => void {
   for (const signal of ['SIGINT', 'SIGTSTP'] as const) reader.on(signal, signalSelf.bind(undefined, signal));
+  const leave = (): unknown => reader.terminal && process.stdin.setRawMode(false);
   return onContinue(() => {
+    if (reader.terminal) process.stdin.setRawMode(true);
     // readline goes up to the first row of the line.
     process.stderr.write('\n'.repeat(reader.getCursorPos().rows) + before);
     process.emit('SIGWINCH', 'SIGWINCH');
     reader.prompt(true);
-  });
+  }, leave);
 }
 
 /**
- * Calls `redraw` each time the program continues after Ctrl-Z or SIGSTOP: readline does not resume the input that it
- * has paused, and the shell has used the terminal. Also leaves raw mode before SIGQUIT. Returns what ends this.
- * @param leave called before Ctrl-Z, SIGTSTP or SIGQUIT
+ * Calls `redraw`, which also turns raw mode on, each time the program continues after Ctrl-Z or SIGSTOP: readline does
+ * not resume the input that it has paused, and the shell has used the terminal. Returns what ends this.
+ * @param leave called before Ctrl-Z, SIGTSTP or SIGQUIT; turns raw mode off, which a shell such as dash does not
  */
-export function onContinue(redraw: () => void, leave: () => void = () => undefined): () => void {
+export function onContinue(redraw: () => void, leave: () => void): () => void {
   const resume = (): void => {
-    const { stdin } = process;
-    // The shell has turned raw mode off; Node, which thinks that it is on, would not turn it on again.
-    if (stdin.isRaw) stdin.setRawMode(false).setRawMode(true);
+    // After SIGSTOP the shell has turned raw mode off; Node, which thinks that it is on, would not turn it on again.
+    if (process.stdin.isRaw) process.stdin.setRawMode(false);
     redraw();
   };
   let next: NodeJS.Immediate | undefined;
@@ -168,7 +169,6 @@ export function onContinue(redraw: () => void, leave: () => void = () => undefin
   };
   const quit = (): void => {
     leave();
-    if (process.stdin.isRaw) process.stdin.setRawMode(false);
     endBySignal('SIGQUIT');
   };
   process.on('SIGCONT', later).on('SIGTSTP', stop).on('SIGQUIT', quit);

@@ -123,6 +123,21 @@ describe('stopped, and then continued with fg', () => {
   });
 
   it.each([
+    ['a question', LOGIN, 'API key of staging', 'API key of staging', `${KEY}\r`, 'Cannot connect'],
+    ['lines', '--env sandbox inventory count', 'Stocktake 1', 'inventory count', '7\r', '1 counted'],
+  ])('Ctrl-Z at %s: the terminal echoes in a shell that leaves its modes as they are', async (_name, ...rest) => {
+    const [line, shown, again, typed, then] = rest;
+    const terminal = startPty(['-i'], { command: ['dash'] });
+    terminal.write(`${petstoreCommand().join(' ')} ${line}\r`);
+    await terminal.waitFor(shown);
+    await terminal.type('\x1a', 'Stopped');
+    await terminal.type('stty -a\r', / icanon [^]* echo /);
+    await terminal.type('fg\r', again);
+    await terminal.type(typed, then);
+    expect(terminal.output).not.toContain(KEY);
+  });
+
+  it.each([
     ['a question', LOGIN, 'API key of staging'],
     ['lines', '--env sandbox inventory count', 'Stocktake 1'],
     ['the full screen', BROWSE, 'Type to search.'],
