@@ -4,6 +4,7 @@ import { petstoreCommand, runPetstore, startPetstore } from '../support/binary.t
 import { never } from '../support/faults.ts';
 import { startPty } from '../support/pty.ts';
 import { tooMany } from '../support/replies.ts';
+import { screenOf } from '../support/screen.ts';
 import { scriptedServer } from '../support/scripted-server.ts';
 import { KEY, staging } from '../support/staging.ts';
 
@@ -31,7 +32,10 @@ describe('a rate limit', () => {
 
 it('fault 84: a second Ctrl-C does not wait for the write in flight', async () => {
   const server = await scriptedServer([never()]);
-  const running = startPetstore(['inventory', 'set', '7', '12', '--env', 'staging'], { env: staging(server.baseUrl) });
+  // The time for the answer, of some seconds, does not end.
+  const patient = 'const{setTimeout:s}=globalThis;globalThis.setTimeout=(f,ms,...a)=>s(f,ms>1e3?1e9:ms,...a)';
+  const env = { ...staging(server.baseUrl), NODE_OPTIONS: `--import=data:text/javascript,${patient}` };
+  const running = startPetstore(['inventory', 'set', '7', '12', '--env', 'staging'], { env });
   await server.received(1);
   running.kill('SIGINT');
   running.kill('SIGINT');
@@ -158,13 +162,17 @@ describe('stopped, and then continued with fg', () => {
     await terminal.type('\x1a', 'API key of staging');
     await terminal.type(`${KEY}\r`, 'Cannot connect');
     expect(terminal.output).not.toContain(KEY);
-    const narrow = startPty(['login', '--env', 'staging'], { cols: 20 });
+    const size = { cols: 20, rows: 24 };
+    const narrow = startPty(['login', '--env', 'staging'], size);
     await narrow.waitFor('Base URL of');
     await narrow.type('\x1a', 'Base URL of');
     narrow.write('\x04');
     await narrow.exited;
     // Drawn once each time, though it has several rows.
     expect(narrow.plain().split('Base URL of')).toHaveLength(3);
+    // Not above the row where it was typed: a shell prints below that.
+    const rows = ['Base URL of', '  staging', '  (https://…/v1):'];
+    expect((await screenOf(narrow.output, size)).slice(0, 5)).toEqual([...rows.slice(0, 2), ...rows]);
   });
 });
 
