@@ -133,7 +133,7 @@ describe.each([
   ['85', 'SIGHUP', 129, {}],
 ] as const)('fault %s: %s with an update in flight', (_fault, signal, exit, env) => {
   it(`is recorded as unknown, ${exit}; resumed, it turns out`, async () => {
-    const at = await shop(['--fault', 'delay=60s,after,method=PATCH,nth=3', '--per-minute', '59']);
+    const at = await shop(['--fault', 'delay=1h,after,method=PATCH,nth=3', '--per-minute', '59']);
     const file = csv(at, some(6));
     const why = ['--cause', 'received', '--note', 'truck 7'];
     const running = startPetstore(['--json', ...IMPORT, file, ...why], { home: at.home, env: { ...at.env, ...env } });
@@ -152,7 +152,7 @@ describe.each([
     const rows = (await at.run(['inventory', 'history', '--cause', 'received', '--json'])).json;
     expect(rows).toEqual(Array.from({ length: 6 }, () => expect.objectContaining({ note: 'truck 7' }) as unknown));
     // The third took effect when it was interrupted: it was looked at, not sent again.
-    expect((await at.sent()).filter((pet) => pet === '3').length).toBeLessThanOrEqual(1);
+    expect(await at.sent()).toEqual(['1', '2', '4', '5', '6']);
   });
 });
 
