@@ -45,15 +45,16 @@ describe('a key command', () => {
 
   it('leaves stdin to petstore, and keeps the secrets of petstore to itself', async () => {
     const server = await scriptedServer([STOCK, STOCK, json(item(7, 3)), json([item(7, 3)])]);
-    const script = `cat >&2; echo "redis:$PETSTORE_LEDGER" >&2; echo ${KEY}`;
+    const script = `cat >&2; echo "redis: \${PETSTORE_LEDGER-none}" >&2; echo ${KEY}`;
     const home = withCommand(server.baseUrl, './key', script);
     const { code, stderr } = await runPetstore(['inventory', 'count', '--yes'], {
       home,
       cwd: home.path,
+      env: { PETSTORE_LEDGER: '' },
       stdin: '7 3\n',
     });
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('pet 7: 3 counted') as string });
-    expect(stderr).toContain('warning: ./key: redis:\n');
+    expect(stderr).toContain('warning: ./key: redis: none\n');
   });
 
   const STORED = 'staging.key-command of the config must be a command whose quotes are closed, not "\'unclosed".';
