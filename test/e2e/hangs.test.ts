@@ -165,7 +165,7 @@ describe('fault 132: a file without an end', () => {
     },
   );
 
-  it('a pipe that drips ends at the deadline, and on a signal', async () => {
+  it('a pipe that drips ends at the deadline', async () => {
     const home = createHome();
     const command = inBash(`"$@" <(while printf '1,5\\n'; do read -t 0.01 < <(:); done)`);
     const args = [...SANDBOX, '--deadline', '500ms', 'inventory', 'import', '--yes'];
