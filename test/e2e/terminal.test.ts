@@ -92,12 +92,15 @@ describe('stopped, and then continued with fg', () => {
     ['SIGTSTP, the full screen', BROWSE, 'Type to search.', undefined, 'gold', '1 of 25 pets'],
     ['Ctrl-Z, lines', '--env sandbox inventory browse --plain', 'next shows more.', '\x1a', 'next\r', '11 to 20 of 25'],
   ])('%s: it is shown again, and the terminal echoes no key', async (name, line, shown, key, typed, then) => {
-    const terminal = startPty(['--norc', '-i'], { command: ['bash'], cols: 120 });
+    const signal = name.split(',')[0] as NodeJS.Signals;
+    // The screen is to be drawn just when petstore is stopped.
+    const drawing = `--import=data:text/javascript,process.once('SIGTSTP',()=>process.emit('SIGWINCH','SIGWINCH'))`;
+    const env = signal === 'SIGTSTP' ? { NODE_OPTIONS: drawing } : {};
+    const terminal = startPty(['--norc', '-i'], { command: ['bash'], cols: 120, env });
     // Ctrl-Z stops a script that waits for petstore, too.
     const started = `${key === undefined ? 'exec ' : ''}${petstoreCommand().join(' ')} ${line}`;
     terminal.write(`sh -c 'echo "pid $$"; ${started}; exit $?'\r`);
     await terminal.waitFor(shown);
-    const signal = name.split(',')[0] as NodeJS.Signals;
     if (key === undefined) process.kill(Number(/pid (\d+)/.exec(terminal.plain())![1]), signal);
     else terminal.write(`ne${key}`);
     await terminal.waitFor('Stopped');
