@@ -77,7 +77,8 @@ async function readStock(context: CommandContext, browser: Browser, reload: Relo
     await reload({ ...context, notices: onScreen(context, browser, say) });
   } catch (error) {
     if (isFirst || !isFailure(error)) throw error;
-    browser.message = `${browser.message} ${describeFailure(error, context.clock.now()).message}`.trim();
+    const { message } = describeFailure(error, context.clock.now());
+    browser.message = `${browser.message} ${message} ^R tries again.`.trim();
   } finally {
     browser.reading = undefined;
     redraw();

@@ -292,7 +292,7 @@ describe('on the screen', () => {
     const terminal = startPty(['inventory', 'browse'], { home, env, cols: 120 });
     await terminal.waitFor('Type to search.');
     terminal.write(CTRL.r);
-    await terminal.waitForFrame(/401/);
+    await terminal.waitForFrame(/401.*\. \^R tries again\./);
     expect((await screenOf(terminal.output, { cols: 120, rows: 24 })).join('\n')).toMatch(/7 +Rex +10/);
     await terminal.type(CTRL.r, /7 +Rex +11 +available/);
     await left(terminal, CTRL.c);
