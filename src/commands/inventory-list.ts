@@ -131,7 +131,7 @@ export const inventoryList = defineCommand({
     const [name, order] = [names === undefined ? [] : ['name'], orders === undefined ? [] : ['order']];
     const columns = input.columns ?? [ITEM_FIELDS[0], ...name, ...ITEM_FIELDS.slice(1), ...order];
     const fields = input.columns?.filter((each) => ![...name, ...order].includes(each));
-    const counts = { read: 0, matched: 0 };
+    const counts = { read: 0, matched: 0, isWhole: false };
     const all = filtered(input, isFilter(filter) ? matcher(filter) : undefined, fields, context, counts);
     const listed = inOrder(all, input, catalog);
     const roleOf = ({ petId, quantity }: InventoryItem) =>
@@ -151,14 +151,12 @@ export const inventoryList = defineCommand({
       jsonText: input.columns === undefined ? itemToJsonText : jsonTextOfFields(columns),
       csvText: csvTextOfFields(columns),
       header: input.header,
-      summary: (count) => {
-        // With --limit alone, the rest of the list may not have been read.
-        const isCut = input.limit !== undefined && input.sort === undefined;
-        return count === counts.read || isCut ? plural(count, 'pet') : `${count} of ${plural(counts.read, 'pet')}`;
-      },
+      // With --limit alone, the rest of the list may not have been read.
+      summary: (count) =>
+        count === counts.read || !counts.isWhole ? plural(count, 'pet') : `${count} of ${plural(counts.read, 'pet')}`,
       empty: isFilter(filter) ? 'No pet matches.' : 'The store tracks no pets.',
       // Pets that have not been read yet may match.
-      check: (count) => (count === undefined && counts.matched === 0 ? undefined : check(input, count, counts.matched)),
+      check: (count = counts.matched) => check(input, counts.isWhole ? counts.matched : count, counts.isWhole),
     };
   },
 });
@@ -210,7 +208,7 @@ async function* inOrder(
   yield* items.batches(isDown ? `-${name}` : name, limit);
 }
 
-/** Yields up to `limit` items, then stops reading. */
+/** Yields up to `limit` items, then stops reading: at the next item, so that the end of the list is seen. */
 async function* limited(
   batches: AsyncGenerator<readonly InventoryItem[]>,
   limit = Number.POSITIVE_INFINITY,
@@ -219,7 +217,7 @@ async function* limited(
   for await (const items of batches) {
     yield items.length <= left ? items : items.slice(0, left);
     left -= items.length;
-    if (left <= 0) return;
+    if (left < 0) return;
   }
 }
 
@@ -229,7 +227,7 @@ async function* filtered(
   matches: ((item: InventoryItem) => boolean) | undefined,
   fields: readonly string[] = [],
   context: CommandContext,
-  counts: { read: number; matched: number },
+  counts: { read: number; matched: number; isWhole: boolean },
 ): AsyncGenerator<readonly InventoryItem[]> {
   const oddities = unexpectedIn(input.pet);
   await using session = await connect(context);
@@ -240,17 +238,14 @@ async function* filtered(
     counts.matched += found.length;
     yield found;
   }
+  counts.isWhole = true;
   for (const warning of oddities.warnings()) context.notices.warning(warning);
 }
 
-/** @param count of the pets listed; undefined if the reader has gone */
-function check(input: ListInput, count: number | undefined, found: number): Failure | undefined {
-  const { failIfAny, failIfNone, limit, sort } = input;
-  // With --limit alone, the rest of the list was not read.
-  const isPart = count === undefined || (count === limit && sort === undefined);
-  const matched = isPart ? (count ?? found) : found;
-  const isUnwanted = matched > 0 ? failIfAny : failIfNone;
+/** @param matched how many of all pets match; unless the list was read as a whole, how many of those listed */
+function check({ failIfAny, failIfNone }: ListInput, matched: number, isWhole: boolean): Failure | undefined {
+  const isUnwanted = matched > 0 ? failIfAny : isWhole && failIfNone;
   if (isUnwanted !== true) return undefined;
   const check = matched > 0 ? '--fail-if-any' : '--fail-if-none';
-  return new Failure('check-failed', { check, matched, isPart });
+  return new Failure('check-failed', { check, matched, isPart: !isWhole });
 }
