@@ -127,6 +127,8 @@ describe('NO_PROXY', () => {
   });
 });
 
+const ENCODE = '; percent-encode / ? and # in its password';
+
 describe('a value that is not a usable proxy', () => {
   it.each([
     [':::', 'HTTPS_PROXY is not a URL: ":::"'],
@@ -135,9 +137,10 @@ describe('a value that is not a usable proxy', () => {
     ['foo://a:1', 'HTTPS_PROXY is "foo://a:1", and petstore supports http and https proxies only'],
     ['socks5://a:1', 'HTTPS_PROXY is "socks5://a:1", and petstore supports http and https proxies only'],
     ['socks5h://u:pass-1@a:1', 'HTTPS_PROXY is "socks5h://***@a:1", and petstore supports http and https proxies only'],
-    ['http://u:p@ss/word@a:1', 'HTTPS_PROXY is not a URL: "http://***@a:1"'],
-    ['http://u:12/word@a:1', 'HTTPS_PROXY is not a URL: "http://***@a:1"'],
-    ['http://u:p@ss/word@a b', 'HTTPS_PROXY is not a URL: "http://***@a b"'],
+    ['http://u:p@ss/word@a:1', `HTTPS_PROXY is not a URL: "http://***@a:1"${ENCODE}`],
+    ['http://u:12/word@a:1', `HTTPS_PROXY is not a URL: "http://***@a:1"${ENCODE}`],
+    ['u:pass/word@a:1', `HTTPS_PROXY is not a URL: "***@a:1"${ENCODE}`],
+    ['http://u:p@ss/word@a b', `HTTPS_PROXY is not a URL: "http://***@a b"${ENCODE}`],
     ['u:pass-1@a:99999', 'HTTPS_PROXY is not a URL: "***@a:99999"'],
     ['\u001b[31m', 'HTTPS_PROXY is not a URL: "\\u001b[31m"'],
   ])('%j: %s', (value, expected) => {
