@@ -91,8 +91,8 @@ export const sandboxServe = defineCommand({
   path: 'sandbox serve',
   summary: 'Serve the sandbox over HTTP, for curl, tests and other clients',
   description:
-    'Runs until Ctrl-C or SIGTERM, then finishes the requests in flight and exits 0. / has a web page, /__sandbox has ' +
-    'controls for tests; only this machine can use them.\n\n' +
+    'Runs until Ctrl-C or SIGTERM, then finishes the requests in flight for at most 2s and exits 0. / has a web page, ' +
+    '/__sandbox has controls for tests; only this machine can use them.\n\n' +
     'A fault is one of status=CODE[,retry-after=S], delay=DURATION, drip=DURATION, reset, ' +
     'truncate[=BYTES], type=CONTENT-TYPE, bad-int64, no-header=NAME|limits, date=DURATION, and applies to the requests selected by ' +
     'method=PATCH, path=/inventory/*, p=SHARE, nth=N, every=N, times=N. With "after", status, reset and delay happen ' +
