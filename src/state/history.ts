@@ -239,7 +239,7 @@ export class History implements Disposable {
     try {
       return rows.map((row) => fromRow<T>(row));
     } catch (cause) {
-      // A quantity that is not a number: the check of a damaged file does not find it.
+      // A quantity that is not a number, or a time that is no date: the check of a damaged file does not find it.
       const detail = `a row cannot be read (${(cause as Error).message})`;
       throw new Failure('state', { path: this.state.path, what: 'state database', problem: 'unusable', detail }, cause);
     }

@@ -136,7 +136,7 @@ const IDS = new Set(['id', 'run', 'petId', 'turn', 'noted', 'restOf', 'undoesRun
 const QUANTITIES = new Set(['before', 'after', 'current', 'quantity', 'stock', 'min', 'target']);
 const FLAGS = new Set(['isForced', 'isProvided', 'isUnfinished']);
 
-/** Converts a row whose columns are T's fields. NULL becomes undefined. @throws {SyntaxError} a quantity is not a number */
+/** Converts a row whose columns are T's fields. NULL becomes undefined. @throws {SyntaxError | RangeError} damage */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- who asks knows the columns
 export function fromRow<T>(row: SqlRow): T {
   const result: Record<string, unknown> = {};
@@ -144,7 +144,9 @@ export function fromRow<T>(row: SqlRow): T {
     if (value === null) continue;
     if (QUANTITIES.has(name)) result[name] = BigInt(text(row, name));
     else if (FLAGS.has(name)) result[name] = value === 1n;
-    else result[name] = typeof value === 'bigint' && !IDS.has(name) ? Number(value) : value;
+    else if (typeof value !== 'bigint' || IDS.has(name)) result[name] = value;
+    else if (Number.isNaN(new Date(Number(value)).getTime())) throw new RangeError(`${name} is no date`);
+    else result[name] = Number(value);
   }
   return result as T;
 }

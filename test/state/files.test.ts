@@ -113,7 +113,10 @@ describe('a state database that is open', () => {
   });
 });
 
-it('fault 128: a row whose quantity is no number is exit 3, with the file named', async () => {
+it.each([
+  ['quantity is no number', 'x', 0, 'Cannot convert x to a BigInt'],
+  ['time is no date', '2', 9e15, 'sentAt is no date'],
+])('fault 128: a row whose %s is exit 3, with the file named', async (_name, after, sentAt, detail) => {
   const context = createTestContext();
   const state = await openState(context, join(context.home.state, 'petstore'));
   state.database.run(
@@ -121,11 +124,11 @@ it('fault 128: a row whose quantity is no number is exit 3, with the file named'
   );
   state.database
     .run(`INSERT INTO change (run, environment, origin, command, person, petId, before, after, state, sentAt)
-      VALUES (1, 'sandbox', 'sandbox', 'import', 'me', 7, '1', 'x', 'sent', 0)`);
+      VALUES (1, 'sandbox', 'sandbox', 'import', 'me', 7, '1', '${after}', 'sent', ${sentAt})`);
   state[Symbol.dispose]();
-  for (const call of [['history'], ['runs', 'resume', '1']]) {
+  for (const call of [['history'], ['history', '--json'], ['runs', 'resume', '1']]) {
     const { code, stderr } = await runIn(context, '--env', 'sandbox', 'inventory', ...call);
-    const says = `error: The state database ${state.path} cannot be used: a row cannot be read (Cannot convert x to a BigInt).`;
+    const says = `The state database ${state.path} cannot be used: a row cannot be read (${detail}).`;
     expect([code, stderr]).toEqual([3, expect.stringContaining(says)]);
   }
 });
