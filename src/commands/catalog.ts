@@ -59,7 +59,7 @@ export const catalogImport = defineCommand({
   async run({ file, map, force }, context) {
     const { name: source, text } = await readSource(context, file, CATALOG_FILE);
     const { rows, problems, ignored } = parseCatalog(text, map);
-    for (const column of ignored.slice(0, 10)) context.notices.info(`Column ${JSON.stringify(column)} is not used.`);
+    for (const column of ignored) context.notices.info(`Column ${JSON.stringify(column)} is not used.`);
     await store(context, rows, force, (found) => {
       const all = [...problems, ...found].toSorted((a, b) => a.line - b.line);
       const { unchanged } = CATALOG_FILE;

@@ -231,7 +231,7 @@ async function readImport(
   }
   const { rows, adds, problems, ignored } = read;
   if (problems.length > 0) throw new Failure('invalid-rows', { source: name, problems });
-  for (const column of ignored.slice(0, 10)) context.notices.info(`Column ${JSON.stringify(column)} is not used.`);
+  for (const column of ignored) context.notices.info(`Column ${JSON.stringify(column)} is not used.`);
   const planFor: Source['planFor'] = (wanted) => (stock) =>
     adds ? makeAddingPlan(wanted, stock, allowNegative) : makePlan(wanted, stock);
   const command = `inventory import ${add ? '--add ' : ''}${source}`;

@@ -39,7 +39,7 @@ interface FileProblems {
   readonly problems: readonly Problem[];
   /** Headings of a CSV header that lacks columns, for --map. */
   readonly headings: readonly string[] | undefined;
-  /** Columns that are not used. */
+  /** The first ten columns that are not used. */
   readonly ignored: readonly string[];
 }
 
@@ -69,7 +69,7 @@ export function readRecords(
     if ('headings' in each) headings = each.headings;
     if ('columns' in each) for (const name of each.columns.ignored) ignored.add(name);
   }
-  return { problems, headings, ignored: [...ignored] };
+  return { problems, headings, ignored: [...ignored].slice(0, 10) };
 }
 
 function* fromCsv(text: string, kind: FileKind, mappings: readonly Mapping[]): Found {

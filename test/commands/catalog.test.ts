@@ -91,7 +91,7 @@ describe('catalog', () => {
     const context = await imported();
     await run(context, 'catalog', 'set', '7', '--min', '5', '--target', '20');
     await run(context, 'catalog', 'set', '7', '--name', 'Koi');
-    await run(context, 'catalog', 'set', '8', '--barcode', '2012345678903,0212345012345');
+    await run(context, 'catalog', 'set', '8', '--barcode', '2012345678903,0212345012345', '--min', '0');
     await run(context, 'catalog', 'set', '9', '--name', 'Mia', '--min', '7', '--target', '8');
     await run(context, 'catalog', 'set', '9', '--min', 'none');
     expect(await run(context, 'catalog', 'remove', '12', '--json')).toEqual({
@@ -100,7 +100,19 @@ describe('catalog', () => {
       stderr: '',
     });
     expect((await run(context, 'catalog', 'list', '-o', 'csv')).stdout).toBe(
-      'petId,name,barcode,min,target\n7,Koi,73513537 036000291452 4006381333931,5,20\n8,,212345012345 2012345678903,,\n9,Mia,,,8\n',
+      'petId,name,barcode,min,target\n7,Koi,73513537 036000291452 4006381333931,5,20\n8,,212345012345 2012345678903,0,\n9,Mia,,,8\n',
+    );
+  });
+
+  it('import names the first ten of the columns that it does not use', async () => {
+    const unused = Array.from({ length: 11 }, (_, i) => `Shelf ${i + 1}`);
+    const context = await offline(`petId,name,${unused.join(',')}\n7,Rex\n`);
+    const { stderr } = await run(context, 'catalog', 'import', '-');
+    expect(stderr).toBe(
+      unused
+        .slice(0, 10)
+        .map((column) => `Column "${column}" is not used.\n`)
+        .join(''),
     );
   });
 
