@@ -178,15 +178,16 @@ describe('in place of a base URL that is refused', () => {
     ['127.0.0.1:4033/v1', 'http://127.0.0.1:4033/v1'],
     ['localhost.:4033/v1', 'http://localhost.:4033/v1'],
     ['[::ffff:127.0.0.1]:4033/v1', 'http://[::ffff:7f00:1]:4033/v1'],
-    ['pets.example:8443/api/', 'https://pets.example:8443/api/v1'],
-    ['https://pets.example/v1/inventory', 'https://pets.example/v1'],
-    ['https://pets.example/v11', 'https://pets.example/v11/v1'],
+    ['pets.example:8443/api//', 'https://pets.example:8443/api/v1'],
+    ['https://pets.example/V1/inventory', 'https://pets.example/v1'],
+    ['HTTPS://pets.example/v11', 'https://pets.example/v11/v1'],
     ['https://pets.example/v1?x=1#y', 'https://pets.example/v1'],
     ['http://pets.example/v1', 'https://pets.example/v1'],
     ['', undefined],
     ['my store', undefined],
     ['ftp://pets.example/v1', undefined],
-    ['https://clerk:secret@pets.example/v1', undefined],
+    ['https://clerk@pets.example/v1', undefined],
+    ['https://:secret@pets.example/v1', undefined],
   ])('%s: %s is offered', (text, suggested) => {
     expect(suggestBaseUrl(text)?.href).toBe(suggested);
   });

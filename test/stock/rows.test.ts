@@ -200,6 +200,13 @@ describe('what cannot be used is named with its line', () => {
     ],
     ['petId\n1', ['1: no column is named quantity (or delta); the columns are "petId"']],
     [
+      'petId,a,b,c,d,e,f,g,h,i,j\n1',
+      [
+        '1: no column is named quantity (or delta); the columns are "petId", "a", "b", "c", "d", "e", "f", "g", "h", ' +
+          '"i" and more; name one with --map "HEADING=quantity"',
+      ],
+    ],
+    [
       '\ufeff"Article";"Name";"Pieces"\n7;"a, b";1',
       [
         '1: no column is named quantity (or delta); the columns are "Article", "Name", "Pieces"; ' +
