@@ -197,5 +197,5 @@ function touch(database: Tables, origin: string): void {
 }
 
 function deleteBarcodes(database: Tables, origin: string, petId: bigint): void {
-  database.run('DELETE FROM catalogBarcode WHERE origin = ? AND petId = ?', origin, petId);
+  database.run('DELETE FROM catalogBarcode INDEXED BY barcodesOfPet WHERE origin = ? AND petId = ?', origin, petId);
 }

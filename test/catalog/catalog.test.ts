@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { parseMapping, CATALOG_FILE } from '../../src/stock/columns.ts';
 import { parseCatalog } from '../../src/stock/file-rows.ts';
 import { ordersOf } from '../../src/catalog/added-fields.ts';
+import { storeRows } from '../../src/catalog/store.ts';
+import type { SqlValue } from '../../src/ports.ts';
 import { emptyCatalog, catalogOf } from '../support/catalog.ts';
 
 const [A, B, C] = ['04006381333931', '00000073513537', '00036000291452'];
@@ -46,6 +48,22 @@ describe('a name', () => {
     const catalog = await catalogOf(`petId,name\n${names.map((name, i) => `${i},${name}`).join('\n')}`);
     expect(names.flatMap((name) => catalog.named(name).map((pet) => pet.name))).toEqual(names);
   });
+});
+
+it('a row costs the same in a catalog of any size: no statement reads all pets of a service', async () => {
+  const { database } = await emptyCatalog();
+  const plans = new Set<unknown>();
+  const see = (sql: string, values: readonly SqlValue[]) => {
+    for (const { detail } of database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values)) plans.add(detail);
+  };
+  const seen: typeof database = {
+    ...database,
+    run: (sql, ...values) => (see(sql, values), database.run(sql, ...values)),
+    all: (sql, ...values) => (see(sql, values), database.all(sql, ...values)),
+  };
+  const { rows } = parseCatalog(FILE);
+  for (let times = 0; times < 2; times++) await storeRows(seen, 'here', rows, false, () => Promise.resolve());
+  expect([...plans].filter((plan) => /^SCAN|\(origin=\?\)$/.test(String(plan)))).toEqual([]);
 });
 
 describe('rows of a file', () => {
