@@ -163,8 +163,7 @@ export class Browser extends Selection {
   override replace(listing: Listing): void {
     const { marked, mode, targets } = this;
     super.replace(listing);
-    const there = new Set(this.among(marked).map(({ petId }) => petId));
-    for (const petId of marked) if (!there.has(petId)) marked.delete(petId);
+    for (const petId of marked) if (!this.byId.has(petId)) marked.delete(petId);
     const kept = new Set(this.targets.map(({ petId }) => petId));
     const gone = targets.find(({ petId }) => !kept.has(petId));
     if (mode !== 'quantity' || gone === undefined) return;

@@ -127,9 +127,8 @@ function list(dialog: Dialog, from: number): void {
 
 function change(dialog: Dialog, code: string, amount: string, line: string): void {
   const { browser, context } = dialog;
-  const itemOf = (petId: bigint): InventoryItem | undefined => browser.among(new Set([petId]))[0];
-  const found = petOfCode(code, { has: (petId) => itemOf(petId) !== undefined }, browser.catalog);
-  const item = typeof found === 'bigint' ? itemOf(found) : undefined;
+  const found = petOfCode(code, browser.byId, browser.catalog);
+  const item = typeof found === 'bigint' ? browser.byId.get(found) : undefined;
   if (!/^-?\d+$/.test(code)) refuse(dialog, `unknown command ${JSON.stringify(line)}; type help`);
   else if (item === undefined) refuse(dialog, typeof found === 'string' ? found : `pet ${found} is not in this list`);
   else if (amount === '' || browser.change([item], amount)) context.notices.info(lineOf(browser, item));

@@ -38,6 +38,7 @@ export class Selection {
   /** True if any pet has a minimum. */
   hasLevels = false;
   items: readonly InventoryItem[] = [];
+  byId: ReadonlyMap<bigint, InventoryItem> = new Map();
   /** The pets that match, in order, and the sum of their quantities. */
   found: readonly InventoryItem[] = [];
   sum = 0n;
@@ -84,6 +85,7 @@ export class Selection {
   replace(listing: Listing): void {
     const petId = this.selected?.petId;
     ({ catalog: this.catalog, items: this.items, widths: this.widths } = listing);
+    this.byId = new Map(this.items.map((item) => [item.petId, item]));
     this.ordered = this.inOrder();
     this.hasLevels = this.catalog?.hasLevels() === true;
     this.hasStock = true;
@@ -143,9 +145,8 @@ export class Selection {
 
   /** Returns changed pets that are not in the list any more, so that their changes can be seen and taken back. */
   private gone(): InventoryItem[] {
-    const gone = new Map(this.pending);
-    for (const { petId } of this.items) gone.delete(petId);
-    return Array.from(gone.values(), ({ petId, current }) => ({ petId, quantity: current, status: 'gone' }));
+    const gone = [...this.pending.values()].filter(({ petId }) => !this.byId.has(petId));
+    return gone.map(({ petId, current }) => ({ petId, quantity: current, status: 'gone' }));
   }
 
   searchFor(text: string): void {
