@@ -134,7 +134,7 @@ describe('stopped, and then continued with fg', () => {
     ['lines', '--env sandbox inventory count', 'Stocktake 1', 'inventory count', '7\r', '1 counted'],
   ])('Ctrl-Z at %s: the terminal echoes in a shell that leaves its modes as they are', async (_name, ...rest) => {
     const [line, shown, again, typed, then] = rest;
-    const terminal = startPty(['-i'], { command: ['dash'] });
+    const terminal = startPty(['-i'], { command: ['sh'] });
     terminal.write(`${petstoreCommand().join(' ')} ${line}\r`);
     await terminal.waitFor(shown);
     await terminal.type('\x1a', 'Stopped');
