@@ -39,20 +39,18 @@ export interface RunFilter {
 export const withoutProfile = (origin: string): string => `substr(${origin}, instr(${origin}, ' ') + 1)`;
 /** SQL: states of changes that may have reached the service's stock. */
 export const MAY_BE_WRITTEN = "('sent', 'applied', 'unknown')";
-/** SQL: the kind of the last undo or redo of a change. `carriedOut`: selects those that count. */
-const lastUndo = (carriedOut: string): string => `(
-  SELECT kind FROM run AS undo WHERE (undoesRun = change.run OR undoesChange = change.id) AND ${carriedOut}
-  ORDER BY undo.id DESC LIMIT 1)`;
+/** SQL: the kind of the last undo or redo of a change that has such a row. */
+const lastUndo = (row: string): string => `(
+  SELECT kind FROM run AS undo WHERE (undoesRun = change.run OR undoesChange = change.id)
+    AND EXISTS (SELECT 1 FROM change AS own WHERE ${row}) ORDER BY undo.id DESC LIMIT 1)`;
 /** SQL: true for a change that was sent and not refused. */
 const SENT = "sentAt IS NOT NULL AND state NOT IN ('failed', 'discarded')";
-/** SQL: true for an undo or redo that has sent a row, or has found that nothing is to be changed. */
-const CARRIED_OUT = `EXISTS (SELECT 1 FROM change AS own WHERE own.run = undo.id AND (${SENT} OR state = 'unchanged'))`;
-/** SQL: the kind of the last one that has changed the pet. The `+` keeps SQLite from reading the whole run each time. */
-const LAST_UNDO = lastUndo(
-  "EXISTS (SELECT 1 FROM change AS own WHERE own.petId = change.petId AND +own.run = undo.id AND own.state = 'applied')",
-);
-/** SQL: true for a change that was undone and not redone since. */
-const UNDONE = `${LAST_UNDO} IS 'undo'`;
+/** SQL: true for a row of an undo or redo that has sent one, or has found that nothing is to be changed. */
+const CARRIED_OUT = `own.run = undo.id AND (${SENT} OR state = 'unchanged')`;
+/** SQL: true for its row of the change's pet. The `+` keeps SQLite from reading the whole run each time. */
+const OF_PET = 'own.petId = change.petId AND +own.run = undo.id';
+/** SQL: the kind of the last one that has changed the pet. */
+const LAST_UNDO = lastUndo(`${OF_PET} AND state = 'applied'`);
 /**
  * SQL: true for an undo or redo that `next` skips: one of its kind, or one replaced by a later undo or redo of the same
  * command (or of the change's run) that changed one of its pets.
@@ -144,20 +142,20 @@ export class History implements Disposable {
 
   /**
    * Returns the newest run that may have added these rows or another version of the delivery, and what all such runs
-   * have changed that is not undone. If the whole was added more than once, only the changes of the last time.
+   * have changed that is not undone, or perhaps redone. If the whole was added more than once, only the last changes.
    */
-  added(adds: string, origin: string): { readonly run: Run; readonly changes: readonly Change[] } | undefined {
+  added(adds: string, origin: string): { readonly run: Run | undefined; readonly changes: readonly Change[] } {
     const changes = this.read<Change & { readonly first: bigint }>(
       `SELECT change.*, coalesce(restOf, run.id) AS first FROM change JOIN run ON run.id = change.run
         WHERE first IN (SELECT coalesce(restOf, id) FROM run WHERE adds = ? AND origin = ?)
-          AND ${SENT} AND NOT ${UNDONE} ORDER BY first, change.run`,
+          AND ${SENT} AND ${lastUndo(`${OF_PET} AND (state = 'applied' OR undo.kind = 'redo' AND ${SENT})`)} IS NOT 'undo'
+        ORDER BY first, change.run`,
       adds,
       origin,
     );
-    const newest = changes.at(-1)?.run;
-    if (newest === undefined) return undefined;
+    const newest = changes.at(-1)?.run ?? 0n;
     const last = new Map(changes.map(({ petId, first }) => [petId, first]));
-    return { run: this.run(newest)!, changes: changes.filter(({ petId, first }) => last.get(petId) === first) };
+    return { run: this.run(newest), changes: changes.filter(({ petId, first }) => last.get(petId) === first) };
   }
 
   /** Returns unfinished runs, newest first. */
@@ -263,7 +261,7 @@ function sentBy(
     ['(sentAt, id) < (?, ?)', last === undefined ? [] : [...at(last.sentAt), last.id]],
   ];
   const given = terms.filter(([, values]) => values.length > 0);
-  const net = `NOT ${UNDONE} AND (state IN ('sent', 'unknown')
+  const net = `${LAST_UNDO} IS NOT 'undo' AND (state IN ('sent', 'unknown')
     OR coalesce(run, 0) NOT IN (SELECT id FROM run WHERE kind IN ('undo', 'redo')))`;
   const all = ['sentAt IS NOT NULL', ...given.map(([term]) => term), ...(isNet ? [net] : [])];
   // From the second page on. With another index, SQLite would read and sort all rows of a long run for each page.

@@ -7,6 +7,7 @@ import { clockTime } from '../view/progress.ts';
 import type { RunSpec } from './apply.ts';
 import type { Row } from './file-rows.ts';
 import { cannotResume } from './runs.ts';
+import { refuseUnfinished } from './undo.ts';
 
 export interface Earlier {
   /** `Run 1 of 14:03 has added 2 of these 3 rows already`. */
@@ -21,7 +22,7 @@ export interface Earlier {
 
 /**
  * Returns the run that has already added rows of this file.
- * @throws {Failure} `cannot-resume`: an unfinished run has, and the file has changed since
+ * @throws {Failure} `cannot-resume`: an unfinished run has, and the file has changed since, or its undo is unfinished
  */
 export async function earlierOf(
   context: CommandContext,
@@ -33,17 +34,19 @@ export async function earlierOf(
   const origin = originOf(await context.target());
   const when = ({ id, startedAt }: Run): string => `${id} of ${clockTime(startedAt, context.clock.now())}`;
   const earlierFor = (version: string, isEdited: boolean): Earlier | undefined => {
-    const { run, changes } = journal.added(version, origin) ?? { changes: [] };
+    const { run, changes } = journal.added(version, origin);
     const added = addedBy(changes);
     const known = wanted.filter(({ petId }) => added.has(petId));
     if (run === undefined || known.length === 0 || (isEdited && !begins(wanted, changes))) return undefined;
+    // It may have added or taken back a row without an answer.
+    const isOfThem = (of: Run) => changes.some((each) => each.run === of.undoesRun || each.id === of.undoesChange);
+    refuseUnfinished(journal, undefined, isOfThem);
     const rest = wanted.flatMap((row) => {
       const quantity = row.quantity - (added.get(row.petId) ?? 0n);
       // A later version of the file, or a redo, may have added more.
       return quantity === 0n || quantity < 0n !== row.quantity < 0n ? [] : { ...row, quantity };
     });
-    const isOfOthers = rest.some(({ petId }) => !added.has(petId));
-    const part = isOfOthers ? `${known.length} of these ${wanted.length} rows` : 'part of these rows';
+    const part = known.length < wanted.length ? `${known.length} of these ${wanted.length} rows` : 'part of these rows';
     const these = rest.length === 0 ? 'these rows' : part;
     return { says: `Run ${when(run)} has added ${these} already`, rest, isEdited, restOf: run.restOf ?? run.id };
   };

@@ -82,7 +82,7 @@ function nextTarget({ notices }: CommandContext, journal: Journal, environment: 
   const newest = journal.newestSent(environment, direction);
   const newerOf = ({ id }: Run): Change[] =>
     id === newest?.run ? [] : journal.changesOf(id).filter(({ turn }) => turn > (newest?.turn ?? 0n));
-  refuseUnfinished(journal, undefined, (each) => each.environment === environment && newerOf(each).some(isLeft));
+  refuseUnfinished(journal, 'newest command', (each) => each.environment === environment && newerOf(each).some(isLeft));
   const [last] = journal.runs({ environment, limit: 1 });
   if (last?.kind === 'undo' && direction === 'undo') noteLeftOut(notices, journal, last, newerOf(last));
   const run = newest?.run === undefined ? undefined : journal.run(newest.run);
@@ -116,17 +116,16 @@ function nothingLeft(journal: Journal, environment: string, direction: Direction
 }
 
 /**
- * Refuses to pass over an unfinished run: a newer one that has perhaps sent nothing yet, or an undo or redo of `of`.
+ * Refuses to pass over an unfinished run: a newer one that has perhaps sent nothing yet, or an undo or redo.
  * @throws {Failure} `cannot-resume`
  */
-function refuseUnfinished(journal: Journal, of: string | undefined, isMeant: (run: Run) => boolean): void {
+export function refuseUnfinished(journal: Journal, title: string | undefined, isMeant: (run: Run) => boolean): void {
   const found = journal.unfinished().find(isMeant);
   if (found === undefined) return;
   const { id, kind } = found;
   const nothing = journal.changesOf(id).some(mayBeApplied) ? '' : ' and has changed nothing yet';
-  const what = of === undefined ? 'newest command' : `${kind} of ${of}`;
   throw cannotResume(
-    `The ${what}, run ${id} (${kind}), is unfinished${nothing}`,
+    `The ${title ?? `${kind} of ${nameOf(found)}`}, run ${id} (${kind}), is unfinished${nothing}`,
     `Resume it with: ${resumeCommand(found)} or discard it with: ${discardCommand(found)}`,
   );
 }
@@ -148,7 +147,7 @@ function changesOf(journal: Journal, { undoesRun, undoesChange = 0n }: Target['u
 function undoOf(journal: Journal, undoes: Target['undoes']): Target {
   const name = nameOf(undoes);
   // One undo beside another of the same command would never end it.
-  refuseUnfinished(journal, name, (run) => nameOf(run) === name);
+  refuseUnfinished(journal, undefined, (run) => nameOf(run) === name);
   const changes = changesOf(journal, undoes);
   const run = journal.run(undoes.undoesRun ?? changes[0]?.run ?? 0n);
   if (run?.kind === 'undo' || run?.kind === 'redo') {

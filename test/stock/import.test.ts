@@ -296,6 +296,36 @@ it('a delivery that was added, and has a line more of a pet now, is not added tw
   expect(await stock(7, 8)).toEqual([15, 8]);
 });
 
+it.each([
+  ['undo', 'runs resume', 0, 13],
+  ['undo', 'runs discard 2', 2, 10],
+  ['redo', 'runs resume', 2, 13],
+  ['redo', 'runs discard 3', 2, 13],
+])('a delivery whose %s was applied without an answer is not added before %s', async (direction, end, exit, pets) => {
+  const { run, file } = shop();
+  let loses = false;
+  let isDown = false;
+  const { stock, ports } = stockService(new Map([[7, 10]]), {}, ({ body }, update) => {
+    if (isDown) return error(401);
+    isDown = loses && update > 0;
+    if (isDown) stock.set(7, (JSON.parse(String(body)) as { quantity: number }).quantity);
+    return isDown ? error(500) : undefined;
+  });
+  const inStaging = (...args: string[]) =>
+    run(['--env', 'staging', 'inventory', ...args, '--yes'], { env: STAGING_ENV, ...ports });
+  const delivery = ['import', file('petId,delta\n7,3\n'), '--resume'];
+  for (const command of [delivery, ...(direction === 'redo' ? [['undo']] : [])])
+    expect(await inStaging(...command)).toMatchObject({ code: 0 });
+  loses = true;
+  expect((await inStaging(direction)).code).toBe(9);
+  isDown = loses = false;
+  const { code, stderr } = await inStaging(...delivery);
+  const unfinished = `error: The ${direction} of run 1, run ${direction === 'undo' ? 2 : 3} (${direction}), is unfinished;`;
+  expect([code, stderr]).toEqual([2, expect.stringContaining(unfinished)]);
+  await inStaging(...end.split(' '));
+  expect([(await inStaging(...delivery)).code, stock.get(7)]).toEqual([exit, pets]);
+});
+
 it('another delivery of the same name is added, although it has more of the same pets', async () => {
   const { run, stock, file } = shop();
   const path = file('petId,delta\n7,1\n7,2\n8,1\n');
