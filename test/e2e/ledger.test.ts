@@ -62,6 +62,7 @@ it('fault 46: the request of a process that was killed counts as sent', async ()
 it('fault 46: a process that was killed is dead also while its parent does not ask how it ended', async () => {
   const { env, home, run, server } = await shop([never(), STOCK]);
   const parent = startPetstore(LIST, { home, env, command: inBash('"$@" >/dev/null & echo $!; exec sleep 600') });
+  await parent.waitFor(/\n/, 'stdout');
   await server.received(1);
   process.kill(Number(parent.stdout), 'SIGKILL');
   expect((await run(...LIST, '--no-wait')).code).toBe(0);

@@ -55,15 +55,14 @@ it('curl, Node and petstore share one key: no 429, windows are used up, and no c
   const home = createHome();
   const proxy = await startProxy({ home, env });
   const url = `${proxy.baseUrl}/inventory`;
-  const waits = new Map<string, number>();
+  const answers = new Map<string, number>();
   const problems: string[] = [];
   /** Asks again and again until the windows are over. */
   const loop = async (name: string, ask: () => Promise<string>, good: string): Promise<void> => {
     while (!stop.signal.aborted) {
-      const from = performance.now();
       const result = await ask();
       if (result !== good) problems.push(`${name}: ${result}`);
-      waits.set(name, (waits.get(name) ?? 0) + performance.now() - from);
+      answers.set(name, (answers.get(name) ?? 0) + 1);
     }
   };
   const loops = [1, 2, 3, 4].flatMap((i) => [
@@ -88,8 +87,8 @@ it('curl, Node and petstore share one key: no 429, windows are used up, and no c
   const [, ...windows] = perWindow(log);
   // The first and the last may have begun late, or not have ended.
   expect(Math.min(...windows.slice(0, WINDOWS - 1))).toBeGreaterThanOrEqual(0.97 * LIMIT);
-  const fair = [...waits.values()].reduce((sum, ms) => sum + ms, 0) / waits.size;
-  expect(Math.max(...waits.values())).toBeLessThanOrEqual(2 * fair);
+  // A window has room for one of each: whoever waits for the others has one answer, after the end.
+  expect(Math.min(...answers.values()), JSON.stringify([...answers])).toBeGreaterThanOrEqual(WINDOWS - 1);
 });
 
 it('a proxy that is killed at any moment loses no acknowledged write, and the next one sends nothing early', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Faults, parseFault } from '../../src/sandbox/faults.ts';
-import { ask, JSON_TYPE, patch, type Plain, sendRaw, serveSandbox } from '../support/served.ts';
+import { ask, heardBy, JSON_TYPE, openSocket, patch, type Plain, sendRaw, serveSandbox } from '../support/served.ts';
 
 describe('which requests a rule meets', () => {
   const met = (text: string, requests: readonly (readonly [string, string])[], seed = 1) => {
@@ -67,6 +67,13 @@ describe('over the wire', () => {
   it('drip: all of it, slowly', async () => {
     const { body } = await list(await serveSandbox(['--fault', 'drip=1ms']));
     expect(JSON.parse(body)).toHaveLength(25);
+    const { port } = await serveSandbox(['--fault', 'drip=1s', '--seed', '3']);
+    const socket = openSocket(port);
+    socket.write('GET /v1/inventory HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sandbox\r\n\r\n');
+    const { text } = heardBy(socket);
+    await expect.poll(text).toContain('\r\n\r\n[');
+    const [head = '', part = ''] = text().split('\r\n\r\n');
+    expect(part.length).toBeLessThan(Number(/Content-Length: (\d+)/.exec(head)?.[1]));
   });
 
   it('type, bad-int64, no-header, date: an answer that is not what it should be', async () => {
