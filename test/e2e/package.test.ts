@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runPetstore, startPetstore } from '../support/binary.ts';
+import { createHome } from '../support/home.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -206,9 +207,12 @@ it.each([
   ['a home that is not there', { HOME: '/nowhere/at/all' }],
   ['a home that cannot be written to', { HOME: '/proc/self' }],
   ['a relative cache folder', { XDG_CACHE_HOME: 'cache' }],
-])('starts with %s', async (_, env) => {
+])('starts with %s, and writes nowhere else', async (_, env) => {
+  const home = createHome();
+  const before = readdirSync(home.path);
   const { code, stderr } = await runPetstore(['--version'], {
+    cwd: home.path,
     env: { HOME: undefined, XDG_CACHE_HOME: undefined, ...env },
   });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect({ code, stderr, left: readdirSync(home.path) }).toEqual({ code: 0, stderr: '', left: before });
 });
