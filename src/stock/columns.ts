@@ -93,7 +93,7 @@ export function findColumns(
     else if (other === undefined) found.set(column, at);
     else problem ??= `the columns ${shown(headings[other]!)} and ${shown(heading)} are both ${column}`;
   }
-  if (problem === undefined && found.has('quantity') && found.has('delta')) {
+  if (found.has('quantity') && found.has('delta')) {
     problem = 'there are both quantity and delta: quantity sets the stock, delta adds to it; keep one of them';
   }
   return { found, ignored: ignored.filter(Boolean), problem };

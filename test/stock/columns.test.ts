@@ -33,3 +33,17 @@ it.each(['Article\n7\n', 'Article;Article\n7;2\n'])('are not asked for where the
   // On a terminal, lines are broken between words.
   expect(stderr.replace(/\s+/g, ' ')).toContain('no column is named petId or quantity (or delta)');
 });
+
+it('--map takes the place of what is remembered, and an answer may have capitals', async () => {
+  const { home } = createTestContext();
+  await imported('Article;Code;Pieces\n7;8;2\n', ['Article', 'petId', 'Pieces', 'Add', true, true], { home });
+  const { code, asked } = await imported('Article;Code;Pieces\n7;8;3\n', [true, true], {
+    args: ['--map', 'Code=petId'],
+    home,
+  });
+  expect([code, ...asked]).toEqual([
+    0,
+    'Read the file as before ("Pieces" is delta)?',
+    'Add 1 row to the stock in sandbox?',
+  ]);
+});

@@ -59,7 +59,7 @@ describe('files of spreadsheets and shops', () => {
       '\ufeffPet ID;Name;Quantity;Price\r\n7;"a, b";12;1,50\r\n;;;\r\n9223372036854775807;;0;\r\n',
       4,
     ],
-    ['sep= with a delimiter of its own', 'sep=~\npetId~quantity~note\n7~12~a,b;c,d\n9223372036854775807~0', 4],
+    ['sep= with a delimiter of its own', 'SEP=~\npetId~quantity~note\n7~12~a,b;c,d\n9223372036854775807~0', 4],
     ['lines of delimiters, above and between', ';;\n\npetId;quantity\n7;12\n;\n9223372036854775807;0\n;;;;\n', 6],
     [
       'a quote inside a cell that is not used',
@@ -149,8 +149,8 @@ describe('what is added to the stock', () => {
   });
 
   it('but not if they expect different quantities', () => {
-    expect(problemsOf('petId,delta,current\n7,1,10\n7,1,11\n')).toEqual([
-      '3: pet 7 is already on line 2, with another value of current',
+    expect(problemsOf('petId,delta,current\n7,1,\n7,1,10\n7,1,11\n')).toEqual([
+      '4: pet 7 is already on line 2, with another value of current',
     ]);
   });
 
@@ -187,13 +187,26 @@ describe('what cannot be used is named with its line', () => {
   it.each([
     ['petId,quantity\n', []],
     ['[]', []],
-    ['petId,petId,quantity\n1,1,1', ['1: the columns "petId" and "petId" are both petId']],
+    ['petId,petId,pet,quantity,pet_id\n1,1,1,1,1', ['1: the columns "petId" and "petId" are both petId']],
     ['petId,Pet ID,quantity\n1,1,1', ['1: the columns "petId" and "Pet ID" are both petId']],
     [
       'petId,quantity,delta\n1,1,1',
       ['1: there are both quantity and delta: quantity sets the stock, delta adds to it; keep one of them'],
     ],
     ['7,13\n8,1', ['1: the first line must be a header such as petId,quantity']],
+    [
+      'petId,13\n8,1',
+      [
+        '1: no column is named quantity (or delta); the columns are "petId", "13"; name one with --map "HEADING=quantity"',
+      ],
+    ],
+    [
+      'Article;Pieces\n7;1',
+      [
+        '1: no column is named petId or quantity (or delta); the columns are "Article", "Pieces"; ' +
+          'name them with --map "HEADING=petId" --map "HEADING=quantity"',
+      ],
+    ],
     [
       'id,quantity\n1,1',
       ['1: no column is named petId; the columns are "id", "quantity"; name one with --map "HEADING=petId"'],
@@ -225,6 +238,7 @@ describe('what cannot be used is named with its line', () => {
     ['petId,quantity\n7,1\u00a0200', ['2: quantity is "1\u00a0200": remove the thousands separator']],
     ['petId,quantity\n7,012', ['2: quantity is "012": remove the leading zeros']],
     ['petId,quantity\n7,+12', ['2: quantity is "+12", but must be a whole number']],
+    ['petId,delta\n7,+012', ['2: delta is "+012": remove the leading zeros']],
     ['petId,quantity\n007,1', ['2: petId is "007": remove the leading zeros']],
     [
       'petId,quantity\n9223372036854775808,1',
