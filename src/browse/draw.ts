@@ -153,7 +153,7 @@ function paneLines(browser: Browser, { columns, now, shown, style }: Surrounding
       style.muted(truncate(`${BETWEEN}${shown(why)}`, columns)),
     ];
   });
-  return [...head, ...lines].slice(0, page);
+  return [...head, ...lines];
 }
 
 function quantityText({ before, after }: Change): string {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Browser } from '../../src/browse/browser.ts';
+import { press as pressOne } from '../../src/browse/keys.ts';
 import type { Listing } from '../../src/browse/selection.ts';
 import type { Catalog } from '../../src/catalog/local-catalog.ts';
 import type { DraftChange } from '../../src/state/journal-rows.ts';
@@ -156,6 +157,16 @@ describe('cursor', () => {
     expect(browser.selected?.petId).toBe(15n);
   });
 
+  it('stays where the search is empty already, where a click is below the rows, and in the middle of a new order', () => {
+    const { browser, press } = many();
+    press('<end>', '<backspace>');
+    expect(browser.selected?.petId).toBe(24n);
+    press('<home>', '<pagedown>', '<down>', '<down>', '^S');
+    expect([browser.selected?.petId, idsOf(browser)[0]]).toEqual([12n, 7n]);
+    browser.moveTo(browser.page);
+    expect(browser.selected?.petId).toBe(12n);
+  });
+
   it('has no pet where none matches', () => {
     const { browser, press, stored } = many();
     press('nothing', '+', '=', '<right>', '<delete>', '<down>');
@@ -234,6 +245,23 @@ describe('changes', () => {
     expect([browser.mode, browser.selected?.petId]).toEqual(['quantity', 12n]);
     press('<escape>', '<tab>', '4006381333931', '<return>');
     expect(browser.message).toBe('No pet matches 4006381333931. Esc shows all pets.');
+    press('<escape>', '^P', '<return>');
+    expect(browser.message).toBe('No pet matches.');
+  });
+
+  it('a quantity clears the search that has found only its pet', () => {
+    const { browser, press } = open();
+    press('gold', '=5', '<return>');
+    expect(browser.text).toBe('gold');
+    press('en', '=5', '<return>');
+    expect(browser.text).toBe('');
+  });
+
+  it('a pet that a new read takes off the screen is not mentioned where no quantity is typed', () => {
+    const { browser, press } = open();
+    press('<home>');
+    browser.replace(listing(PETS.slice(1)));
+    expect([browser.selected?.petId, browser.message]).toEqual([3n, '']);
   });
 
   it.each([
@@ -306,10 +334,12 @@ describe('changes', () => {
 
   it('what was applied or discarded cannot be undone here', () => {
     const { browser, press, stored } = open();
-    press('<right>');
+    press('<right>', '<right>');
     browser.keep(new Set());
-    press('^Z', '^Y');
-    expect(stored.size).toBe(0);
+    press('^Z');
+    expect([stored.size, browser.message]).toEqual([0, expect.stringMatching(/^Nothing to undo here/)]);
+    press('^Y');
+    expect([stored.size, browser.message]).toEqual([0, 'There is nothing to redo.']);
   });
 
   it('where one of several would go below zero nothing is changed, and the marks stay', () => {
@@ -359,7 +389,18 @@ describe('leaving', () => {
     browser.reading = 'Reading';
     expect(pressKeys(browser, '+', 'gold', '^L', '?')).toBeUndefined();
     expect([browser.pending.size, browser.text, browser.mode]).toEqual([0, '', 'table']);
+    browser.pending.set(7n, { petId: 7n, current: 8n, quantity: 9n });
     expect(pressKeys(browser, '^C')).toBe('leave');
+  });
+
+  it.each(['?', '^C'])('a click after %s answers nothing', (key) => {
+    const { browser, press } = open();
+    press('<right>', key);
+    const { mode } = browser;
+    expect([pressOne(browser, { name: 'click', ctrl: false, shift: false, text: '', row: 4 }), browser.mode]).toEqual([
+      undefined,
+      mode,
+    ]);
   });
 
   it('while the stock is read again everything else works, and Esc or Ctrl-C stops it', () => {
@@ -414,6 +455,11 @@ describe('the command', () => {
       'pet 8: 6, to be 3, available',
       'pet 7: 55, to be 12, available',
     ]);
+  });
+
+  it('--plain ends at quit, in capitals too', async () => {
+    const context = withReplies([json([item(7, 10)])], { stdin: { text: '7 11\nQuit\nbogus\n' } });
+    expect((await runIn(context, 'inventory', 'browse', '--plain', '--yes')).code).toBe(0);
   });
 
   it('--plain without a terminal and without --yes changes nothing', async () => {

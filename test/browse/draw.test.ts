@@ -185,6 +185,23 @@ it('a message that is too long for its line goes on in the next one', async () =
   ).toBe(message);
 });
 
+it('a low screen keeps the heading; a rate limit that is over and a stock that is not read yet are not shown', async () => {
+  expect((await draw(80, 6))[2]).toContain('Quantity');
+  const over = (browser: Browser): void => {
+    browser.limits = () => ({ limit: 60, remaining: 7, resetAt: 0 });
+    browser.reading = 'Reading the stock…';
+  };
+  const lines = plainly(await draw(80, 12, { pets: 0, prepare: over }));
+  expect([lines[0], ...lines.slice(-3, -1)]).toEqual([' staging', 'Reading the stock…', '']);
+});
+
+it('a change of a pet that someone else has changed since is shown without its difference', async () => {
+  const prepare = (browser: Browser): void => {
+    browser.pending.set(7n, { petId: 7n, current: 3n, quantity: 9n });
+  };
+  expect(plainly(await draw(120, 12, { keys: ['7'], prepare }))[3]).toMatch(/^>! +7 +Goldfish +▼ 7 +→ 9 +available$/);
+});
+
 it('low stock that is none has the colour of none', async () => {
   const lines = await draw(80, 12, { isColoured: true, keys: CHANGED });
   expect(lines[5]!.replaceAll('\u001b', '^')).toMatch(/ \^\[38;5;231m\^\[48;5;160m▼ 0\^\[49m\^\[39m .*available$/);
@@ -245,6 +262,7 @@ it.each([
 it.each([
   ['a text that no pet has', { keys: ['zzz'] }, 'No pet matches. Esc shows all.'],
   ['no catalog', { catalog: false, keys: ['gold'] }, 'No pet matches. Names come from: petstore catalog import FILE'],
+  ['no catalog, and an id', { catalog: false, keys: ['4711'] }, 'No pet matches. Esc shows all.'],
   ['a store without pets', { pets: 0 }, 'No pets to show.'],
 ])('%s', async (_what, options, line) => {
   const lines = plainly(await draw(80, 12, options));

@@ -62,7 +62,7 @@ it('takes ids padded with zeros, and shows its commands and the tally', async ()
   expect([code, await quantity(7)]).toEqual([0, 3]);
   expect(stderr).toContain('  q          stops; the count can be kept for later\n');
   expect(stderr).toContain('pet 7: 3 counted (stock: 10)\n2 scans of 1 pet.\n');
-  expect((await run(['inventory', 'count', '--yes'], { stdin: { text: '7\n' } })).stderr).toContain(
+  expect((await run(['inventory', 'count', '--yes'], { stdin: { text: '7\n.\nseven\n' } })).stderr).toContain(
     '\n1 scan of 1 pet.\n',
   );
 });
@@ -146,7 +146,7 @@ it.each([[], [['inventory', 'import', '-', '--yes']]])(
 
 it('leaves nothing behind without a scan', async () => {
   const { run } = shop();
-  const { stdout } = await run(['inventory', 'count', '--yes'], { stdin: { text: 'q\n' } });
+  const { stdout } = await run(['inventory', 'count', '--yes'], { stdin: { text: 'Quit\n7\n' } });
   expect(stdout).toBe('Nothing was counted.\n');
   const errorOf = async (...options: string[]) => {
     const { code, stderr } = await run(['inventory', 'count', '--yes', ...options], { stdin: { text: '' } });
