@@ -260,7 +260,7 @@ describe('inventory list', () => {
 });
 
 describe('low stock', () => {
-  const NAMES = 'petId,name,min,target\n7,Goldfish,10,25\n8,Guppy,2,9\n11,Gecko,2,\n12,Hamster,9,9\n19,Newt,,6\n';
+  const NAMES = 'petId,name,min,target\n7,Goldfish,10,25\n8,Guppy,2,9\n11,Gecko,2,\n12,Hamster,9,9\n19,Newt,,6\n1,,,3\n';
   const low = async (...args: string[]) => {
     const context = await offline(NAMES);
     await run(context, 'catalog', 'import', '-');
@@ -278,6 +278,7 @@ describe('low stock', () => {
     [' -o csv --columns name,order --sort name --desc', 'name,order\nHamster,4\nGoldfish,15\nGecko,0\n'],
     // A minimum for pets without one.
     ['=0 19 3 8 -o csv --columns petId,order', 'petId,order\n3,0\n19,6\n'],
+    ['=20 1 -o csv --columns quantity,order', 'quantity,order\n14,0\n'],
   ])('inventory list --low%s', async (rest, stdout) => {
     expect(await low('inventory', 'list', ...`--low${rest}`.split(' '))).toEqual({ code: 0, stdout, stderr: '' });
   });

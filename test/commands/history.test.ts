@@ -252,6 +252,26 @@ describe('why and who', () => {
     expect((await by(...line.split(' '))).stdout.split('\n').slice(1, -1)).toEqual(sums);
   });
 
+  it('--by sums up each environment by itself, and has names only of pets', async () => {
+    const mixed = await shop(
+      [
+        { environment: 'staging', cause: 'died', before: 2n, after: 1n },
+        { cause: 'sold', before: 9n, after: 1n },
+        { cause: 'died', before: 3n, after: 1n, origin: 'https://pets.example' },
+        { cause: 'died', before: 5n, after: 1n },
+      ],
+      { 7: 'Goldfish' },
+    );
+    const { stdout } = await history(mixed, '--all-environments', '--by', 'cause', '-o', 'csv');
+    expect(stdout.split('\n').slice(1, -1)).toEqual([
+      'died,sandbox,2,0,6,-6',
+      'sold,sandbox,1,0,8,-8',
+      'died,staging,1,0,1,-1',
+    ]);
+    const table = await history(mixed, '--all-environments', '--by', 'cause');
+    expect([/^Cause +Environment +Changes /.test(table.stdout), table.stderr]).toEqual([true, '']);
+  });
+
   it('--by day has the days of the calendar in order', async () => {
     const days = (await by('day')).stdout.split('\n').slice(1, -1);
     expect(days.map((line) => line.slice(10))).toEqual([',sandbox,1,0,6,-6', ',sandbox,3,5,2,3']);

@@ -1,5 +1,7 @@
 /** `inventory adjust`, and quantities that are scanned, in this process, on the built-in sandbox. */
 import { describe, expect, it } from 'vitest';
+import { runIn, withReplies } from '../support/in-process.ts';
+import { item, json } from '../support/replies.ts';
 import { sandboxShop, TERMINAL } from '../support/sandbox-shop.ts';
 
 const shop = () => sandboxShop({ areNamed: false });
@@ -54,6 +56,12 @@ describe('inventory adjust', () => {
     const { code, stdout } = await run(['inventory', 'adjust', '7', delta, '--json']);
     expect([code, JSON.parse(stdout)]).toEqual([0, { petId: 7, quantity: after, status: 'available', before: 10 }]);
     expect(await quantity(7)).toBe(after);
+  });
+
+  it('by 0 is nothing to do, also below zero', async () => {
+    const context = withReplies([json([item(7, -5)])]);
+    const { code, stdout } = await runIn(context, 'inventory', 'adjust', '7', '0');
+    expect([code, stdout]).toEqual([0, 'Nothing to do: the adjustment is 0.\n']);
   });
 
   it.each([
