@@ -35,6 +35,7 @@ describe('candidates', () => {
     ['inventory list -o nd', ['ndjson']],
     ['inventory list --jso', ['--json']],
     ['inventory list -- --st', []],
+    ['inventory summary -- ', []],
     ['config get staging.b', ['staging.base-url']],
     ['help rate', ['rate-limits']],
     ['help inv', ['inventory']],

@@ -53,6 +53,7 @@ describe('what is refused', () => {
     ['catalog undo', "Unknown command 'undo'.", 'See: petstore catalog --help'],
     ['inventory bogus list', "Unknown command 'bogus'.", 'See: petstore inventory --help'],
     ['--sort quantity inventory list', "Unknown option '--sort'.", 'Put --sort after the command, inventory list.'],
+    ['inventory adjust 7 -.5x', '-.5x is not a whole number.', 'See: petstore inventory adjust --help'],
     ['inventory adjust 7 -1O', '-1O is not a whole number.', 'See: petstore inventory adjust --help'],
     ['limits -q=1', "Option '-q' takes no value.", 'See: petstore limits --help'],
     ['limits -qx', "Unknown option '-x'.", 'See: petstore limits --help'],

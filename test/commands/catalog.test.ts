@@ -260,7 +260,8 @@ describe('inventory list', () => {
 });
 
 describe('low stock', () => {
-  const NAMES = 'petId,name,min,target\n7,Goldfish,10,25\n8,Guppy,2,9\n11,Gecko,2,\n12,Hamster,9,9\n19,Newt,,6\n1,,,3\n';
+  const NAMES =
+    'petId,name,min,target\n7,Goldfish,10,25\n8,Guppy,2,9\n11,Gecko,2,\n12,Hamster,9,9\n19,Newt,,6\n1,,,3\n';
   const low = async (...args: string[]) => {
     const context = await offline(NAMES);
     await run(context, 'catalog', 'import', '-');

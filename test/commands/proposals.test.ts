@@ -22,6 +22,12 @@ it.each<[name: string, line: string, code: number, stderr: string]>([
     2,
     'error: No quantity meets --quantity, --min and --max at once.',
   ],
+  ...['--quantity 3 --min 9', '--quantity 9 --max 3'].map((options): [string, string, number, string] => [
+    `nor for ${options}`,
+    `--env sandbox wait --pet 7 ${options}`,
+    2,
+    'error: No quantity meets --quantity, --min and --max at once.',
+  ]),
 ])('%s', async (_name, line, code, stderr) => {
   const ran = await runIn(createTestContext(), ...line.split(' '));
   expect(ran).toMatchObject({ code, stderr: expect.stringContaining(stderr) as string });
