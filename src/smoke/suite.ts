@@ -158,7 +158,7 @@ async function* runProvoked(clients: SmokeClients): AsyncGenerator<Checked> {
   // At the end of the window, the gate has held the others back: this request goes beyond the limit.
   await untilRefused();
   const [end] = refusals;
-  if (end !== undefined && end.status !== 429) clients.noteCause(spender.service, end, true);
+  if (end !== undefined) clients.noteCause(spender.service, end, true);
   const none = sent < MOST ? skip('another client uses the key') : fail('a 429', `${sent} answers without one`);
   yield checked(REFUSED, end === undefined ? none : withStatus(end, 429), end);
   yield checked(RETRY, end?.status === 429 ? saysWhen(end) : skip('no 429 came'), end);

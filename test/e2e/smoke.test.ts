@@ -41,7 +41,8 @@ function kindOf({ headers, url }: HttpRequest): Kind {
 /** A service that keeps its contract, but for what `spoil` does to it. */
 function against(spoil: Spoil = (reply) => reply, args: readonly string[] = []) {
   const context = createTestContext({
-    env: STAGING_ENV,
+    // Empty, as a step that wants no summary sets it.
+    env: { ...STAGING_ENV, GITHUB_STEP_SUMMARY: '' },
     http(request) {
       const now = context.clock.now();
       const kind = kindOf(request);
@@ -107,6 +108,8 @@ it('a service that keeps its contract passes, with four requests', async () => {
 });
 
 const ROW = '{"petId":7,"quantity":1,"status":"sold"}';
+/** When the checks begin. */
+const NOW_S = Date.UTC(2026, 2, 2, 14, 3, 20) / 1_000;
 const PAGE = { headers: { 'content-type': 'text/html; charset=utf-8' }, body: '<!doctype html>' };
 const HTML = { headers: { 'content-type': 'text/html' }, body: '<html>' };
 
@@ -114,6 +117,7 @@ describe('each fault fails exactly its check', () => {
   it.each<readonly [string, Spoil, string]>([
     ['the list is a 404', list(refusal(404, 'x')), 'list-status'],
     ['the list has the content type of a text', header('content-type', 'text/plain'), 'list-type'],
+    ['the list is a sequence of JSON texts', header('content-type', 'application/json-seq'), 'list-type'],
     ['a petId is beyond int64', list({ body: `[${ROW.replace('7', '9223372036854775808')}]` }), 'list-rows'],
     ['a quantity is a fraction', row({ quantity: 1.5 }), 'list-rows'],
     ['the list is not JSON', list({ body: '[{' }), 'list-rows'],
@@ -123,10 +127,21 @@ describe('each fault fails exactly its check', () => {
       'list-rows',
     ],
     ['a pet is listed twice', row({ petId: 7 }), 'list-ids'],
+    [
+      'a pet with an id beyond 2^53 is listed twice',
+      list({ body: `[${[ROW, ROW].join().replaceAll('7', '9007199254740993')}]` }),
+      'list-ids',
+    ],
     ['a limit header is missing', header('x-ratelimit-limit', undefined), 'limit-headers'],
     ['more is left than there is', header('x-ratelimit-remaining', '61'), 'limit-values'],
     ['what is left is not a number', header('x-ratelimit-remaining', 'many'), 'limit-values'],
     ['fault 35: the reset is past', header('x-ratelimit-reset', '1000000000'), 'limit-reset'],
+    ['the reset is 2 s past', header('x-ratelimit-reset', String(NOW_S - 2)), 'limit-reset'],
+    [
+      'the reset is more than 32 days ahead',
+      header('x-ratelimit-reset', String(NOW_S + 32 * 86_400 + 1)),
+      'limit-reset',
+    ],
     ['fault 35: the reset is in ms', header('x-ratelimit-reset', '1772460260000'), 'limit-reset'],
     ['fault 35: the reset is a number of seconds', header('x-ratelimit-reset', '60'), 'limit-reset'],
     ['the clock is an hour off', header('date', 'Mon, 02 Mar 2026 15:03:20 GMT'), 'limit-reset clock'],
@@ -156,6 +171,10 @@ describe('each fault fails exactly its check', () => {
     expect(await failing(list(refusal(404, 'x')), args)).toEqual([13, [only]]);
   });
 
+  it('with an object in place of the list, list-ids alone fails', async () => {
+    expect(await failing(list({ body: '{}' }), ['--only', 'list-ids'])).toEqual([13, ['list-ids']]);
+  });
+
   it.each(['error-body', 'error-status', 'error-limits'])('without a refusal, %s alone fails', async (only) => {
     expect(await failing(refused({ status: 200, body: '[]' }, true), ['--only', only])).toEqual([13, [only]]);
   });
@@ -164,6 +183,14 @@ describe('each fault fails exactly its check', () => {
     const spoil = list({ body: '[{"petId":7,"quantity":"1","status":"sold"}]' });
     expect(await failing(spoil, ['--write', '--pet', '7'])).toEqual([13, ['list-rows']]);
   });
+});
+
+it.each<readonly [string, Spoil]>([
+  ['a content type with a charset, in upper case', header('content-type', 'Application/JSON ; charset=UTF-8')],
+  ['a reset that is 1 s past', header('x-ratelimit-reset', String(NOW_S - 1))],
+  ['a reset 32 days ahead', header('x-ratelimit-reset', String(NOW_S + 32 * 86_400))],
+])('%s passes', async (_what, spoil) => {
+  expect(await failing(spoil)).toEqual([0, []]);
 });
 
 it('a 403 without the key is no ban of the key, in the next run either', async () => {
@@ -210,7 +237,16 @@ describe('what would end any command ends the checks with the same error', () =>
     ['a login page', (reply) => ({ ...reply, status: 200, ...PAGE }), 8, 'contract', ['list-type']],
     ['a ban', list(refusal(403, 'x')), 12, 'forbidden', ['list-status']],
     ['no connection later on', later(lost('connect', 'ECONNREFUSED')), 7, 'network', ['run']],
-    ['a 503 later on', later(() => refusal(503, 'x')), 8, 'service-failed', ['keyless-status', 'wrong-status']],
+    ...[502, 503, 504].map(
+      (status) =>
+        [
+          `a ${status} later on`,
+          later(() => refusal(status, 'x')),
+          8,
+          'service-failed',
+          ['keyless-status', 'wrong-status'],
+        ] as const,
+    ),
   ])('%s', async (_what, spoil, exit, kind, ids) => {
     const context = against(spoil).context;
     const report = join(context.home.path, 'report.xml');
@@ -338,6 +374,10 @@ describe('the budget', () => {
   it('leaves the reserve to others', async () => {
     const { context, run } = against(header('x-ratelimit-remaining', '9'), ['--reserve', '7', '--no-wait']);
     expect([(await run()).code, context.sent.length]).toEqual([6, 1]);
+    // The next window will not have enough either: it is not waited for.
+    const never = against(header('x-ratelimit-remaining', '9'), ['--reserve', '58']);
+    expect(await never.run()).toMatchObject({ code: 6, stderr: expect.stringContaining('fewer checks') as string });
+    expect(never.context.sent).toHaveLength(1);
   });
 
   it('says when there are never enough', async () => {
@@ -730,6 +770,28 @@ describe('what is run, and how it is reported', () => {
     const late = await runIn(down.context, 'smoke', '--wait-ready', '5s');
     expect([late.code, late.stdout]).toEqual([8, expect.stringContaining('not ready after 5 s: expected status 200')]);
     expect(late.stderr).toContain('Service failed (503); retrying until 14:03:25 (5 s).');
+  });
+
+  it.each<readonly [string, Spoil, number]>([
+    ['refuses the key', list(refusal(401, 'x')), 4],
+    ['fails later', (reply, kind) => (kind === 'refused' ? refusal(503, 'x') : reply), 8],
+  ])('--wait-ready: a service that %s was ready', async (_what, spoil, exit) => {
+    const { code, stdout } = await against(spoil, ['--wait-ready', '5s']).run();
+    expect(code).toBe(exit);
+    expect(stdout).toContain('"problem":"expected status');
+    expect(stdout).not.toContain('not ready after');
+  });
+
+  it('an annotation has the exact text, a percent sign too', async () => {
+    const { context } = against(header('content-type', 'text/%0A'));
+    const { stdout } = await runIn(context, 'smoke', '--only', 'list-type', '--format', 'github');
+    expect(stdout).toMatch(/^::error .*, got text\/%250A\n/);
+  });
+
+  it('--show-limits shows those of the key, not of another that was tried', async () => {
+    const spoil = refused({ headers: { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '3' } }, false);
+    const { stderr } = await against(spoil, ['--show-limits']).run();
+    expect(stderr).toContain('59 of 60');
   });
 
   it('adds a table to the summary of a GitHub job', async () => {
