@@ -85,8 +85,7 @@ export class Matcher {
       const runs = secret.match(/[\w.~-]+/g) ?? [];
       return runs.reduce((longest, run) => (run.length > longest.length ? run : longest), '');
     });
-    const isListed = common.length === 0 && plain.every(({ length }) => length >= 4);
-    const exact = isListed ? ['\\u', '%', '&#', ...plain] : [''];
+    const exact = common.length === 0 ? ['\\u', '%', '&#', ...plain] : [''];
     const lower = exact.map((anchor) => anchor.toLowerCase());
     const small = [...lower, ...encoded.map((form) => form.toLowerCase())];
     const large = [...new Set([...exact, ...lower, ...encoded])];

@@ -194,13 +194,13 @@ export function splitWords(command: string, platform = '', name = 'The key comma
 
 /** `word`: a word at the start of a text. `part`: a quoted or escaped part of it. */
 const POSIX = {
-  word: /^(?:'[^']*'|"(?:[^"\\]|\\[^])*"|\\[^]|[^\s'"\\])+(?=\s|$)/,
+  word: /^(?:'[^']*'|"(?:[^"\\]|\\[^])*"|\\[^]|[^\s'"\\])+/,
   part: /'([^']*)'|"((?:[^"\\]|\\[^])*)"|\\[^]/g,
   // In double quotes, a backslash is literal except before these characters.
   unescape: (text: string): string => text.replace(/\\(["\\$`])/g, '$1'),
 };
 const WINDOWS = {
-  word: /^(?:'[^']*'|"[^"]*"|[^\s'"])+(?=\s|$)/,
+  word: /^(?:'[^']*'|"[^"]*"|[^\s'"])+/,
   part: /'([^']*)'|"([^"]*)"/g,
   unescape: (text: string): string => text,
 };
