@@ -54,6 +54,11 @@ describe('a secret in a text', () => {
     );
   });
 
+  it.each([65, 127])('of %i characters is found whole: no single one is redacted', (length) => {
+    const key = 'ab'.repeat(length).slice(0, length);
+    expect(secretsOf(key).redact(`ab ${key} b`)).toBe('ab [redacted] b');
+  });
+
   it.each(['\\'.repeat(40), '"'.repeat(40), `\\\\\\secret`, `"""secret`])('that begins with a run: %s', (key) => {
     for (const [name, spell] of Object.entries(SPELLINGS)) {
       for (const before of ['', 'x', '\\', '\\'.repeat(3), '"', `x""`]) {
