@@ -215,7 +215,7 @@ async function* limited(
 ): AsyncGenerator<readonly InventoryItem[]> {
   let left = limit;
   for await (const items of batches) {
-    yield items.slice(0, left);
+    yield items.length <= left ? items : items.slice(0, left);
     left -= items.length;
     if (left < 0) return;
   }

@@ -182,9 +182,9 @@ export class History implements Disposable {
     return row === undefined ? 'run' : text(row, 'value');
   }
 
-  /** Returns when each pet was last counted: the start of that stocktake, epoch ms. */
+  /** Returns when each pet was last counted: the start of that stocktake, epoch ms. `CROSS`: reads only rows of counts. */
   lastCounted(origin: string): ReadonlyMap<bigint, number> {
-    const sql = `SELECT petId, max(startedAt) AS startedAt FROM run JOIN change ON change.run = run.id
+    const sql = `SELECT petId, max(startedAt) AS startedAt FROM run CROSS JOIN change ON change.run = run.id
       WHERE kind = 'count' AND run.origin = ? AND state IN ('applied', 'unchanged') GROUP BY petId`;
     const pets = this.read<Pick<Change, 'petId'> & Pick<Run, 'startedAt'>>(sql, origin);
     return new Map(pets.map(({ petId, startedAt }) => [petId, startedAt]));

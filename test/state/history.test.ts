@@ -128,3 +128,15 @@ it('knows which columns differ', async () => {
   add(1n, 'ben', 8n, 'sent', 4n);
   expect(uniform(1)).toEqual(['who', 'environment', 'run']);
 });
+
+it('when pets were counted is found without reading all changes', async () => {
+  const { state } = await journalOf(1);
+  const { database } = state;
+  const plans: string[] = [];
+  const all: typeof database.all = (sql, ...values) => {
+    plans.push(...database.all(`EXPLAIN QUERY PLAN ${sql}`, ...values).map(({ detail }) => String(detail)));
+    return database.all(sql, ...values);
+  };
+  new Journal({ ...state, database: { ...database, all } }).lastCounted('x');
+  expect(plans).toContainEqual(expect.stringMatching(/^SEARCH change .*\(run=\?\)$/));
+});
