@@ -5,7 +5,7 @@ import { readConfigFile } from '../session/config-file.ts';
 import { lazySettings, once } from '../session/resolve.ts';
 import { partsOf } from '../session/environments.ts';
 import { hintedPlace, withEnvironment } from '../session/run-commands.ts';
-import { SETTINGS, type Stored } from '../session/settings.ts';
+import type { Stored } from '../session/settings.ts';
 import { type Context, OutputClosed, reasonOf } from '../ports.ts';
 import { EXIT, Failure, isFailure, usageFailure } from '../errors.ts';
 import { type Stop, untilStop } from '../stop.ts';
@@ -62,18 +62,17 @@ export async function run(
   return runCommand(invocation, { ...safe, configFile, argv }, secrets, request?.line);
 }
 
-/** Returns the profile that the line names, else the variables. @throws {Failure} `usage`: two different ones; `invalid-value` */
+/** Returns the profile that the line names, else the variables. @throws {Failure} `usage`: two different ones */
 function profileOn({ line }: Request, env: Context['env']): string | undefined {
-  const named = (name: string, place: string | undefined, profile: string | undefined): string | undefined => {
+  const named = (place: string | undefined, profile: string | undefined): string | undefined => {
     const own = partsOf(place ?? '').profile;
-    if (own !== undefined) SETTINGS.profile.parser.parse(own, name);
     if (own === undefined || profile === undefined || own === profile) return own ?? profile;
     throw usageFailure(`The profile is named twice: ${own} and ${profile}.`, 'Name one of them.');
   };
   const environment = lastValue(line, '--env');
   return (
-    named('--env', environment, lastValue(line, '--profile')) ??
-    named('PETSTORE_ENV', environment === undefined ? env.PETSTORE_ENV : undefined, env.PETSTORE_PROFILE)
+    named(environment, lastValue(line, '--profile')) ??
+    named(environment === undefined ? env.PETSTORE_ENV : undefined, env.PETSTORE_PROFILE)
   );
 }
 

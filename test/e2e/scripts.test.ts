@@ -77,7 +77,6 @@ it.each([
     'The profile is named twice: berlin and bonn.',
   ],
   [['inventory', 'list'], { PETSTORE_ENV: 'berlin/staging', PETSTORE_PROFILE: 'bonn' }, 'The profile is named twice'],
-  [['inventory', 'list'], { PETSTORE_ENV: 'Berlin/staging' }, 'error: PETSTORE_ENV must be 1 to 32 small letters'],
   [['inventory', 'list', '--watch', ...CSV], {}, '--watch cannot be used with csv.'],
   [['smoke', ...CSV], {}, 'A smoke test has no csv.'],
   [['api', ''], {}, 'path must be a path, not "".'],
