@@ -131,7 +131,7 @@ export const inventoryList = defineCommand({
     const [name, order] = [names === undefined ? [] : ['name'], orders === undefined ? [] : ['order']];
     const columns = input.columns ?? [ITEM_FIELDS[0], ...name, ...ITEM_FIELDS.slice(1), ...order];
     const fields = input.columns?.filter((each) => ![...name, ...order].includes(each));
-    const counts = { read: 0, matched: 0, isWhole: false };
+    const counts = { read: 0, matched: 0 };
     const all = filtered(input, isFilter(filter) ? matcher(filter) : undefined, fields, context, counts);
     const listed = inOrder(all, input, catalog);
     const roleOf = ({ petId, quantity }: InventoryItem) =>
@@ -151,12 +151,14 @@ export const inventoryList = defineCommand({
       jsonText: input.columns === undefined ? itemToJsonText : jsonTextOfFields(columns),
       csvText: csvTextOfFields(columns),
       header: input.header,
-      // With --limit alone, the rest of the list may not have been read.
-      summary: (count) =>
-        count === counts.read || !counts.isWhole ? plural(count, 'pet') : `${count} of ${plural(counts.read, 'pet')}`,
+      summary: (count) => {
+        // With --limit alone, the rest of the list may not have been read.
+        const isCut = input.limit !== undefined && input.sort === undefined;
+        return count === counts.read || isCut ? plural(count, 'pet') : `${count} of ${plural(counts.read, 'pet')}`;
+      },
       empty: isFilter(filter) ? 'No pet matches.' : 'The store tracks no pets.',
       // Pets that have not been read yet may match.
-      check: (count = counts.matched) => check(input, counts.isWhole ? counts.matched : count, counts.isWhole),
+      check: (count) => (count === undefined && counts.matched === 0 ? undefined : check(input, count, counts.matched)),
     };
   },
 });
@@ -208,7 +210,7 @@ async function* inOrder(
   yield* items.batches(isDown ? `-${name}` : name, limit);
 }
 
-/** Yields up to `limit` items, then stops reading: at the next item, so that the end of the list is seen. */
+/** Yields up to `limit` items, then stops reading. */
 async function* limited(
   batches: AsyncGenerator<readonly InventoryItem[]>,
   limit = Number.POSITIVE_INFINITY,
@@ -217,7 +219,7 @@ async function* limited(
   for await (const items of batches) {
     yield items.length <= left ? items : items.slice(0, left);
     left -= items.length;
-    if (left < 0) return;
+    if (left <= 0) return;
   }
 }
 
@@ -227,7 +229,7 @@ async function* filtered(
   matches: ((item: InventoryItem) => boolean) | undefined,
   fields: readonly string[] = [],
   context: CommandContext,
-  counts: { read: number; matched: number; isWhole: boolean },
+  counts: { read: number; matched: number },
 ): AsyncGenerator<readonly InventoryItem[]> {
   const oddities = unexpectedIn(input.pet);
   await using session = await connect(context);
@@ -238,14 +240,17 @@ async function* filtered(
     counts.matched += found.length;
     yield found;
   }
-  counts.isWhole = true;
   for (const warning of oddities.warnings()) context.notices.warning(warning);
 }
 
-/** @param matched how many of all pets match; unless the list was read as a whole, how many of those listed */
-function check({ failIfAny, failIfNone }: ListInput, matched: number, isWhole: boolean): Failure | undefined {
-  const isUnwanted = matched > 0 ? failIfAny : isWhole && failIfNone;
+/** @param count of the pets listed; undefined if the reader has gone */
+function check(input: ListInput, count: number | undefined, found: number): Failure | undefined {
+  const { failIfAny, failIfNone, limit, sort } = input;
+  // With --limit alone, the rest of the list was not read.
+  const isPart = count === undefined || (count === limit && sort === undefined);
+  const matched = isPart ? (count ?? found) : found;
+  const isUnwanted = matched > 0 ? failIfAny : failIfNone;
   if (isUnwanted !== true) return undefined;
   const check = matched > 0 ? '--fail-if-any' : '--fail-if-none';
-  return new Failure('check-failed', { check, matched, isPart: !isWhole });
+  return new Failure('check-failed', { check, matched, isPart });
 }
