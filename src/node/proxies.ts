@@ -34,8 +34,8 @@ function readProxy(variable: string, value: string): ProxyRoute {
   const text = value.includes('://') ? value : `http://${value}`;
   const shown = JSON.stringify(value.replace(/^([a-z][\w+.-]*:\/\/)?.*@/i, '$1***@').slice(0, 100));
   const unusable = (problem: string): ProxyRoute => ({ kind: 'unusable', variable, problem });
-  // The password has an unescaped / ? or #, so URL mistakes a part of it for the host or the port.
-  const advice = /:\/\/[^]*[/\\?#][^]*@/.test(text) ? '; percent-encode / ? and # in its password' : '';
+  // The password has an unescaped / \ ? or #, so URL mistakes a part of it for the host or the port.
+  const advice = /:\/\/[^]*[/\\?#][^]*@/.test(text) ? '; percent-encode / \\ ? and # in its password' : '';
   const proxy = URL.parse(text);
   if (proxy === null || advice !== '') return unusable(`is not a URL: ${shown}${advice}`);
   if (/^https?:$/.test(proxy.protocol)) return { kind: 'proxy', proxy, variable };

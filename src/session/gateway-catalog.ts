@@ -74,5 +74,5 @@ function toEntry(value: JsonValue): ProvidedEntry | undefined {
   if (petId === undefined || parseInt64(`${petId}`) === undefined || typeof name !== 'string') return undefined;
   if (name !== '' && !isLine(name, LONGEST_NAME)) return undefined;
   const codes = Array.isArray(barcodes) ? barcodes.map(String).filter((code) => /^\d{14}$/.test(code)) : [];
-  return { petId, name, barcodes: codes, min, target };
+  return { petId, name: name.trim(), barcodes: codes, min, target };
 }

@@ -145,7 +145,7 @@ export function fromRow<T>(row: SqlRow): T {
     if (QUANTITIES.has(name)) result[name] = BigInt(text(row, name));
     else if (FLAGS.has(name)) result[name] = value === 1n;
     else if (typeof value !== 'bigint' || IDS.has(name)) result[name] = value;
-    else if (Number.isNaN(new Date(Number(value)).getTime())) throw new RangeError(`${name} is no date`);
+    else if (Number.isNaN(new Date(Number(value)).getTime())) throw new RangeError(`${name} is out of range`);
     else result[name] = Number(value);
   }
   return result as T;

@@ -127,7 +127,7 @@ describe('NO_PROXY', () => {
   });
 });
 
-const ENCODE = '; percent-encode / ? and # in its password';
+const ENCODE = '; percent-encode / \\ ? and # in its password';
 
 describe('a value that is not a usable proxy', () => {
   it.each([

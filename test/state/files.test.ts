@@ -115,7 +115,7 @@ describe('a state database that is open', () => {
 
 it.each([
   ['quantity is no number', 'x', 0, 'Cannot convert x to a BigInt'],
-  ['time is no date', '2', 9e15, 'sentAt is no date'],
+  ['time is no date', '2', 9e15, 'sentAt is out of range'],
 ])('fault 128: a row whose %s is exit 3, with the file named', async (_name, after, sentAt, detail) => {
   const context = createTestContext();
   const state = await openState(context, join(context.home.state, 'petstore'));
